@@ -109,9 +109,9 @@ pub enum Error {
     /// Prepared material was not available when it was needed.
     #[error("prepared material is missing: {what}")]
     Material {
-        /// What is missing, and why.
+        /// The missing material and the reason.
         what: String,
-        /// What to do.
+        /// The remedy.
         advice: Advice,
     },
     /// No checked execution of the function is in stock, and `batch` makes none on the spot.
@@ -202,7 +202,7 @@ pub enum Error {
     ChainsDiffer {
         /// The difference.
         what: String,
-        /// What to do.
+        /// The remedy.
         advice: Advice,
     },
     /// The chain belongs to another program.

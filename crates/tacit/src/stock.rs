@@ -2,7 +2,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `chains` | chains of kept values, of `prepared` and `outsourced` |
+//! | `chains` | chains of kept values, of `prepared`, `authenticated` and `outsourced` |
 //! | `contents` | the contents of a party's stock |
 //! | `opened` | a stock in a session: its kinds, its epoch, what both parties have |
 //! | `order` | an order for the stock, for any protocol |

@@ -1,4 +1,4 @@
-//! Chains and what they keep.
+//! Tests of chains and of what they keep.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::*;
 
-/// Bytes, kept as they are.
+/// A value that is stored as its bytes.
 struct Bytes(&'static [u8]);
 
 impl StoredValue for Bytes {
@@ -23,7 +23,7 @@ impl StoredValue for Bytes {
     }
 }
 
-/// The other party: what it answers to [`Kind::VersionKept`], or that it is gone.
+/// The other party: its answer to [`Kind::VersionKept`], or `None` if it is gone.
 struct Other(Option<u64>);
 
 impl OtherKeeper for Other {
@@ -40,8 +40,8 @@ impl OtherKeeper for Other {
     }
 }
 
-/// A peer that says it has started a million attempts more does not make this party hash for
-/// all of them, in each session anew.
+/// A peer that claims to have started a million further attempts must not make this party hash for
+/// all of them, over and over in each session.
 #[test]
 fn a_claimed_attempt_costs_a_few_dozen_steps() {
     let disk = Arc::new(Memory::new());
@@ -60,16 +60,16 @@ fn a_claimed_attempt_costs_a_few_dozen_steps() {
         let told = go_forward(&chain, state, claimed, "other party");
         assert!(matches!(told, Err(Error::ChainsDiffer { .. })), "{told:?}");
         assert!(attempt() > before && attempt() - before <= 64);
-        // The other party, which is where this one was, can follow.
+        // The other party, which was at the same attempt as this one, can follow.
         assert!(attempt() + 1 - before <= 64);
     }
-    // One that is ahead for good reason is reached.
+    // An attempt that really is ahead is reached.
     let ahead = attempt() + 150;
     let runs = (1..10).find(|_| go_forward(&chain, state, ahead, "other party").is_ok());
     assert_eq!((runs, attempt()), (Some(3), ahead));
 }
 
-/// A party that called a version its latest alone could not go on with the other, ever.
+/// If a party called a version its latest on its own, it could never continue with the other.
 #[test]
 fn no_version_is_the_latest_before_the_other_has_it() {
     let disk = Arc::new(Memory::new());
@@ -77,7 +77,7 @@ fn no_version_is_the_latest_before_the_other_has_it() {
     let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
     let place = (Protocol::Prepared, Role::Garbler);
     let saves = [Port::new("total", Type::unsigned(8))];
-    // The version that `save` gives, and the latest one on disk.
+    // Returns the version that `save` returned, and the latest one on disk.
     let save = |name: &str, latest: Option<u64>, next_attempt: u64, other: Option<u64>| {
         let chain = stocks.chain_with(own, peer, place, name).expect("room");
         let in_use = ChainInUse {

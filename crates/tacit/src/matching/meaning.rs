@@ -1,5 +1,5 @@
-//! What both parties must match alike: the types of keys, how they are normalised, and who gets the
-//! result.
+//! The settings of a matching on which both parties must agree: the types of keys, their
+//! normalisation, and the recipient of the result.
 
 use core::fmt;
 use core::str::FromStr;

@@ -1,4 +1,4 @@
-//! Digests, who asks, and how keys are made alike.
+//! Tests of digests, of the party that asks, and of the normalisation of keys.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn intersection(keys: u8, to: MatchRecipient) -> Intersection {
     order.normalized(Normalization::Email).to(to).task
 }
 
-/// The digests, as other code computed them.
+/// The digests match those of an independent implementation.
 #[test]
 fn digests_are_known() {
     let agreed = intersection(3, MatchRecipient::Me).agreed(Side::Connecting, 5);
@@ -27,7 +27,7 @@ fn digests_are_known() {
     );
 }
 
-/// The two parties, each from its side: the party that connected first.
+/// The two parties, each from its own side, the one that connected first.
 #[test]
 fn both_parties_see_one_matching_and_one_of_them_asks() {
     use MatchRecipient::{Both, Me, Peer};

@@ -1,24 +1,25 @@
-//! Checked batches: prepared into the stock, and run from it, one execution a run.
+//! Checked batches, which are prepared into the stock. Each run takes one execution from it.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `prepare` | fills the stock: one lot for each batch, published when both have checked it |
+//! | `prepare` | fills the stock: one lot for each batch, published once both parties have checked it |
 //! | `run` | leases an execution at both parties, and runs it |
 //!
-//! An execution is an instance of a kind, as a garbled component is; its record begins, where the
-//! tables are, with the batch that it belongs to: the plan and the name that its hashes are bound
-//! to, [`HEADER_BYTES`]. **The kind** says of what function, at which s, and how many circuits an
-//! execution has, since the size of its record follows from these. Its digest is the
-//! first 31 bytes of a hash of the function and s, then the size of a bucket, so that a run finds
-//! all batches of its function whatever their plans.
+//! An execution is an instance of a kind, like a garbled component. In the place of the tables its
+//! record starts with a header ([`HEADER_BYTES`]) that names its batch: the plan, and the name to
+//! which the batch's hashes are bound. **The kind** stands for the function, s, and the number of
+//! circuits per execution, since the size of a record follows from these. Its digest is the first
+//! 31 bytes of a hash of the function and s, followed by the size of a bucket. So a run finds all
+//! batches of its function, whatever their plans.
 //!
-//! **Tries are counted** ([`tries`](super::tries)): the evaluator plans a batch at an s that is
-//! raised for those that this peer began and did not finish, and tells the garbler that s before
-//! both make the batch. A batch whose peer was caught in a run is set aside by both, and counted,
-//! too.
+//! **Tries are counted** ([`tries`](super::tries)). The evaluator plans a batch at an s that is
+//! raised for the tries that this peer started and did not finish. It tells the garbler that s
+//! before both make the batch. If the peer is caught in a run, both parties set the batch aside,
+//! and this is counted, too.
 //!
-//! The whole batch is one lot, which is pending when this party's offline stage has ended well and
-//! published when the other's has, too: a failed check or a connection lost before leaves nothing.
+//! The whole batch is one lot. It is pending once this party's offline stage has ended well, and
+//! published once the other party's has ended well, too. If a check fails or the connection is lost
+//! before that, nothing is left.
 
 mod prepare;
 mod run;
@@ -41,13 +42,13 @@ pub use tacit_protocol::batch::{Bound as BatchBound, Plan as BatchPlan};
 /// Bytes of a batch's name.
 pub(crate) const NAME_BYTES: usize = 16;
 
-/// What the record of an execution says of its batch: the plan, then the name.
+/// The length of the header of an execution: the plan, then the name.
 const HEADER_BYTES: usize = Plan::BYTES + NAME_BYTES;
 
-/// Bytes of a kind that the function and s decide.
+/// The bytes of a kind that depend on the function and s alone.
 const FAMILY_BYTES: usize = 31;
 
-/// What all kinds of executions of a function at one s begin with.
+/// Returns the first bytes of all kinds of executions of a function at one s.
 pub(crate) fn family(function: &Function, statistical_security_bits: u8) -> [u8; FAMILY_BYTES] {
     let hash = Sha256::new_with_prefix(b"tacit batch kind 2\0")
         .chain_update(function.digest().0)
@@ -58,8 +59,8 @@ pub(crate) fn family(function: &Function, statistical_security_bits: u8) -> [u8;
     family
 }
 
-/// The kind under which executions of `plan` are kept, which are ordered at this s. The plan's own
-/// is higher where it was charged for tries.
+/// Returns the kind under which executions of `plan` are kept that were ordered at this s. The
+/// plan's own s is higher if it was charged for tries.
 fn kind_of(
     function: &Function,
     statistical_security_bits: u8,
@@ -72,8 +73,8 @@ fn kind_of(
     Ok(ComponentDigest(kind))
 }
 
-/// The kinds of executions of `function` of which both parties had something when they met, in
-/// an order that both know.
+/// Returns the kinds of executions of `function` that both parties had when they met, in an order
+/// that both know.
 fn kinds_in_stock(
     opened: &OpenedStock,
     function: &Function,
@@ -87,12 +88,12 @@ fn kinds_in_stock(
     kinds
 }
 
-/// Refuses a scheme that `batch` does not run under.
+/// Refuses a scheme that `batch` does not support.
 pub(crate) fn check_scheme(id: SchemeId) -> Result<(), Error> {
     with_batch_scheme(id, Nothing)
 }
 
-/// Does nothing with a scheme: that there is one is all that is asked.
+/// A visitor that does nothing, to check only whether the scheme is supported.
 struct Nothing;
 
 impl BatchVisitor for Nothing {
@@ -101,17 +102,17 @@ impl BatchVisitor for Nothing {
     fn visit<S: Scheme<Wire = Block>>(self, _scheme: S) {}
 }
 
-/// What people call executions of `function`.
+/// Returns the name for people of executions of `function`.
 fn name_of(function: &Function, statistical_security_bits: u8) -> String {
     let name = function.name();
     format!("{name}, checked executions at s = {statistical_security_bits}")
 }
 
-/// How large an execution of `batch` is at a party.
+/// Returns the shape of an execution of `batch` at a party.
 ///
 /// # Errors
 ///
-/// It is too large for a stock, at the evaluator. Both parties say so.
+/// The execution is too large for the evaluator's stock. Both parties return this error.
 fn shape<S: Scheme<Wire = Block>>(role: Role, batch: &Batch<'_, S>) -> Result<Shape, Error> {
     let evaluators = EvaluatorExecution::bytes(batch);
     let table_bytes = HEADER_BYTES + evaluators.published;
@@ -137,14 +138,15 @@ fn shape<S: Scheme<Wire = Block>>(role: Role, batch: &Batch<'_, S>) -> Result<Sh
     })
 }
 
-/// Bytes of an execution's record at the evaluator, with room for the tag that the stock adds.
+/// Returns the bytes of an execution's record at the evaluator, including the tag that the stock
+/// adds.
 fn kept_bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> u64 {
     let evaluators = EvaluatorExecution::bytes(batch);
     (evaluators.secret + HEADER_BYTES + evaluators.published) as u64 + 64
 }
 
-/// How many executions, prepared together, take so few circuits each that one fits into a stock: a
-/// power of two, if any number does.
+/// Returns the number of executions to prepare together so that each takes few enough circuits to
+/// fit into a stock. It is a power of two, or `None` if no number is enough.
 fn fitting<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Option<u64> {
     let (function, bits) = (batch.function(), batch.plan().statistical_security_bits());
     let mut counts = (0..=MAX_EXECUTIONS.ilog2()).map(|power| 1 << power);
@@ -156,25 +158,25 @@ fn fitting<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Option<u64> {
     })
 }
 
-/// What an execution's record says of its batch.
+/// Returns the header of an execution's record, which names its batch.
 fn header<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Vec<u8> {
     [&batch.plan().to_bytes()[..], &batch.name()].concat()
 }
 
-/// What is done with a scheme whose tables may be sent before inputs are chosen.
+/// An action for a scheme whose tables may be sent before inputs are chosen.
 pub(crate) trait BatchVisitor {
     /// The result.
     type Output;
 
-    /// Does it.
+    /// Performs the action.
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output;
 }
 
-/// Gives the scheme named `id` to `visitor`.
+/// Calls `visitor` with the scheme `id`.
 ///
 /// # Errors
 ///
-/// `batch` does not run under it.
+/// `batch` does not support the scheme.
 pub(crate) fn with_batch_scheme<V: BatchVisitor>(
     id: SchemeId,
     visitor: V,

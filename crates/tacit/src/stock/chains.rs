@@ -1,9 +1,9 @@
-//! The chains of kept values that this party has: as a server of `outsourced`, the generator with a
-//! cloud or the cloud with a generator; or as garbler or evaluator of `prepared` or
-//! `authenticated`.
+//! The chains of kept values of this party. In `outsourced` it is the generator with a cloud, or
+//! the cloud with a generator. In `prepared` and `authenticated` it is the garbler or the
+//! evaluator.
 //!
-//! They lie in a folder of their own next to the stocks, since no garbling scheme and no epoch is
-//! theirs.
+//! The chains are in a folder of their own next to the stocks, since they have no garbling scheme
+//! and no epoch.
 
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
@@ -18,26 +18,27 @@ use crate::Error;
 use crate::protocols::Protocol;
 
 const FOLDER: &str = "chains";
-/// What stands where a stock has its garbling scheme: of chains of `outsourced`, of `prepared`, and
-/// of `authenticated`.
+/// The bytes in place of a stock's garbling scheme, for the chains of `outsourced`, of `prepared`,
+/// and of `authenticated`.
 const KEPT: [u8; 4] = *b"kept";
 const KEPT_BY_TWO: [u8; 4] = *b"kep2";
 const KEPT_SHARED: [u8; 4] = *b"kep3";
-/// Why a chain of `prepared` was killed.
+/// The reason recorded for a chain of `prepared` that ended with its stock.
 pub(super) const STOCK_DESTROYED: &str = "the stock whose Δ its values are under was destroyed";
 
-/// A chain of kept values, and with whom it is.
+/// A chain of kept values, and the parties that keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptChain {
     /// This party.
     pub own: Fingerprint,
-    /// The other party that keeps it.
+    /// The other party that keeps the chain.
     pub peer: Fingerprint,
-    /// By which protocol the runs are that use it: `prepared`, `authenticated` or `outsourced`.
+    /// The protocol of the runs that use it: `prepared`, `authenticated` or `outsourced`.
     pub protocol: Protocol,
-    /// Under `outsourced` garbler for the generator, evaluator for the cloud.
+    /// This party's role. Under `outsourced`, the generator is the garbler and the cloud the
+    /// evaluator.
     pub role: Role,
-    /// What is kept.
+    /// The contents of the chain.
     pub summary: ChainSummary,
 }
 
@@ -47,11 +48,11 @@ impl KeptChain {
     }
 }
 
-/// A chain that is to be killed, and that the disk has not let be killed yet.
+/// A chain that is to be killed, but could not be killed yet because of the disk.
 pub(super) struct Doomed {
     stock: StockId,
     chain: String,
-    /// Which chain of this name, where that could be read: another one may have its name since.
+    /// The id of the chain, if it could be read. Another chain may have its name by now.
     id: Option<[u8; 16]>,
     why: String,
 }
@@ -98,14 +99,15 @@ impl Stocks {
         })
     }
 
-    /// As [`Stocks::kept`], where there ever was a chain: listing them makes no folder.
+    /// Opens the folder as [`Stocks::kept`] does, if there ever was a chain: listing chains must
+    /// not create it.
     fn kept_if_any(&self) -> Result<Option<tacit_stock::Stocks>, Error> {
         let names = self.storage.names(&self.folder).unwrap_or_default();
         let is_there = names.iter().any(|name| name == FOLDER);
         is_there.then(|| self.kept()).transpose()
     }
 
-    /// The stock that has the chains with another party, in a role of a protocol.
+    /// Returns the stock that has the chains with another party, in a role of a protocol.
     pub(crate) fn chains_with(
         &self,
         own: Fingerprint,
@@ -122,15 +124,16 @@ impl Stocks {
         Ok(stock?)
     }
 
-    /// The chain of this name in the stock that has it; it need not be there. To ask for one that
-    /// is busy costs a look at its lock.
+    /// Returns the chain of this name in the stock that has it. The chain need not exist. If the
+    /// chain is busy, this only costs a look at its lock.
     pub(crate) fn chain_in(&self, stock: &Stock, name: &str) -> Result<Chain, Error> {
         let chain = stock.chain(name)?;
         self.kill_if_doomed(&chain)?;
         Ok(chain)
     }
 
-    /// The chain of this name with another party, in a role of a protocol; it need not be there.
+    /// Returns the chain of this name with another party, in a role of a protocol. It need not
+    /// exist.
     pub(crate) fn chain_with(
         &self,
         own: Fingerprint,
@@ -141,18 +144,18 @@ impl Stocks {
         self.chain_in(&self.chains_with(own, peer, role)?, name)
     }
 
-    /// Kills a chain. Where the disk does not take that, this process, or whoever shares these
-    /// stocks, uses the chain no more before it does.
+    /// Kills a chain. If the disk fails, this process and everything that shares these stocks stop
+    /// using the chain until it is killed.
     ///
     /// # Errors
     ///
-    /// The disk does not take it.
+    /// The disk fails.
     pub(crate) fn kill_chain(&self, chain: &Chain, why: &str) -> Result<(), Error> {
         let (stock, id) = (chain.stock(), chain.marks().ok().map(|marks| marks.id));
         self.noted(chain.kill(why), stock, chain.name(), id)
     }
 
-    /// Notes a chain that could not be killed.
+    /// Records a chain that could not be killed.
     fn noted(
         &self,
         killed: Result<(), StockError>,
@@ -171,8 +174,8 @@ impl Stocks {
         Ok(killed?)
     }
 
-    /// The chains of `prepared` that this party keeps with `peer` in this role and that have not
-    /// been killed, and where they are.
+    /// Returns the chains of `prepared` that this party keeps with `peer` in this role and that
+    /// have not been killed, together with their stock.
     fn live_chains_with(
         &self,
         own: Fingerprint,
@@ -183,7 +186,8 @@ impl Stocks {
         let Some(all) = self.kept_if_any()? else {
             return Ok(None);
         };
-        // Theirs alone: chains with others that cannot be read are no obstacle.
+        // Only the chains of these two parties: unreadable chains with others must not get in the
+        // way.
         let of_both = match all.stock(id(own, peer, place), self.limits) {
             Err(StockError::Missing { .. }) => return Ok(None),
             stock => stock?,
@@ -193,20 +197,22 @@ impl Stocks {
         Ok(Some((of_both, chains)))
     }
 
-    /// The names of the chains of `prepared` that [`Stocks::end_epoch`] of this stock would end.
+    /// Returns the names of the chains of `prepared` that [`Stocks::end_epoch`] of this stock would
+    /// end.
     ///
     /// # Errors
     ///
-    /// They cannot be read.
+    /// The chains cannot be read.
     pub fn chains_that_end_with(&self, name: &StockName) -> Result<Vec<String>, Error> {
         let live = self.live_chains_with(name.own, name.peer, name.role)?;
         let chains = live.map_or_else(Vec::new, |(_, chains)| chains);
         Ok(chains.into_iter().map(|chain| chain.name).collect())
     }
 
-    /// Kills the chains of `prepared` that this party keeps with `peer` in this role, and names
-    /// them: whoever knows the Δ that a value was saved under opens both rows that bring it into a
-    /// run, and so learns the Δ of that run's stock. A run that has one open finds it killed.
+    /// Kills the chains of `prepared` that this party keeps with `peer` in this role, and returns
+    /// their names. A party that knows the Δ under which a value was saved can open both rows that
+    /// bring the value into a run, and so learns the Δ of that run's stock. A run that has such a
+    /// chain open finds it killed.
     ///
     /// # Errors
     ///
@@ -218,7 +224,8 @@ impl Stocks {
         role: Role,
     ) -> Result<Vec<String>, Error> {
         let (of_both, chains) = match self.live_chains_with(own, peer, role) {
-            // Nobody can read what another version keeps. That one could go on with it.
+            // This version cannot read the chains of another version, but that version could
+            // continue them.
             Err(Error::Stock(error)) if matches!(*error, StockError::Incompatible { .. }) => {
                 let id = id(own, peer, (Protocol::Prepared, role));
                 self.kept()?.remove(&id)?;
@@ -244,7 +251,7 @@ impl Stocks {
         killed
     }
 
-    /// Does what [`Stocks::kill_chain`] could not.
+    /// Kills the chain if [`Stocks::kill_chain`] could not.
     fn kill_if_doomed(&self, chain: &Chain) -> Result<(), StockError> {
         let is_it =
             |doomed: &Doomed| doomed.stock == chain.stock().id() && doomed.chain == chain.name();
@@ -253,9 +260,9 @@ impl Stocks {
             return Ok(());
         };
         let (why, id) = (found.why.clone(), found.id);
-        // Not held while the disk is waited for: who has the chain is alone with it.
+        // Release the lock before waiting for the disk. The holder of the chain has it alone.
         drop(doomed);
-        // Another process may have dropped the chain, and started a new one of this name since.
+        // Another process may have dropped the chain and started a new one of the same name since.
         let now = chain.marks()?;
         if id.is_none_or(|id| id == now.id) {
             chain.kill(&why)?;
@@ -268,11 +275,11 @@ impl Stocks {
         self.doomed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The chains of kept values that this party has, with whomever.
+    /// Returns the chains of kept values of this party, with all peers.
     ///
     /// # Errors
     ///
-    /// The folder cannot be read, or those with a peer.
+    /// The folder, or the chains with a peer, cannot be read.
     pub fn chains(&self) -> Result<Vec<KeptChain>, Error> {
         let (chains, mut failures) = self.chains_by_peer()?;
         match failures.pop() {
@@ -281,7 +288,7 @@ impl Stocks {
         }
     }
 
-    /// The chains that can be read, and why those with some peers cannot.
+    /// Returns the chains that can be read, and the errors of those that cannot, by peer.
     ///
     /// # Errors
     ///
@@ -306,25 +313,25 @@ impl Stocks {
         Ok((chains, failures))
     }
 
-    /// Reads a chain's state and values, and reports what is damaged: nothing of it can be used any
-    /// more, and both parties drop it. Others go on using it meanwhile.
+    /// Reads a chain's state and values, and reports what is damaged. A damaged chain cannot be
+    /// used any more, and both parties should drop it. Others can use the chain meanwhile.
     ///
     /// # Errors
     ///
-    /// It cannot be read at all.
+    /// The chain cannot be read at all.
     pub fn check_chain(&self, chain: &KeptChain) -> Result<Vec<StockError>, Error> {
         let id = id(chain.own, chain.peer, chain.place());
         let stock = self.kept()?.stock(id, self.limits)?;
         Ok(stock.damaged_in(&chain.summary.name)?)
     }
 
-    /// Lets `who` load and save all values of a chain of `outsourced`, or no longer. The other
-    /// server does the same: a run needs leave at both.
+    /// Lets `who` load and save all values of a chain of `outsourced`, or forbids it again. The
+    /// other server must do the same: a run needs the permission of both.
     ///
     /// # Errors
     ///
-    /// The chain is of two parties, who use it and nobody else; another process uses it, it was
-    /// killed, or the folder cannot be written.
+    /// The chain belongs to two parties that alone use it, another process uses it, it was killed,
+    /// or the folder cannot be written.
     pub fn allow(
         &self,
         chain: &KeptChain,
@@ -341,32 +348,33 @@ impl Stocks {
         Ok(open.set_policy(&policy)?)
     }
 
-    /// Leaves a chain to the runs of another program, whose [`Function::program`] it is. The other
-    /// party does the same. What its runs load they read as they declare it: that the values mean
-    /// this to the new program is for the caller to know.
+    /// Hands a chain over to the runs of another program, whose [`Function::program`] is `program`.
+    /// The other party must do the same. The new program's runs read the values as the types that
+    /// they declare. The caller must know that the values have this meaning.
     ///
     /// [`Function::program`]: tacit_function::Function::program
     ///
     /// # Errors
     ///
-    /// A run uses it, it is another one since `chain` was read, it was killed, or the folder cannot
-    /// be written.
+    /// A run uses the chain, it was replaced since `chain` was read, it was killed, or the folder
+    /// cannot be written.
     pub fn adopt(&self, chain: &KeptChain, program: Digest) -> Result<(), Error> {
         Ok(self.same_chain(chain)?.set_program(Some(program.0))?)
     }
 
-    /// Removes a chain, killed or not, and destroys its values; its name is free again. The other
-    /// party does the same. A service may run meanwhile: between its runs nobody has the chain,
-    /// and what it remembers of one that is gone it does not take for one of the same name.
+    /// Removes a chain, killed or not, and destroys its values. Its name is then free again. The
+    /// other party must do the same. A service may keep running: between its runs nobody holds the
+    /// chain, and it does not mistake a new chain of the same name for the old one.
     ///
     /// # Errors
     ///
-    /// A run uses it, it is another one since `chain` was read, or the folder cannot be written.
+    /// A run uses the chain, it was replaced since `chain` was read, or the folder cannot be
+    /// written.
     pub fn drop_chain(&self, chain: &KeptChain) -> Result<(), Error> {
         Ok(self.same_chain(chain)?.remove()?)
     }
 
-    /// The chain that was listed, and not another of its name.
+    /// Returns the chain that was listed, and not a newer one of the same name.
     fn same_chain(&self, chain: &KeptChain) -> Result<Chain, Error> {
         let name = &chain.summary.name;
         let open = self.chain_with(chain.own, chain.peer, chain.place(), name)?;

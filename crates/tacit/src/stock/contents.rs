@@ -1,4 +1,4 @@
-//! What a party has in stock, in the words of this crate.
+//! The contents of a party's stock, in the terms of this crate.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,69 +18,69 @@ use crate::Error;
 use crate::advice::advice;
 use crate::protocols::StatisticalSecurity;
 
-/// The name of OTs among what is in stock.
+/// The name of OTs in the stock.
 pub(super) const OTS: &str = "OTs";
 
-/// The names of a component are not longer than this, all together.
+/// The most bytes of all names of a component together.
 const MAX_NAMES_BYTES: u64 = 1024;
 
-/// Less time than this says nothing of a rate: two runs in the first minute are not 2880 a day.
+/// The least time for a rate: two runs in the first minute do not mean 2880 a day.
 const LEAST_FOR_A_RATE: Duration = Duration::from_secs(3600);
 
-/// Which stock: one for each pair of parties, role and garbling scheme.
+/// The name of a stock. There is one for each pair of parties, role and garbling scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StockName {
     /// This party.
     pub own: Fingerprint,
-    /// The other one.
+    /// The other party.
     pub peer: Fingerprint,
-    /// What this party is in the runs that use the stock.
+    /// This party's role in the runs that use the stock.
     pub role: Role,
-    /// The scheme that its components are garbled under.
+    /// The scheme under which its components are garbled.
     pub scheme: SchemeId,
 }
 
-/// What a stock holds.
+/// A summary of a stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockSummary {
-    /// The stock.
+    /// The name of the stock.
     pub name: StockName,
     /// Its epoch: the lifetime of one Δ.
     pub epoch: EpochId,
     /// Bytes on the disk.
     pub bytes: u64,
-    /// Most bytes that it may take.
+    /// The largest size in bytes.
     pub max_bytes: u64,
-    /// What is there of each kind.
+    /// The contents, by kind.
     pub kinds: Vec<StockedKind>,
 }
 
-/// What a stock holds of one kind. All counts of OTs, triples and crosses are of these, one by one.
+/// The contents of one kind in a stock. OTs, triples and crosses are counted one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockedKind {
-    /// The component's name as it was first prepared, `OTs`, what a lot of `authenticated` has, or
-    /// which crosses they are.
+    /// The component's name when it was first prepared, `OTs`, the content of a lot of
+    /// `authenticated`, or the type of crosses.
     pub name: String,
-    /// Other names under which it was prepared since.
+    /// Other names under which it was prepared later.
     pub other_names: Vec<String>,
     /// The component's digest.
     pub digest: ComponentDigest,
     /// Instances that a run can use.
     pub available: u64,
-    /// Instances that the peer has not acknowledged; the next meeting does, or drops them.
+    /// Instances that the peer has not acknowledged. The next meeting acknowledges or drops them.
     pub pending: u64,
     /// Instances that are damaged at one of the parties.
     pub withdrawn: u64,
-    /// Bytes on the disk, of used ones as well until they are compacted.
+    /// Bytes on the disk, including used instances until they are compacted.
     pub bytes: u64,
-    /// Instances that runs took of late: within a day at most.
+    /// The number of instances that runs have taken recently, within a day at most.
     pub taken: u64,
-    /// In how much time they did.
+    /// The time span in which they were taken.
     pub taken_within: Duration,
 }
 
 impl StockedKind {
-    /// All names under which it was prepared.
+    /// Iterates over all names under which the kind was prepared.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let others = self.other_names.iter();
         std::iter::once(&self.name)
@@ -88,8 +88,8 @@ impl StockedKind {
             .map(String::as_str)
     }
 
-    /// How many runs take in a day where they go on to take as much as of late; `None` where none
-    /// does, or not yet for an hour.
+    /// Returns how many instances runs take per day at the recent rate, or `None` if there was no
+    /// run or less than an hour of data.
     #[must_use]
     pub fn taken_per_day(&self) -> Option<f64> {
         const DAY_S: f64 = 86_400.0;
@@ -97,7 +97,7 @@ impl StockedKind {
         known.then(|| self.taken as f64 * DAY_S / self.taken_within.as_secs_f64())
     }
 
-    /// How long what is available lasts at that rate; `None` where there is none.
+    /// Returns how long the available instances last at that rate, or `None` if there is no rate.
     #[must_use]
     pub fn lasts(&self) -> Option<Duration> {
         self.taken_per_day()?;
@@ -138,7 +138,7 @@ impl StockName {
 }
 
 impl Stocks {
-    /// The stocks that there are.
+    /// Returns the names of all stocks.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Stocks {
         self.stocks.list()?.iter().map(StockName::of).collect()
     }
 
-    /// The stocks that can be read, and why others cannot.
+    /// Returns the names of the stocks that can be read, and the errors of the others.
     ///
     /// # Errors
     ///
@@ -163,15 +163,15 @@ impl Stocks {
         Ok((names, failures))
     }
 
-    /// What a stock holds.
+    /// Returns a summary of a stock.
     ///
     /// # Errors
     ///
-    /// It is not there, or cannot be read.
+    /// The stock does not exist, or cannot be read.
     pub fn summary(&self, name: &StockName) -> Result<StockSummary, Error> {
         let id = name.id();
         let summary = self.stocks.stock(id, self.limits)?.summary()?;
-        // Each lot of `authenticated` has kinds of its own: one that is used up says nothing.
+        // Each lot of `authenticated` has its own kinds, so a used-up one is of no interest.
         let is_of_use = |kind: &&KindSummary| {
             let left = kind.available + kind.pending + kind.withdrawn;
             left > 0 || !is_of_lot(&kind.kind)
@@ -204,7 +204,8 @@ impl Stocks {
         })
     }
 
-    /// For how many runs of `function` a stock has enough; none where it is not there.
+    /// Returns for how many runs of `function` a stock has enough. It is zero if the stock does not
+    /// exist.
     ///
     /// # Errors
     ///
@@ -217,7 +218,7 @@ impl Stocks {
             Err(error) => return Err(error.into()),
         };
         let needed = std::iter::once(demand.ots.div_ceil(OT_BLOCK)).chain(demand.instances);
-        // A component may be there under two names.
+        // A component may occur twice, under two names.
         let mut of_kinds: BTreeMap<_, u64> = BTreeMap::new();
         for (kind, needed) in kinds_of(function.components()).into_iter().zip(needed) {
             *of_kinds.entry(kind).or_default() += needed;
@@ -232,8 +233,8 @@ impl Stocks {
         Ok(runs.min().unwrap_or(u64::MAX))
     }
 
-    /// Checked executions of `function` at this s that runs by `batch` can take from a stock, which
-    /// need not be there.
+    /// Returns the number of checked executions of `function` at this s that runs by `batch` can
+    /// take from a stock. The stock need not exist.
     ///
     /// # Errors
     ///
@@ -261,8 +262,8 @@ impl Stocks {
         self.folder.join("names").join(digest)
     }
 
-    /// Notes a kind's name for people to read, a line for each. Nothing rests on it, so that it may
-    /// fail.
+    /// Stores a kind's name for people, one per line of a file. It may fail, since nothing depends
+    /// on the name.
     pub(super) fn note_name(&self, kind: &ComponentDigest, name: &str) {
         let known = self.names_of(kind);
         if known.iter().any(|known| known == name) {
@@ -275,14 +276,14 @@ impl Stocks {
         }
     }
 
-    /// Removes the names of kinds that are forgotten, so that orders in vain leave no files.
+    /// Removes the names of forgotten kinds, so that failed orders leave no files.
     pub(super) fn forget_names(&self, kinds: &[ComponentDigest]) {
         for kind in kinds {
             let _ = self.storage.remove(&self.name_file(kind));
         }
     }
 
-    /// Writes a file on which nothing rests, so that it may fail.
+    /// Writes a file on which nothing depends. It may fail.
     pub(super) fn note(&self, path: &Path, bytes: &[u8]) {
         let folder = path.parent();
         if folder.is_none_or(|folder| self.storage.create_folder(folder).is_err()) {
@@ -294,7 +295,7 @@ impl Stocks {
         }
     }
 
-    /// The names that were noted, the first one first.
+    /// Returns the stored names, the first one first.
     fn names_of(&self, kind: &ComponentDigest) -> Vec<String> {
         if *kind == ot_kind() {
             return vec![OTS.to_owned()];

@@ -1,15 +1,16 @@
-//! Crosses for `gmw` in stock: made before anybody knows a function, and used once by any.
+//! Crosses for `gmw` in stock. They are made before any function is known, and any function uses
+//! them once.
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `order` | an order for crosses, and the lots that it makes |
 //! | `run` | leases what a run takes at both parties, and reads it |
 //!
-//! A kind has narrow or wide crosses, of OTs that one of the parties sends, whose base OTs rest on
-//! one assumption. An instance is a [block](CrossBlock). A block depends on no other and holds no
-//! Δ, so a run takes blocks of several lots, and a kind's numbers go on from one lot to the next.
+//! A kind has narrow or wide crosses, whose OTs one fixed party sends, from base OTs of one kind.
+//! An instance is a [block](CrossBlock). A block depends on no other and holds no Δ. So a run may
+//! take blocks from several lots, and a kind's numbers continue from one lot to the next.
 //!
-//! All kinds lie in the stock of [`LOT_SCHEME`]: crosses are of no garbling scheme.
+//! All kinds are in the stock of [`LOT_SCHEME`]: crosses have no garbling scheme.
 //!
 //! [`CrossBlock`]: tacit_protocol::gmw::CrossBlock
 
@@ -33,22 +34,22 @@ pub(crate) use run::lease_crosses;
 /// Both roles, in order of their numbers.
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
-/// Kinds of blocks that a run takes together.
+/// The number of kinds of blocks that a run takes together.
 const SHELF_KINDS: usize = ROLES.len() * CrossKind::ALL.len();
 
-/// What blocks of a kind are.
+/// The properties of a kind of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockKind {
     crosses: CrossKind,
-    /// Who sends their OTs.
+    /// The party that sends the OTs of the crosses.
     sender: Role,
-    /// On what the base OTs rest.
+    /// The kind of base OTs.
     base_ot: BaseOt,
 }
 
 impl BlockKind {
-    /// The kinds of blocks that are made from such base OTs, in the order in which a run takes
-    /// them.
+    /// Returns the kinds of blocks that are made from such base OTs, in the order in which a run
+    /// takes them.
     fn shelf(base_ot: BaseOt) -> [Self; SHELF_KINDS] {
         std::array::from_fn(|place| Self {
             crosses: CrossKind::ALL[place % CrossKind::ALL.len()],
@@ -57,7 +58,7 @@ impl BlockKind {
         })
     }
 
-    /// What the stock calls it.
+    /// Returns the digest by which the stock names the kind.
     pub(super) fn digest(self) -> ComponentDigest {
         let crosses = match self.crosses {
             CrossKind::Narrow => "narrow",
@@ -67,13 +68,13 @@ impl BlockKind {
         ComponentDigest::of_kind(&format!("{crosses} crosses, {sender}, {base_ot}"))
     }
 
-    /// The kind of this digest, if it is of crosses.
+    /// Returns the kind with this digest, if it is one of crosses.
     pub(super) fn of(digest: &ComponentDigest) -> Option<Self> {
         let all = BaseOt::ALL.into_iter().flat_map(Self::shelf);
         all.into_iter().find(|kind| kind.digest() == *digest)
     }
 
-    /// What people call it.
+    /// Returns the name for people.
     pub(super) fn name(self) -> String {
         let crosses = match self.crosses {
             CrossKind::Narrow => "crosses",
@@ -86,12 +87,12 @@ impl BlockKind {
         }
     }
 
-    /// Crosses in a block.
+    /// Returns the number of crosses in a block.
     pub(super) fn unit(self) -> u64 {
         self.crosses.crosses() as u64
     }
 
-    /// What a block is at the party in `role`.
+    /// Returns the shape of a block at the party in `role`.
     fn shape(self, role: Role) -> Shape {
         Shape {
             secret_bytes: self.crosses.bytes(self.sender == role) as u32,
@@ -99,21 +100,21 @@ impl BlockKind {
         }
     }
 
-    /// Its place on its shelf.
+    /// Returns the kind's index on its shelf.
     fn place(crosses: CrossKind, sender: Role) -> usize {
         CrossKind::ALL.len() * sender as usize + crosses as usize
     }
 }
 
-/// Blocks of each kind of a shelf, in its order.
+/// The number of blocks of each kind of a shelf, in the shelf's order.
 type Blocks = [u64; SHELF_KINDS];
 
-/// What `demand` says of each kind of a shelf.
+/// Returns the number of blocks of each kind of a shelf in `demand`.
 fn blocks_of(demand: &CrossDemand) -> Blocks {
     BlockKind::shelf(BaseOt::default()).map(|kind| demand.blocks(kind.crosses, kind.sender))
 }
 
-/// What is asked of a preparation to make these blocks.
+/// Returns the demand that a preparation gets to make these blocks.
 fn demand_of(blocks: &Blocks) -> CrossDemand {
     let of = |crosses| ROLES.map(|sender| blocks[BlockKind::place(crosses, sender)]);
     CrossDemand {
@@ -122,17 +123,17 @@ fn demand_of(blocks: &Blocks) -> CrossDemand {
     }
 }
 
-/// The blocks that a run of `function` takes.
+/// Returns the blocks that a run of `function` takes.
 ///
 /// # Errors
 ///
-/// `gmw` cannot run it.
+/// `gmw` cannot run the function.
 fn needs(function: &Function) -> Result<Blocks, Error> {
     gmw::check(function)?;
     Ok(blocks_of(&CrossDemand::of(&function.schedule()?)))
 }
 
-/// The number of runs that these blocks are enough for, where a run takes `needed`.
+/// Returns the number of runs for which these blocks are enough, if a run takes `needed`.
 fn runs(available: &Blocks, needed: &Blocks) -> u64 {
     let kinds = available.iter().zip(needed);
     let runs = kinds.filter_map(|(available, needed)| available.checked_div(*needed));
@@ -140,9 +141,9 @@ fn runs(available: &Blocks, needed: &Blocks) -> u64 {
 }
 
 impl Stocks {
-    /// The number of runs of `function` by `gmw`, whose OTs are to rest on `base_ot`, for which a
-    /// stock has crosses, whatever the scheme of `name`. Without the stock it is zero. A function
-    /// that takes no crosses has enough for `u64::MAX` runs.
+    /// Returns the number of runs of `function` by `gmw`, whose OTs rest on `base_ot`, for which a
+    /// stock has crosses, whatever the scheme of `name`. It is zero if the stock does not exist. It
+    /// is `u64::MAX` for a function that takes no crosses.
     ///
     /// # Errors
     ///
@@ -175,14 +176,14 @@ impl Stocks {
     }
 }
 
-/// The kinds of which a run takes, where its OTs are to rest on `asked`.
+/// Iterates over the shelves from which a run may take, if its OTs must rest on `asked`.
 fn shelves(asked: BaseOt) -> impl Iterator<Item = [ComponentDigest; SHELF_KINDS]> {
     let serving = BaseOt::ALL.into_iter();
     let serving = serving.filter(move |base_ot| base_ot.serves(asked));
     serving.map(|base_ot| BlockKind::shelf(base_ot).map(BlockKind::digest))
 }
 
-/// How many of each kind of a shelf there are.
+/// Returns the available number of each kind of a shelf.
 fn on_shelf(
     shelf: &[ComponentDigest; SHELF_KINDS],
     kinds: &BTreeMap<ComponentDigest, u64>,
@@ -190,7 +191,7 @@ fn on_shelf(
     shelf.map(|kind| kinds.get(&kind).copied().unwrap_or_default())
 }
 
-/// Both kinds of crosses that the evaluator sends, from the usual base OTs.
+/// Returns both kinds of crosses that the evaluator sends, from the default base OTs.
 #[cfg(test)]
 pub(super) fn kinds_of_evaluator() -> [ComponentDigest; 2] {
     CrossKind::ALL.map(|crosses| {
@@ -210,8 +211,8 @@ mod tests {
 
     use super::*;
 
-    /// A block that is taken for one of another kind is opened by masks that the peer does not
-    /// have, or that another direction uses.
+    /// If a block were taken for one of another kind, it would be opened with masks that the peer
+    /// does not have, or that the other direction uses.
     #[test]
     fn each_kind_is_known_by_a_digest_of_its_own() {
         let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Lots of OTs and of garbled components, each durable at both parties before either counts it.
+//! Lots of OTs and of garbled components. Each is durable at both parties before either counts it.
 
 use std::num::NonZeroUsize;
 use std::thread;
@@ -26,14 +26,14 @@ use crate::driver::{run_script, seed};
 use crate::session::OtExtension;
 use crate::{Error, Session};
 
-/// Bytes of a lot's tables, about: small enough that a cut costs little.
+/// The approximate bytes of a lot's tables: few enough that a broken connection costs little.
 const LOT_BYTES: u64 = 64 << 20;
-/// Most instances of a lot.
+/// The most instances of a lot.
 const LOT_INSTANCES: u64 = 1 << 14;
-/// Most lots that are begun together and published together. Each has a file open.
+/// The most lots that are started together and published together. Each has an open file.
 const LOTS_AT_ONCE: usize = 16;
 
-/// What to make.
+/// The order that is being made.
 pub(super) struct Making<'a> {
     pub(super) tag: RunTag,
     pub(super) levels: &'a Levels,
@@ -41,13 +41,13 @@ pub(super) struct Making<'a> {
     pub(super) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// What was made of each kind, and the right to prepare, as long as the caller wants it.
+/// The result for each kind, with the right to prepare for as long as the caller needs it.
 pub(super) struct Filled {
     pub(super) kinds: Vec<PreparedKind>,
     pub(super) _right: Right,
 }
 
-/// Makes what is missing of each kind up to its level.
+/// Makes what is missing of each kind, up to its level.
 pub(super) fn fill<'a>(
     session: &'a mut Session,
     opened: &'a mut OpenedStock,
@@ -94,8 +94,8 @@ impl SchemeVisitor for Fill<'_> {
             watch: self.making.watch,
         };
         let mut made = vec![0; levels.len()];
-        // What others make meanwhile counts and what they take is not made again, so that no
-        // level is passed and the loop ends.
+        // Count what others make meanwhile, but do not replace what they take. So no level is
+        // exceeded, and the loop ends.
         while let Some(place) = (0..made.len()).find(|&place| made[place] < missing[place]) {
             let batch = Batch {
                 session: self.session,
@@ -115,7 +115,7 @@ impl SchemeVisitor for Fill<'_> {
             }
             if made != missing {
                 drop(right);
-                // A run that waits for the right takes it now.
+                // Pause, so that a run that waits for the right can take it now.
                 thread::sleep(3 * RIGHT_PAUSE);
                 right = self.opened.meet_to_prepare(self.session)?;
                 for ((kind, wanted), (missing, made)) in
@@ -147,7 +147,7 @@ impl SchemeVisitor for Fill<'_> {
 }
 
 impl Fill<'_> {
-    /// What is missing of each kind, as of the last meeting.
+    /// Returns what is missing of each kind, according to the last meeting.
     fn missing(&self) -> Vec<u64> {
         let levels = self.making.levels.iter();
         levels
@@ -156,9 +156,10 @@ impl Fill<'_> {
     }
 }
 
-/// Ends a stock whose peer guessed at bits of Δ and guessed wrong: under the same Δ it would guess
-/// again, in a session of its that waits for this right. Δ goes first. What is left of the stock
-/// then opens for nobody, and goes last, since no chain may outlive it.
+/// Ends a stock whose peer guessed at bits of Δ and guessed wrong. Under the same Δ it could guess
+/// again, in another of its sessions that waits for this right. Δ is destroyed first. Nobody can
+/// open the rest of the stock after that. The rest is destroyed last, since no chain may outlive
+/// the stock.
 fn end(opened: &OpenedStock, session: &Session, right: Right) -> Result<(), Error> {
     let gone = right.destroy_keys();
     let ended = opened.end_chains(session);
@@ -167,8 +168,8 @@ fn end(opened: &OpenedStock, session: &Session, right: Right) -> Result<(), Erro
     Ok(right.destroy()?)
 }
 
-/// Lots that are made without giving up the right to prepare: some tens of megabytes, so that a run
-/// that finds too little in stock does not wait for all that somebody prepares.
+/// Lots that are made in one go, without giving up the right to prepare. They are some tens of
+/// megabytes, so that a run that finds too little in stock does not wait for a whole order.
 struct Batch<'a> {
     session: &'a mut Session,
     opened: &'a OpenedStock,
@@ -177,8 +178,8 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Makes lots from the kind at `place` on, until they are as large as one may be. Those that
-    /// are made together wait for the disk, and for the peer's, once.
+    /// Makes lots, starting with the kind at `place`, up to the size limit. Lots that are made
+    /// together wait only once for the disk, and once for the peer's disk.
     fn make<S: Scheme>(
         self,
         makers: &mut Makers<'_, S>,
@@ -226,7 +227,8 @@ impl Batch<'_> {
     }
 }
 
-/// Bytes of an instance's tables and most instances of one lot: as both parties compute it.
+/// Returns the bytes of an instance's tables and the most instances of one lot. Both parties
+/// compute the same.
 fn lot_size<S: Scheme>(scheme: S, component: Option<&Component>) -> (u64, u64) {
     let size = component.map_or(OT_BLOCK * Block::BYTES as u64, |component| {
         InstanceTables::size(scheme, component.program())
@@ -234,14 +236,14 @@ fn lot_size<S: Scheme>(scheme: S, component: Option<&Component>) -> (u64, u64) {
     (size, (LOT_BYTES / size.max(1)).clamp(1, LOT_INSTANCES))
 }
 
-/// The OTs of a setup under the tag of the run or order of the session that first needed them.
+/// The OTs of a setup, under the tag of the session's first run or order that needed them.
 pub(super) enum Ots {
     Garbler(GarblerOt),
     Evaluator(EvaluatorOt),
 }
 
 impl OpenedStock {
-    /// Lets go of what takes much memory between runs: what makes silent OTs.
+    /// Frees what takes much memory between runs: the state of silent OTs.
     pub(crate) fn end_run(&mut self, extension: OtExtension) {
         if extension == OtExtension::Silent {
             self.ots = None;
@@ -249,14 +251,14 @@ impl OpenedStock {
     }
 }
 
-/// What makes lots.
+/// The state with which lots are made.
 struct Makers<'a, S> {
     scheme: S,
-    /// The garbler's.
+    /// The garbler's Δ.
     delta: Option<Delta>,
     tag: RunTag,
     threads: NonZeroUsize,
-    /// Base OTs are made once in a session.
+    /// The OTs, whose base OTs are made once per session.
     ots: Option<Ots>,
     done_ands: u64,
     total_ands: u64,
@@ -364,7 +366,7 @@ impl<S: Scheme> Makers<'_, S> {
         Ok(lot.put(span.first, &secrets, &[])?)
     }
 
-    /// The OTs of this session's preparations, from base OTs the first time.
+    /// Returns the OTs of this session's preparations. The first call makes them from base OTs.
     fn ots(&mut self, session: &mut Session) -> Result<&mut Ots, Error> {
         if self.ots.is_none() {
             let mut rng = UnwrapErr(getrandom::SysRng);

@@ -1,4 +1,4 @@
-//! What keeps the tables of a lot: the thread that receives them, or others meanwhile.
+//! The writing of a lot's tables: by the thread that receives them, or by others meanwhile.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -10,22 +10,23 @@ use tacit_stock::StockError;
 use super::failure::StockFailure;
 use crate::Error;
 
-/// Bytes of tables that are handed to another thread at once, at least, but for the last.
+/// The least bytes of tables that are handed to another thread at once, except for the last ones.
 const TOGETHER_BYTES: usize = 256 << 10;
 
-/// Keeps an instance's tables, which come in order.
+/// A function that keeps an instance's tables. The instances come in order.
 type Keep<'k> = &'k mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>;
 
-/// Writes consecutive instances of a lot, from the first one's number on.
+/// A function that writes consecutive instances of a lot, given the first one's number.
 type Put<'p> = &'p (dyn Fn(u64, &[u8]) -> Result<(), StockError> + Sync);
 
-/// Gives `receive` what keeps the instances from number `first` on by `put`, on this many threads.
-/// One thread keeps each instance as it comes. With more, one receives, and the others seal and
-/// write. They hold two pieces each at most, of [`TOGETHER_BYTES`] and one instance.
+/// Calls `receive` with a function that keeps instances, which `put` writes, starting at number
+/// `first`, on this many threads. One thread keeps each instance as it arrives. With more threads,
+/// one receives, and the others seal and write. Each of these holds at most two pieces, of
+/// [`TOGETHER_BYTES`] and one instance.
 ///
 /// # Errors
 ///
-/// That of `receive`. What of the stock failed is noted in `failure`.
+/// The error of `receive`. An error of the stock is stored in `failure`.
 pub(super) fn keep_on_threads<T>(
     first: u64,
     put: Put<'_>,
@@ -55,7 +56,7 @@ pub(super) fn keep_on_threads<T>(
     };
     let write = &write;
     let received = thread::scope(|scope| {
-        // Dropped at the end, after which no piece can come.
+        // Dropped at the end, so that the threads see that no piece follows.
         let pieces = pieces;
         for _ in 1..threads {
             scope.spawn(write);
@@ -105,7 +106,7 @@ impl Piece {
     }
 }
 
-/// The next piece, once it is there; nothing after the last.
+/// Waits for the next piece. Returns `None` after the last.
 fn next(queue: &Mutex<Receiver<Piece>>) -> Option<Piece> {
     let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     queue.recv().ok()
@@ -117,8 +118,8 @@ mod tests {
 
     use super::*;
 
-    /// Keeps these instances on `threads` threads; what was kept, by number, and how it ended. The
-    /// instance `broken` fails.
+    /// Keeps these instances on `threads` threads. Returns the kept instances by number, and the
+    /// result. The instance `broken` fails.
     fn keep(
         instances: &[Vec<u8>],
         threads: usize,

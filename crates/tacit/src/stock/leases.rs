@@ -1,8 +1,9 @@
-//! How both parties come to lease the same numbers: a script for each, over a [`LeaseIo`].
+//! The exchange by which both parties lease the same numbers: a script for each, over a
+//! [`LeaseIo`].
 //!
 //! The evaluator leases and names the numbers. The garbler leases the same, or says from which
-//! numbers on it can. Each has its lease durable before it speaks, so that a party that stops at
-//! any point has wasted numbers and never given one twice.
+//! numbers on it can. Each party makes its lease durable before it sends anything. So a party that
+//! stops at any point has wasted numbers, but never given one twice.
 
 use core::ops::RangeInclusive;
 
@@ -15,39 +16,40 @@ use tacit_stock::{ComponentDigest, Lease, LeasePool, LeaseRequest, Span, Stock, 
 use super::failure::StockFailure;
 use super::messages;
 
-/// A party's leases, as the exchange changes them. A change is durable when it returns.
+/// A party's leases, as the exchange changes them. A change is durable once the call returns.
 pub(super) trait LeaseIo {
-    /// Leases the next numbers; nothing where there are too few of a kind.
+    /// Leases the next numbers, or returns `None` if there are too few of a kind.
     fn lease_next(&mut self, wanted: &[LeaseRequest]) -> Result<Option<Unanswered>, Error>;
 
-    /// Leases the numbers that the peer named; nothing where some are spent.
+    /// Leases the numbers that the peer named, or returns `None` if some are spent.
     fn lease_named(
         &mut self,
         named: &[(ComponentDigest, &[Span])],
     ) -> Result<Option<Vec<Lease>>, Error>;
 
-    /// For each kind the number below which all are spent.
+    /// Returns, for each kind, the number below which all are spent.
     fn marks(&mut self, kinds: &[ComponentDigest]) -> Result<Vec<u64>, Error>;
 
-    /// Gives up what is below the peer's marks.
+    /// Gives up the numbers below the peer's marks.
     fn raise_marks(&mut self, marks: &[(ComponentDigest, u64)]) -> Result<(), Error>;
 
-    /// Keeps what both parties have leased for the runs of this session.
+    /// Keeps what both parties have leased, for the runs of this session.
     fn hold(&mut self, leases: Vec<Lease>) -> Result<(), Error>;
 }
 
-/// Leases of the evaluator that the garbler has not followed. Nothing can be made of them but the
-/// message that names them, and by its answer the leases.
+/// The evaluator's leases that the garbler has not followed yet. They can only be turned into the
+/// message that names them and, with the answer to it, into leases.
 pub(super) struct Unanswered(Vec<Lease>);
 
 impl Unanswered {
-    /// The numbers of each lease.
+    /// Returns the numbers of each lease.
     pub(super) fn named(&self) -> Vec<Vec<Span>> {
         let leases = self.0.iter();
         leases.map(|lease| lease.spans().collect()).collect()
     }
 
-    /// The leases, where the garbler has followed; else its marks, and what is leased is wasted.
+    /// Returns the leases if the garbler has followed. Otherwise returns its marks, and the leased
+    /// numbers are wasted.
     fn answered(self, answer: LeasesAnswer) -> Result<Vec<Lease>, Vec<u64>> {
         match answer {
             LeasesAnswer::Followed => Ok(self.0),
@@ -56,28 +58,28 @@ impl Unanswered {
     }
 }
 
-/// What an exchange leases.
+/// The terms of an exchange of leases.
 pub(super) struct LeaseTerms<'a> {
-    /// In an order that both parties know.
+    /// The kinds, in an order that both parties know.
     pub(super) kinds: &'a [ComponentDigest],
-    /// How many of each kind at least and at most.
+    /// The least and the most instances of each kind.
     pub(super) counts: Vec<RangeInclusive<u64>>,
-    /// For how many runs at most the parties prepare where the evaluator has too little.
+    /// The most runs for which the parties prepare if the evaluator has too little.
     pub(super) runs: u8,
 }
 
-/// How an exchange ended, the same way at both parties.
+/// The end of an exchange, which is the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attempt {
-    /// What was lacking is leased.
+    /// What was missing is leased.
     Leased,
-    /// Marks were raised: again.
+    /// Marks were raised, so the exchange must be repeated.
     Behind,
     /// The evaluator has too little, and wants enough for this many runs.
     Short { runs: u8 },
 }
 
-/// The evaluator's side.
+/// Runs the evaluator's side.
 pub(super) async fn name(
     io: &mut Io<'_>,
     own: &mut impl LeaseIo,
@@ -112,8 +114,8 @@ pub(super) async fn name(
     }
 }
 
-/// The garbler's side. What the evaluator names has as many instances of each kind as an honest one
-/// leases, or nothing is leased.
+/// Runs the garbler's side. Leases nothing unless the evaluator names as many instances of each
+/// kind as an honest one would.
 pub(super) async fn follow(
     io: &mut Io<'_>,
     own: &mut impl LeaseIo,
@@ -146,7 +148,7 @@ pub(super) async fn follow(
     Ok(attempt)
 }
 
-/// Whether these numbers, of each kind of each lot, are enough of one lot and none of another.
+/// Whether these numbers, for each kind of each lot, are enough of one lot and none of any other.
 pub(super) fn is_of_one_lot(counts: &[u64], needed: &[u64]) -> bool {
     let lots = counts.chunks(needed.len());
     let mut named = lots.filter(|lot| lot.iter().any(|count| *count > 0));
@@ -158,11 +160,11 @@ pub(super) fn is_of_one_lot(counts: &[u64], needed: &[u64]) -> bool {
     named.next().is_some_and(is_whole) && named.next().is_none()
 }
 
-/// The leases of a stock.
+/// The leases of a stock on disk.
 pub(super) struct OwnLeases<'a> {
     pub(super) stock: &'a Stock,
     pub(super) held: &'a mut LeasePool,
-    /// What the stock fails with.
+    /// Stores the stock's error.
     pub(super) failure: &'a StockFailure,
 }
 

@@ -1,9 +1,9 @@
-//! How the two parties' records of a stock meet, and how a lot comes to be published at both:
-//! scripts over a party's disk.
+//! The meeting of the two parties' records of a stock, and the publishing of a lot at both: scripts
+//! over a party's disk.
 //!
-//! The evaluator speaks first, so that two long records never wait for each other. A party takes
-//! the right to meet before it reads its record, and gives it back at the end: no other meeting of
-//! the same stocks comes between.
+//! The evaluator sends first, so that two long records never wait for each other. A party takes the
+//! right to meet before it reads its record, and gives it back at the end. So no other meeting of
+//! the same stocks can come in between.
 
 mod own;
 
@@ -18,50 +18,50 @@ use crate::advice::advice;
 
 pub(crate) use own::{OwnLots, OwnMeetings, OwnRecord, Patience, RIGHT_PAUSE};
 
-/// No honest party comes to this many epochs.
+/// The limit of an epoch's number. No honest party reaches it.
 const MAX_EPOCH: u64 = 1 << 48;
 
-/// A party's right to meet the other.
+/// Access to a party's right to meet the other.
 pub(super) trait RightToMeet {
     /// The right, which is given back when it is dropped.
     type Right;
 
-    /// Takes the right; nothing while another session of this party has it.
+    /// Takes the right, or returns `None` while another session of this party has it.
     fn try_meet(&mut self) -> Result<Option<Self::Right>, Error>;
 }
 
-/// A party's record of a stock, as a meeting changes it. A change is durable when it returns.
+/// A party's record of a stock, as a meeting changes it. A change is durable once the call returns.
 pub(super) trait RecordIo: RightToMeet {
-    /// The record, where there is one.
+    /// Returns the record, if there is one.
     fn marks(&mut self) -> Result<Option<Marks>, Error>;
 
-    /// Brings the stock to what both parties have.
+    /// Reduces the stock to what both parties have.
     fn reconcile(&mut self, theirs: &Marks) -> Result<Agreement, Error>;
 
-    /// Notes that the peer has recorded a meeting.
+    /// Records that the peer has recorded a meeting.
     fn confirm(&mut self, meeting: u64) -> Result<(), Error>;
 
-    /// The name of an epoch after the one with the number `last`.
+    /// Draws the name of an epoch that follows the one with the number `last`.
     fn name_epoch(&mut self, last: u64) -> Result<EpochId, Error>;
 
-    /// Begins an epoch, in place of the one that there may be.
+    /// Begins an epoch, in place of an earlier one if there is any.
     fn begin_epoch(&mut self, epoch: EpochId) -> Result<(), Error>;
 
-    /// Notes why the parties cannot meet, and gives the error that ends the script.
+    /// Stores the reason why the parties cannot meet, and returns the error that ends the script.
     fn refuse(&self, why: crate::Error) -> Error;
 }
 
-/// Lots of a party that are written.
+/// Written lots of a party.
 pub(super) trait LotIo: RightToMeet {
     /// Makes the lots durable.
     fn finish(&mut self) -> Result<(), Error>;
 
-    /// Publishes them: the peer has them durable, too.
+    /// Publishes the lots, which the peer has made durable, too.
     fn publish(&mut self) -> Result<(), Error>;
 }
 
-/// Lets the records meet. Where the parties are not in the same epoch and nothing was ever
-/// published in either's, the garbler names another and both begin it.
+/// Runs a meeting of the records. If the parties are not in the same epoch and neither has ever
+/// published anything in its own, the garbler names a new epoch and both begin it.
 pub(super) async fn meet(
     io: &mut Io<'_>,
     role: Role,
@@ -92,7 +92,7 @@ pub(super) async fn meet(
     settle(io, own, &theirs).await
 }
 
-/// Lets the records of a stock that both parties have meet.
+/// Runs a meeting of the records of a stock that both parties have.
 pub(super) async fn meet_again(
     io: &mut Io<'_>,
     role: Role,
@@ -103,9 +103,9 @@ pub(super) async fn meet_again(
     settle(io, own, &theirs).await
 }
 
-/// Publishes lots at both parties, while no records of theirs meet: what one has published the
-/// other's record always has. The garbler publishes first, so that the evaluator can name all that
-/// it sees.
+/// Publishes lots at both parties while their records do not meet. So a record always contains
+/// whatever the other party has published. The garbler publishes first, so that the evaluator can
+/// name everything that it sees.
 pub(super) async fn publish(
     io: &mut Io<'_>,
     role: Role,
@@ -129,7 +129,7 @@ pub(super) async fn publish(
     }
 }
 
-/// The beginning of a meeting: the right to it, this party's record and the peer's.
+/// Starts a meeting. Returns the right to it, this party's record and the peer's.
 async fn begin<R: RecordIo>(
     io: &mut Io<'_>,
     role: Role,
@@ -149,7 +149,7 @@ async fn begin<R: RecordIo>(
     Ok((right, ours, theirs))
 }
 
-/// Waits while another session of this party has the right.
+/// Waits until no other session of this party has the right, and takes it.
 async fn right_to_meet<R: RightToMeet>(io: &mut Io<'_>, own: &mut R) -> Result<R::Right, Error> {
     loop {
         if let Some(right) = own.try_meet()? {
@@ -159,7 +159,7 @@ async fn right_to_meet<R: RightToMeet>(io: &mut Io<'_>, own: &mut R) -> Result<R
     }
 }
 
-/// The end of a meeting: each party records it, and then that the other has.
+/// Ends a meeting: each party records it, and then records that the other has done so.
 async fn settle(
     io: &mut Io<'_>,
     own: &mut impl RecordIo,
@@ -216,7 +216,7 @@ async fn receive_marks(io: &mut Io<'_>, own: &impl RecordIo) -> Result<Option<Ma
     marks.transpose().map_err(|error| own.refuse(error.into()))
 }
 
-/// Only epochs in which nothing was ever published may be ended unasked.
+/// Checks that nothing was ever published in the epochs: only such epochs may end without asking.
 fn may_begin(
     own: &impl RecordIo,
     ours: Option<&Marks>,

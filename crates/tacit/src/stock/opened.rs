@@ -1,4 +1,4 @@
-//! A stock in a session: whose it is, its epoch, and how the two parties' records meet.
+//! A stock in a session: its owner, its epoch, and the meeting of the two parties' records.
 
 use tacit_circuit::Component;
 use tacit_function::Role;
@@ -26,17 +26,18 @@ pub(crate) struct OpenedStock {
     pub(crate) role: Role,
     pub(crate) scheme: SchemeId,
     pub(crate) stocks: Stocks,
-    /// What both have, as of the last meeting.
+    /// The material that both parties have, according to the last meeting.
     pub(crate) agreement: Agreement,
-    /// What both have leased for this session and no run has taken: the same numbers at both.
+    /// The leases of both parties for this session that no run has taken. They are the same at
+    /// both.
     pub(super) held: LeasePool,
-    /// What runs have taken of it.
+    /// The material that runs have taken from the leases.
     pub(super) taken: Uncounted,
-    /// What makes the OTs of lots, once the session has made some.
+    /// The state that makes the OTs of lots, once the session has made some.
     pub(super) ots: Option<Ots>,
 }
 
-/// What an instance of a kind is on one side.
+/// Returns the shape of an instance of OTs on one side.
 pub(crate) fn ot_shape(role: Role) -> Shape {
     let choices = match role {
         Role::Garbler => 0,
@@ -48,7 +49,7 @@ pub(crate) fn ot_shape(role: Role) -> Shape {
     }
 }
 
-/// What an instance of a component is on one side.
+/// Returns the shape of an instance of a component on one side.
 ///
 /// # Errors
 ///
@@ -81,7 +82,7 @@ pub(crate) fn component_shape<S: Scheme>(
 }
 
 impl OpenedStock {
-    /// The name of the session's stock.
+    /// Returns the name of the session's stock.
     fn id(session: &Session, role: Role, scheme: SchemeId) -> Result<StockId, Error> {
         let (Some(own), Some(peer)) = (session.own(), session.peer()) else {
             return Err(Error::ApiMisuse(
@@ -106,8 +107,8 @@ impl OpenedStock {
         ended.map(drop)
     }
 
-    /// The session's stock, which the parties let meet the first time. Where neither has one, the
-    /// garbler names an epoch and both begin it. The caller gives it back with
+    /// Opens the session's stock. The first time, the parties' records meet. If neither party has a
+    /// stock, the garbler names an epoch and both begin it. The caller gives the stock back with
     /// [`Session::keep_stock`].
     pub(crate) fn open(
         session: &mut Session,
@@ -136,7 +137,7 @@ impl OpenedStock {
         })
     }
 
-    /// The stock and what both have of it.
+    /// Runs a meeting, and returns the stock and what both parties have of it.
     fn meet(
         session: &mut Session,
         stocks: &Stocks,
@@ -158,10 +159,10 @@ impl OpenedStock {
     }
 
     /// Takes the right to prepare, and lets the records meet again while no other session of this
-    /// party prepares: both drop what only one of them has.
+    /// party prepares. Both parties drop what only one of them has.
     ///
-    /// The evaluator has the right before it speaks and the garbler takes it after, so that of two
-    /// sessions between the same parties neither has what the other waits for.
+    /// The evaluator takes the right before it sends anything, and the garbler takes it afterwards.
+    /// So two sessions between the same parties cannot each hold what the other waits for.
     pub(crate) fn meet_to_prepare(&mut self, session: &mut Session) -> Result<Preparation, Error> {
         let (failure, role) = (StockFailure::default(), self.role);
         let mut own = OwnRecord {
@@ -189,12 +190,12 @@ impl OpenedStock {
             written,
             durable: Vec::new(),
         };
-        // Nothing may follow that this party waits for: what was sent is written out.
+        // Flush what was sent: this party may wait for nothing after it.
         let script = async |io: &mut Io<'_>| meeting::publish(io, self.role, &mut own).await;
         failure.or(session.script(script))
     }
 
-    /// The garbler's Δ of this epoch.
+    /// Returns the garbler's Δ of this epoch.
     pub(crate) fn delta(&self) -> Result<Delta, Error> {
         let secret = self.stock.epoch_secret()?;
         let bytes = secret
@@ -204,19 +205,21 @@ impl OpenedStock {
         delta.ok_or_else(|| Error::damaged("the stock's record of its epoch has no offset"))
     }
 
-    /// The kinds that both have, and how many instances neither has spent, as of the last meeting.
+    /// Iterates over the kinds that both parties have, with the number of instances that neither
+    /// has spent, according to the last meeting.
     pub(super) fn agreed_kinds(&self) -> impl Iterator<Item = (ComponentDigest, u64)> {
         let kinds = self.agreement.kinds.iter();
         kinds.map(|agreed| (agreed.kind, agreed.available))
     }
 
-    /// How many instances of a kind both have and neither has spent, as of the last meeting.
+    /// Returns how many instances of a kind both parties have and neither has spent, according to
+    /// the last meeting.
     pub(crate) fn agreed(&self, kind: &ComponentDigest) -> u64 {
         let those = self.agreed_kinds().filter(|(agreed, _)| agreed == kind);
         those.map(|(_, available)| available).sum()
     }
 
-    /// Notes a lot that both have published since the last meeting.
+    /// Adds a lot that both parties have published since the last meeting.
     pub(crate) fn note_published(&mut self, kind: &ComponentDigest, lot: Span) {
         let kinds = &mut self.agreement.kinds;
         match kinds.iter_mut().find(|agreed| agreed.kind == *kind) {
@@ -233,7 +236,7 @@ impl OpenedStock {
         }
     }
 
-    /// Where the next lot of a kind begins, as of the last meeting.
+    /// Returns the first number of a kind's next lot, according to the last meeting.
     pub(crate) fn next_number(&self, kind: &ComponentDigest) -> u64 {
         let kinds = self.agreement.kinds.iter();
         kinds
@@ -243,7 +246,7 @@ impl OpenedStock {
     }
 }
 
-/// The meetings of a session's stock.
+/// Returns the meetings of a session's stock.
 fn meetings<'a>(
     session: &mut Session,
     stocks: &'a Stocks,
@@ -258,7 +261,7 @@ fn meetings<'a>(
     }
 }
 
-/// Tries again while another session has what is wanted: as long as for a message.
+/// Retries while another session has what is wanted, up to the time limit for a message.
 pub(crate) fn wait_for<R>(
     session: &mut Session,
     mut tried: impl FnMut() -> Result<Result<R, StockError>, Error>,

@@ -11,21 +11,22 @@ use crate::order::Order;
 use crate::session::{OrderTerms, OtExtension};
 use crate::{Error, Session};
 
-/// What a preparation did.
+/// The result of a preparation.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// Each kind that was asked for. Executions of one function, and triples, are one kind; crosses
-    /// have a kind for each width and sender.
+    /// The kinds that were asked for. Executions of one function, and triples, are one kind.
+    /// Crosses have a kind for each width and sender.
     pub kinds: Vec<PreparedKind>,
-    /// For how many runs of the order's function there are executions, triples or crosses; of
-    /// triples for whatever function, how often the order is there.
+    /// For executions, triples or crosses, the number of runs of the order's function for which the
+    /// stock is enough. For triples of any function, the number of times that the stock has the
+    /// order.
     pub runs: Option<u64>,
-    /// The s at which executions or triples were made, where some were: higher than what was
-    /// ordered where earlier tries were not finished.
+    /// The s at which executions or triples were made, if any were. It is higher than what was
+    /// ordered if earlier tries were not finished.
     pub made_at_bits: Option<u8>,
-    /// How many circuits the executions took, where some were made.
+    /// The plan of the executions, with their number of circuits, if any were made.
     pub plan: Option<BatchPlan>,
-    /// How OTs were made, where any were.
+    /// The extension that made OTs, if any were made.
     pub ot_extension: Option<OtExtension>,
     /// Wall time.
     pub wall: Duration,
@@ -33,35 +34,35 @@ pub struct Prepared {
     pub traffic: Meter,
 }
 
-/// What a preparation did for one kind.
+/// The result of a preparation for one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedKind {
-    /// The component's name, `OTs`, which crosses they are, or what the executions or triples are
-    /// for.
+    /// The component's name, `OTs`, the type of crosses, or the purpose of the executions or
+    /// triples.
     pub name: String,
-    /// Instances that were made: executions, triples, crosses, OTs, or garbled components.
+    /// The number that was made: executions, triples, crosses, OTs, or garbled components.
     pub made: u64,
-    /// Instances that can be used now.
+    /// The number that can be used now.
     pub available: u64,
-    /// AND gates of an instance.
+    /// The AND gates of one of them.
     pub and_gates: u64,
 }
 
 impl Prepared {
-    /// Instances that were made, of all kinds.
+    /// Returns the number that was made, over all kinds.
     #[must_use]
     pub fn made(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.made).sum()
     }
 
-    /// Instances that can be used now, of all kinds.
+    /// Returns the number that can be used now, over all kinds.
     #[must_use]
     pub fn available(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.available).sum()
     }
 }
 
-/// What an order has put in stock.
+/// The material that an order has put in stock.
 pub(crate) struct Stocked {
     pub(crate) kinds: Vec<PreparedKind>,
     pub(crate) runs: Option<u64>,
@@ -72,11 +73,11 @@ pub(crate) struct Stocked {
 
 /// An order for the stock.
 pub(crate) trait StockOrder {
-    /// What both parties' orders must agree in.
+    /// Returns the terms on which both parties' orders must agree.
     ///
     /// # Errors
     ///
-    /// The protocol cannot do what is ordered.
+    /// The protocol cannot carry out the order.
     fn terms(&self) -> Result<OrderTerms, Error>;
 
     /// Makes what is missing.
@@ -93,14 +94,15 @@ impl<T> Order<'_, T>
 where
     Self: StockOrder,
 {
-    /// Makes what is missing in `stocks`, over `session`; the peer gives the same order in the
-    /// other role. Components and OTs that were made before an error stay, and the next order goes
-    /// on from there. Executions and triples are there when both parties have ended well, or not
-    /// at all.
+    /// Makes what is missing in `stocks`, over `session`. The peer gives the same order in the
+    /// other role. Components and OTs that were made before an error stay, and the next order
+    /// continues from there. Executions and triples are in stock only once both parties have ended
+    /// well.
     ///
     /// # Errors
     ///
-    /// The protocol cannot do what is ordered, or whatever ends it: the session is then spent.
+    /// The protocol cannot carry out the order, or any error that ends the preparation. The session
+    /// is then spent.
     pub fn run(mut self, session: &mut Session, stocks: &Stocks) -> Result<Prepared, Error> {
         let terms = self.terms()?;
         let clock = Clock::start(session);

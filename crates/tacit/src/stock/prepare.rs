@@ -1,4 +1,4 @@
-//! Orders of what the stock is to hold, for `prepared`.
+//! Orders of components and OTs, for `prepared`.
 
 use std::collections::BTreeMap;
 
@@ -20,19 +20,19 @@ use crate::scheme::default_scheme;
 use crate::session::{OrderTerms, OtNeed};
 use crate::{Error, Session};
 
-/// What a stock is to hold.
+/// The level of one kind that a stock is to hold.
 #[derive(Clone)]
 pub(crate) struct KindLevel {
-    /// What people call it.
+    /// The name for people.
     pub(super) name: String,
-    /// The component; nothing for OTs.
+    /// The component. `None` for OTs.
     pub(super) component: Option<Component>,
-    /// Instances that are to be there, unspent.
+    /// The number of unspent instances that the stock is to have.
     pub(super) level: u64,
 }
 
 impl KindLevel {
-    /// What people count of it: OTs one by one.
+    /// Returns the number of countable items in an instance. OTs are counted one by one.
     pub(super) fn unit(&self) -> u64 {
         if self.component.is_some() {
             1
@@ -41,17 +41,17 @@ impl KindLevel {
         }
     }
 
-    /// AND gates of an instance.
+    /// Returns the number of AND gates of an instance.
     pub(super) fn and_gates(&self) -> u64 {
         let component = self.component.as_ref();
         component.map_or(0, |component| component.program().ands().len() as u64)
     }
 }
 
-/// What is wanted of each kind, in the order of their digests.
+/// The level of each kind, in the order of their digests.
 pub(crate) type Levels = BTreeMap<ComponentDigest, KindLevel>;
 
-/// An order to fill the stock with a peer: both parties give the same, each in its role.
+/// An order to fill the stock with a peer. Both parties give the same order, each in its role.
 ///
 /// ```no_run
 /// # use tacit::stock::{Preparation, Stocks};
@@ -65,10 +65,10 @@ pub(crate) type Levels = BTreeMap<ComponentDigest, KindLevel>;
 /// ```
 pub type Preparation<'w> = Order<'w, Components>;
 
-/// Components and OTs that are to be in stock. [`Preparation`] orders them.
+/// The components and OTs that the stock is to have. [`Preparation`] orders them.
 pub struct Components {
     role: Role,
-    /// What its functions run under where no scheme is named.
+    /// The default scheme of the functions, for an order without a named scheme.
     by_functions: Option<SchemeId>,
     levels: Levels,
 }
@@ -80,7 +80,7 @@ impl Garbled for Components {
 }
 
 impl Preparation<'_> {
-    /// An order for nothing yet, of a party in this role.
+    /// Creates an empty order, for a party in this role.
     #[must_use]
     pub fn new(role: Role) -> Self {
         Self::of(Components {
@@ -90,12 +90,12 @@ impl Preparation<'_> {
         })
     }
 
-    /// Enough for `runs` runs of `function`, in addition to what was asked for before.
+    /// Adds enough for `runs` runs of `function` to the order.
     ///
     /// # Errors
     ///
     /// The function has saved values, or no [scheme](Self::scheme) was named and an earlier
-    /// function takes another one: one preparation fills the stock of one scheme.
+    /// function has another default scheme: one preparation fills the stock of one scheme.
     pub fn enough_for(mut self, function: &Function, runs: u64) -> Result<Self, Error> {
         let demand = Demand::of(function)?;
         if !self.names_scheme() {
@@ -115,7 +115,7 @@ impl Preparation<'_> {
         Ok(self)
     }
 
-    /// `count` instances of a component, in addition to what was asked for before.
+    /// Adds `count` instances of a component to the order.
     #[must_use]
     pub fn component(mut self, component: Component, count: u64) -> Self {
         let name = component.name().to_owned();
@@ -128,8 +128,8 @@ impl Preparation<'_> {
         self
     }
 
-    /// `count` OTs, rounded up, in addition to what was asked for before: one for each input bit
-    /// of the evaluator.
+    /// Adds `count` OTs, rounded up, to the order. A run takes one for each input bit of the
+    /// evaluator.
     #[must_use]
     pub fn ots(mut self, count: u64) -> Self {
         let ots = (OTS.to_owned(), None);
@@ -142,7 +142,7 @@ impl Preparation<'_> {
         self
     }
 
-    /// AND gates of everything that was asked for.
+    /// Returns the number of AND gates of the whole order.
     #[must_use]
     pub fn and_gates(&self) -> u64 {
         let kinds = self.task.levels.values();
@@ -151,13 +151,13 @@ impl Preparation<'_> {
             .fold(0, u64::saturating_add)
     }
 
-    /// What both parties compare before they prepare: their orders' digests are the same.
+    /// Returns the digest of the order, which both parties compare before they prepare.
     #[must_use]
     pub fn digest(&self) -> Digest {
         order_digest(&self.task.levels)
     }
 
-    /// Most bytes of the tables of everything that was asked for, which the evaluator keeps.
+    /// Returns the most bytes of the tables of the whole order, which the evaluator keeps.
     #[must_use]
     pub fn table_bytes(&self) -> u64 {
         let kinds = self.task.levels.values();
@@ -209,8 +209,8 @@ impl StockOrder for Preparation<'_> {
     }
 }
 
-/// The OTs of an order for an empty stock. Δ outlives the session, and so must what a lying
-/// evaluator cannot learn of it.
+/// Returns the OTs of an order for an empty stock. Δ outlives the session, so the security against
+/// a lying evaluator that wants to learn it must last as well.
 fn ot_need(levels: &Levels) -> OtNeed {
     let blocks = levels.get(&ot_kind()).map_or(0, |wanted| wanted.level);
     OtNeed {
@@ -220,7 +220,7 @@ fn ot_need(levels: &Levels) -> OtNeed {
     }
 }
 
-/// What both parties compare before they prepare.
+/// Returns the digest that both parties compare before they prepare.
 fn order_digest(levels: &Levels) -> Digest {
     let mut hash = Sha256::new_with_prefix(b"tacit preparation 1\0");
     for (kind, wanted) in levels {
@@ -230,7 +230,7 @@ fn order_digest(levels: &Levels) -> Digest {
     Digest(hash.finalize().into())
 }
 
-/// Raises what is wanted of a kind by `count`.
+/// Raises the level of a kind by `count`.
 fn add(
     levels: &mut Levels,
     kind: ComponentDigest,
@@ -245,25 +245,25 @@ fn add(
     wanted.level = wanted.level.saturating_add(count);
 }
 
-/// The kind under which a component's instances are kept.
+/// Returns the kind under which a component's instances are kept.
 pub(crate) fn kind_of(component: &Component) -> ComponentDigest {
     ComponentDigest(component.digest().0)
 }
 
-/// The kinds that a function takes: OTs, then its components in order.
+/// Returns the kinds that a function takes: OTs, then its components in order.
 pub(crate) fn kinds_of(components: &[Component]) -> Vec<ComponentDigest> {
     let components = components.iter().map(kind_of);
     std::iter::once(ot_kind()).chain(components).collect()
 }
 
-/// What people call what `function` takes: OTs, then its components in order.
+/// Iterates over the names for people of what `function` takes: OTs, then its components in order.
 pub(crate) fn names_of(function: &Function) -> impl Iterator<Item = String> {
     let components = function.components().iter();
     let components = components.map(|part| format!("{}/{}", function.name(), part.name()));
     std::iter::once(OTS.to_owned()).chain(components)
 }
 
-/// Raises what is wanted by what `function` needs of OTs and each of its components, in order.
+/// Raises the levels by what `function` needs of OTs and of each component, in order.
 fn add_all(levels: &mut Levels, function: &Function, needed: &[u64]) {
     let components = function.components().iter().cloned().map(Some);
     let components = std::iter::once(None).chain(components);
@@ -274,7 +274,7 @@ fn add_all(levels: &mut Levels, function: &Function, needed: &[u64]) {
     }
 }
 
-/// Levels that hold what a run of `function` needs: OTs, then its components in order.
+/// Returns the levels that hold what a run of `function` needs: OTs, then its components in order.
 pub(crate) fn levels_for(function: &Function, needed: &[u64]) -> Levels {
     let mut levels = Levels::new();
     add_all(&mut levels, function, needed);

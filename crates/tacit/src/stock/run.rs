@@ -1,5 +1,5 @@
-//! A run of `prepared`: what both parties have leased, linked in one round trip. One that saves
-//! values takes a second, so that both have kept them before either has a result.
+//! A run of `prepared`: both parties link what they have leased, in one round trip. A run that
+//! saves values takes a second round trip, so that both have kept them before either has a result.
 
 use tacit_function::{Function, Role};
 use tacit_garble::{Scheme, SchemeVisitor};
@@ -20,51 +20,51 @@ use crate::kept::{Agreed, ChainInUse, ChainPlace, Past, check_place};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
 
-/// One party's side of a run, once both have agreed on it.
+/// One party's side of a run on which both parties have agreed.
 pub(crate) struct PreparedRun<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) opened: &'a mut OpenedStock,
     pub(crate) function: &'a Function,
     pub(crate) tag: RunTag,
     pub(crate) inputs: &'a [bool],
-    /// Where this party keeps what the function saves, if it does.
+    /// The place where this party keeps what the function saves, if it saves anything.
     pub(crate) place: Option<&'a ChainPlace>,
     pub(crate) leases: LeaseOrder<'a>,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// What a run gave.
+/// The result of a run.
 pub(crate) struct PreparedOutcome {
     /// This party's output bits in port order.
     pub(crate) outputs: Zeroizing<Vec<bool>>,
-    /// The chain, at the version that the run saved or, if it saved none, loaded.
+    /// The chain at the version that the run saved or, if it saved none, loaded.
     pub(crate) chain: Option<ChainVersion>,
-    /// The beginning of the online stage: at the evaluator when everything was there that needs no
-    /// input of it, at the garbler before it sends that.
+    /// The start of the online stage: at the evaluator, once everything has arrived that does not
+    /// depend on its input, and at the garbler, before it sends that.
     pub(crate) online: Clock,
-    /// AND gates that were garbled on the spot.
+    /// The number of AND gates that were garbled during the run.
     pub(crate) ands_on_the_spot: u64,
 }
 
-/// What a party would load of a chain at this version.
+/// A function that describes what a party would load of a chain at this version.
 type StateOf<V> = fn(Option<(ChainVersion, u64)>, &[V]) -> SavedState;
 
-/// A chain of two parties in a run, which are agreed on it.
+/// A chain of two parties in a run, on which they have agreed.
 struct Taken<V> {
-    /// Under whose Δ the run's values are.
+    /// The stock with the Δ of the run's values.
     stock: Stock,
     kept: Option<ChainInUse>,
     chain: PairChain,
-    /// None where the run begins the chain.
+    /// The chain that the run continues. `None` if the run starts the chain.
     goes_on: Option<ChainId>,
     loads: Vec<V>,
-    /// The run's, from there on.
+    /// The run's tag, which covers the chain.
     tag: RunTag,
 }
 
 impl<V: StoredValue> Taken<V> {
-    /// Brings the chain, if there is one, to where both parties have it, and checks that both would
-    /// load the same. `state` says what this party would.
+    /// Brings the chain, if there is one, to the attempt that both parties reach, and checks that
+    /// both would load the same. `state` returns what this party would load.
     fn take_up(run: &mut PreparedRun<'_>, state: StateOf<V>) -> Result<Self, Error> {
         let (session, function, tag) = (&mut *run.session, run.function, run.tag);
         let role = (Protocol::Prepared, run.opened.role);
@@ -98,7 +98,7 @@ impl<V: StoredValue> Taken<V> {
         })
     }
 
-    /// What the protocol goes on from.
+    /// Returns the past from which the protocol continues.
     fn past(&self) -> prepared::Past<'_, V> {
         prepared::Past {
             chain: self.goes_on,
@@ -106,8 +106,8 @@ impl<V: StoredValue> Taken<V> {
         }
     }
 
-    /// Runs `link` up to what the run saves, which both parties keep, and then `open` to the
-    /// results.
+    /// Runs `link` up to the values that the run saves and both parties keep, and then `open` for
+    /// the results.
     fn complete<O>(
         &self,
         run: PreparedRun<'_>,
@@ -146,7 +146,7 @@ impl<V: StoredValue> Taken<V> {
         })
     }
 
-    /// Keeps what the run saves, as the other party does.
+    /// Keeps what the run saves, together with the other party.
     fn keep(
         &self,
         session: &mut Session,
@@ -157,8 +157,8 @@ impl<V: StoredValue> Taken<V> {
         let kept = kept.ok_or(Error::ApiMisuse("what is saved is kept in a chain"))?;
         let under = Some(&self.stock);
         let saved = kept.save(function.saves(), &self.chain, values, under, session);
-        // Whoever destroys the stock ends the chains that it finds afterwards. This one would wait
-        // for that where power failed there in between.
+        // The destruction of a stock ends the chains that it finds afterwards. If the power fails
+        // in between, this chain would remain without this.
         if matches!(&saved, Err(Error::Stock(error)) if is_ended(error)) {
             kept.stocks.kill_chain(&kept.chain, STOCK_DESTROYED)?;
         }
@@ -167,7 +167,7 @@ impl<V: StoredValue> Taken<V> {
     }
 }
 
-/// A run at its end, or where it has something to keep.
+/// A run that has ended, or that has values to keep.
 enum Linked<V, O> {
     Ended(Zeroizing<Vec<bool>>),
     Saves(Vec<V>, O),
@@ -189,7 +189,7 @@ impl SchemeVisitor for PreparedRun<'_> {
 }
 
 impl PreparedRun<'_> {
-    /// Leases what the run takes, under its tag.
+    /// Leases the material of the run, under its tag.
     fn lease(&mut self, tag: RunTag) -> Result<Supplies, Error> {
         Supplies::lease(
             self.session,

@@ -1,4 +1,4 @@
-//! What a run takes from the stock: leases at both parties, and the material that they give.
+//! The material that a run takes from the stock: leases at both parties, and what they give.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -25,14 +25,14 @@ use super::{OT_BLOCK, OpenedStock, TakenNumbers, unit};
 use crate::advice::advice;
 use crate::{Error, Session};
 
-/// How often other sessions may take what was there, or was made for this run, before it gives
-/// up. Each of them then had it, so that no two sessions hold each other up.
+/// The number of times that other sessions may take what was in stock, or made for this run, before
+/// the run gives up. Each time one of them makes progress, so no two sessions block each other.
 pub(super) const ATTEMPTS: usize = 64;
 
-/// AND gates of the later runs for which a run prepares on the spot, at most: some milliseconds.
+/// The most AND gates of later runs for which a run also prepares on the spot: some milliseconds.
 const MAX_ANDS_ON_THE_SPOT: u64 = 1 << 17;
 
-/// The error then.
+/// Returns the error after that many attempts.
 pub(super) fn leases_differ() -> Error {
     Error::material(
         "the parties cannot agree on leases: other processes use the stock all the time, or one of \
@@ -42,8 +42,8 @@ pub(super) fn leases_differ() -> Error {
 }
 
 /// Leases at both parties what a run takes: `needed` instances of each kind of one of `lots`. The
-/// evaluator may lease more of any of them, as `wanted` says. `None` if no lot has enough, which
-/// both parties find.
+/// evaluator may lease more of any of them, as `wanted` says. Returns `None` if no lot has enough,
+/// on which both parties come to the same answer.
 pub(super) fn lease_of_one_lot(
     session: &mut Session,
     opened: &mut OpenedStock,
@@ -85,9 +85,10 @@ pub(super) fn lease_of_one_lot(
     Err(leases_differ())
 }
 
-/// How many the evaluator leases of each kind of each of `lots` lots: what `runs` runs take of the
-/// lot at `place`, or fewer, and nothing of the others. Without such a lot it is more than there is
-/// of any, which is found to be short.
+/// Returns how many instances the evaluator leases of each kind of each of `lots` lots: from the
+/// lot at `place` what at least one and at most `runs` runs take, and nothing from the others.
+/// Without such a lot the numbers are more than any lot has, so that the leases are found to be too
+/// short.
 pub(super) fn counts_of_one_lot(
     lots: usize,
     needed: &[u64],
@@ -105,7 +106,7 @@ pub(super) fn counts_of_one_lot(
     bounds.collect()
 }
 
-/// One exchange of leases, by which both parties lease the same or neither does.
+/// Runs one exchange of leases. Either both parties lease the same, or neither does.
 fn attempt(
     session: &mut Session,
     opened: &mut OpenedStock,
@@ -125,30 +126,30 @@ fn attempt(
     }))
 }
 
-/// How a job wants its leases.
+/// The way in which a job orders its leases.
 pub(crate) struct LeaseOrder<'a> {
-    /// At the evaluator: for how many runs after this one of the same session.
+    /// At the evaluator, the number of later runs of the same session to lease for.
     pub(crate) ahead: u64,
-    /// Nothing is made on the spot.
+    /// Whether the run must not make anything on the spot.
     pub(crate) needs_stock: bool,
-    /// Told what the run takes, when that is durable and before anything rests on it.
+    /// Called with what the run takes, once that is durable and before anything depends on it.
     pub(crate) watch: &'a mut dyn FnMut(&TakenNumbers),
 }
 
-/// What a run has leased: OTs, then for each component its instances.
+/// The leases of a run: OTs, then the instances of each component.
 pub(crate) struct Supplies {
     leases: Vec<Lease>,
-    /// AND gates that were garbled on the spot, since the stock had too little.
+    /// The number of AND gates that were garbled on the spot because the stock had too little.
     pub(crate) ands_on_the_spot: u64,
 }
 
 impl Supplies {
-    /// Leases at both parties what a run of `function` takes, and prepares on the spot what is
-    /// missing.
+    /// Leases at both parties what a run of `function` takes, and prepares what is missing on the
+    /// spot.
     ///
     /// # Errors
     ///
-    /// Those of the stock and the network.
+    /// The errors of the stock and the network.
     pub(crate) fn lease(
         session: &mut Session,
         opened: &mut OpenedStock,
@@ -162,7 +163,7 @@ impl Supplies {
         needed.extend(&demand.instances);
         let kinds = kinds_of(function.components());
         let mut ands_on_the_spot = 0;
-        // Of the last preparation: kept until this run has leased what was made for it.
+        // The right of the last preparation, kept until this run has leased what was made for it.
         let mut right = None;
         for _ in 0..ATTEMPTS {
             let lacking = lacking(&opened.held, &kinds, &needed);
@@ -212,7 +213,7 @@ impl Supplies {
         Err(leases_differ())
     }
 
-    /// The garbler's material.
+    /// Reads the garbler's material.
     ///
     /// # Errors
     ///
@@ -248,7 +249,7 @@ impl Supplies {
         Ok((GarblerOts { numbers, q }, Supply { shelves }))
     }
 
-    /// The evaluator's material.
+    /// Reads the evaluator's material.
     ///
     /// # Errors
     ///
@@ -260,7 +261,7 @@ impl Supplies {
     ) -> Result<(EvaluatorOts, Supply<InstanceTables>), Error> {
         let ots = function.input_bits(Role::Evaluator);
         let (numbers, secrets, leases) = self.parts(ots)?;
-        // Whole blocks are put in: a vector that grows would leave a copy behind.
+        // Reserve whole blocks: a vector that grows would leave a copy of the secrets behind.
         let room = ots.next_multiple_of(OT_BLOCK as usize);
         let (mut labels, mut choices) = (Vec::with_capacity(room), Vec::with_capacity(room));
         let (label_bytes, choice_bytes) = (OT_BLOCK as usize * Block::BYTES, OT_BLOCK as usize / 8);
@@ -301,7 +302,7 @@ impl Supplies {
     }
 }
 
-/// The numbers of a run's OTs, what is kept of them, and the leases of its components.
+/// The numbers of a run's OTs, their secrets, and the leases of its components.
 type Parts = (Vec<u64>, Zeroizing<Vec<u8>>, std::vec::IntoIter<Lease>);
 
 fn too_short(component: &Component) -> Error {
@@ -316,7 +317,7 @@ pub(crate) type GarblerSupply<S> = Supply<GarblerInstance<<S as Scheme>::Wire>>;
 
 /// A party's instances of a run, in memory.
 pub(crate) struct Supply<I> {
-    /// Those of each component.
+    /// The instances of each component.
     shelves: Vec<VecDeque<I>>,
 }
 
@@ -331,7 +332,7 @@ impl<I> Instances for Supply<I> {
     }
 }
 
-/// Takes what a run needs from what the session has leased, and says which numbers.
+/// Takes what a run needs from the session's leases, and reports the numbers.
 fn take(
     opened: &mut OpenedStock,
     function: &Function,
@@ -362,15 +363,16 @@ fn take(
     Ok(leases)
 }
 
-/// For how many runs at most the parties prepare on the spot, where `ahead` more of the session
-/// lease with the one that lacks something: it waits for all of them.
+/// Returns the most runs for which the parties prepare on the spot, if `ahead` further runs of the
+/// session lease together with one that lacks something. The bound is low, since that run waits for
+/// all of them.
 fn runs_on_the_spot(function: &Function, ahead: u64) -> u8 {
     let ands = function.and_gates().max(1);
     let few = ahead.min(MAX_ANDS_ON_THE_SPOT / ands) as u8;
     few.saturating_add(1).min(MAX_RUNS_ON_THE_SPOT)
 }
 
-/// What is needed of each kind and the session has not leased.
+/// Returns, for each kind, what is needed and not yet leased by the session.
 fn lacking(held: &LeasePool, kinds: &[ComponentDigest], needed: &[u64]) -> Vec<u64> {
     let mut left: BTreeMap<_, _> = kinds.iter().map(|kind| (kind, held.count(kind))).collect();
     let kinds = kinds.iter().zip(needed);
@@ -383,7 +385,8 @@ fn lacking(held: &LeasePool, kinds: &[ComponentDigest], needed: &[u64]) -> Vec<u
     lacking.collect()
 }
 
-/// How many are leased of each kind: what is lacking, and where something is, this many runs more.
+/// Returns how many instances to lease of each kind: what is lacking and, if something is, up to
+/// what `ahead` further runs need.
 fn counts(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64>> {
     let kinds = lacking.iter().zip(needed);
     let counts = kinds.map(|(lacking, needed)| match lacking {

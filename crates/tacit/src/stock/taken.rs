@@ -1,14 +1,14 @@
-//! What runs tell of the numbers that they take.
+//! The numbers that runs report as taken.
 
 use std::fmt;
 
 use tacit_stock::{ComponentDigest, Span};
 
-/// Numbers of one kind of prepared material that a run takes at this party, which no run of it
-/// ever takes again.
+/// The numbers of one kind of prepared material that a run takes at this party. No run of this
+/// party ever takes them again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenNumbers {
-    /// `OTs`, which crosses they are, or the function's and the component's name.
+    /// `OTs`, the type of crosses, or the names of the function and the component.
     pub name: String,
     /// The component's digest.
     pub digest: ComponentDigest,

@@ -1,8 +1,9 @@
-//! Both parties' stocks in memory, from the first meeting to leases: each party has a disk in
-//! memory, and scripts of [`meeting`](super::meeting) and [`leases`](super::leases) over it.
+//! Tests of both parties' stocks, from the first meeting to leases: each party has a disk in
+//! memory, and runs the scripts of [`meeting`](super::meeting) and [`leases`](super::leases) over
+//! it.
 //!
 //! A party may lie in each message. Power cuts, lost messages and dropped scripts end a session at
-//! every point; both parties then start again on what their disks have, and no number is ever
+//! every point. Both parties then start again from what their disks have, and no number is ever
 //! leased twice.
 
 mod lying;
@@ -33,13 +34,13 @@ use super::leases::{Attempt, LeaseIo, LeaseTerms, OwnLeases, Unanswered, follow,
 use super::meeting::{self, OwnLots, OwnMeetings, OwnRecord, Patience};
 use super::{StockName, Stocks, crosses};
 
-/// Two kinds that a session prepares.
+/// The two kinds that a session prepares.
 type Kinds = [ComponentDigest; 2];
 
 const KINDS: Kinds = [ComponentDigest([7; 32]), ComponentDigest([9; 32])];
-/// Instances of each kind that a session prepares.
+/// The number of instances of each kind that a session prepares.
 const LOT: u64 = 8;
-/// What an exchange leases of each kind, at most.
+/// The most instances of each kind that an exchange leases.
 const MOST: u64 = 3;
 const SHAPE: Shape = Shape {
     secret_bytes: 16,
@@ -64,7 +65,7 @@ struct Process<'p> {
     held: LeasePool,
     failure: StockFailure,
     given: &'p mut BTreeSet<([u8; 16], ComponentDigest, u64)>,
-    /// What the lots of this session have in them, at both parties.
+    /// The content of this session's lots, at both parties.
     tag: u64,
 }
 
@@ -86,7 +87,7 @@ impl Party {
         [Role::Garbler, Role::Evaluator].map(|role| Self::new(role, kinds))
     }
 
-    /// A process that starts on what the one before left. Both parties' have the same tag.
+    /// Starts a process from what the earlier one left. Both parties' processes have the same tag.
     fn start(&mut self, tag: u64) -> Process<'_> {
         self.disk = self.disk.restart();
         let disk = self.disk.clone();
@@ -160,7 +161,7 @@ impl Process<'_> {
         meeting::publish(io, role, &mut own).await
     }
 
-    /// A lot of each kind.
+    /// Writes a lot of each kind.
     fn write(
         &self,
         right: &Preparation,
@@ -202,7 +203,7 @@ impl Process<'_> {
         Ok(())
     }
 
-    /// A session: meets, prepares, and leases.
+    /// Runs a session: meets, prepares, and leases.
     async fn session(&mut self, io: &mut Io<'_>) -> Result<(), Error> {
         self.meet(io).await?;
         self.prepare(io).await?;
@@ -213,7 +214,7 @@ impl Process<'_> {
         self.kinds.map(|kind| self.held.count(&kind))
     }
 
-    /// The numbers and secrets that it holds, which it gives up.
+    /// Takes the numbers and secrets that the process holds.
     fn take(&mut self) -> Vec<(u64, Vec<u8>)> {
         let kinds = self.kinds;
         let leases = kinds.map(|kind| self.held.take(&kind, self.held.count(&kind)));
@@ -273,20 +274,20 @@ impl LeaseIo for Process<'_> {
     }
 }
 
-/// Where a party stops.
+/// The point at which a party stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     Never,
-    /// The power goes at this point of the session's work on the disk.
+    /// The power fails at this point of the session's work on the disk.
     Disk(Role, u64),
-    /// Before its message of this number leaves.
+    /// The party stops before its message of this number leaves.
     Message(Role, u64),
-    /// Where it waits for a message for this time.
+    /// The party stops when it waits for a message for this time.
     Wait(Role, u64),
 }
 
 impl Stop {
-    /// It, if it is of the party in `role`.
+    /// Returns the stop if it concerns the party in `role`.
     fn of(self, role: Role) -> Self {
         match self {
             Self::Disk(of, _) | Self::Message(of, _) | Self::Wait(of, _) if of == role => self,
@@ -295,7 +296,7 @@ impl Stop {
     }
 }
 
-/// Runs a script until it waits with `waits` waits before that, and drops it there.
+/// Runs a script until it waits for the time after `waits` waits, and drops it there.
 async fn until<T>(
     waits: Option<u64>,
     script: impl Future<Output = Result<T, Error>>,
@@ -313,8 +314,8 @@ async fn until<T>(
     .await
 }
 
-/// Runs a script of both parties, which ends early where it is said to. `lie` may change each
-/// message on its way.
+/// Runs a script of both parties, and stops early at `stop`. `lie` may change each message on its
+/// way.
 fn both<T>(
     [garbler, evaluator]: [&mut Process<'_>; 2],
     stop: Stop,
@@ -343,11 +344,11 @@ fn both<T>(
     ended.results.into()
 }
 
-/// As it is.
+/// Leaves a message unchanged.
 fn honest(_: Kind, _: &mut Vec<u8>) {}
 
-/// Stops a party in one of three sessions, and compares what both lease in the others. Whether
-/// that one went to its end.
+/// Stops a party in one of three sessions, and compares what both lease in the other sessions.
+/// Returns whether the stopped session ran to its end.
 fn stopped_in(kinds: Kinds, session: u64, at: Stop) -> bool {
     let [mut garbler, mut evaluator] = Party::pair_with(kinds);
     let mut is_whole = true;
@@ -375,10 +376,10 @@ fn stopped_in(kinds: Kinds, session: u64, at: Stop) -> bool {
     is_whole
 }
 
-/// A party that forgets what it has leased would give the numbers again, under the same Δ.
+/// If a party forgot what it has leased, it would give the numbers again, under the same Δ.
 #[test]
 fn no_number_is_leased_twice_wherever_a_party_stops() {
-    // At how many points of a session each can stop, at least.
+    // The least number of points of a session at which each party can stop.
     type At = fn(Role, u64) -> Stop;
     let stops: [(At, usize); 3] = [(Stop::Disk, 20), (Stop::Message, 6), (Stop::Wait, 4)];
     let all = [KINDS, crosses::kinds_of_evaluator()].into_iter();

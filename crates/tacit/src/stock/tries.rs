@@ -1,5 +1,5 @@
-//! Tries of a peer that were started and not finished: what this party has recorded of them, and
-//! the security that the next one is planned at.
+//! The tries that a peer started and did not finish: this party's record of them, and the security
+//! at which the next try is planned.
 
 use tacit_function::Role;
 use tacit_net::Fingerprint;
@@ -14,19 +14,19 @@ use crate::stock::Stocks;
 use crate::stock::messages::{self, CHARGED_SECURITY};
 use crate::{Error, Session};
 
-/// Most bits of statistical security that anything is planned at.
+/// The most bits of statistical security of any plan.
 const MAX_CHARGED_BITS: u8 = batch::plan::MAX_SECURITY_BITS;
 
-/// Whose tries a record is of.
+/// The name of a record of tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TryName {
     /// This party.
     pub own: Fingerprint,
-    /// The other one.
+    /// The other party.
     pub peer: Fingerprint,
-    /// What this party was in them.
+    /// This party's role in the tries.
     pub role: Role,
-    /// By which protocol.
+    /// The kind of tries.
     pub tried: Tried,
 }
 
@@ -49,11 +49,11 @@ impl TryName {
         }
     }
 
-    /// That of the tries of `session`.
+    /// Returns the name of the record of tries in `session`.
     ///
     /// # Errors
     ///
-    /// Its parties do not know each other.
+    /// The parties of the session are not authenticated to each other.
     pub(crate) fn in_session(session: &Session, role: Role, tried: Tried) -> Result<Self, Error> {
         let parties = session.own().zip(session.peer());
         let (own, peer) = parties.ok_or(Error::ApiMisuse(
@@ -77,11 +77,11 @@ pub fn charge_bits(tried: Tried, unfinished: u64) -> u8 {
     }
 }
 
-/// The s that a try is planned at which is ordered at `bits`.
+/// Returns the s at which a try is planned that was ordered at `bits`.
 ///
 /// # Errors
 ///
-/// It is more than there is: the operator has to look.
+/// It exceeds the largest s. The operator has to look into it.
 pub(crate) fn charged(bits: u8, tried: Tried, unfinished: u64) -> Result<u8, Error> {
     let charged = bits.saturating_add(charge_bits(tried, unfinished));
     match charged <= MAX_CHARGED_BITS.max(bits) {
@@ -91,7 +91,7 @@ pub(crate) fn charged(bits: u8, tried: Tried, unfinished: u64) -> Result<u8, Err
 }
 
 impl Stocks {
-    /// Every record of tries that is not empty.
+    /// Returns every record of tries that is not empty.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Stocks {
             .collect())
     }
 
-    /// What is recorded of these tries.
+    /// Returns the record of these tries.
     ///
     /// # Errors
     ///
@@ -112,8 +112,8 @@ impl Stocks {
         self.note_of_tries(name, |_| ())
     }
 
-    /// Forgets it, and returns what was recorded: the operator knows why tries with this peer did
-    /// not end, and that the peer was not trying to cheat.
+    /// Clears the record and returns it. The operator must know why tries with this peer did not
+    /// end, and that the peer was not trying to cheat.
     ///
     /// # Errors
     ///
@@ -139,20 +139,20 @@ impl Stocks {
 /// record: the peer has learnt nothing.
 #[must_use]
 pub(crate) struct CountedTry {
-    /// A process that was forked takes nothing off: the one that counted it does.
+    /// A forked process takes nothing off the count. Only the process that counted the try does.
     process: OfProcess<()>,
     stocks: Stocks,
     name: TryName,
-    /// Tries that were unfinished when it was planned.
+    /// The number of unfinished tries when this one was planned.
     pub(crate) before: u64,
-    /// How often they had been cleared by then.
+    /// The number of times that the record had been cleared by then.
     clearings: u64,
-    /// Whether it stays when it is dropped.
+    /// Whether the try stays counted when it is dropped.
     stays: bool,
 }
 
 impl CountedTry {
-    /// Counts a try, durably. Whatever tells the peer something of a secret comes after.
+    /// Counts a try, durably. This must come before anything that tells the peer about a secret.
     ///
     /// # Errors
     ///
@@ -171,16 +171,16 @@ impl CountedTry {
         })
     }
 
-    /// Begins it: it stays counted until it has ended well.
+    /// Starts the try. From now on it stays counted until it has ended well.
     pub(crate) fn begin(&mut self) {
         self.stays = true;
     }
 
-    /// Takes the try off, which has ended well, unless it was cleared with others meanwhile.
+    /// Takes the try, which has ended well, off the count, unless the record was cleared meanwhile.
     ///
     /// # Errors
     ///
-    /// Those of [`plan`](Self::plan); the try then stays counted.
+    /// Those of [`plan`](Self::plan). The try then stays counted.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         self.stays = true;
         self.take_off()
@@ -198,7 +198,7 @@ impl CountedTry {
         noted.map(drop)
     }
 
-    /// Notes that the peer was caught, or caught this party, if `error` proves that.
+    /// Records that the peer was caught, or caught this party, if `error` proves that.
     ///
     /// # Errors
     ///
@@ -214,13 +214,14 @@ impl CountedTry {
 impl Drop for CountedTry {
     fn drop(&mut self) {
         if !self.stays {
-            // A try that cannot be taken off stays, which costs security bits and loses none.
+            // A try that cannot be taken off the count stays there. That raises s and weakens
+            // nothing.
             let _ = self.take_off();
         }
     }
 }
 
-/// Notes a cheat that was proven.
+/// Records a proven cheat.
 pub(crate) fn note_cheat(stocks: &Stocks, name: &TryName) -> Result<(), Error> {
     let noted = stocks.note_of_tries(name, |record| {
         record.cheats = record.cheats.saturating_add(1);
@@ -239,8 +240,8 @@ fn proves_cheat(error: &Error) -> bool {
     ) || error.failed_ot_check().is_some()
 }
 
-/// The error of a run, after `end` has ended what must not be used again where the error proves a
-/// cheat; or why that failed, which `failure` says.
+/// Ends what must not be used again, by calling `end`, if the run's error proves a cheat. Returns
+/// the run's error, or the error of `end`, which `failure` introduces.
 pub(crate) fn after_run(
     error: Error,
     failure: &str,
@@ -255,12 +256,12 @@ pub(crate) fn after_run(
     }
 }
 
-/// Tells the peer the s that this party plans a try at which both ordered at less.
+/// Tells the peer the s at which this party plans a try that both parties ordered at less.
 pub(crate) fn tell(io: &mut Io<'_>, charged: u8) -> Result<(), ProtocolError> {
     messages::send(io, CHARGED_SECURITY, &[charged])
 }
 
-/// Hears the s that the peer plans a try at which both ordered at `bits`.
+/// Receives the s at which the peer plans a try that both parties ordered at `bits`.
 pub(crate) async fn hear(io: &mut Io<'_>, bits: u8) -> Result<u8, ProtocolError> {
     let payload = io.receive(CHARGED_SECURITY).await?;
     match payload {
@@ -282,7 +283,8 @@ mod tests {
 
     use super::*;
 
-    /// A worker that drops what it was forked with takes no try off that the program has begun.
+    /// A worker that drops objects that it inherited by a fork must not take tries off the count
+    /// that the parent has started.
     #[test]
     fn a_forked_process_takes_no_try_off() {
         let disk = Arc::new(Memory::new());

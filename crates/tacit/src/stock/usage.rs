@@ -1,13 +1,14 @@
-//! How fast a stock is used: counts by the hour, for people who ask how long it will last.
+//! The speed at which a stock is used: counts per hour, for people who ask how long the stock will
+//! last.
 //!
-//! Nothing rests on them, so that they are written without a wait for the disk, some seconds after
-//! the runs that they count, and two processes at once may lose some. A file for each kind:
+//! Nothing depends on these counts. So they are written some seconds after the runs, without
+//! waiting for the disk, and two processes at once may lose some. There is a file for each kind:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0..8 | when it was started, in seconds since 1970, little-endian |
-//! | 8..16 | the last hour that is counted, in hours since 1970 |
-//! | 16..208 | what was taken in each hour of a day, by the hour modulo 24 |
+//! | 0..8 | start of the count, in seconds since 1970, little-endian |
+//! | 8..16 | last hour that is counted, in hours since 1970 |
+//! | 16..208 | number taken in each hour of a day, indexed by the hour modulo 24 |
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,10 +21,10 @@ use super::Stocks;
 const HOURS: usize = 24;
 const BYTES: usize = 16 + 8 * HOURS;
 const HOUR_S: u64 = 3600;
-/// Counts are in memory for so long at most, while there are runs.
+/// The longest time for which counts are held in memory while there are runs.
 const HELD: Duration = Duration::from_secs(5);
 
-/// What was taken of a kind of late.
+/// The number of instances of a kind that were taken recently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Usage {
     begun_s: u64,
@@ -47,7 +48,7 @@ impl Usage {
         *taken = taken.saturating_add(count);
     }
 
-    /// What was taken within a day, and in how much time.
+    /// Returns the number taken within a day, and the time span that it covers.
     pub(super) fn recently(mut self, now_s: u64) -> (u64, Duration) {
         self.forget(now_s);
         let taken = self
@@ -60,7 +61,7 @@ impl Usage {
         (taken, Duration::from_secs(covered))
     }
 
-    /// Drops the hours that are a day ago. A clock that went back counts in the last hour.
+    /// Drops the hours that are a day old. If the clock went back, counts go to the last hour.
     fn forget(&mut self, now_s: u64) {
         let hour = now_s / HOUR_S;
         for passed in 0..hour.saturating_sub(self.hour).min(HOURS as u64) {
@@ -89,7 +90,7 @@ impl Usage {
     }
 }
 
-/// What runs of a session have taken and no file counts yet.
+/// The material that runs of a session have taken and no file counts yet.
 pub(crate) struct Uncounted {
     stocks: Stocks,
     id: StockId,
@@ -107,7 +108,7 @@ impl Uncounted {
         }
     }
 
-    /// Notes what a run takes.
+    /// Counts what a run takes.
     pub(super) fn note(&mut self, kind: ComponentDigest, count: u64) {
         *self.taken.entry(kind).or_default() += count;
         if self.counted.elapsed() >= HELD {
@@ -129,7 +130,7 @@ impl Drop for Uncounted {
     }
 }
 
-/// Seconds since 1970, by a clock that may be wrong.
+/// Returns the seconds since 1970, by a clock that may be wrong.
 pub(super) fn now_s() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_secs())
@@ -145,7 +146,7 @@ impl Stocks {
         self.folder.join("usage").join(name)
     }
 
-    /// What was taken of a kind, where it was counted.
+    /// Returns what was taken of a kind, if it was counted.
     pub(super) fn usage(&self, id: &StockId, kind: &ComponentDigest) -> Option<Usage> {
         let file = self.storage.open(&self.usage_file(id, kind)).ok()?;
         let mut bytes = [0; BYTES];
@@ -153,7 +154,7 @@ impl Stocks {
         Some(Usage::from_bytes(&bytes))
     }
 
-    /// Counts what was taken of a kind. It may fail: nothing rests on it.
+    /// Counts what was taken of a kind. It may fail, since nothing depends on the count.
     fn count_taken(&self, id: &StockId, kind: &ComponentDigest, count: u64) {
         // A panic under the lock spoils nothing.
         let _turn = self
@@ -187,7 +188,7 @@ mod tests {
         usage.note(begun + 2 * HOUR_S, 1);
         let (taken, time) = usage.recently(begun + 23 * HOUR_S);
         assert_eq!((taken, time.as_secs()), (13, 23 * HOUR_S));
-        // The first hour is gone, then all.
+        // After a day the first hour is gone, later everything is.
         assert_eq!(usage.recently(begun + DAY_S).0, 1);
         assert_eq!(usage.recently(begun + 3 * DAY_S).0, 0);
         assert_eq!(usage.recently(u64::MAX).0, 0);

@@ -1,5 +1,5 @@
-//! `batch` between two sessions of one process: executions are there for later sessions, used once,
-//! and never made on the spot; an attempt that is cut leaves nothing.
+//! `batch` between two sessions of one process: executions serve later sessions, are used once, and
+//! are never made on the spot. An attempt that breaks off leaves nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -15,10 +15,10 @@ use tacit_stock::Memory;
 
 use crate::pair::{Both, CIPHERTEXT, Pair, ROLES, aes_input, millionaires};
 
-/// Low, so that batches are small.
+/// A low s, so that batches are small.
 const S: u8 = 6;
 
-/// s of `bits`, for measurements alone.
+/// Returns an s of `bits`, for measurements alone.
 fn insecure(bits: u8) -> StatisticalSecurity {
     StatisticalSecurity::insecure_for_measurements(bits).expect("1 to 80 bits")
 }
@@ -27,7 +27,7 @@ fn prepare(pair: &Pair, function: &Function, executions: u64) -> Both<Prepared> 
     pair.both(|party, session, stocks| order(function, party, executions).run(session, stocks))
 }
 
-/// What can be used at each party.
+/// Returns the number of usable executions at each party.
 fn usable(pair: &Pair) -> [u64; 2] {
     [0, 1].map(|party| {
         let stocks = pair.stocks(party);
@@ -64,7 +64,7 @@ fn compared(a: u64, b: u64) -> [(&'static str, Value); 2] {
     [("a", number(a).expect("u8")), ("b", number(b).expect("u8"))]
 }
 
-/// s below 40 is for measurements, and says so.
+/// An s below 40 is for measurements, and the error says so.
 #[test]
 fn fewer_than_40_bits_are_refused_unless_they_are_for_measurements() {
     let (function, parties) = (millionaires(8), Pair::in_folders());
@@ -106,7 +106,7 @@ fn executions_are_there_after_a_restart_and_used_once() {
             (3, S)
         );
     }
-    // Both get the result.
+    // Both parties get the result.
     for (a, b, richer) in [(41, 40, "1"), (40, 41, "0")] {
         for outcome in parties
             .both(|party, session, stocks| run(&function, party, session, stocks, &compared(a, b)))
@@ -118,7 +118,7 @@ fn executions_are_there_after_a_restart_and_used_once() {
         }
     }
     assert_eq!(usable(&parties), [1, 1]);
-    // What is there counts, in the same session as well; then nothing is left.
+    // An order counts what is in stock, also in the same session. Afterwards nothing is left.
     let outcomes = parties.both(|party, session, stocks| {
         let prepared = order(&function, party, 2).run(session, stocks)?;
         assert_eq!((prepared.made(), prepared.available()), (1, 2));
@@ -180,7 +180,7 @@ fn aes_128_under_both_tables() {
 #[test]
 fn an_attempt_that_fails_leaves_nothing() {
     let (mut parties, function) = (Pair::in_folders(), millionaires(8));
-    // The evaluator's stock takes none of it.
+    // The evaluator's stock has no room for it.
     parties.max_bytes[1] = 10_000;
     let [garbler, evaluator] = prepare(&parties, &function, 2);
     let error = evaluator.expect_err("there is no room");
@@ -194,11 +194,11 @@ fn an_attempt_that_fails_leaves_nothing() {
     assert_eq!(usable(&parties), [1, 1]);
 }
 
-/// What a party took: kinds and numbers.
+/// The kinds and numbers that a party took.
 type Taken = BTreeSet<(ComponentDigest, u64)>;
 
-/// Prepares two executions and runs them. What each party's numbers were in its runs, and whether
-/// all ended well.
+/// Prepares two executions and runs them. Adds the numbers of each party's runs to `taken`, and
+/// returns whether all of it succeeded.
 fn work(pair: &Pair, function: &Function, taken: &[Mutex<Taken>; 2]) -> Result<(), Error> {
     let ended = pair.both(|party, session, stocks| {
         let mut taken = taken[party].lock().expect("no panic");
@@ -224,7 +224,7 @@ fn work(pair: &Pair, function: &Function, taken: &[Mutex<Taken>; 2]) -> Result<(
     ended.into_iter().collect()
 }
 
-/// At some points of each party, a loss of power in preparation or runs; then both prepare and run
+/// The power fails at some points of each party's preparation or runs. Then both prepare and run
 /// again, on numbers that neither took before.
 #[test]
 fn a_loss_of_power_wastes_and_never_reuses() {
@@ -238,7 +238,7 @@ fn a_loss_of_power_wastes_and_never_reuses() {
             let mut parties = whole.on([(); 2].map(|()| Memory::new()));
             parties.disks[party].lose_power_at(point, point);
             let taken = Default::default();
-            // At the last points the parties may have all they need.
+            // At the last points both parties may already have everything they need.
             let _ = work(&parties, &function, &taken);
             parties.disks[party] = parties.disks[party].restart();
             if let Err(error) = work(&parties, &function, &taken) {
@@ -254,7 +254,7 @@ fn what_differs_is_named_and_nothing_less_secure_runs() {
     for prepared in prepare(&parties, &function, 1) {
         prepared.expect("a batch");
     }
-    // Prepared at another s.
+    // It was prepared at another s.
     let other = parties.both(|party, session, stocks| {
         let (name, value) = &compared(1, 2)[party];
         Job::new(&function, ROLES[party])
@@ -266,7 +266,7 @@ fn what_differs_is_named_and_nothing_less_secure_runs() {
         let error = outcome.expect_err("none at s = 40");
         assert!(error.to_string().contains("at s = 40"), "{error}");
     }
-    // One party at another s, or by another protocol.
+    // One party uses another s, or another protocol.
     for weak in [true, false] {
         let differ = parties.both(|party, session, stocks| {
             let (name, value) = &compared(1, 2)[party];

@@ -1,6 +1,6 @@
-//! Crosses in stock between two sessions of one process: made before anybody knows a function,
-//! there for later sessions, used once across crashes and races, and not used where one party lacks
-//! them.
+//! Crosses in stock between two sessions of one process. They are made before any function is
+//! known, serve later sessions, are used once across crashes and races, and are not used if one
+//! party lacks them.
 
 use std::collections::BTreeSet;
 use std::sync::Barrier;
@@ -18,10 +18,10 @@ use tacit_stock::Memory;
 
 use crate::pair::{Both, Pair, ROLES, millionaires, no_hang};
 
-/// What a run took, and what it gave.
+/// The numbers that a run took, and its outcome.
 type Ran = (Vec<TakenNumbers>, Outcome);
 
-/// The greater of two numbers of 8 bits: its select bit takes wide crosses.
+/// Returns the greater of two numbers of 8 bits. Its select bit takes wide crosses.
 fn greater() -> Function {
     let mut builder = FunctionBuilder::new("greater");
     builder
@@ -47,7 +47,7 @@ fn stock_name(pair: &Pair, party: usize) -> StockName {
     }
 }
 
-/// For how many runs each party has crosses.
+/// Returns the number of runs for which each party has crosses.
 fn left(pair: &Pair, function: &Function) -> [u64; 2] {
     [0, 1].map(|party| {
         let (stocks, name) = (pair.stocks(party), stock_name(pair, party));
@@ -62,7 +62,7 @@ fn prepare(pair: &Pair, function: &Function, runs: u64) -> Both<Prepared> {
     })
 }
 
-/// 200 and 40 are compared.
+/// Runs the function on 200 and 40.
 fn run(
     function: &Function,
     party: usize,
@@ -86,7 +86,7 @@ fn run_both(pair: &Pair, function: &Function) -> Both<Ran> {
     pair.both(|party, session, stocks| run(function, party, session, stocks))
 }
 
-/// Whether the run took crosses from the stock. It made OTs if it did not.
+/// Whether the run took crosses from the stock. If not, it made OTs.
 fn is_from_stock((taken, outcome): &Ran) -> bool {
     let from_stock = outcome.cost.from_stock;
     assert!(matches!(from_stock, None | Some(FromStock::Crosses)));
@@ -99,7 +99,7 @@ fn each<T>(ran: Both<T>) -> [T; 2] {
     ran.map(|ran| ran.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Two functions that nobody knew, and what is left is too little for another run.
+/// Runs two functions that were unknown at the preparation. The rest is too little for another run.
 #[test]
 fn crosses_are_there_after_a_restart_and_used_once() {
     let parties = Pair::in_memory();
@@ -127,7 +127,7 @@ fn crosses_are_there_after_a_restart_and_used_once() {
     for ran in each(run_both(&parties, &narrow)) {
         assert!(!is_from_stock(&ran));
     }
-    // What is in stock counts; a session goes on from nothing where the stock ends.
+    // An order counts what is in stock. When the stock ends, a session continues without it.
     for made in [2, 0] {
         for prepared in each(prepare(&parties, &narrow, 2)) {
             let each: Vec<_> = prepared.kinds.iter().map(|kind| kind.made).collect();
@@ -148,7 +148,7 @@ fn crosses_are_there_after_a_restart_and_used_once() {
     }
 }
 
-/// A run that is to take all from the stock makes nothing.
+/// A run that must take everything from the stock makes nothing.
 #[test]
 fn a_run_from_stock_alone_does_not_make_crosses() {
     let (parties, function) = (Pair::in_memory(), millionaires(8));
@@ -166,8 +166,7 @@ fn a_run_from_stock_alone_does_not_make_crosses() {
     each(alone());
 }
 
-/// Crosses whose base OTs rest on discrete logarithms are left alone by a run that is to rest on
-/// none.
+/// A run that must not rest on discrete logarithms leaves alone crosses whose base OTs do.
 #[test]
 fn a_run_takes_nothing_that_rests_on_less() {
     let (parties, function) = (Pair::in_memory(), millionaires(8));
@@ -190,13 +189,13 @@ fn a_run_takes_nothing_that_rests_on_less() {
     assert_eq!(run_on(usual), [true, true]);
     prepare_on(post_quantum);
     assert_eq!(run_on(post_quantum), [true, true]);
-    // Where nothing is asked of them, any do.
+    // A run without such a requirement takes any crosses.
     prepare_on(post_quantum);
     assert_eq!([run_on(usual), run_on(usual)], [[true; 2], [false; 2]]);
 }
 
-/// A party that lost its stock, or never had one, or meets another peer: both make crosses, and
-/// what the other has stays.
+/// If a party lost its stock, never had one, or meets another peer, both make crosses, and the
+/// other party's stock stays.
 #[test]
 fn where_one_party_has_none_both_make_crosses() {
     let function = millionaires(8);
@@ -220,8 +219,8 @@ fn where_one_party_has_none_both_make_crosses() {
     }
 }
 
-/// A party whose stock is an old copy would take the same again, or what is of another epoch. The
-/// records show it, and the other party gives nothing.
+/// A party whose stock is an old copy would take the same crosses again, or crosses of another
+/// epoch. The records show it, and the other party gives nothing.
 #[test]
 fn a_stock_that_went_back_is_refused() {
     let function = millionaires(8);
@@ -246,7 +245,7 @@ fn a_stock_that_went_back_is_refused() {
     }
 }
 
-/// Two sessions at once, and enough for one run: one has it, the other makes its own.
+/// With enough for one run, one of two simultaneous sessions gets it, and the other makes its own.
 #[test]
 fn two_sessions_do_not_take_the_same() {
     let (parties, function) = (Pair::in_memory(), millionaires(8));
@@ -271,7 +270,7 @@ fn two_sessions_do_not_take_the_same() {
     assert_eq!(left(&parties, &function), [0, 0]);
 }
 
-/// A byte that changed on the disk: the run ends with the stock's error, and nothing of it is used.
+/// If a byte has changed on the disk, the run ends with the stock's error, and uses nothing of it.
 #[test]
 fn an_altered_byte_is_found() {
     let function = millionaires(8);
@@ -286,17 +285,17 @@ fn an_altered_byte_is_found() {
         let error = run_both(&parties, &function).map(Result::err)[party].take();
         let error = error.expect("a damaged block");
         assert_eq!(error.category(), Category::Stock, "{error}");
-        // What is damaged is spent, and both go on.
+        // The damaged material is spent, and both continue.
         for ran in each(run_both(&parties, &function)) {
             assert!(!is_from_stock(&ran));
         }
     }
 }
 
-/// What a party took, over all its restarts.
+/// The numbers that each party took, over all its restarts.
 type Ledger = [BTreeSet<(ComponentDigest, u64)>; 2];
 
-/// A preparation and two runs of it, as far as the power lasts. What is taken twice is found.
+/// Prepares and runs twice, until the power fails. Fails the test if something is taken twice.
 fn work(parties: &Pair, function: &Function, ledger: &mut Ledger) -> bool {
     let mut is_done = true;
     for prepared in prepare(parties, function, 2) {
@@ -319,7 +318,7 @@ fn work(parties: &Pair, function: &Function, ledger: &mut Ledger) -> bool {
             };
             for kind in taken {
                 for span in &kind.spans {
-                    // Whole blocks.
+                    // The spans are whole blocks.
                     let is_new = ledger[party].insert((kind.digest, span.first));
                     assert!(is_new, "party {party} takes {} {span} twice", kind.name);
                 }
@@ -333,8 +332,8 @@ fn work(parties: &Pair, function: &Function, ledger: &mut Ledger) -> bool {
     is_done
 }
 
-/// Loses the power of a party at every `step`-th write, sync and commit of a preparation and two
-/// runs. Both start again and run right, and neither takes anything twice.
+/// Cuts the power of a party at every `step`-th write, sync and commit of a preparation and two
+/// runs. Then both parties start again and run correctly, and neither takes anything twice.
 fn lose_power(function: &Function, step: usize, offset: u64) -> u64 {
     let start = Pair::in_memory();
     assert!(work(&start, function, &mut Ledger::default()));

@@ -15,12 +15,12 @@ use tacit::{
 
 use crate::pair::{BLOCK, CIPHERTEXT, KEY, at_both};
 
-/// Sessions at both ends of a channel in memory: the garbler's first.
+/// Returns sessions at both ends of a channel in memory, the garbler's first.
 fn sessions() -> (Session, Session) {
     sessions_under(CancelHandle::new())
 }
 
-/// The same, with the garbler's under this handle.
+/// Returns the same sessions, with the garbler's under this handle.
 fn sessions_under(cancel: CancelHandle) -> (Session, Session) {
     let (mut a, b) = memory::pair();
     a.set_cancel_handle(cancel);
@@ -31,12 +31,12 @@ fn sessions_under(cancel: CancelHandle) -> (Session, Session) {
     (a.expect("a greeting"), b.expect("a greeting"))
 }
 
-/// What garbler and evaluator get, from all inputs as text.
+/// Returns the outcomes of garbler and evaluator, with all inputs as text.
 fn run(function: &Function, scheme: SchemeId, inputs: &[(&str, &str)]) -> [Outcome; 2] {
     run_in(&mut sessions(), function, scheme, inputs)
 }
 
-/// The same in a session that is there.
+/// Runs the same in an existing session.
 fn run_in(
     (a, b): &mut (Session, Session),
     function: &Function,
@@ -68,7 +68,7 @@ fn shipped(name: &str, given: &[(&str, u64)]) -> Function {
     library::function(name, &given).expect("a function that comes with Tacit")
 }
 
-/// A function, its inputs, a result and what it must be.
+/// A function, its inputs, and the expected result.
 type Case = (
     Function,
     &'static [(&'static str, &'static str)],
@@ -207,8 +207,8 @@ fn xors() -> Function {
     builder.finish().expect("a function")
 }
 
-/// What the garbler of [`xors`] ends with, and how often it tells its progress. The time that
-/// it has is bounded if `limit` says so, and it is cancelled when it has told so often.
+/// Runs the garbler of [`xors`], with a time limit if `limit` is given, and cancels it after its
+/// `cancel_at`-th progress report. Returns its result and the number of reports.
 fn garble_xors(limit: Option<Duration>, cancel_at: usize) -> (Result<Outcome, Error>, usize) {
     let (function, cancel) = (xors(), CancelHandle::new());
     let (mut a, mut b) = sessions_under(cancel.clone());
@@ -221,7 +221,7 @@ fn garble_xors(limit: Option<Duration>, cancel_at: usize) -> (Result<Outcome, Er
         }
     });
     let ended = thread::scope(|scope| {
-        // It ends in whatever way the garbler ends.
+        // The evaluator ends however the garbler ends.
         scope.spawn(|| Job::new(&function, Role::Evaluator).run(&mut b).is_ok());
         let ended = garbler.run(&mut a);
         drop(a);

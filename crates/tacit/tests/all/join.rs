@@ -21,13 +21,13 @@ use tacit_function::join::{Sizes, Widths};
 
 use crate::pair::{ROLES, in_memory, millionaires};
 
-/// Bits of a row of the left and of the right table.
+/// The bits of a row of the left and of the right table.
 const ROW_BITS: [u64; 2] = [9, 20];
 
 /// A row: its key and its other bits.
 type Row = (u128, u64);
 
-/// A join of tables of these numbers of keys, the left one of the garbler.
+/// Returns the plan of a join of tables with these numbers of keys. The left one is the garbler's.
 fn plan(keys: [u64; 2], most_rows_of_key: u64, placer: JoinSide) -> JoinPlan {
     let table = |side: usize| JoinTable {
         input: ["left", "right"][side].to_owned(),
@@ -82,7 +82,7 @@ fn test_and_mask(sizes: &Sizes) -> Component {
     Component::new("test_and_mask", builder.finish().expect("a circuit"))
 }
 
-/// All pairs, to the placer, and a bit of the left party to both.
+/// Returns a function that gives all pairs to the placer, and a bit of the left party to both.
 fn function(plan: &JoinPlan) -> Function {
     let (sizes, bins) = (&plan.sizes, plan.bin_count());
     let (placer, programmer) = (plan.placers().owner, plan.programmers().owner);
@@ -93,7 +93,7 @@ fn function(plan: &JoinPlan) -> Function {
     let bits = |bits: u64| format!("bits[{bits}][{bins}]");
     let pairs = bits(1 + sizes.placer_bits + sizes.payload_bits);
     let mut builder = FunctionBuilder::new("pairs");
-    // An input before that of the stage, and one behind it.
+    // One input before that of the stage, and one after it.
     builder.input("first", "u8", Role::Garbler);
     if bins > 0 {
         builder
@@ -153,7 +153,7 @@ fn job<'f>(
     }
 }
 
-/// Both parties' outcomes of a join of these tables.
+/// Returns both parties' outcomes of a join of these tables.
 fn run(plan: &JoinPlan, tables: [&[Row]; 2]) -> [Outcome; 2] {
     let function = function(plan);
     let ended = in_memory(|party, session| {
@@ -163,12 +163,13 @@ fn run(plan: &JoinPlan, tables: [&[Row]; 2]) -> [Outcome; 2] {
     ended.map(|ended| ended.expect("a result"))
 }
 
-/// A pair as the placer gets it: matched, its own row, and the other's rows with their number.
+/// Returns the lowest `bits` bits of a number.
 fn bits_of(value: u128, bits: u64) -> Vec<bool> {
     (0..bits).map(|i| value >> i & 1 == 1).collect()
 }
 
-/// What a plain join gives the placer for each of its rows.
+/// Returns what a plain join gives the placer for each of its rows: whether it is matched, the row
+/// itself, and the other party's rows with their number.
 fn plain(plan: &JoinPlan, placers: &[Row], programmers: &[Row]) -> Vec<Vec<bool>> {
     let width = ROW_BITS[usize::from(plan.placer == JoinSide::Left)];
     let most = plan.most_rows_of_key;
@@ -217,7 +218,7 @@ fn agrees(plan: &JoinPlan, tables: [&[Row]; 2]) -> [Outcome; 2] {
     outcomes
 }
 
-/// Numbers that look random, the same in each test.
+/// A generator of numbers that look random and are the same in each test.
 struct Draw(u64);
 
 impl Draw {
@@ -228,7 +229,7 @@ impl Draw {
         (self.0 >> 11) % bound
     }
 
-    /// A table of this many rows, the keys from below `keys`, each at most `most` times.
+    /// Draws a table of this many rows, with keys below `keys`, each at most `most` times.
     fn table(&mut self, rows: usize, keys: u64, most: usize, width: u64) -> Vec<Row> {
         let mut table: Vec<Row> = Vec::new();
         while table.len() < rows {
@@ -261,7 +262,7 @@ fn pairs_are_those_of_a_plain_join() {
     }
 }
 
-/// Keys that differ in one bit, wherever it is, do not match; all may be common, or none.
+/// Keys that differ in one bit do not match, wherever the bit is. All keys may be common, or none.
 #[test]
 fn all_none_and_nearly_equal_keys() {
     let plan = plan([64, 64], 1, JoinSide::Left);
@@ -276,7 +277,7 @@ fn all_none_and_nearly_equal_keys() {
     );
 }
 
-/// No keys are agreed for one table: there is no stage, and nothing of it is sent.
+/// If the agreed number of keys of a table is zero, there is no stage and no message of it.
 #[test]
 fn a_table_that_is_agreed_to_be_empty_has_no_stage() {
     for (keys, tables) in [([0, 3], [0, 3]), ([2, 0], [2, 0])] {
@@ -290,8 +291,8 @@ fn a_table_that_is_agreed_to_be_empty_has_no_stage() {
     }
 }
 
-/// The leak that a join must not have: neither number nor lengths of messages depend on the tables,
-/// but on the sizes that were agreed on.
+/// A join must not leak through its messages: their number and lengths depend on the agreed sizes,
+/// and not on the tables.
 #[test]
 fn messages_show_the_agreed_sizes_alone() {
     let mut draw = Draw(99);
@@ -336,7 +337,7 @@ fn messages_show_the_agreed_sizes_alone() {
     assert!(seen.windows(2).all(|two| two[0] == two[1]), "{seen:?}");
 }
 
-/// A session runs several, each with a stage and a tag of its own.
+/// A session runs several joins, each with its own stage and tag.
 #[test]
 fn runs_of_a_session_have_stages_of_their_own() {
     let plan = plan([20, 20], 1, JoinSide::Left);

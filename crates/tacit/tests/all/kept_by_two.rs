@@ -1,5 +1,5 @@
 //! Values that two parties keep between runs, over whole sessions: a running total, stores that
-//! went back, and power lost at every write, sync, change of name and commit of either.
+//! went back, and power lost at every write, sync, rename and commit of either party.
 
 mod ends;
 mod pins;
@@ -24,7 +24,7 @@ use tacit_stock::{Disk, Memory};
 use tempfile::TempDir;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-/// Those under which two parties keep values.
+/// The protocols under which two parties keep values.
 const BY_TWO: [Protocol; 2] = [Protocol::Prepared, Protocol::Authenticated];
 const CHAIN: &str = "total";
 
@@ -34,19 +34,19 @@ fn function(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
     builder.finish().expect("well formed")
 }
 
-/// Begins a chain with a number of the garbler's, of this type.
+/// Returns a function that starts a chain with a number of the garbler's, of this type.
 fn begin(ty: &str) -> Function {
     begin_by(Role::Garbler, ty)
 }
 
-/// The same with a number of this party's.
+/// Returns the same function, with a number of this party's.
 fn begin_by(role: Role, ty: &str) -> Function {
     function(|f| {
         f.input("first", ty, role).save("total", ty, "first");
     })
 }
 
-/// Adds a number of the evaluator's, and shows the sum to both.
+/// Returns a function that adds a number of the evaluator's, and shows the sum to both.
 fn add() -> Function {
     function(|f| {
         f.library("add", "adder", &[("bits", 8)])
@@ -59,7 +59,7 @@ fn add() -> Function {
     })
 }
 
-/// Shows the total to both, and saves nothing.
+/// Returns a function that shows the total to both, and saves nothing.
 fn look() -> Function {
     function(|f| {
         f.load("total", "u8")
@@ -73,7 +73,7 @@ struct Parties {
     identities: [Identity; 2],
     disks: [Memory; 2],
     folders: Option<TempDir>,
-    /// Where it is noted how far the folders are, if it is.
+    /// The notes of how far the folders are, if there are any.
     notes: Option<TempDir>,
 }
 
@@ -99,7 +99,7 @@ impl Parties {
         }
     }
 
-    /// The same parties, with copies of their storage.
+    /// Returns the same parties, with copies of their storage.
     fn copy(&self) -> Self {
         Self {
             identities: self.identities.clone(),
@@ -108,20 +108,20 @@ impl Parties {
         }
     }
 
-    /// Where a party's chains lie, apart from its stocks.
+    /// Returns the folder of a party's chains, which is apart from its stocks.
     fn chains(&self, party: usize) -> PathBuf {
         let folders = self.folders.as_ref().expect("folders");
         folders.path().join(party.to_string()).join("chains")
     }
 
-    /// A copy of a party's chains.
+    /// Copies a party's chains.
     fn backup(&self, party: usize) -> TempDir {
         let copy = TempDir::new().expect("a folder");
         copy_files(&self.chains(party), copy.path());
         copy
     }
 
-    /// Puts a copy in the place of a party's chains. Its stocks stay as they are.
+    /// Replaces a party's chains by a copy. Its stocks stay as they are.
     fn restore(&self, party: usize, copy: &TempDir) {
         fs::remove_dir_all(self.chains(party)).expect("a folder");
         copy_files(copy.path(), &self.chains(party));
@@ -145,7 +145,7 @@ impl Parties {
         Stocks::over(storage, Path::new("stocks"), 1 << 30)
     }
 
-    /// A run of both in a session of its own, each with its `job`.
+    /// Runs both parties in a session of its own, each with its `job`.
     fn run_as<'f>(
         &self,
         function: &'f Function,
@@ -161,7 +161,7 @@ impl Parties {
         })
     }
 
-    /// Both in a session of its own, each with its stocks.
+    /// Runs `act` at both parties in a session of its own, each with its stocks.
     fn meet<T: Send>(
         &self,
         act: impl Fn(usize, &mut Session, &Stocks) -> Result<T, Error> + Sync,
@@ -175,7 +175,7 @@ impl Parties {
         let address = listener.local_address().to_string();
         let act = |party: usize, mut session: Session| {
             let outcome = act(party, &mut session, &self.stocks(party)?)?;
-            // A peer that has lost its power takes nothing from what is done.
+            // A peer that has lost its power does not affect what is done.
             let _ = session.close();
             Ok(outcome)
         };
@@ -219,7 +219,7 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-/// The total that both were shown.
+/// Returns the total that was shown to both.
 fn agreed(outcomes: &[Outcome; 2]) -> u8 {
     let shown = outcomes
         .each_ref()
@@ -264,7 +264,7 @@ fn goes_on(protocol: Protocol) {
         assert!(stocks.check_chain(&kept[0]).expect("readable").is_empty());
     }
     assert_eq!(agreed(&both(parties.add(3))), 7);
-    // What would be lost is not replaced, unless that is said.
+    // A value that would be lost is not replaced without permission.
     for refused in parties.begin(1) {
         let error = refused.expect_err("a total is kept").with_advice();
         assert!(
@@ -312,7 +312,7 @@ fn a_chain_rests_on_no_less_than_a_run_asks_for() {
             "{text}"
         );
     }
-    // Nothing is lost by it.
+    // The refusal loses nothing.
     assert_eq!(agreed(&both(run_on(&parties, usual, 5))), 15);
     let parties = Parties::under(Protocol::Authenticated);
     both(run_on(&parties, post_quantum, 0));
@@ -328,7 +328,7 @@ fn what_does_not_fit_is_refused_by_name() {
 
 fn refuses_by_name(protocol: Protocol) {
     let parties = Parties::under(protocol);
-    // Nothing has begun the chain.
+    // Nothing has started the chain.
     for refused in parties.add(1) {
         let error = refused.expect_err("no chain").with_advice();
         assert!(
@@ -336,7 +336,7 @@ fn refuses_by_name(protocol: Protocol) {
             "{error}"
         );
     }
-    // It is kept as another type than it is loaded.
+    // It is kept as another type than the one that is loaded.
     let bits = parties.run_as(&begin("bits[8]"), |party, job| match party {
         0 => {
             let value = tacit::Value::parse(&tacit::Type::bits(8), "10000000").expect("bits");
@@ -352,7 +352,7 @@ fn refuses_by_name(protocol: Protocol) {
             "{error}"
         );
     }
-    // The parties name two chains.
+    // The parties name different chains.
     let others = parties.run_as(&begin("u8"), |party, job| match party {
         0 => job.chain("one").input("first", 1_u8),
         _ => job.chain("other"),
@@ -366,7 +366,7 @@ fn refuses_by_name(protocol: Protocol) {
             "{text}"
         );
     }
-    // A chain where nothing is kept, and nothing kept without a chain.
+    // A chain is named although nothing is kept, and something is kept without a chain.
     let nothing_kept = parties.run_as(&look(), |_, job| job);
     for refused in nothing_kept {
         assert_eq!(refused.expect_err("no name").category(), Category::Usage);
@@ -385,7 +385,7 @@ fn refuses_what_went_back(protocol: Protocol) {
     let before = [0, 1].map(|party| parties.backup(party));
     both(parties.add(10));
     let one_way = parties.backup(0);
-    // One went back: the versions say so.
+    // One party went back: the versions show it.
     parties.restore(1, &before[1]);
     let refused = parties.add(1);
     let is_stock = |error: &Error| {
@@ -394,8 +394,8 @@ fn refuses_what_went_back(protocol: Protocol) {
     };
     let found: Vec<_> = refused.into_iter().filter_map(Result::err).collect();
     assert!(found.len() == 2 && found.iter().any(is_stock), "{found:?}");
-    // Both went back, and then one comes from another history with the same version: only what
-    // names the values shows it.
+    // Both parties went back, and then one comes from another history with the same version. Only
+    // the names of the values show it.
     parties.restore(0, &before[0]);
     both(parties.add(20));
     parties.restore(0, &one_way);
@@ -410,16 +410,16 @@ fn refuses_what_went_back(protocol: Protocol) {
     }
 }
 
-/// A party that waits in vain hangs; whatever else ends it is what a loss of power does.
+/// Waiting in vain counts as a hang. A loss of power may end a party with any other error.
 fn no_hang<T>(result: &Result<T, Error>) {
     if let Err(Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. })) = result {
         panic!("a party waits for one that is gone");
     }
 }
 
-/// Loses the power of a party at a point of a run that adds 7 to 5, or that begins with 5; with an
-/// odd seed the other's at the same time. Afterwards both have what was before or both what the run
-/// saved, and the latter if anybody had a result of it.
+/// Cuts the power of a party at a point of a run that adds 7 to 5, or that starts with 5. With an
+/// odd seed, cuts the other party's power at the same time. Afterwards both have the old value, or
+/// both have what the run saved. It is the latter if anybody had a result of the run.
 fn lose(start: &Parties, is_first: bool, (party, point): (usize, u64), seed: u64) {
     let mut parties = start.copy();
     parties.disks[party].lose_power_at(point, seed);
@@ -454,7 +454,7 @@ fn lose(start: &Parties, is_first: bool, (party, point): (usize, u64), seed: u64
     }
 }
 
-/// Every `step`-th point of both parties in a run; how many that are.
+/// Cuts the power at every `step`-th point of both parties in a run. Returns the number of points.
 fn every(protocol: Protocol, is_first: bool, step: usize, seed: u64) -> u64 {
     let start = Parties::under(protocol);
     if !is_first {

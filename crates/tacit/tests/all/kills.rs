@@ -1,5 +1,6 @@
-//! Power lost at every write, sync, change of name and commit of either party of a preparation and
-//! a run, over the whole engine: both start again, meet, run right, and take no number twice.
+//! Power lost at every write, sync, rename and commit of either party during a preparation and a
+//! run, over the whole engine. Both parties start again, meet, run correctly, and take no number
+//! twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +10,13 @@ use tacit_stock::Memory;
 
 use crate::pair::{CIPHERTEXT, Pair, ROLES, aes_128_rounds, aes_input, no_hang};
 
-/// What each party took, over all its restarts, in the order of its runs.
+/// The numbers that each party took, over all its restarts, in the order of its runs.
 #[derive(Default)]
 struct Ledger {
     taken: [BTreeSet<([u8; 32], u64)>; 2],
 }
 
-/// What a party took in one run.
+/// The numbers that a party took in one run.
 type Taken = Vec<TakenNumbers>;
 
 impl Ledger {
@@ -32,7 +33,7 @@ impl Ledger {
     }
 }
 
-/// Two parties on storage that can lose power, and what they took.
+/// Two parties on storage that can lose power, and the numbers that they took.
 struct Parties<'a> {
     pair: Pair,
     function: &'a Function,
@@ -40,8 +41,8 @@ struct Parties<'a> {
 }
 
 impl Parties<'_> {
-    /// A preparation for one run, and two runs in another session: the first with what was
-    /// prepared, the second with what is made on the spot.
+    /// Prepares for one run, and runs twice in another session: first with what was prepared, then
+    /// with what is made on the spot.
     fn work(&mut self) -> Result<(), Error> {
         let function = self.function;
         for prepared in self.pair.both(|party, session, stocks| {
@@ -91,7 +92,7 @@ impl Parties<'_> {
         }
     }
 
-    /// What both have in stock of each kind.
+    /// Returns what both parties have in stock of each kind.
     fn available(&self) -> [BTreeMap<[u8; 32], u64>; 2] {
         [0, 1].map(|party| {
             let stocks = self.pair.stocks(party);
@@ -120,7 +121,7 @@ fn run(
         .run(session)
 }
 
-/// The points at which a party can lose power in `work`, from `before` whole ones on.
+/// The points at which a party can lose power in `work`, after `before` complete rounds of it.
 struct Kills {
     start: Pair,
     function: Function,
@@ -158,11 +159,12 @@ impl Kills {
         }
     }
 
-    /// Loses the power of a party at a point; with an odd seed the other one's at the same time.
+    /// Cuts the power of a party at a point. With an odd seed, cuts the other party's at the same
+    /// time.
     fn lose(&self, party: usize, point: u64, seed: u64) {
         let mut parties = self.parties(self.copies());
         parties.pair.disks[party].lose_power_at(point, seed);
-        // At the last points the other party may have all it needs, and this one its results.
+        // At the last points the other party may already have everything, and this one its results.
         let _ = parties.work();
         parties.pair.disks[party] = parties.pair.disks[party].restart();
         if seed & 1 == 1 {
@@ -176,7 +178,7 @@ impl Kills {
         assert_eq!(ours, theirs, "party {party}, point {point}, seed {seed}");
     }
 
-    /// Every `step`-th point of both parties; how many that are.
+    /// Cuts the power at every `step`-th point of both parties. Returns the number of points.
     fn every(&self, step: usize, seed: u64) -> u64 {
         let mut lost = 0;
         for party in [0, 1] {

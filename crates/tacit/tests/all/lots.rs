@@ -1,6 +1,6 @@
-//! Triples and instances of components in stock between two sessions of one process: made before
-//! anybody knows a function, there for later sessions, used once across crashes and races, and not
-//! used where one party lacks them.
+//! Triples and instances of components in stock between two sessions of one process. They are made
+//! before any function is known, serve later sessions, are used once across crashes and races, and
+//! are not used if one party lacks them.
 
 mod broken_off;
 mod instances;
@@ -23,13 +23,13 @@ use tacit_stock::Memory;
 
 use crate::pair::{Both, Pair, ROLES, millionaires, no_hang};
 
-/// Triples of a block.
+/// The number of triples in a block.
 const BLOCK: u64 = 64;
 
-/// What a lot has.
+/// The contents of lots.
 const LOTS: [FromStock; 2] = [FromStock::Triples, FromStock::Instances];
 
-/// What a run took, and what it gave.
+/// The numbers that a run took, and its outcome.
 type Ran = (Vec<TakenNumbers>, Outcome);
 
 fn stock_name(pair: &Pair, party: usize) -> StockName {
@@ -42,7 +42,7 @@ fn stock_name(pair: &Pair, party: usize) -> StockName {
     }
 }
 
-/// An order for what `runs` runs of a function take.
+/// Returns an order for what `runs` runs of a function take.
 fn lot_order(
     what: FromStock,
     role: Role,
@@ -56,7 +56,7 @@ fn lot_order(
     }
 }
 
-/// Fills such an order.
+/// Carries out such an order.
 fn order(
     what: FromStock,
     function: &Function,
@@ -76,7 +76,7 @@ fn run_both(pair: &Pair, function: &Function, bits: u8) -> Both<Ran> {
     pair.both(|party, session, stocks| run(function, party, session, (stocks, bits)))
 }
 
-/// For how many runs each party has what a lot has.
+/// Returns the number of runs for which each party has what a lot contains.
 fn left(pair: &Pair, what: FromStock, function: &Function) -> [u64; 2] {
     [0, 1].map(|party| {
         let name = StockName {
@@ -90,7 +90,7 @@ fn left(pair: &Pair, what: FromStock, function: &Function) -> [u64; 2] {
     })
 }
 
-/// 200 and 40 are compared.
+/// Runs the function on 200 and 40.
 fn run(
     function: &Function,
     party: usize,
@@ -110,7 +110,7 @@ fn run(
     Ok((taken, outcome))
 }
 
-/// What the run took from the stock. It made OTs if that is nothing.
+/// Returns what the run took from the stock. If that is nothing, the run made OTs.
 fn from_stock((taken, outcome): &Ran) -> Option<FromStock> {
     let from_stock = outcome.cost.from_stock;
     assert_eq!(from_stock.is_none(), taken.is_empty());
@@ -126,8 +126,9 @@ fn each<T>(ran: Both<T>) -> [T; 2] {
     ran.map(|ran| ran.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// The triples in stock, and the runs that all lots are enough for, as a plan of a run by
-/// `authenticated` that takes `triples` says it: with the garbler's stock, and without one.
+/// Returns the triples in stock and the number of runs for which all lots are enough, as given by a
+/// plan of a run by `authenticated` that takes `triples`: with the garbler's stock, and without
+/// one.
 fn planned(parties: &Pair, function: &Function, triples: u64) -> [Option<(u64, u64)>; 2] {
     let stocks = parties.stocks(0);
     let summary = stocks.summary(&stock_name(parties, 0)).expect("a stock");
@@ -153,8 +154,8 @@ fn planned(parties: &Pair, function: &Function, triples: u64) -> [Option<(u64, u
     })
 }
 
-/// Two functions that nobody knew: each takes what it needs of the one lot, and what is left is too
-/// little for another run.
+/// Runs two functions that were unknown at the preparation: each takes what it needs from the same
+/// lot. The rest is too little for another run.
 #[test]
 fn triples_are_there_after_a_restart_and_used_once() {
     let parties = Pair::in_memory();
@@ -193,11 +194,11 @@ fn triples_are_there_after_a_restart_and_used_once() {
         }
         assert_eq!(left(function), due, "{}", function.name());
     }
-    // One block is left, and no function takes one.
+    // One block is left, but every function takes more.
     for ran in each(run_both(&parties, &small, 40)) {
         assert!(!is_from_stock(&ran));
     }
-    // What is in stock counts; a session goes on from nothing where the stock ends.
+    // An order counts what is in stock. When the stock ends, a session continues without it.
     for prepared in each(prepare(2)) {
         assert_eq!((prepared.made(), prepared.runs), (4 * BLOCK, Some(2)));
     }
@@ -232,7 +233,7 @@ fn triples_are_there_after_a_restart_and_used_once() {
     }
 }
 
-/// What was made at a lower s than the run's is left alone.
+/// A run leaves alone what was made at a lower s than its own.
 #[test]
 fn a_run_takes_nothing_of_a_lower_s() {
     for what in LOTS {
@@ -248,8 +249,8 @@ fn a_run_takes_nothing_of_a_lower_s() {
     }
 }
 
-/// Of two lots with different s a run takes the one of the lowest that serves it, also if there is
-/// more of that: the other is for runs that ask for more.
+/// Among lots with different s, a run takes from the lowest that serves it, even if that lot has
+/// more: the other lot is for runs that ask for a higher s.
 #[test]
 fn a_run_takes_of_the_lowest_s_that_serves() {
     let function = millionaires(8);
@@ -273,7 +274,7 @@ fn a_run_takes_of_the_lowest_s_that_serves() {
     }
 }
 
-/// Lots whose base OTs rest on discrete logarithms are left alone by a run that is to rest on none.
+/// A run that must not rest on discrete logarithms leaves alone lots whose base OTs do.
 #[test]
 fn a_run_takes_nothing_that_rests_on_less() {
     let function = millionaires(8);
@@ -303,13 +304,14 @@ fn a_run_takes_nothing_that_rests_on_less() {
         }
         assert_eq!(run_on(post_quantum), [true, true]);
         assert_eq!(left(&parties, what, &function), [1, 1]);
-        // Where nothing is asked of them, any lots do.
+        // A run without such a requirement takes any lot.
         each(prepare_on(post_quantum));
         assert_eq!([run_on(usual), run_on(usual)], [[true; 2]; 2]);
     }
 }
 
-/// A party that lost its stock, or never had one: both make triples, and what the other has stays.
+/// If a party lost its stock or never had one, both make triples, and the other party's stock
+/// stays.
 #[test]
 fn where_one_party_has_none_both_make_triples() {
     let function = millionaires(8);
@@ -352,7 +354,7 @@ fn a_stock_that_went_back_is_refused() {
     }
 }
 
-/// Two sessions at once, and enough for one run: one has it, the other makes its own.
+/// With enough for one run, one of two simultaneous sessions gets it, and the other makes its own.
 #[test]
 fn two_sessions_do_not_take_the_same() {
     let function = millionaires(8);
@@ -381,7 +383,7 @@ fn two_sessions_do_not_take_the_same() {
     }
 }
 
-/// A byte that changed on the disk: the run ends with the stock's error, and nothing of it is used.
+/// If a byte has changed on the disk, the run ends with the stock's error, and uses nothing of it.
 #[test]
 fn an_altered_byte_is_found() {
     let function = millionaires(8);
@@ -394,23 +396,23 @@ fn an_altered_byte_is_found() {
         let files = parties.disks[party].files().into_iter();
         let lots = files.filter(|file| file.extension().is_some_and(|end| end == "seg"));
         for lot in lots {
-            // A share in the first block or instance.
+            // This bit is in a share of the first block or instance.
             assert!(parties.disks[party].flip_bit(&lot, 160 + 200));
         }
         let error = run_both(&parties, &function, 40).map(Result::err)[party].take();
         let error = error.expect("a damaged block");
         assert_eq!(error.category(), Category::Stock, "{error}");
-        // What is damaged is spent, and both go on.
+        // The damaged material is spent, and both continue.
         for ran in each(run_both(&parties, &function, 40)) {
             assert!(!is_from_stock(&ran));
         }
     }
 }
 
-/// What a party took, over all its restarts.
+/// The numbers that each party took, over all its restarts.
 type Ledger = [BTreeSet<(ComponentDigest, u64)>; 2];
 
-/// A preparation and two runs of it, as far as the power lasts. What is taken twice is found.
+/// Prepares and runs twice, until the power fails. Fails the test if something is taken twice.
 fn work(parties: &Pair, what: FromStock, function: &Function, ledger: &mut Ledger) -> bool {
     let mut is_done = true;
     for prepared in prepare(parties, what, function, 2) {
@@ -446,8 +448,8 @@ fn work(parties: &Pair, what: FromStock, function: &Function, ledger: &mut Ledge
     is_done
 }
 
-/// Loses the power of a party at every `step`-th write, sync and commit of a preparation and two
-/// runs. Both start again and run right, and neither takes anything twice.
+/// Cuts the power of a party at every `step`-th write, sync and commit of a preparation and two
+/// runs. Then both parties start again and run correctly, and neither takes anything twice.
 fn lose_power(what: FromStock, function: &Function, step: usize, offset: u64) -> u64 {
     let start = Pair::in_memory();
     assert!(work(&start, what, function, &mut Ledger::default()));

@@ -1,4 +1,5 @@
-//! Matchings: results against sets, who asks, and parties that want different ones.
+//! Matchings: results compared with sets, the party that asks, and parties that want different
+//! ones.
 
 use tacit::cost::Phase;
 use tacit::matching::{KeyPart, Match, MatchOutcome, MatchRecipient, Normalization};
@@ -7,12 +8,12 @@ use tacit::{Category, Error, Job, ProtocolError, Session};
 
 use crate::pair::{Both, ROLES, in_memory, millionaires};
 
-/// Keys of this party: 0 connects.
+/// Creates a matching of this party's keys.
 fn order(keys: &[u32]) -> Match {
     Match::new(keys.iter().map(|key| key.to_le_bytes())).expect("different keys")
 }
 
-/// Both parties' outcomes of tables with these keys, each with the result to whom it says.
+/// Returns both parties' outcomes of a matching of these keys, with the result for `to`.
 fn matched(keys: [&[u32]; 2], to: [MatchRecipient; 2]) -> Both<MatchOutcome> {
     in_memory(|party, session| order(keys[party]).to(to[party]).run(session))
 }
@@ -48,7 +49,7 @@ fn both_get_the_keys_in_common_and_the_smaller_table_asks() {
     }
 }
 
-/// The one that gets the result asks, whatever the sizes: the other is told nothing.
+/// The party that gets the result asks, whatever the sizes. The other learns nothing.
 #[test]
 fn the_result_goes_to_whom_both_say() {
     use MatchRecipient::{Me, Peer};
@@ -82,7 +83,7 @@ fn differs(ended: &Result<MatchOutcome, Error>, words: [&str; 2]) {
     assert!(!error.advice().to_string().contains("function"), "{error}");
 }
 
-/// A party that wants a result that the other does not mean to give it gets none.
+/// A party that wants a result that the other does not intend to give gets none.
 #[test]
 fn parties_that_want_different_matchings_are_told_in_what_they_differ() {
     use MatchRecipient::{Both, Me, Peer};
@@ -109,7 +110,7 @@ fn parties_that_want_different_matchings_are_told_in_what_they_differ() {
     differs(&ended[1], ["as email", "as they are"]);
 }
 
-/// The party that matches says so; the other hears something that it did not wait for.
+/// The party that runs a matching says so. The other receives a message that it did not expect.
 #[test]
 fn a_peer_that_runs_a_function_is_told_apart() {
     let function = millionaires(32);
@@ -131,7 +132,7 @@ fn a_peer_that_runs_a_function_is_told_apart() {
     }
 }
 
-/// A session does several things, and takes silent OT if it is told to.
+/// A session runs several kinds of orders, and takes silent OT if it is told to.
 #[test]
 fn matchings_and_runs_share_a_session() {
     let function = millionaires(32);
@@ -169,7 +170,7 @@ fn a_key_that_is_there_twice_is_refused() {
     );
 }
 
-/// Parts are told apart: ("ab", "c") is not ("a", "bc"), and the text "7" not the integer 7.
+/// Parts are kept apart: ("ab", "c") is not ("a", "bc"), and the text "7" is not the integer 7.
 #[test]
 fn keys_of_several_parts_match_part_by_part() {
     use KeyPart::{Bytes, Integer, Text};
@@ -209,7 +210,7 @@ fn keys_of_several_parts_match_part_by_part() {
     assert!(Match::of_parts([[Integer(7); 0]]).is_err());
 }
 
-/// What a run sends in its phase "run", but for base OTs and headers.
+/// Compares with what a run sends in its phase "run", without base OTs and headers.
 #[test]
 fn an_estimate_has_the_bytes_that_are_sent() {
     use MatchRecipient::{Both, Me, Peer};

@@ -1,4 +1,5 @@
-//! `outsourced` over TLS on loopback: three parties, kept values, and who may use them.
+//! `outsourced` over TLS on loopback: three parties, kept values, and the parties that may use
+//! them.
 
 mod busy;
 
@@ -21,13 +22,13 @@ const GENERATOR: usize = 0;
 const CLOUD: usize = 1;
 const CHAIN: &str = "friends";
 
-/// Generator, cloud, and evaluators, who come one after the other.
+/// Generator, cloud, and evaluators, which come one after another.
 struct Parties {
     identities: Vec<Identity>,
     folders: [TempDir; 2],
 }
 
-/// What generator, cloud and evaluator had of a run.
+/// The outcomes of generator, cloud and evaluator in a run.
 struct Ran {
     generator: Result<Outcome, Error>,
     cloud: Result<Outcome, Error>,
@@ -35,7 +36,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// The evaluator's result of this name, after a run that went well for all.
+    /// Returns the evaluator's result of this name, after a run that succeeded at all parties.
     fn result(self, name: &str) -> String {
         self.generator.expect("the generator's run");
         self.cloud.expect("the cloud's run");
@@ -50,7 +51,7 @@ impl Ran {
     }
 }
 
-/// A number for each input of this name.
+/// The value of each input, by name.
 type Inputs<'a> = &'a [(&'a str, u64)];
 
 impl Parties {
@@ -70,8 +71,8 @@ impl Parties {
         Stocks::open(self.folders[server].path(), 1 << 30).expect("a folder that is there")
     }
 
-    /// A run by generator, cloud and evaluator number `who`, each on the order that `order` makes
-    /// of its own.
+    /// Runs generator, cloud and evaluator number `who`, each on the order that `order` makes from
+    /// its own.
     fn run(
         &self,
         function: &Function,
@@ -92,7 +93,7 @@ impl Parties {
         let connect = |address: &str, party: usize, peer: usize| {
             let identity = &self.identities[party];
             let session = Session::connect(address, identity, &self.fingerprint(peer), &settings);
-            // The greetings are no part of a run's bytes.
+            // The bytes of a run do not include the greetings.
             session.and_then(|mut session| session.greeted().map(|()| session))
         };
         let job = |party| {
@@ -111,7 +112,7 @@ impl Parties {
                 job(CLOUD).serve(&mut generator, &mut evaluator)
             });
             let run = || {
-                // The generator lets in one after the other.
+                // The generator lets in one peer after the other.
                 let mut cloud = connect(&addresses[1], who, CLOUD)?;
                 let mut generator = connect(&addresses[0], who, GENERATOR)?;
                 job(who).evaluate(&mut generator, &mut cloud)
@@ -125,13 +126,13 @@ impl Parties {
         })
     }
 
-    /// A run in the chain, on these inputs of the generator and of evaluator number `who`.
+    /// Runs in the chain, on these inputs of the generator and of evaluator number `who`.
     fn chained(&self, function: &Function, who: usize, own: Inputs<'_>, theirs: Inputs<'_>) -> Ran {
         let stocks = [self.stocks(GENERATOR), self.stocks(CLOUD)];
         self.chained_in(&stocks, function, who, own, theirs)
     }
 
-    /// As [`Parties::chained`], with these stocks of generator and cloud.
+    /// Runs as [`Parties::chained`] does, with these stocks of generator and cloud.
     fn chained_in(
         &self,
         stocks: &[Stocks; 2],
@@ -140,7 +141,7 @@ impl Parties {
         own: Inputs<'_>,
         theirs: Inputs<'_>,
     ) -> Ran {
-        // Evaluator 1 is let in from the beginning, and evaluator 2 never.
+        // Evaluator 1 is allowed from the start, and evaluator 2 never.
         let allowed: Vec<_> = (2..4)
             .filter(|&party| party < self.identities.len())
             .map(|party| self.fingerprint(party))
@@ -197,7 +198,7 @@ fn two_millionaires_and_a_cloud() {
                 assert_eq!(outcome.threat_model, threat_model);
             }
             assert!(cloud.outputs.is_empty());
-            // What the thin client sends, the two others receive.
+            // The two others receive what the thin client sends.
             let bytes = |outcome: &Outcome| {
                 let phases = outcome.cost.phases.iter();
                 phases.fold((0, 0), |sum, phase| {
@@ -223,7 +224,7 @@ fn friends_meet_on_a_kept_map() {
     let cells = [("cells", 6), ("id_bits", 3)];
     let [start, get, set] = ["start", "get", "set"]
         .map(|operation| function(&format!("friend-map-{operation}"), &cells));
-    // What is not there cannot be loaded, and nobody keeps anything.
+    // A value that does not exist cannot be loaded, and nobody keeps anything.
     let ran = parties.chained(&get, 0, &[], &[("cell", 1)]);
     assert!(
         matches!(&ran.generator, Err(Error::Stock(error))
@@ -248,7 +249,7 @@ fn friends_meet_on_a_kept_map() {
     assert_eq!(moves(1, 3, 4), "0");
     assert_eq!(moves(0, 5, 1), "0");
     assert_eq!([at(0, 1), at(0, 2), at(0, 4)], ["5", "0", "3"]);
-    // Evaluator 2 was never let in, and what others kept is as it was.
+    // Evaluator 2 was never allowed, and what others kept is unchanged.
     let ran = parties.chained(&get, 2, &[], &[("cell", 4)]);
     let error = ran.generator.expect_err("nobody let it in");
     assert!(
@@ -273,8 +274,9 @@ fn friends_meet_on_a_kept_map() {
     }
 }
 
-/// The power goes at a server in the middle of a run that saves; afterwards both have the value
-/// from before or from after, the same one, and go on; from after, if anyone had a result.
+/// The power fails at a server in the middle of a run that saves. Afterwards both servers have the
+/// value from before or both have the one from after, and continue. It is the one from after if
+/// anyone had a result.
 #[test]
 fn a_loss_of_power_leaves_one_version_at_both_servers() {
     const EVERY: usize = 5;
@@ -328,8 +330,8 @@ fn a_loss_of_power_leaves_one_version_at_both_servers() {
     assert!(before > 3 && after > 3, "{before} before, {after} after");
 }
 
-/// Two servers that name the chain differently, or open it to different parties, are told so, and
-/// what one of them has stays.
+/// Two servers that name the chain differently, or open it to different parties, get an error that
+/// says so. What one of them has stays.
 #[test]
 fn servers_that_differ_on_a_chain_are_told_what_differs() {
     let parties = Parties::new(2);
@@ -370,8 +372,8 @@ fn servers_that_differ_on_a_chain_are_told_what_differs() {
     run(&set, same, [&[], &[]]).ends_well();
 }
 
-/// A run that would discard what the chain keeps is refused, unless both servers say that it may;
-/// and each run tells the evaluator what to pin.
+/// A run that would discard what the chain keeps is refused, unless both servers allow it. Each run
+/// tells the evaluator what to pin.
 #[test]
 fn nothing_kept_is_discarded_without_a_word() {
     let parties = Parties::new(1);
@@ -429,7 +431,7 @@ fn nothing_kept_is_discarded_without_a_word() {
     );
 }
 
-/// What the evaluator is told of the chain, after a run that went well.
+/// Returns what the evaluator learns about the chain, after a run that succeeded.
 fn parties_chain(ran: Ran) -> ChainVersion {
     ran.ends_well().chain.expect("a chain")
 }
@@ -471,7 +473,7 @@ fn a_text_is_searched_symbol_by_symbol() {
 fn what_does_not_fit_is_said_by_all() {
     let parties = Parties::new(1);
     let millionaires = function("millionaires", &[("bits", 4)]);
-    // The evaluator was told of fewer circuits.
+    // The evaluator gets a smaller number of circuits.
     let order = |party: usize, job: OutsourcedJob<'static>| match party {
         GENERATOR => job.input("a", 1_u64),
         CLOUD => job,

@@ -10,8 +10,8 @@ use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
 use tacit::session::AbortReason;
 use tacit::{Error, Identity, Listener, ProtocolError, Session, Settings, library};
 
-/// A generator waits for its cloud as long as for a peer to come, and its client with it, whatever
-/// the cloud has told the client meanwhile.
+/// A generator waits for its cloud up to the time limit for a connection, and so does its client,
+/// whatever the cloud has told the client meanwhile.
 #[test]
 fn a_client_does_not_wait_for_a_generator_whose_cloud_is_gone() {
     let [client, generator, cloud] = [(); 3].map(|()| Identity::generate().expect("randomness"));

@@ -21,7 +21,7 @@ pub(crate) type Both<T> = [Result<T, Error>; 2];
 /// The parties, the garbler first.
 pub(crate) struct Pair {
     pub(crate) identities: [Identity; 2],
-    /// Where their stocks are, if that is not on `disks`.
+    /// The folders of their stocks, unless these are on `disks`.
     pub(crate) folders: Option<[TempDir; 2]>,
     /// Storage that can lose power.
     pub(crate) disks: [Memory; 2],
@@ -47,7 +47,7 @@ impl Pair {
         }
     }
 
-    /// The same parties, on other storage.
+    /// Returns the same parties, on other storage.
     pub(crate) fn on(&self, disks: [Memory; 2]) -> Self {
         Self {
             identities: self.identities.clone(),
@@ -74,7 +74,7 @@ impl Pair {
         Stocks::over(storage, Path::new("stocks"), max_bytes)
     }
 
-    /// Both parties' `work` over a session of their own, each over its stocks.
+    /// Runs `work` at both parties over a session of its own, each over its stocks.
     pub(crate) fn both<T: Send>(
         &self,
         work: impl Fn(usize, &mut Session, &Stocks) -> Result<T, Error> + Sync,
@@ -82,20 +82,20 @@ impl Pair {
         let work = |party: usize, session: Result<Session, Error>| {
             let (mut session, stocks) = (session?, self.open(party)?);
             let done = work(party, &mut session, &stocks);
-            // A peer that has lost its power takes nothing from what is done.
+            // A peer that has lost its power does not affect what is done.
             let _ = session.close();
             done
         };
         self.over_tls(work)
     }
 
-    /// The ends of a session, the garbler's first.
+    /// Returns the ends of a session, the garbler's first.
     pub(crate) fn meet(&self) -> (Session, Session) {
         let [a, b] = self.over_tls(|_, session| session);
         (a.expect("a session"), b.expect("a session"))
     }
 
-    /// Both parties' `work` on their ends of a session over TLS.
+    /// Runs `work` at both parties on their ends of a session over TLS.
     fn over_tls<T: Send>(
         &self,
         work: impl Fn(usize, Result<Session, Error>) -> Result<T, Error> + Sync,
@@ -114,7 +114,7 @@ impl Pair {
     }
 }
 
-/// Both parties' `work`, each over its end of one session in memory: the garbler connects.
+/// Runs `work` at both parties, each over its end of one session in memory. The garbler connects.
 pub(crate) fn in_memory<T: Send>(
     work: impl Fn(usize, &mut Session) -> Result<T, Error> + Sync,
 ) -> Both<T> {
@@ -129,7 +129,7 @@ pub(crate) fn in_memory<T: Send>(
     )
 }
 
-/// What both parties have of it when they do their parts at once.
+/// Runs both parts at the same time and returns their results.
 pub(crate) fn at_both<T: Send>(
     garbler: impl FnOnce() -> T + Send,
     evaluator: impl FnOnce() -> T,
@@ -141,12 +141,12 @@ pub(crate) fn at_both<T: Send>(
     })
 }
 
-/// FIPS 197, appendix C.1.
+/// From FIPS 197, appendix C.1.
 pub(crate) const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 pub(crate) const BLOCK: &str = "00112233445566778899aabbccddeeff";
 pub(crate) const CIPHERTEXT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
 
-/// The name and the value of a party's input to AES.
+/// Returns the name and the value of a party's input to AES.
 pub(crate) fn aes_input(party: usize) -> (&'static str, Value) {
     let (name, hex) = [("key", KEY), ("block", BLOCK)][party];
     (name, bytes(hex))
@@ -165,7 +165,7 @@ pub(crate) fn millionaires(bits: u64) -> Function {
     library::function("millionaires", &bits).expect("a function")
 }
 
-/// A party that waits in vain hangs; whatever else ends it is what a loss of power does.
+/// Waiting in vain counts as a hang. A loss of power may end a party with any other error.
 pub(crate) fn no_hang<T>(result: Result<T, Error>) -> Result<T, Error> {
     if let Err(Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. })) = &result {
         panic!("a party waits for one that is gone");

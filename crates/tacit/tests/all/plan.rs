@@ -1,5 +1,5 @@
-//! Plans compared with runs: bytes are exact, the choice is made from what is in stock, and nothing
-//! weaker than was asked for is ever chosen.
+//! Plans compared with runs: bytes are exact, the choice takes the stock into account, and nothing
+//! weaker than what was asked for is ever chosen.
 
 use std::collections::BTreeMap;
 
@@ -25,11 +25,11 @@ fn given(parameters: &[(&str, u64)]) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// A planner whose machine adds nothing to the link: no test depends on the clock beyond that
-/// work takes less than the networks that are compared.
-/// A link on which bytes decide, and not how busy this machine is.
+/// A link on which the bytes decide, and not the load of this machine.
 const SLOWER: &str = "33ms,1mbit";
 
+/// Returns a planner whose machine adds nothing to the link. The tests depend on the clock only in
+/// that work takes less time than the networks that are compared.
 fn planner() -> Planner {
     Planner::with(SLOW.parse().expect("a link"), Calibration::default())
 }
@@ -39,7 +39,8 @@ fn plan(planner: &mut Planner, name: &str, parameters: &[(&str, u64)]) -> Plan {
     planner.plan(function).expect("a plan")
 }
 
-/// What garbler and evaluator have of `work` over a session whose link the evaluator knows.
+/// Returns what garbler and evaluator get from `work` over a session whose link the evaluator
+/// knows.
 fn over_slow_link<T: Send>(
     pair: &Pair,
     work: impl Fn(Role, &mut Session, &Stocks) -> Result<T, Error> + Sync,
@@ -53,7 +54,7 @@ fn over_slow_link<T: Send>(
     (garbler.expect("a run"), evaluator.expect("a run"))
 }
 
-/// A job on inputs of zeros.
+/// Creates a job on inputs of zeros.
 fn job<'f>(function: &'f Function, role: Role, scheme: SchemeId) -> Job<'f> {
     zeros(Job::new(function, role).scheme(scheme), function, role)
 }
@@ -67,7 +68,8 @@ fn zeros<'f>(job: Job<'f>, function: &'f Function, role: Role) -> Job<'f> {
     })
 }
 
-/// The evaluator's cost of a session's second run, which has neither base OTs nor leases in it.
+/// Returns the evaluator's cost of a session's second run, which contains neither base OTs nor
+/// leases.
 fn second_run(function: &Function, scheme: SchemeId, protocol: Protocol) -> Cost {
     let costs = over_slow_link(&Pair::in_folders(), |role, session, stocks| {
         let prepared = protocol == Protocol::Prepared;
@@ -90,8 +92,8 @@ fn second_run(function: &Function, scheme: SchemeId, protocol: Protocol) -> Cost
     costs.1
 }
 
-/// More early and late links than a frame holds, assignments in between, and a result for the
-/// garbler alone.
+/// Returns a function with more early and late links than a frame holds, assignments in between,
+/// and a result for the garbler alone.
 fn wide() -> Function {
     let mut builder = FunctionBuilder::new("wide");
     builder
@@ -122,7 +124,7 @@ fn wide() -> Function {
     builder.finish().expect("a function")
 }
 
-/// A result of which the decoding takes several frames.
+/// Returns a function with a result whose decoding takes several frames.
 fn long() -> Function {
     let mut builder = FunctionBuilder::new("long");
     builder
@@ -192,8 +194,8 @@ fn bytes_are_those_of_runs() {
     }
 }
 
-/// Whoever names no scheme and tells no session the link runs what is planned by default, which
-/// does not depend on the link.
+/// A party that names no scheme and gives its sessions no link runs what is planned by default.
+/// That does not depend on the link.
 #[test]
 fn bytes_by_default_are_those_of_runs_that_are_told_nothing() {
     let lengths = given(&[("n", 12), ("m", 15)]);
@@ -250,7 +252,8 @@ fn what_nothing_protects_against_is_refused() {
     }
 }
 
-/// Bytes are those of a run, its phases apart, and nothing weaker than asked for is thought of.
+/// The bytes are those of a run, without its other phases. Nothing weaker than what was asked for
+/// is considered.
 #[test]
 fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
     let function = library::function("millionaires", &given(&[("bits", 8)])).expect("a function");
@@ -260,7 +263,7 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
         let all = plan.alternatives.iter();
         all.filter(move |one| one.protocol == protocol)
     };
-    // Half-gates by either hash; and three-halves.
+    // Half-gates with either hash, and three-halves.
     assert_eq!(by(Protocol::Authenticated).count(), 2);
     assert_eq!(by(Protocol::Batch).count(), 3);
     assert_eq!(plan.alternatives.len(), 5);
@@ -281,7 +284,7 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
             assert_eq!(stocked.choice().runs_in_stock, Some(1));
             assert!(stocked.choice().can_run_now());
         }
-        // The second run of an epoch, which has no base OTs and no corrections in it.
+        // The second run of an epoch, which contains no base OTs and no corrections.
         job(&function, role, scheme).authenticated().run(session)?;
         let from_nothing = job(&function, role, scheme).authenticated().run(session)?;
         let job = job(&function, role, scheme).batch(stocks);
@@ -328,8 +331,8 @@ fn no_scheme_rests_on_more_than_was_asked_for() {
 #[test]
 fn the_choice_is_made_from_what_is_in_stock() {
     let lengths = [("rows", 3), ("columns", 4), ("side", 8)];
-    // Without a stock: prepared, where bytes take longer than any machine's work on them. With an
-    // empty one: nothing is to be taken from it.
+    // Without a stock the choice is `prepared`, if sending bytes takes longer than any machine's
+    // work on them. With an empty stock nothing can be taken from it.
     let slower = || Planner::with(SLOWER.parse().expect("a link"), Calibration::default());
     let free = plan(&mut slower(), "levenshtein-tiles", &lengths);
     assert_eq!(free.choice().protocol, Protocol::Prepared);
@@ -343,7 +346,7 @@ fn the_choice_is_made_from_what_is_in_stock() {
     let better = empty.better().expect("a faster one, once prepared");
     assert_eq!(better.protocol, Protocol::Prepared);
 
-    // Tiles and their distance for two runs, which serve other strings of this scheme too.
+    // Tiles and their distance for two runs. The tiles also serve other strings under this scheme.
     let parties = Pair::in_folders();
     over_slow_link(&parties, |role, session, stocks| {
         let function = library::function("levenshtein-tiles", &given(&lengths))?;
@@ -363,7 +366,7 @@ fn the_choice_is_made_from_what_is_in_stock() {
     let rung = choice.rung.expect("a scheme");
     assert_eq!(rung.id, SchemeId::HALF_GATES_TWO_CALL);
     assert_eq!(choice.runs_in_stock, Some(2));
-    // Lengths the other way round have as many tiles, and another distance, which is not there.
+    // Swapped lengths have as many tiles but another distance, which is not in stock.
     let turned = [("rows", 4), ("columns", 3), ("side", 8)];
     let turned = plan(&mut planner, "levenshtein-tiles", &turned);
     assert_eq!(turned.choice().protocol, Protocol::Direct);

@@ -1,5 +1,5 @@
-//! When a plan takes `gmw`: compared with what runs send and how often they wait, and never unless
-//! somebody named how OTs are made.
+//! Plans with `gmw`: the choice is compared with what runs send and how often they wait. `gmw` is
+//! never chosen unless an OT extension is named.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use tacit_language::shipped;
 
 use crate::pair::{Pair, ROLES};
 
-/// Round trips in seconds and bits a second, written as the planner has them.
+/// Round trips in seconds, and bits per second, in the planner's notation.
 const LINKS: [(&str, f64, f64); 4] = [
     ("0us,20gbit", 0.0, 20e9),
     ("250us,1gbit", 0.000_5, 1e9),
@@ -25,14 +25,14 @@ const LINKS: [(&str, f64, f64); 4] = [
     ("33ms,50mbit", 0.066, 5e7),
 ];
 
-/// What is counted and costs alike on any machine, in seconds: an AND gate of `direct`, an OT and
-/// an AND gate of `gmw`.
+/// Costs in seconds that are assumed to be the same on every machine: an AND gate of `direct`, an
+/// OT and an AND gate of `gmw`.
 const DIRECT_AND_S: f64 = 20e-9;
 const OT_S: f64 = 30e-9;
 const GMW_AND_S: f64 = 2e-9;
 
-/// Times that are nearer than this are not compared, a factor and seconds: a busy machine decides
-/// between them.
+/// Times that are closer together than this are not compared, since a busy machine decides between
+/// them: a factor, and seconds.
 const MARGIN: (f64, f64) = (1.5, 0.25);
 
 fn given(parameters: &[(&str, u64)]) -> BTreeMap<String, u64> {
@@ -42,7 +42,7 @@ fn given(parameters: &[(&str, u64)]) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Calls of a circuit of the library that do not wait for each other.
+/// Returns a function of independent calls of a library circuit.
 fn calls(circuit: &str, form: CircuitForm, [given, count]: [u64; 2]) -> Function {
     let parameters = if given == 0 {
         BTreeMap::new()
@@ -78,12 +78,12 @@ fn calls(circuit: &str, form: CircuitForm, [given, count]: [u64; 2]) -> Function
     builder.finish().expect("a function")
 }
 
-/// Products, of which the shallow form has hardly more gates.
+/// Returns a function of products, whose shallow form has hardly more gates.
 fn products(form: CircuitForm) -> Function {
     calls("multiplier", form, [16, 1024])
 }
 
-/// A function as it is garbled, and in the form for shares.
+/// A function in the form for garbling, and in the form for shares.
 struct Subject {
     small: Function,
     shallow: Function,
@@ -132,11 +132,11 @@ fn extension(name: &str) -> OtExtension {
 
 fn planner(link: &str) -> Planner {
     let link: Link = link.parse().expect("a link");
-    // Nothing is prepared, so that only what makes all itself is chosen.
+    // Nothing is prepared, so only protocols that make everything themselves are chosen.
     Planner::with(link, Calibration::default()).stock(InStock::default())
 }
 
-/// The evaluator's cost of a session's first run, on the least inputs.
+/// Returns the evaluator's cost of a session's first run, on the least inputs.
 fn run(function: &Function, protocol: Protocol, extension: OtExtension) -> Cost {
     let [_, evaluator] = Pair::in_memory().both(|party, session, _| {
         session.set_ot_extension(extension)?;
@@ -150,8 +150,8 @@ fn run(function: &Function, protocol: Protocol, extension: OtExtension) -> Cost 
     evaluator.expect("a run")
 }
 
-/// Bytes from the garbler and from the evaluator, and how often the evaluator turns from sending
-/// to receiving or back.
+/// Returns the bytes from the garbler and from the evaluator, and how often the evaluator switches
+/// between sending and receiving.
 fn counted(cost: &Cost) -> ([u64; 2], u64) {
     let phases = cost.phases.iter().filter(|cost| cost.phase == Phase::Run);
     let traffic = phases.map(|cost| &cost.traffic).collect::<Vec<_>>();
@@ -161,7 +161,7 @@ fn counted(cost: &Cost) -> ([u64; 2], u64) {
     ([received, sent], rounds)
 }
 
-/// The planned bytes of a protocol, as [`counted`] has them.
+/// Returns the planned bytes of a protocol, in the order of [`counted`].
 fn planned(plan: &Plan, protocol: Protocol) -> [u64; 2] {
     let one = plan.fastest(|one| one.protocol == protocol);
     let traffic = one.expect("an alternative").traffic;
@@ -179,7 +179,7 @@ fn ten_functions_are_planned_as_what_they_send_says() {
         let ots: u64 = schedule.total_ots().iter().sum();
         let (gmw_bytes, rounds) = counted(&run(&shallow, Protocol::Gmw, extension));
         let (direct_bytes, _) = counted(&run(&small, Protocol::Direct, extension));
-        // Of a step a party sends and then receives, in half a round trip.
+        // In a step a party sends and then receives, in half a round trip.
         let waits = rounds as f64 / 2.0;
         for (link, round_trip, rate) in LINKS {
             let seconds = |bytes: u64| 8.0 * bytes as f64 / rate;
@@ -216,7 +216,7 @@ fn ten_functions_are_planned_as_what_they_send_says() {
     assert!(decided[0] >= 3 && decided[1] >= 8, "{decided:?}");
 }
 
-/// Silent OT rests on LPN, and nobody's run does who did not say so.
+/// Silent OT rests on LPN, so no run uses it unless someone asks for it.
 #[test]
 fn gmw_is_planned_where_somebody_names_the_ots_and_nowhere_else() {
     let slow = "33ms,50mbit";
@@ -243,7 +243,7 @@ fn gmw_is_planned_where_somebody_names_the_ots_and_nowhere_else() {
     assert_eq!(has_gmw(malicious), (false, Protocol::Authenticated));
 }
 
-/// A silent batch is whole, also where a function needs few of its OTs.
+/// A silent batch is always complete, even if a function needs few of its OTs.
 #[test]
 fn bytes_by_silent_ots_are_those_of_a_first_run() {
     let function = Subject::new("millionaires", &[("bits", 64)]).small;

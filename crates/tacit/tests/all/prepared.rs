@@ -1,5 +1,5 @@
-//! `prepared` between two sessions of one process: what is prepared is used, used once, and what is
-//! missing is made on the spot; stocks that do not fit are refused.
+//! `prepared` between two sessions of one process: prepared material is used, and used once. What
+//! is missing is made on the spot, and stocks that do not match are refused.
 
 use std::thread;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn prepare(
     at_both(|| garbler.run(a, &ours), || evaluator.run(b, &theirs))
 }
 
-/// Both parties prepare enough for this many runs.
+/// Prepares at both parties enough for this many runs.
 fn prepare_for(
     pair: &Pair,
     sessions: &mut (Session, Session),
@@ -36,7 +36,7 @@ fn prepare_for(
     prepare(pair, sessions, order).map(|prepared| prepared.expect("prepared"))
 }
 
-/// Both parties' run of AES.
+/// Runs AES at both parties.
 fn run(pair: &Pair, (a, b): &mut (Session, Session), scheme: SchemeId) -> Both<Outcome> {
     let function = aes_128();
     let [garbler, evaluator] = [0, 1].map(|party| {
@@ -59,7 +59,7 @@ fn aes(pair: &Pair, sessions: &mut (Session, Session), scheme: SchemeId) -> [u64
     })
 }
 
-/// What a party has in its one stock.
+/// Returns a summary of a party's only stock.
 fn summary(pair: &Pair, party: usize) -> StockSummary {
     let stocks = pair.stocks(party);
     let name = stocks.list().expect("a folder")[0];
@@ -77,7 +77,7 @@ fn what_is_prepared_is_used_once_and_what_is_missing_is_made_on_the_spot() {
     let ands = a.kinds.iter().map(|kind| kind.made * kind.and_gates);
     assert_eq!(ands.sum::<u64>(), 12_800);
 
-    // Nothing is missing, so that nothing is made; and the stock outlives the session.
+    // Nothing is missing, so nothing is made. The stock outlives the session.
     let [again, _] = prepare_for(&parties, &mut sessions, &aes_128(), 2);
     assert!(again.kinds.iter().all(|kind| kind.made == 0));
     assert_eq!(aes(&parties, &mut sessions, SCHEME), [0, 0]);
@@ -148,7 +148,7 @@ fn a_function_runs_under_one_scheme_by_every_protocol_where_none_is_named() {
 #[test]
 fn sessions_that_take_and_fill_at_once_all_run() {
     let parties = Pair::in_folders();
-    // Each opens the folders for itself, as processes do: what one makes others take.
+    // Each opens the folders separately, as processes do. What one makes, others take.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
@@ -273,7 +273,7 @@ fn sessions_at_once_share_a_stock() {
     let parties = Pair::in_folders();
     let mut sessions = parties.meet();
     prepare_for(&parties, &mut sessions, &aes_128(), 30);
-    // Each session begins with a meeting of the records, which the others overtake.
+    // Each session starts with a meeting of the records, and the other sessions overtake it.
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {

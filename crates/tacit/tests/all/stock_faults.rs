@@ -1,4 +1,5 @@
-//! Stocks that cannot be used as they are: found, named, never used, and what is whole is.
+//! Stocks with faults: the faults are found and named, damaged parts are never used, and the rest
+//! still is.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ fn prepare(pair: &Pair) -> Both<()> {
     })
 }
 
-/// Runs AES; the AND gates that were garbled on the spot.
+/// Runs AES and returns the AND gates that were garbled on the spot.
 fn run(pair: &Pair) -> Both<u64> {
     let function = aes_128_rounds();
     pair.both(|party, session, stocks| {
@@ -32,14 +33,14 @@ fn run(pair: &Pair) -> Both<u64> {
     })
 }
 
-/// The party's only stock.
+/// Returns the folder of the party's only stock.
 fn stock_folder(pair: &Pair, party: usize) -> PathBuf {
     let inside = entries(pair.folder(party)).into_iter();
     let mut stocks = inside.filter(|path| path.to_string_lossy().contains("stock-"));
     stocks.next().expect("a stock")
 }
 
-/// The largest of its lots.
+/// Returns the largest of its lots.
 fn largest_lot(pair: &Pair, party: usize) -> PathBuf {
     let epoch = entries(&stock_folder(pair, party)).into_iter();
     let epoch = epoch
@@ -115,7 +116,7 @@ fn the_peer_of_a_full_disk_hears_why_and_does_not_try_again() {
             .expect_err("the peer has no room");
         let reason = Error::Protocol(ProtocolError::PeerAborted(AbortReason::DiskFull));
         assert_eq!(told.to_string(), reason.to_string());
-        // `tacit prepare` meets again after what the network did, and only then.
+        // `tacit prepare` meets again after network errors, and only after those.
         assert_ne!(told.category(), Category::Network);
         for result in prepare(None) {
             result.expect("room");
@@ -140,7 +141,7 @@ fn a_missing_file_is_named_and_the_rest_goes_on() {
         .to_string_lossy()
         .into_owned();
     assert!(error.to_string().contains(&name), "{error}");
-    // Checked, it is withdrawn, and what it had is garbled on the spot.
+    // A check withdraws it, and what it had is garbled on the spot.
     let stocks = parties.stocks(1);
     let stock = stocks.list().expect("a folder")[0];
     let report = stocks.check(&stock).expect("a stock");
@@ -158,7 +159,7 @@ fn another_identity_has_another_stock() {
     let first = std::mem::replace(&mut parties.identities[0], other);
     let own = stock_folder(&parties, 0);
     ran(run(&parties), true);
-    // The one's stock in the place of the other's is noticed.
+    // One party's stock in place of the other's is noticed.
     let inside = entries(parties.folder(0)).into_iter();
     let mut stocks = inside.filter(|path| path.to_string_lossy().contains("stock-"));
     let others = stocks.find(|path| *path != own).expect("another stock");

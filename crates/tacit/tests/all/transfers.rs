@@ -1,5 +1,5 @@
-//! The OTs of sessions: every extension under every protocol that makes OTs, which one a session
-//! takes, and what parties that want different ones are told.
+//! The OTs of sessions: every extension under every protocol that makes OTs, the extension that a
+//! session takes, and the errors of parties that want different ones.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tacit::{
 
 use crate::pair::{Pair, ROLES, bytes, in_memory, millionaires};
 
-/// This party's job on 41 against 40, to which the answer is 1.
+/// Returns this party's job on 41 and 40, whose answer is 1.
 fn job(function: &Function, party: usize) -> Job<'_> {
     let (name, value) = [("a", 41_u32), ("b", 40)][party];
     Job::new(function, ROLES[party]).input(name, value)
@@ -36,7 +36,7 @@ fn every_extension_serves_direct() {
     let function = millionaires(32);
     for extension in OtExtension::NAMED {
         let [garbler, evaluator] = in_memory(|party, session| {
-            // The one that listens need not be told, but of silent OT.
+            // The listening party needs to be told only of silent OT.
             if party == 0 || extension == OtExtension::Silent {
                 session.set_ot_extension(extension)?;
             }
@@ -49,16 +49,16 @@ fn every_extension_serves_direct() {
         for [first, second] in [&garbler, &evaluator] {
             let refilled = extension == OtExtension::Silent;
             assert_eq!(phases(first).contains(&Phase::Refill), refilled);
-            // OTs that are made serve the runs after.
+            // The OTs that were made serve the later runs.
             assert_eq!(phases(second), [Phase::Agreement, Phase::Run]);
         }
-        // The second run's choices: a block of OTs, or a bit for each.
+        // The second run's choices: a block of OTs, or a bit for each OT.
         let sent = evaluator[1].phases[1].traffic.sent.bytes;
         let expected = match extension {
             OtExtension::SoftSpoken(field) => 5 + 16 * 128 / field.get() as u64,
             OtExtension::Silent => 5 + 32 / 8,
         };
-        // And the garbler's result: a bit, a hash and a header.
+        // The garbler's result: a bit, a hash and a header.
         assert_eq!(sent, expected + 1 + 32 + 5, "{extension}");
     }
 }
@@ -96,7 +96,7 @@ fn ots_are_made_ahead_between_runs() {
         let early = session.make_ots(ROLES[party], 1);
         assert!(matches!(early, Err(Error::ApiMisuse(_))), "{early:?}");
         run(job(&function, party), session)?;
-        // In the other roles: from base OTs on.
+        // In the other roles everything starts again from base OTs.
         session.make_ots(ROLES[1 - party], 1000)?;
         let cost = run(job(&function, 1 - party), session)?;
         assert_eq!(phases(&cost), [Phase::Agreement, Phase::Run]);
@@ -110,7 +110,7 @@ fn ots_are_made_ahead_between_runs() {
     }
 }
 
-/// `bytes` bytes of the evaluator's, of which one goes into the result.
+/// Returns a function of `bytes` bytes of the evaluator's, of which one goes into the result.
 fn wide(bytes: u64) -> Function {
     let mut builder = FunctionBuilder::new("wide");
     builder
@@ -123,11 +123,11 @@ fn wide(bytes: u64) -> Function {
     builder.finish().expect("a function")
 }
 
-/// The extension that a session takes whose connecting party knows this link.
+/// Returns the extension of a session whose connecting party knows this link.
 fn over(link: Link, count: usize) -> OtExtension {
     let function = wide(count as u64);
     let [a, b] = in_memory(|party, session| {
-        // What the listening party knows of the link changes nothing.
+        // The listening party's knowledge of the link changes nothing.
         let known = [
             link,
             Link::new(Duration::ZERO, 1_000_000_000_000).expect("a link"),
@@ -154,11 +154,11 @@ fn the_connecting_party_chooses_by_the_link() {
     let slow = Link::new(Duration::from_millis(30), 1_000_000).expect("a link");
     assert_eq!(over(fast, 10_000), named("softspoken-2"));
     assert_eq!(over(slow, 10_000), named("softspoken-8"));
-    // The trees of a large k cost more than few OTs save.
+    // For few OTs, the trees of a large k cost more than they save.
     assert_eq!(over(slow, 8), named("softspoken-2"));
 }
 
-/// A run that is made of OTs takes half the bytes of each, also where nobody knows the link.
+/// A run that consists of OTs takes half the bytes for each, also over an unknown link.
 #[test]
 fn runs_of_many_ots_take_a_larger_field() {
     let function = library::function("aes-128", &BTreeMap::new()).expect("a function");
@@ -191,7 +191,7 @@ fn results_state_the_bits_that_hold() {
 fn parties_that_want_different_extensions_are_told_both() {
     let function = millionaires(32);
     let named = |name| OtExtension::from_name(name).expect("an extension");
-    // What the garbler, which connects, and the evaluator are told.
+    // The settings of the garbler, which connects, and of the evaluator.
     let cases = [
         (Some("softspoken-4"), Some("softspoken-8")),
         (None, Some("softspoken-4")),

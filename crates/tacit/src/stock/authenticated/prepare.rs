@@ -1,4 +1,4 @@
-//! Making a lot: it is there when both parties have ended well.
+//! The making of a lot. The lot is in stock once both parties have ended well.
 
 use std::collections::BTreeSet;
 
@@ -22,21 +22,21 @@ use crate::stock::tries::CountedTry;
 use crate::stock::{OpenedStock, PreparedKind, StockName, Stocks, unit};
 use crate::{Error, Session};
 
-/// What an order is to have of one kind.
+/// The material of one kind in an order.
 pub(super) struct Part {
     pub(super) content: Content,
-    /// What people call it, but for the lot.
+    /// The name for people, without the lot.
     pub(super) name: String,
-    /// Bytes of an instance at this party.
+    /// The bytes of an instance at this party.
     pub(super) bytes: u64,
-    /// Instances of a unit.
+    /// The number of instances in a unit.
     pub(super) count: u64,
-    /// AND gates of what people count.
+    /// The AND gates of a countable item.
     pub(super) and_gates: u64,
 }
 
 impl Part {
-    /// What an instance is in the stock, with what it says of its lot.
+    /// Returns the shape of an instance in the stock, including its header.
     fn shape(&self) -> Result<Shape, Error> {
         let too_large = |_| {
             Error::material(
@@ -50,25 +50,25 @@ impl Part {
         })
     }
 
-    /// How many of what people count there are in an instance.
+    /// Returns the number of countable items in an instance.
     fn unit(&self) -> u64 {
         unit(&self.content.kind(&Default::default()))
     }
 }
 
-/// Takes the place of a part, the number of the first of some instances of it, and what this party
-/// keeps of them.
+/// A function that keeps instances. It takes the index of a part, the number of the first instance,
+/// and this party's bytes of the instances.
 pub(super) type Keep<'a> = dyn Fn(usize, u64, &[u8]) -> Result<(), tacit_protocol::Error> + 'a;
 
 impl LotPreparation<'_> {
-    /// Bits of statistical security of runs that take what is made: s, or fewer where the check of
-    /// the OTs leaves a peer more.
+    /// Returns the bits of statistical security of runs with this lot: s, or fewer if the check of
+    /// the OTs leaves a peer a better chance.
     #[must_use]
     pub fn held_bits(&self) -> u8 {
         self.security.of_lots().map_or(0, SecurityBits::held_bits)
     }
 
-    /// Bytes that the whole order takes on the disk of this party.
+    /// Returns the bytes that the whole order takes on this party's disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         let parts = self.parts();
@@ -80,8 +80,9 @@ impl LotPreparation<'_> {
         unit.saturating_mul(self.task.units)
     }
 
-    /// How many times what is ordered a stock holds in all lots of such orders, of any size and at
-    /// any s: of the part that it holds most of, rounded down. Without the stock it is zero.
+    /// Returns how many times the stock holds this order, in all lots of such orders, of any size
+    /// and at any s. It counts the part of which the stock holds most, rounded down. It is zero if
+    /// the stock does not exist.
     ///
     /// # Errors
     ///
@@ -89,7 +90,7 @@ impl LotPreparation<'_> {
     pub fn times_held(&self, stocks: &Stocks, name: &StockName) -> Result<u64, Error> {
         let kinds = stocks.lot_kinds(name)?;
         let parts = self.parts();
-        // A lot has a kind for each part, also where nothing is left of it.
+        // A lot has a kind for each part, even if nothing is left of it.
         let is_such = |lot: &[u8; LOT_BYTES]| {
             let mut wanted = parts.iter().map(|part| part.content.kind(lot));
             wanted.all(|wanted| kinds.contains_key(&wanted))
@@ -104,7 +105,7 @@ impl LotPreparation<'_> {
         Ok(times.max().unwrap_or_default())
     }
 
-    /// AND gates of the whole order. Triples count as such.
+    /// Returns the number of AND gates of the whole order. Triples count as AND gates.
     #[must_use]
     pub fn and_gates(&self) -> u64 {
         let parts = self.parts();
@@ -116,14 +117,14 @@ impl LotPreparation<'_> {
         unit.saturating_mul(self.task.units)
     }
 
-    /// What names the order: both parties must give the same one.
+    /// Returns the digest of the order. Both parties must give the same order.
     #[must_use]
     pub fn digest(&self) -> Digest {
         digest_of(&self.hash_of_parts(), self.task.units)
     }
 
-    /// The digests of the same order for one run, for two and so on; that of this order is the
-    /// last.
+    /// Returns the digests of the same order for one run, for two runs and so on. The last one is
+    /// the digest of this order.
     #[must_use]
     pub fn digests(&self) -> Vec<Digest> {
         let parts = self.hash_of_parts();
@@ -141,7 +142,7 @@ impl LotPreparation<'_> {
     }
 }
 
-/// What names an order of this many units of these parts.
+/// Returns the digest of an order for this many units of these parts.
 fn digest_of(parts: &Sha256, units: u64) -> Digest {
     let hash = parts.clone().chain_update(units.to_le_bytes());
     Digest(hash.finalize().into())
@@ -189,7 +190,7 @@ impl StockOrder for LotPreparation<'_> {
             let mut rng = UnwrapErr(getrandom::SysRng);
             let settings = session.ot_settings();
             let setup = EpochSetup::new(self.task.role, settings, tags, &mut rng)?;
-            // What does not fit is refused before the try counts.
+            // Refuse a lot that does not fit before the try counts.
             let lot = NewLot::begin(opened, &right, (ordered, *setup.id()), &parts, missing)?;
             made_at_bits = Some(make(self, (session, opened), setup, lot, missing)?);
         }
@@ -214,18 +215,18 @@ impl StockOrder for LotPreparation<'_> {
     }
 }
 
-/// Forgets the lots of orders that were broken off: a peer that does so over and over would
-/// otherwise use up the kinds of the epoch. The records have just met under this right.
+/// Forgets the lots of orders that were broken off. Otherwise a peer that breaks off again and
+/// again could use up the kinds of the epoch. The records have just met under this right.
 fn forget_broken_off(opened: &OpenedStock, right: &mut Preparation) -> Result<(), Error> {
     let kinds = broken_off(&right.marks()?.kinds);
     opened.stocks.forget_names(&kinds);
     Ok(right.forget(&kinds)?)
 }
 
-/// The kinds of lots of which nothing came in any of their kinds. A lot that is there in part keeps
-/// all of its kinds: as such it is [counted](LotPreparation::times_held), and destroyed where the
-/// peer is caught. The name of a lot never comes again, since it is of an epoch that both parties
-/// have drawn; that of other kinds does, and their numbers go on.
+/// Returns the kinds of all lots of which no kind has any instances. A lot that exists in part
+/// keeps all of its kinds: only then is it [counted](LotPreparation::times_held), and destroyed if
+/// the peer is caught. The name of a forgotten lot never occurs again, because both parties draw
+/// its epoch. The names of other kinds do occur again, and their numbers must go on.
 fn broken_off(kinds: &[KindMarks]) -> Vec<ComponentDigest> {
     let of_lots = kinds.iter().filter(|marks| is_of_lot(&marks.kind));
     let is_there = |marks: &&KindMarks| marks.published > 0 || !marks.pending.is_empty();
@@ -237,8 +238,8 @@ fn broken_off(kinds: &[KindMarks]) -> Vec<ComponentDigest> {
         .collect()
 }
 
-/// Makes a lot and publishes it at both parties, counted as an epoch meanwhile; the s that it was
-/// made at.
+/// Makes a lot and publishes it at both parties. Meanwhile it is counted as an epoch. Returns the s
+/// at which it was made.
 fn make(
     order: &mut LotPreparation<'_>,
     (session, opened): (&mut Session, &mut OpenedStock),
@@ -256,7 +257,7 @@ fn make(
     })?;
     let epoch = session.set_up_epoch(setup, tried.as_mut())?.epoch()?;
     let spans: Vec<_> = lot.spans().collect();
-    // Who is done may hear only when it publishes that the other found a cheat.
+    // A party that is done may learn only on publishing that the other has found a cheat.
     let made = lot.fill(security, |keep| {
         order.make(session, epoch, security, units, keep)
     });
@@ -272,7 +273,7 @@ fn make(
     Ok(security.get())
 }
 
-/// A lot that is made under an epoch of its own.
+/// A lot that is being made, under an epoch of its own.
 struct NewLot {
     id: [u8; 32],
     parts: Vec<NewPart>,
@@ -285,7 +286,7 @@ struct NewPart {
 }
 
 impl NewLot {
-    /// The lot of the epoch `id`, with this many units of `parts`.
+    /// Starts the lot of the epoch `id`, with this many units of `parts`.
     fn begin(
         opened: &OpenedStock,
         right: &Preparation,
@@ -297,7 +298,7 @@ impl NewLot {
             let count = units.saturating_mul(part.count);
             Ok::<_, Error>((part.shape()?, Span { first: 0, count }))
         };
-        // All of it, so that no kind is begun in vain.
+        // Check the room for all of it, so that no kind is started in vain.
         let lots: Vec<_> = parts.iter().map(lot).collect::<Result<_, _>>()?;
         right.check_room(&lots)?;
         let parts = parts.iter().zip(lots).map(|(part, (shape, span))| {
@@ -313,13 +314,13 @@ impl NewLot {
         Ok(Self { id, parts })
     }
 
-    /// Its kinds, and their numbers.
+    /// Returns the lot's kinds and their numbers.
     fn spans(&self) -> impl Iterator<Item = (ComponentDigest, Span)> {
         let parts = self.parts.iter();
         parts.map(|part| (part.writer.kind(), part.writer.span()))
     }
 
-    /// Keeps what `make` makes, all of which says that it is of this lot and made at this s.
+    /// Keeps what `make` makes. Each instance gets a header that names this lot and this s.
     fn fill(
         self,
         security: SecurityBits,
@@ -358,13 +359,13 @@ mod tests {
         }
     }
 
-    /// A kind of a lot: of triples, or of something else that instances of lots begin with.
+    /// Returns a kind that belongs to a lot.
     fn of_lot(content: &Content, lot: u8) -> ComponentDigest {
         content.kind(&LotTerms::at(40, Default::default()).lot(&[lot; 32]))
     }
 
-    /// A peer that has one kind of a lot published and breaks off would have the others forgotten,
-    /// and the rest not count as a lot of which there may be only so many.
+    /// Otherwise a peer could have one kind of a lot published and break off: the other kinds would
+    /// be forgotten, and the rest would not count as one of a limited number of lots.
     #[test]
     fn a_lot_is_forgotten_with_all_of_its_kinds_or_not() {
         let component = |name: &str| {
@@ -388,8 +389,8 @@ mod tests {
         assert_eq!(broken_off(&kinds), due);
     }
 
-    /// A peer that breaks off an order of garbled components, or of OTs, would have their numbers
-    /// given again under the same Δ.
+    /// Otherwise, after a peer breaks off an order of garbled components or of OTs, their numbers
+    /// would be given again under the same Δ.
     #[test]
     fn a_kind_whose_name_comes_again_is_not_forgotten() {
         let component = ComponentDigest([7; 32]);

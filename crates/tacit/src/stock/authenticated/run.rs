@@ -1,4 +1,4 @@
-//! A run of `authenticated` from what is in stock: of one lot, leased at both parties before the
+//! A run of `authenticated` from the stock. It uses one lot, which both parties lease before the
 //! run's first byte.
 
 use core::ops::RangeInclusive;
@@ -21,12 +21,12 @@ use crate::stock::tries::{self, TryName};
 use crate::stock::{OpenedStock, Stocks, TakenNumbers, unit};
 use crate::{Error, Session};
 
-/// One party's side of a run, once both have agreed on it and both have said that they have
-/// something for it.
+/// One party's side of a run on which both parties have agreed. Both have said that they have
+/// something in stock for it.
 pub(crate) struct StockedRun<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) opened: &'a mut OpenedStock,
-    /// Its s is the one that the run was asked for at.
+    /// The terms of the run. Their s is the one that was asked for.
     pub(crate) terms: Terms<'a>,
     pub(crate) scheme: SchemeId,
     pub(crate) inputs: &'a [bool],
@@ -34,20 +34,21 @@ pub(crate) struct StockedRun<'a> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// What a run gave.
+/// The result of a run.
 pub(crate) struct StockedOutcome {
     /// This party's output bits in port order.
     pub(crate) outputs: Zeroizing<Vec<bool>>,
-    /// The beginning of the online stage.
+    /// The start of the online stage.
     pub(crate) online: Clock,
-    /// The s that the lot was made at.
+    /// The s at which the lot was made.
     pub(crate) made_at_bits: u8,
-    /// What it took.
+    /// The material that the run took.
     pub(crate) from_stock: FromStock,
 }
 
 impl StockedRun<'_> {
-    /// The stock that lots lie in, which the parties let meet the first time in a session.
+    /// Opens the stock in which lots are kept. The first time in a session, the parties' records
+    /// meet.
     pub(crate) fn open(
         session: &mut Session,
         stocks: &Stocks,
@@ -56,12 +57,13 @@ impl StockedRun<'_> {
         OpenedStock::open(session, stocks, role, LOT_SCHEME)
     }
 
-    /// Runs from the next instances of a lot that both have, or else from the next triples; nothing
-    /// where no lot has enough of either, which both parties find alike.
+    /// Runs from the next instances of a lot that both parties have, or else from the next triples.
+    /// Returns `None` if no lot has enough of either, on which both parties come to the same
+    /// answer.
     ///
     /// # Errors
     ///
-    /// Whatever ends the run. What was leased is then lost.
+    /// Any error that ends the run. The leased material is then lost.
     pub(crate) fn run(mut self) -> Result<Option<StockedOutcome>, Error> {
         for needs in Needs::of_run(self.terms.function, self.scheme) {
             if let Some(leases) = self.lease(&needs)? {
@@ -89,7 +91,7 @@ impl StockedRun<'_> {
             let ran = from_instances(session, role, given, lot, watch);
             (FromStock::Instances, ran)
         };
-        // Before the peer hears why: it could take more of the lot meanwhile.
+        // Record the end before the peer learns why: it could take more of the lot meanwhile.
         let ended = |error| after_run(opened, &name, kind, error);
         let (outputs, online) = failure.or(ran).map_err(ended)?;
         Ok(StockedOutcome {
@@ -104,8 +106,8 @@ impl StockedRun<'_> {
         LotTerms::at(self.terms.security.get(), self.session.base_ot())
     }
 
-    /// Leases at both parties what a run takes, and as much for as many more as the evaluator wants
-    /// ahead.
+    /// Leases at both parties the material for this run, and for further runs if the evaluator
+    /// wants them ahead.
     fn lease(&mut self, needs: &Needs) -> Result<Option<Vec<Lease>>, Error> {
         let asked = self.asked();
         let mut lots = Lot::all(self.opened.agreed_kinds(), asked, &needs.contents);
@@ -137,8 +139,8 @@ impl StockedRun<'_> {
     }
 }
 
-/// What the evaluator leases: of the lots of the lowest s, the smallest that has enough, so that
-/// runs that ask for more, and larger functions, find the others.
+/// Returns what the evaluator leases: among the lots of the lowest s, from the smallest that has
+/// enough. Runs that ask for a higher s and larger functions can then use the other lots.
 fn wanted(
     opened: &OpenedStock,
     lots: &[Vec<ComponentDigest>],
@@ -199,9 +201,9 @@ fn from_instances(
     Ok((outputs, online))
 }
 
-/// Destroys what is left of a lot whose run ended because the peer was caught, or says that it has
-/// caught this party: no more is used under these Δ. Returns the error of the run, or why that
-/// could not be recorded.
+/// Destroys the rest of a lot if the run ended because the peer was caught, or because the peer
+/// says that it has caught this party: these Δ must not be used again. Returns the run's error, or
+/// the reason why the end could not be recorded.
 fn after_run(
     opened: &OpenedStock,
     name: &TryName,
@@ -216,8 +218,8 @@ fn after_run(
     tries::after_run(error, "its lot could not be destroyed", destroy)
 }
 
-/// Destroys what is left of the lot that `kind` is of, whatever component it is of, also where the
-/// lot is published in part: a kind that is published later would be under the same Δ.
+/// Destroys the rest of the lot of `kind`, in all its kinds, even if the lot is published only in
+/// part: a kind that is published later would be under the same Δ.
 fn destroy(opened: &OpenedStock, kind: Option<ComponentDigest>) -> Result<(), Error> {
     let lot = kind.as_ref().map(lot_of);
     let there = opened.stock.marks()?.kinds.into_iter();

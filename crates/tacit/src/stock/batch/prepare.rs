@@ -1,4 +1,4 @@
-//! Preparing a batch: one lot, which is there when both parties have ended well.
+//! The preparation of a batch: one lot, which is in stock once both parties have ended well.
 
 use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
@@ -27,10 +27,12 @@ use crate::stock::tries::{self, CountedTry, TryName};
 use crate::stock::{OpenedStock, PreparedKind};
 use crate::{Error, Session};
 
-/// An order for checked executions of one function: both parties give the same, each in its role.
+/// An order for checked executions of one function. Both parties give the same order, each in its
+/// role.
 ///
-/// What is in stock counts. What is missing is made as one batch, which costs less an execution the
-/// larger it is; it is in stock when both parties have checked all of it, and not at all otherwise.
+/// The order counts what is in stock, and makes what is missing as one batch. The larger the batch,
+/// the less an execution costs. The batch is in stock only once both parties have checked all of
+/// it.
 ///
 /// ```no_run
 /// # use tacit::stock::{BatchPreparation, Stocks};
@@ -44,11 +46,11 @@ use crate::{Error, Session};
 /// # }
 /// ```
 ///
-/// A cheating garbler succeeds with at most two to minus s over the whole batch. The scheme is
-/// half-gates or three-halves.
+/// A cheating garbler succeeds with probability at most two to minus s over the whole batch. The
+/// scheme must be half-gates or three-halves.
 pub type BatchPreparation<'w> = Order<'w, Executions<'w>>;
 
-/// Checked executions that are to be in stock. [`BatchPreparation`] orders them.
+/// The checked executions that the stock is to have. [`BatchPreparation`] orders them.
 pub struct Executions<'f> {
     role: Role,
     function: &'f Function,
@@ -64,7 +66,7 @@ impl Garbled for Executions<'_> {
 impl Secured for Executions<'_> {}
 
 impl<'w> BatchPreparation<'w> {
-    /// An order that there be `count` executions of `function`, of a party in this role.
+    /// Orders `count` executions of `function`, for a party in this role.
     #[must_use]
     pub fn new(role: Role, function: &'w Function, count: u64) -> Self {
         Self::of(Executions {
@@ -74,31 +76,31 @@ impl<'w> BatchPreparation<'w> {
         })
     }
 
-    /// The largest order there is: what it cannot do, no batch of the function can.
+    /// Creates the largest possible order. If it is refused, no batch of the function is possible.
     #[must_use]
     pub fn largest(role: Role, function: &'w Function) -> Self {
         Self::new(role, function, MAX_EXECUTIONS)
     }
 
-    /// Bits of statistical security of runs that take the executions: s, or fewer where an
+    /// Returns the bits of statistical security of runs with these executions: s, or fewer where an
     /// evaluator has better ways to cheat than s bounds.
     #[must_use]
     pub fn held_bits(&self) -> u8 {
         held_bits(self.security.bits(), self.task.function)
     }
 
-    /// How many circuits the whole order takes where nothing is in stock yet. What `batch` cannot
-    /// do shows here, before anything is sent.
+    /// Returns the plan of the whole order, with its number of circuits, for an empty stock.
+    /// Everything that `batch` cannot do shows here, before anything is sent.
     ///
     /// # Errors
     ///
-    /// The function has saved values or is too large, the scheme is not for `batch`, or s or the
-    /// number of executions is out of bounds.
+    /// The function has saved values or is too large, `batch` does not support the scheme, or s or
+    /// the number of executions is out of bounds.
     pub fn plan(&self) -> Result<Plan, Error> {
         self.planned().map(|(plan, _)| plan)
     }
 
-    /// Bytes that the whole order takes at the evaluator, which keeps the tables.
+    /// Returns the bytes that the whole order takes at the evaluator, which keeps the tables.
     ///
     /// # Errors
     ///
@@ -108,7 +110,7 @@ impl<'w> BatchPreparation<'w> {
         Ok(needs.execution_bytes.saturating_mul(self.task.count))
     }
 
-    /// The plan of the whole order, and what it takes.
+    /// Returns the plan of the whole order, and what it needs.
     fn planned(&self) -> Result<(Plan, Needs), Error> {
         let plan = self.plan_of(self.task.count)?;
         let visitor = Supported {
@@ -124,7 +126,7 @@ impl<'w> BatchPreparation<'w> {
         Ok(Plan::cheapest(self.task.function, executions, bits)?)
     }
 
-    /// What names the order: both parties must give the same one.
+    /// Returns the digest of the order. Both parties must give the same order.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let hash = Sha256::new_with_prefix(b"tacit batch order 1\0")
@@ -181,16 +183,16 @@ impl StockOrder for BatchPreparation<'_> {
     }
 }
 
-/// Finds out whether `batch` can run a function.
+/// A visitor that finds out whether `batch` can run a function.
 struct Supported<'a> {
     function: &'a Function,
     plan: Plan,
 }
 
-/// What a plan takes.
+/// The needs of a plan.
 struct Needs {
     ots: u64,
-    /// Of one execution, at the evaluator.
+    /// The bytes of one execution at the evaluator.
     execution_bytes: u64,
 }
 
@@ -215,7 +217,7 @@ struct Fill<'a, 'w> {
 }
 
 impl BatchVisitor for Fill<'_, '_> {
-    /// Executions that were made and can be used, and the plan.
+    /// The numbers of executions that were made and that can be used, and the plan.
     type Output = Result<(u64, u64, Option<Plan>), Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
@@ -253,8 +255,8 @@ impl BatchVisitor for Fill<'_, '_> {
     }
 }
 
-/// Counts a try, and agrees on the s at which a batch is planned that both have ordered at `bits`:
-/// the evaluator, whom tries threaten, says it.
+/// Counts a try, and agrees on the s at which the batch is planned. Both parties have ordered it at
+/// `bits`. The evaluator, whom tries threaten, decides the s.
 fn charged(
     session: &mut Session,
     opened: &OpenedStock,
@@ -273,7 +275,7 @@ fn charged(
     Ok((tried, charged))
 }
 
-/// Makes and checks all of `batch` into `lot`.
+/// Makes and checks all of `batch`, and puts it into `lot`.
 fn make<S: Scheme<Wire = Block>>(
     session: &mut Session,
     order: &mut BatchPreparation<'_>,
@@ -310,19 +312,19 @@ fn make<S: Scheme<Wire = Block>>(
     failure.or(prepared)
 }
 
-/// Puts executions into a lot.
+/// A writer that puts executions into a lot.
 struct Keeper<'a> {
     lot: &'a LotWriter,
-    /// The batch as a try, which begins when its check set is about to be opened.
+    /// The batch as a try, which starts when its check set is about to be opened.
     tried: &'a mut CountedTry,
     header: Vec<u8>,
-    /// Those of the last execution, whose memory the next one takes.
+    /// The tables of the last execution. The next one reuses their memory.
     tables: Vec<u8>,
     failure: &'a StockFailure,
 }
 
 impl Keeper<'_> {
-    /// Puts an execution with this secret, of which `publish` appends the rest.
+    /// Puts an execution with this secret into the lot. `publish` appends the public rest.
     fn put(
         &mut self,
         number: u32,

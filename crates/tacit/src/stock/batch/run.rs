@@ -1,4 +1,5 @@
-//! A run of `batch`: one checked execution, leased at both parties before its first byte.
+//! A run of `batch` with one checked execution, which both parties lease before the run's first
+//! byte.
 
 use core::ops::RangeInclusive;
 
@@ -25,7 +26,7 @@ use crate::stock::supply::{LeaseOrder, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
 use crate::{Error, Session};
 
-/// One party's side of a run, once both have agreed on it.
+/// One party's side of a run on which both parties have agreed.
 pub(crate) struct BatchRun<'a> {
     pub(crate) session: &'a mut Session,
     pub(crate) opened: &'a mut OpenedStock,
@@ -37,22 +38,22 @@ pub(crate) struct BatchRun<'a> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// What a run gave.
+/// The result of a run.
 pub(crate) struct BatchOutcome {
     /// This party's output bits in port order.
     pub(crate) outputs: Zeroizing<Vec<bool>>,
-    /// The beginning of the online stage, when both parties had all that needs no input.
+    /// The start of the online stage, when both parties have everything that needs no input.
     pub(crate) online: Clock,
-    /// The s that the batch of the execution was made at.
+    /// The s at which the batch of the execution was made.
     pub(crate) made_at_bits: u8,
 }
 
 impl BatchRun<'_> {
-    /// Runs the next execution that both have.
+    /// Runs the next execution that both parties have.
     ///
     /// # Errors
     ///
-    /// There is none, or whatever ends the run. The execution is then lost.
+    /// There is none, or any error that ends the run. The execution is then lost.
     pub(crate) fn run(mut self) -> Result<BatchOutcome, Error> {
         let (kind, lease) = self.lease()?;
         let instance = lease.instances().next().transpose()?;
@@ -73,11 +74,11 @@ impl BatchRun<'_> {
         };
         let name = TryName::in_session(visitor.session, opened.role, Tried::Batches)?;
         let ran = with_batch_scheme(scheme, visitor)?;
-        // Before the peer hears why: it could take the other executions meanwhile.
+        // Record the end before the peer learns why: it could take the other executions meanwhile.
         ran.map_err(|error| after_run(opened, &name, (&kind, number), error))
     }
 
-    /// Leases at both parties one execution, and as many more as the evaluator wants ahead.
+    /// Leases one execution at both parties, and as many more as the evaluator wants ahead.
     fn lease(&mut self) -> Result<(ComponentDigest, Lease), Error> {
         let (function, security_bits) = (self.function, self.statistical_security_bits);
         let kinds = kinds_in_stock(self.opened, function, security_bits);
@@ -104,7 +105,8 @@ impl BatchRun<'_> {
     }
 }
 
-/// What the evaluator leases of each kind: of the first that is there.
+/// Returns how many executions the evaluator leases of each kind: only from the first kind that has
+/// any.
 fn wanted(
     opened: &OpenedStock,
     kinds: &[ComponentDigest],
@@ -118,7 +120,7 @@ fn wanted(
             return Ok(bounds);
         }
     }
-    // More than there is of any, which is found to be short.
+    // This is more than any kind has, so that the leases are found to be too short.
     Ok(vec![1..=1; kinds.len()])
 }
 
@@ -195,8 +197,9 @@ impl BatchVisitor for Execute<'_> {
     }
 }
 
-/// Sets the batch of an execution aside where its run ended because the peer was caught, or says
-/// that it has caught this party. Returns the error of the run, or why that could not be recorded.
+/// Sets the batch of an execution aside if the run ended because the peer was caught, or because
+/// the peer says that it has caught this party. Returns the run's error, or the reason why the end
+/// could not be recorded.
 fn after_run(
     opened: &OpenedStock,
     name: &TryName,

@@ -1,4 +1,4 @@
-//! Chains that must end, and what is in the way of that.
+//! Tests of chains that must end, and of obstacles to that.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn what_the_disk_does_not_let_be_killed_is_not_used() {
     assert_eq!(chain.marks().expect("none").status, ChainStatus::Absent);
 }
 
-/// A chain with somebody else whose folder was damaged is no reason to let one live on.
+/// A damaged folder of a chain with another peer must not keep a chain alive.
 #[test]
 fn an_unreadable_chain_with_another_saves_none() {
     let folder = tempfile::TempDir::new().expect("a folder");
@@ -71,7 +71,7 @@ fn begin(chain: &Chain, id: u8) {
     chain.publish(version).expect("room");
 }
 
-/// A service cannot kill a chain; another process drops it and begins one of the same name.
+/// A service cannot kill a chain. Another process drops it and starts one of the same name.
 #[test]
 fn a_chain_that_was_dropped_beside_a_service_is_not_killed_under_its_new_id() {
     let disk = Memory::new();
@@ -86,20 +86,20 @@ fn a_chain_that_was_dropped_beside_a_service_is_not_killed_under_its_new_id() {
     let killed = service.kill_chain(&chain, "a circuit was wrong");
     killed.expect_err("no room");
     disk.refuse_commits(false);
-    // The run still has the chain.
+    // The run still holds the chain.
     let kept = command.chains().expect("a folder");
     let error = command.drop_chain(&kept[0]).expect_err("it is in use");
     assert_eq!(error.category(), crate::Category::Stock, "{error}");
     drop(chain);
     command.drop_chain(&kept[0]).expect("nobody has it");
     begin(&open(command).expect("nobody has it"), 8);
-    // What was read of the old one does not drop the new one.
+    // A listing of the old chain does not drop the new one.
     command.drop_chain(&kept[0]).expect_err("it is another one");
     let chain = open(service).expect("it is another one");
     assert_eq!(chain.marks().expect("a record").status, ChainStatus::Live);
 }
 
-/// What the message of another version's stock advises works on it, and others are not affected.
+/// The remedy in the error about another version's stock works on it, and does not affect others.
 #[test]
 fn a_new_epoch_removes_what_another_version_wrote() {
     let disk = Memory::new();
@@ -145,7 +145,7 @@ fn a_new_epoch_removes_what_another_version_wrote() {
     assert_eq!(stocks.chains().expect("of this version").len(), 1);
 }
 
-/// Makes a stock one that a later program wrote.
+/// Rewrites a stock as if a later program had written it.
 fn become_version_9(disk: &Memory, folder: &Path, id: &StockId) {
     let digest = id.digest();
     let name: String = digest[..16]

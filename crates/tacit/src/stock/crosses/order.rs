@@ -22,10 +22,10 @@ use crate::stock::order::{StockOrder, Stocked};
 use crate::stock::{OpenedStock, PreparedKind};
 use crate::{Error, Session};
 
-/// An order for crosses, which any run by `gmw` takes. Both parties give the same, each in its
-/// role.
+/// An order for crosses, which any run by `gmw` can take. Both parties give the same order, each in
+/// its role.
 ///
-/// What is in stock counts. Crosses that were made before an error stay.
+/// The order counts what is in stock. Crosses that were made before an error stay.
 ///
 /// ```no_run
 /// # use tacit::stock::{CrossPreparation, Stocks};
@@ -39,17 +39,17 @@ use crate::{Error, Session};
 /// ```
 pub type CrossPreparation<'w> = Order<'w, Crosses>;
 
-/// Crosses that are to be in stock. [`CrossPreparation`] orders them.
+/// The crosses that the stock is to have. [`CrossPreparation`] orders them.
 pub struct Crosses {
     role: Role,
-    /// Blocks of each kind.
+    /// The number of blocks of each kind.
     levels: Blocks,
-    /// Of how many runs of one function they are.
+    /// The number of runs of one function for which they are enough.
     runs: Option<u64>,
 }
 
-/// Most blocks of a lot, of each kind: 2^26 OTs of narrow crosses, and 256 MiB of wide ones. Base
-/// OTs are made for each lot.
+/// Returns the most blocks of each kind in a lot: 2^26 OTs of narrow crosses, and 256 MiB of wide
+/// ones. Each lot has its own base OTs.
 const fn most_blocks(crosses: CrossKind) -> u64 {
     match crosses {
         CrossKind::Narrow => 1 << 10,
@@ -58,8 +58,7 @@ const fn most_blocks(crosses: CrossKind) -> u64 {
 }
 
 impl CrossPreparation<'_> {
-    /// An order that there be enough crosses for `runs` runs of `function` by `gmw`, of a party in
-    /// this role.
+    /// Orders enough crosses for `runs` runs of `function` by `gmw`, for a party in this role.
     ///
     /// # Errors
     ///
@@ -72,9 +71,9 @@ impl CrossPreparation<'_> {
         }))
     }
 
-    /// An order that there be this many crosses of each direction, rounded up to whole blocks: one
-    /// of each for an AND gate of bits that both parties share. `narrow` ones serve gates that
-    /// share no operand, and `wide` ones up to 128 gates each that share one.
+    /// Orders this many crosses of each direction, rounded up to whole blocks. An AND gate of bits
+    /// that both parties share takes one cross of each direction. `narrow` ones serve gates that
+    /// share no operand. Each of the `wide` ones serves up to 128 gates that share one.
     #[must_use]
     pub fn crosses(role: Role, narrow: u64, wide: u64) -> Self {
         let levels = BlockKind::shelf(Default::default()).map(|kind| {
@@ -91,19 +90,19 @@ impl CrossPreparation<'_> {
         })
     }
 
-    /// Crosses of the whole order, of both directions.
+    /// Returns the number of crosses of the whole order, in both directions.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.sum(BlockKind::unit)
     }
 
-    /// Bytes that the whole order takes on the disk of this party.
+    /// Returns the bytes that the whole order takes on this party's disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.sum(|kind| kind.shape(self.task.role).record_bytes())
     }
 
-    /// The sum over all blocks.
+    /// Returns the sum of `of` over all blocks.
     fn sum(&self, of: impl Fn(BlockKind) -> u64) -> u64 {
         let kinds = BlockKind::shelf(Default::default());
         let kinds = kinds.into_iter().zip(self.task.levels);
@@ -111,7 +110,7 @@ impl CrossPreparation<'_> {
         each.fold(0, u64::saturating_add)
     }
 
-    /// What both parties compare before they prepare: their orders' digests are the same.
+    /// Returns the digest of the order, which both parties compare before they prepare.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hash = Sha256::new_with_prefix(b"tacit crosses order 1\0");
@@ -172,7 +171,7 @@ impl StockOrder for CrossPreparation<'_> {
 }
 
 impl CrossPreparation<'_> {
-    /// Makes what is missing of these kinds, lot by lot; the blocks that were made.
+    /// Makes the missing blocks of these kinds, lot by lot. Returns the blocks that were made.
     fn make_missing(
         &mut self,
         session: &mut Session,
@@ -210,10 +209,10 @@ impl CrossPreparation<'_> {
             made = std::array::from_fn(|place| made[place] + blocks[place]);
             if made != missing {
                 drop(right);
-                // A run that waits for the right takes it now.
+                // Pause, so that a run that waits for the right can take it now.
                 thread::sleep(3 * RIGHT_PAUSE);
                 right = opened.meet_to_prepare(session)?;
-                // What others make meanwhile counts, and what they take is not made again.
+                // Count what others have made meanwhile, but do not replace what they have taken.
                 missing = std::array::from_fn(|place| {
                     made[place] + room(opened, place).min(missing[place] - made[place])
                 });
@@ -223,13 +222,13 @@ impl CrossPreparation<'_> {
     }
 }
 
-/// Crosses in these blocks.
+/// Returns the number of crosses in these blocks.
 fn crosses(blocks: &Blocks) -> u64 {
     let kinds = BlockKind::shelf(Default::default()).into_iter().zip(blocks);
     kinds.map(|(kind, blocks)| kind.unit() * blocks).sum()
 }
 
-/// Checks that there is room for all that is missing, so that nothing is begun in vain.
+/// Checks that there is room for everything that is missing, so that nothing is started in vain.
 fn check_room(
     right: &Right,
     kinds: &[BlockKind; SHELF_KINDS],
@@ -243,14 +242,14 @@ fn check_room(
     Ok(right.check_room(&lots.collect::<Vec<_>>())?)
 }
 
-/// A lot that is made under two Δs of its own.
+/// A lot that is being made, under two Δs of its own.
 struct NewLot {
-    /// Of each kind, where it has some.
+    /// The writer of each kind of which the lot has blocks.
     writers: [Option<LotWriter>; SHELF_KINDS],
 }
 
 impl NewLot {
-    /// The lot with these blocks of each kind, from where the kinds' numbers go on.
+    /// Starts a lot with these blocks of each kind, at the kinds' next numbers.
     fn begin(
         opened: &OpenedStock,
         right: &Right,
@@ -275,7 +274,7 @@ impl NewLot {
         Ok(Self { writers })
     }
 
-    /// Makes its blocks and keeps them. Calls `watch` with the number of crosses so far.
+    /// Makes the lot's blocks and keeps them. Calls `watch` with the number of crosses so far.
     fn make(
         self,
         session: &mut Session,
@@ -315,7 +314,7 @@ fn first_number(writer: &Option<LotWriter>) -> u64 {
 struct MadeLot(Vec<LotWriter>);
 
 impl MadeLot {
-    /// Makes it durable at both parties, and part of the stock.
+    /// Makes the lot durable at both parties, and part of the stock.
     fn publish(self, session: &mut Session, opened: &mut OpenedStock) -> Result<(), Error> {
         let spans = self.0.iter().map(|writer| (writer.kind(), writer.span()));
         let spans: Vec<(ComponentDigest, Span)> = spans.collect();

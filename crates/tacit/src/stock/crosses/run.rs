@@ -1,4 +1,4 @@
-//! What a run by `gmw` takes of the crosses in stock: leased at both parties before the run's
+//! The crosses that a run by `gmw` takes from the stock. Both parties lease them before the run's
 //! first byte.
 
 use tacit_function::{Role, Schedule};
@@ -15,12 +15,13 @@ use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
 use crate::stock::{OpenedStock, Stocks, TakenNumbers};
 use crate::{Error, Session};
 
-/// The masks of a run with this schedule, from blocks that both parties have leased; nothing where
-/// not both have enough, or the run takes none. `stocks` are this party's, if it has some.
+/// Returns the masks of a run with this schedule, from blocks that both parties have leased.
+/// Returns `None` if one of them has too few, or if the run takes none. `stocks` are this party's,
+/// if it has any.
 ///
 /// # Errors
 ///
-/// Those of the stock and the network. What was leased is then lost.
+/// The errors of the stock and the network. The leased blocks are then lost.
 pub(crate) fn lease_crosses(
     session: &mut Session,
     stocks: Option<&Stocks>,
@@ -49,7 +50,7 @@ pub(crate) fn lease_crosses(
     read(role, schedule, leases).map(Some)
 }
 
-/// Leases at both parties what a run takes, and as much for as many more as the evaluator wants
+/// Leases at both parties the blocks for this run, and for further runs if the evaluator wants them
 /// ahead.
 fn lease(
     session: &mut Session,
@@ -77,7 +78,8 @@ fn lease(
     Ok(leases)
 }
 
-/// The first lot with blocks for a run, and for how many it has some.
+/// Returns the index of the first lot with blocks for a run, and the number of runs for which it
+/// has enough.
 fn first_with_enough(
     opened: &OpenedStock,
     lots: &[Vec<ComponentDigest>],
@@ -96,7 +98,7 @@ fn first_with_enough(
     Ok(None)
 }
 
-/// Tells which numbers a run takes.
+/// Reports the numbers that a run takes.
 fn tell(lease: &Lease, watch: &mut dyn FnMut(&TakenNumbers)) {
     let digest = lease.kind();
     let Some(kind) = BlockKind::of(&digest).filter(|_| lease.count() > 0) else {

@@ -1,4 +1,4 @@
-//! A party's disk, as meetings and preparations change it.
+//! A party's disk during meetings and preparations.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,10 +17,10 @@ use super::{LotIo, RecordIo, RightToMeet};
 use crate::stock::Stocks;
 use crate::stock::failure::StockFailure;
 
-/// How long a session pauses before it tries again for what another has.
+/// The pause after which a session first retries to take what another session has.
 pub(crate) const RIGHT_PAUSE: Duration = Duration::from_millis(2);
 
-/// How long a session waits for what another has.
+/// The wait of a session for what another session has.
 pub(crate) struct Patience {
     at_most: Duration,
     end: Instant,
@@ -28,7 +28,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// A wait of this time at most, from now.
+    /// Starts a wait of at most this time.
     pub(crate) fn new(at_most: Duration) -> Self {
         Self {
             at_most,
@@ -37,11 +37,11 @@ impl Patience {
         }
     }
 
-    /// Pauses, longer from one time to the next.
+    /// Pauses. Later pauses are longer.
     ///
     /// # Errors
     ///
-    /// `busy`, where the time is over.
+    /// `busy`, if the time is over.
     pub(crate) fn pause(&mut self, busy: StockError) -> Result<(), StockError> {
         if Instant::now() >= self.end {
             return Err(busy);
@@ -52,12 +52,12 @@ impl Patience {
     }
 }
 
-/// The meetings of a stock, of which a party has one at a time.
+/// The meetings of a stock. A party holds one at a time.
 pub(crate) struct OwnMeetings<'a> {
     pub(crate) stocks: &'a Stocks,
     pub(crate) id: StockId,
     pub(crate) patience: Patience,
-    /// What the stock fails with.
+    /// Stores the stock's error.
     pub(crate) failure: &'a StockFailure,
 }
 
@@ -174,12 +174,12 @@ impl RecordIo for OwnRecord<'_> {
     }
 }
 
-/// Lots that a party has written.
+/// Written lots of a party.
 pub(crate) struct OwnLots<'a> {
     pub(crate) meetings: OwnMeetings<'a>,
     pub(crate) stock: &'a Stock,
     pub(crate) written: Vec<LotWriter>,
-    /// Kind and first number of those that are durable.
+    /// The kinds and first numbers of the lots that are durable.
     pub(crate) durable: Vec<(ComponentDigest, u64)>,
 }
 

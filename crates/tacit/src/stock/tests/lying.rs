@@ -1,10 +1,10 @@
-//! A party that lies, in memory.
+//! Tests of a party that lies.
 
 use tacit_protocol::prepared::LeasesAnswer;
 
 use super::*;
 
-/// Processes of both parties that have met and prepared.
+/// Returns processes of both parties that have met and prepared.
 fn prepared([garbler, evaluator]: &mut [Party; 2]) -> [Process<'_>; 2] {
     let (mut garbler, mut evaluator) = (garbler.start(1), evaluator.start(1));
     let ended = both(
@@ -20,7 +20,7 @@ fn prepared([garbler, evaluator]: &mut [Party; 2]) -> [Process<'_>; 2] {
     [garbler, evaluator]
 }
 
-/// One exchange of leases.
+/// Runs one exchange of leases.
 fn attempt<'p>(
     garbler: &mut Process<'p>,
     evaluator: &mut Process<'p>,
@@ -30,7 +30,7 @@ fn attempt<'p>(
     both([garbler, evaluator], Stop::Never, lie, script)
 }
 
-/// An evaluator that names spent numbers again would have labels of them twice.
+/// An evaluator that names spent numbers again would get labels for them twice.
 #[test]
 fn numbers_that_are_named_again_are_not_leased() {
     let mut parties = Party::pair();
@@ -51,15 +51,16 @@ fn numbers_that_are_named_again_are_not_leased() {
     });
     assert_eq!(ended, [Ok(Attempt::Behind), Ok(Attempt::Behind)]);
     assert_eq!(garbler.held(), before);
-    // Nor does the evaluator keep what the garbler has not leased, and both go on alike.
+    // The evaluator does not keep what the garbler has not leased either, and both continue in
+    // step.
     assert_eq!(evaluator.held(), before);
     let ended = attempt(&mut garbler, &mut evaluator, &mut honest);
     assert_eq!(ended, [Ok(Attempt::Leased), Ok(Attempt::Leased)]);
     assert_eq!(garbler.take(), evaluator.take());
 }
 
-/// A garbler that says that it is behind has the evaluator give up numbers and never use one of
-/// them; one that says so of numbers that nobody can have come to is caught.
+/// A garbler that claims to be behind only makes the evaluator give up numbers without using them.
+/// If it claims this for numbers that nobody can have reached, it is caught.
 #[test]
 fn a_garbler_that_claims_to_be_behind_gets_later_numbers_or_is_caught() {
     let mut parties = Party::pair();
@@ -82,7 +83,7 @@ fn a_garbler_that_claims_to_be_behind_gets_later_numbers_or_is_caught() {
     assert_eq!(noted.category(), crate::Category::Peer, "{noted}");
 }
 
-/// A party that is restored from an old copy would lease what it has leased since.
+/// A party that is restored from an old copy would lease again what it has leased since.
 #[test]
 fn a_party_that_went_back_is_refused_by_the_other() {
     for role in [Role::Garbler, Role::Evaluator] {
@@ -103,7 +104,7 @@ fn a_party_that_went_back_is_refused_by_the_other() {
                 &mut honest,
                 async |process, io| match process.tag {
                     1 => process.session(io).await,
-                    // No lot shows that the party is of another day: the meetings alone do.
+                    // No lot shows that the party is out of date. Only the meetings do.
                     _ => {
                         process.meet(io).await?;
                         process.lease(io).await
@@ -119,7 +120,7 @@ fn a_party_that_went_back_is_refused_by_the_other() {
     }
 }
 
-/// A garbler that names an epoch again, whose Δ it may know of old.
+/// A garbler might name an epoch again whose Δ it already knows.
 #[test]
 fn an_epoch_has_the_number_after_the_last_one() {
     for number in [0, 2, u64::MAX] {

@@ -1,4 +1,4 @@
-//! What a join refuses, and what its parties tell each other before it.
+//! The errors of a join, and the sizes that its parties tell each other before it.
 
 use super::*;
 
@@ -57,12 +57,12 @@ fn other_protocols_run_no_join() {
     assert!(none.is_ok());
 }
 
-/// Parties that mean different joins do not begin: here which keys are equal.
+/// Parties that mean different joins, here with different keys, do not start.
 #[test]
 fn a_peer_with_another_plan_is_refused() {
     let changes: [fn(&mut JoinPlan); 4] = [
         |plan| plan.left.key[0].kind = KeyKind::Bytes,
-        // Columns of the same types, of which one party meant others.
+        // Columns of the same types, but one party means others.
         |plan| plan.right.key[0].field.push('2'),
         |plan| plan.right.row[0].field.push('2'),
         |plan| plan.left.input.push('2'),
@@ -96,7 +96,7 @@ fn params() -> Vec<OpenParam> {
     vec![param("N", 0), param("M", 1)]
 }
 
-/// What each party then knows of all sizes.
+/// Returns all sizes that each party then knows.
 fn told(
     meanings: [u8; 2],
     known: [&[(&str, u64)]; 2],
@@ -143,7 +143,7 @@ fn each_party_announces_the_sizes_of_its_table() {
     assert!(refused.to_string().contains("N is 101"), "{refused}");
 }
 
-/// One waits for sizes and the other for a proposal, or the other way round.
+/// One party waits for sizes and the other for a proposal, or the other way round.
 #[test]
 fn a_peer_whose_run_has_no_tables_is_told_apart() {
     let function = millionaires(32);

@@ -1,4 +1,4 @@
-//! What ends with a stock that is destroyed: chains, those in use as well.
+//! The end of chains, including those in use, with a stock that is destroyed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tacit_stock::Memory;
 
 use super::{BY_TWO, CHAIN, Parties, ROLES, add, begin_by, both};
 
-/// Whoever destroys a stock has reason to think that the peer knows its Δ. From the rows that bring
+/// A party destroys a stock because it suspects that the peer knows its Δ. From the rows that bring
 /// a value into a run, that peer would learn the next Δ, too.
 #[test]
 fn a_chain_ends_with_the_stock_that_is_destroyed() {
@@ -34,7 +34,7 @@ fn a_chain_ends_with_the_stock_that_is_destroyed() {
     }
 }
 
-/// Runs of one chain at a time take turns, whichever party's chain each of them has first.
+/// Runs of one chain take turns, whichever party's chain each of them holds first.
 #[test]
 fn a_second_run_of_a_busy_chain_waits_for_the_first() {
     for protocol in BY_TWO {
@@ -50,13 +50,13 @@ fn a_second_run_of_a_busy_chain_waits_for_the_first() {
     }
 }
 
-/// A run has its chain open, so that nobody else can open it: it is killed all the same. And what a
-/// run begins to keep after its stock is destroyed is under the Δ that is not to be used any more,
-/// whether the peer keeps it as well or leaves this party with a version that waits.
+/// A run holds its chain, so that nobody else can open it. The chain is killed all the same. What a
+/// run starts to keep after its stock is destroyed would be under the Δ that must not be used
+/// again, whether the peer keeps it as well or leaves this party with a pending version.
 #[test]
 fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
     for (begins, breaks) in [(false, false), (true, false), (true, true)] {
-        // Only memory can refuse.
+        // Only storage in memory can refuse.
         let parties = if breaks {
             Parties::new()
         } else {
@@ -99,7 +99,7 @@ fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
         for chain in chains.expect("a folder") {
             assert!(chain.summary.killed.is_some(), "{begins} {breaks}");
         }
-        // Nor does anything go on from it, whatever is left of one that was begun.
+        // No run continues from it either, whatever is left of a chain that was started.
         parties.disks[1].refuse_commits(false);
         for refused in parties.add(1) {
             refused.expect_err("no chain");
@@ -107,16 +107,16 @@ fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
     }
 }
 
-/// What a run in a chain does when something happens to the garbler in the middle of it.
+/// A run in a chain, during which something happens to the garbler.
 struct OneRun {
     parties: Parties,
     function: Function,
-    /// The evaluator's.
+    /// The evaluator's input.
     input: &'static str,
 }
 
 impl OneRun {
-    /// Two parties with what a run takes that begins a chain, or goes on with one.
+    /// Creates two parties with what a run takes that starts a chain, or continues one.
     fn new(begins: bool) -> Self {
         let parties = Parties::new();
         let (function, input) = match begins {
@@ -140,7 +140,7 @@ impl OneRun {
         }
     }
 
-    /// The same on disks of their own.
+    /// Returns the same on disks of their own.
     fn copy(&self) -> Self {
         let parties = self.parties.copy();
         Self {
@@ -150,8 +150,8 @@ impl OneRun {
         }
     }
 
-    /// The run, in which the garbler does this when it has all that the run takes. Gives what it
-    /// then keeps of chains after a restart: why each was killed.
+    /// Runs, and calls `during` at the garbler when it has everything that the run takes. Returns,
+    /// for each chain that the garbler has after a restart, the reason why it was killed.
     fn run(&self, during: impl Fn(&Stocks, &Memory) + Sync) -> Vec<Option<String>> {
         let disk = &self.parties.disks[0];
         let (during, is_done) = (&during, &AtomicBool::new(false));
@@ -179,8 +179,8 @@ impl OneRun {
     }
 }
 
-/// The peer has reason to want a chain under a Δ that it knows: power that fails between the
-/// version that a run keeps and the look at its stock would leave it one.
+/// The peer would like a chain under a Δ that it knows. It could get one if the power failed after
+/// the run keeps a version and before it looks at its stock.
 #[test]
 fn a_loss_of_power_leaves_no_chain_under_a_stock_that_was_destroyed() {
     let start = OneRun::new(true);
@@ -195,8 +195,8 @@ fn a_loss_of_power_leaves_no_chain_under_a_stock_that_was_destroyed() {
     }
 }
 
-/// What cannot be read says nothing of the stock's end: whoever reads why a chain was killed is to
-/// find what happened.
+/// An unreadable stock does not show that the stock was destroyed: the recorded reason for a killed
+/// chain must be what happened.
 #[test]
 fn a_stock_that_cannot_be_read_is_not_one_that_was_destroyed() {
     let start = OneRun::new(false);

@@ -5,8 +5,8 @@ use tacit::{Error, Outcome, ProtocolError};
 
 use super::{BY_TWO, CHAIN, Parties, agreed, both, look};
 
-/// Where both went back to an old copy, their states agree: a pin alone shows it, to the party that
-/// has one.
+/// If both parties went back to an old copy, their states agree. Only a pin shows it, to the party
+/// that has one.
 #[test]
 fn a_pin_shows_that_both_went_back() {
     for protocol in BY_TWO {

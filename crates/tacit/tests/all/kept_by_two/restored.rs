@@ -1,4 +1,4 @@
-//! Folders that both parties restore to the same day, on machines that have seen them since.
+//! Folders that both parties restore to the same day, on machines that have seen newer ones.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn noted(protocol: Protocol) -> Parties {
     }
 }
 
-/// What the stock said.
+/// Returns the stock's error.
 fn stock_error<T: std::fmt::Debug>(refused: Result<T, Error>) -> StockError {
     match refused.expect_err("a copy") {
         Error::Stock(error) => *error,
@@ -24,7 +24,7 @@ fn stock_error<T: std::fmt::Debug>(refused: Result<T, Error>) -> StockError {
     }
 }
 
-/// Their records agree again, and no peer can tell.
+/// The parties' records agree again, and no peer can tell.
 #[test]
 fn chains_that_both_restore_are_refused_and_begin_anew() {
     for protocol in BY_TWO {
@@ -49,7 +49,7 @@ fn chains_that_both_restore_are_refused_and_begin_anew() {
     }
 }
 
-/// The whole folders, with what was prepared.
+/// The whole folders, including prepared material.
 #[test]
 fn stocks_that_both_restore_are_refused_and_begin_anew() {
     let parties = noted(Protocol::Prepared);

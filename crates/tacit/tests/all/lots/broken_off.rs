@@ -1,4 +1,4 @@
-//! Orders that a peer breaks off: they do not use up the kinds of the epoch.
+//! Orders that a peer breaks off must not use up the kinds of the epoch.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use tacit_stock::{Limits, RootKey};
 
 use super::*;
 
-/// How many kinds a party's stock has, used up or not, and for how many it has noted a name.
+/// Returns the number of kinds in a party's stock, used up or not, and the number of kinds for
+/// which a name is stored.
 fn kinds(parties: &Pair, party: usize) -> (usize, usize) {
     let disk = &parties.disks[party];
     let storage = Arc::new(disk.clone());
@@ -23,7 +24,8 @@ fn kinds(parties: &Pair, party: usize) -> (usize, usize) {
     (stock.marks().expect("a record").kinds.len(), names.count())
 }
 
-/// The peer finds no room when this party has begun the kinds of the lot. Each order is for others.
+/// The peer finds no room after this party has started the kinds of the lot. Each order is for
+/// another function.
 #[test]
 fn a_peer_that_breaks_off_its_orders_does_not_use_up_the_epoch() {
     let function = instances::richer("richer", 0);
@@ -48,7 +50,7 @@ fn a_peer_that_breaks_off_its_orders_does_not_use_up_the_epoch() {
         for ran in each(run_both(&parties, &function, 40)) {
             assert_eq!(from_stock(&ran), Some(what));
         }
-        // What is used up keeps its place.
+        // Kinds that are used up keep their place.
         each(prepare(&parties, what, &function, 1));
         assert_eq!(kinds(&parties, party).0, 2 * kinds_of_lot);
     }

@@ -1,11 +1,12 @@
-//! Instances of components: any function of them takes them, from one lot, and before triples.
+//! Instances of components: any function of these components takes them, from one lot, before
+//! triples.
 
 use tacit::{Operand, Recipient};
 
 use super::*;
 
-/// Whether a is greater than b, after `more` has been added to both and, before that, as often
-/// again: an adder called twice and more, and a comparator called once.
+/// Returns a function that says whether a is greater than b after 3 has been added to both `more`
+/// and one more times. It calls an adder at least twice, and a comparator once.
 pub(super) fn richer(name: &str, more: usize) -> Function {
     let mut builder = tacit::FunctionBuilder::new(name);
     builder
@@ -38,8 +39,8 @@ pub(super) fn richer(name: &str, more: usize) -> Function {
     builder.finish().expect("a function")
 }
 
-/// Functions that nobody knew take instances while one lot has enough of each component, then
-/// triples, and then nothing.
+/// Functions that were unknown at the preparation take instances while one lot has enough of each
+/// component, then triples, and then nothing.
 #[test]
 fn functions_of_the_same_components_take_instances_and_then_triples() {
     let parties = Pair::in_memory();
@@ -53,7 +54,7 @@ fn functions_of_the_same_components_take_instances_and_then_triples() {
     assert_eq!(planned(), [Some((0, 3)), None]);
     each(prepare(&parties, FromStock::Triples, &small, 1));
     assert_eq!(planned(), [Some((2 * BLOCK, 4)), None]);
-    // Two instances of the adder and two of the comparator are left: one lot has too few of one.
+    // Two instances of the adder and two of the comparator are left, but no lot has enough of both.
     let mut taken = BTreeSet::new();
     for (function, due) in [
         (&large, Some(FromStock::Instances)),
@@ -86,7 +87,7 @@ fn functions_of_the_same_components_take_instances_and_then_triples() {
     }
 }
 
-/// What is in stock counts, and a session leases ahead for its next runs.
+/// An order counts what is in stock, and a session leases ahead for its next runs.
 #[test]
 fn a_session_takes_instances_until_they_end() {
     let (parties, function) = (Pair::in_memory(), richer("richer", 0));
@@ -115,7 +116,7 @@ fn a_session_takes_instances_until_they_end() {
     );
 }
 
-/// Instances that are garbled under another hash are of no use to a run.
+/// A run does not use instances that are garbled under another hash.
 #[test]
 fn a_run_takes_no_instances_of_another_scheme() {
     use tacit::garble::SchemeId;
@@ -139,7 +140,7 @@ fn a_run_takes_no_instances_of_another_scheme() {
     }
 }
 
-/// What cannot be linked is ordered as triples alone.
+/// A function that cannot be linked can only be ordered as triples.
 #[test]
 fn functions_that_instances_do_not_serve_are_refused() {
     let mut builder = tacit::FunctionBuilder::new("passes");

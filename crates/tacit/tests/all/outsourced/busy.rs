@@ -1,4 +1,4 @@
-//! Runs of three of one chain at a time, outside of a service.
+//! Simultaneous runs of three parties in one chain, without a service.
 
 use std::thread;
 
