@@ -1,11 +1,11 @@
-//! `authenticated`: any function, once, against a malicious peer: from nothing, or from triples or
-//! instances of components that were made ahead.
+//! `authenticated`: any function, once, against a malicious peer. A run starts from nothing, or
+//! from triples or instances of components that were made ahead.
 //!
 //! Sources: Wang, Ranellucci and Katz, "Authenticated garbling and efficient maliciously secure
-//! two-party computation" (CCS 2017); Katz, Ranellucci, Rosulek and Wang, "Optimizing
-//! authenticated garbling for faster secure two-party computation" (CRYPTO 2018). The theorem,
-//! what is promised, every deviation and the messages byte by byte are on the protocol's page,
-//! `docs/protocols/authenticated.md`.
+//! two-party computation" (CCS 2017); Katz, Ranellucci, Rosulek and Wang, "Optimizing authenticated
+//! garbling for faster secure two-party computation" (CRYPTO 2018). The protocol's page,
+//! `docs/protocols/authenticated.md`, has the theorem, the guarantees, every deviation and the
+//! messages byte by byte.
 //!
 //! ```text
 //! garbler                                                     evaluator
@@ -24,26 +24,26 @@
 //!   ◀── masks of the garbler's results ───────────────────────────  if it has any
 //! ```
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `parameters` | s, and how many leaky ANDs make a triple |
-//! | `epoch` | both Δ, the OTs under them, numbers that nothing has twice |
-//! | `share`, `columns`, `buffers` | shares of bits with MACs, passes over many, their memory |
-//! | `leaky`, `bucket`, `lot` | leaky ANDs, triples of them, the messages that make a lot |
-//! | `stocked` | triples from a stock: how they are kept, made ahead, and taken by a run |
-//! | `linked` | instances of components: how they are made, kept, and linked by a run |
-//! | `chain`, `saving` | both Δ of runs that keep values, and the shares that they keep |
-//! | `walk` | a function batch by batch, whatever its wires carry |
+//! | `parameters` | s, and the number of leaky ANDs for a triple |
+//! | `epoch` | both Δ, the OTs under them, and numbers that are never used twice |
+//! | `share`, `columns`, `buffers` | shares of bits with MACs, passes over many shares, and their memory |
+//! | `leaky`, `bucket`, `lot` | leaky ANDs, triples made from them, and the messages that make a lot |
+//! | `stocked` | triples from a stock: their storage, how they are made, and their use by a run |
+//! | `linked` | instances of components: how they are made, their storage, and a run that links them |
+//! | `chain`, `saving` | both Δ of runs that keep values, and the shares that these runs keep |
+//! | `walk` | a walk over a function batch by batch, for any contents of its wires |
 //! | `gates` | masks of wires and the openings of gates |
 //! | `garbling`, `evaluating` | the formulas of a gate at both parties |
-//! | `rows` | the same of rows in tables that prove a gate |
-//! | `run`, `terms`, `garbler`, `evaluator` | how a run begins and ends, and each party's side of it |
-//! | `messages`, `outline` | each message once; what a run sends, without running it |
-//! | `oracle`, `fold`, `caught` | every hash, sums of MACs, and what a cheating peer is caught at |
+//! | `rows` | the formulas of the rows that prove a gate |
+//! | `run`, `terms`, `garbler`, `evaluator` | the start and the end of a run, and each party's side of it |
+//! | `messages`, `outline` | each message, stated once; the messages of a run, without running it |
+//! | `oracle`, `fold`, `caught` | every hash, sums of MACs, and the checks that catch a cheating peer |
 //!
-//! **Memory** is bounded by a lot, of at most 1.2 million leaky ANDs, whatever the function's
-//! size: about 180 MB a party at most. **Only one way is full at a time**, so that no link stands
-//! still with both parties writing.
+//! **Memory** is bounded by a lot of at most 1.2 million leaky ANDs, for functions of any size: at
+//! most about 180 MB for each party. **Only one direction is full at a time**, so that no
+//! connection stalls with both parties writing.
 
 mod bucket;
 mod buffers;

@@ -1,10 +1,10 @@
-//! From leaky ANDs to triples: buckets by independent shifts, so that a cheating party that knows
-//! some x knows none of the sums.
+//! Triples from leaky ANDs: buckets by independent shifts, so that a cheating party that knows some
+//! x knows none of the sums.
 //!
-//! Wang, Ranellucci and Katz (CCS 2017), section 4, with the shifts of
-//! [`parameters`](super::parameters). In a bucket y ⊕ y' is opened for each further layer; then x
-//! ⊕ x', y and z ⊕ z' ⊕ (y ⊕ y')x' are a triple again. The MACs of all that a lot opens are
-//! compared, as one fold each way, before a triple can be had.
+//! This is section 4 of Wang, Ranellucci and Katz (CCS 2017), with the shifts of
+//! [`parameters`](super::parameters). A bucket opens y ⊕ y' for each further layer. Then x ⊕ x', y
+//! and z ⊕ z' ⊕ (y ⊕ y')x' form a triple again. The MACs of everything that a lot opens are
+//! compared, as one fold in each direction, before any triple is available.
 
 use std::ops::Range;
 
@@ -26,40 +26,40 @@ use crate::bits::{BitWriter, bytes_for, check_bits};
 use crate::malicious::shuffle::below;
 use crate::message::Kind;
 
-/// Leaky ANDs that both parties have found the same. Only the equality check makes one.
+/// Leaky ANDs that both parties have found to be equal. Only the equality check makes one.
 pub(super) struct CheckedLot {
     pub(super) number: u64,
     pub(super) size: LotSize,
     pub(super) shares: LeakyShares,
-    /// Shares of random bits, one for each triple, which no leaky AND is made of.
+    /// Shares of random bits, one for each triple. They are part of no leaky AND.
     pub(super) masks: Shares,
-    /// A bit of each leaky AND: whether z is the other bit than its shares say.
+    /// A bit for each leaky AND: whether z must be flipped with respect to its shares.
     pub(super) turned: Vec<u8>,
 }
 
-/// AND triples that nobody but both together knows: ⟨x⟩, ⟨y⟩, ⟨z⟩, z = xy, with a random ⟨mask⟩
-/// each. Only checked buckets make them, and the stock keeps them.
+/// AND triples that neither party knows alone: ⟨x⟩, ⟨y⟩, ⟨z⟩ with z = xy, each with a random
+/// ⟨mask⟩. Only checked buckets make them, and the stock keeps them.
 #[derive(Default)]
 pub(super) struct Triples {
-    /// Unique in the epoch: the lot's number or, of triples from a stock, that of the first block
-    /// read for them.
+    /// A number that is unique in the epoch: the lot's number or, for triples from a stock, that of
+    /// the first block read for them.
     pub(super) number: u64,
     pub(super) x: Shares,
     pub(super) y: Shares,
     pub(super) z: Shares,
-    /// As many as there are triples. Behind those, the others may have what they were made of: cut
-    /// off, they would be filled anew for the next lot.
+    /// One mask for each triple. The other columns may be longer and hold old data after the
+    /// triples: if they were cut, they would be filled again for the next lot.
     pub(super) masks: Shares,
 }
 
 impl Triples {
-    /// How many there are.
+    /// Returns the number of triples.
     pub(super) fn len(&self) -> usize {
         self.masks.macs.len()
     }
 }
 
-/// A lot that has its shifts, and this party's openings.
+/// A lot with its shifts, and this party's openings.
 pub(super) struct Bucketed {
     lot: CheckedLot,
     buckets: Buckets,
@@ -67,34 +67,34 @@ pub(super) struct Bucketed {
     own: Zeroizing<Vec<u8>>,
 }
 
-/// A lot whose buckets opened right. Only the check of openings makes one.
+/// A lot whose buckets opened correctly. Only the check of openings makes one.
 pub(crate) struct OpenBuckets {
     lot: CheckedLot,
     buckets: Buckets,
-    /// What both opened.
+    /// The bits that both parties opened.
     opened: Vec<u8>,
 }
 
-/// Which items a bucket has.
+/// The assignment of items to buckets.
 struct Buckets {
     triples: usize,
-    /// Where each layer but the first begins.
+    /// The shift of each layer but the first.
     shifts: Vec<usize>,
 }
 
-/// Openings whose items follow each other.
+/// A run of openings of consecutive items.
 struct Piece {
-    /// Where they are in what is asked for.
+    /// Their position in the requested range.
     at: Range<usize>,
-    /// Their items of the first layer.
+    /// Their items in the first layer.
     first: Range<usize>,
-    /// Their other items.
+    /// Their items in the other layer.
     item: Range<usize>,
 }
 
 impl CheckedLot {
-    /// Turns the layers by a coin that both tossed after the check, and writes this party's
-    /// openings into `message`.
+    /// Shifts the layers by a coin that both parties tossed after the check, and writes this
+    /// party's openings into `message`.
     pub(super) fn open(self, epoch: &Epoch, coin: &Digest, message: &mut Vec<u8>) -> Bucketed {
         let mut prg = Prg::from_seed(coin);
         let LotSize { triples, layers } = self.size;
@@ -128,7 +128,7 @@ impl CheckedLot {
 }
 
 impl Bucketed {
-    /// The lot with the other party's openings.
+    /// Checks the other party's openings and returns the lot with them.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Bucketed {
         })
     }
 
-    /// The fold of the MACs that the other party must have of its bits.
+    /// Returns the fold of the MACs that the other party must have for its bits.
     fn expected(&self, epoch: &Epoch, others: &[u8]) -> [u8; FOLD_BYTES] {
         let role = epoch.role().other();
         let mut macs = Fold::new(epoch.oracle(Domain::BucketMacs, Some(role), self.lot.number));
@@ -174,8 +174,8 @@ impl Bucketed {
 }
 
 impl OpenBuckets {
-    /// The triples: to each item of the first layer the others of its bucket are added, and z is
-    /// turned where any of them is.
+    /// Returns the triples. Each item of the first layer is added to the other items of its bucket,
+    /// and z is flipped for each item that is to be flipped.
     pub(super) fn triples(self, epoch: &Epoch) -> Triples {
         let Self {
             lot,
@@ -187,7 +187,8 @@ impl OpenBuckets {
         let one = Zeroizing::new(epoch.one());
         let halves = [&one.mac, &one.key];
         let [mut bits, mut turned] = scratch();
-        // All layers of some rows, and then the next rows, so that sums stay in the cache.
+        // Work through all layers of some rows before the next rows, so that sums stay in the
+        // cache.
         for range in chunks(triples) {
             let mut of_both = [(&mut x.macs, &mut z.macs), (&mut x.keys, &mut z.keys)];
             let turns = &mut turned[..range.len()];
@@ -224,8 +225,9 @@ impl OpenBuckets {
 }
 
 impl Buckets {
-    /// The openings of `range`, cut where either of their two items is not followed by the next
-    /// one: opening `layer · n + i` is of item i of the first layer and of that of the bucket's.
+    /// Returns the openings of `range`, cut where one of their two items is not followed by the
+    /// next item. Opening `layer · n + i` belongs to item i of the first layer and to the item of
+    /// its bucket in the other layer.
     fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = Piece> {
         let Self { triples, shifts } = self;
         let mut opening = range.start;
@@ -246,8 +248,8 @@ impl Buckets {
     }
 }
 
-/// From the opened bit, an item of the bucket, x' and z', and whether that is turned: x ⊕ x' and
-/// z ⊕ z' ⊕ bit·x', with this half of a public 1.
+/// A pass that takes the opened bit, an item of the bucket (x' and z'), and whether that item is
+/// flipped, and computes x ⊕ x' and z ⊕ z' ⊕ bit·x'. It holds this half of a public 1.
 struct AddItem<'a>(&'a Block);
 
 impl Pass<4, 2> for AddItem<'_> {

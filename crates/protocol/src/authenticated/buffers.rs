@@ -1,8 +1,8 @@
 //! Buffers that successive lots reuse.
 //!
-//! A lot works on up to 180 MB. If each lot took new memory, the system would zero it page by page
-//! and the lot would wipe it, which together takes longer than filling it. New columns have large
-//! pages, which take the system less time. Columns are wiped when the run ends; the epoch keeps
+//! A lot uses up to 180 MB. If each lot took new memory, the system would zero it page by page and
+//! the lot would wipe it, which together takes longer than filling it. New columns have large
+//! pages, which the system provides faster. Columns are wiped when the run ends. The epoch keeps
 //! [`KEPT_BYTES`] of them for its next run.
 
 use tacit_kernels::{Block, hint_large_pages};
@@ -11,7 +11,7 @@ use zeroize::Zeroize;
 
 use super::share::Shares;
 
-/// Memory that an epoch keeps between runs at most, wiped, in bytes.
+/// The largest memory that an epoch keeps between runs, wiped, in bytes.
 const KEPT_BYTES: usize = 32 << 20;
 
 /// Columns that are not in use.
@@ -19,20 +19,21 @@ const KEPT_BYTES: usize = 32 << 20;
 pub(super) struct Buffers(Vec<Outputs>);
 
 impl Buffers {
-    /// A column of `rows` rows. It may hold old blocks, so the caller writes all of it.
+    /// Returns a column of `rows` rows. It may hold old blocks, so the caller must write all of it.
     pub(super) fn take(&mut self, rows: usize) -> Outputs {
         let mut column = self.take_longer(rows);
         column.truncate(rows);
         column
     }
 
-    /// A column of `rows` rows or more. One that is cut would be filled with zeros up to its old
-    /// length when it is taken for that again.
+    /// Returns a column of at least `rows` rows. A column that were cut would have to be filled
+    /// with zeros again before its next use at the old length.
     fn take_longer(&mut self, rows: usize) -> Outputs {
         let fits = |(_, column): &(usize, &Outputs)| column.capacity() >= rows;
         let fitting = self.0.iter().enumerate().filter(fits);
         let Some((i, _)) = fitting.min_by_key(|(_, column)| column.capacity()) else {
-            // So that pieces of a run, which differ by a block or two, take the same columns.
+            // Rounded up, so that pieces of a run that differ by a block or two use the same
+            // columns.
             let step = (rows.next_power_of_two() / 64).max(1);
             let mut column = Vec::with_capacity(rows.next_multiple_of(step));
             hint_large_pages(column.spare_capacity_mut());
@@ -46,7 +47,7 @@ impl Buffers {
         column
     }
 
-    /// Both columns of `count` shares.
+    /// Returns both columns of `count` shares.
     pub(super) fn take_shares(&mut self, count: usize) -> Shares {
         Shares {
             macs: self.take(count),
@@ -54,7 +55,7 @@ impl Buffers {
         }
     }
 
-    /// Both columns of `count` shares or more.
+    /// Returns both columns of at least `count` shares.
     pub(super) fn take_longer_shares(&mut self, count: usize) -> Shares {
         Shares {
             macs: self.take_longer(count),
@@ -71,7 +72,7 @@ impl Buffers {
             if kept > KEPT_BYTES {
                 return false;
             }
-            // What a shorter column leaves behind its end is old, too.
+            // A shorter column may hold old data after its end, too.
             let rows = column.capacity();
             column.resize(rows, Block::ZERO);
             column.as_mut_slice().zeroize();
@@ -79,7 +80,7 @@ impl Buffers {
         });
     }
 
-    /// Takes back what is not in use any more.
+    /// Takes back columns that are no longer in use.
     pub(super) fn give(&mut self, columns: impl IntoIterator<Item = Outputs>) {
         let columns = columns.into_iter().filter(|column| column.capacity() > 0);
         self.0.extend(columns);

@@ -8,22 +8,22 @@ use crate::Check;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Caught {
-    /// What both parties have of a lot of leaky ANDs is not the same.
+    /// The parties have different values for a lot of leaky ANDs.
     #[error("its leaky ANDs are not those of an honest party")]
     LeakyAnds,
-    /// The commitment to what is compared opens otherwise.
+    /// The commitment to the compared values opens to something else.
     #[error("it opened its commitment to other leaky ANDs")]
     Commitment,
-    /// The commitment to a share of a coin opens otherwise.
+    /// The commitment to a share of a coin opens to something else.
     #[error("it opened its commitment to another share of the coin")]
     Coin,
-    /// The MACs of bits that buckets open.
+    /// The MACs of the bits that buckets open are wrong.
     #[error("it opened other bits of a bucket than it holds")]
     Buckets,
-    /// The MACs of bits that gates open.
+    /// The MACs of the bits that gates open are wrong.
     #[error("it opened other bits of a gate than it holds")]
     Gates,
-    /// The MACs of bits that links and inputs of instances open.
+    /// The MACs of the bits that links and inputs of instances open are wrong.
     #[error("it opened other masks of links than it holds")]
     Links,
     /// The labels are not those of the masked values.
@@ -32,7 +32,7 @@ pub enum Caught {
     /// An AND gate is wrong.
     #[error("its garbled gates are not those of the function")]
     GateProof,
-    /// The MACs of the masks of results.
+    /// The MACs of the masks of results are wrong.
     #[error("it opened other masks of results than it holds")]
     Results,
 }

@@ -1,16 +1,16 @@
-//! A chain of runs that keep values: the Δ of both parties, and base OTs under them.
+//! A chain of runs that keep values: both parties' Δ, and base OTs under them.
 //!
-//! A run of a chain draws nothing of its own. Its epoch has the chain's Δ, and its OTs come of the
-//! base OTs that the chain began with, which are hashed forward before every attempt: the attempt
-//! takes one half of each hash, and the other half is kept. So the other party's Δ is what it chose
-//! with when the chain began, however it behaves later; no attempt has the OTs of another; and what
-//! is on the disk tells nothing of those that were.
+//! A run of a chain draws no Δ and no base OTs. Its epoch has the chain's Δ, and its OTs come from
+//! the base OTs with which the chain started. These are hashed forward before every attempt: the
+//! attempt takes one half of each hash, and the other half is kept. So the other party's Δ remains
+//! the one with which it chose when the chain started, however it behaves later. No attempt has the
+//! OTs of another, and the stored state reveals nothing about earlier OTs.
 //!
 //! After the fields of [`PairChain`], all secret:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 1 | on what the base OTs rest: 0 ristretto255, 1 ML-KEM-768; no secret |
+//! | 1 | the assumption of the base OTs: 0 ristretto255, 1 ML-KEM-768; not secret |
 //! | 129 · 16 | this party's Δ, and the key of each OT in which it chose with it |
 //! | 256 · 16 | both keys of each OT in which it offered |
 
@@ -35,14 +35,14 @@ pub struct SharedChain {
     place: PairChain,
     role: Role,
     base: BaseOt,
-    /// Base OTs of later attempts: those in which this party chose, and those in which it offered.
+    /// Base OTs for later attempts: those in which this party chose, and those in which it offered.
     later: [SpareSet; 2],
-    /// Those of this attempt, until a run takes them.
+    /// Base OTs for this attempt, until a run takes them.
     now: Option<[SpareSet; 2]>,
 }
 
 impl SharedChain {
-    /// The chain that the run `tag` begins, from base OTs that were made for it alone.
+    /// Returns the chain that the run `tag` starts, from base OTs that were made only for it.
     #[must_use]
     pub fn new(tag: &RunTag, base: EpochBase) -> Self {
         let (role, base, later) = base.kept();
@@ -57,19 +57,19 @@ impl SharedChain {
         chain
     }
 
-    /// Which party this is.
+    /// Returns this party's role.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// On what its base OTs rest, and with them every run of it.
+    /// Returns the assumption of the chain's base OTs, on which every run of the chain rests.
     #[must_use]
     pub fn base_ot(&self) -> BaseOt {
         self.base
     }
 
-    /// The version that a run loads from, and the attempt.
+    /// Returns the version that a run loads from, and the attempt.
     #[must_use]
     pub fn place(&self) -> (ChainVersion, u64) {
         self.place.place()
@@ -79,11 +79,13 @@ impl SharedChain {
         self.now = Some(self.later.each_mut().map(SpareSet::forward));
     }
 
-    /// The epoch of the attempt that the chain is at, for the run `tag`. An attempt has one.
+    /// Returns the epoch of the chain's current attempt, for the run `tag`. An attempt has one
+    /// epoch.
     ///
     /// # Errors
     ///
-    /// The chain was not forwarded since it was read or had an epoch, or is not of this role.
+    /// The chain was not forwarded since it was read or since its last epoch, or does not have this
+    /// role.
     pub fn epoch(&mut self, tag: &RunTag, settings: OtSettings) -> Result<Epoch, Error> {
         let sets = self.now.take().ok_or(Error::ApiMisuse(
             "a chain goes forward before each attempt, which has one epoch",

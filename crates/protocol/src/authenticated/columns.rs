@@ -1,7 +1,7 @@
-//! Passes over columns: the blocks of many shares, worked on in vectors.
+//! Passes over columns: vectorized operations on the blocks of many shares.
 //!
-//! A bit that decides is a mask here, a block of all ones or all zeros, so that no pass branches on
-//! one. A [`subtle::Choice`] would take a call for each bit.
+//! A bit that decides is represented as a mask, a block of all ones or all zeros, so that no pass
+//! branches on it. A [`subtle::Choice`] would need a call for each bit.
 
 use std::ops::Range;
 
@@ -11,18 +11,18 @@ use tacit_ot::Outputs;
 use super::leaky::zero_blocks;
 use crate::bits::bytes_for;
 
-/// Rows that one pass after the other works on, so that they stay in the first-level cache. Whole
-/// bytes of bits.
+/// The number of rows on which passes work in turn, so that the rows stay in the first-level cache.
+/// They fill whole bytes of bits.
 pub(super) const ROWS: usize = 512;
 
-/// What is done with each row of `I` columns that are read and `O` that are changed.
+/// The operation on each row of `I` input columns and `O` output columns.
 pub(super) trait Pass<const I: usize, const O: usize> {
-    /// One row in each lane. Must be `#[inline(always)]`.
+    /// Processes one row in each lane. Must be `#[inline(always)]`.
     fn row<S: Simd>(&self, simd: S, inputs: [S::Vector; I], outputs: &mut [S::Vector; O]);
 }
 
-/// Does `pass` with each row of the first output. No column may be shorter than that one. What the
-/// pass makes of Δ and shares does not stay on the stack, if it borrows these.
+/// Applies `pass` to each row of the first output. No column may be shorter than that one. If the
+/// pass borrows Δ and shares, nothing that it computes from them stays on the stack.
 pub(super) fn each_row<P: Pass<I, O>, const I: usize, const O: usize>(
     pass: P,
     inputs: [&[Block]; I],
@@ -90,7 +90,7 @@ impl<P: Pass<I, O>, const I: usize, const O: usize> Kernel for EachRow<'_, P, I,
     }
 }
 
-/// Writes the sum of two columns.
+/// A pass that writes the sum of two columns.
 pub(super) struct Sum;
 
 impl Pass<2, 1> for Sum {
@@ -100,7 +100,7 @@ impl Pass<2, 1> for Sum {
     }
 }
 
-/// Adds an offset where the mask says so.
+/// A pass that adds an offset where the mask is set.
 pub(super) struct AddOffset<'a>(pub(super) &'a Block);
 
 impl Pass<1, 1> for AddOffset<'_> {
@@ -110,8 +110,8 @@ impl Pass<1, 1> for AddOffset<'_> {
     }
 }
 
-/// Writes the MACs that the other party must have of sums of two shares, from its opened bits and
-/// this party's keys: K ⊕ K' ⊕ bit·Δ.
+/// A pass that writes the MACs that the other party must have for sums of two shares, from its
+/// opened bits and this party's keys: K ⊕ K' ⊕ bit·Δ.
 pub(super) struct ExpectedMacs<'a>(pub(super) &'a Block);
 
 impl Pass<3, 1> for ExpectedMacs<'_> {
@@ -122,31 +122,31 @@ impl Pass<3, 1> for ExpectedMacs<'_> {
     }
 }
 
-/// The rows below `count`, some at a time.
+/// Returns the rows below `count`, in chunks of up to [`ROWS`].
 pub(super) fn chunks(count: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count)
         .step_by(ROWS)
         .map(move |first| first..count.min(first + ROWS))
 }
 
-/// The bytes with the bits of some rows, which begin a byte.
+/// Returns the bytes with the bits of some rows, which must start at a byte.
 pub(super) fn bit_bytes(rows: &Range<usize>) -> Range<usize> {
     rows.start / 8..bytes_for(rows.end)
 }
 
-/// Columns to work in, which are wiped when dropped.
+/// Returns columns for intermediate results, which are wiped when dropped.
 pub(super) fn scratch<const N: usize>() -> [Outputs; N] {
     std::array::from_fn(|_| zero_blocks(ROWS))
 }
 
-/// A mask for bit 0 of `word`.
+/// Returns a mask of bit 0 of `word`.
 #[inline(always)]
 pub(super) fn mask(word: u64) -> Block {
     let half = u128::from((word & 1).wrapping_neg());
     Block::from_u128(half | half << 64)
 }
 
-/// Writes bits from `first` on as masks.
+/// Writes the bits from `first` on as masks.
 pub(super) fn masks(bits: &[u8], first: usize, into: &mut [Block]) {
     let (byte, bit) = (first / 8, first % 8);
     let (begun, whole) = into.split_at_mut(into.len().min((8 - bit) % 8));

@@ -1,10 +1,10 @@
-//! An epoch: both parties' Δ, the OTs under them, and the numbers that are never used twice.
+//! An epoch: both parties' Δ, the OTs under them, and numbers that are never used twice.
 //!
-//! Each party's Δ is drawn here and serves this protocol alone: a caller cannot supply one. The
-//! base OTs of the two directions have tags of their own, of which the epoch's id is a hash.
+//! Each party draws its Δ here for this protocol alone; a caller cannot supply one. The base OTs of
+//! the two directions have their own tags, of which the epoch's id is a hash.
 //!
-//! An epoch is consumed by what uses it, which gives it back when it succeeds. **After a failed
-//! check** it does not come back: both Δ and all that rests on them are gone.
+//! An operation consumes the epoch and returns it if it succeeds. **After a failed check** the
+//! epoch is not returned: both Δ and everything that rests on them are gone.
 
 use rand_core::CryptoRng;
 use tacit_function::Role;
@@ -30,49 +30,49 @@ use crate::setup::{
 pub struct Epoch {
     role: Role,
     id: Digest,
-    /// Boxed, so that an epoch that is moved leaves none of it behind.
+    /// Boxed, so that a moved epoch leaves no copy behind.
     delta: Box<Zeroizing<Block>>,
-    /// Nothing where all triples come from a stock.
+    /// The OTs, or `None` where all triples come from a stock.
     transfers: Option<Transfers>,
-    /// Lots made so far.
+    /// The number of lots made so far.
     lots: u64,
     /// The number of the next run.
     runs: u64,
-    /// The chain whose Δ these are, of which the epoch serves one attempt.
+    /// The chain that the Δ belongs to. The epoch serves one attempt of it.
     chain: Option<ChainId>,
-    /// Memory of a run's lots; between runs wiped.
+    /// The memory of a run's lots, wiped between runs.
     pub(super) buffers: Buffers,
 }
 
 /// The OTs of an epoch.
 struct Transfers {
-    /// Those that this party sends: they give keys of the other's bits.
+    /// The OTs that this party sends: they give keys of the other party's bits.
     sender: GarblerOt,
-    /// Those that this party receives: they give MACs of its own bits.
+    /// The OTs that this party receives: they give MACs of its own bits.
     receiver: EvaluatorOt,
 }
 
 impl Transfers {
-    /// A new epoch with these OTs.
+    /// Returns a new epoch with these OTs.
     fn epoch(self, name: (Role, Digest)) -> Epoch {
         Epoch::new(name, self.sender.delta(), Some(self))
     }
 }
 
 impl Epoch {
-    /// Which party this is.
+    /// Returns this party's role.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// What names the epoch, the same at both parties. No secret.
+    /// Returns the epoch's id, the same at both parties. Not secret.
     #[must_use]
     pub fn id(&self) -> &[u8; DIGEST_BYTES] {
         &self.id
     }
 
-    /// A new epoch.
+    /// Returns a new epoch.
     fn new((role, id): (Role, Digest), delta: Block, transfers: Option<Transfers>) -> Self {
         Self {
             role,
@@ -86,7 +86,8 @@ impl Epoch {
         }
     }
 
-    /// An epoch whose triples come from a stock, for the one run that has this number in it.
+    /// Returns an epoch whose triples come from a stock, for the one run that has the number `run`
+    /// in it.
     pub(super) fn of_stock(role: Role, id: Digest, delta: Block, run: u64) -> Self {
         Self {
             runs: run,
@@ -94,8 +95,8 @@ impl Epoch {
         }
     }
 
-    /// The epoch of one attempt of a chain, the run `tag`, from base OTs that serve it alone: those
-    /// in which this party chose with its Δ, and those in which it offered.
+    /// Returns the epoch of one attempt of a chain, for the run `tag`. Its base OTs serve it alone:
+    /// those in which this party chose with its Δ, and those in which it offered.
     pub(super) fn of_chain(
         (role, chain): (Role, ChainId),
         [chosen, offered]: [SpareSet; 2],
@@ -116,30 +117,30 @@ impl Epoch {
         }
     }
 
-    /// The chain whose Δ these are.
+    /// Returns the chain that the Δ belongs to.
     pub(super) fn chain(&self) -> Option<ChainId> {
         self.chain
     }
 
-    /// The OTs that this party sends.
+    /// Returns the OTs that this party sends.
     pub(super) fn sender(&mut self) -> Result<&mut GarblerOt, Error> {
         let transfers = self.transfers.as_mut().ok_or(NO_TRANSFERS)?;
         Ok(&mut transfers.sender)
     }
 
-    /// The OTs that this party receives.
+    /// Returns the OTs that this party receives.
     pub(super) fn receiver(&mut self) -> Result<&mut EvaluatorOt, Error> {
         let transfers = self.transfers.as_mut().ok_or(NO_TRANSFERS)?;
         Ok(&mut transfers.receiver)
     }
 
-    /// This party's Δ. Secret.
+    /// Returns this party's Δ. Secret.
     pub(super) fn delta(&self) -> &Block {
         &self.delta
     }
 
-    /// This party's half of a public 1, which it adds to a share to turn the shared bit: the
-    /// garbler turns its bit, and the evaluator the key that goes with it.
+    /// Returns this party's half of a public 1, which it adds to a share to flip the shared bit.
+    /// The garbler flips its bit, and the evaluator flips the matching key.
     pub(super) fn one(&self) -> Share {
         let bit = Block::from_u128(1);
         match self.role {
@@ -154,13 +155,13 @@ impl Epoch {
         }
     }
 
-    /// The number of the next lot.
+    /// Returns the number of the next lot.
     pub(super) fn next_lot(&mut self) -> u64 {
         self.lots += 1;
         self.lots - 1
     }
 
-    /// Wipes what lots of this run worked on. An epoch of the stock has no other run.
+    /// Wipes the memory of this run's lots. An epoch of the stock has no further run.
     pub(super) fn end_run(&mut self) {
         match self.transfers {
             Some(_) => self.buffers.end_run(),
@@ -168,18 +169,19 @@ impl Epoch {
         }
     }
 
-    /// The number of the next run.
+    /// Returns the number of the next run.
     pub(super) fn next_run(&mut self) -> u64 {
         self.runs += 1;
         self.runs - 1
     }
 
-    /// The hash of `domain`, which only `from` gives, if that is anybody.
+    /// Returns the hash of `domain`. `from` is the only party that outputs it, or `None` if both
+    /// do.
     pub(super) fn oracle(&self, domain: Domain, from: Option<Role>, number: u64) -> Oracle {
         Oracle::new(&self.id, domain, from, number)
     }
 
-    /// The hash of labels or MACs that starts where `domain` and `number` say.
+    /// Returns the hash of labels or MACs with the start point for `domain` and `number`.
     pub(super) fn hash(
         &self,
         construction: Construction,
@@ -193,18 +195,18 @@ impl Epoch {
 
 const NO_TRANSFERS: Error = Error::ApiMisuse("an epoch of the stock has no OTs");
 
-/// The tags of an epoch's two sets of base OTs, which differ.
+/// The two different tags of an epoch's two sets of base OTs.
 #[derive(Clone, Copy)]
 pub struct EpochTags {
-    /// For OTs that the garbler sends.
+    /// The tag for OTs that the garbler sends.
     pub garbler: RunTag,
-    /// For OTs that the evaluator sends.
+    /// The tag for OTs that the evaluator sends.
     pub evaluator: RunTag,
 }
 
 impl EpochTags {
-    /// Those of a run in a chain: of the base OTs with which it begins the chain, or of the OTs
-    /// that it makes of what is kept.
+    /// Returns the tags of a run in a chain: those of the base OTs with which it starts the chain,
+    /// or those of the OTs that it makes from kept ones.
     #[must_use]
     pub fn of_chain(tag: &RunTag) -> Self {
         Self {
@@ -220,7 +222,7 @@ impl EpochTags {
         }
     }
 
-    /// The id of the epoch.
+    /// Returns the id of the epoch.
     fn id(&self) -> Digest {
         let mut id = Oracle::new(self.garbler.as_bytes(), Domain::Epoch, None, 0);
         id.add_bytes(self.evaluator.as_bytes());
@@ -228,7 +230,7 @@ impl EpochTags {
     }
 }
 
-/// Whether bits 0 and 1 of a Δ are those of this party's.
+/// Whether bits 0 and 1 of a Δ are those of a Δ of `role`.
 pub(super) fn is_of_role(delta: Block, role: Role) -> bool {
     let own = match role {
         Role::Garbler => 0b11,
@@ -237,8 +239,8 @@ pub(super) fn is_of_role(delta: Block, role: Role) -> bool {
     delta.to_u128() & 0b11 == own
 }
 
-/// A fresh Δ for `role`. Bit 0 is set; bit 1 is set in the garbler's alone, so that the sum of
-/// both shows in bit 1 whether a leaky AND's output is to be turned.
+/// Returns a fresh Δ for `role`. Bit 0 is set. Bit 1 is set only in the garbler's, so that bit 1 of
+/// the sum of both parts tells whether a leaky AND's output is to be flipped.
 fn fresh_delta<R: CryptoRng + ?Sized>(role: Role, rng: &mut R) -> Result<Delta, Error> {
     let mut bytes = Zeroizing::new([0; Block::BYTES]);
     rng.fill_bytes(&mut *bytes);
@@ -250,8 +252,8 @@ fn fresh_delta<R: CryptoRng + ?Sized>(role: Role, rng: &mut R) -> Result<Delta, 
         .map_err(|_| Error::ApiMisuse("a Δ whose bit 0 is set"))
 }
 
-/// One party's side of the base OTs of an epoch: first of those that the garbler sends, then of
-/// the others.
+/// One party's side of the base OTs of an epoch: first those for the OTs that the garbler sends,
+/// then the others.
 pub struct EpochSetup {
     role: Role,
     base: BaseOt,
@@ -261,11 +263,11 @@ pub struct EpochSetup {
 }
 
 impl EpochSetup {
-    /// The setup of the party `role`.
+    /// Returns the setup of the party `role`.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn new<R: CryptoRng + ?Sized>(
         role: Role,
         settings: OtSettings,
@@ -284,13 +286,13 @@ impl EpochSetup {
         })
     }
 
-    /// What will name the epoch, the same at both parties. No secret.
+    /// Returns the id of the future epoch, the same at both parties. Not secret.
     #[must_use]
     pub fn id(&self) -> &[u8; DIGEST_BYTES] {
         &self.id
     }
 
-    /// The party's side of it.
+    /// Runs the party's side.
     ///
     /// # Errors
     ///
@@ -316,8 +318,8 @@ impl EpochSetup {
     }
 }
 
-/// One party's side of the base OTs of an epoch: those in which it chose with its Δ, and those in
-/// which it offered.
+/// One party's base OTs of an epoch: those in which it chose with its Δ, and those in which it
+/// offered.
 pub struct EpochBase {
     role: Role,
     base: BaseOt,
@@ -327,11 +329,11 @@ pub struct EpochBase {
 }
 
 impl EpochBase {
-    /// The epoch.
+    /// Returns the epoch.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn epoch(self) -> Result<Epoch, Error> {
         let transfers = Transfers {
             sender: self.chosen.ots()?,
@@ -340,14 +342,15 @@ impl EpochBase {
         Ok(transfers.epoch((self.role, self.id)))
     }
 
-    /// What the runs of a chain keep: the party's role, on what the base OTs rest, and both sets.
+    /// Returns what the runs of a chain keep: the party's role, the assumption of the base OTs, and
+    /// both sets.
     pub(super) fn kept(self) -> (Role, BaseOt, [SpareSet; 2]) {
         let sets = [self.chosen.kept(), self.offered.kept()];
         (self.role, self.base, sets)
     }
 }
 
-/// Both sides of an epoch whose base OTs a trusted dealer gave, under Δ that a test may choose.
+/// Returns both sides of an epoch whose base OTs come from a trusted dealer, under the Δ of a test.
 #[cfg(test)]
 pub(super) fn dealt(
     tags: EpochTags,
@@ -366,7 +369,7 @@ pub(super) fn dealt(
     ]
 }
 
-/// Two fresh Δ.
+/// Returns two fresh Δ.
 #[cfg(test)]
 pub(super) fn fresh_deltas(rng: &mut tacit_kernels::Prg) -> [Delta; 2] {
     [Role::Garbler, Role::Evaluator].map(|role| fresh_delta(role, rng).expect("bit 0 is set"))

@@ -1,11 +1,11 @@
-//! The evaluator's gates: active labels, masked values, and what the garbler's proof must be.
+//! The evaluator's gates: active labels, masked values, and the expected proof of the garbler.
 //!
-//! With Λ masked values, `[λ]` the evaluator's part of λΔ_A and T from the table:
+//! Let Λ be masked values, `[λ]` the evaluator's part of λΔ_A, and T from the table. Then
 //!
 //! > H(label_i) ⊕ Λ_i (T_0 ⊕ `[λ_j]`) ⊕ H(label_j) ⊕ Λ_j (T_1 ⊕ `[λ_i]` ⊕ label_i) ⊕ `[λ_i λ_j ⊕
 //! λ_o]`
 //!
-//! is L_o ⊕ Λ_oΔ_A: the notation is that of [`garbling`](super::garbling). **Cost** of an AND: two
+//! equals L_o ⊕ Λ_oΔ_A, in the notation of [`garbling`](super::garbling). **Cost** of an AND: two
 //! hashes.
 
 use tacit_function::{Outputs as Results, Values};
@@ -24,7 +24,7 @@ use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for, check_bits};
 use crate::message::Kind;
 
-/// What wires carry for constants: the label that is the constant.
+/// The wire contents of constants: the label is the constant.
 pub(super) const LABEL_RULES: Rules<Block> = Rules {
     constant: Block::from_u128(1),
     negation: Block::ZERO,
@@ -34,23 +34,22 @@ pub(super) const LABEL_RULES: Rules<Block> = Rules {
 pub(super) struct Evaluating<'f, C = Values<'f, Block>> {
     walk: CallWalk<'f, Block, C>,
     hash: TweakableHash,
-    /// Gates of the lot that are evaluated.
+    /// The number of evaluated gates of the lot.
     gate: usize,
-    /// Their output labels.
+    /// The output labels of these gates.
     labels: Outputs,
-    /// Masked values of their inputs and outputs.
+    /// The masked values of the inputs and outputs of these gates.
     masked: [BitWriter; 3],
-    /// The same of the lot that was ended last.
+    /// The masked values of the lot that ended last.
     told: [Zeroizing<Vec<u8>>; 3],
-    /// Tables of the message that is worked on, their select bits, and the gate that it begins
-    /// with.
+    /// The tables of the current message, their select bits, and the number of its first gate.
     tables: Vec<[u8; Block::BYTES]>,
     selects: Vec<u8>,
     first: usize,
-    /// Of labels and of ⟨0⟩.
+    /// The folds of labels and of ⟨0⟩.
     proof: Fold<2>,
     scratch: [Outputs; 4],
-    /// The rows that prove the gates, if any do.
+    /// The rows that prove the gates, if there are rows.
     rows: Option<CheckingRows>,
 }
 
@@ -72,12 +71,12 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         }
     }
 
-    /// The same with a check of rows.
+    /// Adds a check of rows.
     pub(super) fn with_rows(self, rows: Option<CheckingRows>) -> Self {
         Self { rows, ..self }
     }
 
-    /// Begins a lot; `labels` is for those of its gates' outputs.
+    /// Starts a lot. `labels` is memory for the labels of its gates' outputs.
     pub(super) fn begin(&mut self, labels: Outputs) {
         (self.gate, self.first) = (0, 0);
         self.labels = labels;
@@ -87,7 +86,7 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
     ///
     /// # Errors
     ///
-    /// The select bits are not as many.
+    /// The number of select bits is wrong.
     pub(super) fn receive(&mut self, count: usize, payload: &[u8]) -> Result<(), Error> {
         let (tables, selects) = payload.split_at(2 * count * Block::BYTES);
         check_bits(Kind::AuthenticatedTables, selects, count)?;
@@ -99,11 +98,11 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         Ok(())
     }
 
-    /// Takes the tables of the next gates, whose select bits are clear, and their rows.
+    /// Loads the tables of the next gates, whose select bits are clear, and their rows.
     ///
     /// # Errors
     ///
-    /// There are not three rows for each gate.
+    /// The number of rows is not three for each gate.
     pub(super) fn load(
         &mut self,
         tables: Vec<[u8; Block::BYTES]>,
@@ -119,7 +118,7 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         Ok(())
     }
 
-    /// Evaluates the gates whose tables were received last; whether that is done.
+    /// Evaluates the gates whose tables were received last. Returns whether all are done.
     pub(super) fn evaluate(&mut self, gates: &OpenGates) -> bool {
         while self.gate < self.first + self.tables.len() / 2 {
             match self.walk.next() {
@@ -171,14 +170,14 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         self.gate += count;
     }
 
-    /// Ends a lot: the masked values of its gates, packed.
+    /// Ends a lot. Returns the masked values of its gates, packed.
     pub(super) fn end_lot(&mut self) -> &[u8] {
         self.told = self.masked.each_mut().map(BitWriter::take);
         &self.told[2]
     }
 
-    /// Takes the labels of the lot that was ended, and ⟨0⟩ of its gates, into the folds, unless
-    /// rows have proven them. Gives back their memory.
+    /// Adds the labels of the lot that ended, and ⟨0⟩ of its gates, to the folds, unless rows have
+    /// proven the gates. Gives their memory back.
     pub(super) fn fold(&mut self, gates: OpenGates, buffers: &mut Buffers) {
         if self.rows.is_none() {
             let masked = self.told.each_ref().map(|bits| &bits[..]);
@@ -187,21 +186,21 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
         gates.give_back(std::mem::take(&mut self.labels), buffers);
     }
 
-    /// Walks on to the function's end; whether it has come.
+    /// Walks on towards the function's end. Returns whether it is reached.
     pub(super) fn walk_to_end(&mut self) -> bool {
         !matches!(self.walk.next(), Stop::Pause)
     }
 
-    /// Passes if all rows were right, or there are none.
+    /// Checks that all rows were right, if there are rows.
     ///
     /// # Errors
     ///
-    /// One was wrong.
+    /// A row was wrong.
     pub(super) fn check_rows(&self) -> Result<(), Error> {
         self.rows.as_ref().map_or(Ok(()), CheckingRows::check)
     }
 
-    /// The folds of labels and of ⟨0⟩, and the labels of the outputs.
+    /// Returns the folds of labels and of ⟨0⟩, and the labels of the outputs.
     pub(super) fn finish(self) -> ([[u8; FOLD_BYTES]; 2], Results<'f, Block>)
     where
         C: Into<Values<'f, Block>>,
@@ -210,7 +209,7 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
     }
 }
 
-/// Bit 0.
+/// Returns bit 0.
 fn lsb(block: Block) -> u64 {
     block.to_u128() as u64 & 1
 }

@@ -16,8 +16,8 @@ use crate::bits::{check_bits, pack, read_block, unpack};
 use crate::io::Io;
 use crate::message::Kind;
 
-/// Evaluates all gates. Passes only if the garbler has proven that each is right: only then does
-/// this party keep what the run saves, or open the garbler's results.
+/// Evaluates all gates. Succeeds only if the garbler has proven that each gate is right. Before
+/// that this party neither keeps what the run saves nor opens the garbler's results.
 pub(super) async fn prove<'f>(io: &mut Io<'_>, mut run: RunState<'f>) -> Result<Proven<'f>, Error> {
     let function = run.terms.function;
     *io.message() = pack(&run.masked);
@@ -50,7 +50,7 @@ pub(super) async fn prove<'f>(io: &mut Io<'_>, mut run: RunState<'f>) -> Result<
             io.message().extend_from_slice(values);
             io.send(message)?;
         }
-        // The garbler works on the values: they are not to wait for what follows.
+        // Send the values before the following work, because the garbler works on them.
         io.breathe().await?;
         evaluating.fold(opened, &mut run.lots.epoch.buffers);
         if is_last {
@@ -74,7 +74,7 @@ pub(super) async fn prove<'f>(io: &mut Io<'_>, mut run: RunState<'f>) -> Result<
     Ok(proven)
 }
 
-/// The next gates, of which this party has sent its openings.
+/// Returns the next gates, for which this party has sent its openings.
 async fn open_next(io: &mut Io<'_>, run: &mut RunState<'_>) -> Result<ClosedGates, Error> {
     let gates = run.next_gates(io).await?;
     if let Some(openings) = messages::gate_openings(gates.count()) {
@@ -84,7 +84,8 @@ async fn open_next(io: &mut Io<'_>, run: &mut RunState<'_>) -> Result<ClosedGate
     Ok(gates)
 }
 
-/// The labels before the first gate, from the garbler's masked inputs and the seed of labels.
+/// Returns the evaluator before the first gate, with labels from the garbler's masked inputs and
+/// the seed of labels.
 fn begin<'f>(run: &RunState<'f>, payload: &[u8]) -> Result<Evaluating<'f>, Error> {
     let (terms, epoch) = (run.terms, &run.lots.epoch);
     let count = terms.function.input_bits(Role::Garbler);

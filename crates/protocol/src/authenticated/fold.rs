@@ -1,4 +1,4 @@
-//! A fold proves opened bits: it is a sum of their MACs under coefficients that follow from them.
+//! A fold proves opened bits: it is a sum of their MACs under coefficients that depend on the bits.
 //!
 //! The sum is Σ χ_i M_i over GF(2^128). A random oracle on all bits up to the end of a chunk of
 //! [`ROWS`] rows gives the chunk's coefficients. Suppose a party opens other bits than it holds, or
@@ -16,7 +16,7 @@ use super::columns::ROWS;
 use super::leaky::zero_blocks;
 use super::oracle::Oracle;
 
-/// Size of a fold, in bytes.
+/// The size of a fold in bytes.
 pub(super) const FOLD_BYTES: usize = Block::BYTES;
 
 /// Sums of `N` columns of MACs under the same coefficients.
@@ -28,7 +28,7 @@ pub(super) struct Fold<const N: usize> {
 }
 
 impl<const N: usize> Fold<N> {
-    /// The fold whose coefficients `oracle` gives.
+    /// Returns a fold whose coefficients come from `oracle`.
     pub(super) fn new(oracle: Oracle) -> Self {
         Self {
             cpu: Cpu::detect(),
@@ -38,7 +38,7 @@ impl<const N: usize> Fold<N> {
         }
     }
 
-    /// Takes in bits that are opened, and then the MACs of up to [`ROWS`] rows.
+    /// Adds opened bits, and then the MACs of up to [`ROWS`] rows.
     pub(super) fn add(&mut self, bits: &[&[u8]], macs: [&[Block]; N]) {
         bits.iter().for_each(|bits| self.bits.add_bytes(bits));
         let coefficients = &mut self.coefficients[..macs[0].len()];
@@ -48,7 +48,7 @@ impl<const N: usize> Fold<N> {
         }
     }
 
-    /// The sums.
+    /// Returns the sums.
     pub(super) fn finish(self) -> [[u8; FOLD_BYTES]; N] {
         self.sums.map(|sum| sum.reduce().to_bytes())
     }
@@ -69,7 +69,7 @@ mod tests {
         (coefficients, fold.finish()[0])
     }
 
-    /// The MACs of these bits under `keys`.
+    /// Returns the MACs of these bits under `keys`.
     fn macs(keys: &[Block], bits: &[u8], delta: Block) -> Vec<Block> {
         let (mut is_one, mut macs) = (keys.to_vec(), keys.to_vec());
         masks(bits, 0, &mut is_one);
@@ -78,7 +78,7 @@ mod tests {
         macs
     }
 
-    /// Bits whose coefficients sum to zero, by elimination.
+    /// Returns bits whose coefficients sum to zero, found by elimination.
     fn cancelling(coefficients: &[Block]) -> Vec<u8> {
         let mut basis: Vec<(u128, Vec<u8>)> = Vec::new();
         for (i, coefficient) in coefficients.iter().enumerate() {
@@ -100,8 +100,8 @@ mod tests {
         panic!("more blocks than bits of a block");
     }
 
-    /// A party that knew the coefficients before it chose its bits would open others than it holds
-    /// whose coefficients sum to zero, and its sum would be right.
+    /// A party that knew the coefficients before it chose its bits could open bits other than its
+    /// own whose differences have coefficients that sum to zero. Its sum would be right.
     #[test]
     fn bits_chosen_by_their_coefficients_do_not_pass() {
         let mut prg = Prg::new(Block::from_u128(21));

@@ -16,7 +16,7 @@ use crate::message::Kind;
 /// Garbles all gates, and proves them to the evaluator.
 pub(super) async fn prove<'f>(io: &mut Io<'_>, mut run: RunState<'f>) -> Result<Proven<'f>, Error> {
     let function = run.terms.function;
-    // Only then are there active labels: those of inputs come from a seed that leaves later.
+    // No label is active before this message: those of inputs come from a seed that is sent later.
     let others = io.receive(messages::masked_inputs(function, Role::Evaluator));
     let (mut garbling, mut proof, inputs) = begin(&mut run, others.await?)?;
     let mut inputs = Some(inputs);
@@ -37,7 +37,7 @@ pub(super) async fn prove<'f>(io: &mut Io<'_>, mut run: RunState<'f>) -> Result<
             *io.message() = own;
             io.send(openings)?;
         }
-        // The evaluator works on them while its own are checked.
+        // Send the openings now: the evaluator works on them while its own are checked.
         io.breathe().await?;
         let gates = gates.check(epoch, &others)?.open(epoch);
         garbling.begin(epoch.buffers.take(count));
@@ -77,8 +77,8 @@ pub(super) async fn prove<'f>(io: &mut Io<'_>, mut run: RunState<'f>) -> Result<
     Ok(proven)
 }
 
-/// From the evaluator's masked inputs: labels and masked values before the first gate, and what
-/// tells the evaluator its first labels.
+/// Uses the evaluator's masked inputs to compute the labels and masked values before the first
+/// gate, and the payload that gives the evaluator its first labels.
 fn begin<'f>(
     run: &mut RunState<'f>,
     payload: &[u8],

@@ -1,17 +1,17 @@
-//! The garbler's gates: half-gates whose tables only both parties' shares can finish, and the proof
-//! that they are right.
+//! The garbler's gates: half-gates whose tables only both parties' shares together complete, and
+//! the proof that they are right.
 //!
-//! Katz, Ranellucci, Rosulek and Wang (CRYPTO 2018), section 4.3. With L the label of *masked*
-//! value 0 and `[λ]` the garbler's part of λΔ_A:
+//! This is section 4.3 of Katz, Ranellucci, Rosulek and Wang (CRYPTO 2018). Let L be the label of
+//! *masked* value 0 and `[λ]` the garbler's part of λΔ_A:
 //!
 //! > T_0 = H(L_i) ⊕ H(L_i ⊕ Δ_A) ⊕ `[λ_j]`, T_1 = H(L_j) ⊕ H(L_j ⊕ Δ_A) ⊕ `[λ_i]` ⊕ L_i,
 //! > L_o = H(L_i) ⊕ H(L_j) ⊕ `[λ_i λ_j ⊕ λ_o]`.
 //!
-//! Bit 0 of L_o goes with the table and is then cleared, so that bit 0 of every active label is the
+//! Bit 0 of L_o is sent with the table and then cleared, so that bit 0 of every active label is the
 //! wire's masked value.
 //!
-//! **Assumption**: as for [`leaky`](super::leaky); both constructions serve. **Cost** of an AND:
-//! four hashes; 32 bytes and a bit. XOR and negations are free.
+//! **Assumption**: as for [`leaky`](super::leaky); both constructions can be used. **Cost** of an
+//! AND: four hashes; 32 bytes and a bit. XOR and negations are free.
 
 use subtle::Choice;
 use tacit_function::{Outputs as Results, Values};
@@ -32,7 +32,8 @@ use crate::bits::{BitWriter, bit};
 /// All bits but bit 0.
 pub(super) const WITHOUT_LSB: Block = Block::from_u128(!1);
 
-/// What wires carry for constants: both parties know the active label, which is the constant.
+/// Returns the wire contents of constants. Both parties know the active label, which is the
+/// constant.
 pub(super) fn label_rules(delta: Block) -> Rules<Block> {
     Rules {
         constant: Block::from_u128(1) ^ delta,
@@ -44,18 +45,18 @@ pub(super) fn label_rules(delta: Block) -> Rules<Block> {
 pub(super) struct Garbling<'f, C = Values<'f, Block>> {
     walk: CallWalk<'f, Block, C>,
     hash: TweakableHash,
-    /// Boxed, so that nothing of it stays where it was moved from.
+    /// Boxed, so that a moved value leaves no copy behind.
     delta: Box<Zeroizing<Block>>,
-    /// Gates of the lot that are garbled.
+    /// The number of garbled gates of the lot.
     gate: usize,
-    /// Their output labels.
+    /// The output labels of these gates.
     labels: Outputs,
-    /// The tables of the message that was started, and the select bits.
+    /// The tables and the select bits of the current message.
     tables: Vec<u8>,
     selects: BitWriter,
-    /// How many gates it has.
+    /// The number of gates in the current message.
     framed: usize,
-    /// The rows that go with the tables, if any do.
+    /// The rows that are sent with the tables, if there are rows.
     rows: Option<GarblingRows>,
     scratch: [Outputs; 5],
 }
@@ -76,29 +77,29 @@ impl<'f, C: Calls<'f, Block>> Garbling<'f, C> {
         }
     }
 
-    /// The same with rows in its tables.
+    /// Adds rows to the tables.
     pub(super) fn with_rows(self, rows: Option<GarblingRows>) -> Self {
         Self { rows, ..self }
     }
 
-    /// The calls.
+    /// Returns the calls.
     pub(super) fn calls(&mut self) -> &mut C {
         self.walk.calls()
     }
 
-    /// Begins a lot; `labels` is for those of its gates' outputs.
+    /// Starts a lot. `labels` is memory for the labels of its gates' outputs.
     pub(super) fn begin(&mut self, labels: Outputs) {
         self.gate = 0;
         self.labels = labels;
     }
 
-    /// The output labels of the lot's gates.
+    /// Takes the output labels of the lot's gates.
     pub(super) fn take_labels(&mut self) -> Outputs {
         std::mem::take(&mut self.labels)
     }
 
-    /// Garbles until this many gates are in a message, which then is `message`; whether that has
-    /// come.
+    /// Garbles until a message has `count` gates, and then writes it to `message`. Returns whether
+    /// it did.
     pub(super) fn frame(&mut self, gates: &OpenGates, count: usize, message: &mut Vec<u8>) -> bool {
         while self.framed < count {
             match self.walk.next() {
@@ -161,28 +162,29 @@ impl<'f, C: Calls<'f, Block>> Garbling<'f, C> {
         self.gate += count;
     }
 
-    /// Walks on to the function's end; whether it has come.
+    /// Walks on towards the function's end. Returns whether it is reached.
     pub(super) fn walk_to_end(&mut self) -> bool {
         !matches!(self.walk.next(), Stop::Pause)
     }
 }
 
-/// The garbler's proof that its gates are right, from the masked values that it was told: its MACs
-/// of ⟨0⟩ of each gate, and the labels that the values must have.
+/// The garbler's proof that its gates are right, from the masked values that the evaluator sent:
+/// the garbler's MACs of ⟨0⟩ of each gate, and the labels that the values must have.
 pub(super) struct Proof<'f, C = Values<'f, bool>> {
     walk: CallWalk<'f, bool, C>,
-    /// Boxed, as above.
+    /// Boxed, as in [`Garbling`].
     delta: Box<Zeroizing<Block>>,
-    /// Gates of the lot that are behind.
+    /// The number of finished gates of the lot.
     gate: usize,
-    /// Masked values of their inputs.
+    /// The masked values of the inputs of these gates.
     inputs: [BitWriter; 2],
-    /// Of labels and of ⟨0⟩.
+    /// The folds of labels and of ⟨0⟩.
     fold: Fold<2>,
 }
 
 impl Proof<'_> {
-    /// What wires carry: a constant has no mask, and a negation turns the mask.
+    /// The wire contents, which are masked values: a constant has no mask, and a negation flips the
+    /// mask instead of the masked value.
     pub(super) const RULES: Rules<bool> = Rules {
         constant: true,
         negation: false,
@@ -200,8 +202,8 @@ impl<'f, C: Calls<'f, bool>> Proof<'f, C> {
         }
     }
 
-    /// Takes up the gates of a lot with their labels and the masked values that the evaluator
-    /// told, and, after the last, walks to the function's end. Whether that is done.
+    /// Adds the gates of a lot, with their labels and the masked values that the evaluator sent.
+    /// After the last lot, walks to the function's end. Returns whether that is done.
     pub(super) fn add(
         &mut self,
         gates: &OpenGates,
@@ -232,15 +234,15 @@ impl<'f, C: Calls<'f, bool>> Proof<'f, C> {
         true
     }
 
-    /// Compares the evaluator's labels with those that the values that it told must have. The fold
-    /// of ⟨0⟩, which may leave then, and the masked values of the outputs.
+    /// Compares the fold of the evaluator's labels with that of the labels that its values must
+    /// have. Returns the fold of ⟨0⟩, which may now be sent, and the masked values of the outputs.
     ///
-    /// **Why before the proof leaves**: an evaluator that flips one value would read from the proof
-    /// the other input of the next AND gate.
+    /// **Why before the proof is sent**: an evaluator that flips one value would learn from the
+    /// proof the other input of the next AND gate.
     ///
     /// # Errors
     ///
-    /// They are others.
+    /// The labels differ.
     pub(super) fn check(
         self,
         payload: &[u8],
@@ -259,7 +261,7 @@ impl<'f, C: Calls<'f, bool>> Proof<'f, C> {
     }
 }
 
-/// The active label of an input with this masked value.
+/// Returns the active label of an input with this masked value.
 pub(super) fn input_label(labels: &mut tacit_kernels::Prg, masked: bool) -> Block {
     labels.next_block().with_lsb(Choice::from(u8::from(masked)))
 }

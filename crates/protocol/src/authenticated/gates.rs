@@ -1,13 +1,13 @@
-//! From masks of wires to the shares that a gate is garbled with.
+//! The shares with which a gate is garbled, computed from the masks of its wires.
 //!
-//! Every input and every AND gate's output has a random mask ⟨λ⟩; XOR adds masks, and a negation
+//! Every input and every AND gate's output has a random mask ⟨λ⟩. XOR adds masks, and a negation
 //! adds a public 1. A gate with input masks λ_i and λ_j and a triple opens e = λ_i ⊕ x and f = λ_j
 //! ⊕ y, which gives ⟨λ_i λ_j⟩ = z ⊕ f·x ⊕ e·y ⊕ ef. The gates of a lot open together. A party's
-//! tables, and what it finds with those of the other, rest on openings whose MACs it has checked:
-//! [`CheckedGates`] are made by that check alone.
+//! tables, and what it computes from those of the other party, rest on openings whose MACs it has
+//! checked: only that check makes [`CheckedGates`].
 //!
-//! *An input's mask* is its owner's alone: a bit with a MAC, without a share of the other party,
-//! which would open it anyway. *A constant* has the mask 0.
+//! *An input's mask* belongs to the input's owner alone: it is a bit with a MAC, without a share of
+//! the other party, which would open it anyway. *A constant* has the mask 0.
 
 use std::ops::Range;
 
@@ -33,48 +33,50 @@ use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for, check_bits};
 use crate::message::Kind;
 
-/// AND gates of a message with tables: the batch that reaches this number is its last.
+/// The number of AND gates of a message with tables. The batch that reaches this number is its
+/// last.
 pub(super) const FRAME_ANDS: usize = 2048;
 
-/// Which gates go with a lot: whole batches, as long as there are triples, cut into frames.
+/// The gates that one lot covers: whole batches, as long as there are triples, cut into frames.
 #[derive(Default)]
 pub(super) struct LotGates {
     most: usize,
     count: usize,
     frames: Vec<u32>,
-    /// Gates of the last frame, which is not full.
+    /// The number of gates in the last frame, which is not full.
     framed: usize,
 }
 
-/// Gates of a lot whose masks are known, before anything is opened.
+/// Gates of a lot whose masks are known, before any bit is opened.
 pub(crate) struct ClosedGates {
     triples: Triples,
     extent: LotGates,
-    /// ⟨λ⟩ of each gate's inputs, and old blocks behind.
+    /// ⟨λ⟩ of each gate's inputs. Old blocks may follow.
     first: Shares,
     second: Shares,
 }
 
 /// Gates whose openings have the right MACs, with the other party's bits of e and f. Only the check
-/// makes them.
+/// makes this type.
 pub(crate) struct CheckedGates(ClosedGates, [Vec<u8>; 2]);
 
-/// Gates that opened right: of each ⟨λ_i⟩, ⟨λ_j⟩ and ⟨λ_i λ_j ⊕ λ_o⟩. Of a half, one part goes into
-/// tables and labels, and the other into the proof.
+/// Gates that opened correctly, with ⟨λ_i⟩, ⟨λ_j⟩ and ⟨λ_i λ_j ⊕ λ_o⟩ of each. One part of a half
+/// goes into tables and labels, and the other into the proof.
 #[derive(Default)]
 pub(crate) struct OpenGates {
     /// This party's part of λΔ_A: K ⊕ aΔ_A at the garbler, the MAC at the evaluator.
     tables: [Outputs; 3],
-    /// What must sum to the garbler's MAC of ⟨0⟩: MACs at the garbler, K ⊕ bΔ_B at the evaluator.
+    /// The parts that must sum to the garbler's MAC of ⟨0⟩: MACs at the garbler, K ⊕ bΔ_B at the
+    /// evaluator.
     proof: [Outputs; 3],
-    /// The same of a public 1. Boxed, so that gates that are moved leave nothing of it behind.
+    /// That part of a public 1. Boxed, so that moved gates leave no copy behind.
     one: Box<Zeroizing<Block>>,
-    /// AND gates of each message with tables.
+    /// The number of AND gates of each message with tables.
     pub(super) frames: Vec<u32>,
 }
 
 impl LotGates {
-    /// None yet, of at most this many.
+    /// Returns an empty set of gates, with room for `most`.
     pub(super) fn new(most: usize) -> Self {
         Self {
             most,
@@ -82,7 +84,7 @@ impl LotGates {
         }
     }
 
-    /// Whether a batch of `ands` gates still fits.
+    /// Whether another batch of `ands` gates fits.
     pub(super) fn takes(&self, ands: usize) -> bool {
         ands <= self.most - self.count
     }
@@ -104,19 +106,19 @@ impl LotGates {
         }
     }
 
-    /// How many gates there are.
+    /// Returns the number of gates.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// Gates of each message with tables.
+    /// Returns the number of gates of each message with tables.
     pub(super) fn frames(&self) -> &[u32] {
         &self.frames
     }
 }
 
 impl ClosedGates {
-    /// None yet, for as many as there are triples.
+    /// Returns an empty set of gates, with room for one for each triple.
     pub(super) fn new(triples: Triples, buffers: &mut Buffers) -> Self {
         let most = triples.len();
         Self {
@@ -127,7 +129,7 @@ impl ClosedGates {
         }
     }
 
-    /// Walks on until the triples or the walk end. Whether that has come.
+    /// Walks on until the triples or the walk end. Returns whether that has happened.
     pub(super) fn fill<'f, C: Calls<'f, Share>>(
         &mut self,
         walk: &mut CallWalk<'f, Share, C>,
@@ -157,12 +159,12 @@ impl ClosedGates {
         true
     }
 
-    /// How many gates there are.
+    /// Returns the number of gates.
     pub(super) fn count(&self) -> usize {
         self.extent.count()
     }
 
-    /// The triples that no gate takes.
+    /// Returns the triples that no gate uses.
     pub(super) fn rest(&self) -> Triples {
         let Triples { x, y, z, masks, .. } = &self.triples;
         let rest = |shares: &Shares| {
@@ -179,7 +181,8 @@ impl ClosedGates {
         }
     }
 
-    /// The masks of the gates' outputs, with this party's own bit in the key: as parts of λΔ.
+    /// Returns the masks of the gates' outputs, with this party's own bit in the key, as parts of
+    /// λΔ.
     pub(super) fn kept_masks(&self, delta: &Block) -> Shares {
         let columns = self.triples.masks.columns(0..self.count());
         let [macs, mut keys] = columns.map(|column| Outputs::new(column.to_vec()));
@@ -187,7 +190,8 @@ impl ClosedGates {
         Shares { macs, keys }
     }
 
-    /// The masks and the triples' inputs that are opened together: ⟨e⟩ is λ_i ⊕ x, and ⟨f⟩ λ_j ⊕ y.
+    /// Returns the masks and triple inputs that are opened together: ⟨e⟩ is λ_i ⊕ x, and ⟨f⟩ is λ_j
+    /// ⊕ y.
     fn opened(&self) -> [[&Shares; 2]; 2] {
         let Triples { x, y, .. } = &self.triples;
         [[&self.first, x], [&self.second, y]]
@@ -216,11 +220,11 @@ impl ClosedGates {
         message.extend_from_slice(&macs.finish()[0]);
     }
 
-    /// Takes the other party's openings.
+    /// Checks the other party's openings.
     ///
     /// # Errors
     ///
-    /// They are malformed, or their MACs are not those of the bits that were opened.
+    /// The openings are malformed, or their MACs are not those of the opened bits.
     pub(super) fn check(self, epoch: &Epoch, others: &[u8]) -> Result<CheckedGates, Error> {
         let (kind, bytes) = (Kind::GateOpenings, bytes_for(self.count()));
         if self.count() == 0 {
@@ -236,7 +240,7 @@ impl ClosedGates {
         Ok(CheckedGates(self, others))
     }
 
-    /// The fold of the MACs that the other party must have of its bits.
+    /// Returns the fold of the MACs that the other party must have for its bits.
     fn expected(&self, epoch: &Epoch, others: [&[u8]; 2]) -> [u8; FOLD_BYTES] {
         let role = epoch.role().other();
         let mut macs = Fold::new(epoch.oracle(Domain::GateMacs, Some(role), self.triples.number));
@@ -257,7 +261,7 @@ impl ClosedGates {
 }
 
 impl CheckedGates {
-    /// The gates.
+    /// Returns the opened gates.
     pub(super) fn open(self, epoch: &mut Epoch) -> OpenGates {
         let Self(gates, others) = self;
         let ClosedGates {
@@ -318,7 +322,7 @@ impl CheckedGates {
     }
 }
 
-/// Adds bit 0 of the sum of two blocks to a mask.
+/// A pass that adds bit 0 of the sum of two blocks to a mask.
 struct AddLsb;
 
 impl Pass<2, 1> for AddLsb {
@@ -328,7 +332,7 @@ impl Pass<2, 1> for AddLsb {
     }
 }
 
-/// Adds bit·Δ to the keys of MACs that authenticate the bit.
+/// A pass that adds bit·Δ to keys, where the bit is the one that the MACs authenticate.
 struct AddBit<'a>(&'a Block);
 
 impl Pass<1, 1> for AddBit<'_> {
@@ -338,7 +342,8 @@ impl Pass<1, 1> for AddBit<'_> {
     }
 }
 
-/// From e, f and this party's halves of x, y and a mask: adds f·x ⊕ e·y ⊕ ef and the mask to z.
+/// A pass that takes e, f and this party's halves of x, y and a mask, and adds f·x ⊕ e·y ⊕ ef and
+/// the mask to z.
 struct Multiply<'a> {
     one: &'a Share,
 }
@@ -366,7 +371,7 @@ impl Pass<8, 2> for &Multiply<'_> {
 }
 
 impl OpenGates {
-    /// Gates whose parts were kept; `one` is that of a public 1.
+    /// Returns gates whose parts were kept. `one` is the proof part of a public 1.
     pub(super) fn of_kept(tables: [Outputs; 3], proof: [Outputs; 3], one: Block) -> Self {
         Self {
             tables,
@@ -376,7 +381,7 @@ impl OpenGates {
         }
     }
 
-    /// Both parts of each ⟨λ_i λ_j ⊕ λ_o⟩: that of tables, and that of the proof.
+    /// Returns both parts of each ⟨λ_i λ_j ⊕ λ_o⟩: that for tables, and that for the proof.
     pub(super) fn outputs(&self) -> [&[Block]; 2] {
         [&self.tables[2], &self.proof[2]]
     }
@@ -387,7 +392,7 @@ impl OpenGates {
         buffers.give(columns.chain([labels]));
     }
 
-    /// What this party adds to tables of gates, and to their outputs.
+    /// Returns what this party adds to the tables of gates, and to their outputs.
     pub(super) fn table_parts(&self, gates: Range<usize>) -> [&[Block]; 3] {
         self.tables.each_ref().map(|part| {
             let part = &part[gates.clone()];
@@ -396,15 +401,16 @@ impl OpenGates {
         })
     }
 
-    /// What must sum to the garbler's MAC of ⟨0⟩ of gates, and the same of a public 1.
+    /// Returns the parts that must sum to the garbler's MAC of ⟨0⟩ of gates, and that part of a
+    /// public 1.
     pub(super) fn proof_parts(&self, gates: Range<usize>) -> ([&[Block]; 3], Block) {
         let parts = self.proof.each_ref().map(|part| &part[gates.clone()]);
         (parts, **self.one)
     }
 
-    /// Takes in the labels that gates have with masked values `told`, whose `labels` are those of 0
-    /// under an offset, and the garbler's MACs of ⟨0⟩: of
-    /// Λ_iΛ_j ⊕ Λ_iλ_j ⊕ Λ_jλ_i ⊕ λ_iλ_j ⊕ Λ_o ⊕ λ_o. Masked values are those of i, of j and of o.
+    /// Adds to the fold the labels that gates have for their masked values, and the garbler's MACs
+    /// of ⟨0⟩, that is, of Λ_iΛ_j ⊕ Λ_iλ_j ⊕ Λ_jλ_i ⊕ λ_iλ_j ⊕ Λ_o ⊕ λ_o. `labels` are those of
+    /// value 0 under `offset`. `masked` has the masked values of i, of j and of o.
     pub(super) fn prove(
         &self,
         masked: [&[u8]; 3],
@@ -429,7 +435,7 @@ impl OpenGates {
     }
 }
 
-/// ⟨0⟩ from masked values Λ_i, Λ_j, Λ_o and the parts of a gate.
+/// A pass that computes ⟨0⟩ from masked values Λ_i, Λ_j, Λ_o and the parts of a gate.
 struct Zero<'a>(&'a Block);
 
 impl Pass<6, 1> for Zero<'_> {
@@ -447,7 +453,7 @@ impl Pass<6, 1> for Zero<'_> {
     }
 }
 
-/// Bit `i` of bits that have been opened.
+/// Returns bit `i` of bits that have been opened.
 pub(super) fn public(bits: &[u8], i: usize) -> Choice {
     Choice::from(u8::from(bit(bits, i)))
 }

@@ -1,19 +1,20 @@
-//! Leaky ANDs: ⟨x⟩, ⟨y⟩, ⟨z⟩ with z = xy, of which a cheating party learns the other's x at a risk.
+//! Leaky ANDs: ⟨x⟩, ⟨y⟩, ⟨z⟩ with z = xy, where a cheating party may learn the other's x at the
+//! risk of being caught.
 //!
-//! Katz, Ranellucci, Rosulek and Wang (CRYPTO 2018), section 4.2, the improved leaky AND. With
-//! c = y(Δ_A ⊕ Δ_B), of which both hold a part without a message, each sends one block
-//! G = H(K) ⊕ H(K ⊕ Δ) ⊕ c, K its key of the other's part of x, and has
-//! S = H(K) ⊕ H(M) ⊕ x·(G' ⊕ c) ⊕ z(Δ_A ⊕ Δ_B), its parts throughout. Both S sum to
-//! (xy ⊕ z)(Δ_A ⊕ Δ_B), whose bit 1 is d = xy ⊕ z. z is turned by d, and then S ⊕ dΔ must be the
-//! same at both: [`lot`](super::lot) compares a whole lot.
+//! This is section 4.2 of Katz, Ranellucci, Rosulek and Wang (CRYPTO 2018), the improved leaky AND.
+//! Let c = y(Δ_A ⊕ Δ_B), of which both parties hold a part without a message. Each party sends one
+//! block G = H(K) ⊕ H(K ⊕ Δ) ⊕ c, with K its key of the other's part of x, and computes S = H(K) ⊕
+//! H(M) ⊕ x·(G' ⊕ c) ⊕ z(Δ_A ⊕ Δ_B), with its own parts throughout. Both S sum to (xy ⊕ z)(Δ_A ⊕
+//! Δ_B), whose bit 1 is d = xy ⊕ z. z is flipped by d. Then S ⊕ dΔ must be the same at both
+//! parties: [`lot`](super::lot) compares a whole lot.
 //!
-//! Whoever sends a wrong G shifts the other's S by it if the other's bit of x is 1: it is caught
-//! then, and else knows that this bit is 0. y and z never leak.
+//! A wrong G shifts the other party's S if that party's bit of x is 1. The sender is caught in that
+//! case, and otherwise knows that the bit is 0. y and z never leak.
 //!
 //! **Assumption**: H is a tweakable hash, circular correlation robust for inputs that the peer
 //! chooses (it chooses its MACs): the two-call construction of [`tacit_kernels::hash`], in the
-//! ideal-cipher model. Its start comes from the epoch and the lot, its tweak names the leaky AND
-//! and whose key it is.
+//! ideal-cipher model. Its start point comes from the epoch and the lot. Its tweak names the leaky
+//! AND and the holder of the key.
 //!
 //! **Cost**: three hashes, six cipher calls, at each party; 16 bytes and a bit each way.
 
@@ -30,13 +31,13 @@ use super::oracle::{Domain, Oracle};
 use super::share::Shares;
 use crate::bits::{BitWriter, append_blocks};
 
-/// Leaky ANDs of a message.
+/// The number of leaky ANDs in a message.
 pub(super) const CHUNK: usize = 4096;
 
 /// The hash of a lot's leaky ANDs.
 pub(super) struct LeakyHash(TweakableHash);
 
-/// The shares of leaky ANDs, n of them for each layer, layer after layer.
+/// The shares of leaky ANDs, layer after layer, n in each.
 #[derive(Default)]
 pub(super) struct LeakyShares {
     pub(super) x: Shares,
@@ -45,12 +46,12 @@ pub(super) struct LeakyShares {
 }
 
 impl LeakyHash {
-    /// That of lot `number` of the epoch.
+    /// Returns the hash of lot `number` of the epoch.
     pub(super) fn new(epoch: &Epoch, number: u64) -> Self {
         Self(epoch.hash(Construction::TwoCall, Domain::LeakyStart, number))
     }
 
-    /// The tweak of leaky AND `number` for keys that `holder` holds.
+    /// Returns the tweak of leaky AND `number` for keys that `holder` holds.
     fn tweak(number: usize, holder: Role) -> Tweak {
         Tweak {
             usage: Use::LeakyAnd,
@@ -61,7 +62,7 @@ impl LeakyHash {
         }
     }
 
-    /// As [`blocks`](Self::blocks), with the bytes of the blocks appended to `message`.
+    /// Does what [`blocks`](Self::blocks) does, and appends the bytes of the blocks to `message`.
     pub(super) fn append_blocks(
         &self,
         epoch: &Epoch,
@@ -79,7 +80,7 @@ impl LeakyHash {
         }
     }
 
-    /// This party's blocks G, and its S as far as it follows from its own shares.
+    /// Computes this party's blocks G, and the part of its S that depends only on its own shares.
     pub(super) fn blocks(
         &self,
         epoch: &Epoch,
@@ -100,7 +101,7 @@ impl LeakyHash {
         }
     }
 
-    /// Adds to `sums` what follows from the other party's blocks, whose bytes these are.
+    /// Adds the part that depends on the other party's blocks, whose bytes are `others`, to `sums`.
     pub(super) fn add_blocks(
         &self,
         epoch: &Epoch,
@@ -128,8 +129,8 @@ impl LeakyHash {
     }
 }
 
-/// Takes S into `digest`, turned where the sum of both parties' bits says so as z is: then it is
-/// what both must have the same.
+/// Adds S to `digest`, flipped where the sum of both parties' bits flips z. Both parties must get
+/// the same digest.
 pub(super) fn add_turned(delta: &Block, sums: &[Block], turned: &[u8], digest: &mut Oracle) {
     let [mut bits, mut same] = scratch();
     for rows in chunks(sums.len()) {
@@ -141,13 +142,13 @@ pub(super) fn add_turned(delta: &Block, sums: &[Block], turned: &[u8], digest: &
     }
 }
 
-/// `rows` of what begins with number `first`.
+/// Returns `rows`, moved up by `first`.
 fn offset(rows: &Range<usize>, first: usize) -> Range<usize> {
     first + rows.start..first + rows.end
 }
 
-/// From MACs and keys of y and z, and both hashes of this party's keys: its block, and its S as far
-/// as it goes.
+/// A pass that takes the MACs and keys of y and z, and both hashes of this party's keys, and
+/// computes its block and the first part of its S.
 struct AddOwnParts<'a>(&'a Block);
 
 impl Pass<4, 2> for AddOwnParts<'_> {
@@ -165,7 +166,8 @@ impl Pass<4, 2> for AddOwnParts<'_> {
     }
 }
 
-/// From the MAC of x and its hash, the other party's block, and MACs and keys of y: the rest of S.
+/// A pass that takes the MAC of x and its hash, the other party's block, and the MACs and keys of
+/// y, and adds the rest of S.
 struct AddOthersBlocks<'a>(&'a Block);
 
 impl Pass<5, 1> for AddOthersBlocks<'_> {
@@ -182,14 +184,14 @@ impl Pass<5, 1> for AddOthersBlocks<'_> {
     }
 }
 
-/// This party's part of vΔ, with its own Δ; both parts sum to v(Δ_A ⊕ Δ_B): K ⊕ M ⊕ bit·Δ.
+/// Returns this party's part of vΔ with its own Δ, K ⊕ M ⊕ bit·Δ. Both parts sum to v(Δ_A ⊕ Δ_B).
 #[inline(always)]
 fn part_of_both<S: Simd>(simd: S, mac: S::Vector, key: S::Vector, delta: S::Vector) -> S::Vector {
     let bit = simd.and(simd.lsb_mask(mac), delta);
     simd.xor(simd.xor(mac, key), bit)
 }
 
-/// Bit 1 of each S, which shows d, packed.
+/// Returns bit 1 of each S, which is this party's part of d, packed.
 pub(super) fn correction_bits(sums: &[Block]) -> Zeroizing<Vec<u8>> {
     let mut bits = BitWriter::with_capacity(sums.len());
     push_bits::<1>(&mut bits, sums);
@@ -212,7 +214,7 @@ fn push_bits<const BIT: u32>(bits: &mut BitWriter, blocks: &[Block]) {
     }
 }
 
-/// So many blocks, all zero.
+/// Returns `count` blocks that are all zero.
 pub(super) fn zero_blocks(count: usize) -> Outputs {
     Zeroizing::new(vec![Block::ZERO; count])
 }

@@ -1,4 +1,4 @@
-//! Instances of components, garbled and checked before anybody knows the function, and the run
+//! Instances of components that are garbled and checked before the function is known, and the run
 //! that links them.
 //!
 //! ```text
@@ -14,13 +14,14 @@
 //! ```
 //!
 //! *A value* is an output of an instance, an input or a constant. Inputs and constants have a
-//! public active label, their masked value; a constant has the mask 0, and an input that of the
-//! first wire that carries it. *A link* leads a value to an input wire of an instance: both parties
-//! know d = λ ⊕ λ', and the garbler sends its part of ℓ = L ⊕ L' ⊕ dΔ_A, to which the evaluator
-//! adds its MAC of d. It goes on with Λ ⊕ d and L ⊕ ℓ. Why this holds is on the protocol's page.
+//! public active label, their masked value. A constant has the mask 0, and an input that of the
+//! first wire that carries it. *A link* leads from a value to an input wire of an instance: both
+//! parties know d = λ ⊕ λ', and the garbler sends its part of ℓ = L ⊕ L' ⊕ dΔ_A, to which the
+//! evaluator adds its MAC of d. The evaluator continues with Λ ⊕ d and L ⊕ ℓ. The protocol's page
+//! explains why this is correct.
 //!
-//! **Each instance is used once**: two answers for one wire sum to Δ_A. All of a run are of one
-//! epoch.
+//! **Each instance is used once**: two answers for the same wire sum to Δ_A. All instances of a run
+//! belong to one epoch.
 
 mod calls;
 mod evaluator;
@@ -49,18 +50,18 @@ use super::parameters::SecurityBits;
 use super::terms::Terms;
 use crate::Error;
 
-/// Links of a message.
+/// The number of links in a message.
 const FRAME_LINKS: usize = 4096;
 
-/// A run from instances on which both parties have agreed: [`garble`](Self::garble) is the
-/// garbler's side of it, [`evaluate`](Self::evaluate) the evaluator's.
+/// A run from instances on which both parties have agreed. [`garble`](Self::garble) runs the
+/// garbler's side, and [`evaluate`](Self::evaluate) the evaluator's.
 #[derive(Clone, Copy)]
 pub struct LinkedRun<'f> {
-    /// What is run.
+    /// The terms of the run.
     pub terms: Terms<'f>,
-    /// The id of the epoch that the instances were made in.
+    /// The id of the epoch in which the instances were made.
     pub id: [u8; 32],
-    /// The s that their lot was ordered at.
+    /// The s with which the lot of the instances was ordered.
     pub ordered_at: SecurityBits,
 }
 
@@ -68,13 +69,13 @@ pub struct LinkedRun<'f> {
 ///
 /// # Errors
 ///
-/// It has saved values, no calls, too many gates or links, or a result that is an input which no
-/// call reads.
+/// The function has saved values, no calls, too many gates or links, or a result that is an input
+/// which no call reads.
 pub fn check_linked(function: &Function) -> Result<(), Error> {
     Wiring::of(function).map(drop)
 }
 
-/// Those of a party's inputs that calls read.
+/// Returns those of a party's inputs that calls read.
 fn check_inputs(
     function: &Function,
     wiring: &Wiring,

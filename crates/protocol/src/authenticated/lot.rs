@@ -15,14 +15,14 @@
 //!   ◀── bucket openings ──────────────────────────────────────────
 //! ```
 //!
-//! The garbler's extension is checked before the evaluator's first block leaves, and the
-//! evaluator's before the garbler's first. A party's share of the coin leaves after it has found
-//! the lots equal; the garbler's is committed to before the evaluator's is known. Both ways are
-//! never full at once, so that no link can stand still.
+//! The garbler's extension is checked before the evaluator's first block is sent, and the
+//! evaluator's extension before the garbler's first block. A party sends its share of the coin
+//! after it has found that the lots are equal. The garbler commits to its share before it knows the
+//! evaluator's. Both directions are never full at once, so no connection stalls.
 //!
-//! **Both parties work at once**, where each has a core of its own. So what lets the other one work
-//! leaves alone, before what this one computes next: bits before the digest, the coin before the
-//! openings, and openings before those of the other are checked.
+//! **Both parties work at the same time**, if each has its own core. So a message that lets the
+//! other party work is sent separately, before the sender's next computation: bits before the
+//! digest, the coin before the openings, and openings before those of the other party are checked.
 
 mod equality;
 
@@ -44,32 +44,32 @@ use crate::Error;
 use crate::io::Io;
 use crate::setup::extension;
 
-/// OTs of one message.
+/// The number of OTs of one message.
 pub(super) const EXTENSION_OTS: usize = 1 << 15;
 
-/// Bits for inputs of both parties that are made with a lot.
+/// The numbers of bits for both parties' inputs that are made with a lot.
 #[derive(Clone, Copy, Default)]
 pub(super) struct InputCounts {
     pub(super) own: usize,
     pub(super) others: usize,
 }
 
-/// What making a lot gives.
+/// The result of making a lot.
 pub(super) struct Made {
     pub(super) triples: Triples,
-    /// MACs of random bits that this party alone knows, for its inputs; and keys of as many as the
-    /// other party has.
+    /// MACs of random bits that only this party knows, for its inputs, and keys of the other
+    /// party's bits.
     pub(super) inputs: Shares,
 }
 
-/// A lot that nobody has checked.
+/// A lot that is not checked yet.
 struct Unchecked {
     number: u64,
     size: LotSize,
     hash: LeakyHash,
     shares: LeakyShares,
     masks: Shares,
-    /// S of each leaky AND, as far as it is known.
+    /// The part of each leaky AND's S that is known so far.
     sums: Outputs,
     /// The garbler's blocks, until it sends them.
     blocks: Outputs,
@@ -79,7 +79,7 @@ struct Unchecked {
 ///
 /// # Errors
 ///
-/// The other party cheats, or the wire fails: the epoch is of no more use.
+/// The other party cheats, or the wire fails. The epoch must not be used afterwards.
 pub(super) async fn make(
     io: &mut Io<'_>,
     epoch: &mut Epoch,
@@ -96,7 +96,7 @@ pub(super) async fn make(
     for party in [Role::Garbler, Role::Evaluator] {
         let own = party == role;
         // The OTs of some x, of their y and of their z follow each other, and then the evaluator's
-        // blocks of them, so that shares are worked on while they are in the cache.
+        // blocks for them, so that shares are used while they are in the cache.
         for piece in pieces(0..size.leaky_ands(), EXTENSION_OTS) {
             let LeakyShares { x, y, z } = &mut lot.shares;
             for shares in [x, y, z] {
@@ -128,15 +128,15 @@ pub(super) async fn make(
     Ok(Made { triples, inputs })
 }
 
-/// `of` in pieces of this length, the last one of what is left.
+/// Cuts `of` into pieces of this length. The last piece may be shorter.
 pub(super) fn pieces(of: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
     let end = of.end;
     of.step_by(length)
         .map(move |first| first..end.min(first + length))
 }
 
-/// Makes the OTs that a lot takes, where the extension makes them before they are taken: first
-/// those that the garbler sends, then the others.
+/// Makes the OTs that a lot takes, if the extension makes OTs ahead: first those that the garbler
+/// sends, then the others.
 async fn refill(
     io: &mut Io<'_>,
     epoch: &mut Epoch,
@@ -161,8 +161,8 @@ async fn refill(
     Ok(())
 }
 
-/// OTs with random choices, of one message: the MACs of this party's bits, or the keys of the
-/// other's.
+/// Makes the OTs with random choices of one message. They are the MACs of this party's bits, or the
+/// keys of the other's.
 async fn ots(
     io: &mut Io<'_>,
     epoch: &mut Epoch,
@@ -185,7 +185,7 @@ async fn ots(
     }
 }
 
-/// The triples of a lot, whose layers the coin turns.
+/// Returns the triples of a lot, whose layers are shifted by the coin.
 async fn open_buckets(
     io: &mut Io<'_>,
     epoch: &Epoch,
@@ -204,7 +204,7 @@ async fn open_buckets(
     let others = io.receive(openings).await?.to_vec();
     *io.message() = own;
     io.send(openings)?;
-    // The garbler works on them: they are not to wait for the triples.
+    // Send the openings now: the garbler works on them before this party has its triples.
     io.breathe().await?;
     Ok(lot.check(epoch, &others)?.triples(epoch))
 }
@@ -232,7 +232,8 @@ impl Unchecked {
         }
     }
 
-    /// The evaluator's blocks of these leaky ANDs. With them the garbler computes its own.
+    /// Sends or receives the evaluator's blocks of these leaky ANDs. With them the garbler computes
+    /// its own blocks.
     async fn evaluators_blocks(
         &mut self,
         io: &mut Io<'_>,
@@ -262,7 +263,7 @@ impl Unchecked {
         Ok(())
     }
 
-    /// The lot as one that is checked, by the caller. Outputs are turned by `turned`.
+    /// Returns the lot as one that the caller has checked. Outputs are flipped by `turned`.
     fn checked(self, epoch: &mut Epoch, turned: Vec<u8>) -> CheckedLot {
         epoch.buffers.give([self.sums, self.blocks]);
         CheckedLot {

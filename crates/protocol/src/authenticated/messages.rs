@@ -11,12 +11,12 @@ use crate::bits::bytes_for;
 use crate::io::Message;
 use crate::message::Kind;
 
-/// From the evaluator: its blocks of this many leaky ANDs.
+/// From the evaluator: its blocks of `count` leaky ANDs.
 pub(super) const fn evaluators_blocks(count: usize) -> Message {
     Message::exactly(Kind::LeakyAnds, count * Block::BYTES)
 }
 
-/// From the garbler: its blocks of this many leaky ANDs, and the bits that correct their outputs.
+/// From the garbler: its blocks of `count` leaky ANDs, and the bits that correct their outputs.
 pub(super) const fn garblers_blocks(count: usize) -> Message {
     Message::exactly(Kind::LeakyAnds, count * Block::BYTES + bytes_for(count))
 }
@@ -26,22 +26,23 @@ pub(super) const fn leaky_bits(size: LotSize) -> Message {
     Message::exactly(Kind::LeakyBits, bytes_for(size.leaky_ands()))
 }
 
-/// From the evaluator: its commitment to what must be equal.
+/// From the evaluator: its commitment to the values that must be equal.
 pub(super) const EQUALITY_COMMITMENT: Message =
     Message::exactly(Kind::EqualityCommitment, DIGEST_BYTES);
 
-/// From the garbler: a digest of what must be equal, and its commitment to its share of the coin.
+/// From the garbler: a digest of the values that must be equal, and its commitment to its share of
+/// the coin.
 pub(super) const EQUALITY_DIGEST: Message =
     Message::exactly(Kind::EqualityDigest, 2 * DIGEST_BYTES);
 
-/// From the evaluator: what opens its commitment, and its share of the coin.
+/// From the evaluator: the opening of its commitment, and its share of the coin.
 pub(super) const EQUALITY_OPENING: Message =
     Message::exactly(Kind::EqualityOpening, 2 * DIGEST_BYTES);
 
 /// From the garbler: its share of the coin.
 pub(super) const COIN_OPENING: Message = Message::exactly(Kind::CoinOpening, DIGEST_BYTES);
 
-/// From either party: bits that a lot's buckets open, and a fold of their MACs.
+/// From either party: the bits that a lot's buckets open, and a fold of their MACs.
 pub(super) const fn triple_openings(size: LotSize) -> Message {
     Message::exactly(
         Kind::TripleOpenings,
@@ -49,7 +50,7 @@ pub(super) const fn triple_openings(size: LotSize) -> Message {
     )
 }
 
-/// From `role`: its inputs under their masks; the garbler's behind the seed of the input labels.
+/// From `role`: its inputs under their masks. The garbler's follow the seed of the input labels.
 pub(super) fn masked_inputs(function: &Function, role: Role) -> Message {
     let seed = match role {
         Role::Garbler => Block::BYTES,
@@ -61,7 +62,8 @@ pub(super) fn masked_inputs(function: &Function, role: Role) -> Message {
     )
 }
 
-/// From either party, if there are gates: bits that this many gates open, and a fold of their MACs.
+/// From either party, if there are gates: the bits that `gates` gates open, and a fold of their
+/// MACs.
 pub(super) const fn gate_openings(gates: usize) -> Option<Message> {
     match gates {
         0 => None,
@@ -72,13 +74,14 @@ pub(super) const fn gate_openings(gates: usize) -> Option<Message> {
     }
 }
 
-/// From the garbler: tables of this many gates, and their select bits.
+/// From the garbler: the tables of `gates` gates, and their select bits.
 pub(super) const fn tables(gates: usize) -> Message {
     let bytes = gates * 2 * Block::BYTES + bytes_for(gates);
     Message::exactly(Kind::AuthenticatedTables, bytes)
 }
 
-/// From the garbler, where instances are made: the same, and the rows that prove the gates.
+/// From the garbler, when instances are made: the tables, the select bits, and the rows that prove
+/// the gates.
 pub(super) const fn tables_with_rows(gates: usize, ordered_at: SecurityBits) -> Message {
     let rows = GATE_ROWS * row_bytes(ordered_at) * gates;
     Message::exactly(Kind::AuthenticatedTables, tables(gates).max_bytes + rows)
@@ -95,8 +98,8 @@ pub(super) const fn masked_values(gates: usize) -> Option<Message> {
 /// From the evaluator: a fold of the labels of all gates.
 pub(super) const LABEL_DIGEST: Message = Message::exactly(Kind::LabelDigest, FOLD_BYTES);
 
-/// From the garbler: the proof of all gates. Where the run saves nothing, what opens the
-/// evaluator's results goes with it.
+/// From the garbler: the proof of all gates. If the run saves nothing, the opening of the
+/// evaluator's results is included.
 pub(super) fn gate_proof(function: &Function) -> Message {
     let opening = match function.saves() {
         [] => result_bytes(function.output_bits(Role::Evaluator)),
@@ -105,8 +108,8 @@ pub(super) fn gate_proof(function: &Function) -> Message {
     Message::exactly(Kind::GateProof, FOLD_BYTES + opening)
 }
 
-/// From the other party, if `role` gets results: what opens them. What opens the evaluator's goes
-/// with the proof where the run saves nothing.
+/// From the other party, if `role` gets results: their opening. The opening of the evaluator's
+/// results is part of the proof if the run saves nothing.
 pub(super) fn result_opening(function: &Function, role: Role) -> Option<Message> {
     match function.output_bits(role) {
         0 => None,
@@ -114,7 +117,7 @@ pub(super) fn result_opening(function: &Function, role: Role) -> Option<Message>
     }
 }
 
-/// Bits of the masks of this many results, and a digest of their MACs.
+/// Returns the size of the masks' bits of `count` results, and a digest of their MACs, in bytes.
 const fn result_bytes(count: usize) -> usize {
     bytes_for(count) + DIGEST_BYTES
 }

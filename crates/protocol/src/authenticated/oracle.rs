@@ -1,9 +1,9 @@
-//! Every hash of the protocol and its input, each under its own key and bound to the epoch.
+//! Every hash of the protocol, with its inputs. Each has its own key and is bound to the epoch.
 //!
-//! BLAKE3, keyed by BLAKE3 of `tacit authenticated 2` ‖ domain ‖ party ‖ number ‖ epoch. The number
-//! is the lot's or the run's, of which an epoch has none twice. Deviation: the papers have a random
-//! oracle; BLAKE3 stands for it, which takes several blocks at once, since some 100 bytes an AND
-//! gate are hashed.
+//! The hash is BLAKE3, keyed by BLAKE3 of `tacit authenticated 2` ‖ domain ‖ party ‖ number ‖
+//! epoch. The number is the lot's or the run's, which is unique in an epoch. Deviation: BLAKE3
+//! replaces the papers' random oracle. It hashes several blocks at once, which matters because some
+//! 100 bytes are hashed for each AND gate.
 
 use blake3::Hasher;
 use subtle::ConstantTimeEq;
@@ -16,25 +16,25 @@ use crate::Error;
 use crate::bits::append_blocks;
 use crate::error::cheated;
 
-/// Size of a digest, and of the random bytes that a commitment takes.
+/// The size of a digest, and of the random bytes of a commitment.
 pub(super) const DIGEST_BYTES: usize = 32;
 
-/// 32 bytes: a digest, or random ones.
+/// 32 bytes: a digest, or random bytes.
 pub(super) type Digest = [u8; DIGEST_BYTES];
 
-/// What is hashed.
+/// The use of a hash.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(super) enum Domain {
     /// The epoch's id, from the tags of its two set-ups.
     Epoch = 1,
-    /// Where the hash of a lot's leaky ANDs starts.
+    /// The start point of the hash of a lot's leaky ANDs.
     LeakyStart = 2,
-    /// Where the hash of a run's gates starts.
+    /// The start point of the hash of a run's gates.
     GateStart = 3,
-    /// What both parties of a lot must have the same.
+    /// The values of a lot that both parties must have in common.
     Equality = 4,
-    /// The commitment to it.
+    /// The commitment to those values.
     EqualityCommitment = 5,
     /// The commitment to a share of a coin.
     CoinCommitment = 6,
@@ -42,30 +42,32 @@ pub(super) enum Domain {
     BucketMacs = 7,
     /// Coefficients for MACs of a lot's gate openings.
     GateMacs = 8,
-    /// Coefficients for labels of a run's AND gates, and for the garbler's MACs of ⟨0⟩ of them.
+    /// Coefficients for the labels of a run's AND gates, and for the garbler's MACs of ⟨0⟩ of these
+    /// gates.
     Proof = 9,
     /// MACs of the masks of a run's results.
     ResultMacs = 11,
-    /// Where the hash of an epoch's instances starts.
+    /// The start point of the hash of an epoch's instances.
     InstanceStart = 12,
-    /// Coefficients for MACs of what links open before a run.
+    /// Coefficients for the MACs of the bits that links open before a run.
     LinkMacs = 13,
-    /// Where the hash of rows in an epoch's instances starts.
+    /// The start point of the hash of rows in an epoch's instances.
     RowStart = 14,
 }
 
-/// Bytes that are hashed at once: chunks of BLAKE3 for the widest SIMD that it has.
+/// The number of bytes that are hashed at once: enough BLAKE3 chunks for the widest SIMD.
 const BUFFERED: usize = 16 * 1024;
 
-/// A hash that takes in blocks.
+/// A hash of blocks and bytes.
 pub(super) struct Oracle {
     hash: Hasher,
-    /// Nothing until there is a block.
+    /// Empty and unallocated until there is a block.
     buffer: Vec<u8>,
 }
 
 impl Oracle {
-    /// The hash of `domain`. `from` is the party that it belongs to, or `None` if both have it.
+    /// Returns the hash of `domain`. `from` is the party that it belongs to, or `None` if it
+    /// belongs to both.
     pub(super) fn new(epoch: &Digest, domain: Domain, from: Option<Role>, number: u64) -> Self {
         let party = match from {
             None => 0,
@@ -83,7 +85,7 @@ impl Oracle {
         }
     }
 
-    /// Takes in a block.
+    /// Appends a block.
     #[inline(always)]
     pub(super) fn add(&mut self, block: Block) {
         if self.buffer.capacity() == 0 {
@@ -95,7 +97,7 @@ impl Oracle {
         }
     }
 
-    /// Takes in blocks.
+    /// Appends blocks.
     pub(super) fn add_blocks(&mut self, blocks: &[Block]) {
         for blocks in blocks.chunks(BUFFERED / Block::BYTES) {
             if self.buffer.len() + blocks.len() * Block::BYTES > BUFFERED {
@@ -106,7 +108,7 @@ impl Oracle {
         }
     }
 
-    /// Takes in bytes.
+    /// Appends bytes.
     pub(super) fn add_bytes(&mut self, bytes: &[u8]) {
         self.flush();
         self.hash.update(bytes);
@@ -117,7 +119,7 @@ impl Oracle {
         self.buffer.clear();
     }
 
-    /// The hash of what was taken in so far.
+    /// Returns the hash of everything appended so far.
     pub(super) fn so_far(&mut self) -> Digest {
         self.flush();
         self.hash.finalize().into()
@@ -136,11 +138,11 @@ impl Drop for Oracle {
     }
 }
 
-/// Passes if both are the same, in a time that does not say where they differ.
+/// Checks that both are equal, in a time that does not depend on where they differ.
 ///
 /// # Errors
 ///
-/// `caught`, where they are not.
+/// `caught`, if they differ.
 pub(super) fn compare(expected: &[u8], found: &[u8], caught: Caught) -> Result<(), Error> {
     match bool::from(expected.ct_eq(found)) {
         true => Ok(()),

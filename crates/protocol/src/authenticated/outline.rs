@@ -1,4 +1,4 @@
-//! What a run sends, without running it.
+//! The messages of a run, computed without running it.
 
 use tacit_function::{Function, Role};
 use tacit_ot::Security;
@@ -20,29 +20,29 @@ use crate::message::Kind;
 use crate::outline::message_bytes;
 use crate::setup::{self, extension_bytes};
 
-/// From either party: the version that it has kept.
+/// From either party: the version that is now durable at it.
 const VERSION_KEPT: Message = Message::exactly(Kind::VersionKept, 8);
 
-/// What both parties of a run send, headers included.
+/// The size of the messages of both parties of a run, headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// From the garbler.
+    /// Bytes from the garbler.
     pub garbler_bytes: u64,
-    /// From the evaluator.
+    /// Bytes from the evaluator.
     pub evaluator_bytes: u64,
-    /// Messages of both.
+    /// The number of messages of both parties.
     pub messages: u64,
-    /// Times that a message has to wait for one from the other side, counting the first: half
-    /// round trips.
+    /// The number of times that a message has to wait for one from the other side, counting the
+    /// first message: half round trips.
     pub trips: u64,
-    /// Lots of triples.
+    /// The number of lots of triples.
     pub lots: u64,
-    /// Leaky ANDs of all lots.
+    /// The number of leaky ANDs of all lots.
     pub leaky_ands: u64,
 }
 
 impl Outline {
-    /// A message.
+    /// Adds a message.
     pub(super) fn send(&mut self, from: Role, message: Message) {
         let total = match from {
             Role::Garbler => &mut self.garbler_bytes,
@@ -52,7 +52,7 @@ impl Outline {
         self.messages += 1;
     }
 
-    /// OTs with random choices of the party `to`.
+    /// Adds OTs with random choices of the party `to`.
     fn ots(&mut self, to: Role, extension: Extension, count: usize) {
         let is_silent = extension == Extension::Silent;
         for ots in pieces(0..if is_silent { 0 } else { count }, EXTENSION_OTS) {
@@ -61,7 +61,7 @@ impl Outline {
         }
     }
 
-    /// A lot, and `inputs` bits of each party's inputs.
+    /// Adds a lot, and `inputs` bits for each party's inputs.
     fn lot(&mut self, size: LotSize, extension: Extension, inputs: [usize; 2]) {
         let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
         let leaky = size.leaky_ands();
@@ -90,7 +90,7 @@ impl Outline {
         self.trips += 6;
     }
 
-    /// Gates of a lot.
+    /// Adds the gates of a lot.
     fn gates(&mut self, extent: &LotGates) {
         self.trips += 2;
         if let Some(openings) = messages::gate_openings(extent.count()) {
@@ -105,7 +105,7 @@ impl Outline {
         }
     }
 
-    /// What follows the masked values of the last gates.
+    /// Adds the messages that follow the masked values of the last gates.
     fn end(&mut self, function: &Function) {
         self.send(Role::Evaluator, messages::LABEL_DIGEST);
         self.send(Role::Garbler, messages::gate_proof(function));
@@ -126,14 +126,14 @@ impl Outline {
     }
 }
 
-/// What a run of `function` from nothing sends in a session that has its epoch and ran before: the
-/// first message of each direction's OTs is longer by its corrections, and the messages of silent
-/// OT are apart.
-/// What a chain begins with is apart: base OTs, and what the parties tell each other of it.
+/// Returns the messages of a run of `function` from nothing, in a session that has its epoch and
+/// has run before. In a new session the first message of each direction's OTs is longer by its
+/// corrections. The messages of silent OT are not included. Neither are those that start a chain:
+/// base OTs, and the parties' exchange about the chain.
 ///
 /// # Errors
 ///
-/// The function loads or saves more than is kept.
+/// The function loads or saves more bits than one run may.
 pub fn outline(
     function: &Function,
     security: SecurityBits,
@@ -146,7 +146,7 @@ pub fn outline(
     })
 }
 
-/// What a run of `function` sends whose triples are all in stock.
+/// Returns the messages of a run of `function` whose triples all come from stock.
 ///
 /// # Errors
 ///
@@ -155,7 +155,7 @@ pub fn stocked_outline(function: &Function) -> Result<Outline, Error> {
     check_without_values(function, "authenticated, from triples in stock,")?;
     let (gates, mut read) = (function.and_gates(), 0);
     outline_of(function, |outline, left, inputs| {
-        // The evaluator begins.
+        // The evaluator sends the first message.
         outline.trips += u64::from(inputs.is_some());
         let spare = (read - (gates - left)) as usize;
         let triples = spare + piece_blocks(left, spare) * BLOCK_TRIPLES;
@@ -164,8 +164,8 @@ pub fn stocked_outline(function: &Function) -> Result<Outline, Error> {
     })
 }
 
-/// The outline of a run. `next` is told the AND gates left and, the first time, each party's input
-/// bits, and returns the triples of the next lot.
+/// Returns the outline of a run. `next` gets the number of AND gates left and, at its first call,
+/// each party's number of input bits. It returns the number of triples of the next lot.
 fn outline_of(
     function: &Function,
     mut next: impl FnMut(&mut Outline, u64, Option<[usize; 2]>) -> usize,

@@ -1,61 +1,64 @@
-//! How many leaky ANDs make a triple: the bound on a cheating party, and the lots that it gives.
+//! The number of leaky ANDs for a triple: the bound on a cheating party, and the lot sizes that
+//! follow.
 //!
-//! A lot makes n triples from B layers of n leaky ANDs. Layer k is turned by an independent uniform
-//! shift, and bucket i takes item i of each layer. A party that cheats in t leaky ANDs passes the
-//! equality check with probability 2^-t, and then knows one input of each. It wins where all
-//! items of some bucket are among them.
+//! A lot makes n triples from B layers of n leaky ANDs. Each layer is rotated by an independent
+//! uniform shift, and bucket i takes item i of each layer. A party that cheats in t leaky ANDs
+//! passes the equality check with probability 2^-t, and then knows one input of each. It wins if
+//! all items of some bucket are among them.
 //!
-//! **One lot.** With t_k cheats in layer k, Π t_k / n^(B−1) buckets are expected to be lost, and
-//! Π 2^-t_k bounds the chance to pass. Since t·2^-t ≤ 1/2, the chance to win is at most
-//! p = 2^-B · n^-(B−1), whatever the t_k.
+//! **One lot.** With t_k cheats in layer k, Π t_k / n^(B−1) buckets are expected to be lost, and Π
+//! 2^-t_k bounds the probability to pass. Since t·2^-t ≤ 1/2, the probability to win is at most p =
+//! 2^-B · n^-(B−1), for all t_k.
 //!
-//! **A whole epoch.** Whoever tries in a lot has cheated in every layer, so it goes on to the next
-//! lot with probability 2^-B at most. If later lots are lost with probability ε at most, then all
-//! of them are with p + 2^-B · ε, which is at most ε where p ≤ ε · (1 − 2^-B). The rule here is
-//! that for ε = (1 − 2^-6) · 2^-s, in whole numbers: **63 · n^(B−1) · (2^B − 1) ≥ 64 · 2^s**. It
-//! holds for any number of lots, of any sizes.
+//! **A whole epoch.** A party that can win in a lot has cheated in every layer, so it reaches the
+//! next lot with probability at most 2^-B. If later lots are lost with probability at most ε, then
+//! all of them together are lost with probability at most p + 2^-B · ε, which is at most ε if p ≤ ε
+//! · (1 − 2^-B). The rule here uses ε = (1 − 2^-6) · 2^-s, in whole numbers: **63 · n^(B−1) · (2^B
+//! − 1) ≥ 64 · 2^s**. It holds for any number of lots, of any sizes.
 //!
 //! **All epochs with a peer.** A peer that is caught, or leaves, can try again in another epoch. So
-//! epochs that it does not finish are counted, and s is raised by [`charge_bits`] of their number:
-//! what the first epoch leaves of 2^-s, 2^-6 of it, is enough for all others together.
+//! epochs that it does not finish are counted, and s is raised by [`charge_bits`] of their number.
+//! The first epoch leaves 2^-6 of 2^-s, which is enough for all other epochs together.
 
 use crate::Error;
 use crate::malicious::{log2_sum, transfers_log2, tries};
 
-/// Least s of a run.
+/// The smallest s of a run.
 pub const MIN_SECURITY_BITS: u8 = 40;
 
-/// Largest s. What a run holds is less: [`SecurityBits::held_bits`].
+/// The largest s of a run. The security that a run achieves is lower: [`SecurityBits::held_bits`].
 pub const MAX_SECURITY_BITS: u8 = 64;
 
-/// Largest s that lots are made at, after runs that were not finished.
+/// The largest s with which lots are made, after runs that were not finished.
 const MAX_CHARGED_BITS: u8 = 80;
 
 /// The first epoch leaves 2^-s / `LEFT_TO_TRIES` to all later ones.
 const LEFT_TO_TRIES: u64 = 64;
 
-/// The part of 2^-s that no lot of any epoch takes, as a power of two: what rounding up in
-/// [`charge_bits`] leaves.
+/// The part of 2^-s that no lot of any epoch uses, as a power of two. It remains because
+/// [`charge_bits`] rounds up.
 const UNUSED_LOG2: i32 = -9;
 
-/// By how much s is raised after `unfinished` epochs with a peer, so that all epochs, however many,
-/// are lost with 2^-s at most: ⌈lg 64t(t+1)⌉ after t of them.
+/// Returns the number of bits by which s is raised after `unfinished` epochs with a peer: ⌈lg
+/// 64t(t+1)⌉ after t of them. Then any number of epochs together are lost with probability at most
+/// 2^-s.
 ///
-/// Lots made at s lose at most 63/64 · 2^-s. The sum of 1 / (64t(t+1)) over all t ≥ 1 is 1/64.
+/// Lots made with s lose at most 63/64 · 2^-s. The sum of 1 / (64t(t+1)) over all t ≥ 1 is 1/64.
 #[must_use]
 pub fn charge_bits(unfinished: u64) -> u8 {
     tries::charge_bits(LEFT_TO_TRIES, unfinished)
 }
 
-/// Most leaky ANDs of a lot, which bounds a party's memory: 128 bytes of each are held at most.
+/// The largest number of leaky ANDs of a lot. It bounds a party's memory, at most 128 bytes for
+/// each.
 const MAX_LEAKY_ANDS: u64 = 1_200_000;
 
-/// The statistical security parameter s: a cheating party succeeds with probability 2^-s at most.
+/// The statistical security parameter s: a cheating party succeeds with probability at most 2^-s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecurityBits(u8);
 
 impl SecurityBits {
-    /// s = `bits`.
+    /// Returns s = `bits`.
     ///
     /// # Errors
     ///
@@ -71,8 +74,7 @@ impl SecurityBits {
         }
     }
 
-    /// As [`new`](Self::new), with as little security as one likes: for measurements and tests,
-    /// and for nothing else.
+    /// Returns s = `bits` for any `bits` from 1, however insecure. For measurements and tests only.
     ///
     /// # Errors
     ///
@@ -84,22 +86,22 @@ impl SecurityBits {
         }
     }
 
-    /// The s that lots are made at where it is raised by this many bits ([`charge_bits`]); nothing
-    /// where that is more than 80.
+    /// Returns the s with which lots are made after it is raised by `bits` bits ([`charge_bits`]),
+    /// or `None` if that exceeds 80.
     #[must_use]
     pub fn charged(self, bits: u8) -> Option<Self> {
         let charged = self.0.saturating_add(bits);
         (charged <= MAX_CHARGED_BITS).then_some(Self(charged))
     }
 
-    /// s.
+    /// Returns s.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
     }
 
-    /// Bits of statistical security of runs that ask for this s, rounded down: against cheats in
-    /// lots and in the check of the OT extension together.
+    /// Returns the bits of statistical security, rounded down, of runs that ask for this s: against
+    /// cheats in lots and in the check of the OT extension together.
     #[must_use]
     pub fn held_bits(self) -> u8 {
         let lots = (1.0 - f64::from(UNUSED_LOG2).exp2()).log2() - f64::from(self.0);
@@ -110,9 +112,9 @@ impl SecurityBits {
 /// The size of a lot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LotSize {
-    /// n: triples.
+    /// n: the number of triples.
     pub triples: usize,
-    /// B: leaky ANDs of each.
+    /// B: the number of leaky ANDs for each triple.
     pub layers: usize,
 }
 
@@ -123,20 +125,21 @@ impl LotSize {
         layers: 0,
     };
 
-    /// The cheapest lot for `wanted` more triples, or for as many of them as a lot has.
+    /// Returns the cheapest lot for `wanted` more triples, or for as many of them as a lot may
+    /// have.
     #[must_use]
     pub fn cheapest(wanted: u64, security: SecurityBits) -> Self {
         if wanted == 0 {
             return Self::EMPTY;
         }
-        // One layer more than s always fits: a bucket may then stand alone.
+        // s + 1 layers always suffice: a bucket may then be the only one.
         let layers = 2..=u32::from(security.get()) + 1;
         let sizes = layers.filter_map(|layers| {
             let least = least_triples(layers, security);
             let most = MAX_LEAKY_ANDS / u64::from(layers);
             (least <= most).then(|| (wanted.clamp(least, most), u64::from(layers)))
         });
-        // Leaky ANDs for each triple that is used, compared without fractions.
+        // Compare the leaky ANDs for each used triple, without fractions.
         let (triples, layers) = sizes
             .reduce(|best, size| {
                 let cost = |(triples, layers): (u64, u64)| triples * layers;
@@ -153,25 +156,27 @@ impl LotSize {
         }
     }
 
-    /// Leaky ANDs of the lot.
+    /// Returns the number of leaky ANDs of the lot.
     #[must_use]
     pub const fn leaky_ands(self) -> usize {
         self.triples * self.layers
     }
 
-    /// Bits that each party opens of the lot's buckets: one for each layer but the first.
+    /// Returns the number of bits that each party opens for the lot's buckets: for each bucket, one
+    /// for each layer but the first.
     pub(super) const fn openings(self) -> usize {
         self.triples * self.layers.saturating_sub(1)
     }
 
-    /// OTs of each direction that make the lot: three for each leaky AND, and one for each triple's
-    /// mask.
+    /// Returns the number of OTs in each direction that make the lot: three for each leaky AND, and
+    /// one for each triple's mask.
     #[must_use]
     pub const fn ots(self) -> usize {
         3 * self.leaky_ands() + self.triples
     }
 
-    /// The s of lots of this size, rounded down: of 63/64 · n^(B−1) · (2^B − 1), the logarithm.
+    /// Returns the s of lots of this size, rounded down: the logarithm of 63/64 · n^(B−1) · (2^B −
+    /// 1).
     #[must_use]
     pub fn security_bits(self) -> u32 {
         let strength = strength(self.triples as u64, self.layers as u32);
@@ -181,7 +186,7 @@ impl LotSize {
     }
 }
 
-/// n^(B−1) · (2^B − 1), or the largest number that there is.
+/// Returns n^(B−1) · (2^B − 1), or the largest number if that overflows.
 fn strength(triples: u64, layers: u32) -> u128 {
     let guesses = 1_u128
         .checked_shl(layers)
@@ -190,7 +195,7 @@ fn strength(triples: u64, layers: u32) -> u128 {
     buckets.saturating_mul(guesses).max(1)
 }
 
-/// The least n for which lots of `layers` layers are as strong as `security` says.
+/// Returns the smallest n for which lots of `layers` layers are as strong as `security` requires.
 fn least_triples(layers: u32, security: SecurityBits) -> u64 {
     let left = u128::from(LEFT_TO_TRIES);
     let is_enough = |n| strength(n, layers).saturating_mul(left - 1) >= left << security.get();
@@ -235,7 +240,7 @@ mod tests {
         }
     }
 
-    /// The table of the protocol's page.
+    /// The values are those of the table on the protocol's page.
     #[test]
     fn least_lots_are_those_of_the_page() {
         let least = |layers, bits| least_triples(layers, security(bits));
@@ -256,14 +261,15 @@ mod tests {
         assert_eq!(size(0, 40), LotSize::EMPTY);
     }
 
-    /// The bound against every way to spread cheats over layers, counted out for a small lot.
+    /// Compares the bound with every way to spread cheats over layers, counted exhaustively for a
+    /// small lot.
     #[test]
     fn no_spread_of_cheats_wins_more_than_the_bound() {
         let (n, layers) = (5_u32, 3);
         let mut best = 0.0_f64;
         for t in 0..5_u32.pow(layers) {
             let cheats: Vec<u32> = (0..layers).map(|k| t / 5_u32.pow(k) % 5).collect();
-            // Over all shifts of the second and third layer, the share in which a bucket is lost.
+            // The share of all shifts of the second and third layer for which a bucket is lost.
             let lost = (0..n * n).filter(|shifts| {
                 let shift = [0, shifts % n, shifts / n];
                 (0..n).any(|i| {
@@ -278,8 +284,8 @@ mod tests {
         assert!(best <= 2_f64.powi(-3) / 25.0, "{best}");
     }
 
-    /// Fewer than 40 bits are no security against a malicious party, and more than 64 are more than
-    /// the OTs give.
+    /// Fewer than 40 bits are not secure against a malicious party, and more than 64 exceed what
+    /// the OTs provide.
     #[test]
     fn what_is_no_security_is_refused() {
         for bits in [0, 1, 39, 65, 80, 255] {
@@ -292,8 +298,9 @@ mod tests {
         }
     }
 
-    /// By hand, with 8128 · 2^-64 for the check of the OTs: at s = 41 that is 0.496 of the 2^-9
-    /// that lots leave of 2^-s, at s = 42 0.992 of it, and at s = 43 more.
+    /// The values are computed by hand, with 8128 · 2^-64 for the check of the OTs. At s = 41 that
+    /// is 0.496 of the 2^-9 that lots leave of 2^-s, at s = 42 it is 0.992 of it, and at s = 43
+    /// more.
     #[test]
     fn no_s_gives_more_than_the_transfers_leave() {
         let held = |bits| security(bits).held_bits();
@@ -302,12 +309,12 @@ mod tests {
         assert_eq!([58, 64].map(held), [51, 51]);
     }
 
-    /// Both terms of the page in W, and their sum with what the folds take.
+    /// Checks both terms in W of the protocol's page, and their sum with the share of the folds.
     #[test]
     fn queries_leave_what_the_page_says() {
         // Bits 0 and 1 of a Δ are public.
         let secret_bits = 128 - 2;
-        // Of a gate the hashes of the two labels that the evaluator does not have.
+        // The hashes of the two labels of a gate that the evaluator does not have.
         let hidden = 2_u32 << tacit_kernels::hash::EPOCH_BITS;
         let guess = f64::from(hidden).log2() - f64::from(secret_bits);
         assert_eq!(guess, -115.0);
@@ -325,8 +332,9 @@ mod tests {
         }
     }
 
-    /// All epochs with a peer, for ever, are lost with 2^-s at most: what the first one may lose,
-    /// and the sum over 2^20 further ones with its tail, below the integral of 1/(64 t^2).
+    /// All epochs with a peer, of any number, are lost with probability at most 2^-s. The sum has
+    /// the loss of the first epoch and of 2^20 further ones; its tail is below the integral of
+    /// 1/(64 t^2).
     #[test]
     fn all_tries_together_stay_below_what_was_asked_for() {
         let tries = 1_u64 << 20;
@@ -340,7 +348,7 @@ mod tests {
         assert_eq!(charged(40, 1).map(SecurityBits::get), Some(47));
         assert_eq!(charged(64, 31).map(SecurityBits::get), Some(80));
         assert!(charged(64, 32).is_none() && charged(40, u64::MAX).is_none());
-        // There are lots for every s that a run is raised to.
+        // There is a lot for every s to which a run is raised.
         for bits in MIN_SECURITY_BITS..=MAX_CHARGED_BITS {
             for wanted in [1, 6400, 10_000_000] {
                 let size = LotSize::cheapest(wanted, SecurityBits(bits));

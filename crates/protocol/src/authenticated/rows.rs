@@ -1,18 +1,18 @@
-//! Rows for MACs of ⟨0⟩: with them the evaluator sees by itself that gates are right.
+//! Rows for MACs of ⟨0⟩, from which the evaluator alone sees that gates are right.
 //!
-//! Wang, Ranellucci and Katz (CCS 2017) garble MACs with the rows of a gate. Here they take the
-//! form of half-gates. With h a hash that starts elsewhere, in the notation of
+//! Wang, Ranellucci and Katz (CCS 2017) garble MACs with the rows of a gate. Here the rows have the
+//! form of half-gates. With h a hash from another start point, in the notation of
 //! [`garbling`](super::garbling):
 //!
 //! > R_0 = h(L_i) ⊕ h(L_i ⊕ Δ_A) ⊕ M_a[λ_j], R_1 = h(L_j) ⊕ h(L_j ⊕ Δ_A) ⊕ M_a[λ_i],
 //! > R_2 = h(L_i) ⊕ h(L_j) ⊕ M_a[λ_i λ_j ⊕ λ_o].
 //!
-//! From the two active labels the evaluator has h ⊕ h ⊕ R_2 ⊕ Λ_i R_0 ⊕ Λ_j R_1, which is the
-//! garbler's MAC of ⟨0⟩ but for bit 0, and compares it with what its own half says. Each row is cut
-//! to its last bytes: the first two bits of a MAC hide nothing, since those of Δ_B are known. Why
-//! this holds is on the protocol's page.
+//! From the two active labels the evaluator computes h ⊕ h ⊕ R_2 ⊕ Λ_i R_0 ⊕ Λ_j R_1, which is the
+//! garbler's MAC of ⟨0⟩ except for bit 0, and compares it with the value from its own half. Each
+//! row is cut to its last bytes: the first two bits of a MAC hide nothing, since those of Δ_B are
+//! known. The protocol's page explains why this is correct.
 //!
-//! **Cost** of an AND: four hashes of the garbler and two of the evaluator; 3 ⌈(s + 40) / 8⌉ bytes.
+//! **Cost** of an AND: four hashes at the garbler and two at the evaluator; 3 ⌈(s + 40) / 8⌉ bytes.
 
 use std::ops::Range;
 
@@ -28,16 +28,16 @@ use super::walk::Ands;
 use crate::Error;
 use crate::error::cheated;
 
-/// Rows of a gate.
+/// The number of rows of a gate.
 pub(super) const GATE_ROWS: usize = 3;
 
-/// Bits by which a row is longer than s. A guess passes with probability 2^-(s + 40), and the lots
-/// leave 2^-9 of 2^-s: room for 2^31 guesses, each of which ends a lot. So runs from a stock need
-/// not be counted.
+/// The number of bits by which a row is longer than s. A guess passes with probability 2^-(s + 40),
+/// and the lots leave 2^-9 of 2^-s. That leaves room for 2^31 guesses, each of which ends a lot. So
+/// runs from a stock need not be counted.
 const MARGIN_BITS: usize = 40;
 
-/// The size of a row in bytes in a lot that was ordered at this s, also where the lot is made at a
-/// higher one.
+/// Returns the size of a row in bytes in a lot that was ordered with this s, even if the lot is
+/// made with a higher one.
 #[must_use]
 pub(crate) const fn row_bytes(ordered_at: SecurityBits) -> usize {
     (ordered_at.get() as usize + MARGIN_BITS).div_ceil(8)
@@ -47,7 +47,7 @@ pub(crate) const fn row_bytes(ordered_at: SecurityBits) -> usize {
 pub(super) struct GarblingRows {
     hash: TweakableHash,
     row_bytes: usize,
-    /// Of the message that was started.
+    /// The rows of the current message.
     rows: Vec<u8>,
     scratch: [Outputs; 4],
 }
@@ -89,7 +89,7 @@ impl GarblingRows {
         }
     }
 
-    /// Ends a message with the rows.
+    /// Appends the rows to the end of a message.
     pub(super) fn end(&mut self, message: &mut Vec<u8>) {
         message.append(&mut self.rows);
     }
@@ -99,10 +99,10 @@ impl GarblingRows {
 pub(super) struct CheckingRows {
     hash: TweakableHash,
     row_bytes: usize,
-    /// Of the gates that are loaded.
+    /// The rows of the loaded gates.
     rows: Vec<u8>,
     scratch: [Outputs; 2],
-    /// Bits in which a MAC was another than it must be.
+    /// The bits in which some MAC was wrong.
     wrong: u128,
 }
 
@@ -121,7 +121,7 @@ impl CheckingRows {
     ///
     /// # Errors
     ///
-    /// There are not three rows for each gate: gates without rows would pass.
+    /// The number of rows is not three for each gate: gates without rows would pass.
     pub(super) fn load(&mut self, rows: Vec<u8>, count: usize) -> Result<(), Error> {
         if rows.len() != GATE_ROWS * self.row_bytes * count {
             return Err(Error::DamagedMaterial(
@@ -133,7 +133,7 @@ impl CheckingRows {
     }
 
     /// Compares the MACs of `range` of the loaded gates, whose inputs and outputs have these active
-    /// labels. Whether one is wrong shows at the end alone.
+    /// labels. Only [`check`](Self::check) reports a wrong MAC.
     pub(super) fn compare(
         &mut self,
         ands: &Ands<'_>,
@@ -163,11 +163,11 @@ impl CheckingRows {
         }
     }
 
-    /// Passes if all MACs were right.
+    /// Checks that all MACs were right.
     ///
     /// # Errors
     ///
-    /// One was wrong.
+    /// A MAC was wrong.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.wrong {
             0 => Ok(()),
@@ -176,7 +176,7 @@ impl CheckingRows {
     }
 }
 
-/// A row as the last bytes of a block.
+/// Returns a row as the last bytes of a block.
 fn block(row: &[u8]) -> Block {
     let mut bytes = [0; Block::BYTES];
     bytes[Block::BYTES - row.len()..].copy_from_slice(row);

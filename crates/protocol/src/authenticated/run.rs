@@ -1,4 +1,4 @@
-//! A run, from nothing or from triples of a stock: how it begins and ends, the same at both
+//! A run from nothing or from triples of a stock: its start and its end, which are the same at both
 //! parties.
 
 use subtle::Choice;
@@ -25,14 +25,14 @@ use crate::party::Progress;
 use crate::saved::SharedHalf;
 
 impl<'f> Terms<'f> {
-    /// A run from nothing by the party whose epoch this is: its output bits in port order, and the
-    /// epoch for the next run. `inputs` are its input bits, in port order. `seed` is random, secret
-    /// and used for this run alone.
+    /// Runs the function from nothing. Returns this party's output bits in port order, and the
+    /// epoch for the next run. The party's role is that of `epoch`. `inputs` are its input bits, in
+    /// port order. `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of this party, the function has saved values,
-    /// the epoch is that of a chain, the other party cheats, or the wire fails.
+    /// The number of `inputs` is not what the function takes from this party, the function has
+    /// saved values, the epoch is that of a chain, the other party cheats, or the wire fails.
     pub async fn run(
         self,
         io: &mut Io<'_>,
@@ -45,8 +45,8 @@ impl<'f> Terms<'f> {
         run.prove(io).await?.open(io).await
     }
 
-    /// The same by `role` from triples of a stock, as many as [`blocks_for`](super::blocks_for)
-    /// says.
+    /// Runs the function as `role` from triples of a stock. They must be as many as
+    /// [`blocks_for`](super::blocks_for) returns.
     ///
     /// # Errors
     ///
@@ -64,13 +64,14 @@ impl<'f> Terms<'f> {
         Ok(run.prove(io).await?.open(io).await?.0)
     }
 
-    /// A run of a function that loads or saves values, under the epoch of an attempt of their
-    /// chain, up to where its gates are proven. `loads` are this party's halves of what is loaded.
+    /// Runs a function that loads or saves values until its gates are proven, under the epoch of an
+    /// attempt of the values' chain. `loads` are this party's halves of the loaded values.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of this party; what is loaded is not there, of
-    /// another chain, or of another type than was saved; the other party cheats, or the wire fails.
+    /// The number of `inputs` is not what the function takes from this party; a loaded value is
+    /// missing, or belongs to another chain, or was saved as another type; the other party cheats;
+    /// or the wire fails.
     pub async fn prove(
         self,
         io: &mut Io<'_>,
@@ -83,11 +84,11 @@ impl<'f> Terms<'f> {
     }
 }
 
-/// A run under way: what both parties have of it.
+/// The state of a run, as both parties have it.
 pub(super) struct RunState<'f> {
     pub(super) terms: Terms<'f>,
     pub(super) lots: Lots<'f>,
-    /// Its number in the epoch.
+    /// The number of the run in the epoch.
     number: u64,
     /// The triples of the first lot, until gates take them.
     first: Option<Triples>,
@@ -96,19 +97,19 @@ pub(super) struct RunState<'f> {
     pub(super) masked: Zeroizing<Vec<bool>>,
 }
 
-/// Where a run's triples come from.
+/// The source of a run's triples.
 pub(super) struct Lots<'f> {
     pub(super) epoch: Epoch,
-    /// Boxed, so that nothing of it stays where it was moved from.
+    /// Boxed, so that a moved value leaves no copy behind.
     pub(super) rng: Box<Prg>,
-    /// Nothing where triples are made in the run.
+    /// The stock, or `None` if triples are made in the run.
     stock: Option<StockedTriples<'f>>,
-    /// Gates that have none.
+    /// The number of gates that have no triple yet.
     left: u64,
 }
 
 impl<'f> RunState<'f> {
-    /// Begins with inputs, what is loaded, and the first lot.
+    /// Starts a run with the inputs, the loaded values and the first lot.
     async fn begin(
         io: &mut Io<'_>,
         terms: Terms<'f>,
@@ -153,7 +154,7 @@ impl<'f> RunState<'f> {
         }
     }
 
-    /// The next gates with their masks, as many as a lot has triples for.
+    /// Returns the next gates with their masks, as many as a lot has triples for.
     pub(super) async fn next_gates(&mut self, io: &mut Io<'_>) -> Result<ClosedGates, Error> {
         let triples = match self.first.take() {
             Some(first) => first,
@@ -167,7 +168,7 @@ impl<'f> RunState<'f> {
             io.breathe().await?;
         }
         self.lots.left -= gates.count() as u64;
-        // The stock takes back what is left of a lot.
+        // The stock takes back the rest of a lot.
         if let Some(stock) = &mut self.lots.stock {
             stock.give_back(gates.rest());
         }
@@ -184,12 +185,13 @@ impl<'f> RunState<'f> {
         self.masks.has_ended()
     }
 
-    /// The run's number in the epoch.
+    /// Returns the run's number in the epoch.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The run, whose gates the other party has proven: the masked values of its results are these.
+    /// Returns the run after the other party has proven its gates. `masked` are the masked values
+    /// of its results.
     pub(super) fn proven(self, masked: Results<'f, bool>) -> Proven<'f> {
         Proven {
             terms: self.terms,
@@ -203,7 +205,7 @@ impl<'f> RunState<'f> {
 }
 
 impl<'f> Lots<'f> {
-    /// The next lot, with bits for inputs.
+    /// Returns the next lot, with bits for inputs.
     async fn next(
         &mut self,
         io: &mut Io<'_>,
@@ -218,20 +220,20 @@ impl<'f> Lots<'f> {
     }
 }
 
-/// A run whose gates are right: it may keep what it saves, and then open its results.
+/// A run whose gates are right. It may keep the values that it saves, and then open its results.
 pub struct Proven<'f> {
     terms: Terms<'f>,
     epoch: Epoch,
     number: u64,
     masks: Results<'f, Share>,
     masked: Results<'f, bool>,
-    /// The evaluator's results, where they were opened with the proof.
+    /// The evaluator's results, if they were opened with the proof.
     pub(super) outputs: Zeroizing<Vec<bool>>,
 }
 
 impl Proven<'_> {
-    /// What the run saves, in the function's order. Results are to be [opened](Self::open) only
-    /// when both parties have kept it.
+    /// Returns the values that the run saves, in the function's order. [Open](Self::open) the
+    /// results only after both parties have kept these values.
     ///
     /// # Errors
     ///
@@ -242,14 +244,14 @@ impl Proven<'_> {
         saved(&self.terms, &self.epoch, self.masks.saved(), masked)
     }
 
-    /// This party's output bits in port order, and the epoch for the next run.
+    /// Returns this party's output bits in port order, and the epoch for the next run.
     ///
     /// # Errors
     ///
     /// The other party cheats, or the wire fails.
     pub async fn open(mut self, io: &mut Io<'_>) -> Result<(Zeroizing<Vec<bool>>, Epoch), Error> {
         let function = self.terms.function;
-        // Of a run that saves nothing, they were opened with the proof.
+        // If the run saves nothing, the evaluator's results were opened with the proof.
         let evaluators = match function.saves() {
             [] => None,
             _ => messages::result_opening(function, Role::Evaluator),
@@ -275,13 +277,13 @@ impl Proven<'_> {
             .oracle(&self.epoch, domain, Some(from), self.number)
     }
 
-    /// Appends what opens the other party's results.
+    /// Appends the opening of the other party's results.
     pub(super) fn open_results(&self, message: &mut Vec<u8>) {
         let role = self.epoch.role();
         open_results(self.oracle(role), &self.masks.of(role.other()), message);
     }
 
-    /// This party's results, from what opens them.
+    /// Returns this party's results, from their opening.
     pub(super) fn results(
         &self,
         kind: Kind,

@@ -1,8 +1,8 @@
-//! Values that a run takes from earlier ones of its chain, and leaves to later ones.
+//! Values that a run takes from earlier runs of its chain, and leaves to later ones.
 //!
-//! What is kept of a bit v is its share ⟨v⟩: a MAC and a key at each party, under the Δ of the
-//! chain. With Λ the masked value that both parties know, ⟨v⟩ = ⟨λ⟩ ⊕ Λ. A later run has v as the
-//! mask of a wire whose masked value is 0, so that nothing links the two runs but the share itself.
+//! For a bit v the parties keep its share ⟨v⟩: a MAC and a key at each party, under the Δ of the
+//! chain. With Λ the masked value that both parties know, ⟨v⟩ = ⟨λ⟩ ⊕ Λ. In a later run, v is the
+//! mask of a wire whose masked value is 0, so only the share itself links the two runs.
 
 use subtle::Choice;
 use zeroize::Zeroizing;
@@ -15,15 +15,15 @@ use crate::saved::{Labels, SavedCopy, SharedHalf, check_loads, id_oracle};
 
 const NO_CHAIN: Error = Error::ApiMisuse("a run saves values under the Δ of a chain");
 
-/// MACs and keys, each in the place of a circuit's labels.
+/// The MACs and the keys, each stored in place of a circuit's labels.
 const COLUMNS: usize = 2;
 
-/// This party's halves of the shares of each bit that a run of `terms` under `epoch` loads.
+/// Returns this party's halves of the shares of each bit that a run of `terms` under `epoch` loads.
 ///
 /// # Errors
 ///
-/// The epoch is not that of a chain, and the function has saved values, or the other way round;
-/// it loads what is not there, of another chain, or of another type than was saved.
+/// The function has saved values and the epoch is not that of a chain, or the reverse; or a loaded
+/// value is missing, or belongs to another chain, or was saved as another type.
 pub(super) fn shares_of(
     terms: &Terms<'_>,
     epoch: &Epoch,
@@ -49,8 +49,8 @@ pub(super) fn shares_of(
     Ok(all)
 }
 
-/// What a run of a chain leaves of the values that it saves, whose masks and masked values these
-/// are: for who has found that the run was right.
+/// Returns what a run of a chain leaves of the values that it saves, from their masks and masked
+/// values. Only a party that has found the run to be right may call this.
 pub(super) fn saved(
     terms: &Terms<'_>,
     epoch: &Epoch,

@@ -1,9 +1,9 @@
 //! Shares of bits with MACs: ⟨v⟩ of Wang, Ranellucci and Katz (CCS 2017), section 3.
 //!
-//! v = a ⊕ b. The garbler holds a, its MAC M_a = K_a ⊕ aΔ_B and the key K_b; the evaluator holds b,
-//! M_b = K_b ⊕ bΔ_A and K_a. **Bit 0** of both Δ is set and of every key clear, so that bit 0 of a
-//! MAC is the bit that it authenticates. So each party's half is its MAC and its key of the
-//! other's, and sums of shares are sums of halves.
+//! v = a ⊕ b. The garbler holds a, its MAC M_a = K_a ⊕ aΔ_B and the key K_b. The evaluator holds b,
+//! M_b = K_b ⊕ bΔ_A and K_a. **Bit 0** of both Δ is set and bit 0 of every key is clear, so bit 0
+//! of a MAC is the bit that it authenticates. So each party's half consists of its MAC and its key
+//! of the other party's bit, and sums of shares are sums of halves.
 
 use std::ops::{BitXor, BitXorAssign, Range};
 
@@ -12,7 +12,7 @@ use tacit_kernels::Block;
 use tacit_ot::Outputs;
 use zeroize::DefaultIsZeroes;
 
-/// One party's half of ⟨v⟩. The half of ⟨0⟩ with no secrets is the default. Secret.
+/// One party's half of ⟨v⟩. The default is the half of ⟨0⟩ without secrets. Secret.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Share {
     /// The MAC of this party's bit, with the bit in bit 0.
@@ -42,14 +42,14 @@ impl BitXorAssign for Share {
 }
 
 impl Share {
-    /// This party's bit.
+    /// Returns this party's bit.
     #[inline(always)]
     pub(super) fn bit(self) -> Choice {
         self.mac.lsb()
     }
 
-    /// The share with this party's own bit added to the key, times its Δ; or the share of one to
-    /// which that was added. Such keys sum as bits do, and are parts of vΔ.
+    /// Returns the share with this party's own bit, times its Δ, added to the key; or, from such a
+    /// share, the original one. Such keys add up as bits do, and are parts of vΔ.
     #[inline(always)]
     pub(super) fn turned(self, delta: Block) -> Self {
         Self {
@@ -58,14 +58,15 @@ impl Share {
         }
     }
 
-    /// The MAC that the other party must have if its bit is this one.
+    /// Returns the MAC that the other party must have if its bit is `bit`.
     #[inline(always)]
     pub(super) fn others_mac(self, bit: Choice, delta: Block) -> Block {
         self.key ^ delta.and_bit(bit)
     }
 }
 
-/// Halves of many shares: MACs and keys apart, as OTs give them. Wiped when dropped.
+/// Halves of many shares, with MACs and keys in separate columns, as OTs give them. Wiped when
+/// dropped.
 #[derive(Default)]
 pub(super) struct Shares {
     pub(super) macs: Outputs,
@@ -86,7 +87,7 @@ impl Shares {
         (self.macs[i], self.keys[i]) = (share.mac, share.key);
     }
 
-    /// The MACs of this party's bits, or the keys of the other's.
+    /// Returns the MACs of this party's bits, or the keys of the other party's.
     pub(super) fn column(&mut self, of_own_bits: bool) -> &mut Outputs {
         if of_own_bits {
             &mut self.macs
@@ -95,12 +96,12 @@ impl Shares {
         }
     }
 
-    /// MACs and keys of those of `range`.
+    /// Returns the MACs and keys of the shares in `range`.
     pub(super) fn columns(&self, range: Range<usize>) -> [&[Block]; 2] {
         [&self.macs[range.clone()], &self.keys[range]]
     }
 
-    /// MACs and keys of those of `range`, to be changed.
+    /// Returns the MACs and keys of the shares in `range`, mutably.
     pub(super) fn columns_mut(&mut self, range: Range<usize>) -> [&mut [Block]; 2] {
         [&mut self.macs[range.clone()], &mut self.keys[range]]
     }

@@ -1,16 +1,17 @@
-//! Triples from a stock: how they are kept, and how a run takes them.
+//! Triples from a stock: their storage, and their use by a run.
 //!
-//! A **block** is what is kept together: this party's Δ, then its halves of [`BLOCK_TRIPLES`]
-//! triples. All blocks of a stock's lot are of one epoch, which ends with the lot: its Δ serve
-//! nothing else, and no OT of it is left. A run reads blocks that both parties have leased, the
-//! same at both, and so it sends neither base OTs nor OTs.
+//! A **block** is the unit of storage: this party's Δ, then its halves of [`BLOCK_TRIPLES`]
+//! triples. All blocks of a stock's lot belong to one epoch, which ends with the lot: its Δ serve
+//! nothing else, and no OT of it remains. Both parties lease the same blocks for a run, which reads
+//! them, and so it needs neither base OTs nor OTs.
 //!
 //! **Masks of inputs**: the share of a triple's mask is two bits, each known to one party and
-//! authenticated to the other. So a triple of a block that is read for inputs gives one mask to
-//! each party, as an OT each way would. Nothing else of that triple is used.
+//! authenticated to the other. So a triple of a block that is read for inputs gives each party one
+//! mask, as an OT in each direction would. Nothing else of that triple is used.
 //!
-//! **Numbers**: the run's is that of its first block, and a piece of its gates has that of the
-//! first block that is read for it. A block is read once, so an epoch has no number twice.
+//! **Numbers**: the number of a run is that of its first block, and the number of a piece of its
+//! gates is that of the first block that is read for it. A block is read once, so an epoch uses no
+//! number twice.
 
 mod making;
 
@@ -29,22 +30,22 @@ use super::share::Shares;
 use crate::Error;
 use crate::bits::{append_blocks, read_block};
 
-/// Triples of a block.
+/// The number of triples in a block.
 pub const BLOCK_TRIPLES: usize = 64;
 
-/// Bytes of a column of a block.
+/// The size of a column of a block in bytes.
 const COLUMN_BYTES: usize = BLOCK_TRIPLES * Block::BYTES;
 
-/// Bytes of a block at a party: its Δ, and MACs and keys of x, y, z and the mask.
+/// The size of a block at a party in bytes: its Δ, and the MACs and keys of x, y, z and the mask.
 pub const BLOCK_BYTES: usize = Block::BYTES + 8 * COLUMN_BYTES;
 
-/// Most triples that are in memory at once, but for those of the last block: those of the largest
-/// lot that is made on the spot.
+/// The largest number of triples in memory at once, except those of the last block. It is that of
+/// the largest lot that is made during a run.
 pub(super) const PIECE_TRIPLES: u64 = 400_000;
 
 /// Blocks of one lot that both parties have leased for one run, in the same order.
 pub trait TripleBlocks {
-    /// Writes the next block, and returns its number in the lot.
+    /// Writes the next block to `block`, and returns its number in the lot.
     ///
     /// # Errors
     ///
@@ -52,8 +53,9 @@ pub trait TripleBlocks {
     fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, Error>;
 }
 
-/// Blocks that a run of `function` takes: for masks of inputs, and for AND gates. None where it
-/// loads or saves values: those are under the Δ of a chain, and triples in stock under others.
+/// Returns the number of blocks that a run of `function` takes, for masks of inputs and for AND
+/// gates. It is 0 if the function loads or saves values: these are under the Δ of a chain, and the
+/// triples in stock are under others.
 #[must_use]
 pub fn blocks_for(function: &Function) -> u64 {
     if function.has_saved_values() {
@@ -64,13 +66,13 @@ pub fn blocks_for(function: &Function) -> u64 {
     inputs.saturating_add(function.and_gates().div_ceil(BLOCK_TRIPLES as u64))
 }
 
-/// Blocks for this many input bits of each party.
+/// Returns the number of blocks for these numbers of input bits of the parties.
 fn input_blocks([garblers, evaluators]: [usize; 2]) -> usize {
     garblers.max(evaluators).div_ceil(BLOCK_TRIPLES)
 }
 
-/// Blocks that are read for the next gates of a run that has `gates` left, and has this many
-/// triples which no gate has taken.
+/// Returns the number of blocks that are read for the next gates of a run that has `gates` gates
+/// left, and `spare` triples that no gate has taken.
 pub(super) fn piece_blocks(gates: u64, spare: usize) -> usize {
     #[cfg(test)]
     let gates = super::terms::MOST_TRIPLES
@@ -82,22 +84,22 @@ pub(super) fn piece_blocks(gates: u64, spare: usize) -> usize {
 
 /// The triples of one run from a stock.
 pub struct StockedTriples<'s> {
-    /// The epoch that they are of.
+    /// The epoch that the triples belong to.
     id: Digest,
-    /// Boxed, so that nothing of it stays where it was moved from.
+    /// Boxed, so that a moved value leaves no copy behind.
     delta: Box<Zeroizing<Block>>,
     blocks: Box<dyn TripleBlocks + 's>,
-    /// The block that was read last, and its number.
+    /// The last block read, and its number.
     block: Box<Zeroizing<[u8; BLOCK_BYTES]>>,
     number: u64,
-    /// The first block is read and not used yet.
+    /// Whether the first block is read and not used yet.
     is_first: bool,
     /// Triples that were read and that no gate has taken.
     spare: Triples,
 }
 
 impl<'s> StockedTriples<'s> {
-    /// Those of `blocks`, of the epoch `id`.
+    /// Returns the triples of `blocks`, which belong to the epoch `id`.
     ///
     /// # Errors
     ///
@@ -119,11 +121,11 @@ impl<'s> StockedTriples<'s> {
         })
     }
 
-    /// The epoch of a run that begins with the first block.
+    /// Returns the epoch of a run that starts with the first block.
     ///
     /// # Errors
     ///
-    /// The block is not one of a party in this role.
+    /// The block does not belong to a party in this role.
     pub(super) fn epoch(&self, role: Role) -> Result<Epoch, Error> {
         match is_of_role(**self.delta, role) {
             true => Ok(Epoch::of_stock(role, self.id, **self.delta, self.number)),
@@ -131,8 +133,8 @@ impl<'s> StockedTriples<'s> {
         }
     }
 
-    /// What making a lot would give: masks of inputs, and triples for the next of the `gates` that
-    /// are left.
+    /// Returns the same as making a lot would: masks of inputs, and triples for the next of the
+    /// `gates` gates that are left.
     ///
     /// # Errors
     ///
@@ -188,7 +190,7 @@ impl<'s> StockedTriples<'s> {
         })
     }
 
-    /// Takes back what the gates of a piece did not take.
+    /// Takes back the triples that the gates of a piece did not use.
     pub(super) fn give_back(&mut self, rest: Triples) {
         self.spare = rest;
     }
@@ -205,7 +207,7 @@ impl<'s> StockedTriples<'s> {
         }
     }
 
-    /// Copies the beginning of a column of the block.
+    /// Copies the start of a column of the block.
     fn copy(&self, column: usize, into: &mut [Block]) {
         let (_, columns) = self.block.split_at(Block::BYTES);
         let column = &columns[column * COLUMN_BYTES..][..COLUMN_BYTES];

@@ -1,4 +1,4 @@
-//! The terms of a run, the same at both parties, and the steps that both take.
+//! The terms of a run, the same at both parties, and the steps that both parties perform.
 
 use tacit_function::{Function, Role};
 use tacit_kernels::{Block, Construction, TweakableHash};
@@ -19,27 +19,27 @@ use crate::message::Kind;
 use crate::saved::check_size;
 use crate::session::RunTag;
 
-/// What is run, and how.
+/// The function of a run, and the parameters of the run.
 #[derive(Clone, Copy)]
 pub struct Terms<'f> {
     /// The function.
     pub function: &'f Function,
     /// The run's tag.
     pub tag: RunTag,
-    /// s.
+    /// The statistical security parameter s.
     pub security: SecurityBits,
     /// The hash of gates.
     pub construction: Construction,
 }
 
 impl<'f> Terms<'f> {
-    /// The hash of the gates of run `run` of the epoch.
+    /// Returns the hash of the gates of run number `run` of the epoch.
     pub(super) fn hash(&self, epoch: &Epoch, run: u64) -> TweakableHash {
         let start = self.oracle(epoch, Domain::GateStart, None, run).finish();
         TweakableHash::new(self.construction, read_block(&start))
     }
 
-    /// The hash of `domain`, bound to the run.
+    /// Returns the hash of `domain`, bound to the run.
     pub(super) fn oracle(
         &self,
         epoch: &Epoch,
@@ -52,12 +52,13 @@ impl<'f> Terms<'f> {
         oracle
     }
 
-    /// The folds of the evaluator's labels and of the garbler's ⟨0⟩.
+    /// Returns the folds of the evaluator's labels and of the garbler's ⟨0⟩.
     pub(super) fn proof_fold(&self, epoch: &Epoch, run: u64) -> Fold<2> {
         Fold::new(self.oracle(epoch, Domain::Proof, None, run))
     }
 
-    /// The walk over shares of masks: each input's is its owner's, and what is loaded is its own.
+    /// Returns the walk over shares of masks. An input's mask is its owner's, and a loaded value is
+    /// its own mask.
     pub(super) fn masks(
         &self,
         epoch: &Epoch,
@@ -81,13 +82,14 @@ impl<'f> Terms<'f> {
         })
     }
 
-    /// The owner of the input of this number, or `None` if it is a loaded value.
+    /// Returns the owner of the input with this number, or `None` if it is a loaded value.
     fn owner(&self, port: usize) -> Option<Role> {
         self.function.inputs().get(port).map(|input| input.owner)
     }
 
-    /// The walk over what each input bit has, given those of this party and of the other. The
-    /// masked value of what is loaded is 0.
+    /// Returns the walk over the contents that `of` computes from each input bit's masked value.
+    /// `masked` has those of this party and of the other party. The masked value of a loaded value
+    /// is 0.
     pub(super) fn walk<T: super::walk::Wire>(
         &self,
         role: Role,
@@ -106,7 +108,7 @@ impl<'f> Terms<'f> {
     }
 }
 
-/// The next lot of a run that still needs triples for this many gates.
+/// Returns the next lot of a run that still needs triples for `gates` gates.
 pub(super) fn next_lot(gates: u64, security: SecurityBits) -> LotSize {
     #[cfg(test)]
     let gates = MOST_TRIPLES.get().map_or(gates, |most| gates.min(most));
@@ -117,12 +119,12 @@ pub(super) fn next_lot(gates: u64, security: SecurityBits) -> LotSize {
 ///
 /// # Errors
 ///
-/// It loads or saves more than is kept.
+/// The function loads or saves more bits than one run may.
 pub fn check(function: &Function) -> Result<(), Error> {
     check_size(function).map(drop)
 }
 
-/// Bits of a party's inputs under its masks.
+/// Returns the bits of a party's inputs under its masks.
 pub(super) fn mask_inputs(inputs: &[bool], masks: &Outputs) -> Zeroizing<Vec<bool>> {
     let masked = inputs.iter().zip(masks.iter());
     Zeroizing::new(
@@ -143,11 +145,11 @@ pub(super) fn open_results(mut macs: Oracle, masks: &[Share], message: &mut Vec<
     message.extend_from_slice(&macs.finish());
 }
 
-/// The results under `masks`, which the other party opens, whose masked values are these.
+/// Returns the results with these masked values, under `masks`, which the other party opens.
 ///
 /// # Errors
 ///
-/// The opening is malformed, or its MACs are not those of the bits that were opened.
+/// The opening is malformed, or its MACs are not those of the opened bits.
 pub(super) fn results(
     mut macs: Oracle,
     delta: Block,
@@ -169,7 +171,8 @@ pub(super) fn results(
 
 #[cfg(test)]
 thread_local! {
-    /// Most triples of a lot, so that a test need not run a function of a million gates.
+    /// The largest number of triples of a lot, so that a test need not run a function of a million
+    /// gates.
     pub(super) static MOST_TRIPLES: std::cell::Cell<Option<u64>> =
         const { std::cell::Cell::new(None) };
 }

@@ -1,4 +1,4 @@
-//! Runs from end to end in memory, by honest parties and by such as cheat.
+//! Complete runs in memory, with honest and with cheating parties.
 
 mod cheating_evaluator;
 mod cheating_garbler;
@@ -52,7 +52,7 @@ fn tags(extension: Extension) -> EpochTags {
     }
 }
 
-/// An epoch whose base OTs were dealt.
+/// Returns an epoch whose base OTs were dealt.
 pub(super) fn epochs() -> [Epoch; 2] {
     let mut prg = prg();
     let deltas = fresh_deltas(&mut prg);
@@ -72,7 +72,7 @@ pub(super) fn terms(function: &Function, bits: u8) -> Terms<'_> {
     }
 }
 
-/// A circuit as a function whose ports go round between both parties.
+/// Returns a circuit as a function whose ports alternate between both parties.
 fn of_circuit(name: &str, circuit: Circuit, to: Recipient) -> Function {
     let names: Vec<String> = circuit
         .inputs()
@@ -90,17 +90,17 @@ pub(super) fn component(name: &str, to: Recipient) -> Function {
     of_circuit(name, library::find(name, &BTreeMap::new()).unwrap(), to)
 }
 
-/// Who found what wrong.
+/// The party that detected a fault, and its error.
 pub(super) type Failure = (Role, Error);
 
-/// A message on its way, and who sent it.
+/// A change of a message in transit, which gets its sender, kind and payload.
 pub(super) type Change<'a> = dyn FnMut(Role, Kind, &mut Vec<u8>) + 'a;
 
-/// What was sent, and by whom.
+/// The sent messages, each with its sender.
 pub(super) type Sent = Vec<(Role, Kind, Vec<u8>)>;
 
-/// Runs two scripts, whose messages go through `change`: what both give, or what the party that
-/// failed first found wrong; and what was sent.
+/// Runs two scripts, whose messages go through `change`. Returns both results, or the failure of
+/// the party that failed first, and the sent messages.
 fn run_changed<A, B>(
     garbler: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
     evaluator: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
@@ -110,7 +110,7 @@ fn run_changed<A, B>(
     (ended, sent)
 }
 
-/// The same, and how far the parties say that they have come.
+/// Does what [`run_changed`] does, and also returns the progress that the parties report.
 fn run_watched<A, B>(
     garbler: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
     evaluator: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
@@ -135,7 +135,7 @@ fn run_watched<A, B>(
     (results, sent, progress)
 }
 
-/// How a script ends that nobody answers, and the number of messages that it sent.
+/// Runs a script that nobody answers. Returns its error, and the number of messages that it sent.
 fn run_alone<T>(script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, Error>) -> (Error, usize) {
     let mut sent = 0;
     let ended = run_two(script, async |_| Ok(()), &mut |from, _, _, _| {
@@ -145,11 +145,11 @@ fn run_alone<T>(script: impl AsyncFnOnce(&mut Io<'_>) -> Result<T, Error>) -> (E
     (ended.results.0.err().expect("nobody answers"), sent)
 }
 
-/// Both parties' results, and the epoch; or who found what wrong.
+/// Both parties' results and the epochs, or the failure.
 pub(super) type Ended = Result<([Vec<bool>; 2], [Epoch; 2]), Failure>;
 
-/// A run whose messages go through `change`: both parties' results, or who found what wrong, and
-/// what was sent.
+/// Runs `terms` with messages that go through `change`. Returns both parties' results, or the
+/// failure, and the sent messages.
 pub(super) fn changed_run(
     terms: Terms<'_>,
     inputs: [&[bool]; 2],
@@ -167,7 +167,7 @@ pub(super) fn changed_run(
     (results, sent)
 }
 
-/// Runs on random inputs, and gives the epoch back.
+/// Runs on random inputs, checks the results, and returns the epochs.
 fn check_run(terms: Terms<'_>, epochs: [Epoch; 2]) -> [Epoch; 2] {
     let inputs = [Role::Garbler, Role::Evaluator];
     let inputs = inputs.map(|role| random_bits(terms.function.input_bits(role)));
@@ -184,7 +184,7 @@ fn check_run(terms: Terms<'_>, epochs: [Epoch; 2]) -> [Epoch; 2] {
     epochs
 }
 
-/// How often a message of this kind was sent by this party.
+/// Returns the number of messages of this kind that this party sent.
 pub(super) fn count(sent: &Sent, role: Role, kind: Kind) -> usize {
     let those = sent
         .iter()

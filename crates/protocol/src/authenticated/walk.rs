@@ -1,8 +1,8 @@
-//! A walk over a function, or over instances of components, batch by batch, whatever the wires
-//! carry: shares of masks, labels or masked values.
+//! A walk over a function, or over instances of components, batch by batch. Wires may carry shares
+//! of masks, labels or masked values.
 //!
-//! All of these are linear, so that XOR gates, negations, constants and what moves between calls
-//! need nothing from the other party. Each walk stops at the same AND gates in the same order.
+//! All of these are linear, so XOR gates, negations, constants and moves between calls need nothing
+//! from the other party. Each walk stops at the same AND gates in the same order.
 
 use std::ops::BitXor;
 
@@ -11,20 +11,21 @@ use tacit_function::{Function, Outputs, Step, Values};
 use tacit_kernels::{Tweak, Use};
 use zeroize::{Zeroize, Zeroizing};
 
-/// How much a walk does before it gives way: XOR gates, and bits that are moved.
+/// The amount of work that a walk does before it yields, in XOR gates and moved bits.
 const WORK: usize = 1 << 20;
 
-/// What a wire carries.
+/// The content of a wire.
 pub(crate) trait Wire: Copy + Default + Zeroize + BitXor<Output = Self> {}
 
 impl<T: Copy + Default + Zeroize + BitXor<Output = Self>> Wire for T {}
 
-/// What a party's wires carry for constants and negations.
+/// A party's wire contents for constants and negations.
 #[derive(Clone, Copy)]
 pub(crate) struct Rules<T> {
-    /// A wire that is 1 and that both parties know; one that is 0 is the default.
+    /// The content of a wire that is 1 and known to both parties. The default is the content of one
+    /// that is 0.
     pub(super) constant: T,
-    /// What is added to a wire that is negated.
+    /// The value that is added to a wire that is negated.
     pub(super) negation: T,
 }
 
@@ -35,7 +36,7 @@ impl<T: Wire> Zeroize for Rules<T> {
     }
 }
 
-/// AND gates that do not wait for each other.
+/// AND gates that do not depend on each other.
 #[derive(Clone, Copy)]
 pub(super) struct Ands<'f> {
     program: &'f Program,
@@ -44,30 +45,30 @@ pub(super) struct Ands<'f> {
     count: usize,
 }
 
-/// Where a walk stops.
+/// The reason that a walk stops.
 pub(super) enum Stop<'f> {
-    /// At AND gates, whose outputs are to be given ([`CallWalk::pass`]).
+    /// AND gates, whose outputs the caller passes to [`CallWalk::pass`].
     Ands(Ands<'f>),
-    /// It gives way: walk on later.
+    /// It is time to yield; the walk continues later.
     Pause,
     /// The function has ended.
     End,
 }
 
-/// Where a walk's calls come from, with what their inputs carry. A call's number says which
-/// instance of its component it is, and is no other's under the same start of a hash.
+/// The source of a walk's calls and of the contents of their inputs. The number of a call
+/// identifies an instance of its component, and is unique under one start point of the hash.
 pub(crate) trait Calls<'f, T: Wire> {
-    /// The next step.
+    /// Returns the next step.
     fn step(&mut self, rules: &Rules<T>) -> Step<'f>;
 
-    /// What the inputs of the call that [`step`](Self::step) gave carry.
+    /// Returns the contents of the inputs of the call that [`step`](Self::step) returned.
     fn arguments(&self) -> &[T];
 
-    /// Takes what its outputs carry.
+    /// Takes the contents of the call's outputs.
     fn finish_call(&mut self, results: &[T]);
 }
 
-/// The calls of a function, each an instance of its own.
+/// The calls of a function, each of which is its own instance.
 impl<'f, T: Wire> Calls<'f, T> for Values<'f, T> {
     fn step(&mut self, rules: &Rules<T>) -> Step<'f> {
         Values::step(self, |bit| rules.constant(bit))
@@ -82,10 +83,10 @@ impl<'f, T: Wire> Calls<'f, T> for Values<'f, T> {
     }
 }
 
-/// A walk over the calls of a function, or over others.
+/// A walk over the calls of a function, or over other calls.
 pub(super) struct CallWalk<'f, T: Wire, C = Values<'f, T>> {
     calls: C,
-    /// Boxed, so that a walk that is moved leaves no Δ behind.
+    /// Boxed, so that a moved walk leaves no Δ behind.
     rules: Box<Zeroizing<Rules<T>>>,
     call: Option<Call<'f>>,
     slots: Zeroizing<Vec<T>>,
@@ -94,7 +95,7 @@ pub(super) struct CallWalk<'f, T: Wire, C = Values<'f, T>> {
     ended: bool,
 }
 
-/// How far the walk has come in a call.
+/// The position of the walk within a call.
 struct Call<'f> {
     program: &'f Program,
     number: u32,
@@ -106,8 +107,8 @@ struct Call<'f> {
 }
 
 impl<'f, T: Wire> CallWalk<'f, T> {
-    /// A walk over `function`, which asks `input` for each bit of each input with the input's
-    /// number.
+    /// Returns a walk over `function`. It calls `input` for each bit of each input, with the
+    /// input's number.
     pub(super) fn new<E>(
         function: &'f Function,
         rules: Rules<T>,
@@ -118,7 +119,7 @@ impl<'f, T: Wire> CallWalk<'f, T> {
 }
 
 impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
-    /// A walk over `calls`.
+    /// Returns a walk over `calls`.
     pub(super) fn over(calls: C, rules: Rules<T>) -> Self {
         Self {
             calls,
@@ -131,12 +132,12 @@ impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
         }
     }
 
-    /// The calls.
+    /// Returns the calls.
     pub(super) fn calls(&mut self) -> &mut C {
         &mut self.calls
     }
 
-    /// Walks to the next stop. At AND gates it stays until they are passed.
+    /// Walks to the next stop. At AND gates it stays until their outputs are passed.
     pub(super) fn next(&mut self) -> Stop<'f> {
         while !self.ended {
             if self.work >= WORK {
@@ -169,7 +170,7 @@ impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
                 let program = call.component.program();
                 let arguments = self.calls.arguments();
                 if self.slots.len() < program.slots() {
-                    // Made anew: what a vector leaves behind when it grows is not wiped.
+                    // Allocated anew, because a vector that grows leaves its old memory unwiped.
                     self.slots = Zeroizing::new(vec![T::default(); program.slots()]);
                 }
                 self.slots[..arguments.len()].copy_from_slice(arguments);
@@ -186,7 +187,7 @@ impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
         }
     }
 
-    /// The AND gates of the batch, if it has some.
+    /// Returns the AND gates of the batch, if it has any.
     fn batch(&mut self) -> Option<Ands<'f>> {
         let call = self.call.as_mut()?;
         let program = call.program;
@@ -213,7 +214,7 @@ impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
         Some(ands)
     }
 
-    /// Both inputs of gate `i` of these, negated where the gate says so.
+    /// Returns both inputs of gate `i` of these gates, negated where the gate negates them.
     #[inline(always)]
     pub(super) fn inputs(&self, ands: Ands<'_>, i: usize) -> [T; 2] {
         use tacit_circuit::NEGATED;
@@ -227,7 +228,7 @@ impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
         })
     }
 
-    /// Gives the outputs of the AND gates at which the walk has stopped.
+    /// Takes the outputs of the AND gates at which the walk stopped.
     pub(super) fn pass(&mut self, ands: Ands<'_>, output: impl Fn(usize) -> T) {
         let gates = &ands.program.ands()[ands.first..ands.first + ands.count];
         for (i, gate) in gates.iter().enumerate() {
@@ -263,7 +264,7 @@ impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
         self.calls.finish_call(&self.results);
     }
 
-    /// What the function's outputs carry, after the end.
+    /// Returns the contents of the function's outputs, after the end.
     pub(super) fn outputs(self) -> Outputs<'f, T>
     where
         C: Into<Values<'f, T>>,
@@ -274,7 +275,7 @@ impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
 }
 
 impl<T: Wire> Rules<T> {
-    /// What a bit carries that both parties know.
+    /// Returns the content of a wire whose bit both parties know.
     pub(super) fn constant(&self, bit: bool) -> T {
         match bit {
             true => self.constant,
@@ -284,14 +285,14 @@ impl<T: Wire> Rules<T> {
 }
 
 impl Ands<'_> {
-    /// How many gates these are.
+    /// Returns the number of gates.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The tweak of the first gate's first input; that of its second has 1 in its field a. Calls
-    /// and gates are counted, and each run, and the instances of an epoch, have a start point of
-    /// their own, so that no tweak comes twice.
+    /// Returns the tweak of the first gate's first input. The tweak of its second input has 1 in
+    /// its field `a`. Calls and gates are counted, and each run, and the instances of an epoch,
+    /// have their own start point, so no tweak occurs twice.
     pub(super) fn tweak(&self) -> Tweak {
         Tweak {
             usage: Use::And,

@@ -1,4 +1,4 @@
-//! A garbler that garbles another function and goes on as if nothing were wrong.
+//! A garbler that garbles another function and continues as if nothing were wrong.
 
 use core::cell::Cell;
 
@@ -10,12 +10,12 @@ use crate::error::cheated;
 use crate::message::Kind;
 
 thread_local! {
-    /// Whether this thread's garblers do not look at the evaluator's labels.
+    /// Whether this thread's garblers skip the check of the evaluator's labels.
     pub(in crate::authenticated) static IGNORES_LABELS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The garbler changes its tables, does not look at the evaluator's labels, and sends the proof of
-/// an honest garbler.
+/// The garbler changes its tables, skips the check of the evaluator's labels, and sends the proof
+/// of an honest garbler.
 #[test]
 fn another_function_has_no_proof() {
     let function = component("adder", Recipient::Both);
@@ -28,7 +28,7 @@ fn another_function_has_no_proof() {
             epochs(),
             &mut |_, kind, payload| {
                 if kind == Kind::AuthenticatedTables {
-                    // All tables, so that some row of them is read.
+                    // Change all tables, so that some changed row is used.
                     payload.iter_mut().for_each(|byte| *byte ^= 0x10);
                 }
             },

@@ -1,4 +1,5 @@
-//! Calls that are instances of components: those that are made, and those that a function links.
+//! Calls that are instances of components: instances that are made, and instances that a function
+//! links.
 
 use std::ops::Range;
 
@@ -9,28 +10,28 @@ use zeroize::Zeroizing;
 use super::super::walk::{Calls, Rules, Wire};
 use super::kept::{Kept, Side};
 
-/// An instance that is made.
+/// An instance to be made.
 #[derive(Clone, Copy)]
 pub(crate) struct Member<'f> {
     pub(super) component: &'f Component,
-    /// The component's place in the order.
+    /// The position of the component in the order.
     pub(super) place: usize,
-    /// The instance's number in the epoch.
+    /// The number of the instance in the epoch.
     pub(super) number: u32,
 }
 
-/// Instances that are made one after the other, with what their inputs carry.
+/// Instances that are made one after the other, with the contents of their inputs.
 pub(super) struct Sequence<'f, T: Wire> {
     members: std::vec::IntoIter<Member<'f>>,
     inputs: Zeroizing<Vec<T>>,
-    /// Which inputs the call has that is under way.
+    /// The inputs of the current call.
     current: Range<usize>,
-    /// What the outputs of all calls so far carry.
+    /// The contents of the outputs of all calls so far.
     outputs: Zeroizing<Vec<T>>,
 }
 
 impl<'f, T: Wire> Sequence<'f, T> {
-    /// These instances; `inputs` are those of all of them, in order.
+    /// Returns these instances. `inputs` are the contents of the inputs of all of them, in order.
     pub(super) fn new(members: &[Member<'f>], inputs: Zeroizing<Vec<T>>) -> Self {
         let outputs = members.iter();
         let outputs = outputs.map(|member| member.component.circuit().output_bits());
@@ -42,7 +43,7 @@ impl<'f, T: Wire> Sequence<'f, T> {
         }
     }
 
-    /// What the outputs of all calls so far carry, in order.
+    /// Returns the contents of the outputs of all calls so far, in order.
     pub(super) fn outputs(&self) -> &[T] {
         &self.outputs
     }
@@ -71,22 +72,22 @@ impl<'f, T: Wire> Calls<'f, T> for Sequence<'f, T> {
     }
 }
 
-/// A function's calls as instances, where it is found what links values to their inputs.
+/// A function's calls as instances, during the walk that computes the links between them.
 pub(super) struct Finding<'f, S: Side> {
     values: Values<'f, S::Wire>,
     instances: std::vec::IntoIter<Kept>,
-    /// The instance whose call is under way.
+    /// The instance of the current call.
     current: Kept,
-    /// Of each input of each call what it carries; of calls that are behind, the sum of that and of
-    /// what the value carries that comes to it.
+    /// The content of each input of each call. For finished calls, the sum of that content and of
+    /// the content of the value that leads to the input.
     wires: Zeroizing<Vec<S::Wire>>,
-    /// The inputs of the call that is under way.
+    /// The inputs of the current call.
     inputs: Range<usize>,
     arguments: Zeroizing<Vec<S::Wire>>,
 }
 
 impl<'f, S: Side> Finding<'f, S> {
-    /// The calls of `values`, whose instances these are and whose inputs carry `wires`.
+    /// Returns the calls of `values` as `instances`, whose inputs carry `wires`.
     pub(super) fn new(
         values: Values<'f, S::Wire>,
         instances: Vec<Kept>,
@@ -102,7 +103,7 @@ impl<'f, S: Side> Finding<'f, S> {
         }
     }
 
-    /// Takes the next call's instance, and what comes to its inputs.
+    /// Takes the next call's instance, and the contents of the values that lead to its inputs.
     fn begin_call(&mut self) {
         self.current = self.instances.next().unwrap_or_default();
         let values = Calls::arguments(&self.values);
@@ -119,12 +120,12 @@ impl<'f, S: Side> Finding<'f, S> {
         }
     }
 
-    /// The instance whose call is under way.
+    /// Returns the instance of the current call.
     pub(super) fn current(&mut self) -> &mut Kept {
         &mut self.current
     }
 
-    /// The sums, after the last call.
+    /// Returns the sums, after the last call.
     pub(super) fn take_sums(&mut self) -> Zeroizing<Vec<S::Wire>> {
         std::mem::take(&mut self.wires)
     }
@@ -139,7 +140,7 @@ impl<'f, S: Side> Calls<'f, S::Wire> for Finding<'f, S> {
             };
             self.begin_call();
             let number = self.current.number();
-            // Where its outputs are kept, the component need not be walked.
+            // If its outputs are stored, the walk need not enter the component.
             match self.current.outputs::<S>() {
                 Some(outputs) => {
                     let results = Zeroizing::new(outputs.collect::<Vec<_>>());
@@ -165,18 +166,18 @@ impl<'f, S: Side> From<Finding<'f, S>> for Values<'f, S::Wire> {
     }
 }
 
-/// A function's calls as instances, to whose inputs links lead.
+/// A function's calls as instances, during the walk that follows links to their inputs.
 pub(super) struct Following<'f, T: Wire> {
     values: Values<'f, T>,
     numbers: std::vec::IntoIter<u32>,
-    /// What is added to the value that comes to each input of each call.
+    /// The sum that is added to the value that leads to each input of each call.
     links: Zeroizing<Vec<T>>,
     next: usize,
     arguments: Zeroizing<Vec<T>>,
 }
 
 impl<'f, T: Wire> Following<'f, T> {
-    /// The calls of `values`, whose instances have these numbers.
+    /// Returns the calls of `values`, whose instances have these numbers.
     pub(super) fn new(values: Values<'f, T>, numbers: Vec<u32>, links: Zeroizing<Vec<T>>) -> Self {
         Self {
             values,

@@ -22,14 +22,14 @@ use crate::prepared::Instances;
 use crate::{Error, Misbehaviour};
 
 impl<'r> LinkedRun<'r> {
-    /// The evaluator's side: its output bits, in port order. `inputs` are its input bits in port
-    /// order, and `instances` its halves of instances, one for each call.
+    /// Runs the evaluator's side and returns its output bits, in port order. `inputs` are its input
+    /// bits in port order, and `instances` its halves of instances, one for each call.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of the evaluator, an instance cannot be had or
-    /// is of another lot or component, [`check_linked`](super::check_linked) refuses the function,
-    /// the garbler cheats, or the wire fails.
+    /// The number of `inputs` is not what the function takes from the evaluator, an instance is not
+    /// available or belongs to another lot or component, [`check_linked`](super::check_linked)
+    /// refuses the function, the garbler cheats, or the wire fails.
     pub async fn evaluate<I>(
         self,
         io: &mut Io<'_>,
@@ -51,7 +51,7 @@ impl<'r> LinkedRun<'r> {
         let run = found.run();
         let epoch = Epoch::of_stock(Role::Evaluator, self.id, *found.delta, run);
 
-        // Only when the garbler's openings are checked may a masked input leave.
+        // A masked input may be sent only after the garbler's openings are checked.
         let closed = found.close(&wiring);
         closed.open(terms, &epoch, run, io.message());
         let own = messages::link_masks(closed.bytes(Role::Garbler));
@@ -97,7 +97,8 @@ impl<'r> LinkedRun<'r> {
         Ok(outputs)
     }
 
-    /// Evaluates all gates. Passes only if the rows of each are right: nothing leaves before.
+    /// Evaluates all gates. Succeeds only if the rows of each are right. Nothing is sent before
+    /// that.
     async fn prove(
         &self,
         io: &mut Io<'_>,
@@ -134,7 +135,7 @@ impl<'r> LinkedRun<'r> {
         })
     }
 
-    /// The walk over the gates, with a check of their rows.
+    /// Returns the walk over the gates, with a check of their rows.
     fn evaluating<'f>(
         &self,
         epoch: &Epoch,
@@ -149,19 +150,19 @@ impl<'r> LinkedRun<'r> {
     }
 }
 
-/// The links that lead to wires, while they come.
+/// The links to wires, while they arrive.
 struct Links<'a, 'f> {
     wiring: &'a Wiring,
     found: &'a Found<'f, EvaluatorSide>,
     /// d of each wire.
     differences: &'a [bool],
-    /// Of each wire the link that leads to it, once that has come.
+    /// The link to each wire that has arrived.
     links: Zeroizing<Vec<Block>>,
 }
 
 impl Links<'_, '_> {
-    /// Takes all links that leave at this time. Each becomes whole by this party's MAC of d, and
-    /// then bit 0 of it is d, which both parties know.
+    /// Takes all links that are sent at this stage. This party's MAC of d completes each link. Bit
+    /// 0 of the complete link is d, which both parties know.
     async fn receive(&mut self, io: &mut Io<'_>, when: Leaves) -> Result<(), Error> {
         let wires: Vec<usize> = self.wiring.sent(when, 0).collect();
         for wires in wires.chunks(FRAME_LINKS) {
@@ -185,7 +186,7 @@ impl Links<'_, '_> {
     }
 }
 
-/// A run whose gates rows have proven.
+/// A run whose gates are proven by rows.
 struct Ended<'f> {
     epoch: Epoch,
     run: u64,
@@ -215,8 +216,8 @@ impl Ended<'_> {
         results(macs, delta, &self.masks(role), masked, opening)
     }
 
-    /// Opens the garbler's results: its masks, with the labels added, since the garbler was told no
-    /// masked value.
+    /// Opens the garbler's results. Sends the shares of its masks with the labels added, because
+    /// the garbler knows no masked value.
     fn answer(&self, terms: &Terms<'_>, message: &mut Vec<u8>) {
         let mut masks = self.masks(Role::Garbler);
         let labels = self.labels.of(Role::Garbler);

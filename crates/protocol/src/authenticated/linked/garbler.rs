@@ -22,14 +22,14 @@ use crate::message::Kind;
 use crate::prepared::Instances;
 
 impl LinkedRun<'_> {
-    /// The garbler's side: its output bits, in port order. `inputs` are its input bits in port
-    /// order, and `instances` its halves of instances, one for each call.
+    /// Runs the garbler's side and returns its output bits, in port order. `inputs` are its input
+    /// bits in port order, and `instances` its halves of instances, one for each call.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of the garbler, an instance cannot be had or
-    /// is of another lot or component, [`check_linked`](super::check_linked) refuses the function,
-    /// the evaluator cheats, or the wire fails.
+    /// The number of `inputs` is not what the function takes from the garbler, an instance is not
+    /// available or belongs to another lot or component, [`check_linked`](super::check_linked)
+    /// refuses the function, the evaluator cheats, or the wire fails.
     pub async fn garble<I>(
         self,
         io: &mut Io<'_>,
@@ -66,8 +66,8 @@ impl LinkedRun<'_> {
         let payload = io.receive(expected).await?;
         let checked = closed.check(terms, &wiring, (&epoch, run), payload)?;
 
-        // Only with the evaluator's masked inputs are there active labels, and what leads from
-        // public ones to wires.
+        // Active labels, and the links from public labels to wires, exist only once the evaluator's
+        // masked inputs are there.
         let expected = messages::masked_inputs(&wiring, Role::Evaluator);
         let payload = io.receive(expected).await?;
         let count = wiring.wires_of(Role::Evaluator).count();
@@ -114,13 +114,14 @@ fn send_links(io: &mut Io<'_>, links: &Zeroizing<Vec<Block>>) -> Result<(), Erro
     io.send(messages::links(links.len()))
 }
 
-/// What leads to a wire, from the sum of what it carries and what comes to it: the evaluator adds
-/// its MAC of d, which makes this part of dΔ whole. So no word of the evaluator's is in it.
+/// Returns the link to a wire, from the sum of its content and the content that leads to it. The
+/// evaluator adds its MAC of d, which completes this part of dΔ. So nothing that the evaluator
+/// sends enters the link.
 fn link(sum: GarblerWire) -> Block {
     sum.label ^ GarblerSide::mask(sum).key
 }
 
-/// Of each result the masked value, if it is an input, and otherwise 0.
+/// Returns the masked value of each result that is an input, and 0 for the others.
 fn inputs_among_results<'f>(
     function: &'f Function,
     masked: &[bool],
@@ -135,18 +136,18 @@ fn inputs_among_results<'f>(
     Ok(values.outputs(|_| false))
 }
 
-/// A run whose links have left.
+/// A run whose links are sent.
 struct Ended<'f> {
     epoch: Epoch,
     run: u64,
     results: Results<'f, GarblerWire>,
-    /// The masked value of each result that is an input, and 0 for the others, of which the garbler
-    /// knows none.
+    /// The masked value of each result that is an input, and 0 for the others, whose masked values
+    /// the garbler does not know.
     masked: Results<'f, bool>,
 }
 
 impl Ended<'_> {
-    /// The masks of the results of `role`.
+    /// Returns the masks of the results of `role`.
     fn masks(&self, role: Role) -> Zeroizing<Vec<Share>> {
         let delta = *self.epoch.delta();
         let results = self.results.of(role);
@@ -155,8 +156,9 @@ impl Ended<'_> {
         Zeroizing::new(masks.collect())
     }
 
-    /// The garbler's results from the evaluator's opening. Each key has the label of masked value 0
-    /// added: what the evaluator opens is a result under this party's bit of its mask alone.
+    /// Returns the garbler's results from the evaluator's opening. The label of masked value 0 is
+    /// added to each key. So the evaluator opens a result that only this party's bit of its mask
+    /// hides.
     fn results(&self, terms: &Terms<'_>, payload: &[u8]) -> Result<Zeroizing<Vec<bool>>, Error> {
         let delta = *self.epoch.delta();
         let mut masks = self.masks(Role::Garbler);
@@ -177,7 +179,7 @@ impl Ended<'_> {
     }
 }
 
-/// What a cheating garbler of the tests does in the middle of a run.
+/// The deviations of a cheating garbler in tests, in the middle of a run.
 #[cfg(test)]
 pub(crate) mod cheats {
     use core::cell::Cell;
@@ -185,7 +187,7 @@ pub(crate) mod cheats {
     use super::*;
 
     thread_local! {
-        /// The wire for whose link this thread's garblers take the other d than was opened.
+        /// The wire for whose link this thread's garblers use the opposite of the opened d.
         pub(crate) static TURNED_LINK: Cell<Option<usize>> = const { Cell::new(None) };
     }
 

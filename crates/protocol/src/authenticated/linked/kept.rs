@@ -1,19 +1,20 @@
-//! What each party keeps of an instance.
+//! The data that each party keeps of an instance.
 //!
-//! Blocks of 16 bytes, with M the MAC of the party's own bit and K' = K ⊕ bΔ, K its key of the
-//! other's bit and b its own: parts that sum as masks do, so that the masks of wires within the
-//! component, and what a gate takes of them, are computed again when the instance is linked.
+//! The data consists of blocks of 16 bytes. M is the MAC of the party's own bit, and K' = K ⊕ bΔ,
+//! with K its key of the other party's bit and b its own bit. These parts add up as masks do. So
+//! the masks of wires within the component, and the parts that a gate takes of them, are computed
+//! again when the instance is linked.
 //!
 //! | | garbler | evaluator |
 //! |---|---|---|
-//! | first | Δ; the instance's number in the epoch (4 bytes), a row's size (1) | the same |
+//! | first | Δ; the instance's number in the epoch (4 bytes), the size of a row (1) | the same |
 //! | of each input | M, K', the label of masked value 0 | M, K' |
 //! | of each AND gate | | T_0, T_1, M and K' of λ_o and of p |
 //! | of each output | M, K', the label of masked value 0 | |
 //! | of each AND gate | | its rows |
 //!
-//! λ_o is the mask of a gate's output, and p = λ_iλ_j ⊕ λ_o. The evaluator's M of p has the table's
-//! select bit added.
+//! λ_o is the mask of a gate's output, and p = λ_iλ_j ⊕ λ_o. The table's select bit is added to the
+//! evaluator's M of p.
 
 use tacit_circuit::Component;
 use tacit_function::Role;
@@ -30,16 +31,16 @@ use super::super::share::Share;
 use super::super::walk::{Rules, Wire};
 use crate::Error;
 
-/// Blocks before those of inputs.
+/// The number of blocks before those of inputs.
 const HEADER: usize = 2;
 
-/// Blocks of what a party keeps of an input, an AND gate and an output.
+/// The number of blocks that a party keeps for an input, an AND gate and an output.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Layout {
     pub(super) input: usize,
     pub(super) and: usize,
     output: usize,
-    /// Bytes of rows of an AND gate, after all blocks.
+    /// The bytes of the rows of an AND gate, which follow all blocks.
     pub(super) row_bytes: usize,
 }
 
@@ -58,7 +59,7 @@ impl Layout {
     }
 }
 
-/// The size in bytes of what `role` keeps of an instance of `component`.
+/// Returns the size in bytes of the data that `role` keeps of an instance of `component`.
 #[must_use]
 pub fn instance_bytes(role: Role, component: &Component, ordered_at: SecurityBits) -> u64 {
     let layout = Layout::of(role, ordered_at);
@@ -73,26 +74,26 @@ pub fn instance_bytes(role: Role, component: &Component, ordered_at: SecurityBit
     (HEADER as u64 + inputs + ands + outputs) * Block::BYTES as u64 + rows
 }
 
-/// What a party keeps of an instance. Secret; used once.
+/// The data that a party keeps of an instance. Secret; used once.
 #[derive(Default)]
 pub(crate) struct Kept {
     bytes: Zeroizing<Vec<u8>>,
     layout: Layout,
-    /// Blocks before those of AND gates, and of outputs.
+    /// The number of blocks before those of AND gates, and before those of outputs.
     ands: usize,
     outputs: usize,
-    /// AND gates that are behind.
+    /// The number of AND gates already opened.
     gates: usize,
-    /// Bytes before the rows.
+    /// The number of bytes before the rows.
     rows: usize,
 }
 
 impl Kept {
-    /// What `role` keeps of an instance of `component`, from its bytes.
+    /// Parses the data that `role` keeps of an instance of `component`.
     ///
     /// # Errors
     ///
-    /// They are of another component or role.
+    /// The bytes belong to another component or role.
     pub(super) fn parse(
         role: Role,
         component: &Component,
@@ -126,33 +127,33 @@ impl Kept {
         self.bytes.as_chunks().0
     }
 
-    /// The party's Δ.
+    /// Returns the party's Δ.
     pub(super) fn delta(&self) -> Block {
         Block::from_bytes(self.blocks()[0])
     }
 
-    /// The instance's number in the epoch.
+    /// Returns the instance's number in the epoch.
     pub(super) fn number(&self) -> u32 {
         self.blocks()
             .get(1)
             .map_or(0, |block| Block::from_bytes(*block).to_u128() as u32)
     }
 
-    /// What the inputs carry, in order.
+    /// Returns the contents of the inputs, in order.
     pub(super) fn inputs<S: Side>(&self) -> impl Iterator<Item = S::Wire> {
         let inputs = self.blocks()[HEADER..self.ands].chunks_exact(self.layout.input);
         inputs.map(S::input)
     }
 
-    /// What the outputs carry, in order, where that is kept.
+    /// Returns the contents of the outputs, in order, if they are kept.
     pub(super) fn outputs<S: Side>(&self) -> Option<impl Iterator<Item = S::Wire>> {
         let blocks = self.bytes.get(Block::BYTES * self.outputs..self.rows)?;
         let outputs = (self.layout.output > 0).then_some(blocks.as_chunks().0);
         outputs.map(|outputs| outputs.chunks_exact(self.layout.output).map(S::input))
     }
 
-    /// Puts the next AND gates, whose inputs carry `inputs`, into `piece`; appends what their
-    /// outputs carry.
+    /// Adds the next `count` AND gates, whose inputs carry `inputs`, to `piece`. Appends the
+    /// contents of their outputs to `outputs`.
     pub(super) fn open<S: Side>(
         &mut self,
         inputs: impl Iterator<Item = [S::Wire; 2]>,
@@ -174,7 +175,7 @@ impl Kept {
     }
 }
 
-/// What an instance begins with.
+/// Returns the blocks with which an instance starts.
 pub(super) fn header(delta: Block, number: u32, ordered_at: SecurityBits) -> [Block; HEADER] {
     let rows = row_bytes(ordered_at) as u128;
     [
@@ -183,29 +184,30 @@ pub(super) fn header(delta: Block, number: u32, ordered_at: SecurityBits) -> [Bl
     ]
 }
 
-/// A party's side of what is kept, and what its wires carry while links are found.
+/// A party's side of the kept data, with the contents of its wires during the walk that computes
+/// links.
 pub(crate) trait Side {
     const ROLE: Role;
     type Wire: Wire;
-    /// Gates that are opened together.
+    /// A number of gates that are opened together.
     type Piece;
 
-    /// What an input carries.
+    /// Returns the content of an input.
     fn input(blocks: &[[u8; Block::BYTES]]) -> Self::Wire;
 
-    /// What the function's input bit carries whose first wire carries `wire`.
+    /// Returns the content of the function's input bit whose first wire carries `wire`.
     fn given(wire: Self::Wire) -> Self::Wire;
 
-    /// The parts of a wire's mask.
+    /// Returns the parts of a wire's mask.
     fn mask(wire: Self::Wire) -> Share;
 
-    /// What constants and negations carry.
+    /// Returns the contents for constants and negations.
     fn rules(delta: Block) -> Rules<Self::Wire>;
 
-    /// No gates yet, with room for this many.
+    /// Returns an empty piece with room for `capacity` gates.
     fn piece(capacity: usize) -> Self::Piece;
 
-    /// Adds an AND gate; what its output carries.
+    /// Adds an AND gate. Returns the content of its output.
     fn and(
         piece: &mut Self::Piece,
         inputs: [Self::Wire; 2],
@@ -216,7 +218,7 @@ pub(crate) trait Side {
     fn add_rows(_piece: &mut Self::Piece, _rows: &[u8], _row_bytes: usize) {}
 }
 
-/// What a wire carries at the garbler.
+/// The content of a wire at the garbler.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct GarblerWire {
     mask: Share,
@@ -255,7 +257,7 @@ impl Side for GarblerSide {
         }
     }
 
-    /// Its label is public, and not that of any instance.
+    /// The label of a function's input is public, and not that of any instance.
     fn given(wire: GarblerWire) -> GarblerWire {
         GarblerWire {
             label: Block::ZERO,
@@ -287,13 +289,15 @@ impl Side for GarblerSide {
 
     fn piece(_capacity: usize) {}
 
-    /// No AND gate of the garbler's is met: what its outputs carry is kept.
+    /// Never called: the garbler's instances keep the contents of their outputs, so it enters no
+    /// AND gate.
     fn and(_piece: &mut (), [first, _]: [GarblerWire; 2], _kept: &[[u8; 16]]) -> GarblerWire {
         first
     }
 }
 
-/// Gates at the evaluator: what it adds to tables, what the garbler's proof must be, tables.
+/// Gates at the evaluator: its parts for the tables, its parts for the garbler's proof, tables and
+/// rows.
 pub(crate) struct EvaluatorPiece {
     pub(super) parts: [Outputs; 3],
     pub(super) proof: [Outputs; 3],
@@ -369,7 +373,7 @@ fn share(blocks: &[[u8; Block::BYTES]]) -> Share {
 }
 
 impl EvaluatorPiece {
-    /// The gates, their tables and their rows.
+    /// Returns the gates, their tables and their rows.
     pub(super) fn open(self, delta: Block) -> (OpenGates, Vec<[u8; Block::BYTES]>, Vec<u8>) {
         let one = delta ^ Block::from_u128(1);
         let gates = OpenGates::of_kept(self.parts, self.proof, one);

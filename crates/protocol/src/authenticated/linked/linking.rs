@@ -1,5 +1,5 @@
-//! What a run begins with: a walk over the function and its instances that finds what links them,
-//! and computes what was not kept of their gates.
+//! The start of a run: a walk over the function and its instances that computes the links between
+//! them, and those parts of their gates that were not kept.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -16,42 +16,42 @@ use super::wiring::Wiring;
 use crate::Error;
 use crate::prepared::Instances;
 
-/// AND gates that are evaluated together: whole batches, up to this many.
+/// The largest number of AND gates, in whole batches, that are evaluated together.
 const PIECE_ANDS: usize = 1 << 16;
 
-/// The walk over a function that finds what links its instances.
+/// The walk over a function that computes the links between its instances.
 pub(crate) struct Linking<'f, S: Side> {
     walk: CallWalk<'f, S::Wire, Finding<'f, S>>,
-    /// What each wire carries.
+    /// The content of each wire.
     wires: Zeroizing<Vec<S::Wire>>,
     delta: Zeroizing<Block>,
     numbers: Vec<u32>,
-    /// Gates that are not in a piece.
+    /// The number of gates that are in no piece yet.
     left: usize,
     pieces: VecDeque<(usize, S::Piece)>,
     outputs: Zeroizing<Vec<S::Wire>>,
 }
 
-/// What [`Linking`] finds.
+/// The result of [`Linking`].
 pub(super) struct Found<'f, S: Side> {
     pub(super) delta: Zeroizing<Block>,
     /// The number of each call's instance.
     pub(super) numbers: Vec<u32>,
-    /// What each wire carries, and the sum of that and of what comes to it.
+    /// The content of each wire, and the sum of that content and of the content that leads to it.
     pub(super) wires: Zeroizing<Vec<S::Wire>>,
     pub(super) sums: Zeroizing<Vec<S::Wire>>,
-    /// The gates, and how many each piece has.
+    /// The gates, and the number of gates in each piece.
     pub(super) pieces: VecDeque<(usize, S::Piece)>,
-    /// What the results carry.
+    /// The contents of the results.
     pub(super) results: Results<'f, S::Wire>,
 }
 
 impl<'f, S: Side> Linking<'f, S> {
-    /// The walk over `function` with an instance for each of its calls.
+    /// Returns the walk over `function` with an instance for each of its calls.
     ///
     /// # Errors
     ///
-    /// One cannot be had, is of another lot, component or role, or is there twice.
+    /// An instance is not available, belongs to another lot, component or role, or occurs twice.
     pub(super) fn new(
         function: &'f Function,
         (wiring, ordered_at): (&Wiring, SecurityBits),
@@ -63,7 +63,7 @@ impl<'f, S: Side> Linking<'f, S> {
         for place in &wiring.components {
             let component = &function.components()[*place];
             let kept = Kept::parse(S::ROLE, component, ordered_at, instances.next(*place)?)?;
-            // Two answers for one wire sum to the garbler's Δ.
+            // Two answers for the same wire sum to the garbler's Δ.
             if !seen.insert(kept.number()) {
                 return Err(broken());
             }
@@ -95,7 +95,7 @@ impl<'f, S: Side> Linking<'f, S> {
         })
     }
 
-    /// Walks on; whether the function has ended.
+    /// Walks on. Returns whether the function has ended.
     pub(super) fn walk(&mut self) -> bool {
         loop {
             let ands = match self.walk.next() {
@@ -127,9 +127,9 @@ impl<'f, S: Side> Linking<'f, S> {
         }
     }
 
-    /// What it found, after the end.
+    /// Returns the result, after the end.
     pub(super) fn finish(mut self) -> Found<'f, S> {
-        // The walk over the rest of the function needs a piece to go with.
+        // The walk over the rest of the function needs a piece, even an empty one.
         if self.pieces.is_empty() {
             self.pieces.push_back((0, S::piece(0)));
         }
@@ -146,12 +146,12 @@ impl<'f, S: Side> Linking<'f, S> {
 }
 
 impl<S: Side> Found<'_, S> {
-    /// The run's number in the epoch: that of its first instance, which no other run has.
+    /// Returns the run's number in the epoch: that of its first instance, which no other run has.
     pub(super) fn run(&self) -> u64 {
         self.numbers.first().copied().map_or(0, u64::from)
     }
 
-    /// What links and inputs open.
+    /// Returns the shares that links and inputs open.
     pub(super) fn close(&self, wiring: &Wiring) -> ClosedLinks {
         let differences = self.sums.iter().map(|sum| S::mask(*sum));
         ClosedLinks::new(wiring, differences, |wire| S::mask(self.wires[wire]))
@@ -161,8 +161,8 @@ impl<S: Side> Found<'_, S> {
 /// The evaluator's walk over the gates of linked instances.
 pub(super) type Followed<'f> = CallWalk<'f, Block, Following<'f, Block>>;
 
-/// The walk over `function` in which `links` lead from values to instances; `masked` are the input
-/// bits under their masks.
+/// Returns the walk over `function` in which `links` lead from values to instances. `masked` are
+/// the input bits under their masks.
 pub(super) fn follow<'f>(
     function: &'f Function,
     rules: Rules<Block>,

@@ -9,8 +9,8 @@
 //!       … and again, as long as there are instances …
 //! ```
 //!
-//! A mask of an input is a random bit of each party, both authenticated. Instances are made in
-//! groups, whose gates take one lot, or as many as the one instance of the group needs.
+//! A mask of an input is the sum of a random bit of each party, both authenticated. Instances are
+//! made in groups. The gates of a group take one lot, or as many as its only instance needs.
 
 use tacit_circuit::Component;
 use tacit_function::Role;
@@ -42,27 +42,27 @@ use crate::party::Progress;
 /// Instances of components for a stock, on which both parties have agreed.
 #[derive(Clone, Copy)]
 pub struct InstanceOrder<'o, 'f> {
-    /// Components, and how many instances of each: at least one in all.
+    /// The components and the number of instances of each. There is at least one instance in all.
     pub components: &'o [(&'f Component, u64)],
-    /// s.
+    /// The statistical security parameter s.
     pub security: SecurityBits,
     /// The hash of gates.
     pub construction: Construction,
-    /// The s that the lot was ordered at, by which rows are as long as they are.
+    /// The s with which the lot was ordered. It determines the size of rows.
     pub ordered_at: SecurityBits,
 }
 
 impl<'f> InstanceOrder<'_, 'f> {
-    /// Makes the instances under a new epoch, of which nothing else is left. `keep` is called with
-    /// the place of a component in the order and the bytes of an instance, in order. `seed` is
-    /// random, secret and used for this alone.
+    /// Makes the instances under a new epoch, of which nothing else remains. Calls `keep` with the
+    /// position of a component in the order and the bytes of an instance, in order. `seed` is
+    /// random, secret and used only here.
     ///
-    /// The peer may still fail what is handed over. Nothing of it is to be used before this is
-    /// done, at both.
+    /// The peer may still fail a check after instances are passed to `keep`. Neither party may use
+    /// any of them before this has succeeded at both parties.
     ///
     /// # Errors
     ///
-    /// No instance is wanted, or too many are; `keep` fails, the peer cheats, or the wire fails.
+    /// No instance is ordered, or too many are; `keep` fails, the peer cheats, or the wire fails.
     pub async fn make(
         self,
         io: &mut Io<'_>,
@@ -107,7 +107,7 @@ impl<'f> InstanceOrder<'_, 'f> {
                 let (size, none) = (next_lot(left, self.security), InputCounts::default());
                 made = boxed(|| make(io, &mut epoch, &mut rng, size, none)).await?;
             }
-            // Constants and negations behind the last gate.
+            // Constants and negations may follow the last gate.
             while !group.walk_to_end() {
                 io.breathe().await?;
             }
@@ -119,19 +119,19 @@ impl<'f> InstanceOrder<'_, 'f> {
 /// Instances that are made together.
 struct Group<'f> {
     members: Vec<Member<'f>>,
-    /// The s that the lot was ordered at.
+    /// The s with which the lot was ordered.
     ordered_at: SecurityBits,
     masks: CallWalk<'f, Share, Sequence<'f, Share>>,
-    /// The garbler's.
+    /// The garbler's walk; `None` at the evaluator.
     garbling: Option<Garbling<'f, Sequence<'f, Block>>>,
-    /// What is kept of all inputs, and of all AND gates so far.
+    /// The data that is kept of all inputs, and of all AND gates so far.
     inputs: Zeroizing<Vec<u8>>,
     ands: Zeroizing<Vec<u8>>,
     /// The evaluator's rows of all AND gates so far.
     rows: Vec<u8>,
 }
 
-/// The first `count` of what is left, which is the rest then.
+/// Splits the first `count` items off `left` and returns them.
 fn take<'a, T>(left: &mut &'a [T], count: usize) -> &'a [T] {
     let (first, rest) = left.split_at(count);
     *left = rest;
@@ -144,7 +144,7 @@ fn ands(members: &[Member<'_>]) -> u64 {
 }
 
 impl<'f> Group<'f> {
-    /// Instances whose inputs have these masks.
+    /// Returns a group of instances whose inputs have these masks.
     fn new(
         order: &InstanceOrder<'_, 'f>,
         (epoch, rng): (&Epoch, &mut Prg),
@@ -199,7 +199,7 @@ impl<'f> Group<'f> {
         }
     }
 
-    /// Makes the next gates, as many as there are triples for; how many that are.
+    /// Makes the next gates, up to the number of triples. Returns the number of gates made.
     async fn add_gates(
         &mut self,
         io: &mut Io<'_>,
@@ -234,7 +234,7 @@ impl<'f> Group<'f> {
                 }
                 io.send(message(*frame))?;
             }
-            // The garbler keeps nothing of a gate, since rows prove it.
+            // The garbler keeps nothing of a gate, because rows prove it.
             gates.give_back(garbling.take_labels(), &mut epoch.buffers);
         } else {
             *io.message() = own;
@@ -251,8 +251,8 @@ impl<'f> Group<'f> {
         Ok(count)
     }
 
-    /// Keeps the gates of a frame, the first of which has the number `first` in its lot, and whose
-    /// outputs have the masks `kept`.
+    /// Keeps the gates of a frame. The first gate has the number `first` in its lot, and `kept` are
+    /// the masks of the lot's outputs.
     fn keep_frame(
         &mut self,
         payload: &[u8],
@@ -275,13 +275,13 @@ impl<'f> Group<'f> {
         Ok(count)
     }
 
-    /// Walks on to the end of the last instance; whether it has come.
+    /// Walks on towards the end of the last instance. Returns whether it is reached.
     fn walk_to_end(&mut self) -> bool {
         let garbling = self.garbling.as_mut();
         !matches!(self.masks.next(), Stop::Pause) && garbling.is_none_or(Garbling::walk_to_end)
     }
 
-    /// Hands over the instances.
+    /// Passes the instances to `keep`.
     fn hand_over(
         mut self,
         epoch: &Epoch,

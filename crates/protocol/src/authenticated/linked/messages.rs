@@ -14,13 +14,13 @@ pub(super) const fn link_masks(bytes: usize) -> Message {
     Message::exactly(Kind::LinkMasks, bytes)
 }
 
-/// From `role`: its inputs that calls read, under their masks.
+/// From `role`: those of its inputs that calls read, under their masks.
 pub(super) fn masked_inputs(wiring: &Wiring, role: Role) -> Message {
     let bytes = bytes_for(wiring.wires_of(role).count());
     Message::exactly(Kind::MaskedInputs, bytes)
 }
 
-/// From the garbler: this many links.
+/// From the garbler: `count` links.
 pub(super) const fn links(count: usize) -> Message {
     Message::exactly(Kind::AuthenticatedLinks, count * Block::BYTES)
 }

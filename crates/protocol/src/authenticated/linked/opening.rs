@@ -1,9 +1,9 @@
-//! Message 0: what links and inputs need to be known of masks, before any input is.
+//! Message 0: the facts about masks that links and inputs need, before any input is used.
 //!
-//! Both parties open d = λ ⊕ λ' of each wire and of the value that comes to it, and each opens its
-//! part of the masks of the other's inputs. The bits' MACs are compared, as one fold each way,
-//! before a masked input of the evaluator leaves, and before a label of the garbler does: with a
-//! lie that is found later, a label of the other masked value has left.
+//! Both parties open d = λ ⊕ λ' for each wire and the value that leads to it, and each opens its
+//! part of the masks of the other's inputs. The MACs of these bits are compared, as one fold in
+//! each direction, before the evaluator sends a masked input and before the garbler sends a label.
+//! If a lie were found later, a label of the other masked value would already be sent.
 
 use subtle::Choice;
 use tacit_function::Role;
@@ -23,15 +23,15 @@ use crate::Error;
 use crate::bits::{BitWriter, bit, bytes_for, check_bits};
 use crate::message::{Kind, exactly};
 
-/// Parts of shares that are opened with message 0, as they are kept.
+/// The shares that are opened with message 0, in the form in which they are kept.
 pub(crate) struct ClosedLinks {
-    /// d of each wire that is not an input's own.
+    /// d of each wire, except an input's own wire.
     differences: Zeroizing<Vec<Share>>,
-    /// Masks of the inputs of either party.
+    /// The masks of either party's inputs.
     inputs: [Zeroizing<Vec<Share>>; 2],
 }
 
-/// What message 0 opened. Only the check of the other party's MACs makes it.
+/// The values that message 0 opened. Only the check of the other party's MACs makes this type.
 pub(crate) struct CheckedLinks {
     /// d of each wire.
     pub(super) differences: Vec<bool>,
@@ -40,7 +40,7 @@ pub(crate) struct CheckedLinks {
 }
 
 impl ClosedLinks {
-    /// From d of each wire, and the mask of each.
+    /// Returns the shares from d of each wire, and the mask of each wire.
     pub(super) fn new(
         wiring: &Wiring,
         differences: impl Iterator<Item = Share>,
@@ -61,13 +61,13 @@ impl ClosedLinks {
         }
     }
 
-    /// What the party opens that opens masks of the inputs of `owner`.
+    /// Returns the shares that a party opens if it opens the masks of the inputs of `owner`.
     fn opened(&self, owner: Role) -> impl Iterator<Item = &Share> {
         let inputs = &self.inputs[usize::from(owner == Role::Evaluator)];
         self.differences.iter().chain(inputs.iter())
     }
 
-    /// The length of what it opens, in bytes.
+    /// Returns the size of these openings in bytes.
     pub(super) fn bytes(&self, owner: Role) -> usize {
         bytes_for(self.opened(owner).count()) + FOLD_BYTES
     }
@@ -94,11 +94,11 @@ impl ClosedLinks {
         out.extend_from_slice(&fold.finish()[0]);
     }
 
-    /// Takes the other party's.
+    /// Checks the other party's openings.
     ///
     /// # Errors
     ///
-    /// They are malformed, or their MACs are not those of the bits that were opened.
+    /// The openings are malformed, or their MACs are not those of the opened bits.
     pub(super) fn check(
         self,
         terms: &Terms<'_>,

@@ -1,4 +1,4 @@
-//! Which instances an order makes together.
+//! The grouping of ordered instances that are made together.
 
 use std::collections::VecDeque;
 
@@ -7,12 +7,13 @@ use tacit_circuit::Component;
 use super::calls::Member;
 use crate::Error;
 
-/// Most AND gates, and most input bits, of instances that are made together, unless it is one.
+/// The largest number of AND gates, and of input bits, of instances that are made together. A
+/// single instance may exceed it.
 const GROUP_SIZE: usize = 400_000;
 
 /// Instances that are still to be made.
 pub(super) struct Order<'f> {
-    /// Components with their places and the number of instances.
+    /// The components with their positions in the order and the number of instances left.
     left: VecDeque<(&'f Component, usize, u64)>,
     next: u32,
 }
@@ -36,7 +37,7 @@ impl<'f> Order<'f> {
         }
     }
 
-    /// The instances that are made next.
+    /// Returns the instances that are made next.
     pub(super) fn group(&mut self) -> Vec<Member<'f>> {
         let (mut members, mut size) = (Vec::new(), 0);
         while let Some((component, place, count)) = self.left.front_mut() {

@@ -1,4 +1,4 @@
-//! What a run from instances sends, without running it.
+//! The messages of a run from instances, computed without running it.
 
 use tacit_function::{Function, Role};
 
@@ -11,7 +11,7 @@ use super::wiring::{Leaves, Wiring};
 use crate::Error;
 use crate::bits::bytes_for;
 
-/// What a run of `function` sends from instances of its components.
+/// Returns the messages of a run of `function` from instances of its components.
 ///
 /// # Errors
 ///
@@ -34,7 +34,8 @@ pub fn linked_outline(function: &Function) -> Result<Outline, Error> {
             outline.send(garbler, messages::links(links.len()));
         }
     }
-    // Masks of links from both, what the garbler answers to masked inputs.
+    // The first message has the garbler's masks of links, the second the evaluator's, and the third
+    // the garbler's answer to masked inputs.
     outline.trips = 3;
     if let Some(opening) = messages::result_opening(function, evaluator) {
         outline.send(garbler, opening);

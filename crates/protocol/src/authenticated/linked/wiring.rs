@@ -1,4 +1,4 @@
-//! Which wires of instances a function's inputs and calls have, from the function alone.
+//! The wires of instances that a function's inputs and calls use, derived from the function alone.
 
 use tacit_function::{Function, Role, Values};
 use tacit_kernels::Block;
@@ -6,24 +6,26 @@ use tacit_kernels::Block;
 use crate::Error;
 use crate::direct::check_without_values;
 
-/// Most bytes of a run's links.
+/// The largest size of a run's links in bytes.
 const MAX_LINK_BYTES: u64 = 1 << 30;
 
-/// Most AND gates of a run: what parties hold of its gates is in memory all at once.
+/// The largest number of AND gates of a run, because parties hold the data of all its gates in
+/// memory.
 const MAX_ANDS: u64 = 1 << 23;
 
 /// Sources of wires that carry no input bit.
 const OUTPUT: u32 = 0;
 const CONSTANT: u32 = u32::MAX;
 
-/// When the garbler sends what leads to a wire.
+/// The stage at which the garbler sends the link to a wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaves {
-    /// With what it opens: the wire carries an output of an instance. Where constants alone decide
-    /// it, the evaluator has its label by then; no input is in that (claim 8 on the page).
+    /// With its openings: the wire carries an output of an instance. If only constants decide the
+    /// value, the evaluator knows its label at this stage, but no input is part of it (claim 8 on
+    /// the page).
     Early,
-    /// When the evaluator's inputs are fixed: the wire carries an input or a constant, whose active
-    /// label is public.
+    /// After the evaluator's inputs are fixed: the wire carries an input or a constant, whose
+    /// active label is public.
     Late,
 }
 
@@ -31,15 +33,16 @@ pub(super) enum Leaves {
 pub(super) struct Wiring {
     /// The component of each call.
     pub(super) components: Vec<usize>,
-    /// Of each wire the number of the input bit that it carries, plus one; [`OUTPUT`] if it carries
-    /// an output of an instance, or [`CONSTANT`].
+    /// For each wire the number of the input bit that it carries, plus one; [`OUTPUT`] if it
+    /// carries an output of an instance, or [`CONSTANT`].
     sources: Vec<u32>,
-    /// Of each input bit its owner, and the first wire that carries it: the bit has its mask.
+    /// For each input bit its owner, and the first wire that carries it. The bit has the mask of
+    /// that wire.
     inputs: Vec<(Role, Option<usize>)>,
 }
 
 impl Wiring {
-    /// That of `function`.
+    /// Returns the wiring of `function`.
     ///
     /// # Errors
     ///
@@ -86,17 +89,17 @@ impl Wiring {
         })
     }
 
-    /// How many wires there are.
+    /// Returns the number of wires.
     pub(super) fn wires(&self) -> usize {
         self.sources.len()
     }
 
-    /// The number of the input bit that a wire carries, if it carries one.
+    /// Returns the number of the input bit that a wire carries, if it carries one.
     pub(super) fn source(&self, wire: usize) -> Option<usize> {
         index(self.sources[wire])
     }
 
-    /// When what leads to a wire is sent.
+    /// Returns the stage at which the link to a wire is sent.
     pub(super) fn leaves(&self, wire: usize) -> Leaves {
         match self.sources[wire] {
             OUTPUT => Leaves::Early,
@@ -104,7 +107,7 @@ impl Wiring {
         }
     }
 
-    /// The wires from `first` on to which leads what is sent then.
+    /// Returns the wires from `first` on whose links are sent at this stage.
     pub(super) fn sent(&self, when: Leaves, first: usize) -> impl Iterator<Item = usize> {
         (first..self.wires()).filter(move |wire| self.leaves(*wire) == when)
     }
@@ -115,26 +118,26 @@ impl Wiring {
         source.is_some_and(|input| self.inputs[input].1 == Some(wire))
     }
 
-    /// The wire whose mask an input bit has, if a call reads it.
+    /// Returns the wire whose mask an input bit has, if a call reads the bit.
     pub(super) fn wire_of(&self, input: usize) -> Option<usize> {
         self.inputs[input].1
     }
 
-    /// The wires of the input bits of `role` that calls read, in order of the bits.
+    /// Returns the wires of the input bits of `role` that calls read, in the order of the bits.
     pub(super) fn wires_of(&self, role: Role) -> impl Iterator<Item = usize> {
         let those = self.inputs.iter().filter(move |(owner, _)| *owner == role);
         those.filter_map(|(_, wire)| *wire)
     }
 
-    /// Those of a party's input bits that calls read.
+    /// Returns those of a party's input bits that calls read.
     pub(super) fn read(&self, role: Role, inputs: &[bool]) -> impl Iterator<Item = bool> {
         let those = self.inputs.iter().filter(move |(owner, _)| *owner == role);
         let read = those.zip(inputs).filter(|((_, wire), _)| wire.is_some());
         read.map(|(_, bit)| *bit)
     }
 
-    /// A bit for each input bit of the function from those of each party that calls read; 0 for the
-    /// others.
+    /// Returns a bit for each input bit of the function, from those bits of each party that calls
+    /// read. The other bits are 0.
     pub(super) fn all_inputs(&self, garblers: &[bool], evaluators: &[bool]) -> Vec<bool> {
         let (mut garblers, mut evaluators) = (garblers.iter(), evaluators.iter());
         let bits = self.inputs.iter().map(|(owner, wire)| {
@@ -148,7 +151,7 @@ impl Wiring {
     }
 }
 
-/// What a number plus one stands for.
+/// Returns the input bit that a source stands for, if any.
 fn index(source: u32) -> Option<usize> {
     match source {
         OUTPUT | CONSTANT => None,

@@ -1,4 +1,4 @@
-//! The check that both parties have the same of a lot, and the coin that turns its layers.
+//! The check that both parties have the same values of a lot, and the coin that shifts its layers.
 
 use tacit_function::Role;
 use tacit_kernels::Prg;
@@ -17,8 +17,8 @@ use crate::io::Io;
 use crate::message::{Kind, array};
 
 impl Unchecked {
-    /// Compares a lot, of which the garbler has its blocks and the evaluator has sent its own; the
-    /// coin that both have tossed then.
+    /// Compares a lot, for which the garbler has computed its blocks and the evaluator has sent its
+    /// own. Returns the coin that both parties have then tossed.
     pub(super) async fn compare(
         self,
         io: &mut Io<'_>,
@@ -66,7 +66,7 @@ impl Unchecked {
         let lot = self.checked(epoch, turned);
         write(io, [&*own]);
         io.send(messages::COIN_OPENING)?;
-        // The evaluator works on the coin: it is not to wait for the openings.
+        // Send the coin now: the evaluator works on it before the openings come.
         io.breathe().await?;
         Ok((lot, coin(&own, &others)))
     }
@@ -91,7 +91,7 @@ impl Unchecked {
         }
         write(io, [&turned]);
         io.send(messages::leaky_bits(self.size))?;
-        // The garbler works on the bits: they are not to wait for the digest.
+        // Send the bits now: the garbler works on them before the digest comes.
         io.breathe().await?;
         xor_into(&mut turned, &others);
         let (digest, salt) = (self.digest(epoch, &turned), random(rng));
@@ -114,7 +114,8 @@ impl Unchecked {
         Ok((lot, coin(&garblers, &own)))
     }
 
-    /// The digest of what both must have the same, with the bits by which outputs are turned.
+    /// Returns the digest of the values that must be equal, with outputs flipped by the bits
+    /// `turned`.
     fn digest(&self, epoch: &Epoch, turned: &[u8]) -> Digest {
         let mut digest = epoch.oracle(Domain::Equality, None, self.number);
         add_turned(epoch.delta(), &self.sums, turned, &mut digest);
@@ -130,24 +131,24 @@ fn write<const N: usize>(io: &mut Io<'_>, parts: [&[u8]; N]) {
     }
 }
 
-/// Both digests of a message.
+/// Returns both digests of a message.
 fn digests(payload: &[u8]) -> Result<[Digest; 2], Error> {
     let (digests, _) = payload.as_chunks::<DIGEST_BYTES>();
     let both = digests.try_into();
     both.map_err(|_| Error::ApiMisuse("a message of two digests"))
 }
 
-/// 32 random bytes.
+/// Returns 32 random bytes.
 fn random(rng: &mut Prg) -> Zeroizing<Digest> {
     let mut bytes = Zeroizing::new(Digest::default());
     rng.fill_bytes(&mut *bytes);
     bytes
 }
 
-/// The evaluator's commitment to what both must have the same, of which `digest` is the hash.
+/// Returns the evaluator's commitment to the values that must be equal, whose hash is `digest`.
 ///
-/// **Why the salt**: a garbler that cheated knows up to the evaluator's bits what the evaluator
-/// has. Without the salt it would try all of these against the commitment, answer with the right
+/// **Why the salt**: a garbler that cheated knows the evaluator's values except for the evaluator's
+/// bits. Without the salt it could try all candidates against the commitment, answer with the right
 /// one and never be caught.
 fn commit_to_equality(epoch: &Epoch, lot: u64, digest: &Digest, salt: &Digest) -> Digest {
     let mut oracle = epoch.oracle(Domain::EqualityCommitment, None, lot);
@@ -156,14 +157,14 @@ fn commit_to_equality(epoch: &Epoch, lot: u64, digest: &Digest, salt: &Digest) -
     oracle.finish()
 }
 
-/// The garbler's commitment to its share of the coin, which hides it since it is random.
+/// Returns the garbler's commitment to its share of the coin. It hides the share, which is random.
 fn commit_to_coin(epoch: &Epoch, lot: u64, share: &Digest) -> Digest {
     let mut oracle = epoch.oracle(Domain::CoinCommitment, None, lot);
     oracle.add_bytes(share);
     oracle.finish()
 }
 
-/// The coin of both shares.
+/// Returns the coin of both shares.
 fn coin(garblers: &Digest, evaluators: &Digest) -> Digest {
     std::array::from_fn(|i| garblers[i] ^ evaluators[i])
 }

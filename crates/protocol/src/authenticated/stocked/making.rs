@@ -1,4 +1,4 @@
-//! Making triples for a stock: lots one after the other, in whole blocks.
+//! Making triples for a stock: one lot after the other, in whole blocks.
 
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
@@ -12,25 +12,25 @@ use crate::Error;
 use crate::io::{Io, boxed};
 use crate::party::Progress;
 
-/// Blocks that are handed over at once.
+/// The largest number of blocks that are passed on at once.
 const KEPT_BLOCKS: usize = 64;
 
 /// Triples for a stock, on which both parties have agreed.
 #[derive(Clone, Copy)]
 pub struct TripleOrder {
-    /// How many blocks of them, at least one.
+    /// The number of blocks, at least one.
     pub blocks: u64,
     /// s.
     pub security: SecurityBits,
 }
 
 impl TripleOrder {
-    /// Makes the triples under a new epoch, of which nothing is left but the blocks. `keep` is
-    /// called with the number of the first of some blocks, and the blocks. `seed` is random, secret
-    /// and used for this alone.
+    /// Makes the triples under a new epoch, of which only the blocks remain. Calls `keep` with
+    /// consecutive blocks and the number of the first of them. `seed` is random, secret and used
+    /// only here.
     ///
-    /// The peer may still fail what is handed over. Nothing of it is to be used before this is
-    /// done, at both.
+    /// The peer may still fail a check after blocks are passed to `keep`. Neither party may use any
+    /// of them before this has succeeded at both parties.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl TripleOrder {
                 InputCounts::default(),
             );
             let made = boxed(|| make(io, &mut epoch, &mut rng, size, none)).await?;
-            // What a lot has beyond whole blocks, or beyond what is wanted, is dropped.
+            // The triples of a lot beyond whole blocks, or beyond the ordered number, are dropped.
             let blocks = left.min(made.triples.len() as u64) as usize / BLOCK_TRIPLES;
             let first = (total - left) / BLOCK_TRIPLES as u64;
             hand_over(&epoch, &made.triples, first, blocks, &mut keep)?;
@@ -73,7 +73,7 @@ impl TripleOrder {
     }
 }
 
-/// Hands over this many blocks of a lot, the first of which has the number `first`.
+/// Passes on `blocks` blocks of a lot. The first of them has the number `first`.
 fn hand_over(
     epoch: &Epoch,
     triples: &Triples,

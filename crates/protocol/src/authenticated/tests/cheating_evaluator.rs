@@ -1,9 +1,9 @@
-//! Attacks of an evaluator that follows the protocol but for one lie, each against the check that
-//! stops it.
+//! Attacks by an evaluator that follows the protocol except for one lie. Each is aimed at the check
+//! that stops it.
 
 use super::*;
 
-/// (a ∧ b) ∧ c, with a and c the garbler's.
+/// Returns (a ∧ b) ∧ c, where a and c are the garbler's.
 fn two_gates() -> Function {
     use tacit_circuit::builder::Builder;
     let builder = Builder::new();
@@ -26,8 +26,8 @@ fn lie(kind: Kind, bit: usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
     }
 }
 
-/// The evaluator names another masked value of the first gate: the garbler's proof would then tell
-/// it c. The garbler compares labels before it proves anything.
+/// The evaluator sends another masked value of the first gate. The garbler's proof would then
+/// reveal c. The garbler compares labels before it proves anything.
 #[test]
 fn a_flipped_masked_value_gets_no_proof() {
     let function = two_gates();
@@ -41,7 +41,7 @@ fn a_flipped_masked_value_gets_no_proof() {
     }
 }
 
-/// The evaluator opens another bit of a gate than it holds. The garbler's tables do not leave.
+/// The evaluator opens another bit of a gate than it holds. The garbler does not send its tables.
 #[test]
 fn a_lie_about_a_gate_gets_no_tables() {
     let function = component("adder", Recipient::Both);
@@ -55,7 +55,7 @@ fn a_lie_about_a_gate_gets_no_tables() {
     }
 }
 
-/// The evaluator opens another bit of a bucket. Nothing is opened or garbled with its triples.
+/// The evaluator opens another bit of a bucket. No bit is opened or garbled with its triples.
 #[test]
 fn a_lie_about_a_bucket_gets_no_triples() {
     let function = component("adder", Recipient::Both);
@@ -67,7 +67,7 @@ fn a_lie_about_a_bucket_gets_no_triples() {
     assert_eq!(count(&sent, Role::Garbler, Kind::GateOpenings), 0);
 }
 
-/// The evaluator opens another mask of the garbler's result, which would turn it.
+/// The evaluator opens another mask of the garbler's result, which would flip the result.
 #[test]
 fn a_lie_about_a_result_is_no_result() {
     let function = two_gates();
@@ -78,7 +78,7 @@ fn a_lie_about_a_result_is_no_result() {
     assert_eq!(ended.map(|_| ()), Err(found));
 }
 
-/// The evaluator sends wrong blocks of leaky ANDs, of which half shift what the garbler has. It
+/// The evaluator sends wrong blocks of leaky ANDs, half of which shift the garbler's values. It
 /// gets neither the garbler's share of the coin nor a triple.
 #[test]
 fn wrong_leaky_ands_are_found_before_the_coin() {
@@ -96,7 +96,7 @@ fn wrong_leaky_ands_are_found_before_the_coin() {
     assert_eq!(count(&sent, Role::Evaluator, Kind::EqualityOpening), 0);
 }
 
-/// The evaluator commits to one thing and opens another: its salt is not that of the commitment.
+/// The evaluator commits to one value and opens another: its salt is not that of the commitment.
 #[test]
 fn another_opening_of_the_commitment_is_found_before_the_coin() {
     let function = component("adder", Recipient::Both);
@@ -108,9 +108,9 @@ fn another_opening_of_the_commitment_is_found_before_the_coin() {
     assert_eq!(count(&sent, Role::Garbler, Kind::CoinOpening), 0);
 }
 
-/// Where the shares of the coin do not reach the shifts, an evaluator that knows them before it
-/// makes leaky ANDs cheats in one bucket. Here its share changes on its way: the parties then turn
-/// the layers differently, and the MACs of their buckets do not fit.
+/// If the shares of the coin did not affect the shifts, an evaluator that knew the shifts before it
+/// made leaky ANDs could cheat within one bucket. Here its share changes in transit: the parties
+/// then shift the layers differently, and the MACs of their buckets do not match.
 #[test]
 fn the_evaluators_share_of_the_coin_turns_the_layers() {
     let function = component("adder", Recipient::Both);
@@ -121,8 +121,8 @@ fn the_evaluators_share_of_the_coin_turns_the_layers() {
     assert_eq!(error, cheated(Caught::Buckets));
 }
 
-/// Bit 1 of the evaluator's Δ set, as no set-up draws it: no z is ever turned, and the lot is
-/// found wrong.
+/// Bit 1 of the evaluator's Δ is set, which no setup does. Then no z is ever flipped, and the lot
+/// is found to be wrong.
 #[test]
 fn a_delta_with_its_second_bit_set_makes_no_lot() {
     let mut prg = prg();

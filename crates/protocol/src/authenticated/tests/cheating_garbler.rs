@@ -1,4 +1,4 @@
-//! Attacks of a garbler: what it may not learn from what it is told, and lies that it is caught at.
+//! Attacks by a garbler: attempts to learn from the messages it gets, and lies that are caught.
 
 use tacit_circuit::builder::{Builder, Bus};
 
@@ -14,7 +14,7 @@ fn lie(kind: Kind, bit: usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
     }
 }
 
-/// Two gates that share nothing, a_0 ∧ b_0 and a_1 ∧ b_1, with a the evaluator's.
+/// Returns two independent gates, a_0 ∧ b_0 and a_1 ∧ b_1, where a is the evaluator's.
 fn apart() -> Function {
     let builder = Builder::new();
     let [a, b] = ["a", "b"].map(|name| builder.bus(name, 2));
@@ -28,8 +28,8 @@ fn apart() -> Function {
     Function::of_circuit("apart", circuit, owner, |_| Recipient::Evaluator).unwrap()
 }
 
-/// How often a guess that `guess` makes from what was sent is right, of 48 runs in which a_0 and
-/// a_1 differ every other time and b is 11.
+/// Returns the number of correct guesses that `guess` makes from the sent messages, out of 48 runs.
+/// a_0 and a_1 differ in every other run, and b is 11.
 fn right_guesses(guess: impl Fn(&Sent) -> bool) -> usize {
     let function = apart();
     let mut epochs = Some(epochs());
@@ -50,8 +50,8 @@ fn payloads(sent: &Sent, kind: Kind) -> Vec<&[u8]> {
     those.map(|(_, _, payload)| &payload[..]).collect()
 }
 
-/// Two wires with one mask: the sum of their masked values, which the garbler is told, would be the
-/// sum of their values.
+/// If two wires had the same mask, the sum of their masked values, which the garbler gets, would be
+/// the sum of their values.
 #[test]
 fn masked_values_of_two_gates_do_not_tell_their_sum() {
     let right = right_guesses(|sent| {
@@ -61,8 +61,8 @@ fn masked_values_of_two_gates_do_not_tell_their_sum() {
     assert!((6..=42).contains(&right), "{right} of 48");
 }
 
-/// One triple for two gates: e of both would sum to the sum of the masks of a_0 and a_1, and with
-/// the masked inputs that tells a_0 ⊕ a_1.
+/// If two gates used the same triple, their e would sum to the sum of the masks of a_0 and a_1,
+/// which together with the masked inputs reveals a_0 ⊕ a_1.
 #[test]
 fn openings_of_two_gates_do_not_tell_the_sum_of_their_inputs() {
     let right = right_guesses(|sent| {
@@ -74,7 +74,7 @@ fn openings_of_two_gates_do_not_tell_the_sum_of_their_inputs() {
     assert!((6..=42).contains(&right), "{right} of 48");
 }
 
-/// Two runs of an epoch with the same input: what leaves of it is masked anew.
+/// In two runs of an epoch with the same input, the sent input bits have new masks.
 #[test]
 fn masked_inputs_of_two_runs_do_not_tell_whether_inputs_are_the_same() {
     let function = component("adder", Recipient::Both);
@@ -89,7 +89,7 @@ fn masked_inputs_of_two_runs_do_not_tell_whether_inputs_are_the_same() {
     assert_ne!(masked[0], masked[1]);
 }
 
-/// The garbler opens another bit of a gate. The evaluator does not tell what it evaluates.
+/// The garbler opens another bit of a gate. The evaluator does not send its masked values.
 #[test]
 fn a_lie_about_a_gate_is_told_no_values() {
     let function = component("adder", Recipient::Both);
@@ -101,8 +101,8 @@ fn a_lie_about_a_gate_is_told_no_values() {
     assert_eq!(count(&sent, Role::Evaluator, Kind::MaskedValues), 0);
 }
 
-/// The garbler opens another share of the coin than it committed to: it has seen the evaluator's,
-/// and would choose the shifts.
+/// The garbler opens another share of the coin than it committed to. It has seen the evaluator's
+/// share, and could otherwise choose the shifts.
 #[test]
 fn the_garbler_cannot_choose_the_coin() {
     let function = component("adder", Recipient::Both);
@@ -126,8 +126,8 @@ fn a_lie_about_a_bucket_gets_no_triples() {
     assert_eq!(count(&sent, Role::Evaluator, Kind::MaskedInputs), 0);
 }
 
-/// The garbler does not have what it would have if its leaky ANDs were right. It gets neither the
-/// opening of the evaluator's commitment nor its share of the coin.
+/// The garbler's values differ from those that correct leaky ANDs would give. It gets neither the
+/// opening of the evaluator's commitment nor the evaluator's share of the coin.
 #[test]
 fn another_digest_gets_no_opening() {
     let function = component("adder", Recipient::Both);
@@ -139,8 +139,8 @@ fn another_digest_gets_no_opening() {
     assert_eq!(count(&sent, Role::Evaluator, Kind::EqualityOpening), 0);
 }
 
-/// The garbler opens another mask of the evaluator's result, which would turn it; and a proof that
-/// is not that of the gates gets no mask of the garbler's result.
+/// The garbler opens another mask of the evaluator's result, which would flip the result. A wrong
+/// proof of the gates gets no mask of the garbler's result.
 #[test]
 fn a_wrong_proof_and_a_lie_about_a_result_are_found() {
     let function = apart();

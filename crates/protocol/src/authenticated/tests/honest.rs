@@ -1,4 +1,4 @@
-//! Honest parties: results, set-ups, lots that run out in the middle of a function.
+//! Honest parties: results, setups, and lots that run out in the middle of a function.
 
 use tacit_circuit::builder::{Builder, Bus};
 
@@ -46,7 +46,7 @@ fn an_epoch_is_set_up_by_base_ots() {
 }
 
 /// Results that are inputs, constants, negations and sums, without a gate that needs a triple; a
-/// party without inputs, and one without results.
+/// party without inputs, and a party without results.
 #[test]
 fn functions_without_and_gates() {
     for (owner, to) in [
@@ -66,7 +66,7 @@ fn functions_without_and_gates() {
     }
 }
 
-/// A run of more gates than a lot has triples.
+/// The run has more gates than a lot has triples.
 #[test]
 fn a_run_goes_on_with_the_next_lot() {
     let aes = component("aes-128", Recipient::Both);
@@ -99,7 +99,8 @@ fn what_a_run_does_not_take_is_refused() {
     assert!(SecurityBits::new(0).is_err());
 }
 
-/// The outline against what a run sends, in an epoch that ran before; lots of several sizes.
+/// Compares the outline with the messages of a run, in an epoch that has run before, with lots of
+/// several sizes.
 #[test]
 fn the_outline_is_what_a_run_sends() {
     use crate::outline::message_bytes;
@@ -141,7 +142,7 @@ fn the_outline_is_what_a_run_sends() {
     }
 }
 
-/// What the page says of many gates, as ratios of the outline of a lot.
+/// The figures on the protocol's page for many gates, as ratios of the outline of a lot.
 #[test]
 fn bytes_of_an_and_gate_are_those_of_the_page() {
     let size = LotSize::cheapest(10_000_000, SecurityBits::new(40).unwrap());

@@ -1,4 +1,4 @@
-//! Instances of components: made before the function is known, kept, and linked by a run.
+//! Instances of components: made before the function is known, stored, and linked by a run.
 
 mod cheating;
 mod kept;
@@ -12,7 +12,7 @@ use tacit_function::{FunctionBuilder, Operand, Part};
 use super::*;
 use crate::prepared::{Demand, Instances};
 
-/// A party's halves of instances of each component of a function, first in first out.
+/// A party's halves of instances of each component of a function, first in, first out.
 #[derive(Clone, Default)]
 struct Shelf(Vec<VecDeque<Vec<u8>>>);
 
@@ -26,16 +26,16 @@ impl Instances for Shelf {
     }
 }
 
-/// Both parties' instances, the id of their epoch and the s that their lot was ordered at.
+/// Both parties' instances, the id of their epoch and the s with which their lot was ordered.
 #[derive(Clone)]
 struct Stock([Shelf; 2], [u8; 32], SecurityBits);
 
-/// The s that lots are ordered at, unless a test says otherwise.
+/// Returns the s with which lots are ordered, unless a test sets another.
 fn ordered() -> SecurityBits {
     SecurityBits::insecure_for_measurements(9).unwrap()
 }
 
-/// Makes the instances of this many runs of a function, in lots of `bits`; messages go through
+/// Makes the instances of `runs` runs of a function, in lots of `bits` bits. Messages go through
 /// `change`.
 fn changed_making(
     function: &Function,
@@ -87,8 +87,8 @@ fn make(function: &Function, runs: u64) -> Stock {
         .unwrap()
 }
 
-/// A run that takes its instances from the stock, whose messages go through `change`: both parties'
-/// results, or who found what wrong, and what was sent.
+/// Runs `terms` with instances from the stock and messages that go through `change`. Returns both
+/// parties' results, or the failure, and the sent messages.
 fn changed_run(
     terms: Terms<'_>,
     inputs: [&[bool]; 2],
@@ -110,8 +110,8 @@ fn changed_run(
     linked(run, inputs, taken, change)
 }
 
-/// A run of both parties from these instances, whose messages go through `change`. The party that
-/// failed first is the one that is named.
+/// Runs both parties with these instances and messages that go through `change`. A failure names
+/// the party that failed first.
 fn linked(
     run: LinkedRun<'_>,
     inputs: [&[bool]; 2],
@@ -145,10 +145,10 @@ fn built(build: impl FnOnce(&mut FunctionBuilder)) -> Function {
     builder.finish().unwrap()
 }
 
-/// Inputs that several calls read, one that none reads, constants, a result that is an input, one
-/// that is a constant, and calls whose results several calls read. Every input that is read meets
-/// an AND gate: to name another masked value of one that only XOR gates read is to have another
-/// input.
+/// Returns a function with inputs that several calls read, one that no call reads, constants, a
+/// result that is an input, one that is a constant, and calls whose results several calls read.
+/// Every input that is read reaches an AND gate: a changed masked value of an input that only XOR
+/// gates read is the same as another input.
 fn tangle() -> Function {
     built(|builder| {
         builder
@@ -189,7 +189,7 @@ fn tangle() -> Function {
     })
 }
 
-/// Several runs of what was made at once, one after the other.
+/// Several runs take their instances from the same stock, one after the other.
 #[test]
 fn any_function_runs_from_instances_of_its_components() {
     for function in &[
@@ -213,7 +213,8 @@ fn any_function_runs_from_instances_of_its_components() {
     }
 }
 
-/// Bytes, messages and half round trips, also where links take several messages.
+/// The outline has the right bytes, messages and half round trips, also where links take several
+/// messages.
 #[test]
 fn the_outline_of_a_run_from_instances_is_what_it_sends() {
     let mut most = 0;
@@ -241,7 +242,7 @@ fn the_outline_of_a_run_from_instances_is_what_it_sends() {
         });
         assert_eq!(bytes, [due.garbler_bytes, due.evaluator_bytes]);
         assert_eq!(due.messages, sent.len() as u64);
-        // Links follow on another message of the garbler, and nothing waits for them alone.
+        // Links follow another message of the garbler, and nothing waits only for them.
         let mut turns: Vec<_> = sent.iter().map(|(from, kind, _)| (*from, *kind)).collect();
         turns.retain(|(_, kind)| *kind != Kind::AuthenticatedLinks);
         let turns = turns.chunk_by(|(a, _), (b, _)| a == b).count();
@@ -251,12 +252,12 @@ fn the_outline_of_a_run_from_instances_is_what_it_sends() {
     assert!(most > 1, "{most}");
 }
 
-/// What leads from an instance to another leaves before any input, and what leads from an input or
-/// a constant, whose active label is public, after the evaluator's inputs.
+/// Links from one instance to another are sent before any input. Links from an input or a constant,
+/// whose active label is public, are sent after the evaluator's inputs.
 #[test]
 fn links_between_instances_leave_before_inputs() {
     let function = tangle();
-    // Sums of three calls, and the sum that a comparison reads twice.
+    // These are the sums of three calls, and the sum that a comparison reads twice.
     let (all, early) = (12 * 8, 2 * 8 + 2 * 8 + 8);
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
@@ -282,7 +283,7 @@ fn links_between_instances_leave_before_inputs() {
     assert_eq!([first, second], [links(early), links(all - early)]);
 }
 
-/// What the page says of AES-128 from one instance, headers included.
+/// The figures on the protocol's page for AES-128 from one instance, headers included.
 #[test]
 fn bytes_of_a_run_from_instances_are_those_of_the_page() {
     let function = component("aes-128", Recipient::Both);
@@ -291,7 +292,7 @@ fn bytes_of_a_run_from_instances_are_those_of_the_page() {
     assert_eq!(found, [4212, 111, 4]);
 }
 
-/// Instances whose gates take several lots, and some lots of which several instances are made.
+/// Some instances have gates that take several lots, and some lots serve several instances.
 #[test]
 fn instances_are_made_across_lots() {
     let function = shipped("aes-128-rounds", &[]);
@@ -307,7 +308,7 @@ fn instances_are_made_across_lots() {
     }
 }
 
-/// Components without AND gates are instances as well.
+/// Components without AND gates have instances, too.
 #[test]
 fn components_without_and_gates() {
     use tacit_circuit::builder::{Builder, Bus};
@@ -356,7 +357,7 @@ fn functions_that_instances_do_not_serve_are_refused() {
     assert!(check_linked(&tangle()).is_ok());
 }
 
-/// Instances of another lot, party or component, and too few of them.
+/// Instances of another lot, party or component, and too few instances, are refused.
 #[test]
 fn instances_that_do_not_belong_together_are_refused() {
     let function = tangle();
@@ -373,7 +374,7 @@ fn instances_that_do_not_belong_together_are_refused() {
         };
         run_alone(async |io| run.garble(io, &inputs, shelf.clone()).await)
     };
-    // Nobody answers its first messages.
+    // The garbler's first messages get no answer.
     assert_eq!(garbler(&ours, ordered_at), (Error::ApiMisuse(STUCK), 2));
     let mut mixed = ours.clone();
     mixed.0[0][2] = others.0[0][2].clone();

@@ -1,4 +1,4 @@
-//! What a lot is: triples under MACs that fit, tweaks and numbers that no two have.
+//! The properties of lots: triples under matching MACs, and tweaks and numbers that are unique.
 
 use tacit_kernels::Block;
 
@@ -19,7 +19,7 @@ fn make([a, b]: &mut [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2]
     made.unwrap_or_else(|failure| panic!("{failure:?}")).into()
 }
 
-/// The shared bit, once the MACs of both halves are found right.
+/// Checks the MACs of both halves and returns the shared bit.
 fn open(epochs: &[Epoch; 2], halves: [Share; 2]) -> bool {
     for (own, others) in [(0, 1), (1, 0)] {
         let delta = *epochs[others].delta();
@@ -32,7 +32,7 @@ fn open(epochs: &[Epoch; 2], halves: [Share; 2]) -> bool {
 
 #[test]
 fn triples_are_products_under_right_macs() {
-    // The last one takes several messages with OTs.
+    // The last size takes several messages with OTs.
     let several = (EXTENSION_OTS / 2 + 7, 2);
     for (size, bits) in [
         ((100, 3), 9),
@@ -80,7 +80,7 @@ fn triples_are_products_under_right_macs() {
     }
 }
 
-/// A lot's hash starts, its digests and its numbers are its own: nothing of one serves in another.
+/// Each lot has its own start points, digests and numbers, so nothing of one lot serves in another.
 #[test]
 fn lots_and_runs_of_an_epoch_have_numbers_of_their_own() {
     use super::oracle::Domain;

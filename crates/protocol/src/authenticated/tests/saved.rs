@@ -13,7 +13,7 @@ use crate::setup::OtSettings;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
-/// Shows both what is kept, without a gate, and saves nothing.
+/// Returns a function that shows both parties the kept value, without a gate, and saves nothing.
 fn look() -> Function {
     look_at("u8")
 }
@@ -25,14 +25,14 @@ fn look_at(ty: &str) -> Function {
     })
 }
 
-/// What both keep of each value.
+/// The halves of values that both parties keep.
 type Kept = [Vec<SharedHalf>; 2];
 
-/// Both ends of a chain, and how it makes OTs.
+/// Both ends of a chain, and its OT settings.
 struct Chains([SharedChain; 2], OtSettings);
 
 impl Chains {
-    /// A chain that a run of `function` begins.
+    /// Starts a chain with a run of `function`.
     fn begun(function: &Function) -> Self {
         let (run, mut rng) = (tag(function), UnwrapErr(getrandom::SysRng));
         let setups = ROLES.map(|role| {
@@ -46,7 +46,7 @@ impl Chains {
         Self(chains, OtSettings::default())
     }
 
-    /// The next attempt, from what is on the disk.
+    /// Moves to the next attempt, from the stored bytes.
     fn forward(&mut self) {
         self.0 = self.0.each_ref().map(|chain| {
             let mut chain = SharedChain::from_bytes(&chain.to_bytes()).unwrap();
@@ -62,7 +62,7 @@ impl Chains {
             .map(|chain| chain.epoch(&terms.tag, settings).unwrap())
     }
 
-    /// A run of this attempt up to where its gates are proven, whose messages go through `change`.
+    /// Runs this attempt until its gates are proven, with messages that go through `change`.
     fn prove<'f>(
         &mut self,
         terms: Terms<'f>,
@@ -78,7 +78,7 @@ impl Chains {
         )
     }
 
-    /// A run of honest parties: results, and what it saves, which goes over bytes.
+    /// Runs honest parties. Returns the results, and the saved values, converted to bytes and back.
     fn run(
         &mut self,
         terms: Terms<'_>,
@@ -93,7 +93,7 @@ impl Chains {
     }
 }
 
-/// The results of a run whose gates are proven, whose messages go through `change`.
+/// Opens the results of a run whose gates are proven, with messages that go through `change`.
 fn open(
     mine: Proven<'_>,
     yours: Proven<'_>,
@@ -113,12 +113,12 @@ fn pick(kept: &Kept, places: &[usize]) -> Kept {
         .map(|halves| places.iter().map(|at| halves[*at].clone()).collect())
 }
 
-/// A chain that holds 30, 4 and 77, at its first later attempt.
+/// Returns a chain that holds 30, 4 and 77, at its first later attempt.
 fn chain() -> (Chains, Kept) {
     chain_of(&begin())
 }
 
-/// The same, with the name that a run of `first` gives.
+/// Returns the same, in a chain that is named by a run of `first`.
 fn chain_of(first: &Function) -> (Chains, Kept) {
     let begin = begin();
     let mut chains = Chains::begun(first);
@@ -140,13 +140,13 @@ fn values_go_on_from_run_to_run() {
         let (told, after) = chains.run(terms(&go_on, 40), inputs, &kept);
         assert_eq!(told, [bits(77), bits(total)]);
         chains.forward();
-        // Any number of times, under other OTs each.
+        // The value is loaded several times, each time with other OTs.
         for _ in 0..2 {
             let (told, _) = chains.run(terms(&look, 40), [&[]; 2], &pick(&after, &[0]));
             assert_eq!(told, [bits(total), bits(total)]);
             chains.forward();
         }
-        // The limit stays as it was saved by the first run.
+        // The limit stays as the first run saved it.
         let limit = pick(&begun, &[2]);
         kept = [0, 1].map(|party| [&after[party][..], &limit[party]].concat());
         let states = kept
@@ -178,8 +178,9 @@ fn what_is_kept_is_a_share_under_the_chains_offsets() {
     }
 }
 
-/// Drives both until they stop to keep what they save. Nothing that opens a result has left: an
-/// evaluator that then goes back to the version before has learnt nothing from this one.
+/// Drives both parties until they stop to keep what they save. Nothing that opens a result is sent
+/// before, so an evaluator that then goes back to the previous version has learnt nothing from this
+/// one.
 #[test]
 fn no_result_leaves_before_what_is_saved_is_kept() {
     let go_on = go_on_showing(Recipient::Evaluator, Recipient::Evaluator);
@@ -196,8 +197,8 @@ fn no_result_leaves_before_what_is_saved_is_kept() {
     }
 }
 
-/// Nothing is kept of a run before its checks: of the garbler's gates at the evaluator, and of the
-/// evaluator's labels at the garbler.
+/// A party keeps nothing of a run before its checks: the evaluator's check of the garbler's gates,
+/// and the garbler's check of the evaluator's labels.
 #[test]
 fn nothing_is_kept_of_a_run_that_is_not_checked() {
     let go_on = go_on();
@@ -211,7 +212,7 @@ fn nothing_is_kept_of_a_run_that_is_not_checked() {
                 payload[3] ^= 1;
             }
         };
-        // The honest party has nothing that it could keep.
+        // The honest party has nothing to keep.
         let (ended, _) = chains.prove(terms(&go_on, 40), [&[], &bits(1)], &kept, lie);
         let (role, error) = ended.err().expect("a lie");
         assert_ne!(role, liar);
@@ -219,7 +220,7 @@ fn nothing_is_kept_of_a_run_that_is_not_checked() {
     }
 }
 
-/// An evaluator, or a garbler, that says it loads the latest version and loads the one before.
+/// An evaluator, or a garbler, claims to load the latest version and loads the previous one.
 #[test]
 fn a_value_of_another_version_is_found_out() {
     let (go_on, look) = (go_on(), look());
@@ -261,7 +262,7 @@ fn no_attempt_has_the_transfers_of_another() {
     let settings = OtSettings::default();
     let kept = chains.0.each_ref().map(SharedChain::to_bytes);
     let [a, b] = chains.epochs(&terms);
-    // One epoch an attempt, and none of what is on the disk before it goes forward.
+    // An attempt has one epoch. A stored chain has none before it is forwarded.
     for (chain, kept) in chains.0.iter_mut().zip(&kept) {
         assert!(chain.epoch(&terms.tag, settings).is_err());
         let mut read = SharedChain::from_bytes(kept).unwrap();
@@ -275,7 +276,7 @@ fn no_attempt_has_the_transfers_of_another() {
     chains.forward();
     let [a, b] = chains.epochs(&terms);
     assert_ne!(first_keys(a, b), first);
-    // What is kept now is nothing of what was kept before, but for the party's Δ.
+    // The stored data has nothing in common with earlier stored data except the party's Δ.
     for (chain, kept) in chains.0.iter().zip(&kept) {
         let (now, place) = (chain.to_bytes(), PairChain::BYTES);
         let blocks = |bytes: &[u8]| bytes[place..].as_chunks::<16>().0.to_vec();
@@ -288,7 +289,7 @@ fn no_attempt_has_the_transfers_of_another() {
     }
 }
 
-/// Keys of the OTs that the garbler sends first.
+/// Returns the keys of the first OTs that the garbler sends.
 fn first_keys(mut a: Epoch, mut b: Epoch) -> Vec<Block> {
     let (mut macs, mut keys) = (vec![Block::ZERO; 64], vec![Block::ZERO; 64]);
     let (mut message, mut rng) = (Vec::new(), Prg::new(Block::ONES));
@@ -306,8 +307,8 @@ fn first_keys(mut a: Epoch, mut b: Epoch) -> Vec<Block> {
     keys
 }
 
-/// Both ends stay together when one was further than the other, and no end is that of the other
-/// party, or of another protocol, whose Δ serve no run of this one.
+/// Both ends agree again after one was further ahead than the other. An end of the other party or
+/// of another protocol, whose Δ serve no run of this one, is refused.
 #[test]
 fn a_chain_is_of_this_protocol_and_of_its_party() {
     let look = look();
@@ -332,7 +333,7 @@ fn a_chain_is_of_this_protocol_and_of_its_party() {
         others[1] ^= 1;
         let mut others = SharedChain::from_bytes(&others).unwrap();
         others.forward_to(6).unwrap();
-        // A Δ of the other party's form, as far as a bit can say.
+        // The Δ has the form of the other party's, as far as its bits show.
         assert!(others.epoch(&terms.tag, OtSettings::default()).is_err());
         assert!(SharedChain::from_bytes(&[&bytes[..], &[0; 16]].concat()).is_err());
     }
@@ -340,7 +341,7 @@ fn a_chain_is_of_this_protocol_and_of_its_party() {
     assert!(SharedChain::from_bytes(&prepared).is_err());
     chains.forward();
     let [a, _] = chains.epochs(&terms);
-    // What `prepared` keeps has labels of one circuit.
+    // A value that `prepared` keeps has labels of one circuit.
     let labels = loads[0][0].0.clone();
     let one = GarblerHalf(crate::saved::Labels {
         copies: labels.copies[..1].to_vec(),
@@ -358,19 +359,20 @@ fn values_and_offsets_stay_in_their_chain() {
     let (mut chains, kept) = chain();
     let (mut others, of_others) = chain_of(&adder);
     let terms_of = |function| terms(function, 40);
-    // Of another chain.
+    // The value belongs to another chain.
     let [a, _] = chains.epochs(&terms_of(&look));
     let loads = pick(&of_others, &[0]);
     let error = refused(terms_of(&look), (&[], &loads[0]), a);
     assert!(matches!(error, Error::OtherChain { .. }), "{error}");
-    // Of another type.
+    // The value has another type.
     chains.forward();
     let [a, _] = chains.epochs(&terms_of(&look));
     let bits = look_at("bits[8]");
     let loads = pick(&kept, &[0]);
     let error = refused(terms_of(&bits), (&[], &loads[0]), a);
     assert!(matches!(error, Error::SavedType { .. }), "{error}");
-    // Under the Δ of a session or of a stock, and the chain's for what keeps nothing.
+    // The epoch has the Δ of a session or a stock, or that of a chain for a function without saved
+    // values.
     for function in [&look, &go_on] {
         let [a, _] = epochs();
         let inputs = vec![false; function.input_bits(Role::Garbler)];
@@ -381,7 +383,7 @@ fn values_and_offsets_stay_in_their_chain() {
     let [a, _] = others.epochs(&terms_of(&adder));
     let error = refused(terms_of(&adder), (&inputs, &[]), a);
     assert!(matches!(error, Error::ApiMisuse(_)), "{error}");
-    // A run outside of a chain opens results before anything is kept.
+    // A run outside a chain would open results before anything is kept.
     let begin = begin();
     let [a, _] = chain_of(&begin).0.epochs(&terms_of(&begin));
     let inputs = vec![false; begin.input_bits(Role::Garbler)];
@@ -390,7 +392,7 @@ fn values_and_offsets_stay_in_their_chain() {
     assert_eq!(sent, 0);
 }
 
-/// Why a garbler does not begin a run: nothing is sent.
+/// Returns the error with which a garbler refuses a run. Nothing is sent.
 fn refused(terms: Terms<'_>, given: (&[bool], &[SharedHalf]), epoch: Epoch) -> Error {
     let (error, sent) = run_alone(async |io| terms.prove(io, given, epoch, &seed()).await);
     assert_eq!(sent, 0);

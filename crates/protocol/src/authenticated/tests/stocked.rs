@@ -1,4 +1,4 @@
-//! Runs whose triples were made before, and parties that lie with them.
+//! Runs whose triples were made ahead, and parties that lie with them.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -7,10 +7,10 @@ use std::rc::Rc;
 use super::stocked::{BLOCK_BYTES, BLOCK_TRIPLES};
 use super::*;
 
-/// What a party has of a lot: its blocks by number.
+/// A party's blocks of a lot, by number.
 type Lot = Vec<Vec<u8>>;
 
-/// A lot of this many blocks at both parties, and its epoch's id.
+/// Makes a lot of `blocks` blocks. Returns both parties' halves, and the id of its epoch.
 fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
     let id = *a.id();
     assert_eq!(id, *b.id());
@@ -38,7 +38,7 @@ fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
     (lots, id)
 }
 
-/// Leased blocks, in order, and how many were read.
+/// Leased blocks, in order, and the number of blocks that were read.
 struct Leased(VecDeque<(u64, Vec<u8>)>, Rc<Cell<usize>>);
 
 impl TripleBlocks for Leased {
@@ -51,7 +51,7 @@ impl TripleBlocks for Leased {
     }
 }
 
-/// These numbers of a lot.
+/// Leases the blocks with these numbers from a lot.
 fn leased(
     lot: &Lot,
     id: [u8; 32],
@@ -63,7 +63,7 @@ fn leased(
     StockedTriples::new(id, Box::new(Leased(blocks.collect(), Rc::clone(read))))
 }
 
-/// A run of both parties with these numbers of their lots.
+/// Runs both parties with the blocks of these numbers from their lots.
 fn run(
     terms: Terms<'_>,
     inputs: [&[bool]; 2],
@@ -98,8 +98,8 @@ fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
     [Role::Garbler, Role::Evaluator].map(|role| random_bits(function.input_bits(role)))
 }
 
-/// Several runs of one lot, of functions that nobody knew when it was made: each takes the next
-/// blocks, also with a gap, and sends nothing but its own messages.
+/// Several runs take triples of one lot, for functions that were unknown when it was made. Each
+/// takes the next blocks, also with a gap, and sends nothing but its own messages.
 #[test]
 fn any_function_runs_from_triples_that_were_there() {
     let aes = component("aes-128", Recipient::Both);
@@ -109,7 +109,7 @@ fn any_function_runs_from_triples_that_were_there() {
     let (lots, id) = make(epochs(), blocks, 40);
     let mut next = 0;
     for (function, most) in [(&adder, None), (&aes, Some(1300)), (&adder, Some(7))] {
-        // The block at number 3 was leased by somebody else.
+        // The block with number 3 is leased for something else.
         let numbers = (next..blocks).filter(|number| *number != 3);
         let numbers: Vec<_> = numbers.take(blocks_for(function) as usize).collect();
         next = numbers.last().unwrap() + 1;
@@ -132,7 +132,7 @@ fn any_function_runs_from_triples_that_were_there() {
     }
 }
 
-/// Lots of the protocol follow one another in one lot of the stock, whatever their sizes.
+/// A lot of the stock consists of several lots of the protocol, of any sizes.
 #[test]
 fn a_lot_of_the_stock_is_of_several_of_the_protocol() {
     terms::MOST_TRIPLES.set(None);
@@ -147,7 +147,7 @@ fn a_lot_of_the_stock_is_of_several_of_the_protocol() {
     assert_eq!(found.unwrap(), plain(&adder, inputs));
 }
 
-/// Blocks of two lots, of the other party, or too few of them.
+/// Blocks of two lots or of the other party, and too few blocks, are refused.
 #[test]
 fn blocks_that_do_not_belong_together_are_refused() {
     let adder = component("adder", Recipient::Both);
@@ -177,13 +177,13 @@ fn blocks_that_do_not_belong_together_are_refused() {
     assert!(error.to_string().contains("no block is left"), "{error}");
     assert_eq!(sent, 0);
     assert!(of(&lots[0], 0).is_err());
-    // It waits for the evaluator.
+    // The garbler waits for the evaluator.
     let (error, _) = garbler(of(&lots[0], count).unwrap());
     assert_eq!(error, Error::ApiMisuse(STUCK));
 }
 
-/// A party that changes its own bits of stocked triples is caught as one that lies about those that
-/// it has just made.
+/// A party that changes its own bits of stocked triples is caught like one that lies about triples
+/// that were just made.
 #[test]
 fn a_lie_with_a_stocked_triple_is_caught() {
     let adder = component("adder", Recipient::Both);
@@ -191,7 +191,7 @@ fn a_lie_with_a_stocked_triple_is_caught() {
     let numbers: Vec<_> = (0..count).collect();
     let inputs = [Role::Garbler, Role::Evaluator].map(|role| vec![true; adder.input_bits(role)]);
     let inputs = [&inputs[0][..], &inputs[1][..]];
-    // In the block of the gates: bit 0 of each MAC of x, of y, and of z.
+    // Changes bit 0 of each MAC of x, of y and of z, in the block for the gates.
     for (liar, column, caught) in [
         (0, 0, Caught::Gates),
         (0, 2, Caught::Gates),

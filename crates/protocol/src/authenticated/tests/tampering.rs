@@ -1,15 +1,15 @@
-//! Every message of a run changed on its way: whoever gets it, or a party after it, finds it out,
-//! and nobody has a wrong result.
+//! Each message of a run is changed in transit. Its receiver, or a later step, detects the change,
+//! and no party has a wrong result.
 
 use super::*;
 
-/// A function that is small, and whose inputs all meet an AND gate: to name another masked value of
-/// an input that only XOR gates read is to have another input.
+/// Returns a small function whose inputs all reach an AND gate. A changed masked value of an input
+/// that only XOR gates read would be the same as another input.
 fn function() -> Function {
     component("comparator", Recipient::Both)
 }
 
-/// What a run of these kinds sends.
+/// Returns the messages of a run.
 fn trace(terms: Terms<'_>, inputs: [&[bool]; 2]) -> Sent {
     changed_run(terms, inputs, epochs(), &mut |_, _, _| ()).1
 }
@@ -42,12 +42,13 @@ fn a_changed_bit_of_any_message_is_found() {
             match ended {
                 Err((_, Error::PeerMisbehaved(_))) => caught += 1,
                 Err((role, error)) => panic!("{about}: {role:?}: {error}"),
-                // A table's row that this run does not read, or a leaky AND whose x is 0.
+                // The bit belongs to a table's row that this run does not read, or to a leaky AND
+                // whose x is 0.
                 Ok((found, _)) => assert_eq!(found, plain(&function, inputs), "{about}"),
             }
         }
     }
-    // Where a changed bit may be without effect: blocks of leaky ANDs, and tables.
+    // A changed bit may have no effect in blocks of leaky ANDs and in tables.
     let harmless = [Kind::LeakyAnds, Kind::AuthenticatedTables];
     let may = kinds.iter().filter(|kind| harmless.contains(kind)).count();
     assert!(

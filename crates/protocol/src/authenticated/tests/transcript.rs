@@ -1,12 +1,12 @@
-//! Every byte that two honest parties send under fixed seeds, as one digest: a change of the
-//! protocol shows as one line.
+//! One digest of every byte that two honest parties send under fixed seeds. A change of the
+//! protocol shows as one changed line.
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::Block;
 
 use super::*;
 
-/// The digest of all messages of a run, who sent each, and its kind.
+/// Returns the digest of all messages of a run, with the sender and kind of each.
 fn transcript(name: &str, bits: u8, construction: Construction) -> String {
     let mut prg = Prg::new(Block::from_u128(6));
     let deltas = fresh_deltas(&mut prg);

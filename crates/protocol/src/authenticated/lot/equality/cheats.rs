@@ -11,16 +11,17 @@ use crate::authenticated::tests::epochs;
 use crate::error::cheated;
 use crate::io::memory::run_two;
 
-/// What the garbler adds to its first block; bit 1, which shows d, stays.
+/// The difference that the garbler adds to its first block. It leaves bit 1, which shows d,
+/// unchanged.
 const ADDED: u128 = 1 << 77;
 
 thread_local! {
-    /// Whether this thread's garblers answer with the digest that the commitment shows.
+    /// Whether this thread's garblers answer with a digest that they look up in the commitment.
     static GUESSES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The digest that a cheating garbler answers with. It knows both that the evaluator has if its
-/// first x is 0, and if it is 1, and no salt.
+/// Returns the digest with which a cheating garbler answers. The garbler knows the evaluator's
+/// digest for both values of the evaluator's first x, but not the salt.
 pub(super) fn answer(
     lot: &mut Unchecked,
     epoch: &Epoch,
@@ -43,9 +44,9 @@ pub(super) fn answer(
     Some(*digests.iter().find(fits).unwrap_or(&digests[0]))
 }
 
-/// A garbler that cheated knows both digests that the evaluator may have. Could it see from the
-/// commitment which one it is, it would answer with that one, learn a bit of x and never be caught.
-/// So it is caught about every other time.
+/// A garbler that cheated knows both digests that the evaluator may have. If the commitment
+/// revealed which one it is, the garbler would answer with that one, learn a bit of x and never be
+/// caught. Here it is caught about every other time.
 #[test]
 fn the_commitment_does_not_tell_which_digest_is_right() {
     let size = LotSize {

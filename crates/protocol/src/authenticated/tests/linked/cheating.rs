@@ -1,4 +1,4 @@
-//! A party that lies about instances or links, each against the check that stops it.
+//! Lies about instances or links, each aimed at the check that stops it.
 
 use super::*;
 use crate::Misbehaviour;
@@ -13,7 +13,7 @@ pub(super) fn lie(role: Role, kind: Kind, bit: usize) -> impl FnMut(Role, Kind, 
     }
 }
 
-/// A run of the tangle with a lie: who found what wrong, and what was sent.
+/// Runs the tangle with a lie. Returns the failure and the sent messages.
 fn lying_with(stock: &Stock, change: &mut Change<'_>) -> (Failure, Sent) {
     let function = tangle();
     let inputs = inputs_of(&function);
@@ -22,18 +22,18 @@ fn lying_with(stock: &Stock, change: &mut Change<'_>) -> (Failure, Sent) {
     (ended.unwrap_err(), sent)
 }
 
-/// Wires of the tangle: those that carry no input of which another wire has the mask, and inputs
-/// of either party that calls read.
+/// The numbers of wires of the tangle: those with a link, and those that define the masks of either
+/// party's inputs that calls read.
 const LINKS: usize = 64;
 const GARBLERS: usize = 24;
 const EVALUATORS: usize = 8;
 
-/// Messages with links between the instances of the tangle, which need no input.
+/// The number of messages with links between the instances of the tangle, which need no input.
 const EARLY: usize = 1;
 
-/// The evaluator opens another mask than it holds, of a link from a result, a constant or an input
-/// that is read again, or of an input of the garbler, which would then be the other one. The
-/// garbler's inputs do not leave, nor any active label.
+/// The evaluator opens another mask than it holds. The mask belongs to a link from a result, from a
+/// constant or from an input that is read again, or to an input of the garbler, which would change
+/// that input. The garbler sends neither its inputs nor any active label.
 #[test]
 fn an_evaluators_lie_about_a_link_gets_no_labels() {
     let stock = make(&tangle(), 1);
@@ -46,7 +46,7 @@ fn an_evaluators_lie_about_a_link_gets_no_labels() {
     }
 }
 
-/// The garbler opens another mask than it holds. The evaluator's inputs do not leave.
+/// The garbler opens another mask than it holds. The evaluator does not send its inputs.
 #[test]
 fn a_garblers_lie_about_a_link_gets_no_inputs() {
     let stock = make(&tangle(), 1);
@@ -58,8 +58,8 @@ fn a_garblers_lie_about_a_link_gets_no_inputs() {
     }
 }
 
-/// A party takes other instances of the lot than its peer, all of them or in another order. Nothing
-/// that depends on an input leaves.
+/// A party takes other instances of the lot than its peer: all of them, or the same in another
+/// order. Neither party sends anything that depends on an input.
 #[test]
 fn parties_that_take_different_instances_find_it_before_their_inputs() {
     let stock = make(&tangle(), 2);
@@ -78,14 +78,14 @@ fn parties_that_take_different_instances_find_it_before_their_inputs() {
     }
 }
 
-/// The garbler sends a label of the other value of a wire: its own Δ is added to a link.
+/// The garbler sends the label of the other value of a wire, by adding its Δ to a link.
 #[test]
 fn a_wrong_link_gets_no_masks_of_results() {
     let function = tangle();
     let Stock([ours, theirs], id, ordered_at) = make(&function, 1);
     let delta: [u8; 16] = ours.0[0][0][..16].try_into().unwrap();
-    // Bit 0 of a link is known: with Δ alone the evaluator refuses it at once. With the bit, labels
-    // are of no value, and rows do not fit them.
+    // Bit 0 of a link is known. With Δ alone the evaluator refuses the link at once. With the bit
+    // corrected, the labels belong to no value, and rows do not match them.
     for same_bit in [true, false] {
         let mut stock = Stock([ours.clone(), theirs.clone()], id, ordered_at);
         let change = &mut |from, kind, payload: &mut Vec<u8>| {
@@ -105,8 +105,8 @@ fn a_wrong_link_gets_no_masks_of_results() {
     }
 }
 
-/// The garbler leads each wire to the label of the other value than was opened. The evaluator would
-/// have another result, and no row would find it.
+/// The garbler leads each wire to the label of the other value than the opened one. Otherwise the
+/// evaluator would have another result, and no row would detect it.
 #[test]
 fn a_link_to_the_other_value_is_refused() {
     let function = tangle();
@@ -131,7 +131,7 @@ fn a_link_to_the_other_value_is_refused() {
     }
 }
 
-/// A garbler whose tables are of another component has no rows that fit.
+/// A garbler with the tables of another component has no matching rows.
 #[test]
 fn other_tables_have_no_rows() {
     let function = component("adder", Recipient::Both);
@@ -148,7 +148,7 @@ fn other_tables_have_no_rows() {
     assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
 }
 
-/// A party opens another bit of an instance's gate than it holds. No table leaves, and no instance
+/// A party opens another bit of an instance's gate than it holds. No table is sent, and no instance
 /// is kept.
 #[test]
 fn a_lie_about_a_gate_gets_no_tables() {
@@ -167,8 +167,8 @@ fn a_lie_about_a_gate_gets_no_tables() {
     }
 }
 
-/// Two calls with one instance: the links to one wire would sum to Δ wherever the calls' masked
-/// values differ, and the evaluator would tell two values under one mask.
+/// Two calls use the same instance. The links to a wire would sum to Δ wherever the calls' masked
+/// values differ, and the evaluator would send two values under the same mask.
 #[test]
 fn an_input_wire_is_answered_once() {
     let function = tangle();

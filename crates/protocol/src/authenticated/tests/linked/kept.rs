@@ -1,4 +1,4 @@
-//! What is kept of instances against its definition.
+//! The kept data of instances, compared with its definition.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use tacit_kernels::Block;
 
 use super::*;
 
-/// Bits of each input of the component.
+/// The number of bits of each input of the component.
 const BITS: usize = 16;
 
-/// A bit whose MAC one party holds, and the other the key with its own bit added: their sum is the
-/// bit times the other's Δ.
+/// Checks a bit. One party holds its MAC, and the other the key with that party's own bit added:
+/// their sum is the bit times the other party's Δ.
 fn opens(mac: Block, key: Block, bit: bool, delta: Block) {
     assert_eq!(mac ^ key, delta.and_bit(u8::from(bit).into()));
 }
 
-/// Masks of inputs and of gates are authenticated both ways. No mask and no label is there twice,
-/// in whichever instance.
+/// Masks of inputs and of gates are authenticated in both directions. No mask and no label occurs
+/// twice, in the same or in different instances.
 #[test]
 fn what_is_kept_is_what_the_page_says() {
-    // Each output is a gate, so that the garbler keeps the mask of each.
+    // Each output is a gate, so the garbler keeps the mask of each gate.
     let builder = Builder::new();
     let [a, b] = ["a", "b"].map(|name| builder.bus(name, BITS));
     let bits = a.bits().zip(b.bits()).map(|(a, b)| a & b);
@@ -38,8 +38,8 @@ fn what_is_kept_is_what_the_page_says() {
         assert_eq!(a[1], b[1]);
         assert_eq!(a[1].to_u128() as u32, number as u32);
         let (a, b) = (&a[2..], &b[2..]);
-        // Of an input both keep M and K'; of a gate the garbler its output's, and the evaluator
-        // both tables and then those of λ_o and of p.
+        // Of an input both parties keep M and K'. Of a gate the garbler keeps its output, and the
+        // evaluator keeps both tables followed by M and K' of λ_o and of p.
         let evaluators = b[..4 * BITS].chunks_exact(2);
         let gates = b[4 * BITS..].chunks_exact(6).take(BITS);
         let evaluators = evaluators.chain(gates.map(|gate| &gate[2..4]));

@@ -1,4 +1,4 @@
-//! Instances whose rows prove their gates, each check against the party that it is against.
+//! Instances whose rows prove their gates. Each test plays the party that a check is against.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::authenticated::rows::{CheckingRows, GATE_ROWS, row_bytes};
 
 const GATES: usize = 64;
 
-/// An AND gate for each bit of two inputs.
+/// Returns a function with an AND gate for each bit of two inputs.
 fn ands() -> Function {
     let builder = Builder::new();
     let [a, b] = ["a", "b"].map(|name| builder.bus(name, GATES));
@@ -21,11 +21,11 @@ fn ands() -> Function {
     of_circuit("ands", builder.finish().unwrap(), Recipient::Both)
 }
 
-/// Blocks that the evaluator keeps before those of gates, and of a gate.
+/// The number of blocks that the evaluator keeps before those of gates, and for each gate.
 const BEFORE: usize = 2 + 2 * 2 * GATES;
 const GATE: usize = 6;
 
-/// Where the rows of a gate are in what the evaluator keeps, and the size of one.
+/// Returns the position of a gate's rows in the evaluator's data, and the size of a row.
 fn rows_of(gate: usize) -> (usize, usize) {
     let size = row_bytes(ordered());
     let before = (BEFORE + GATE * GATES) * Block::BYTES;
@@ -37,7 +37,7 @@ fn block(bytes: &[u8], i: usize) -> Block {
     Block::from_bytes(bytes[at..at + Block::BYTES].try_into().unwrap())
 }
 
-/// A run from a stock of ANDs, whose messages go through `change`.
+/// Runs from a stock of ANDs, with messages that go through `change`.
 fn run_ands(stock: &Stock, change: &mut Change<'_>) -> (Result<(), Failure>, Sent) {
     let function = ands();
     let inputs = inputs_of(&function);
@@ -47,7 +47,7 @@ fn run_ands(stock: &Stock, change: &mut Change<'_>) -> (Result<(), Failure>, Sen
     (ended.map(|found| assert_ne!(found, right)), sent)
 }
 
-/// A row has s bits and 40 more, of those that are secret in a MAC: all but the first byte.
+/// A row has s + 40 bits, all of them secret bits of a MAC: those after the first byte.
 #[test]
 fn a_row_is_longer_than_s() {
     for (bits, due) in [(40, 10), (64, 13)] {
@@ -56,7 +56,7 @@ fn a_row_is_longer_than_s() {
     }
 }
 
-/// What the page says of AES-128 at s = 40.
+/// The figures on the protocol's page for AES-128 at s = 40.
 #[test]
 fn what_is_kept_of_an_instance_is_what_the_page_says() {
     let function = component("aes-128", Recipient::Both);
@@ -66,8 +66,8 @@ fn what_is_kept_of_an_instance_is_what_the_page_says() {
     assert_eq!(kept, [18_464, 814_624]);
 }
 
-/// A garbler turns what a gate gives. Only whoever guesses all bits of Δ_B that a row has finds a
-/// row with which it passes; the garbler's results are not opened to others.
+/// A garbler flips the output of a gate. It passes only with a row for which it guesses all bits of
+/// Δ_B that a row has. The garbler's results are not opened after another guess.
 #[test]
 fn a_wrong_gate_takes_a_guess_at_each_bit_of_a_row() {
     let stock = make(&ands(), 1);
@@ -94,7 +94,7 @@ fn a_wrong_gate_takes_a_guess_at_each_bit_of_a_row() {
         assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
         assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
     }
-    // The right guess: the evaluator opens the garbler's results.
+    // After the right guess the evaluator opens the garbler's results.
     let (_, sent) = turned(Some(8 * size));
     assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 1);
 }
@@ -115,8 +115,8 @@ fn a_wrong_row_gets_no_results() {
     }
 }
 
-/// Where one party alone has results, the gates are proven before any are opened, and the garbler's
-/// opening is looked at before the evaluator's leaves.
+/// If only one party has results, the gates are proven before any result is opened, and the
+/// garbler's opening is checked before the evaluator sends its own.
 #[test]
 fn rows_are_checked_whoever_has_results() {
     let builder = Builder::new();
@@ -149,8 +149,8 @@ fn rows_are_checked_whoever_has_results() {
     }
 }
 
-/// Message 2c of another length or with other masks, and one with a bit set that means nothing:
-/// the evaluator opens nothing.
+/// Message 2c has another length or other masks, or sets a bit without a meaning. The evaluator
+/// opens nothing.
 #[test]
 fn a_malformed_opening_of_results_gets_none() {
     let function = tangle();
@@ -185,7 +185,7 @@ fn a_malformed_opening_of_results_gets_none() {
     }
 }
 
-/// Rows are as the lot was ordered, at whatever s it is made.
+/// Rows have the size with which the lot was ordered, for every s with which it is made.
 #[test]
 fn a_lot_that_is_charged_has_the_rows_that_were_ordered() {
     let function = ands();
@@ -199,7 +199,7 @@ fn a_lot_that_is_charged_has_the_rows_that_were_ordered() {
     assert_eq!(found.unwrap(), plain(&function, inputs));
 }
 
-/// Gates that have no rows are not taken for gates whose rows are right.
+/// Gates without rows do not count as gates with right rows.
 #[test]
 fn too_few_rows_are_an_error() {
     let [epoch, _] = epochs();
@@ -217,8 +217,8 @@ fn too_few_rows_are_an_error() {
     }
 }
 
-/// An instance with rows of another size is refused, also where both are as long, as of a component
-/// without AND gates. Nothing is sent.
+/// An instance with rows of another size is refused, even if its data has the same size, as for a
+/// component without AND gates. Nothing is sent.
 #[test]
 fn an_instance_of_another_size_is_refused() {
     let builder = Builder::new();
@@ -250,7 +250,7 @@ fn an_instance_of_another_size_is_refused() {
     }
 }
 
-/// Nothing of a gate is told, by either party.
+/// Neither party sends a value of a gate.
 #[test]
 fn no_value_of_a_gate_is_told() {
     let function = tangle();
@@ -274,8 +274,8 @@ fn no_value_of_a_gate_is_told() {
     assert_eq!(kinds, due);
 }
 
-/// The evaluator names another result of the garbler's than it computed: gates', inputs' and
-/// constants'.
+/// The evaluator claims another result of the garbler than it computed. The results are gates,
+/// inputs and constants.
 #[test]
 fn an_evaluators_claim_of_a_result_is_refused() {
     let function = tangle();
@@ -289,7 +289,8 @@ fn an_evaluators_claim_of_a_result_is_refused() {
     }
 }
 
-/// The evaluator lies about a link: neither labels nor masks of its results leave.
+/// The evaluator lies about a link. The garbler sends neither labels nor masks of the evaluator's
+/// results.
 #[test]
 fn an_evaluators_lie_about_a_link_gets_no_results() {
     let stock = make(&ands(), 1);
@@ -300,8 +301,8 @@ fn an_evaluators_lie_about_a_link_gets_no_results() {
     assert_eq!(told.map(|kind| count(&sent, Role::Garbler, kind)), [0; 2]);
 }
 
-/// Rows and tables under one key would sum to the garbler's parts of λ_j, which an evaluator knows
-/// where λ_j is 0: it would know masks, and thus values.
+/// If rows and tables used the same key, they would sum to the garbler's parts of λ_j, which an
+/// evaluator knows if λ_j is 0. It would learn masks, and so values.
 #[test]
 fn rows_and_tables_do_not_show_a_mask() {
     let stock = make(&ands(), 1);

@@ -1,14 +1,14 @@
-//! Every message of making instances, and of a run that links them, changed on its way.
+//! Each message of making instances, and of a run that links them, is changed in transit.
 
 use super::*;
 
-/// Whether a changed bit of this kind may be without effect: blocks of leaky ANDs whose x is 0,
-/// and rows of tables that a run does not read.
+/// Whether a changed bit of this kind may have no effect: blocks of leaky ANDs whose x is 0, and
+/// rows of tables that a run does not read.
 fn may_be_harmless(kind: Kind) -> bool {
     matches!(kind, Kind::LeakyAnds | Kind::AuthenticatedTables)
 }
 
-/// Flips a bit of the message with this number.
+/// Flips a bit of message number `which`.
 fn flip(which: usize, at: impl Fn(usize) -> usize) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
     let mut number = 0;
     move |_, _, payload| {
@@ -20,7 +20,7 @@ fn flip(which: usize, at: impl Fn(usize) -> usize) -> impl FnMut(Role, Kind, &mu
     }
 }
 
-/// Makes the message with this number longer or shorter by a byte.
+/// Makes message number `which` longer or shorter by a byte.
 fn cut(which: usize, longer: bool) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
     let mut number = 0;
     move |_, _, payload| {
@@ -48,7 +48,7 @@ fn a_changed_message_of_a_run_is_found() {
         assert!(kinds.contains(&Kind::parse(kind).unwrap()), "{kind}");
     }
     for (which, (_, kind, payload)) in sent.iter().enumerate() {
-        // Bit 0 of each link, and another.
+        // Bit 0 of each link, and one other bit.
         let step = match kind {
             Kind::AuthenticatedLinks => 64,
             _ => 1,
@@ -73,7 +73,7 @@ fn a_changed_message_of_a_run_is_found() {
     }
 }
 
-/// What is changed while instances are made is found then, or by the run that links them.
+/// A change while instances are made is detected at once, or by the run that links them.
 #[test]
 fn a_changed_message_of_making_instances_is_found() {
     let function = component("comparator", Recipient::Both);

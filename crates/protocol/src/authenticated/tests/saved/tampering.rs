@@ -1,4 +1,4 @@
-//! Every message of a run that loads and saves values, changed on its way.
+//! Each message of a run that loads and saves values is changed in transit.
 
 use super::*;
 
