@@ -1,5 +1,5 @@
-//! The two byte buffers of a channel. What passes through them may be secret (labels, results), so
-//! that they are wiped when they are dropped or outgrown.
+//! The two byte buffers of a channel. Their contents may be secret (labels, results), so they are
+//! wiped when they are dropped or outgrown.
 
 use zeroize::Zeroize;
 
@@ -7,12 +7,13 @@ use crate::Interrupt;
 
 use crate::channel::{FRAME_BYTES, HEADER_BYTES, READ_AHEAD_BYTES};
 
-/// Bytes that a buffer holds before it has to grow or be emptied: a frame, and what follows.
+/// The bytes that a buffer holds before it must grow or be emptied: one frame and a part of the
+/// next.
 pub(crate) const BUFFER_BYTES: usize = FRAME_BYTES + 32 * 1024;
 
 /// A queue of bytes in one piece of memory: filled at the end, taken from the front.
 pub(crate) struct Buffer {
-    /// Initialised throughout; the queue is `start..end` of it.
+    /// The memory, all of it initialised. The queue is `start..end`.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -27,7 +28,7 @@ impl Buffer {
         }
     }
 
-    /// The queue.
+    /// Returns the queue.
     pub(crate) fn filled(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
@@ -36,12 +37,12 @@ impl Buffer {
         self.end - self.start
     }
 
-    /// How many bytes fit behind the queue without moving or growing it.
+    /// Returns the number of bytes that fit behind the queue without moving or growing it.
     pub(crate) fn room(&self) -> usize {
         self.bytes.len() - self.end
     }
 
-    /// Takes `count` bytes off the front.
+    /// Removes `count` bytes from the front.
     pub(crate) fn consume(&mut self, count: usize) {
         assert!(count <= self.len(), "a buffer gives only what it holds");
         self.start += count;
@@ -51,14 +52,15 @@ impl Buffer {
         }
     }
 
-    /// Takes `count` bytes off the front and returns them; they stand until the next change.
+    /// Removes `count` bytes from the front and returns them. They stay valid until the next
+    /// change.
     pub(crate) fn take(&mut self, count: usize) -> &[u8] {
         let start = self.start;
         self.consume(count);
         &self.bytes[start..start + count]
     }
 
-    /// Gives back the memory, if the queue is empty, until something comes.
+    /// Frees the memory if the queue is empty. The next bytes allocate it again.
     pub(crate) fn release(&mut self) {
         if self.len() == 0 {
             self.bytes.zeroize();
@@ -66,11 +68,11 @@ impl Buffer {
         }
     }
 
-    /// Makes room for `more` bytes behind the queue, and returns it, with old bytes in it.
-    /// The bytes belong to the queue once [`Buffer::extend_by`] says so.
+    /// Makes room for `more` bytes behind the queue, and returns it, with old bytes in it. The
+    /// bytes become part of the queue through [`Buffer::extend_by`].
     pub(crate) fn spare(&mut self, more: usize) -> &mut [u8] {
         if self.len() == 0 && self.bytes.len() != BUFFER_BYTES {
-            // It was given back, or had grown. What is dropped is wiped.
+            // The memory was freed, or had grown. The old memory is wiped on drop.
             *self = Self::new();
         }
         if self.room() < more {
@@ -90,14 +92,14 @@ impl Buffer {
         self.end += count;
     }
 
-    /// Copies `data` to the end.
+    /// Appends a copy of `data`.
     pub(crate) fn push(&mut self, data: &[u8]) {
         self.spare(data.len())[..data.len()].copy_from_slice(data);
         self.extend_by(data.len());
     }
 
-    /// Fills the queue to `need` bytes at least, which are part of a frame, from `read`, which
-    /// gives 0 at the end of all. Returns whether it came so far.
+    /// Fills the queue up to at least `need` bytes, which are part of a frame, from `read`, which
+    /// returns 0 at the end of the stream. Returns whether the queue has them.
     pub(crate) fn fill(
         &mut self,
         need: usize,
@@ -148,7 +150,7 @@ mod tests {
         assert!(buffer.filled().iter().all(|&byte| byte == 4));
     }
 
-    /// The queue must not grow and be copied at every read.
+    /// Otherwise the queue would grow and be copied at every read.
     #[test]
     fn a_buffer_that_is_read_into_never_grows() {
         let mut buffer = Buffer::new();

@@ -16,36 +16,37 @@ use crate::{
     Awaited, CancelHandle, Fingerprint, Interrupt, Link, Meter, NetError, Transport, Wait,
 };
 
-/// Frames of at least this many bytes are written from where they stand, not from the buffer.
+/// Frames of at least this many bytes are written directly from the caller's memory, not from the
+/// buffer.
 const DIRECT_BYTES: usize = 32 * 1024;
 
-/// Most bytes of frames that a channel takes in while a send waits for room. Its memory doubles to
-/// hold them, to 300 KiB more at most, and is given back once they are received.
+/// The most bytes of frames that a channel reads while a send waits for room. The memory for them
+/// grows by doubling, by at most 300 KiB too much, and is freed once they are received.
 pub const READ_AHEAD_BYTES: usize = 16 << 20;
 
-/// Bytes for which there is room when a channel reads ahead, at least.
+/// The least room when a channel reads ahead, in bytes.
 const READ_AT_ONCE: usize = 64 * 1024;
 
-/// How long [`Channel::close`] waits at most to get rid of what is left.
+/// The longest time that [`Channel::close`] takes to send the rest.
 const CLOSE_AT_MOST: Duration = Duration::from_secs(5);
 
-/// A message as it came. The payload lies in the channel's memory until the next call.
+/// A message as it arrived. The payload is in the channel's memory and valid until the next call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// The kind that the sender gave it; any value.
+    /// The kind that the sender gave it. Any value is possible.
     pub kind: u8,
-    /// Its bytes.
+    /// The payload.
     pub payload: &'a [u8],
 }
 
 impl fmt::Debug for Frame<'_> {
-    /// Kind and length alone: the payload may be secret.
+    /// Prints kind and length only: the payload may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Frame(kind {}, {} bytes)", self.kind, self.payload.len())
     }
 }
 
-/// What encrypts, or doesn't, between frames and transport.
+/// The layer between frames and transport, with or without encryption.
 enum Stream {
     Clear(Transport),
     Tls(Box<TlsStream>),
@@ -59,7 +60,7 @@ impl Stream {
         }
     }
 
-    /// Takes some of `parts`, which are not all empty, perhaps into a buffer of its own.
+    /// Takes some of `parts`, which are not all empty. They may go into a buffer of its own.
     fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         match self {
             Self::Clear(transport) => transport.write(parts, wait),
@@ -67,7 +68,7 @@ impl Stream {
         }
     }
 
-    /// Reads what has come, if that is anything, without a wait for the rest of a record.
+    /// Reads the bytes that have arrived, if any, without a wait for the rest of a record.
     fn read_at_once(
         &mut self,
         into: &mut [u8],
@@ -93,7 +94,7 @@ impl Stream {
         }
     }
 
-    /// Waits until a read gives something, where the transport can.
+    /// Waits until a read returns something, if the transport can.
     fn rest(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         match self {
             Self::Clear(transport) => transport.rest(wait),
@@ -101,7 +102,7 @@ impl Stream {
         }
     }
 
-    /// Reads bytes that nobody will look at, without decrypting them.
+    /// Reads and discards bytes, without decrypting them.
     fn discard(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         match self {
             Self::Clear(transport) => transport.read(into, wait),
@@ -119,27 +120,26 @@ impl Stream {
 
 /// A connection to one peer that carries frames both ways.
 ///
-/// Sending fills a buffer, which goes out when it is full, when [`Channel::flush`] is called, and
-/// before [`Channel::receive`] waits. Every call returns when the timeout is over in which fewer
-/// than [`PROGRESS_BYTES`](crate::PROGRESS_BYTES) moved: a message of n bytes takes n divided by
-/// them timeouts at most, and [`Channel::set_time_limit`] bounds all calls together.
+/// Sending fills a buffer, which is written out when it is full, when [`Channel::flush`] is called,
+/// and before [`Channel::receive`] waits. Every call returns at the latest when fewer than
+/// [`PROGRESS_BYTES`](crate::PROGRESS_BYTES) moved within the timeout. So n bytes take at most
+/// n / `PROGRESS_BYTES` timeouts. [`Channel::set_time_limit`] bounds all calls together.
 ///
-/// After [`NetError::Timeout`] or [`NetError::Cancelled`] what had come stays, and the call may be
-/// made again. What was sent stays in order, and a send counts as made; but of a message of several
-/// frames no further frame is sent, so that the next message, which may say why, takes its place.
-/// After [`NetError::Closed`] on a send, a [`Channel::receive`] still gives what the peer had to
-/// say before it left. Dropping a channel drops what was not flushed.
+/// After [`NetError::Timeout`] or [`NetError::Cancelled`] the received bytes stay, and the call may
+/// be repeated. Sent bytes stay in order, and a send counts as made. However, no further frame of
+/// an incomplete message is sent, so that the next message, which may give the reason, takes its
+/// place. After [`NetError::Closed`] on a send, [`Channel::receive`] still returns the messages
+/// that the peer sent before it left. Dropping a channel drops all bytes that were not flushed.
 ///
-/// A message that is received lies in memory whole. Its memory grows as it comes, to its length
-/// and, while it moves to a larger place, half as much again.
+/// A received message is in memory as a whole. Its memory grows as it arrives, up to its length;
+/// while it moves to a larger allocation, it takes half as much again.
 ///
-/// While a send waits for room, the channel takes in what the peer sends, up to
-/// [`READ_AHEAD_BYTES`], so that two ends may both send half as much before they receive. Beyond,
-/// and over a transport that cannot tell what has come (one with a [mapped](Transport::map_sink)
-/// sink; sockets where the system is no Unix), two ends that both send and never receive end in a
-/// timeout.
+/// While a send waits for room, the channel reads what the peer sends, up to [`READ_AHEAD_BYTES`].
+/// So each end may send half of that before it receives. Two ends that send more and never receive
+/// end in a timeout, as they do over a transport that cannot tell whether bytes have arrived (one
+/// with a [mapped](Transport::map_sink) sink, and sockets on systems other than Unix).
 ///
-/// Where both ends have agreed on side streams ([`Settings::side_streams`](crate::Settings)), these
+/// If both ends have agreed on side streams ([`Settings::side_streams`](crate::Settings)), these
 /// carry the payloads of long frames, and the bounds hold for all streams together.
 ///
 /// A channel is used by one thread at a time.
@@ -148,7 +148,7 @@ pub struct Channel {
     outgoing: Buffer,
     incoming: Buffer,
     assembly: Assembly,
-    /// Whether the peer has closed, or broken, what comes from it.
+    /// Whether the peer has closed its direction, or it broke.
     has_ended: bool,
     counter: FrameCounter,
     timeout: Duration,
@@ -156,11 +156,11 @@ pub struct Channel {
     cancel: CancelHandle,
     peer: Option<Fingerprint>,
     binding: [u8; 32],
-    /// What carries the payloads of long frames, where both ends have agreed on it.
+    /// The side streams, which carry the payloads of long frames, if both ends have agreed on them.
     sides: Option<Box<ChannelSides>>,
 }
 
-/// When all waits together are over.
+/// The end of all waits together.
 #[derive(Clone, Copy)]
 struct TimeLimit {
     limit: Duration,
@@ -168,7 +168,7 @@ struct TimeLimit {
 }
 
 impl TimeLimit {
-    /// `None` beyond the clock's range.
+    /// Returns the end; `None` beyond the clock's range.
     fn end(&self) -> Option<Instant> {
         self.begun.checked_add(self.limit)
     }
@@ -179,27 +179,27 @@ impl TimeLimit {
 }
 
 impl Channel {
-    /// The timeout of each wait unless told otherwise.
+    /// The default timeout of each wait.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// The [`Channel::binding`] of channels that are not bound to anything.
     pub const UNBOUND: [u8; 32] = [0; 32];
 
-    /// A channel over `transport`, in the clear and with a peer unknown. For transports within
-    /// one machine, and for tests.
+    /// Returns a channel over `transport`, in the clear and with an unknown peer. For transports
+    /// within one machine, and for tests.
     #[must_use]
     pub fn over(transport: Transport) -> Self {
         Self::new(Stream::Clear(transport), None, Self::UNBOUND)
     }
 
-    /// A channel over a transport that has proved by other means who the peer is, such as a tunnel
-    /// or a test. `binding` is as [`Channel::binding`] has it.
+    /// Returns a channel over a transport that has authenticated the peer by other means, such as a
+    /// tunnel or a test. [`Channel::binding`] describes `binding`.
     #[must_use]
     pub fn over_proved(transport: Transport, peer: Fingerprint, binding: [u8; 32]) -> Self {
         Self::new(Stream::Clear(transport), Some(peer), binding)
     }
 
-    /// A channel over TLS whose handshake is done.
+    /// Returns a channel over TLS after its handshake.
     pub(crate) fn over_tls(stream: TlsStream, peer: Fingerprint, binding: [u8; 32]) -> Self {
         Self::new(Stream::Tls(Box::new(stream)), Some(peer), binding)
     }
@@ -221,12 +221,12 @@ impl Channel {
         }
     }
 
-    /// Sends a message, of any kind but [`CONTINUED`]: into the buffer, and out as far as the
-    /// buffer is too small for it.
+    /// Sends a message of any kind except [`CONTINUED`]. It goes into the buffer; what does not fit
+    /// is written out.
     ///
     /// # Errors
     ///
-    /// The payload is longer than a header can say, or the peer took too little for longer than
+    /// The payload is longer than a header can express, the peer took too little for longer than
     /// the timeout, or the connection ended.
     pub fn send(&mut self, kind: u8, payload: &[u8]) -> Result<(), NetError> {
         debug_assert_ne!(kind, CONTINUED, "no message has this kind");
@@ -249,7 +249,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Writes out all that was sent.
+    /// Writes out everything that was sent.
     ///
     /// # Errors
     ///
@@ -259,40 +259,40 @@ impl Channel {
         self.flush_aside()
     }
 
-    /// [`Channel::meter`], from which on rounds are counted by themselves: the next message begins
-    /// one, whichever way the last went.
+    /// Returns [`Channel::meter`] and starts a new count of rounds: the next message begins a
+    /// round, whatever the direction of the last message.
     pub fn mark(&mut self) -> Meter {
         self.counter.forget_direction();
         self.meter()
     }
 
-    /// What this channel has carried.
+    /// Returns the traffic and waiting time of this channel so far.
     #[must_use]
     pub fn meter(&self) -> Meter {
         let own = *self.stream.transport().counter();
         self.counter.snapshot(&self.wire_with_sides(own))
     }
 
-    /// The longest that one call may wait.
+    /// Returns the longest time that one call may wait.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Sets the longest that one call may wait.
+    /// Sets the longest time that one call may wait.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
 
-    /// Bounds all waits from now on together, whatever the timeout of each: a peer that is
-    /// slow at everything cannot go on forever. `None` takes the bound away.
+    /// Bounds all waits from now on together, whatever the timeout of each, so that a peer that is
+    /// slow at everything cannot go on forever. `None` removes the bound.
     pub fn set_time_limit(&mut self, limit: Option<Duration>) {
         let begun = Instant::now();
         self.limit = limit.map(|limit| TimeLimit { limit, begun });
     }
 
-    /// Passes unless this channel is cancelled or its time limit over: for a side that works for
-    /// long without sending or receiving.
+    /// Checks that this channel is neither cancelled nor beyond its time limit. For a side that
+    /// works for long without sending or receiving.
     ///
     /// # Errors
     ///
@@ -308,7 +308,7 @@ impl Channel {
             .map_err(|interrupt| self.interrupted(interrupt, Awaited::Work))
     }
 
-    /// The longest that the next call may wait.
+    /// Returns the longest time that the next call may wait.
     fn patience(&self) -> Duration {
         match self.limit {
             Some(limit) => self.timeout.min(limit.left()),
@@ -321,32 +321,33 @@ impl Channel {
         Wait::for_progress(self.timeout, end, cancel)
     }
 
-    /// The handle that ends this channel's waits.
+    /// Returns the handle that ends this channel's waits.
     #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
         self.cancel.clone()
     }
 
-    /// Puts this channel under another handle, which may serve many.
+    /// Replaces this channel's handle. One handle may serve many channels.
     pub fn set_cancel_handle(&mut self, cancel: CancelHandle) {
         self.cancel = cancel;
     }
 
-    /// Who the peer has proved to be; `None` where nothing was proved (plain TCP, memory).
+    /// Returns the peer's authenticated identity; `None` without authentication (plain TCP,
+    /// memory).
     #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.peer
     }
 
-    /// A value that both ends of this very connection know, and that no other connection has:
-    /// the TLS exporter (RFC 8446, 7.5) with the label `EXPORTER-tacit-session` and an empty
-    /// context. [`Channel::UNBOUND`] for plain TCP and memory, where nothing stands behind it.
+    /// Returns a value that both ends of this connection know and that no other connection has: the
+    /// TLS exporter (RFC 8446, 7.5) with the label `EXPORTER-tacit-session` and an empty context.
+    /// It is [`Channel::UNBOUND`] for plain TCP and memory, which offer no such value.
     #[must_use]
     pub fn binding(&self) -> [u8; 32] {
         self.binding
     }
 
-    /// The same channel, delaying and pacing what it sends from now on as `link` says.
+    /// Returns the same channel. From now on it delays and paces what it sends, as `link` says.
     #[must_use]
     pub fn shaped(self, link: Link) -> Self {
         let stream = match self.stream {
@@ -362,7 +363,7 @@ impl Channel {
         }
     }
 
-    /// Writes out all that was sent and tells the peer that no more follows.
+    /// Writes out everything that was sent and tells the peer that no more follows.
     ///
     /// # Errors
     ///
@@ -371,9 +372,9 @@ impl Channel {
         self.finish(self.timeout.min(CLOSE_AT_MOST))
     }
 
-    /// Sends one last message and closes, within `time`, even when cancelled: to tell the peer why
-    /// this side leaves. What the peer sends meanwhile is thrown away, so that it comes to read
-    /// the message; a connection closed over unread bytes is reset, and the message lost.
+    /// Sends one last message and closes, within `time` and even when cancelled, to tell the peer
+    /// why this side leaves. Discards what the peer sends meanwhile, so that the peer gets to read
+    /// the message: a connection that is closed with unread bytes is reset, and the message lost.
     ///
     /// # Errors
     ///
@@ -383,7 +384,7 @@ impl Channel {
         self.part(kind, payload, time)
     }
 
-    /// As [`Channel::abort`], but ends at once where the channel is cancelled.
+    /// Does the same as [`Channel::abort`], but ends at once if the channel is cancelled.
     pub(crate) fn part(mut self, kind: u8, payload: &[u8], time: Duration) -> Result<(), NetError> {
         self.limit = None;
         self.timeout = time;
@@ -426,8 +427,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Writes out the buffer and then `rest`. What of `rest` was not written when an error comes
-    /// goes into the buffer, so that no frame is torn.
+    /// Writes out the buffer and then `rest`. If an error occurs, the unwritten part of `rest` goes
+    /// into the buffer, so that no frame is torn.
     fn write_out(&mut self, mut rest: &[u8]) -> Result<(), NetError> {
         let cancel = self.cancel.clone();
         let mut wait = self.wait_for_progress(&cancel);
@@ -459,19 +460,19 @@ impl Channel {
         }
     }
 
-    /// Whether a send that waits for room takes in what comes meanwhile.
+    /// Returns whether a send that waits for room reads what arrives meanwhile.
     fn reads_ahead(&self) -> bool {
         let has_room = self.incoming.len() < READ_AHEAD_BYTES;
         has_room && !self.has_ended && self.stream.transport().reads_ahead()
     }
 
-    /// Takes in what has come. It is no progress of the send that waits.
+    /// Reads what has arrived. That is no progress of the waiting send.
     fn read_ahead(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         let room = READ_AHEAD_BYTES - self.incoming.len();
         let spare = self.incoming.spare(room.min(READ_AT_ONCE));
         let most = spare.len().min(room);
         match self.stream.read_at_once(&mut spare[..most], wait) {
-            // Writing finds out whether that is the end of all.
+            // Writing finds out whether the connection has ended in both directions.
             Ok(Some(0)) | Err(Interrupt::Io(_)) => self.has_ended = true,
             Ok(Some(count)) => self.incoming.extend_by(count),
             Ok(None) => {}

@@ -1,4 +1,4 @@
-//! Errors of connections: what happened.
+//! The errors of connections.
 
 use std::fmt;
 use std::io;
@@ -10,13 +10,13 @@ use crate::pairing::Refusal;
 use crate::relay::Answer;
 use crate::{Fingerprint, Interrupt};
 
-/// What a channel was waiting for.
+/// The event that a channel was waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Awaited {
-    /// The other party, as yet unconnected.
+    /// The other party, which has not connected yet.
     Connection,
-    /// The other party, as yet not at the relay where this one is.
+    /// The other party, which is not at the relay yet, where this one is.
     AtRelay,
     /// The end of the TLS handshake.
     Handshake,
@@ -26,14 +26,14 @@ pub enum Awaited {
     Rest {
         /// The message's kind.
         kind: u8,
-        /// Bytes of its payload that have come.
+        /// The bytes of its payload that have arrived.
         received: usize,
-        /// Bytes of its payload altogether.
+        /// The length of its payload in bytes.
         length: usize,
     },
-    /// The peer to take what was sent.
+    /// Room at the peer for what was sent.
     Room,
-    /// This side's own work, in between.
+    /// This side's own work between messages.
     Work,
 }
 
@@ -65,7 +65,7 @@ pub enum NetError {
     /// A wait took longer than allowed.
     #[error("waited {after:?} for {awaited}, in vain")]
     Timeout {
-        /// What was waited for.
+        /// The event that was waited for.
         awaited: Awaited,
         /// The time allowed.
         after: Duration,
@@ -73,7 +73,7 @@ pub enum NetError {
     /// All waits together took longer than allowed.
     #[error("not finished within {limit:?}, still waiting for {awaited}")]
     TimeLimit {
-        /// What was waited for at the end.
+        /// The event that was waited for at the end.
         awaited: Awaited,
         /// The time allowed.
         limit: Duration,
@@ -86,23 +86,23 @@ pub enum NetError {
     OnlyOthers {
         /// The time allowed.
         after: Duration,
-        /// Connections that were refused.
+        /// The number of refused connections.
         refused: u64,
-        /// Where the last of them was from.
+        /// The address of the last of them.
         from: SocketAddr,
-        /// Why it was refused.
+        /// The reason for which it was refused.
         reason: Box<NetError>,
     },
     /// The peer closed the connection, or it broke.
     #[error("the connection closed while waiting for {awaited}")]
     Closed {
-        /// What was waited for.
+        /// The event that was waited for.
         awaited: Awaited,
     },
-    /// A [`crate::CancelHandle`] was used.
+    /// A [`crate::CancelHandle`] was cancelled.
     #[error("cancelled while waiting for {awaited}")]
     Cancelled {
-        /// What was waited for.
+        /// The event that was waited for.
         awaited: Awaited,
     },
     /// The peer announced a message longer than is allowed here.
@@ -113,17 +113,17 @@ pub enum NetError {
     TooLong {
         /// The message's kind.
         kind: u8,
-        /// Bytes that the peer announced.
+        /// The bytes that the peer announced.
         announced: u32,
-        /// Bytes that are allowed at this point.
+        /// The bytes that are allowed at this point.
         limit: usize,
     },
-    /// A frame does not go on with the message of the frame before.
+    /// A frame does not continue the message of the frame before.
     #[error("the peer's message went on with {announced} bytes where {expected} were left")]
     WrongFrame {
-        /// Bytes that the peer announced.
+        /// The bytes that the peer announced.
         announced: u32,
-        /// Bytes that were left of the message; none where nothing had begun.
+        /// The bytes that were left of the message; zero if none had started.
         expected: usize,
     },
     /// The peer uses TLS, and this side was told not to.
@@ -136,10 +136,10 @@ pub enum NetError {
     TooLongToSend {
         /// The message's kind.
         kind: u8,
-        /// Bytes of its payload.
+        /// The length of its payload in bytes.
         length: usize,
     },
-    /// The peer proved to be somebody else.
+    /// The peer proved another identity than the expected one.
     #[error(
         "the peer's identity is {found}, where {} was expected",
         list(expected)
@@ -155,19 +155,19 @@ pub enum NetError {
     Refused {
         /// This side's fingerprint.
         own: Fingerprint,
-        /// What the peer's TLS alert said.
+        /// The text of the peer's TLS alert.
         alert: String,
     },
-    /// A connection that was to be a side stream belongs to no session that waits for it.
+    /// A connection that was meant as a side stream belongs to no session that waits for it.
     #[error("a connection was to be part of a session, and no session here waits for it")]
     ForeignStream,
     /// TLS failed: the handshake, or a record after it.
     #[error("TLS with the peer failed: {reason}")]
     Tls {
-        /// The TLS library's words.
+        /// The TLS library's message.
         reason: String,
     },
-    /// Plain TCP was asked for with an address outside this machine.
+    /// Plain TCP was requested with an address outside this machine.
     #[error("{address} is not a loopback address, and plain TCP goes nowhere else")]
     NotLoopback {
         /// The resolved address.
@@ -180,7 +180,7 @@ pub enum NetError {
         address: String,
         /// The time allowed.
         after: Duration,
-        /// Why the last try failed.
+        /// The reason why the last try failed.
         reason: io::Error,
     },
     /// The relay could not be reached in the time allowed.
@@ -190,7 +190,7 @@ pub enum NetError {
         address: String,
         /// The time allowed.
         after: Duration,
-        /// Why the last try failed.
+        /// The reason why the last try failed.
         reason: io::Error,
     },
     /// An address is malformed, unknown, or taken.
@@ -198,24 +198,24 @@ pub enum NetError {
     Address {
         /// The address as it was given.
         address: String,
-        /// What the operating system says.
+        /// The operating system's message.
         reason: io::Error,
     },
     /// The operating system failed.
     #[error("the network failed while waiting for {awaited}: {reason}")]
     Io {
-        /// What was waited for.
+        /// The event that was waited for.
         awaited: Awaited,
-        /// What the operating system says.
+        /// The operating system's message.
         reason: io::Error,
     },
-    /// An identity was to be saved where a file already stands.
+    /// An identity was to be saved to a file that exists.
     #[error("{} already exists and an identity is never overwritten", path.display())]
     IdentityExists {
         /// The file.
         path: PathBuf,
     },
-    /// Others than the owner can read an identity file.
+    /// Users other than the owner can read an identity file.
     #[error(
         "{} can be used by others (mode {mode:04o}), so its key may be known",
         path.display()
@@ -231,7 +231,7 @@ pub enum NetError {
     IdentityFile {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's message.
         reason: io::Error,
     },
     /// A file holds no identity.
@@ -239,13 +239,13 @@ pub enum NetError {
     IdentityMalformed {
         /// The file.
         path: PathBuf,
-        /// What was found instead.
+        /// The problem.
         reason: String,
     },
     /// A pairing was refused, here or by the other party.
     #[error("{0}")]
     Pairing(Refusal),
-    /// A relay did not let this party meet the other.
+    /// A relay did not connect this party to the other.
     #[error("{0}")]
     Relay(Answer),
     /// The list of invitations could not be read or written.
@@ -253,43 +253,43 @@ pub enum NetError {
     Invitations {
         /// Its folder.
         folder: PathBuf,
-        /// What the operating system says.
+        /// The operating system's message.
         reason: io::Error,
     },
     /// This machine's clock is before 1970.
     #[error("this machine's clock is before 1970, and invitations expire by the clock")]
     Clock,
-    /// A page of an origin that is not allowed asked for a WebSocket.
+    /// A page whose origin is not allowed asked for a WebSocket.
     #[error("a page of {origin:?} may not connect")]
     Origin {
-        /// Its origin, as its browser says.
+        /// The page's origin, as reported by its browser.
         origin: String,
     },
-    /// The peer does not speak WebSocket, or not as Tacit does.
+    /// The peer does not speak WebSocket, or not in Tacit's form.
     #[error("the WebSocket failed: {reason}")]
     WebSocket {
-        /// What was wrong.
+        /// The problem.
         reason: String,
     },
     /// A text is not an Ed25519 private key.
     #[error("this text is not an identity: {reason}")]
     IdentityText {
-        /// What was found instead.
+        /// The problem.
         reason: String,
     },
-    /// The private key of an identity is wanted that is elsewhere.
+    /// The private key of an identity was requested, but it is elsewhere.
     #[error("this identity's private key is stored elsewhere and cannot be exported")]
     KeyElsewhere,
     /// The operating system gave no randomness, or a key made from it was not usable.
     #[error("cannot make a key: {reason}")]
     KeyGeneration {
-        /// What failed.
+        /// The failure.
         reason: String,
     },
 }
 
 impl NetError {
-    /// The error for a wait that ended early.
+    /// Returns the error for a wait that ended early.
     pub(crate) fn interrupted(interrupt: Interrupt, awaited: Awaited, allowed: Duration) -> Self {
         use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
         match interrupt {
@@ -305,7 +305,7 @@ impl NetError {
                 _ => Self::Io { awaited, reason },
             },
             Interrupt::Failed(error) => *error,
-            // Only a write under a wait that reads ends so, and its caller then reads.
+            // This happens only in a write under a wait that reads, whose caller then reads.
             Interrupt::Readable => Self::Io {
                 awaited,
                 reason: io::ErrorKind::WouldBlock.into(),
@@ -314,7 +314,7 @@ impl NetError {
     }
 }
 
-/// A number of connections for a sentence.
+/// Returns a number of connections for a sentence.
 fn connections(count: u64) -> String {
     match count {
         1 => "1 connection".to_owned(),
@@ -322,7 +322,7 @@ fn connections(count: u64) -> String {
     }
 }
 
-/// Fingerprints for a sentence.
+/// Returns fingerprints for a sentence.
 fn list(fingerprints: &[Fingerprint]) -> String {
     if fingerprints.is_empty() {
         return "none".to_owned();

@@ -1,4 +1,4 @@
-//! Fingerprints: what an identity is known by.
+//! Fingerprints: the short names of identities.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 
 /// SHA-256 of an identity's public key (its `SubjectPublicKeyInfo`, RFC 7250).
 ///
-/// Its text form is `tacit:` and 56 letters and digits: base32 (RFC 4648, in lower case) of the
-/// 32 bytes and of the first three bytes of SHA-256 over `tacit fingerprint` and them, so that
-/// no slip of the pen names another identity.
+/// Its text form is `tacit:` and 56 letters and digits: base32 (RFC 4648, in lower case) of the 32
+/// bytes and of three check bytes, the first ones of SHA-256 over `tacit fingerprint` and the 32
+/// bytes. So a typing error does not name another identity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -20,7 +20,7 @@ const TEXT_BYTES: usize = 32 + CHECK_BYTES;
 const DIGITS: usize = TEXT_BYTES / 5 * 8;
 
 impl Fingerprint {
-    /// The fingerprint of a public key.
+    /// Returns the fingerprint of a public key.
     #[must_use]
     pub fn of_public_key(subject_public_key_info: &[u8]) -> Self {
         Self(Sha256::digest(subject_public_key_info).into())
@@ -51,7 +51,7 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// The text is no fingerprint.
+/// The error of a text that is no fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotAFingerprint {
@@ -67,7 +67,7 @@ pub enum NotAFingerprint {
     /// It holds a character that is not in base32.
     #[error("a fingerprint holds only the letters a to z and the digits 2 to 7")]
     Character,
-    /// The check at its end does not fit the rest.
+    /// The check bytes at its end do not match the rest.
     #[error("the fingerprint is mistyped somewhere (its check does not fit); copy it again")]
     Check,
 }
@@ -75,7 +75,7 @@ pub enum NotAFingerprint {
 impl FromStr for Fingerprint {
     type Err = NotAFingerprint;
 
-    /// Parses the text form, with spaces around it and in any case of letters.
+    /// Parses the text form. Spaces around it are allowed, as is any case of letters.
     fn from_str(text: &str) -> Result<Self, NotAFingerprint> {
         let text = text.trim().to_ascii_lowercase();
         let digits = text.strip_prefix(PREFIX).ok_or(NotAFingerprint::Prefix)?;

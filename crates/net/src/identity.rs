@@ -1,6 +1,7 @@
 //! Identities: the Ed25519 key pair by which the other party knows this one.
 //!
-//! A file holds it as PKCS#8 in PEM (RFC 8410), as OpenSSL reads and writes it, with mode 0600.
+//! A file holds it as PKCS#8 in PEM (RFC 8410), in the form that OpenSSL reads and writes, with
+//! mode 0600.
 
 mod pem;
 
@@ -26,23 +27,23 @@ const PKCS8_HEAD: [u8; 16] = [
 const SEED_BYTES: usize = 32;
 const PEM_LABEL: &str = "PRIVATE KEY";
 
-/// No identity file is longer than this.
+/// The longest identity file, in bytes.
 const MAX_FILE_BYTES: u64 = 16 * 1024;
 
-/// An Ed25519 key pair, or its public half and who signs with the private one.
+/// An Ed25519 key pair, or a public key and a function that signs with the private one.
 ///
-/// The bytes of the private key are wiped when it is dropped; the expanded key inside the
-/// signing library is not, which gives no way to do so.
+/// The bytes of the private key are wiped on drop. The expanded key inside the signing library is
+/// not, because the library offers no way to do so.
 #[derive(Clone)]
 pub struct Identity {
-    /// Empty where the private key is elsewhere.
+    /// The private key. Empty if it is elsewhere.
     pkcs8: Zeroizing<Vec<u8>>,
     certified: Arc<CertifiedKey>,
     fingerprint: Fingerprint,
 }
 
 impl Identity {
-    /// A new identity, from the operating system's randomness.
+    /// Makes a new identity from the operating system's randomness.
     ///
     /// # Errors
     ///
@@ -58,8 +59,9 @@ impl Identity {
         Self::from_pkcs8(pkcs8).map_err(|reason| NetError::KeyGeneration { reason })
     }
 
-    /// The identity with this public key, whose private key is elsewhere: `sign` gives the Ed25519
-    /// signature of a message, or `None`. It has no PEM text and cannot be saved.
+    /// Returns the identity with this public key, whose private key is elsewhere. `sign` returns
+    /// the Ed25519 signature of a message, or `None`. Such an identity has no PEM text and cannot
+    /// be saved.
     #[must_use]
     pub fn elsewhere(
         public_key: &[u8; 32],
@@ -69,13 +71,14 @@ impl Identity {
         Self::of_key(Zeroizing::default(), Arc::new(key)).expect("it has a public key")
     }
 
-    /// What the other party has to know of this identity.
+    /// Returns the fingerprint, by which the other party knows this identity.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The identity as PEM text, which is secret: for those who keep it elsewhere than in a file.
+    /// Returns the identity as PEM text, which is secret, for callers that keep it elsewhere than
+    /// in a file.
     ///
     /// # Errors
     ///
@@ -85,15 +88,15 @@ impl Identity {
             return Err(NetError::KeyElsewhere);
         }
         let pem = pem_rfc7468::encode_string(PEM_LABEL, LineEnding::LF, &self.pkcs8);
-        // A label and a key of these lengths have a text.
+        // A label and a key of these lengths always have a text.
         Ok(Zeroizing::new(pem.unwrap_or_default()))
     }
 
-    /// The identity of such a text.
+    /// Reads an identity from such a text.
     ///
     /// # Errors
     ///
-    /// [`NetError::IdentityText`] says what is wrong with it.
+    /// [`NetError::IdentityText`] describes the problem.
     pub fn from_pem(pem: &[u8]) -> Result<Self, NetError> {
         Self::of_pem(pem).map_err(|reason| NetError::IdentityText { reason })
     }
@@ -109,12 +112,12 @@ impl Identity {
         Self::from_pkcs8(der)
     }
 
-    /// Writes the identity to a new file with mode 0600: whole or not at all.
+    /// Writes the identity to a new file with mode 0600, completely or not at all.
     ///
     /// # Errors
     ///
-    /// [`NetError::IdentityExists`], [`NetError::IdentityFile`] where the directory cannot be
-    /// written, or [`NetError::KeyElsewhere`].
+    /// [`NetError::IdentityExists`], [`NetError::IdentityFile`] if the directory cannot be written,
+    /// or [`NetError::KeyElsewhere`].
     pub fn save(&self, path: &Path) -> Result<(), NetError> {
         let failed = |reason| NetError::IdentityFile {
             path: path.to_owned(),
@@ -125,9 +128,9 @@ impl Identity {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        // Without the name of a temporary file in what the system says.
+        // This check makes the system's message free of the name of a temporary file.
         fs::metadata(folder).map_err(failed)?;
-        // A temporary file is made with mode 0600.
+        // A temporary file has mode 0600.
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
         file.write_all(pem.as_bytes()).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
@@ -146,8 +149,8 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// [`NetError::IdentityFile`] where it cannot be read, [`NetError::IdentityExposed`] where
-    /// others than the owner may use the file, or, of a file of root's, others than its group may
+    /// [`NetError::IdentityFile`] if it cannot be read, [`NetError::IdentityExposed`] if users
+    /// other than the owner may use the file or, for a file of root's, if others than its group may
     /// read it, [`NetError::IdentityMalformed`].
     pub fn load(path: &Path) -> Result<Self, NetError> {
         let failed = |reason| NetError::IdentityFile {
@@ -159,17 +162,18 @@ impl Identity {
             reason,
         };
         let file = File::open(path).map_err(failed)?;
-        // Room for all of it beforehand, so that no copy is left behind by growing.
+        // Reserve room for all of it, so that growing leaves no copy behind.
         let mut pem = Zeroizing::new(Vec::with_capacity(MAX_FILE_BYTES as usize + 1));
         let read = (&file).take(MAX_FILE_BYTES + 1).read_to_end(&mut pem);
         read.map_err(failed)?;
         let identity = Self::of_pem(&pem).map_err(malformed)?;
-        // Last, so that nobody is advised to change the mode of what is no identity.
+        // This check comes last, so that nobody is told to change the mode of a file without an
+        // identity.
         check_mode(path, &file)?;
         Ok(identity)
     }
 
-    /// The key as rustls wants it: the "certificate" is the bare public key (RFC 7250).
+    /// Returns the key in the form of rustls: the "certificate" is the bare public key (RFC 7250).
     pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.certified)
     }
@@ -197,7 +201,7 @@ impl Identity {
 }
 
 impl fmt::Debug for Identity {
-    /// The fingerprint alone.
+    /// Prints only the fingerprint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Identity({})", self.fingerprint)
     }
@@ -211,8 +215,9 @@ fn check_mode(path: &Path, file: &File) -> Result<(), NetError> {
         reason,
     })?;
     let mode = metadata.mode() & 0o777;
-    // libpq's rule for client keys: whom root lets read its file root has chosen. So does
-    // Kubernetes, which gives a secret to root and to the pod's fsGroup with mode 0440.
+    // The rule is libpq's for client keys: root has chosen the users that may read its file.
+    // Kubernetes does the same when it gives a secret to root and to the pod's fsGroup with mode
+    // 0440.
     let allowed = if metadata.uid() == 0 { 0o740 } else { 0o700 };
     if mode & !allowed != 0 {
         return Err(NetError::IdentityExposed {
@@ -228,7 +233,7 @@ fn check_mode(_path: &Path, _file: &File) -> Result<(), NetError> {
     Ok(())
 }
 
-/// Makes the new name in `folder` durable.
+/// Makes a new file name in `folder` durable.
 #[cfg(unix)]
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

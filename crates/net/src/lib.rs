@@ -1,9 +1,9 @@
-//! Authenticated channels between two parties: TLS, framing, limits, meter.
+//! Authenticated channels between two parties: TLS, framing, limits and a meter.
 //!
 //! A [`Channel`] carries frames to one peer and back, and every call on it returns within a
 //! timeout. It comes from [`tls`] (two machines, both identities pinned), from [`plain`] (two
-//! processes of one machine), or from [`memory`] (one process). Nothing here knows of circuits or
-//! protocols.
+//! processes on one machine), or from [`memory`] (one process). This crate knows nothing about
+//! circuits or protocols.
 //!
 //! ```
 //! use tacit_net::memory;

@@ -1,20 +1,21 @@
-//! The description of a link: how late and how fast it delivers.
+//! The description of a link: its delay and its rate.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A link with a one-way delay and a rate, the same both ways, as `33ms,50mbit` or `500us,1gbit`.
+/// A link with a one-way delay and a rate, the same in both directions, such as `33ms,50mbit` or
+/// `500us,1gbit`.
 ///
-/// It models what a deep pipe does to messages and nothing else: no loss, no slow start, no
-/// queue that drops. A round trip over it takes two delays more than without it.
+/// It models only what a long pipe does to messages: no loss, no slow start, no queue that drops. A
+/// round trip over it takes two delays longer than without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Link {
     one_way_delay: Duration,
     rate_bits_per_s: u64,
 }
 
-/// The text or the values describe no link.
+/// The error of a text or of values that describe no link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotALink {
@@ -48,7 +49,7 @@ impl Link {
     /// The highest rate.
     pub const MAX_RATE_BITS_PER_S: u64 = 1_000_000_000_000;
 
-    /// A link. Of the delay whole microseconds count.
+    /// Returns a link. The delay is rounded down to whole microseconds.
     ///
     /// # Errors
     ///
@@ -67,26 +68,26 @@ impl Link {
         })
     }
 
-    /// How long a byte travels.
+    /// Returns the time that a byte travels.
     #[must_use]
     pub fn one_way_delay(&self) -> Duration {
         self.one_way_delay
     }
 
-    /// How many bits a second go into the link.
+    /// Returns the rate in bits per second.
     #[must_use]
     pub fn rate_bits_per_s(&self) -> u64 {
         self.rate_bits_per_s
     }
 
-    /// How long `bytes` take to go into the link.
+    /// Returns the time that `bytes` take to enter the link.
     #[must_use]
     pub fn time_for(&self, bytes: usize) -> Duration {
         let nanos = bytes as u128 * 8_000_000_000 / u128::from(self.rate_bits_per_s);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// How many whole bytes go into the link in `time`.
+    /// Returns the number of whole bytes that enter the link in `time`.
     #[must_use]
     pub fn bytes_in(&self, time: Duration) -> usize {
         let bytes = time.as_nanos() * u128::from(self.rate_bits_per_s) / 8_000_000_000;
@@ -94,7 +95,7 @@ impl Link {
     }
 }
 
-/// A whole number and one of `units`, as a number of the smallest unit.
+/// Parses a whole number and one of `units` into a number of the smallest unit.
 fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -102,7 +103,7 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// `value` with the largest of `units` that divides it.
+/// Formats `value` with the largest of `units` that divides it.
 fn with_unit(value: u64, units: &[(&str, u64)]) -> String {
     let fitting = units
         .iter()

@@ -6,17 +6,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{CancelHandle, Channel, Interrupt, Sink, Source, Transport, Wait};
 
-/// Bytes that a pipe of [`pair`] holds before its writer has to wait.
+/// The bytes that a pipe of [`pair`] holds before its writer has to wait.
 pub const PIPE_BYTES: usize = 1 << 20;
 
-/// Two channels that lead to each other.
+/// Returns two connected channels.
 #[must_use]
 pub fn pair() -> (Channel, Channel) {
     pair_with_capacity(PIPE_BYTES)
 }
 
-/// Two channels that lead to each other, each way through a pipe of `capacity` bytes, which is not
-/// zero.
+/// Returns two connected channels, each direction through a pipe of `capacity` bytes, which must
+/// not be zero.
 #[must_use]
 pub fn pair_with_capacity(capacity: usize) -> (Channel, Channel) {
     let (here, there) = raw_pair(capacity);
@@ -26,20 +26,20 @@ pub fn pair_with_capacity(capacity: usize) -> (Channel, Channel) {
     )
 }
 
-/// A channel, and the bare bytes of its other end: for peers that misbehave.
+/// Returns a channel, and the raw bytes of its other end: for peers that misbehave.
 #[must_use]
 pub fn pair_with_raw() -> (Channel, RawEnd) {
     pair_with_capacity_and_raw(PIPE_BYTES)
 }
 
-/// The same, with pipes of `capacity` bytes, which is not zero.
+/// Does the same with pipes of `capacity` bytes, which must not be zero.
 #[must_use]
 pub fn pair_with_capacity_and_raw(capacity: usize) -> (Channel, RawEnd) {
     let (here, there) = raw_pair(capacity);
     (Channel::over(here.into_transport()), there)
 }
 
-/// Two bare ends that lead to each other.
+/// Returns two connected raw ends.
 pub fn raw_pair(capacity: usize) -> (RawEnd, RawEnd) {
     assert!(capacity > 0, "a pipe holds at least one byte");
     let pipes = Arc::new(Pipes {
@@ -54,14 +54,15 @@ pub fn raw_pair(capacity: usize) -> (RawEnd, RawEnd) {
     (end(0), end(1))
 }
 
-/// One end of a pair of pipes, as bytes. Reads and writes block without bound; dropping it closes.
+/// One end of a pair of pipes, as bytes. Reads and writes block without a time limit; dropping it
+/// closes both pipes.
 pub struct RawEnd {
     source: PipeSource,
     sink: PipeSink,
 }
 
 impl RawEnd {
-    /// A transport made of this end.
+    /// Converts this end to a transport.
     #[must_use]
     pub fn into_transport(self) -> Transport {
         Transport::new(Box::new(self.source), Box::new(self.sink))
@@ -96,7 +97,7 @@ impl Write for RawEnd {
     }
 }
 
-/// The error of a wait that nothing but a failure ends.
+/// Returns the error of a wait that only a failure ends.
 fn without_bound(interrupt: Interrupt) -> io::Error {
     match interrupt {
         Interrupt::Io(error) => error,
@@ -104,8 +105,8 @@ fn without_bound(interrupt: Interrupt) -> io::Error {
     }
 }
 
-/// A pipe each way. They share a lock, since a writer may wait for room in one or for bytes in the
-/// other.
+/// A pipe in each direction. They share a lock, since a writer may wait for room in one or for
+/// bytes in the other.
 struct Pipes {
     states: Mutex<[PipeState; 2]>,
     changed: Condvar,
@@ -115,9 +116,9 @@ struct Pipes {
 #[derive(Default)]
 struct PipeState {
     bytes: VecDeque<u8>,
-    /// The sink is gone, or has said that no more follows.
+    /// Whether the sink is gone, or has said that no more follows.
     finished: bool,
-    /// The source is gone.
+    /// Whether the source is gone.
     abandoned: bool,
 }
 
@@ -126,7 +127,7 @@ impl Pipes {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a change, at most as long as `wait` allows before it wants to be asked again.
+    /// Waits for a change, for at most one slice of `wait`.
     fn sleep<'a>(
         &self,
         states: MutexGuard<'a, [PipeState; 2]>,
@@ -144,9 +145,9 @@ impl Pipes {
     }
 }
 
-/// Reads from the pipe of this number.
+/// The reading end of the pipe with this number.
 struct PipeSource(Arc<Pipes>, usize);
-/// Writes to the pipe of this number.
+/// The writing end of the pipe with this number.
 struct PipeSink(Arc<Pipes>, usize);
 
 impl Source for PipeSource {

@@ -1,35 +1,35 @@
-//! The meter: what a channel has carried, and how long it has waited.
+//! The meter: the traffic of a channel, and the time that it has waited.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// What went one way.
+/// The traffic in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Frames.
+    /// The number of frames.
     pub frames: u64,
-    /// Bytes of frames, headers included.
+    /// The bytes of frames, headers included.
     pub bytes: u64,
-    /// Bytes on the transport below: the frames and, under TLS, the handshake and the records'
-    /// overhead. Sent bytes count when the transport takes them, received ones when it gives them,
-    /// which may be before their frame is asked for.
+    /// The bytes on the transport below: the frames and, under TLS, the handshake and the records'
+    /// overhead. Sent bytes count when the transport takes them, and received ones when it returns
+    /// them, which may be before their frame is requested.
     pub wire_bytes: u64,
 }
 
-/// A snapshot of a channel's costs since it was opened. The difference of two snapshots is the
-/// cost of what lies between.
+/// A snapshot of a channel's costs since it was opened. The difference of two snapshots is the cost
+/// of the time between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meter {
-    /// From here to the peer.
+    /// The traffic from here to the peer.
     pub sent: Traffic,
-    /// From the peer to here.
+    /// The traffic from the peer to here.
     pub received: Traffic,
-    /// Maximal runs of frames in one direction, in the order in which this end sent and received
-    /// them. A message and its answer are two rounds. When both ends send at once, each counts
-    /// the order that it saw, so that their counts may differ.
+    /// The number of maximal series of frames in one direction, in the order in which this end sent
+    /// and received them. A message and its answer are two rounds. If both ends send at once, each
+    /// counts the order that it saw, so their counts may differ.
     pub rounds: u64,
-    /// Time inside the transport's read and write calls: waiting for the peer, and the copying
-    /// that the operating system does in these calls. Encryption is not in it.
+    /// The time inside the transport's read and write calls: waiting for the peer, and the copying
+    /// that the operating system does in these calls. Encryption is not included.
     pub waiting: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Add for Traffic {
 impl Add for Meter {
     type Output = Self;
 
-    /// What two channels cost together.
+    /// Adds the costs of two channels.
     fn add(self, other: Self) -> Self {
         Self {
             sent: self.sent + other.sent,
@@ -74,7 +74,7 @@ impl Sub for Traffic {
 impl Sub for Meter {
     type Output = Self;
 
-    /// What was added since `earlier`, a snapshot of the same channel.
+    /// Returns the costs since `earlier`, a snapshot of the same channel.
     fn sub(self, earlier: Self) -> Self {
         Self {
             sent: self.sent - earlier.sent,
@@ -85,7 +85,7 @@ impl Sub for Meter {
     }
 }
 
-/// Which way the last frame went.
+/// The direction of the last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Out,
@@ -114,7 +114,7 @@ impl FrameCounter {
         self.turn(Direction::In);
     }
 
-    /// Lets the next frame begin a round.
+    /// Makes the next frame begin a round.
     pub(crate) fn forget_direction(&mut self) {
         self.last = None;
     }
@@ -126,7 +126,7 @@ impl FrameCounter {
         }
     }
 
-    /// The frames counted here joined with what the transport counted.
+    /// Returns the frames counted here together with the transport's counts.
     pub(crate) fn snapshot(&self, wire: &WireCounter) -> Meter {
         Meter {
             sent: Traffic {
@@ -143,7 +143,7 @@ impl FrameCounter {
     }
 }
 
-/// What a transport counts.
+/// The counts of a transport.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WireCounter {
     pub(crate) sent_bytes: u64,

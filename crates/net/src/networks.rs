@@ -1,36 +1,36 @@
-//! The networks that an address is in: whoever has one address of a network may have them all.
+//! The networks that contain an address. Who has one address of a network may have them all.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Prefixes in bits, the largest network first: a site, a customer and a subnet in IPv6. In IPv4 an
-/// address counts by itself last, since a subnet may be of many customers.
+/// The prefixes in bits, the largest network first: a site, a customer and a subnet in IPv6. In
+/// IPv4 the last one is the address itself, since a subnet may belong to many customers.
 const OF_V6: [u32; 3] = [48, 56, 64];
 const OF_V4: [u32; 3] = [16, 24, 32];
 
-/// The subnet of an address: in IPv6 whoever has one has the 2^64 of its /64, in IPv4 it is the
-/// address itself.
+/// Returns the subnet of an address: in IPv6 its /64, all of whose 2^64 addresses one owner has,
+/// and in IPv4 the address itself.
 #[must_use]
 pub fn subnet(address: IpAddr) -> IpAddr {
     let [.., subnet] = networks(address);
     IpAddr::V6(subnet).to_canonical()
 }
 
-/// The index of the connection to drop when there are too many, given the addresses of all of them,
-/// the oldest first. It takes the largest network with the most connections, in it the next smaller
-/// one with the most, in that the subnet with the most, and there the oldest: a flood from one
-/// network drops its own, however that network is cut into subnets.
+/// Returns the index of the connection to drop when there are too many, given the addresses of all
+/// of them, the oldest first. It takes the largest network with the most connections, in it the
+/// next smaller one with the most, in that the subnet with the most, and there the oldest. So a
+/// flood from one network drops its own connections, however that network is divided into subnets.
 #[must_use]
 pub fn gives_way(addresses: impl Iterator<Item = IpAddr>) -> Option<usize> {
     let all: Vec<_> = addresses.collect();
     let counts = all.iter().map(|one| crowd(*one, all.iter().copied()));
-    // Of several that are the same, `max_by_key` takes the last.
+    // If several are equal, `max_by_key` takes the last.
     let places = counts.enumerate().rev();
     let most = places.max_by_key(|(_, counts)| *counts);
     most.map(|(place, _)| place)
 }
 
-/// How many of `addresses` are in each network of `address`, the largest first: the more crowded of
-/// two is the one whose counts are greater.
+/// Returns the number of `addresses` in each network of `address`, the largest network first. Of
+/// two addresses, the one with the greater counts is the more crowded.
 #[must_use]
 pub fn crowd(address: IpAddr, addresses: impl Iterator<Item = IpAddr>) -> [usize; 3] {
     let own = networks(address);
@@ -43,7 +43,7 @@ pub fn crowd(address: IpAddr, addresses: impl Iterator<Item = IpAddr>) -> [usize
     counts
 }
 
-/// The networks of an address, the largest first. Those of IPv4 are as IPv6 maps them.
+/// Returns the networks of an address, the largest first. Those of IPv4 are mapped to IPv6.
 fn networks(address: IpAddr) -> [Ipv6Addr; 3] {
     let (bits, prefixes) = match address.to_canonical() {
         IpAddr::V6(address) => (address.to_bits(), OF_V6),
@@ -81,7 +81,7 @@ mod tests {
     fn the_oldest_of_the_subnet_with_most_gives_way() {
         assert_eq!(place(&[]), None);
         assert_eq!(place(&["192.0.2.1", "10.0.0.1", "198.51.100.1"]), Some(0));
-        // The honest one came first, and the others are of one address, or of one subnet.
+        // The honest one came first, and the others are from one address or one subnet.
         assert_eq!(place(&["10.0.0.1", "10.0.0.2", "10.0.0.2"]), Some(1));
         assert_eq!(place(&["10.0.0.1", "::ffff:10.0.0.2", "10.0.0.2"]), Some(1));
         let subnet = ["2001:db8::1", "2001:db8:0:1::1", "2001:db8:0:1:9::2"];
@@ -90,11 +90,11 @@ mod tests {
 
     #[test]
     fn a_network_cut_into_subnets_is_one() {
-        // A /58 has 64 subnets, as many as may connect at once and more.
+        // A /58 has 64 subnets, which is more than may connect at once.
         let flood = (0..40).map(|subnet| address(&format!("2001:db8:0:{subnet:x}::1")));
         let honest = address("2001:db8:1::1");
         assert_eq!(gives_way(std::iter::once(honest).chain(flood)), Some(1));
-        // So has a /48, and the honest one may be in it, as one customer of several.
+        // A /48 has more still, and the honest one may be in it, as one customer of several.
         let flood = (0..40).map(|subnet| address(&format!("2001:db8:0:1{subnet:02x}::1")));
         let honest = address("2001:db8::1");
         assert_eq!(gives_way(std::iter::once(honest).chain(flood)), Some(1));

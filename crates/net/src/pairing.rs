@@ -1,29 +1,30 @@
 //! Pairing: two parties learn each other's fingerprints from an invitation and two spoken codes.
 //!
-//! The inviting party gives the other an [`Invitation`], one line over any way. The other connects,
-//! and both prove their identities by TLS. Then they exchange nonces, the first under a commitment,
-//! and each computes two codes of six digits from everything that was exchanged. Each party reads
-//! its code aloud and types the other's. Messages, in this order:
+//! The inviting party gives the other an [`Invitation`], a single line, over any channel. The other
+//! connects, and both prove their identities by TLS. Then they exchange nonces, the first one under
+//! a commitment, and each computes two codes of six digits from everything that was exchanged. Each
+//! party reads its code aloud and types the other's. The messages are, in this order:
 //!
 //! | from | kind | payload |
 //! |---|---|---|
-//! | accepting | 1 offer | identifier of the invitation's secret, 16 bytes; proof of knowing it, 32; digest of the invitation as it came, 32; commitment, 32 |
+//! | accepting | 1 offer | identifier of the invitation's secret, 16 bytes; proof of knowing the
+//! secret, 32; digest of the invitation as received, 32; commitment, 32 |
 //! | inviting | 2 nonce | 32 bytes |
 //! | accepting | 3 opening | its own nonce, 32 bytes |
-//! | both | 4 confirmed | nothing: the codes agree here |
+//! | both | 4 confirmed | nothing: the codes agree at the sender |
 //! | either | 5 refused | a [`Refusal`], one byte |
 //!
-//! It is the three-move protocol of Vaudenay, "Secure Communications over Insecure Channels Based
+//! This is the three-move protocol of Vaudenay, "Secure Communications over Insecure Channels Based
 //! on Short Authenticated Strings" (CRYPTO 2005), with a code for each direction, so that nobody
-//! can confirm a code without having heard it. SHA-256 is taken for a random oracle; proof and
+//! can confirm a code without having heard it. SHA-256 is modelled as a random oracle; proof and
 //! identifier are SHA-256 of the secret and values of fixed lengths.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
 //! | `invitation` | the invitation and its text |
 //! | `exchange` | the states and messages, without I/O |
 //! | `accept` | the accepting party |
-//! | `ledger` | which invitations were made and used, on disk |
+//! | `ledger` | the record of made and used invitations, on disk |
 
 mod accept;
 mod exchange;
@@ -48,12 +49,12 @@ pub use ledger::Ledger;
 
 pub use crate::tls::Listener as PairingListener;
 
-/// How long a party waits for the other to type its code.
+/// The longest wait for the other party to type its code.
 const CODE_TIME: Duration = Duration::from_secs(600);
-/// How long a party that is refused is given to hear why.
+/// The longest time for a refused party to receive the reason.
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
-/// The pause before a relay is joined again, after a peer failed.
+/// The pause before this party joins a relay again, after a peer failed.
 const REJOIN_PAUSE: Duration = Duration::from_millis(200);
 
 const OFFER: u8 = 1;
@@ -62,17 +63,17 @@ const OPENING: u8 = 3;
 const CONFIRMED: u8 = 4;
 const REFUSED: u8 = 5;
 
-/// The longest message.
+/// The longest message in bytes.
 const MAX_BYTES: usize = 112;
 
-/// Why a pairing is refused.
+/// The reason why a pairing is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Refusal {
     /// The inviting party made no invitation with this secret.
     Unknown = 1,
-    /// The invitation is not as it was made.
+    /// The invitation differs from the one that was made.
     Changed = 2,
     /// The invitation was used before.
     Used = 3,
@@ -80,11 +81,11 @@ pub enum Refusal {
     Late = 4,
     /// The command that made the invitation has ended.
     Withdrawn = 5,
-    /// A code was not the other party's.
+    /// A code was not that of the other party.
     OtherCode = 6,
-    /// A message was not as it must be.
+    /// A message was malformed.
     Malformed = 7,
-    /// Somebody else is where the invitation leads.
+    /// Another party is at the address of the invitation.
     OtherParty = 8,
 }
 
@@ -138,7 +139,7 @@ impl fmt::Debug for Met {
     }
 }
 
-/// What a pairing gives.
+/// The result of a pairing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paired {
     /// The other party.
@@ -148,20 +149,20 @@ pub struct Paired {
 }
 
 impl Met {
-    /// Whether `heard` is the code that the other party reads aloud.
+    /// Returns whether `heard` is the code that the other party reads aloud.
     #[must_use]
     pub fn is_theirs(&self, heard: &str) -> bool {
         self.agreed.theirs.is(heard)
     }
 
-    /// The code that this party reads aloud.
+    /// Returns the code that this party reads aloud.
     #[must_use]
     pub fn own_code(&self) -> Code {
         self.agreed.own
     }
 
-    /// Ends the pairing with the code that the other party read aloud, and waits until the other
-    /// has done the same.
+    /// Confirms the pairing with the code that the other party read aloud, and waits until the
+    /// other has done the same.
     ///
     /// # Errors
     ///
@@ -177,23 +178,24 @@ impl Met {
             peer: self.agreed.peer,
             room: self.agreed.room,
         };
-        // Both have confirmed; a peer that has already left takes nothing from it.
+        // Both have confirmed, so a peer that has already left does not matter.
         let _ = self.channel.close();
         Ok(paired)
     }
 
-    /// Ends the pairing because the code is not the other party's.
+    /// Refuses the pairing because the code is not the other party's.
     #[must_use]
     pub fn refuse(self) -> NetError {
         refuse(self.channel, Refusal::OtherCode)
     }
 }
 
-/// Seconds since 1970 by this machine's clock.
+/// Returns the seconds since 1970 by this machine's clock.
 ///
 /// # Errors
 ///
-/// [`NetError::Clock`] where the clock is before 1970: no invitation would ever be too old.
+/// [`NetError::Clock`] if the clock is before 1970: under such a clock no invitation would ever
+/// expire.
 pub fn now() -> Result<u64, NetError> {
     seconds_since_1970(SystemTime::now())
 }
@@ -203,7 +205,7 @@ fn seconds_since_1970(time: SystemTime) -> Result<u64, NetError> {
     since.map_or(Err(NetError::Clock), |since| Ok(since.as_secs()))
 }
 
-/// A party that waits for who accepts its invitation.
+/// A party that waits for the one that accepts its invitation.
 pub struct Inviter {
     invitation: Arc<Invitation>,
     ledger: Ledger,
@@ -217,7 +219,7 @@ impl Inviter {
     ///
     /// The ledger cannot be written.
     pub fn new(invitation: Invitation, ledger: Ledger) -> Result<Self, NetError> {
-        // Should the clock go back meanwhile, the invitation is late.
+        // If the clock goes back meanwhile, the invitation counts as expired.
         Self::by_clock(invitation, ledger, || now().unwrap_or(u64::MAX))
     }
 
@@ -234,12 +236,12 @@ impl Inviter {
         })
     }
 
-    /// Waits at `listener`, until the invitation expires, for the party that knows its secret.
-    /// Nobody else uses it up or ends the wait. Calls `refused` for each peer that fails.
+    /// Waits at `listener`, until the invitation expires, for the party that knows its secret. No
+    /// other party can use it up or end the wait. Calls `refused` for each peer that fails.
     ///
     /// # Errors
     ///
-    /// [`Refusal::Late`] when it has expired, or the pairing broke after the invitation was used.
+    /// [`Refusal::Late`] if it has expired, or the pairing broke after the invitation was used.
     pub fn wait(
         self,
         listener: &tls::Listener,
@@ -264,11 +266,11 @@ impl Inviter {
         }
     }
 
-    /// As [`Inviter::wait`], at the relay to which the invitation leads.
+    /// Waits as [`Inviter::wait`] does, at the relay that the invitation names.
     ///
     /// # Errors
     ///
-    /// As [`Inviter::wait`], or the relay refuses.
+    /// Those of [`Inviter::wait`], or the relay refuses.
     pub fn wait_at_relay(
         self,
         identity: &Identity,
@@ -288,11 +290,12 @@ impl Inviter {
             let joined = relay::join(self.invitation.address(), hello, settings, patience);
             let transport = match joined {
                 Ok(transport) => transport,
-                // Whoever has seen the room's name can take this side's place, and not for good.
+                // A party that has seen the room's name can take this side's place, but not
+                // permanently.
                 Err(
                     NetError::Relay(Answer::Late | Answer::Replaced) | NetError::Timeout { .. },
                 ) => {
-                    // A relay that says so at once does not keep this side busy either.
+                    // A relay that answers so at once does not keep this side busy either.
                     std::thread::sleep(REJOIN_PAUSE);
                     continue;
                 }
@@ -304,17 +307,17 @@ impl Inviter {
                 Ok(heard) => return heard.open(settings),
                 Err(error) => refused(&error),
             }
-            // Whoever knows the room's name and not the secret cannot keep this side busy.
+            // A party that knows the room's name but not the secret cannot keep this side busy.
             std::thread::sleep(REJOIN_PAUSE);
         }
     }
 
-    /// Waits over a transport that leads to one party: a [`Refusal`] leaves the invitation good
-    /// unless that party knew the secret.
+    /// Waits over a transport that leads to one party. After a [`Refusal`] the invitation stays
+    /// valid unless that party knew the secret.
     ///
     /// # Errors
     ///
-    /// As [`Inviter::wait`].
+    /// Those of [`Inviter::wait`].
     pub fn meet(
         &self,
         transport: Transport,
@@ -327,8 +330,8 @@ impl Inviter {
             .open(settings)
     }
 
-    /// Hears an offer within `time`. One that is good uses the invitation up, before anything that
-    /// a code depends on is said.
+    /// Receives an offer within `time`. A valid offer uses the invitation up before anything is
+    /// sent that a code depends on.
     fn hear(
         &self,
         mut channel: Channel,
@@ -337,7 +340,7 @@ impl Inviter {
     ) -> Result<Heard, NetError> {
         channel.set_timeout(time);
         let offer = receive(&mut channel, OFFER)?;
-        // It ends where the handshake of a stranger is given up for another.
+        // It ends early if another stranger takes the place of this one's handshake.
         let refuse = |channel: Channel, refusal: Refusal| {
             let _ = channel.part(REFUSED, &[refusal as u8], time);
             NetError::Pairing(refusal)
@@ -366,7 +369,7 @@ impl Inviter {
     }
 }
 
-/// A party that knows the secret of the invitation, which is used up.
+/// A connection to a party that knows the secret of the invitation, which is used up.
 struct Heard {
     channel: Channel,
     offered: exchange::Offered,
@@ -398,7 +401,7 @@ fn nonce() -> Result<[u8; 32], NetError> {
     Ok(nonce)
 }
 
-/// The payload of the next message, which is of `kind`.
+/// Receives the next message, which must be of `kind`, and returns its payload.
 fn receive(channel: &mut Channel, kind: u8) -> Result<Vec<u8>, NetError> {
     let frame = channel.receive(MAX_BYTES)?;
     match (frame.kind, frame.payload) {
@@ -408,7 +411,7 @@ fn receive(channel: &mut Channel, kind: u8) -> Result<Vec<u8>, NetError> {
     }
 }
 
-/// Tells the other party why, if it is still connected.
+/// Sends the other party the reason, if it is still connected, and returns the error.
 fn refuse(channel: Channel, refusal: Refusal) -> NetError {
     let _ = channel.abort(REFUSED, &[refusal as u8], REFUSAL_TIME);
     NetError::Pairing(refusal)

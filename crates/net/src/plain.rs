@@ -1,14 +1,15 @@
-//! Plain TCP between two processes of one machine: no encryption, no identities, no binding.
+//! Plain TCP between two processes on one machine: no encryption, no identities, no binding.
 //!
-//! Both ends of the socket must be loopback addresses; what is checked is the resolved address,
-//! not the name. For benchmarks and debugging.
+//! Both ends of the socket must be loopback addresses; the check applies to the resolved address,
+//! not to the name. For benchmarks and debugging.
 
 use std::net::{SocketAddr, TcpStream};
 
 use crate::tcp::{self, Listening, Reach};
 use crate::{Awaited, Channel, NetError, Settings};
 
-/// Connects to `address` (`HOST:PORT`, loopback), trying until the other party listens.
+/// Connects to `address` (`HOST:PORT`, loopback), and repeats the try until the other party
+/// listens.
 ///
 /// # Errors
 ///
@@ -26,12 +27,12 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// [`NetError::NotLoopback`], or [`NetError::Address`] where it is malformed or taken.
+    /// [`NetError::NotLoopback`], or [`NetError::Address`] if it is malformed or taken.
     pub fn bind(address: &str) -> Result<Self, NetError> {
         Ok(Self(Listening::bind(address, Reach::Loopback)?))
     }
 
-    /// The address, with the port that was taken.
+    /// Returns the address, with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.address()

@@ -1,9 +1,9 @@
-//! Meeting at a relay: two parties that both connect outward, and name one room.
+//! Meeting at a relay: two parties that both connect outwards, and name one room.
 //!
 //! A party sends a [`Hello`] and waits for one byte, an [`Answer`]. After [`Answer::Go`] the
-//! connection leads to the other party, and TLS between the two begins. The relay sees addresses,
-//! the room's name, and how many bytes go when. It cannot read or change what it carries: each
-//! party accepts the other's fingerprint alone.
+//! connection leads to the other party, and TLS between the two starts. The relay sees addresses,
+//! the room's name, and the number of bytes over time. It cannot read or change what it carries,
+//! because each party accepts only the other's fingerprint.
 //!
 //! | bytes of a hello | field |
 //! |---|---|
@@ -20,20 +20,20 @@ use crate::{Awaited, NetError, Settings, Transport, Wait, tls};
 
 const MAGIC: &[u8; 8] = b"tacitrl1";
 
-/// What a party says to a relay first.
+/// The first message of a party to a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// The name of the room, which both parties know and others do not.
     pub room: [u8; 32],
-    /// Whether this party plays the one that listens.
+    /// Whether this party takes the side that listens.
     pub listens: bool,
 }
 
 impl Hello {
-    /// Length in bytes.
+    /// The length in bytes.
     pub const BYTES: usize = 41;
 
-    /// As it goes over the wire.
+    /// Returns the bytes for the wire.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -43,7 +43,7 @@ impl Hello {
         bytes
     }
 
-    /// From the wire; `None` if it is no hello.
+    /// Reads the bytes from the wire; returns `None` if they are no hello.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let (magic, rest) = bytes.split_first_chunk::<8>()?;
@@ -60,22 +60,22 @@ impl Hello {
     }
 }
 
-/// What a relay answers, once.
+/// The only answer of a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Answer {
-    /// The other party is there; what follows is from it.
+    /// The other party is there; all further bytes are from it.
     Go = 1,
     /// The relay has no room left.
     Full = 2,
-    /// Too many connections from one network.
+    /// There are too many connections from one network.
     TooMany = 3,
-    /// This party came again, and the relay serves the later connection.
+    /// This party connected again, and the relay serves the later connection.
     Replaced = 4,
-    /// The other party did not come in the time that the relay allows.
+    /// The other party did not come within the time that the relay allows.
     Late = 5,
-    /// What came was no hello.
+    /// The first message was no hello.
     Malformed = 6,
 }
 
@@ -108,7 +108,7 @@ impl fmt::Display for Answer {
 }
 
 /// Connects to the relay at `address`, and waits for `patience` until the other party is in the
-/// room. A relay that has no room, or closes the connection, is asked again meanwhile.
+/// room. A relay that has no room, or closes the connection, is asked again within that time.
 ///
 /// # Errors
 ///
@@ -156,7 +156,7 @@ fn join_once(
     }
 }
 
-/// The same error of connecting, said of a relay: no other party has to listen there.
+/// Converts an error of connecting to one about a relay, where no other party has to listen.
 fn of_relay(error: NetError) -> NetError {
     match error {
         NetError::Unreachable {
@@ -182,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    /// A relay that gives these answers, one a connection, and closes without one where there is
-    /// none.
+    /// Starts a relay that gives these answers, one per connection, and closes the connection
+    /// without an answer for `None`. Joins it.
     fn answers(answers: &[Option<Answer>]) -> Result<Transport, NetError> {
         let relay = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = relay.local_addr().unwrap().to_string();

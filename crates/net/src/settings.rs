@@ -1,4 +1,4 @@
-//! Timeouts while a connection is made, and after.
+//! The limits of a connection, while it is made and after.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -6,35 +6,37 @@ use std::time::Duration;
 
 use crate::{CancelHandle, Channel, Link, sides};
 
-/// The bounds of a connection, and the link that it pretends to run over.
+/// The limits of a connection, and the link that it imitates.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// For the other party to be there, and to have time for this one: either side may start first,
-    /// and a connection that is closed before its handshake is done is tried again.
+    /// The longest wait for the other party to be there and to have time for this one. Either side
+    /// may start first, and a connection that is closed before its handshake is done is tried
+    /// again.
     pub connect_timeout: Duration,
-    /// For the TLS handshake, once the other party is there.
+    /// The longest time for the TLS handshake, once the other party is there.
     pub handshake_timeout: Duration,
-    /// For each later wait ([`Channel::set_timeout`]).
+    /// The longest time of each later wait ([`Channel::set_timeout`]).
     pub timeout: Duration,
-    /// Ends all these waits.
+    /// The handle that ends all these waits.
     pub cancel: CancelHandle,
     /// A link to imitate, from the first byte of the TLS handshake on. TCP's own handshake is not
     /// delayed.
     pub link: Option<Link>,
-    /// TLS handshakes at once with parties that connect to this one; eight times as many more
-    /// connections wait for theirs.
+    /// The number of TLS handshakes at once with parties that connect to this one; eight times as
+    /// many further connections wait for theirs.
     pub handshakes: usize,
-    /// Where peers may come by WebSocket, too: the origins of the pages that may, such as
-    /// `https://example.org`. Programs, which have no origin, may then as well.
+    /// The origins of the pages that may connect by WebSocket, such as `https://example.org`, if
+    /// any may. Programs, which have no origin, may then do so as well.
     pub websocket_origins: Option<Arc<[String]>>,
-    /// Further connections each way that carry long frames, at most 8, of a session over TCP; see
-    /// [`Settings::with_threads`]. There are as many as both parties allow, each of which has a
-    /// thread and 2 MiB of memory at either end; with a link to imitate there are none.
+    /// The number of further connections in each direction that carry long frames of a session over
+    /// TCP, at most 8; see [`Settings::with_threads`]. The smaller number of the two parties counts.
+    /// Each connection has a thread and 2 MiB of memory at either end. With a link to imitate there
+    /// are none.
     pub side_streams: u8,
 }
 
 impl Settings {
-    /// The same, with as many side streams as a session is worth whose party works on `threads`
+    /// Returns the same settings with the side streams that suit a party working on `threads`
     /// threads: half as many, and none for one thread.
     #[must_use]
     pub fn with_threads(self, threads: NonZeroUsize) -> Self {
@@ -45,7 +47,7 @@ impl Settings {
         }
     }
 
-    /// Side streams of a connection over TCP.
+    /// Returns the side streams of a connection over TCP.
     pub(crate) fn side_streams(&self) -> u8 {
         match self.link {
             Some(_) => 0,
@@ -55,8 +57,8 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// A minute for the other party to come, 10 seconds for the handshake, of which 32 run at once,
-    /// [`Channel::DEFAULT_TIMEOUT`] after it, no link, no side streams.
+    /// A minute for the other party to come, 10 seconds for the handshake, 32 handshakes at once,
+    /// [`Channel::DEFAULT_TIMEOUT`] after that, no link, no side streams.
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(60),

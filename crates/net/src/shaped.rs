@@ -1,8 +1,8 @@
-//! A sink that delivers late and slowly, as a [`Link`] says, from a thread of its own.
+//! A sink that delays and paces bytes as a [`Link`] says, on a thread of its own.
 //!
-//! Bytes go into the link at its rate, one chunk after the other (a token bucket as deep as one
-//! chunk), and come out one delay later. The writer is held back when more than
-//! [`BACKLOG_BYTES`] wait to go in, as a socket's send buffer would do.
+//! Bytes enter the link at its rate, one chunk after the other (a token bucket with the capacity of
+//! one chunk), and come out one delay later. The writer has to wait while more than
+//! [`BACKLOG_BYTES`] wait to enter, as with a socket's send buffer.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -15,15 +15,15 @@ use zeroize::Zeroizing;
 use crate::tcp::LOOK_PAUSE;
 use crate::{CancelHandle, Interrupt, Link, Sink, Wait};
 
-/// Bytes that may wait to go into the link.
+/// The bytes that may wait to enter the link.
 const BACKLOG_BYTES: usize = 256 * 1024;
 
-/// A chunk is what the link carries in this time, within the two bounds below.
+/// A chunk holds what the link carries in this time, within the two bounds below.
 const CHUNK_TIME: Duration = Duration::from_micros(500);
 const MIN_CHUNK_BYTES: usize = 1448;
 const MAX_CHUNK_BYTES: usize = 64 * 1024;
 
-/// How long a dropped sink still tries to deliver beyond the time that the link itself takes.
+/// The time beyond the link's own for which a dropped sink still tries to deliver.
 const LINGER: Duration = Duration::from_secs(2);
 
 pub(crate) struct ShapedSink {
@@ -40,14 +40,14 @@ struct Shared {
 }
 
 struct LinkQueue {
-    /// Chunks in the link, each with the time when it comes out.
+    /// The chunks in the link, each with the time when it comes out.
     chunks: VecDeque<(Instant, Zeroizing<Vec<u8>>)>,
     chunk_bytes: usize,
-    /// When the last chunk will have gone in.
+    /// The time when the last chunk will have entered.
     free_at: Instant,
-    /// No more follows.
+    /// Whether no more follows.
     finishing: bool,
-    /// The thread has ended; with an error if something was not delivered.
+    /// The result of the thread, once it has ended: an error if something was not delivered.
     ended: Option<Result<(), io::ErrorKind>>,
 }
 
@@ -93,7 +93,7 @@ impl ShapedSink {
         }
     }
 
-    /// Bytes that the link and its backlog hold when both are full.
+    /// Returns the bytes that the link and its backlog hold when both are full.
     fn capacity(&self) -> usize {
         let in_flight = self.link.bytes_in(self.link.one_way_delay());
         in_flight.saturating_add(BACKLOG_BYTES + MAX_CHUNK_BYTES)
@@ -127,7 +127,7 @@ impl Sink for ShapedSink {
             let mut pause = wait.slice()?;
             if wait.reads() {
                 if has_paused {
-                    // It does not see whether something has come: its transport looks.
+                    // This sink does not see whether bytes have arrived: its transport checks.
                     return Err(Interrupt::Readable);
                 }
                 pause = pause.min(LOOK_PAUSE);
@@ -170,7 +170,7 @@ impl Sink for ShapedSink {
 }
 
 impl Drop for ShapedSink {
-    /// Delivers what was taken, as the kernel does for a socket that is closed.
+    /// Delivers the bytes that were taken, as the kernel does for a closed socket.
     fn drop(&mut self) {
         let free_at = self.shared.lock().free_at;
         let going_in = free_at.saturating_duration_since(Instant::now());
@@ -185,7 +185,7 @@ impl Drop for ShapedSink {
     }
 }
 
-/// Writes each chunk below when it is due, until the last, or until `give_up`.
+/// Writes each chunk to the sink below when it is due, until the last, or until `give_up`.
 fn deliver(
     shared: &Shared,
     mut below: Box<dyn Sink>,
@@ -203,7 +203,8 @@ fn deliver(
     below.finish(&wait).map_err(kind_of)
 }
 
-/// Waits until a chunk is due and moves all that are into `due_now`; `false` after the last.
+/// Waits until a chunk is due and moves all due chunks into `due_now`. Returns `false` after the
+/// last.
 fn collect_due(
     shared: &Shared,
     wait: &Wait<'_>,

@@ -1,32 +1,36 @@
 //! Side streams: further TLS connections of a session, which carry the payloads of long frames.
 //!
-//! One thread seals, or opens, and copies what one TLS connection carries. Where both parties give
-//! a session several threads ([`Settings::side_streams`](crate::Settings)), long frames go over
-//! side streams, each of which has a thread of its own at either end. All else stays as it is: the
-//! header of every frame, and whole short frames, go over the session's own connection.
+//! A single thread seals, opens and copies the bytes of one TLS connection. If both parties give a
+//! session several threads ([`Settings::side_streams`](crate::Settings)), long frames go over side
+//! streams, each of which has a thread of its own at either end. Everything else stays the same:
+//! the header of every frame, and whole short frames, go over the session's own connection.
 //!
-//! | step | how |
+//! | step | description |
 //! |---|---|
-//! | agreement | by ALPN in the session's handshake: `tacit/1+N` for N streams each way at most, or `tacit/1` for none; it costs no message |
-//! | opening | by the end that connected, in the background, once [`OPEN_AFTER_BYTES`] have gone a way in long frames |
+//! | agreement | by ALPN in the session's handshake: `tacit/1+N` for at most N streams in each
+//! direction, or `tacit/1` for none; it costs no message |
+//! | opening | by the end that connected, in the background, once [`OPEN_AFTER_BYTES`] have gone in
+//! a direction in long frames |
 //! | binding | see below |
-//! | use | a way is used once all its streams are open. A header with [`ASIDE`] in its kind says that the payload comes by the next stream of that way, in rotation |
-//! | on a stream | for each payload its length, 4 bytes little-endian, and the payload |
+//! | use | a direction is used once all its streams are open. A header with [`ASIDE`] in its kind
+//! says that the payload comes over the next stream of that direction, in rotation |
+//! | on a stream | the length of each payload, 4 bytes little-endian, and the payload |
 //!
 //! **Binding.** The exporter of the session's connection (RFC 8446, 7.5; label
-//! `EXPORTER-tacit-side-stream`, context: the way and the stream's number) gives an id of 16 bytes
-//! and two proofs of 32. A connection begins with [`PREAMBLE`] and the id, in the clear, so that
-//! one for no session costs no handshake. Then both ends prove the session's identities by TLS, and
-//! in it the end that connects sends its proof and the other one answers with its own. So a stream
-//! of another session, of another way or number, or of another peer is refused. Whoever reads the
-//! id on the network has neither the identity nor a proof. Each id is used once.
+//! `EXPORTER-tacit-side-stream`, context: the direction and the stream's number) gives an id of 16
+//! bytes and two proofs of 32. A connection begins with [`PREAMBLE`] and the id, in the clear, so
+//! that a connection for no session costs no handshake. Then both ends prove the session's
+//! identities by TLS. Inside TLS, the end that connects sends its proof, and the other one answers
+//! with its own. So a stream of another session, of another direction or number, or of another peer
+//! is refused. An observer of the network who reads the id has neither the identity nor a proof.
+//! Each id is used once.
 //!
 //! **Order.** Headers are authenticated and in order on the session's own connection, and TLS keeps
-//! the order on each stream. A frame that is left out, cut or swapped has another length or place,
+//! the order on each stream. A frame that is omitted, cut or swapped has another length or place,
 //! or fails to open.
 //!
-//! **Memory.** For each stream up to [`QUEUED_FRAMES`] frames of 256 KiB wait, and TLS has buffers
-//! of 256 KiB. What comes while a send waits is bounded by
+//! **Memory.** Each stream holds up to [`QUEUED_FRAMES`] frames of 256 KiB, and TLS has buffers of
+//! 256 KiB. While a send waits, the bytes that arrive are bounded by
 //! [`READ_AHEAD_BYTES`](crate::READ_AHEAD_BYTES) for all streams together.
 //!
 //! If the streams cannot be opened, for example because another process of the same identity
@@ -48,27 +52,27 @@ pub(crate) use join::{Expected, Opener, Token, is_asked_for, join};
 
 use crate::CancelHandle;
 
-/// Set in the kind of a frame whose payload comes by a side stream.
+/// The bit in the kind of a frame whose payload comes over a side stream.
 pub(crate) const ASIDE: u8 = 0x80;
 
-/// Most side streams each way.
+/// The most side streams in each direction.
 pub(crate) const MOST: u8 = 8;
 
-/// Frames that wait for the thread of a stream, or for the channel.
+/// The number of frames that may wait for the thread of a stream, or for the channel.
 const QUEUED_FRAMES: usize = 4;
 
-/// Bytes in long frames after which a way gets side streams: small runs are over before.
+/// The bytes in long frames after which a direction gets side streams: small runs end before.
 pub(crate) const OPEN_AFTER_BYTES: u64 = 1 << 20;
 
-/// What a connection begins with that is to be a side stream.
+/// The first bytes of a connection that is meant as a side stream.
 const PREAMBLE: [u8; 8] = *b"tacit-s\n";
 
-/// Which way a stream's payloads go.
+/// The direction of a stream's payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// From the end that connected.
     Forth,
-    /// To it.
+    /// To the end that connected.
     Back,
 }
 
@@ -76,7 +80,8 @@ impl Way {
     pub(crate) const BOTH: [Self; 2] = [Self::Forth, Self::Back];
 }
 
-/// The side streams of a channel, both ways: what its threads and the channel share.
+/// The side streams of a channel in both directions: the state that its threads and the channel
+/// share.
 pub(crate) struct Sides {
     /// Ends the threads.
     stop: CancelHandle,
@@ -85,7 +90,7 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
-    /// Room for this many streams each way, none of which is open.
+    /// Makes room for this many streams in each direction, none of which is open.
     pub(crate) fn new(streams: u8) -> Self {
         Self {
             stop: CancelHandle::new(),
@@ -102,16 +107,16 @@ impl Sides {
     }
 }
 
-/// A channel's hold of its side streams. Their threads end once it is dropped.
+/// A channel's handle on its side streams. Their threads end once it is dropped.
 pub(crate) struct ChannelSides {
     shared: Arc<Sides>,
-    /// At the end that connected.
+    /// The opener of streams, at the end that connected.
     opener: Option<Opener>,
-    /// Bytes in long frames so far, forth and back.
+    /// The bytes in long frames so far, forth and back.
     long_bytes: [u64; 2],
-    /// Long payloads that went aside since the headers were written out.
+    /// The bytes of payloads that went aside since the headers were written out.
     pub(crate) unannounced_bytes: usize,
-    /// How long the channel has waited for them.
+    /// The time that the channel has waited for them.
     pub(crate) waiting: Duration,
     /// The payload that the channel has lent last.
     pub(crate) lent: FrameBuffer,
@@ -129,12 +134,12 @@ impl ChannelSides {
         }
     }
 
-    /// Whether this is the end that connected.
+    /// Returns whether this is the end that connected.
     fn connects(&self) -> bool {
         self.opener.is_some()
     }
 
-    /// What leaves here.
+    /// Returns the direction from this end.
     pub(crate) fn out(&self) -> &Direction {
         let way = if self.connects() {
             Way::Forth
@@ -144,7 +149,7 @@ impl ChannelSides {
         self.shared.way(way)
     }
 
-    /// What comes here.
+    /// Returns the direction to this end.
     pub(crate) fn inward(&self) -> &Direction {
         let way = if self.connects() {
             Way::Back
@@ -154,7 +159,7 @@ impl ChannelSides {
         self.shared.way(way)
     }
 
-    /// Notes a long frame that leaves, or comes, and opens streams where it is time.
+    /// Counts a long frame, sent or received, and opens streams when it is time.
     pub(crate) fn note(&mut self, leaves: bool, bytes: usize) {
         let Some(opener) = &mut self.opener else {
             return;
@@ -171,7 +176,7 @@ impl ChannelSides {
 
 impl Drop for ChannelSides {
     fn drop(&mut self) {
-        // Nothing is locked: in a process that was forked a lock may never be free.
+        // This takes no lock: in a forked process a lock may never become free.
         self.shared.stop.cancel();
         self.shared.forth.wake_all();
         self.shared.back.wake_all();

@@ -1,5 +1,5 @@
-//! Identities whose private key is elsewhere: in a browser's key store, which signs and gives no
-//! key out.
+//! Identities whose private key is elsewhere: in a browser's key store, which signs and never
+//! exports the key.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme};
 
-/// What a `SubjectPublicKeyInfo` of an Ed25519 key begins with (RFC 8410, section 4).
+/// The first bytes of the `SubjectPublicKeyInfo` of an Ed25519 key (RFC 8410, section 4).
 const SPKI_HEAD: [u8; 12] = [
     0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
 ];
 
-/// Signs a message by Ed25519; `None` where the holder of the key does not.
+/// Signs a message by Ed25519; returns `None` if the holder of the key does not sign.
 pub(crate) type Sign = dyn Fn(&[u8]) -> Option<[u8; 64]> + Send + Sync;
 
-/// A key that signs elsewhere.
+/// A key whose private half is elsewhere.
 #[derive(Clone)]
 pub(crate) struct KeyElsewhere {
     info: Vec<u8>,
@@ -24,7 +24,7 @@ pub(crate) struct KeyElsewhere {
 }
 
 impl KeyElsewhere {
-    /// The key with this public half.
+    /// Returns the key with this public half.
     pub(crate) fn new(public_key: &[u8; 32], sign: Arc<Sign>) -> Self {
         let info = [&SPKI_HEAD[..], public_key].concat();
         Self { info, sign }

@@ -1,4 +1,5 @@
-//! TCP: sockets as transports, connecting to peers that may not listen yet, and accepting peers.
+//! TCP: sockets as transports, connections to peers that may not listen yet, and the acceptance of
+//! peers.
 
 mod listening;
 
@@ -13,11 +14,11 @@ pub(crate) use self::listening::Listening;
 use crate::wait::SLICE;
 use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait};
 
-/// The pause between two tries to connect, at first and at most.
+/// The pause between two tries to connect: the first and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LAST_PAUSE: Duration = Duration::from_millis(250);
 
-/// The longest pause between two tries where the other party is there and has no time.
+/// The longest pause between two tries if the other party is there but has no time.
 const LAST_BUSY_PAUSE: Duration = Duration::from_secs(2);
 
 /// The pauses between tries to connect, each twice the one before.
@@ -27,13 +28,13 @@ struct BackOff {
 }
 
 impl BackOff {
-    /// For a party that may not be there yet.
+    /// Returns the pauses for a party that may not be there yet.
     fn absent() -> Self {
         let (next, last) = (FIRST_PAUSE, LAST_PAUSE);
         Self { next, last }
     }
 
-    /// For one that is there.
+    /// Returns the pauses for a party that is there.
     fn busy() -> Self {
         let (next, last) = (LAST_PAUSE / 4, LAST_BUSY_PAUSE);
         Self { next, last }
@@ -53,7 +54,7 @@ impl BackOff {
     }
 }
 
-/// Tries again, after pauses that grow, while the other end `is_busy`, until `wait` is over.
+/// Repeats `operation` with growing pauses, while the other end `is_busy`, until `wait` is over.
 pub(crate) fn while_busy<T>(
     settings: &Settings,
     wait: &Wait<'_>,
@@ -75,16 +76,17 @@ pub(crate) fn while_busy<T>(
     }
 }
 
-/// Whether the other end has closed the connection: before a handshake is done, since it had no
-/// time for it.
+/// Returns whether the other end has closed the connection. Before the handshake is done, that
+/// means that it had no time.
 pub(crate) fn is_closed(error: &NetError) -> bool {
     matches!(error, NetError::Closed { .. })
 }
 
-/// The pause between two looks for a connection to accept, where the system cannot be waited for.
+/// The pause between two checks for a connection to accept, on systems without a way to wait for
+/// one.
 pub(crate) const LOOK_PAUSE: Duration = Duration::from_millis(5);
 
-/// Which addresses are allowed.
+/// The addresses that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Anywhere,
@@ -102,7 +104,7 @@ impl Reach {
     }
 }
 
-/// An IPv4 address that came in IPv6 clothes as itself.
+/// Returns an IPv4 address that is mapped to IPv6 as itself.
 fn canonical(ip: IpAddr) -> IpAddr {
     match ip {
         IpAddr::V6(v6) => v6.to_canonical(),
@@ -110,25 +112,25 @@ fn canonical(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// How long a source that rests waits before it looks at its handle. Each of a thousand idle
+/// The time that a resting source waits before it checks its handle. Each of a thousand idle
 /// sessions wakes its thread this often.
 const REST_SLICE: Duration = Duration::from_millis(500);
 
 struct SocketSource(Arc<TcpStream>);
 struct SocketSink(Arc<TcpStream>);
 
-/// Makes a connected socket one that hands control back every now and then.
+/// Sets up a connected socket so that its calls return regularly.
 pub(crate) fn prepare(socket: &TcpStream) -> io::Result<()> {
     socket.set_nonblocking(false)?;
-    // Frames are gathered before they are written, so that waiting for more only adds delay.
+    // Frames are gathered before they are written, so Nagle's wait for more would only add delay.
     socket.set_nodelay(true)?;
-    // The kernel hands control back at least so often, and the wait is looked at. Its buffers are
-    // left to grow by themselves: a size set by hand would stop that and be smaller.
+    // The kernel returns at least this often, and the wait is checked. The kernel's buffers keep
+    // their automatic size: a size set by hand would be smaller and fixed.
     socket.set_read_timeout(Some(SLICE))?;
     socket.set_write_timeout(Some(SLICE))
 }
 
-/// A transport over a connected socket.
+/// Makes a transport over a connected socket.
 pub(crate) fn transport(socket: TcpStream) -> io::Result<Transport> {
     prepare(&socket)?;
     let socket = Arc::new(socket);
@@ -138,7 +140,7 @@ pub(crate) fn transport(socket: TcpStream) -> io::Result<Transport> {
     ))
 }
 
-/// Repeats `operation` until it does something, fails for good, or the wait ends.
+/// Repeats `operation` until it succeeds, fails for good, or the wait ends.
 pub(crate) fn repeat(
     wait: &Wait<'_>,
     mut operation: impl FnMut() -> io::Result<usize>,
@@ -172,13 +174,14 @@ impl Source for SocketSource {
     }
 }
 
-/// Whether a read gives something at once. Where the system cannot be asked: no.
+/// Returns whether a read returns something at once. If the system cannot be asked, returns no.
 pub(crate) fn is_readable(socket: &TcpStream) -> bool {
     await_room(socket, false, Duration::ZERO)
 }
 
-/// Waits until `socket` takes or gives something, for `time` at most. Returns whether it gives
-/// something and, where room was asked for, takes nothing: also that its peer has closed.
+/// Waits until `socket` is readable or, if room was asked for, writable, for at most `time`.
+/// Returns whether it is readable and, if room was asked for, not writable. The end of the peer's
+/// bytes counts as readable.
 #[cfg(unix)]
 pub(crate) fn await_room(socket: &TcpStream, for_room: bool, time: Duration) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -190,7 +193,7 @@ pub(crate) fn await_room(socket: &TcpStream, for_room: bool, time: Duration) -> 
     let Ok(time) = Timespec::try_from(time) else {
         return false;
     };
-    // A signal ends the wait early, and the caller comes again.
+    // A signal ends the wait early, and the caller repeats it.
     let is_ready = poll(&mut ends, Some(&time)).is_ok_and(|count| count > 0);
     is_ready && ends[0].revents() == bytes
 }
@@ -201,11 +204,11 @@ pub(crate) fn await_room(_: &TcpStream, _: bool, _: Duration) -> bool {
 }
 
 impl SocketSink {
-    /// Writes what there is room for at once.
+    /// Writes as much as there is room for at once.
     #[cfg(unix)]
     fn write_at_once(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
-        // Where there is no such flag, the standard library has told the socket.
+        // On systems without this flag, the standard library has set a socket option.
         #[cfg(not(target_vendor = "apple"))]
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         #[cfg(target_vendor = "apple")]
@@ -214,13 +217,13 @@ impl SocketSink {
         Ok(sendmsg(&*self.0, parts, &mut nothing, flags)?)
     }
 
-    /// Waits for room within the write, which sees nothing that comes meanwhile.
+    /// Waits for room within the write, and does not notice bytes that arrive meanwhile.
     #[cfg(not(unix))]
     fn write_at_once(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         (&*self.0).write_vectored(parts)
     }
 
-    /// Takes what there is room for, after a wait for room that ends where something has come.
+    /// Writes as much as there is room for, after a wait for room that ends if bytes arrive.
     fn write_or_read(&self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
         loop {
@@ -251,14 +254,14 @@ impl Sink for SocketSink {
 
     fn finish(&mut self, _wait: &Wait<'_>) -> Result<(), Interrupt> {
         match self.0.shutdown(Shutdown::Write) {
-            // The peer has closed already, which is as good.
+            // The peer has closed already, which is equivalent.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
             other => Ok(other?),
         }
     }
 }
 
-/// Connects to `address`, trying until the other party listens.
+/// Connects to `address`, and repeats the try until the other party listens.
 pub(crate) fn connect(
     address: &str,
     reach: Reach,
@@ -268,7 +271,7 @@ pub(crate) fn connect(
     connect_within(address, reach, settings, &wait)
 }
 
-/// The same within `wait`, which is part of the time to connect.
+/// Does the same within `wait`, which is part of the time to connect.
 pub(crate) fn connect_within(
     address: &str,
     reach: Reach,
@@ -296,10 +299,10 @@ pub(crate) fn connect_within(
     }
 }
 
-/// Tries each address behind the name once. The outer error is final; the inner one may pass.
+/// Tries each address of the name once. The outer error is final; the inner one may pass.
 ///
-/// The tries are made by a thread that is left alone when the wait ends, because neither the
-/// resolver nor connecting can be interrupted. It ends by itself, and drops what it has.
+/// A thread makes the tries. It is abandoned when the wait ends, because neither the resolver nor
+/// connecting can be interrupted. It ends by itself, and drops its socket.
 fn try_connect(
     address: &str,
     reach: Reach,
@@ -309,7 +312,7 @@ fn try_connect(
     let (report, reported) = mpsc::sync_channel(1);
     let (name, time) = (address.to_owned(), settings.connect_timeout);
     thread::spawn(move || {
-        // Nobody listens any more if the wait has ended, and then there is nothing to do.
+        // If the wait has ended, the receiver is gone, and there is nothing to do.
         let _ = report.send(try_each(&name, reach, time));
     });
     loop {
@@ -338,7 +341,7 @@ fn try_each(
 ) -> Result<io::Result<TcpStream>, NetError> {
     let mut last = io::Error::other("the name stands for no address");
     for candidate in resolve(address, reach)? {
-        // A zero timeout is refused by the standard library.
+        // The standard library refuses a timeout of zero.
         match TcpStream::connect_timeout(&candidate, time.max(SLICE)) {
             Ok(socket) => match socket.local_addr() {
                 Ok(local) => return reach.check(local).map(|()| Ok(socket)),
@@ -362,7 +365,7 @@ fn resolve(address: &str, reach: Reach) -> Result<Vec<SocketAddr>, NetError> {
     Ok(addresses)
 }
 
-/// The error of a wait for a connection that ended early.
+/// Returns the error of a wait for a connection that ended early.
 pub(crate) fn ended(interrupt: Interrupt, settings: &Settings) -> NetError {
     NetError::interrupted(interrupt, Awaited::Connection, settings.connect_timeout)
 }

@@ -1,14 +1,14 @@
 //! TLS 1.3 between two parties that know each other's fingerprints.
 //!
-//! Both sides prove an Ed25519 identity as a raw public key (RFC 7250), and each accepts only
-//! fingerprints that it was told. There are two cipher suites (AES-128-GCM with SHA-256, and for
-//! pages ChaCha20-Poly1305 with SHA-256), one key exchange (X25519MLKEM768), no resumption, no
-//! early data, and the application protocol is `tacit/1`. Assumptions: those of TLS 1.3. Recorded
-//! traffic stays secret unless both X25519 and ML-KEM-768 are broken; whoever breaks Ed25519 can
-//! take a party's place from then on.
+//! Both sides prove an Ed25519 identity as a raw public key (RFC 7250), and each accepts only the
+//! fingerprints that it was given. There are two cipher suites (AES-128-GCM with SHA-256, and for
+//! pages ChaCha20-Poly1305 with SHA-256), one key exchange (X25519MLKEM768), no resumption and no
+//! early data; the application protocol is `tacit/1`. The assumptions are those of TLS 1.3.
+//! Recorded traffic stays secret unless both X25519 and ML-KEM-768 are broken; an attacker who
+//! breaks Ed25519 can take a party's place from then on.
 //!
-//! In TLS 1.3 a client's handshake is over before the server has looked at its identity, so that
-//! a client that is refused learns it ([`NetError::Refused`]) when it first receives.
+//! In TLS 1.3 a client's handshake is over before the server has checked its identity, so a refused
+//! client learns of the refusal ([`NetError::Refused`]) when it first receives.
 
 mod hybrid;
 mod pinned;
@@ -42,14 +42,14 @@ use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transpo
 /// The exporter label of [`Channel::binding`].
 const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
 
-/// What addresses of WebSockets begin with.
+/// The prefix of WebSocket addresses.
 #[cfg(not(target_family = "wasm"))]
 const WEBSOCKET: &str = "ws://";
 
-/// Connects to `address` (`HOST:PORT`, or `ws://HOST:PORT` for a WebSocket), trying until the other
-/// party listens, as `identity`, and accepts only a peer whose fingerprint is `expected`. A
-/// connection that is closed before its handshake is done is tried again, since a party to which
-/// many connect at once may have no time for all.
+/// Connects to `address` (`HOST:PORT`, or `ws://HOST:PORT` for a WebSocket) as `identity`, and
+/// repeats the try until the other party listens. Accepts only a peer whose fingerprint is
+/// `expected`. A connection that is closed before its handshake is done is tried again, since a
+/// party to which many connect at once may not have time for all.
 ///
 /// # Errors
 ///
@@ -95,19 +95,19 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// [`NetError::Address`] where it is malformed or taken.
+    /// [`NetError::Address`] if it is malformed or taken.
     pub fn bind(address: &str) -> Result<Self, NetError> {
         Ok(Self(Arc::new(Listening::bind(address, Reach::Anywhere)?)))
     }
 
-    /// The address, with the port that was taken.
+    /// Returns the address, with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.address()
     }
 
     /// Waits for one connection and accepts it, as `identity`, if its peer's fingerprint is one of
-    /// `allowed`. Anybody can connect and make it fail: [`Listener::accept_peer`] goes on.
+    /// `allowed`. Any connection can make it fail: [`Listener::accept_peer`] goes on in that case.
     ///
     /// # Errors
     ///
@@ -133,16 +133,15 @@ impl Listener {
         }
     }
 
-    /// Waits until somebody connects whose fingerprint is one of `allowed`. Nobody else ends the
-    /// wait: a connection that fails is refused, and `refused` is called with the reason and where
-    /// it was from, while others are accepted, each within
-    /// [`Settings::handshake_timeout`]. A handshake that has started in time may end a little
-    /// later.
+    /// Waits until a party connects whose fingerprint is one of `allowed`. No other party ends the
+    /// wait: a connection that fails is refused, and `refused` is called with its address and the
+    /// reason. Meanwhile others are accepted, each within [`Settings::handshake_timeout`]. A
+    /// handshake that started in time may end a little later.
     ///
     /// # Errors
     ///
-    /// Nobody came in time ([`NetError::Timeout`]), others only ([`NetError::OnlyOthers`]), or the
-    /// wait was cancelled.
+    /// Nobody came in time ([`NetError::Timeout`]), only others came ([`NetError::OnlyOthers`]), or
+    /// the wait was cancelled.
     pub fn accept_peer(
         &self,
         identity: &Identity,
@@ -168,7 +167,7 @@ pub struct Door {
 }
 
 impl Listener {
-    /// Opens the socket to all parties whose fingerprints are among `allowed`, as `identity`.
+    /// Opens the socket to all parties whose fingerprints are in `allowed`, as `identity`.
     ///
     /// # Errors
     ///
@@ -190,15 +189,15 @@ impl Listener {
 }
 
 impl Door {
-    /// The address, with the port that was taken.
+    /// Returns the address, with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.listening.address()
     }
 
-    /// The next party that has connected and proved who it is, and where it is from; waits for
-    /// `pause` at most. Handshakes run at the same time, also between calls, each within
-    /// [`Settings::handshake_timeout`]; calls `refused` for one that fails.
+    /// Returns the next party that has connected and proved its identity, with its address; waits
+    /// for at most `pause`. Handshakes run at the same time, also between calls, each within
+    /// [`Settings::handshake_timeout`]. Calls `refused` for each that fails.
     pub fn next(
         &mut self,
         pause: Duration,
@@ -207,7 +206,7 @@ impl Door {
         self.reception.step(true, pause, refused)
     }
 
-    /// Lets these parties in from now on, as `identity`. Channels that are open stay open.
+    /// Accepts these parties from now on, as `identity`. Open channels stay open.
     ///
     /// # Errors
     ///
@@ -220,7 +219,7 @@ impl Door {
     }
 }
 
-/// The connecting side of TLS over any transport.
+/// Runs the connecting side of TLS over any transport.
 ///
 /// # Errors
 ///
@@ -237,7 +236,8 @@ pub fn client(
     channel(stream, &agreed, settings)
 }
 
-/// The connecting side of a pairing, over any transport, with the party that has this fingerprint.
+/// Runs the connecting side of a pairing, over any transport, with the party that has this
+/// fingerprint.
 pub(crate) fn pairing_client(
     transport: Transport,
     identity: &Identity,
@@ -251,7 +251,7 @@ pub(crate) fn pairing_client(
     channel(stream, &agreed, settings)
 }
 
-/// The accepting side of a pairing, over any transport, with whoever is there.
+/// Runs the accepting side of a pairing, over any transport, with any party.
 pub(crate) fn pairing_server(
     transport: Transport,
     identity: &Identity,
@@ -264,8 +264,8 @@ pub(crate) fn pairing_server(
 }
 
 impl Listener {
-    /// Waits for the first party of which `complete` makes something. Handshakes and `complete` run
-    /// beside each other, each within its own time; calls `refused` for one that fails.
+    /// Waits for the first party for which `complete` succeeds. Handshakes and `complete` run at
+    /// the same time, each within its own time. Calls `refused` for each that fails.
     pub(crate) fn accept_pairing<T: Send + 'static>(
         &self,
         identity: &Identity,
@@ -280,23 +280,23 @@ impl Listener {
     }
 }
 
-/// What a side goes by in a handshake, besides its keys.
+/// A side's parameters in a handshake, besides its keys.
 #[derive(Clone)]
 struct HandshakeTerms {
     own: Fingerprint,
-    /// The application protocols: with side streams, as many as their places say from the last, and
-    /// last without.
+    /// The application protocols. The place of one, counted from the last, is its number of side
+    /// streams; the last has none.
     protocols: Vec<Vec<u8>>,
 }
 
 impl HandshakeTerms {
-    /// A session over TCP.
+    /// Returns the terms of a session over TCP.
     fn session(own: Fingerprint, settings: &Settings) -> Self {
         let protocols = pinned::with_side_streams(settings.side_streams());
         Self { own, protocols }
     }
 
-    /// A connection without side streams.
+    /// Returns the terms of a connection without side streams.
     fn alone(own: Fingerprint, protocol: &[u8]) -> Self {
         let protocols = vec![protocol.to_vec()];
         Self { own, protocols }
@@ -307,14 +307,14 @@ impl HandshakeTerms {
     }
 }
 
-/// What a handshake has agreed on.
+/// The values that a handshake has agreed on.
 struct Agreed {
     peer: Fingerprint,
-    /// Side streams each way.
+    /// The number of side streams in each direction.
     side_streams: u8,
 }
 
-/// The configuration of the accepting side of sessions over TCP.
+/// Returns the configuration of the accepting side of sessions over TCP.
 fn session_config(
     identity: &Identity,
     allowed: &[Fingerprint],
@@ -332,7 +332,7 @@ fn call(
     terms: &HandshakeTerms,
     settings: &Settings,
 ) -> Result<(TlsStream, Agreed), NetError> {
-    // The name is neither sent nor looked at; the fingerprint takes its place.
+    // The name is neither sent nor checked; the fingerprint takes its place.
     let name = ServerName::try_from("peer.invalid").map_err(|error| NetError::Tls {
         reason: error.to_string(),
     })?;
@@ -340,7 +340,7 @@ fn call(
     establish(connection.into(), transport, terms, settings)
 }
 
-/// The accepting side of TLS over any transport.
+/// Runs the accepting side of TLS over any transport.
 ///
 /// # Errors
 ///
@@ -357,7 +357,7 @@ pub fn server(
     channel(stream, &agreed, settings)
 }
 
-/// The accepting side with this configuration.
+/// Runs the accepting side with this configuration.
 fn serve(
     config: Arc<ServerConfig>,
     transport: Transport,
@@ -379,16 +379,16 @@ fn io_failed(reason: io::Error) -> NetError {
     }
 }
 
-/// What a connection that came is.
+/// An accepted connection and its purpose.
 enum Arrived {
-    /// A peer, over this transport. Its handshake has what is left of the time.
+    /// A peer, over this transport. Its handshake has the rest of the time.
     Peer(Transport, Settings),
     /// A side stream, which has joined its session.
     Joined,
 }
 
-/// Looks at a connection that came: by TCP, or by WebSocket where that is allowed, or a side stream
-/// of a session. The look and the TLS handshake share the handshake's time.
+/// Finds the purpose of an accepted connection: a peer by TCP, or by WebSocket where that is
+/// allowed, or a side stream of a session. This and the TLS handshake share the handshake's time.
 fn arrived(
     socket: TcpStream,
     listening: &Listening,
@@ -411,14 +411,14 @@ fn arrived(
     let transport = by_either(socket, settings, &wait)?;
     let rest = settings.handshake_timeout.saturating_sub(began.elapsed());
     let settings = Settings {
-        // Whole milliseconds, since people read it.
+        // The time is in whole milliseconds, since people read it.
         handshake_timeout: Duration::from_millis(rest.as_millis() as u64),
         ..settings.clone()
     };
     Ok(Arrived::Peer(transport, settings))
 }
 
-/// The transport over a socket: a WebSocket, where that is allowed and asked for.
+/// Returns the transport over a socket: a WebSocket, if that is allowed and requested.
 #[cfg(not(target_family = "wasm"))]
 fn by_either(
     socket: TcpStream,
@@ -437,7 +437,7 @@ fn by_either(
     }
 }
 
-/// A browser has nobody come to it.
+/// A browser accepts no connections.
 #[cfg(target_family = "wasm")]
 fn by_either(socket: TcpStream, _: &Settings, _: &Wait<'_>) -> Result<Transport, NetError> {
     transport(socket)
@@ -449,7 +449,7 @@ fn failed(error: &rustls::Error) -> NetError {
     }
 }
 
-/// Does the handshake and looks at what it has agreed on.
+/// Does the handshake and checks its results.
 fn establish(
     connection: Connection,
     transport: Transport,
@@ -470,7 +470,7 @@ fn establish(
     Ok((stream, Agreed { peer, side_streams }))
 }
 
-/// The channel over a connection whose handshake is done.
+/// Returns the channel over a connection whose handshake is done.
 fn channel(stream: TlsStream, agreed: &Agreed, settings: &Settings) -> Result<Channel, NetError> {
     let binding = stream.export(BINDING_LABEL, &[])?;
     let mut channel = Channel::over_tls(stream, agreed.peer, *binding);

@@ -1,4 +1,4 @@
-//! Transports: what carries a channel's bytes, one half each way.
+//! Transports: they carry a channel's bytes, with one half for each direction.
 //!
 //! A transport knows neither frames nor encryption. It blocks, within the bounds of a [`Wait`].
 
@@ -16,11 +16,11 @@ pub trait Source: Send {
     ///
     /// # Errors
     ///
-    /// The wait ended, or the transport failed. Nothing was read then.
+    /// The wait ended, or the transport failed. In both cases nothing was read.
     fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt>;
 
-    /// Waits until a read gives something, at little cost however long it takes. A source that
-    /// cannot returns at once.
+    /// Waits until a read returns something. The wait is cheap, however long it takes. A source
+    /// that cannot wait returns at once.
     ///
     /// # Errors
     ///
@@ -29,8 +29,8 @@ pub trait Source: Send {
         Ok(())
     }
 
-    /// Whether a read gives something at once. A source that cannot tell says no: nothing is read
-    /// from it while a write waits.
+    /// Returns whether a read returns something at once. A source that cannot tell returns `false`:
+    /// then nothing is read from it while a write waits.
     fn is_ready(&mut self) -> bool {
         false
     }
@@ -38,16 +38,16 @@ pub trait Source: Send {
 
 /// The half of a transport that bytes go to.
 pub trait Sink: Send {
-    /// Takes at least one of the bytes of `parts`, which are not all empty, in order, and says how
-    /// many it took.
+    /// Takes at least one of the bytes of `parts`, which are not all empty, in order. Returns the
+    /// number of bytes taken.
     ///
     /// # Errors
     ///
-    /// The wait ended, or the transport failed, or a wait that [reads](Wait::reads) is to read
-    /// first. Nothing was taken then.
+    /// The wait ended, the transport failed, or a wait that [reads](Wait::reads) has to read first.
+    /// In all cases nothing was taken.
     fn write(&mut self, parts: &[IoSlice<'_>], wait: &Wait<'_>) -> Result<usize, Interrupt>;
 
-    /// Delivers all that was taken, then tells the peer that no more follows.
+    /// Delivers all taken bytes, then tells the peer that no more follows.
     ///
     /// # Errors
     ///
@@ -55,17 +55,17 @@ pub trait Sink: Send {
     fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt>;
 }
 
-/// A source and a sink that lead to the same peer, and what they have carried.
+/// A source and a sink that lead to the same peer, and their byte counts.
 pub struct Transport {
     source: Box<dyn Source>,
     sink: Box<dyn Sink>,
     counter: WireCounter,
     heard: Option<Heard>,
-    /// Whether its sink heeds [`Wait::reads`].
+    /// Whether its sink respects [`Wait::reads`].
     reads_ahead: bool,
 }
 
-/// When something came last.
+/// The time when bytes last arrived.
 pub(crate) type Heard = Arc<Mutex<Instant>>;
 
 impl Transport {
@@ -81,7 +81,7 @@ impl Transport {
         }
     }
 
-    /// The same transport, with all that it sends from now on delayed and paced by `link`.
+    /// Returns the same transport. `link` delays and paces all bytes that it sends from now on.
     #[must_use]
     pub fn shaped(self, link: Link) -> Self {
         Self {
@@ -90,8 +90,8 @@ impl Transport {
         }
     }
 
-    /// The same transport, with another sink made of its own: one that delays, or one that lies.
-    /// While it waits for room nothing is read, since it may have taken bytes before.
+    /// Returns the same transport with another sink made from its own: one that delays, or one that
+    /// lies. While that sink waits for room nothing is read, since it may have taken bytes before.
     #[must_use]
     pub fn map_sink(self, wrap: impl FnOnce(Box<dyn Sink>) -> Box<dyn Sink>) -> Self {
         Self {
@@ -101,12 +101,12 @@ impl Transport {
         }
     }
 
-    /// Whether a write under a wait that [reads](Wait::reads) says when to read.
+    /// Returns whether a write under a wait that [reads](Wait::reads) says when to read.
     pub(crate) fn reads_ahead(&self) -> bool {
         self.reads_ahead
     }
 
-    /// The same transport, which notes in `heard` when something comes.
+    /// Returns the same transport. It records in `heard` when bytes arrive.
     pub(crate) fn noting(self, heard: Heard) -> Self {
         let heard = Some(heard);
         Self { heard, ..self }
@@ -126,13 +126,13 @@ impl Transport {
         result
     }
 
-    /// Waits until a read gives something, where the source can.
+    /// Waits until a read returns something, if the source can.
     pub(crate) fn rest(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         wait.slice()?;
         self.source.rest(wait)
     }
 
-    /// What a read gives at once; `None` where that is nothing.
+    /// Returns what a read returns at once; `None` if that is nothing.
     pub(crate) fn read_at_once(
         &mut self,
         into: &mut [u8],
@@ -142,7 +142,7 @@ impl Transport {
             return Ok(None);
         }
         match self.read(into, &wait.again(SLICE)) {
-            // What was there was not for a reader, such as a ping.
+            // The bytes were not for a reader, such as a ping.
             Err(Interrupt::TimedOut) => Ok(None),
             read => read.map(Some),
         }
@@ -158,7 +158,7 @@ impl Transport {
         let start = Instant::now();
         let result = loop {
             match self.sink.write(parts, wait) {
-                // A sink that cannot see its source guesses, after a pause.
+                // A sink that cannot see its source only guesses, after a pause.
                 Err(Interrupt::Readable) if !self.source.is_ready() => {}
                 result => break result,
             }

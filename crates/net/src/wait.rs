@@ -1,4 +1,4 @@
-//! Bounds on waiting: a deadline, and a handle that ends a wait from another thread.
+//! The limits of a wait: a deadline, and a handle that ends it from another thread.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,16 +11,16 @@ use web_time::Instant;
 
 use crate::NetError;
 
-/// The longest time that a blocked wait goes without looking at its [`CancelHandle`].
+/// The longest time that a blocked wait goes without checking its [`CancelHandle`].
 pub const SLICE: Duration = Duration::from_millis(25);
 
-/// Bytes that have to move for a wait [for progress](Wait::for_progress) to begin anew. A peer that
-/// sends or takes fewer within the time allowed ends it.
+/// The number of bytes that must move for a wait [for progress](Wait::for_progress) to start anew.
+/// A peer that sends or takes fewer within the allowed time ends it.
 pub const PROGRESS_BYTES: usize = 16 * 1024;
 
-/// Ends the waits of the channels that it was given to, from any thread.
+/// A handle that ends the waits of its channels, from any thread.
 ///
-/// Clones are one and the same handle. Once cancelled it stays so.
+/// Clones are the same handle. Once cancelled, it stays cancelled.
 #[derive(Clone, Default)]
 pub struct CancelHandle(Arc<Shared>);
 
@@ -31,15 +31,15 @@ struct Shared {
 }
 
 impl CancelHandle {
-    /// A handle that nobody has used yet.
+    /// Returns a new handle, which is not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A handle that is also used once `ask` says so. Whoever works or waits under the handle asks
-    /// at each message and once in a [`SLICE`], on its own thread: where no other thread can hear
-    /// what ends the work, such as a signal of Python.
+    /// Returns a handle that is also cancelled once `ask` returns true. Work and waits under the
+    /// handle call `ask` at each message and once in a [`SLICE`], on their own thread. This is for
+    /// events that no other thread can receive, such as a signal of Python.
     #[must_use]
     pub fn asking(ask: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let ask: Option<Box<dyn Fn() -> bool + Send + Sync>> = Some(Box::new(ask));
@@ -49,13 +49,13 @@ impl CancelHandle {
         }))
     }
 
-    /// Ends every wait under this handle, now and in future, within four [`SLICE`]s; that of a
-    /// channel that [rests](crate::Channel::rest) within a second.
+    /// Ends every wait under this handle, present and future, within four [`SLICE`]s. A channel
+    /// that [rests](crate::Channel::rest) ends within a second.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::Release);
     }
 
-    /// Whether [`CancelHandle::cancel`] was called, or the answer was yes.
+    /// Returns whether [`CancelHandle::cancel`] was called, or `ask` has returned true.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let Shared { is_cancelled, ask } = &*self.0;
@@ -72,20 +72,20 @@ impl fmt::Debug for CancelHandle {
     }
 }
 
-/// Why a wait ended without what was waited for.
+/// The reason why a wait ended early.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Interrupt {
     /// The deadline passed.
     TimedOut,
-    /// The cancel handle was used.
+    /// The handle was cancelled.
     Cancelled,
     /// The operating system or the transport failed.
     Io(io::Error),
-    /// The layer in between failed and has said why.
+    /// The layer in between failed. Its error gives the reason.
     Failed(Box<NetError>),
-    /// A write finds no room, and a read would give something: under a wait that
-    /// [reads](Wait::reads) alone.
+    /// A write finds no room, and a read would return something. This happens only under a wait
+    /// that [reads](Wait::reads).
     Readable,
 }
 
@@ -95,7 +95,7 @@ impl From<io::Error> for Interrupt {
     }
 }
 
-/// The bounds of one wait, passed down to whatever blocks.
+/// The limits of one wait, passed down to every blocking call.
 #[derive(Debug)]
 pub struct Wait<'a> {
     deadline: Cell<Option<Instant>>,
@@ -104,14 +104,14 @@ pub struct Wait<'a> {
     reads: bool,
 }
 
-/// What a wait for progress goes by.
+/// The state of a wait for progress.
 #[derive(Debug)]
 struct Progress {
     /// The time for the next [`PROGRESS_BYTES`].
     time: Duration,
-    /// The end of all, where there is one.
+    /// The end of the whole wait, if there is one.
     end: Option<Instant>,
-    /// Bytes that have moved since the deadline was set.
+    /// The bytes that have moved since the deadline was set.
     moved: Cell<usize>,
 }
 
@@ -123,7 +123,8 @@ impl Progress {
 }
 
 impl<'a> Wait<'a> {
-    /// A wait that ends `time` from now at the latest. A time beyond the clock's range is no bound.
+    /// Returns a wait that ends at most `time` from now. A time beyond the clock's range is no
+    /// limit.
     #[must_use]
     pub fn at_most(time: Duration, cancel: &'a CancelHandle) -> Self {
         Self {
@@ -134,7 +135,8 @@ impl<'a> Wait<'a> {
         }
     }
 
-    /// A wait that ends when fewer than [`PROGRESS_BYTES`] have moved within `time`, or at `end`.
+    /// Returns a wait that ends when fewer than [`PROGRESS_BYTES`] have moved within `time`, or at
+    /// `end`.
     #[must_use]
     pub fn for_progress(time: Duration, end: Option<Instant>, cancel: &'a CancelHandle) -> Self {
         let progress = Progress {
@@ -150,7 +152,7 @@ impl<'a> Wait<'a> {
         }
     }
 
-    /// A wait that only `cancel` ends.
+    /// Returns a wait that only `cancel` ends.
     #[must_use]
     pub fn until(cancel: &'a CancelHandle) -> Self {
         Self {
@@ -161,25 +163,25 @@ impl<'a> Wait<'a> {
         }
     }
 
-    /// The same wait, under which a write that finds no room ends with [`Interrupt::Readable`] once
-    /// a read would give something, if `reads` says so.
+    /// Returns the same wait. If `reads` is true, a write under it that finds no room ends with
+    /// [`Interrupt::Readable`] once a read would return something.
     pub(crate) fn reading(self, reads: bool) -> Self {
         Self { reads, ..self }
     }
 
-    /// Whether a write that finds no room is to end with [`Interrupt::Readable`] once a read would
-    /// give something. A sink that cannot tell waits for room alone.
+    /// Returns whether a write that finds no room has to end with [`Interrupt::Readable`] once a
+    /// read would return something. A sink that cannot tell only waits for room.
     #[must_use]
     pub fn reads(&self) -> bool {
         self.reads
     }
 
-    /// A wait of `time` from now on under the same handle.
+    /// Returns a wait of `time` from now on under the same handle.
     pub(crate) fn again(&self, time: Duration) -> Self {
         Self::at_most(time, self.cancel)
     }
 
-    /// Notes that this many bytes have moved.
+    /// Records that this many bytes have moved.
     pub(crate) fn moved(&self, bytes: usize) {
         let Some(progress) = &self.progress else {
             return;
@@ -191,7 +193,8 @@ impl<'a> Wait<'a> {
         progress.moved.set(moved % PROGRESS_BYTES);
     }
 
-    /// How long to block before calling this again: what is left, at most a [`SLICE`].
+    /// Returns the time to block before the next call of this function: the rest, but at most a
+    /// [`SLICE`].
     ///
     /// # Errors
     ///
@@ -237,11 +240,11 @@ mod tests {
         assert_eq!(wait.deadline.get(), first);
         wait.moved(1);
         assert!(wait.deadline.get() > first);
-        // The end of all stays.
+        // The end of the whole wait stays.
         let wait = Wait::for_progress(hour, first, &cancel);
         wait.moved(10 * PROGRESS_BYTES);
         assert_eq!(wait.deadline.get(), first);
-        // A wait for something else ends when it ends.
+        // A wait for anything else has a fixed end.
         let wait = Wait::at_most(Duration::ZERO, &cancel);
         wait.moved(10 * PROGRESS_BYTES);
         assert!(matches!(wait.slice(), Err(Interrupt::TimedOut)));
@@ -253,7 +256,7 @@ mod tests {
         let cancel = CancelHandle::asking(move || answers.lock().unwrap().pop().unwrap());
         assert!(!cancel.is_cancelled());
         assert!(cancel.clone().is_cancelled());
-        // Nobody is asked again: there is no third answer.
+        // `ask` is not called again: there is no third answer.
         assert!(cancel.is_cancelled());
     }
 }

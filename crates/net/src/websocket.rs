@@ -1,10 +1,10 @@
 //! WebSockets (RFC 6455) as transports, for pages, which have no other sockets.
 //!
-//! TLS runs inside as it does over TCP, so that a proxy may end the outer one and learn nothing.
-//! Bytes travel in binary messages, whose borders mean nothing, and messages of text say how many
-//! of them were taken ([`credit`]). A browser says of which origin a page is; a page of any origin
-//! that is not allowed is refused, so that a stranger's page cannot use the network that its
-//! visitor is in. A program says no origin, or what it likes: what keeps strangers out is TLS.
+//! TLS runs inside as it does over TCP, so a proxy may end the outer TLS and learn nothing. Bytes
+//! travel in binary messages, whose boundaries mean nothing; text messages say how many of the
+//! bytes were taken ([`credit`]). A browser reports the origin of a page; a page whose origin is
+//! not allowed is refused, so that a stranger's page cannot use the network of its visitor. A
+//! program reports no origin, or any that it likes: TLS is what keeps strangers out.
 
 mod credit;
 
@@ -22,22 +22,22 @@ use tungstenite::{Bytes, Message, WebSocket, accept_hdr_with_config, client};
 use self::credit::{Credit, WINDOW};
 use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait, tcp};
 
-/// What both sides call what they speak inside: bytes, and how many were taken.
+/// The name of the inner protocol at both sides: bytes, and counts of taken bytes.
 const SUBPROTOCOL: &str = "tacit-2";
 
-/// The longest message that is read, and the longest that is sent.
+/// The longest messages, in bytes: of those received, and of those sent.
 const MAX_MESSAGE: usize = 512 * 1024;
 const MESSAGE: usize = 64 * 1024;
 const _: () = assert!(MAX_MESSAGE <= WINDOW);
 
-/// Bytes that are read before the wait is looked at again: a peer may send pieces that amount to
-/// nothing for as long as it likes.
+/// The bytes that are read before the wait is checked again: a peer may send pieces without content
+/// for as long as it likes.
 const READ_BUDGET: usize = 1 << 20;
 
-/// The most of an origin that is told.
+/// The longest part of an origin that an error shows.
 const SHOWN: usize = 100;
 
-/// A socket that stops for a moment when the budget is read.
+/// A socket whose reads pause when the budget is used up.
 struct Budgeted {
     socket: TcpStream,
     budget: usize,
@@ -65,7 +65,8 @@ impl Write for Budgeted {
     }
 }
 
-/// Whether what comes first is a request of HTTP: the first byte of TLS is none of its letters.
+/// Returns whether the first byte belongs to an HTTP request: the first byte of TLS is no letter of
+/// one.
 ///
 /// # Errors
 ///
@@ -85,7 +86,7 @@ fn config() -> WebSocketConfig {
         .max_frame_size(Some(MAX_MESSAGE))
 }
 
-/// Answers a page, or a program, which asks for a WebSocket on `socket`.
+/// Answers a page or a program that asks for a WebSocket on `socket`.
 ///
 /// # Errors
 ///
@@ -126,11 +127,11 @@ pub(crate) fn accept(
     }
 }
 
-/// Asks whoever is at the other end of `socket`, which is at `address`, for a WebSocket.
+/// Asks the peer at the other end of `socket`, which is at `address`, for a WebSocket.
 ///
 /// # Errors
 ///
-/// It does not speak it, or not with us.
+/// The peer does not speak WebSocket, or refuses it.
 pub(crate) fn connect(
     socket: TcpStream,
     address: &str,
@@ -167,7 +168,7 @@ fn failed(error: impl ToString) -> NetError {
     }
 }
 
-/// Goes on with a handshake until it ends or the wait does.
+/// Continues a handshake until it or the wait ends.
 fn finished<R: HandshakeRole>(
     mut begun: Result<R::FinalResult, HandshakeError<R>>,
     settings: &Settings,
@@ -186,14 +187,14 @@ fn finished<R: HandshakeRole>(
     }
 }
 
-/// Both halves of a WebSocket, of which a channel uses one at a time.
+/// The state of both halves of a WebSocket, of which a channel uses one at a time.
 struct Shared {
     socket: WebSocket<Budgeted>,
     credit: Credit,
-    /// What came and was not read: at most [`WINDOW`] bytes.
+    /// The bytes that arrived and were not read: at most [`WINDOW`].
     arrived: VecDeque<Bytes>,
     is_over: bool,
-    /// Why nothing more can be read.
+    /// The reason why nothing more can be read.
     failed: Option<Interrupt>,
 }
 
@@ -218,7 +219,8 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the connection ended, where something did not happen; an error where it broke.
+/// Returns whether the connection ended, given why an operation did not happen. Returns an error if
+/// the connection broke.
 fn ended(error: tungstenite::Error) -> Result<bool, Interrupt> {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     use tungstenite::Error::{AlreadyClosed, ConnectionClosed, Io};
@@ -230,7 +232,7 @@ fn ended(error: tungstenite::Error) -> Result<bool, Interrupt> {
     }
 }
 
-/// That something did not happen, unless the connection ended or broke.
+/// Accepts that an operation did not happen, unless the connection ended or broke.
 fn not_ended(error: tungstenite::Error) -> Result<(), Interrupt> {
     match ended(error)? {
         true => Err(broken_pipe()),
@@ -247,7 +249,7 @@ fn broken_pipe() -> Interrupt {
 }
 
 impl Shared {
-    /// Sends what was taken; whether all of it went.
+    /// Sends the taken bytes. Returns whether all of them were sent.
     fn flush(&mut self) -> Result<bool, Interrupt> {
         match self.socket.flush() {
             Ok(()) => Ok(true),
@@ -270,7 +272,8 @@ impl Shared {
         done
     }
 
-    /// The next message, if it is there; whether it was. What it grants is counted.
+    /// Reads the next message, if one has arrived, and counts the bytes that it grants. Returns
+    /// whether there was one.
     fn look(&mut self) -> Result<bool, Interrupt> {
         self.socket.get_mut().budget = READ_BUDGET;
         match self.socket.read() {
@@ -291,18 +294,19 @@ impl Shared {
         Ok(true)
     }
 
-    /// Looks at what has come, up to the first bytes to read; whether there is something to read.
+    /// Reads messages that have arrived, up to the first bytes. Returns whether there is something
+    /// to read.
     fn look_at_once(&mut self) -> bool {
         let seen = self.at_once(|shared| {
             while shared.arrived.is_empty() && !shared.is_over && shared.look()? {}
             Ok(())
         });
-        // A read tells of it.
+        // A later read returns the error.
         self.failed = self.failed.take().or(seen.err());
         self.is_over || self.failed.is_some() || !self.arrived.is_empty()
     }
 
-    /// Waits until all that was taken is sent, and the peer has room for more.
+    /// Waits until all taken bytes are sent, and the peer has room for more.
     fn await_room(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         let flush = |shared: &mut Self| match wait.reads() {
             true => shared.at_once(Self::flush),
@@ -328,12 +332,13 @@ impl Shared {
         Ok(())
     }
 
-    /// Sends a message; where it finds no room it goes later.
+    /// Sends a message. If there is no room, it is sent later.
     fn write(&mut self, message: Message) -> Result<(), Interrupt> {
         self.socket.write(message).or_else(not_ended)
     }
 
-    /// Tells the peer how much was taken, if it is time to. A peer that has left needs no word.
+    /// Tells the peer the number of taken bytes, if it is time to. A peer that has left need not
+    /// know.
     fn tell(&mut self) -> Result<(), Interrupt> {
         match self.credit.take_untold() {
             Some(count) if self.socket.can_write() => {
@@ -344,7 +349,7 @@ impl Shared {
     }
 }
 
-/// What is sent to a peer that has left is lost, and what it sent before is still read.
+/// Ignores the loss of messages to a peer that has left. What it sent before is still read.
 fn gone(interrupt: Interrupt) -> Result<(), Interrupt> {
     match interrupt {
         Interrupt::Io(_) => Ok(()),
@@ -362,7 +367,7 @@ impl Source for WebSource {
             if shared.is_over {
                 return Ok(0);
             }
-            // What was taken last may not have been told yet: the peer may wait for it.
+            // The last taken bytes may not have been reported yet, and the peer may wait for that.
             shared.flush().map(drop).or_else(gone)?;
             shared.look()?;
             wait.slice()?;

@@ -9,14 +9,14 @@ use crate::meter::WireCounter;
 use crate::sides::{ChannelSides, Direction, FrameBuffer};
 use crate::{Awaited, Interrupt, NetError, READ_AHEAD_BYTES, Wait};
 
-/// Payloads that go aside before their headers are written out.
+/// The bytes of payloads that go to side streams before their headers are written out.
 const ANNOUNCE_BYTES: usize = 256 * 1024;
 
-/// How often a send that waits for a side stream takes in what comes by the channel's own.
+/// The interval at which a send that waits for a side stream reads the channel's own stream.
 const LOOK: Duration = Duration::from_millis(2);
 
 impl Channel {
-    /// The same channel, with side streams.
+    /// Returns the same channel, with side streams.
     pub(crate) fn with_sides(self, sides: ChannelSides) -> Self {
         Self {
             sides: Some(Box::new(sides)),
@@ -24,12 +24,12 @@ impl Channel {
         }
     }
 
-    /// Whether it may have side streams.
+    /// Returns whether the channel may have side streams.
     pub(crate) fn has_sides(&self) -> bool {
         self.sides.is_some()
     }
 
-    /// Whether the payload of a frame that leaves goes over a side stream.
+    /// Returns whether the payload of a frame to be sent goes over a side stream.
     pub(super) fn goes_aside(&mut self, carried: &[u8]) -> bool {
         let Some(sides) = &mut self.sides else {
             return false;
@@ -41,7 +41,7 @@ impl Channel {
         sides.out().is_ready()
     }
 
-    /// Notes the payload of a frame that came, by whatever stream.
+    /// Counts the payload of a received frame, from any stream.
     pub(super) fn note_received(&mut self, carried: usize) {
         if let Some(sides) = &mut self.sides
             && carried >= DIRECT_BYTES
@@ -50,13 +50,13 @@ impl Channel {
         }
     }
 
-    /// Gives a payload to a side stream. Its header is in the buffer.
+    /// Gives a payload to a side stream. Its header is already in the buffer.
     pub(super) fn send_aside(&mut self, carried: &[u8]) -> Result<(), NetError> {
         let room = self.await_aside(Awaited::Room, ChannelSides::out, Direction::await_room);
         let Some(sides) = &mut self.sides else {
             return room;
         };
-        // Also where there is no room, so that no frame is torn.
+        // Push even without room, so that no frame is torn.
         sides.out().push(carried);
         sides.unannounced_bytes += carried.len();
         room?;
@@ -67,7 +67,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits until all payloads have left. Their headers are written out.
+    /// Waits until all payloads have been sent. Their headers are written out.
     pub(super) fn flush_aside(&mut self) -> Result<(), NetError> {
         let Some(sides) = &mut self.sides else {
             return Ok(());
@@ -79,7 +79,7 @@ impl Channel {
         self.await_aside(Awaited::Room, ChannelSides::out, Direction::await_empty)
     }
 
-    /// Receives the payload of a frame whose header is here into `sides.lent`.
+    /// Receives into `sides.lent` the payload of a frame whose header has arrived.
     pub(super) fn receive_aside(&mut self, length: usize) -> Result<(), NetError> {
         let awaited = match self.assembly.open() {
             Some((kind, length)) => Awaited::Rest {
@@ -109,7 +109,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits for something of one way's side streams.
+    /// Waits for an event of one direction's side streams.
     fn await_aside<T>(
         &mut self,
         awaited: Awaited,
@@ -150,7 +150,7 @@ impl Channel {
         }
     }
 
-    /// Takes in what has come by the channel's own stream, as far as there is room for it.
+    /// Reads what has arrived on the channel's own stream, as far as there is room for it.
     fn take_in(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         while self.reads_ahead() {
             let before = self.incoming.len();
@@ -163,7 +163,7 @@ impl Channel {
         Ok(())
     }
 
-    /// What all streams have carried, where this is what the channel's own has.
+    /// Returns the totals of all streams, where `own` are those of the channel's own.
     pub(super) fn wire_with_sides(&self, own: WireCounter) -> WireCounter {
         let Some(sides) = &self.sides else {
             return own;
@@ -176,7 +176,7 @@ impl Channel {
         }
     }
 
-    /// Drops the memory of side streams that is not in use.
+    /// Frees the memory of side streams that is not in use.
     pub(super) fn release_aside(&mut self) {
         if let Some(sides) = &mut self.sides {
             sides.lent = FrameBuffer::default();

@@ -11,16 +11,16 @@ use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_s
 use super::*;
 use crate::{Identity, Settings, memory, tcp, tls, websocket};
 
-/// Long enough for all that is sent here, short enough for a person.
+/// Long enough for everything that is sent here, short enough for a person to wait.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection over which little is on its way at once.
+/// Returns a connection with small buffers.
 fn narrow_sockets() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (there, _) = listener.accept().unwrap();
     for socket in [&here, &there] {
-        // About a segment of the loopback device: with less, each waits for a timer.
+        // About a segment of the loopback device: with less, each segment waits for a timer.
         set_socket_send_buffer_size(socket, 1 << 16).unwrap();
         set_socket_recv_buffer_size(socket, 1 << 16).unwrap();
     }
@@ -33,7 +33,7 @@ fn narrow_channels() -> (Channel, Channel) {
     (over(here), over(there))
 }
 
-/// TLS over both transports.
+/// Sets up TLS over both transports.
 fn under_tls((here, there): (Transport, Transport)) -> (Channel, Channel) {
     let (client, server) = (Identity::generate().unwrap(), Identity::generate().unwrap());
     let settings = Settings::default();
@@ -45,7 +45,7 @@ fn under_tls((here, there): (Transport, Transport)) -> (Channel, Channel) {
     })
 }
 
-/// Each end sends a message of this length, and only then receives the other's.
+/// Makes each end send a message of this length before it receives the other's.
 fn exchange((here, there): (Channel, Channel), length: usize) {
     let run = |mut channel: Channel, own: u8, others: u8| {
         channel.set_timeout(PATIENCE);
@@ -118,14 +118,14 @@ fn both_ends_send_first_over_a_link() {
     exchange((here.shaped(link), there.shaped(link)), LENGTH);
 }
 
-/// What scripts may send before they receive.
+/// This is as much as protocols may send before they receive.
 #[test]
 fn both_ends_send_half_of_what_is_read_ahead() {
     exchange(narrow_channels(), READ_AHEAD_BYTES / 2);
 }
 
-/// A peer that sends without an end and takes nothing makes this end hold no more, and wait no
-/// longer, than the bounds say.
+/// A peer that sends forever and takes nothing cannot make this end hold more, or wait longer, than
+/// the bounds say.
 #[test]
 fn a_peer_that_only_sends_is_read_up_to_the_bound() {
     let (here, there) = narrow_sockets();
@@ -149,7 +149,7 @@ fn a_peer_that_only_sends_is_read_up_to_the_bound() {
     assert!(channel.incoming.room() <= crate::buffer::BUFFER_BYTES);
 }
 
-/// What comes is no progress of what leaves.
+/// Received bytes are no progress of a send.
 #[test]
 fn a_peer_that_sends_now_and_then_does_not_prolong_a_send() {
     let (here, there) = narrow_sockets();
@@ -173,7 +173,7 @@ fn a_peer_that_sends_now_and_then_does_not_prolong_a_send() {
     assert!(channel.incoming.len() > 0);
 }
 
-/// A peer that has no more to say still takes what is sent to it.
+/// A peer that has nothing more to say still takes what is sent to it.
 #[test]
 fn a_peer_that_has_stopped_sending_is_sent_to() {
     let (here, there) = narrow_sockets();

@@ -1,16 +1,17 @@
 //! Messages and the frames that carry them.
 //!
-//! A message of up to [`FRAME_BYTES`] is one frame. A longer one is several, each but the last with
-//! [`FRAME_BYTES`] of it, so that no frame is long, whatever the message.
+//! A message of up to [`FRAME_BYTES`] is one frame. A longer one consists of several, each but the
+//! last with [`FRAME_BYTES`] of it, so that frames are short even if the message is long.
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0 | kind: of the first frame the message's, which is the protocol's own and not 0; of each other frame [`CONTINUED`] |
-//! | 1..5 | bytes of the message from here on, little-endian |
+//! | 0 | kind: in the first frame the message's kind, which the protocol defines and which is not
+//! 0; in each other frame [`CONTINUED`] |
+//! | 1..5 | the number of bytes of the message from this frame on, little-endian |
 //! | 5.. | the first [`FRAME_BYTES`] of these, or all |
 //!
 //! A frame of another kind in place of a continuation is the next message: the sender gave up the
-//! one before.
+//! unfinished one.
 
 use zeroize::Zeroize;
 
@@ -19,27 +20,27 @@ use crate::NetError;
 /// Length of a frame's header in bytes.
 pub const HEADER_BYTES: usize = 5;
 
-/// Most bytes of a message that one frame carries.
+/// The most bytes of a message that one frame carries.
 pub const FRAME_BYTES: usize = 256 * 1024;
 
-/// The kind of a frame that goes on with the message of the frame before.
+/// The kind of a frame that continues the message of the frame before.
 pub const CONTINUED: u8 = 0;
 
-/// The memory of a long message is given back after this many messages of one frame: a long message
-/// now and then is not worth it, and where they come one after the other it stays.
+/// The memory of a long message is freed after this many messages of one frame. An occasional long
+/// message is not worth keeping it, but a series of long messages is.
 const SHORT_MESSAGES: u32 = 64;
 
-/// What stands before the bytes of a frame.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     /// The message's kind, or [`CONTINUED`].
     pub kind: u8,
-    /// Bytes of the message from this frame on.
+    /// The bytes of the message from this frame on.
     pub left: u32,
 }
 
 impl FrameHeader {
-    /// The header with these bytes.
+    /// Reads a header from these bytes.
     #[must_use]
     pub fn parse([kind, l0, l1, l2, l3]: [u8; HEADER_BYTES]) -> Self {
         let left = u32::from_le_bytes([l0, l1, l2, l3]);
@@ -51,30 +52,30 @@ impl FrameHeader {
         [self.kind, l0, l1, l2, l3]
     }
 
-    /// Bytes of the message from this frame on.
+    /// Returns the bytes of the message from this frame on.
     #[must_use]
     pub fn left(self) -> usize {
         self.left as usize
     }
 
-    /// Bytes of the message in this frame.
+    /// Returns the bytes of the message in this frame.
     #[must_use]
     pub fn carried(self) -> usize {
         self.left().min(FRAME_BYTES)
     }
 
-    /// Whether the message ends with this frame.
+    /// Returns whether the message ends with this frame.
     #[must_use]
     pub fn is_last(self) -> bool {
         self.left() <= FRAME_BYTES
     }
 }
 
-/// The frames of a message: the header of each, and the bytes that it carries.
+/// Splits a message into frames: the header of each, and the bytes that it carries.
 ///
 /// # Errors
 ///
-/// [`NetError::TooLongToSend`] where no header can announce its length.
+/// [`NetError::TooLongToSend`] if no header can announce its length.
 pub fn frames(
     kind: u8,
     payload: &[u8],
@@ -95,30 +96,31 @@ pub fn frames(
     }))
 }
 
-/// A message of several frames while they come, and until the next.
+/// A message of several frames, while they arrive and until the next message.
 #[derive(Default)]
 pub(super) struct Assembly {
-    /// Kind and length of the message of which a part is here.
+    /// The kind and length of the unfinished message.
     open: Option<(u8, usize)>,
-    /// What has come of it. It may be secret, so it is wiped when it is dropped or outgrown.
+    /// The part of it that has arrived. It may be secret, so it is wiped when it is dropped or
+    /// outgrown.
     bytes: Vec<u8>,
-    /// Messages of one frame since.
+    /// The number of messages of one frame since.
     short_messages: u32,
 }
 
 impl Assembly {
-    /// Kind and length of the message of which a part is here.
+    /// Returns the kind and length of the unfinished message.
     pub(super) fn open(&self) -> Option<(u8, usize)> {
         self.open
     }
 
-    /// Bytes of that message that are here.
+    /// Returns the number of bytes of that message that have arrived.
     pub(super) fn received(&self) -> usize {
         self.open.map_or(0, |_| self.bytes.len())
     }
 
-    /// Adds what a frame carries: of a message of several frames, and if it is not the first frame,
-    /// of the one that is open. Returns the kind of the message that is whole with it.
+    /// Adds the bytes of a frame: the first of a message of several frames, or the next of the
+    /// unfinished one. Returns the kind of the message if that completes it.
     pub(super) fn add(&mut self, header: FrameHeader, carried: &[u8]) -> Option<u8> {
         let (kind, length) = match self.open {
             Some(open) if header.kind == CONTINUED => open,
@@ -129,7 +131,7 @@ impl Assembly {
         };
         let end = self.bytes.len() + carried.len();
         if end > self.bytes.capacity() {
-            // The memory follows what has come, not what is announced.
+            // The memory follows the bytes that have arrived, not the announced length.
             let capacity = length.min(end.max(2 * self.bytes.capacity()));
             let mut larger = Vec::with_capacity(capacity);
             larger.extend_from_slice(&self.bytes);
@@ -142,12 +144,12 @@ impl Assembly {
         header.is_last().then_some(kind)
     }
 
-    /// The message that [`Assembly::add`] made whole.
+    /// Returns the message that [`Assembly::add`] completed.
     pub(super) fn whole(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Notes a message of one frame. It comes in place of what is open.
+    /// Counts a message of one frame, which takes the place of an unfinished one.
     pub(super) fn pass_short(&mut self) {
         self.open = None;
         self.short_messages += 1;
@@ -156,7 +158,7 @@ impl Assembly {
         }
     }
 
-    /// Gives the memory back, unless a part of a message is in it.
+    /// Frees the memory, unless a part of a message is in it.
     pub(super) fn release(&mut self) {
         if self.open.is_none() {
             *self = Self::default();
@@ -223,7 +225,7 @@ mod tests {
         memory
     }
 
-    /// Else what a long message takes would grow with the square of its length.
+    /// Otherwise the cost of a long message would grow with the square of its length.
     #[test]
     fn the_memory_of_a_long_message_doubles_and_follows_what_came() {
         let length = 100 * FRAME_BYTES + 1;
@@ -239,13 +241,13 @@ mod tests {
         assert!(grown <= 7, "{grown} times");
     }
 
-    /// A peer with many sessions would otherwise make each keep what one long message took.
+    /// Otherwise a peer with many sessions could make each keep the memory of one long message.
     #[test]
     fn memory_of_one_long_message_is_given_back() {
         let mut assembly = Assembly::default();
         for _ in 0..3 {
             add(&mut assembly, 3 * FRAME_BYTES);
-            // Where long ones go on coming there is no growing again and again.
+            // If long messages keep coming, the memory does not shrink and grow again.
             (1..SHORT_MESSAGES).for_each(|_| assembly.pass_short());
             assert!(assembly.bytes.capacity() >= 3 * FRAME_BYTES);
         }

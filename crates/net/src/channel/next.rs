@@ -8,12 +8,12 @@ use super::{Channel, HEADER_BYTES};
 use crate::{Awaited, NetError, Wait};
 
 impl Channel {
-    /// The kind of the next message, of any length, once its header is here; `None` where that has
-    /// not come within `time`. What was sent and not flushed stays so.
+    /// Returns the kind of the next message, of any length, once its header has arrived; `None` if
+    /// that does not happen within `time`. Does not flush what was sent.
     ///
     /// # Errors
     ///
-    /// The connection ended, this channel is cancelled or its time limit is over.
+    /// The connection ended, this channel is cancelled, or its time limit is over.
     pub fn next_kind(&mut self, time: Duration) -> Result<Option<u8>, NetError> {
         if let Some((kind, _)) = self.assembly.open() {
             return Ok(Some(kind));
@@ -27,16 +27,16 @@ impl Channel {
         }
     }
 
-    /// Waits for the next message, for at most the timeout, where the peer may be silent for long:
-    /// once it has been for `quiet`, this channel's buffers are given back, and the handle that
-    /// ends the wait is looked at twice a second. Over TCP it returns once [`Channel::receive`] has
-    /// something to say, which may be that the connection has ended. Over another transport it
-    /// returns after `quiet`, also if nothing is there. Either way it returns what is left of the
-    /// timeout, so that a peer that sends part of a message gets no more time than any other.
+    /// Waits for the next message, for at most the timeout, if the peer may be silent for long.
+    /// After a silence of `quiet`, this channel frees its buffers, and checks the handle that ends
+    /// the wait twice a second. Over TCP the call returns once [`Channel::receive`] has something
+    /// to report, which may be the end of the connection. Over another transport it returns after
+    /// `quiet` even without a message. It returns the rest of the timeout, so that a peer that
+    /// sends part of a message gets no more time than any other.
     ///
     /// # Errors
     ///
-    /// Nothing came in time, this channel is cancelled or its time limit is over.
+    /// Nothing arrived in time, this channel is cancelled, or its time limit is over.
     pub fn rest(&mut self, quiet: Duration) -> Result<Duration, NetError> {
         let (patience, begun) = (self.patience(), Instant::now());
         let left = || patience.saturating_sub(begun.elapsed());

@@ -1,11 +1,11 @@
-//! Receives messages: frames as they come, joined where a message is of several.
+//! Receives messages: reads frames as they arrive, and joins those of a long message.
 
 use super::{CONTINUED, Channel, Frame, FrameHeader, HEADER_BYTES, Stream};
 use crate::buffer::Buffer;
 use crate::sides::{ASIDE, ChannelSides};
 use crate::{Awaited, NetError, Wait};
 
-/// A frame whose header is here.
+/// A frame whose header has arrived.
 #[derive(Clone, Copy)]
 struct NextFrame {
     header: FrameHeader,
@@ -14,7 +14,7 @@ struct NextFrame {
 }
 
 impl NextFrame {
-    /// Its bytes in the channel's own stream.
+    /// Returns the number of its bytes in the channel's own stream.
     fn own_bytes(&self) -> usize {
         match self.is_aside {
             true => HEADER_BYTES,
@@ -22,8 +22,7 @@ impl NextFrame {
         }
     }
 
-    /// Its payload, once it is here: that which side streams have lent, or what is taken off the
-    /// channel's own.
+    /// Returns its payload once it has arrived, from the side streams or from the channel's own.
     fn payload<'a>(&self, incoming: &'a mut Buffer, sides: Option<&'a ChannelSides>) -> &'a [u8] {
         match sides {
             Some(sides) if self.is_aside => sides.lent.payload(),
@@ -33,13 +32,13 @@ impl NextFrame {
 }
 
 impl Channel {
-    /// Receives the next message, of at most `max_len` bytes, after a flush if it has to wait.
+    /// Receives the next message, of at most `max_len` bytes. Flushes first if it has to wait.
     ///
     /// # Errors
     ///
-    /// The message does not come within the timeout, or not fast enough once it has begun, or is
-    /// announced as longer than `max_len` (nothing is allocated for it, and the channel stands
-    /// still at it), or the connection ended.
+    /// The message does not arrive within the timeout, or arrives too slowly once it has started;
+    /// it is announced as longer than `max_len` (nothing is allocated for it, and the channel reads
+    /// no further); or the connection ended.
     pub fn receive(&mut self, max_len: usize) -> Result<Frame<'_>, NetError> {
         loop {
             let next = match self.announced(max_len)? {
@@ -68,7 +67,7 @@ impl Channel {
         }
     }
 
-    /// The header of the next frame, if it is here.
+    /// Returns the header of the next frame, if it has arrived.
     fn announced(&self, max_len: usize) -> Result<Option<NextFrame>, NetError> {
         let Some(bytes) = self.incoming.filled().first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
@@ -94,8 +93,8 @@ impl Channel {
                     expected,
                 });
             }
-            // A message that was given up gives way to one of a frame alone, such as an abort: each
-            // other that began anew would begin a wait anew, without an end.
+            // An unfinished message may give way only to a message of one frame, such as an abort.
+            // Any longer one would start a new wait each time, without an end.
             (_, Some((_, length))) if !header.is_last() => {
                 let (announced, expected) = (header.left, length - self.assembly.received());
                 return Err(NetError::WrongFrame {
@@ -118,8 +117,8 @@ impl Channel {
         })
     }
 
-    /// Waits until the next frame is here whole. A peer that sends a byte now and then makes no
-    /// progress by it.
+    /// Waits until the next frame has arrived completely. A peer that sends a byte now and then
+    /// makes no progress by that.
     fn wait_for_frame(&mut self, max_len: usize) -> Result<NextFrame, NetError> {
         self.flush_or_closed()?;
         let cancel = self.cancel.clone();
@@ -132,8 +131,8 @@ impl Channel {
         Ok(next)
     }
 
-    /// Writes out all that was sent, where the peer takes it. One that has left may have said why
-    /// before.
+    /// Writes out everything that was sent, unless the peer has closed. A peer that has left may
+    /// have sent the reason before.
     fn flush_or_closed(&mut self) -> Result<(), NetError> {
         match self.flush() {
             Err(NetError::Closed { .. }) => Ok(()),
@@ -141,7 +140,7 @@ impl Channel {
         }
     }
 
-    /// What a header says of its frame.
+    /// Returns the frame that a header describes.
     fn next_frame(&self, bytes: [u8; HEADER_BYTES]) -> NextFrame {
         let mut header = FrameHeader::parse(bytes);
         let is_aside = self.sides.is_some() && header.kind & ASIDE != 0;
@@ -151,7 +150,7 @@ impl Channel {
         NextFrame { header, is_aside }
     }
 
-    /// The kind of the next frame, if its header is here.
+    /// Returns the kind of the next frame, if its header has arrived.
     pub(super) fn kind_here(&self) -> Option<u8> {
         let bytes = self.incoming.filled().first_chunk::<HEADER_BYTES>()?;
         Some(self.next_frame(*bytes).header.kind)
@@ -204,8 +203,8 @@ impl Channel {
     }
 }
 
-/// Whether a peer that was to speak in the clear begins a TLS record: an alert or a handshake, of
-/// some version 3.x (RFC 8446, section 5.1).
+/// Returns whether a peer that should speak in the clear begins with a TLS record: an alert or a
+/// handshake, of any version 3.x (RFC 8446, section 5.1).
 fn is_tls([kind, major, minor, ..]: [u8; HEADER_BYTES]) -> bool {
     const ALERT: u8 = 21;
     const HANDSHAKE: u8 = 22;

@@ -1,5 +1,6 @@
-//! PEM as RFC 7468 lets parsers read it: its section 3 with the grammar of figure 2, explanatory
-//! text before it, and the byte order mark that some editors write. Encoders are strict.
+//! PEM in the form that RFC 7468 asks parsers to accept: its section 3 with the grammar of figure
+//! 2, explanatory text at the start, and the byte order mark that some editors write. Encoders are
+//! strict.
 
 use zeroize::Zeroizing;
 
@@ -8,14 +9,14 @@ const DASHES: &[u8] = b"-----";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The greatest length of a label: `ENCRYPTED PRIVATE KEY` has 21 letters.
 const MAX_LABEL: usize = 32;
-/// Characters of a line of strict base64.
+/// The characters of a line of strict base64.
 const COLUMNS: usize = 64;
 
-/// The label and the bytes of the one text in `file`.
+/// Decodes the label and the bytes of the only text in `file`.
 ///
 /// # Errors
 ///
-/// What is wrong with it, without its content.
+/// The problem, without any of the content.
 pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>), String> {
     let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
     let begins = |place: &usize| *place == 0 || is_white(&file[place - 1]);
@@ -24,7 +25,7 @@ pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>), String
     let rest = &file[begin + BEGIN.len()..];
     let label = places(rest, DASHES).next().map(|end| &rest[..end]);
     let label = label.and_then(|label| str::from_utf8(label).ok());
-    // Any other text may be part of the key, which no error shows.
+    // Any other text may be part of the key, which no error may show.
     let is_label = |label: &&str| {
         label.len() <= MAX_LABEL
             && label
@@ -56,13 +57,13 @@ pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>), String
     Ok((label.to_owned(), Zeroizing::new(bytes)))
 }
 
-/// The places at which `wanted` stands in `bytes`.
+/// Returns the places of `wanted` in `bytes`.
 fn places<'b>(bytes: &'b [u8], wanted: &'b [u8]) -> impl Iterator<Item = usize> + 'b {
     let windows = bytes.windows(wanted.len()).enumerate();
     windows.filter_map(move |(place, found)| (found == wanted).then_some(place))
 }
 
-/// `W` of the grammar.
+/// Returns whether a byte is `W` of the grammar.
 fn is_white(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c)
 }

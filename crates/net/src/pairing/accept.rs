@@ -8,12 +8,12 @@ use crate::relay::{self, Hello};
 use crate::tcp::{self, Reach};
 use crate::{Channel, Identity, NetError, Settings, Transport, Wait, tls};
 
-/// The accepting party: connects to where the invitation leads, as `identity`. The invitation is
+/// Accepts an invitation: connects to the place that it names, as `identity`. The invitation is
 /// used up in `ledger` as soon as the inviting party answers.
 ///
 /// # Errors
 ///
-/// A [`Refusal`], or nobody is there.
+/// A [`Refusal`], or nobody answers.
 pub fn accept(
     invitation: &Invitation,
     ledger: &Ledger,
@@ -24,7 +24,7 @@ pub fn accept(
         return Err(NetError::Pairing(Refusal::Late));
     }
     let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
-    // Before its handshake is done nothing is used up.
+    // Nothing is used up before the handshake is done.
     let channel = tcp::while_busy(settings, &wait, tcp::is_closed, || {
         let transport = reach(invitation, settings, &wait)?;
         meet_inviter(transport, invitation, identity, settings)
@@ -32,7 +32,7 @@ pub fn accept(
     offer(channel, invitation, ledger, identity)
 }
 
-/// A connection to where the invitation leads.
+/// Connects to the place that the invitation names.
 fn reach(
     invitation: &Invitation,
     settings: &Settings,
@@ -54,7 +54,7 @@ fn reach(
     }
 }
 
-/// A channel to the party that made the invitation.
+/// Returns a channel to the party that made the invitation.
 fn meet_inviter(
     transport: Transport,
     invitation: &Invitation,
@@ -68,11 +68,11 @@ fn meet_inviter(
     })
 }
 
-/// [`accept`] over a transport that leads to the inviting party.
+/// Does the same as [`accept`] over a transport that leads to the inviting party.
 ///
 /// # Errors
 ///
-/// As [`accept`].
+/// Those of [`accept`].
 pub fn accept_over(
     transport: Transport,
     invitation: &Invitation,
@@ -98,7 +98,8 @@ fn offer(
     let Some((opening, agreed)) = state.hear(&theirs) else {
         return Err(refuse(channel, Refusal::Malformed));
     };
-    // Who answers at its address learns the codes from the opening: for one invitation, once.
+    // The party at the inviter's address learns the codes from the opening; for one invitation that
+    // may happen only once.
     if !ledger.accept(&invitation.accepted_id(), invitation.expires())? {
         return Err(refuse(channel, Refusal::Used));
     }

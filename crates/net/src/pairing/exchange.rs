@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 use super::{Invitation, Refusal};
 use crate::Fingerprint;
 
-/// How many codes there are: six digits, 19.9 bits.
+/// The number of codes: six digits, 19.9 bits.
 const CODES: u64 = 1_000_000;
 
 /// A code to read aloud.
@@ -18,11 +18,11 @@ pub struct Code(u32);
 impl Code {
     fn from_hash(hash: &[u8; 32], at: usize) -> Self {
         let bytes = std::array::from_fn(|i| hash[at + i]);
-        // 2^64 is so much larger than the number of codes that each is as likely up to 2^-44.
+        // 2^64 is so much larger than the number of codes that the bias is below 2^-44.
         Self((u64::from_be_bytes(bytes) % CODES) as u32)
     }
 
-    /// Whether `heard` is this code, however it is spaced.
+    /// Returns whether `heard` is this code, with any spacing.
     #[must_use]
     pub fn is(self, heard: &str) -> bool {
         let is_space = |c: char| c.is_whitespace() || c == '-';
@@ -43,7 +43,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What both parties of a pairing know and must agree on.
+/// The values that both parties of a pairing know and must agree on.
 struct Scene {
     invitation: Invitation,
     inviter: Fingerprint,
@@ -52,7 +52,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// That the accepting party knows the secret, bound to this connection and its other claims.
+    /// Proves that the accepting party knows the secret, bound to this connection and its other
+    /// claims.
     fn proof(&self, digest: &[u8; 32], commitment: &[u8; 32]) -> [u8; 32] {
         let values = [
             &self.inviter.0,
@@ -65,14 +66,15 @@ impl Scene {
         self.invitation.hash("tacit pairing proof", &values)
     }
 
-    /// The accepting party's first message.
+    /// Returns the accepting party's first message.
     fn offer(&self, commitment: &[u8; 32]) -> Vec<u8> {
         let (id, digest) = (self.invitation.id(), self.invitation.digest());
         let proof = self.proof(&digest, commitment);
         [&id[..], &proof, &digest, commitment].concat()
     }
 
-    /// The inviting party's code, the accepting one's, and the room, from everything exchanged.
+    /// Computes the inviting party's code, the accepting one's, and the room, from everything
+    /// exchanged.
     fn agree(&self, inviters: &[u8; 32], accepters: &[u8; 32]) -> (Code, Code, [u8; 32]) {
         let digest = self.invitation.digest();
         let values = [
@@ -91,30 +93,31 @@ impl Scene {
     }
 }
 
-/// What binds the accepting party to its nonce and hides it.
+/// Returns the commitment, which binds the accepting party to its nonce and hides it.
 pub(super) fn commitment(nonce: &[u8; 32]) -> [u8; 32] {
     let hash = Sha256::new().chain_update(b"tacit pairing commitment\0");
     hash.chain_update(nonce).finalize().into()
 }
 
-/// What both parties have once nonces are exchanged.
+/// The values that both parties have once nonces are exchanged.
 pub(super) struct Agreed {
     pub(super) peer: Fingerprint,
-    /// The code to read aloud.
+    /// The code that this party reads aloud.
     pub(super) own: Code,
-    /// The code to hear.
+    /// The code that the other party reads aloud.
     pub(super) theirs: Code,
     pub(super) room: [u8; 32],
 }
 
-/// The accepting party, which has sent its offer.
+/// The state of the accepting party after it has sent its offer.
 pub(super) struct Accepting {
     scene: Scene,
     nonce: [u8; 32],
 }
 
 impl Accepting {
-    /// Of a connection with this binding to the inviting party; the state, and the offer to send.
+    /// Starts with a connection of this binding to the inviting party. Returns the state, and the
+    /// offer to send.
     pub(super) fn new(
         invitation: &Invitation,
         own: Fingerprint,
@@ -131,7 +134,7 @@ impl Accepting {
         (Self { scene, nonce }, offer)
     }
 
-    /// Hears the inviting party's nonce; the opening to send. `None` if it is none.
+    /// Reads the inviting party's nonce. Returns the opening to send, or `None` if it is no nonce.
     pub(super) fn hear(self, theirs: &[u8]) -> Option<([u8; 32], Agreed)> {
         let theirs: &[u8; 32] = theirs.try_into().ok()?;
         let (inviters, accepters, room) = self.scene.agree(theirs, &self.nonce);
@@ -145,7 +148,7 @@ impl Accepting {
     }
 }
 
-/// The inviting party, to which somebody has connected.
+/// The state of the inviting party once somebody has connected to it.
 pub(super) struct Invited(Scene);
 
 impl Invited {
@@ -163,11 +166,11 @@ impl Invited {
         })
     }
 
-    /// Hears the offer.
+    /// Reads the offer.
     ///
     /// # Errors
     ///
-    /// The offer is of another secret, or of an invitation that was changed.
+    /// The offer is for another secret, or for a changed invitation.
     pub(super) fn hear(self, offer: &[u8]) -> Result<Offered, Refusal> {
         let malformed = Refusal::Malformed;
         let (id, rest) = offer.split_first_chunk::<16>().ok_or(malformed)?;
@@ -191,15 +194,15 @@ impl Invited {
     }
 }
 
-/// The inviting party, which has the accepting one's commitment.
+/// The state of the inviting party once it has the accepting one's commitment.
 pub(super) struct Offered {
     scene: Scene,
     commitment: [u8; 32],
 }
 
 impl Offered {
-    /// Hears the opening, after this party's nonce was sent. `None` if it is not what was committed
-    /// to.
+    /// Reads the opening, after this party's nonce was sent. Returns `None` if it does not match
+    /// the commitment.
     pub(super) fn hear(self, own: &[u8; 32], opening: &[u8]) -> Option<Agreed> {
         let opening: &[u8; 32] = opening.try_into().ok()?;
         if commitment(opening) != self.commitment {
@@ -215,7 +218,7 @@ impl Offered {
     }
 }
 
-/// The offer of a party that knows the invitation and not what `commitment` is to.
+/// Returns the offer of a party that knows the invitation but not the opening of `commitment`.
 #[cfg(test)]
 pub(super) fn offer(
     invitation: &Invitation,

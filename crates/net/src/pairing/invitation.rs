@@ -1,4 +1,5 @@
-//! An invitation: who invites, where to, until when, and a secret that shows who was invited.
+//! An invitation: the inviting party, its address, an expiry, and a secret that proves who was
+//! invited.
 //!
 //! Its text is `tacit-invitation:` and base32 (RFC 4648, in lower case, unpadded) of these bytes,
 //! whose number is a multiple of five:
@@ -8,12 +9,12 @@
 //! | 0 | version, 1 |
 //! | 1..33 | the inviting party's fingerprint |
 //! | 33..49 | the secret |
-//! | 49..57 | when it expires, in seconds since 1970, big-endian |
+//! | 49..57 | the expiry, in seconds since 1970, big-endian |
 //! | 57 | 0: the address is the inviting party's; 1: a relay's |
 //! | 58 | length n of the address |
 //! | 59..59+n | the address, `HOST:PORT` |
-//! | … | zeros |
-//! | last 4 | the first four bytes of SHA-256 of `tacit invitation` and all before |
+//! | … | zeros as padding |
+//! | last 4 | the first four bytes of SHA-256 of `tacit invitation` and all bytes before |
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,19 +29,19 @@ const PREFIX: &str = "tacit-invitation:";
 const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 59;
 const CHECK_BYTES: usize = 4;
-/// The text of the longest address.
+/// The number of digits for the longest address.
 const MAX_DIGITS: usize = (HEAD_BYTES + 255 + CHECK_BYTES).div_ceil(5) * 8;
 
-/// How the accepting party reaches the inviting one.
+/// The way in which the accepting party reaches the inviting one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// The inviting party listens at the address.
     Direct,
-    /// A relay listens there, to which both connect.
+    /// A relay listens at the address, and both connect to it.
     Relay,
 }
 
-/// What the inviting party gives to the other, over any way.
+/// The line that the inviting party gives to the other, over any channel.
 ///
 /// Anyone who reads it can take the other party's place once, until the codes are compared.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,11 +54,12 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    /// A new invitation by `inviter` to `address`, good until `expires`, in seconds since 1970.
+    /// Makes a new invitation by `inviter` to `address`, valid until `expires`, in seconds since
+    /// 1970.
     ///
     /// # Errors
     ///
-    /// The address is none, or the operating system gives no randomness.
+    /// The address is invalid, or the operating system gives no randomness.
     pub fn new(
         inviter: Fingerprint,
         way: Route,
@@ -81,48 +83,49 @@ impl Invitation {
         })
     }
 
-    /// Who invites.
+    /// Returns the inviting party's fingerprint.
     #[must_use]
     pub fn inviter(&self) -> Fingerprint {
         self.inviter
     }
 
-    /// Where the accepting party connects.
+    /// Returns the address to which the accepting party connects.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Who listens there.
+    /// Returns whether the inviting party or a relay listens there.
     #[must_use]
     pub fn way(&self) -> Route {
         self.way
     }
 
-    /// When it expires, in seconds since 1970.
+    /// Returns the expiry, in seconds since 1970.
     #[must_use]
     pub fn expires(&self) -> u64 {
         self.expires
     }
 
-    /// Whether it has expired at `now`.
+    /// Returns whether it has expired at `now`.
     #[must_use]
     pub fn is_late(&self, now: u64) -> bool {
         now >= self.expires
     }
 
-    /// The room at a relay in which the parties pair.
+    /// Returns the room at a relay in which the parties pair.
     #[must_use]
     pub fn room(&self) -> [u8; 32] {
         self.hash("tacit pairing room", &[])
     }
 
-    /// What the secret is called in the inviting party's ledger and in an offer.
+    /// Returns the secret's identifier in the inviting party's ledger and in an offer.
     pub(super) fn id(&self) -> [u8; 16] {
         self.short("tacit pairing id")
     }
 
-    /// What the secret is called in the accepting party's ledger, which two parties may share.
+    /// Returns the secret's identifier in the accepting party's ledger, which both parties may
+    /// share.
     pub(super) fn accepted_id(&self) -> [u8; 16] {
         self.short("tacit pairing accepted id")
     }
@@ -132,7 +135,7 @@ impl Invitation {
         std::array::from_fn(|i| hash[i])
     }
 
-    /// SHA-256 of a label, the secret and these values, all of fixed lengths.
+    /// Returns SHA-256 of a label, the secret and these values, all of fixed lengths.
     pub(super) fn hash(&self, label: &str, values: &[&[u8]]) -> [u8; 32] {
         let mut hash = Sha256::new()
             .chain_update(label.as_bytes())
@@ -144,13 +147,13 @@ impl Invitation {
         hash.finalize().into()
     }
 
-    /// A digest of all of it.
+    /// Returns a digest of the whole invitation.
     pub(super) fn digest(&self) -> [u8; 32] {
         let hash = Sha256::new().chain_update(b"tacit pairing digest\0");
         hash.chain_update(&*self.bytes()).finalize().into()
     }
 
-    /// The line to give to the other party.
+    /// Returns the line to give to the other party.
     #[must_use]
     pub fn to_text(&self) -> Zeroizing<String> {
         let digits = Zeroizing::new(Base32Unpadded::encode_string(&self.bytes()));
@@ -164,7 +167,7 @@ impl Invitation {
         bytes.extend(*self.secret);
         bytes.extend(self.expires.to_be_bytes());
         bytes.push(u8::from(self.way == Route::Relay));
-        // Bounded by `check_address`.
+        // `check_address` bounds the length.
         bytes.push(self.address.len() as u8);
         bytes.extend(self.address.bytes());
         while !(bytes.len() + CHECK_BYTES).is_multiple_of(5) {
@@ -176,7 +179,7 @@ impl Invitation {
     }
 }
 
-/// What somebody on the way does to it.
+/// Changes that an attacker on the way can make.
 #[cfg(test)]
 impl Invitation {
     pub(super) fn with_expires(self, expires: u64) -> Self {
@@ -200,7 +203,8 @@ fn check(bytes: &[u8]) -> [u8; CHECK_BYTES] {
     std::array::from_fn(|i| hash[i])
 }
 
-/// Passes what can be a `HOST:PORT` and stand in a file and on a terminal as it is.
+/// Checks that `address` may be a `HOST:PORT`, and is safe in a file and on a terminal without
+/// escapes.
 fn check_address(address: &str) -> Result<(), NotAnInvitation> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:-_[]%".contains(c);
     let (host, port) = address.rsplit_once(':').ok_or(NotAnInvitation::Address)?;
@@ -211,11 +215,11 @@ fn check_address(address: &str) -> Result<(), NotAnInvitation> {
     Ok(())
 }
 
-/// The text is no invitation.
+/// The error of a text that is no invitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotAnInvitation {
-    /// It does not begin as one.
+    /// It does not begin like one.
     #[error("an invitation begins with `{PREFIX}`; copy the whole line that the other party gave")]
     Prefix,
     /// Its length or a character is wrong, or its check does not fit.
@@ -224,10 +228,10 @@ pub enum NotAnInvitation {
          line again, or ask for a new one"
     )]
     Changed,
-    /// It is of another version.
+    /// It has another version.
     #[error("the invitation is of version {0} and this Tacit reads {VERSION}; use the same Tacit")]
     Version(u8),
-    /// Its address is none.
+    /// Its address is invalid.
     #[error("an address is HOST:PORT, with a port from 1 to 65535")]
     Address,
 }
@@ -235,7 +239,7 @@ pub enum NotAnInvitation {
 impl FromStr for Invitation {
     type Err = NotAnInvitation;
 
-    /// Parses the text, with spaces around it and in any case of letters.
+    /// Parses the text. Spaces around it are allowed, as is any case of letters.
     fn from_str(text: &str) -> Result<Self, NotAnInvitation> {
         let text = text.trim();
         if text.len() > PREFIX.len() + MAX_DIGITS {
@@ -261,7 +265,7 @@ impl FromStr for Invitation {
     }
 }
 
-/// Reads what the check covers.
+/// Parses the bytes that the check covers.
 fn parse(body: &[u8]) -> Result<Invitation, NotAnInvitation> {
     const CHANGED: NotAnInvitation = NotAnInvitation::Changed;
     let (&[version], rest) = body.split_first_chunk().ok_or(CHANGED)?;

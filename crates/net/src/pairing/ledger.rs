@@ -1,9 +1,10 @@
 //! A record of the invitations that were made and used, in a folder of small files.
 //!
-//! `ID.made` holds when an invitation expires; `ID.used` is there once it was used. A file of the
-//! second kind is made only if it is not there, and is on disk before the invitation is answered,
-//! so that several processes and a crash use an invitation once. The accepting party writes both,
-//! under a name of its own, before it opens its nonce.
+//! `ID.made` holds the expiry of an invitation; `ID.used` exists once the invitation was used. A
+//! file of the second kind is created only if it does not exist, and is on disk before the
+//! invitation is answered, so that an invitation is used once even with several processes or after
+//! a crash. The accepting party writes both, under an identifier of its own, before it opens its
+//! nonce.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -13,7 +14,7 @@ use super::Refusal;
 use crate::NetError;
 use crate::identity::sync_folder;
 
-/// How long the ledger remembers an invitation that has expired, in seconds.
+/// The time for which the ledger remembers an expired invitation, in seconds.
 const REMEMBERED_SECONDS: u64 = 30 * 24 * 3600;
 
 /// The invitations of one party. It holds no secret.
@@ -23,12 +24,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger in `folder`, which is made if it is not there. Invitations that expired long ago
-    /// are forgotten.
+    /// Opens the ledger in `folder`, which is created if it does not exist. Forgets invitations
+    /// that expired long ago.
     ///
     /// # Errors
     ///
-    /// The folder cannot be made or read.
+    /// The folder cannot be created or read.
     pub fn open(folder: &Path) -> Result<Self, NetError> {
         let ledger = Self {
             folder: folder.to_owned(),
@@ -58,7 +59,7 @@ impl Ledger {
             if made.extension().is_some_and(|kind| kind == "made")
                 && expiry(&made).is_some_and(|at| at.saturating_add(REMEMBERED_SECONDS) < now)
             {
-                // Another process may forget the same.
+                // Another process may remove the same files.
                 let _ = fs::remove_file(made.with_extension("used"));
                 let _ = fs::remove_file(made);
             }
@@ -66,14 +67,14 @@ impl Ledger {
         Ok(())
     }
 
-    /// Enters a new invitation.
+    /// Adds a new invitation.
     pub(super) fn enter(&self, id: &[u8; 16], expires: u64) -> Result<(), NetError> {
         let text = format!("{expires}\n");
         let made = self.create(&self.file(id, "made"), text.as_bytes());
         made.map_err(|error| self.failed(error))
     }
 
-    /// Uses an invitation up: `false` if it was used before.
+    /// Uses an invitation up. Returns `false` if it was used before.
     pub(super) fn claim(&self, id: &[u8; 16]) -> Result<bool, NetError> {
         match self.create(&self.file(id, "used"), &[]) {
             Ok(()) => Ok(true),
@@ -82,17 +83,17 @@ impl Ledger {
         }
     }
 
-    /// Uses up an invitation that this party accepts: `false` if it was accepted before.
+    /// Uses up an invitation that this party accepts. Returns `false` if it was accepted before.
     pub(super) fn accept(&self, id: &[u8; 16], expires: u64) -> Result<bool, NetError> {
         let is_first = self.claim(id)?;
         if is_first {
-            // So that it is forgotten in time.
+            // Without this file the ledger would never forget it.
             self.enter(id, expires)?;
         }
         Ok(is_first)
     }
 
-    /// Why an invitation that is not open here is refused.
+    /// Returns the reason to refuse an invitation that is not open here.
     pub(super) fn look(&self, id: &[u8; 16], now: u64) -> Refusal {
         match expiry(&self.file(id, "made")) {
             None => Refusal::Unknown,
@@ -102,7 +103,7 @@ impl Ledger {
         }
     }
 
-    /// Makes a new file, on disk when this returns.
+    /// Creates a new file, which is on disk when this returns.
     fn create(&self, path: &Path, content: &[u8]) -> io::Result<()> {
         let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
         file.write_all(content)?;
@@ -111,9 +112,9 @@ impl Ledger {
     }
 }
 
-/// When the invitation of this file expires.
+/// Returns the expiry of the invitation of this file.
 fn expiry(made: &Path) -> Option<u64> {
-    // Written by this module, and short; what is anything else is no invitation.
+    // This module writes short files; any other content is no invitation.
     let length = fs::metadata(made).ok()?.len();
     (length <= 21)
         .then(|| fs::read_to_string(made).ok())??

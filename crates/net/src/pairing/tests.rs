@@ -1,4 +1,4 @@
-//! Honest pairings, and those of a man in the middle, a replayer and a late comer.
+//! Honest pairings, and those of a man in the middle, a replayer and a latecomer.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -60,7 +60,7 @@ impl Alice {
         }
     }
 
-    /// Meets whoever `other` is at the other end of a connection.
+    /// Meets `other` at the other end of a connection.
     fn meets<T: Send>(
         &self,
         other: impl FnOnce(Transport) -> T + Send,
@@ -108,7 +108,7 @@ fn refusals(met: [Result<Met, NetError>; 2]) -> [Refusal; 2] {
     })
 }
 
-/// `invitation` with another time to expire.
+/// Returns `invitation` with another expiry.
 fn changed(invitation: &Invitation, expires: u64) -> Invitation {
     invitation.clone().with_expires(expires)
 }
@@ -158,7 +158,7 @@ fn an_invitation_of_before_says_what_became_of_it() {
     let mut alice = Alice::new(clock);
     let used = alice.invitation.clone();
     assert!(alice.meets_bob(&used).iter().all(Result::is_ok));
-    // The process ends, and another begins with the same folder.
+    // The process ends, and another starts with the same folder.
     let renew = |alice: &mut Alice, expires| {
         let ledger = Ledger::open(alice.folder.path()).unwrap();
         let old = alice.invitation.clone();
@@ -177,7 +177,7 @@ fn an_invitation_of_before_says_what_became_of_it() {
     assert_eq!(refusals(alice.meets_bob(&withdrawn)), [Refusal::Late; 2]);
     let strange = invitation(&alice.identity);
     assert_eq!(refusals(alice.meets_bob(&strange)), [Refusal::Unknown; 2]);
-    // All of that has used nothing up.
+    // None of this has used the invitation up.
     let own = alice.invitation.clone();
     assert!(alice.meets_bob(&own).iter().all(Result::is_ok));
 }
@@ -218,7 +218,8 @@ fn who_knows_no_secret_uses_nothing_up() {
         let (mallory, settings) = (identity(), Settings::default());
         let to = alice.identity.fingerprint();
         let mut channel = tls::pairing_client(transport, &mallory, &to, &settings).unwrap();
-        // The name of the secret is in Alice's ledger, and the digest is of what was sent openly.
+        // The identifier of the secret is in Alice's ledger, and the digest is of what was sent in
+        // the open.
         let [id, digest] = [&alice.invitation.id()[..], &alice.invitation.digest()];
         let offer = [id, &[1; 32], digest, &commitment(&[2; 32])].concat();
         channel.send(OFFER, &offer).unwrap();
@@ -246,7 +247,7 @@ fn a_stranger_is_refused_within_its_handshake() {
         let channel = tls::pairing_client(there.into_transport(), &mallory, &to, &other);
         let mut channel = channel.unwrap();
         channel.send(OFFER, &[1; MAX_BYTES]).unwrap();
-        // She hears it and stays, until her handshake is given up for another.
+        // She receives the refusal and stays, until another stranger takes her place.
         receive(&mut channel, NONCE).unwrap_err();
         settings.cancel.cancel();
         let error = met.join().unwrap().unwrap_err();
@@ -284,7 +285,7 @@ fn whoever_takes_the_inviters_place_at_a_relay_does_not_end_the_wait() {
     });
 }
 
-/// As of a party to which many connect at once.
+/// This happens at a party to which many connect at once.
 #[test]
 fn a_connection_that_is_closed_before_its_handshake_is_tried_again() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -312,7 +313,7 @@ fn a_connection_that_is_closed_before_its_handshake_is_tried_again() {
     });
 }
 
-/// Mallory has read the invitation and given Bob one that names her.
+/// Mallory, who has read the invitation and given Bob one that names her.
 struct Mallory {
     identity: Identity,
     to_bob: Invitation,
@@ -328,7 +329,7 @@ impl Mallory {
         Self { identity, to_bob }
     }
 
-    /// Her channel to Bob and his pairing, until both have what they need for a code.
+    /// Opens her channel to Bob and starts his pairing, until both have what they need for a code.
     fn with_bob<T: Send>(
         &self,
         bob: &Bob,
@@ -366,12 +367,12 @@ fn a_man_in_the_middle_who_passes_nonces_on_is_heard() {
             let opening = receive(&mut to_bob, OPENING).unwrap();
             to_alice.send(OPENING, &opening).unwrap();
             to_alice.flush().unwrap();
-            // Alice reads the message before the connection goes.
+            // Alice reads the message before the connection closes.
             thread::sleep(Duration::from_millis(50));
         })
     });
     let (alice, bob) = (met.unwrap(), bob.unwrap());
-    // Equal by chance in 2 of 1000000 pairings.
+    // They are equal by chance in 2 of 1000000 pairings.
     assert!(!alice.agreed.theirs.is(&bob.own_code().to_string()));
     assert!(!bob.agreed.theirs.is(&alice.own_code().to_string()));
 }
@@ -388,7 +389,7 @@ fn a_man_in_the_middle_cannot_look_for_a_nonce_that_gives_the_code() {
     });
     let spoken = bob.unwrap().own_code().to_string();
     drop(to_bob);
-    // At Alice's she commits to some nonce, hears Alice's, and opens one that gives Bob's code.
+    // With Alice she commits to some nonce, receives Alice's, and opens one that gives Bob's code.
     let (own, peer) = (alice.identity.fingerprint(), mallory.identity.fingerprint());
     let (binding, alices) = ([4; 32], [5; 32]);
     let offer = exchange::offer(&alice.invitation, peer, binding, &commitment(&[6; 32]));
@@ -412,7 +413,7 @@ fn a_man_in_the_middle_cannot_look_for_a_nonce_that_gives_the_code() {
 fn a_man_in_the_middle_has_one_try_at_who_accepts() {
     let alice = Alice::new(in_time);
     let (mallory, bob) = (Mallory::new(&alice), Bob::new());
-    // The codes do not fit. Bob calls the command again, since something must have gone wrong.
+    // The codes do not match. Bob repeats the command, since something must have gone wrong.
     let answer = |mut to_bob: Channel, _: Vec<u8>| {
         to_bob.send(NONCE, &[3; 32]).unwrap();
         receive(&mut to_bob, OPENING)

@@ -1,4 +1,4 @@
-//! Lets side streams in at an address where nobody accepts peers at the moment.
+//! Accepts side streams at an address while nobody accepts peers there.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -11,11 +11,12 @@ use crate::tcp::{LOOK_PAUSE, Listening};
 use crate::wait::SLICE;
 use crate::{CancelHandle, Settings};
 
-/// Connections that have said nothing yet. Of more the oldest goes to whoever accepts peers next.
+/// The number of connections that may be silent. If there are more, the oldest is left to the next
+/// acceptor of peers.
 const MOST_SILENT: usize = 64;
 
-/// Takes in connections at `listening`, as long as a session waits for streams: those that are to
-/// be streams join, and all others wait for whoever accepts peers next.
+/// Accepts connections at `listening`, as long as a session waits for streams. Those that are meant
+/// as streams join, and all others wait for the next acceptor of peers.
 pub(crate) fn attend(listening: &Arc<Listening>, settings: &Settings) {
     if !listening.begin_attending() {
         return;
@@ -24,14 +25,14 @@ pub(crate) fn attend(listening: &Arc<Listening>, settings: &Settings) {
     let attending = thread::Builder::new().name("side streams".to_owned());
     let spawned = attending.spawn(move || {
         let settings = Settings {
-            // The sessions have handles of their own, and end this once they are gone.
+            // The sessions have handles of their own, and this ends once they are gone.
             cancel: CancelHandle::new(),
             ..settings
         };
         take_in(&here, &settings);
     });
     if spawned.is_err() {
-        // The sessions go on without streams.
+        // Without a thread the sessions go on without streams.
         listening.end_attending();
     }
 }
@@ -44,7 +45,7 @@ fn take_in(listening: &Arc<Listening>, settings: &Settings) {
             match listening.take_next(pause) {
                 Ok(Some(came)) if came.0.set_nonblocking(true).is_ok() => silent.push(came),
                 Ok(_) => {}
-                // It may pass, as a lack of descriptors does.
+                // The error may pass, as a lack of descriptors does.
                 Err(_) => thread::sleep(LOOK_PAUSE),
             }
             if silent.len() > MOST_SILENT {
@@ -61,7 +62,7 @@ fn take_in(listening: &Arc<Listening>, settings: &Settings) {
             silent = still;
         }
         listening.end_attending();
-        // A session that came meanwhile would find somebody attending.
+        // A session that came meanwhile would have found this one attending.
         if !(listening.expected().is_any() && listening.begin_attending()) {
             break;
         }
@@ -69,12 +70,12 @@ fn take_in(listening: &Arc<Listening>, settings: &Settings) {
     silent.into_iter().for_each(|came| listening.park(came));
 }
 
-/// How a connection begins.
+/// The first bytes of a connection.
 enum Opening {
-    /// Too little has come to tell.
+    /// Too few bytes have arrived to tell.
     Awaited,
     Stream(Id),
-    /// As something else, or it has ended.
+    /// The connection is no stream, or it has ended.
     Other,
 }
 
@@ -88,13 +89,13 @@ fn opening(socket: &TcpStream) -> Opening {
     }
 }
 
-/// Whether the preamble may go on so.
+/// Returns whether the preamble may begin like this.
 fn is_begun(head: &[u8]) -> bool {
     let count = head.len().min(PREAMBLE.len());
     head[..count] == PREAMBLE[..count]
 }
 
-/// Begins the handshake of a stream for which a session waits. Any other is closed.
+/// Starts the handshake of a stream for which a session waits. Closes any other connection.
 fn begin(id: &Id, socket: TcpStream, listening: &Arc<Listening>, settings: &Settings) {
     let expected = listening.expected();
     let Some(place) = expected.has(id).then(|| expected.enter()).flatten() else {

@@ -1,4 +1,4 @@
-//! Frames on their way between a channel and the threads of its side streams, one way.
+//! The frames between a channel and the threads of its side streams, in one direction.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,22 +12,22 @@ use crate::channel::{FRAME_BYTES, READ_AHEAD_BYTES};
 use crate::meter::WireCounter;
 use crate::{CancelHandle, Interrupt};
 
-/// How long a thread without work sleeps before it looks whether its channel is gone.
+/// The time that a thread without work sleeps before it checks whether its channel is gone.
 const NAP: Duration = Duration::from_millis(500);
 
-/// The payload of a frame. What passes through it may be secret, so that it is wiped.
+/// The payload of a frame. It may be secret, so it is wiped.
 #[derive(Default)]
 pub(crate) struct FrameBuffer {
-    /// Initialised throughout; the payload is the first `length` of it.
+    /// The memory, all of it initialised. The payload is the first `length` bytes.
     bytes: Zeroizing<Vec<u8>>,
     length: usize,
 }
 
 impl FrameBuffer {
-    /// Room for a payload of this length, with old bytes in it.
+    /// Returns room for a payload of this length, with old bytes in it.
     pub(super) fn room(&mut self, length: usize) -> &mut [u8] {
         if self.bytes.len() < length {
-            // What is dropped is wiped.
+            // The old memory is wiped on drop.
             self.bytes = Zeroizing::new(vec![0; length]);
         }
         self.length = length;
@@ -43,9 +43,9 @@ impl FrameBuffer {
 #[derive(Default)]
 struct Queue {
     frames: VecDeque<FrameBuffer>,
-    /// Whether the thread has one in hand that leaves.
+    /// Whether the thread is sending a frame.
     is_busy: bool,
-    /// Whether no more comes.
+    /// Whether no more frames arrive.
     has_ended: bool,
     is_open: bool,
     /// Whether its thread waits.
@@ -56,21 +56,22 @@ struct State {
     queues: Vec<Queue>,
     /// The stream of the next frame.
     next: usize,
-    /// Bytes in all queues.
+    /// The bytes in all queues.
     held: usize,
-    /// Bytes in all queues at which threads stop taking in frames.
+    /// The bytes in all queues at which threads stop reading frames.
     limit: usize,
     spare: Vec<FrameBuffer>,
     failure: Option<Interrupt>,
     has_failed: bool,
     /// Whether the channel waits.
     channel_sleeps: bool,
-    /// Whether nobody will look at what comes.
+    /// Whether arriving frames are discarded.
     is_discarded: bool,
 }
 
 impl State {
-    /// The failure of a stream; once it was told, that the connection has ended.
+    /// Returns the failure of a stream. Once that was returned, returns that the connection has
+    /// ended.
     fn failed(&mut self) -> Option<Interrupt> {
         let ended = || Interrupt::Io(std::io::ErrorKind::ConnectionReset.into());
         self.has_failed
@@ -80,13 +81,13 @@ impl State {
 
 pub(crate) struct Direction {
     state: Mutex<State>,
-    /// For the channel.
+    /// Signals the channel.
     changed: Condvar,
-    /// For the thread of each stream.
+    /// Signals the thread of each stream.
     work: Vec<Condvar>,
     /// Whether all streams are open.
     is_ready: AtomicBool,
-    /// Bytes of payloads that went into streams, or came from them.
+    /// The bytes of payloads that went into streams, or came from them.
     moved: AtomicU64,
     sent_wire_bytes: AtomicU64,
     received_wire_bytes: AtomicU64,
@@ -120,7 +121,7 @@ impl Direction {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `ready` gives something, for `time` at most.
+    /// Waits until `ready` returns something, for at most `time`.
     fn until<T>(&self, time: Duration, ready: impl Fn(&mut State) -> Option<T>) -> Option<T> {
         let mut state = self.lock();
         if let Some(found) = ready(&mut state) {
@@ -136,7 +137,7 @@ impl Direction {
         ready(&mut state)
     }
 
-    /// Lets the channel look again, if it waits. To wake nobody costs a call of the system too.
+    /// Wakes the channel if it waits. Waking nobody would cost a system call too.
     fn wake_channel(&self, state: MutexGuard<'_, State>) {
         let sleeps = state.channel_sleeps;
         drop(state);
@@ -145,7 +146,7 @@ impl Direction {
         }
     }
 
-    /// Lets the threads look again that wait.
+    /// Wakes the waiting threads.
     fn wake_sleepers(&self, state: MutexGuard<'_, State>) {
         let sleeps = |place: &usize| state.queues[*place].sleeps;
         let sleepers: Vec<usize> = (0..state.queues.len()).filter(sleeps).collect();
@@ -155,8 +156,8 @@ impl Direction {
         }
     }
 
-    /// Waits as the thread of stream `place` until `ready` gives something. Nothing where it is to
-    /// stop.
+    /// Waits on the thread of stream `place` until `ready` returns something. Returns nothing if
+    /// the thread has to stop.
     fn work_until<T>(
         &self,
         place: usize,
@@ -178,12 +179,12 @@ impl Direction {
         }
     }
 
-    /// Lets all threads look again, without a lock.
+    /// Wakes all threads, without a lock.
     pub(super) fn wake_all(&self) {
         self.work.iter().for_each(Condvar::notify_all);
     }
 
-    /// Whether all streams are open.
+    /// Returns whether all streams are open.
     pub(crate) fn is_ready(&self) -> bool {
         self.is_ready.load(Ordering::Acquire)
     }
@@ -198,7 +199,7 @@ impl Direction {
         self.lock().held
     }
 
-    /// Bytes of payloads that went into the streams, or came from them.
+    /// Returns the bytes of payloads that went into the streams, or came from them.
     pub(crate) fn moved(&self) -> u64 {
         self.moved.load(Ordering::Relaxed)
     }
@@ -211,7 +212,7 @@ impl Direction {
         }
     }
 
-    /// Waits for room for the next frame that leaves, for `time` at most.
+    /// Waits for room for the next frame to send, for at most `time`.
     pub(crate) fn await_room(&self, time: Duration) -> Option<Result<(), Interrupt>> {
         self.until(time, |state| match state.failed() {
             Some(failure) => Some(Err(failure)),
@@ -222,7 +223,7 @@ impl Direction {
         })
     }
 
-    /// Gives a frame to the next stream, whether it has room or not.
+    /// Gives a frame to the next stream, even if it has no room.
     pub(crate) fn push(&self, payload: &[u8]) {
         let mut frame = self.lock().spare.pop().unwrap_or_default();
         frame.room(payload.len()).copy_from_slice(payload);
@@ -237,7 +238,7 @@ impl Direction {
         }
     }
 
-    /// Waits until all frames have left, for `time` at most.
+    /// Waits until all frames are sent, for at most `time`.
     pub(crate) fn await_empty(&self, time: Duration) -> Option<Result<(), Interrupt>> {
         let is_done = |queue: &Queue| queue.frames.is_empty() && !queue.is_busy;
         self.until(time, |state| match state.failed() {
@@ -246,7 +247,7 @@ impl Direction {
         })
     }
 
-    /// Waits for the next frame that comes, for `time` at most.
+    /// Waits for the next received frame, for at most `time`.
     pub(crate) fn await_frame(&self, time: Duration) -> Option<Result<FrameBuffer, Interrupt>> {
         let found = self.until(time, |state| {
             let place = state.next;
@@ -267,7 +268,7 @@ impl Direction {
         found
     }
 
-    /// Takes back a frame that the channel, or a thread, has done with.
+    /// Takes back the buffer of a frame that the channel, or a thread, no longer needs.
     pub(crate) fn give_back(&self, frame: FrameBuffer) {
         let mut state = self.lock();
         if state.spare.len() < QUEUED_FRAMES * state.queues.len() {
@@ -275,12 +276,12 @@ impl Direction {
         }
     }
 
-    /// Drops the memory of frames that are not in use.
+    /// Frees the memory of unused frame buffers.
     pub(crate) fn release(&self) {
         self.lock().spare = Vec::new();
     }
 
-    /// Takes in no more than a few frames ahead, or as many as a channel may while a send waits.
+    /// Reads only a few frames ahead, or as many as a channel may while a send waits.
     pub(crate) fn read_ahead(&self, is_far: bool) {
         let mut state = self.lock();
         let few = state.queues.len() * QUEUED_FRAMES * FRAME_BYTES;
@@ -291,14 +292,14 @@ impl Direction {
         }
     }
 
-    /// Throws away whatever comes from now on.
+    /// Discards all frames that arrive from now on.
     pub(crate) fn discard(&self) {
         let mut state = self.lock();
         state.is_discarded = true;
         self.wake_sleepers(state);
     }
 
-    /// Notes that the stream at `place` is open. `false` where it was open before.
+    /// Records that the stream at `place` is open. Returns `false` if it was open before.
     pub(super) fn open(&self, place: usize) -> bool {
         let mut state = self.lock();
         let is_first = !std::mem::replace(&mut state.queues[place].is_open, true);
@@ -308,7 +309,8 @@ impl Direction {
         is_first
     }
 
-    /// The next frame that leaves by the stream at `place`. Nothing where the channel is gone.
+    /// Returns the next frame to send on the stream at `place`. Returns nothing if the channel is
+    /// gone.
     pub(super) fn next_to_leave(&self, place: usize, stop: &CancelHandle) -> Option<FrameBuffer> {
         self.work_until(place, stop, |state| {
             let queue = &mut state.queues[place];
@@ -318,7 +320,7 @@ impl Direction {
         })
     }
 
-    /// Notes that it has left.
+    /// Records that the frame was sent.
     pub(super) fn left(&self, place: usize, frame: FrameBuffer) {
         self.give_back(frame);
         let mut state = self.lock();
@@ -326,17 +328,18 @@ impl Direction {
         self.wake_channel(state);
     }
 
-    /// Waits for room for a frame that comes. Nothing where the channel is gone.
+    /// Waits for room for an arriving frame. Returns nothing if the channel is gone.
     pub(super) fn room_to_come(&self, place: usize, stop: &CancelHandle) -> Option<FrameBuffer> {
         self.work_until(place, stop, |state| {
-            // The stream whose turn it is has always room: no others can keep it from the channel.
+            // The stream whose turn it is always has room, so no other stream can block the
+            // channel.
             let is_next = state.queues[place].frames.is_empty();
             let has_room = is_next || state.held < state.limit || state.is_discarded;
             has_room.then(|| state.spare.pop().unwrap_or_default())
         })
     }
 
-    /// Takes a frame that has come.
+    /// Takes a frame that has arrived.
     pub(super) fn came(&self, place: usize, frame: FrameBuffer) {
         let mut state = self.lock();
         if state.is_discarded {
@@ -350,14 +353,14 @@ impl Direction {
         }
     }
 
-    /// Notes that no more comes by the stream at `place`.
+    /// Records that no more frames arrive on the stream at `place`.
     pub(super) fn ended(&self, place: usize) {
         let mut state = self.lock();
         state.queues[place].has_ended = true;
         self.wake_channel(state);
     }
 
-    /// Notes that a stream has failed.
+    /// Records that a stream has failed.
     pub(super) fn fail(&self, failure: Interrupt) {
         let mut state = self.lock();
         if !state.has_failed {
@@ -367,7 +370,7 @@ impl Direction {
         self.wake_channel(state);
     }
 
-    /// Notes bytes of payloads that have moved, and what TLS has made of them.
+    /// Counts bytes of payloads that have moved, and the bytes that TLS made of them.
     pub(super) fn count(&self, moved: usize, sent_wire_bytes: u64, received_wire_bytes: u64) {
         self.moved.fetch_add(moved as u64, Ordering::Relaxed);
         self.sent_wire_bytes

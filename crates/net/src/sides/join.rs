@@ -1,4 +1,4 @@
-//! Opens side streams, and joins those that come to their sessions.
+//! Opens side streams, and joins incoming ones to their sessions.
 
 use std::collections::HashMap;
 use std::io::IoSlice;
@@ -15,38 +15,38 @@ use super::{PREAMBLE, Sides, Way, work};
 use crate::tls::{SideHandshake, TlsStream};
 use crate::{Awaited, Fingerprint, Interrupt, NetError, Settings, Transport, Wait, tcp};
 
-/// Bytes of an id.
+/// The bytes of an id.
 const ID_BYTES: usize = 16;
-/// Bytes before the handshake.
+/// The bytes before the handshake.
 pub(super) const HEAD_BYTES: usize = PREAMBLE.len() + ID_BYTES;
-/// Bytes of a proof.
+/// The bytes of a proof.
 const PROOF_BYTES: usize = 32;
 
-/// Handshakes of side streams at once, for all sessions of one address. Each is of a session that
-/// is open.
+/// The number of handshakes of side streams at once, for all sessions of one address. Each belongs
+/// to an open session.
 const MOST_HANDSHAKES: usize = 64;
 
-/// What a stream is known by on the network.
+/// The name of a stream on the network.
 pub(super) type Id = [u8; ID_BYTES];
 type Proof = Zeroizing<[u8; PROOF_BYTES]>;
 
-/// What binds a stream to its session. Both ends of the session know it, and nobody else.
+/// The values that bind a stream to its session. Only the two ends of the session know them.
 #[derive(Clone)]
 pub(crate) struct Token {
     way: Way,
     place: usize,
     id: Id,
-    /// What the end proves itself by that connects.
+    /// The proof of the end that connects.
     connecting: Proof,
-    /// What the other answers.
+    /// The answer of the other end.
     listening: Proof,
 }
 
 impl Token {
-    /// Bytes of the exporter that a token is made of.
+    /// The bytes of the exporter that make a token.
     pub(crate) const BYTES: usize = ID_BYTES + 2 * PROOF_BYTES;
 
-    /// The token of the `place`th stream of a way, from the exporter.
+    /// Makes the token of the `place`th stream of a direction from the exporter.
     pub(crate) fn new(way: Way, place: usize, exported: &[u8; Self::BYTES]) -> Self {
         let (mut id, mut connecting) = ([0; ID_BYTES], Zeroizing::new([0; PROOF_BYTES]));
         let mut listening = Zeroizing::new([0; PROOF_BYTES]);
@@ -72,7 +72,7 @@ impl Token {
     }
 }
 
-/// What the end that connected opens streams with.
+/// The values with which the end that connected opens streams.
 pub(crate) struct Opener {
     pub(crate) address: SocketAddr,
     pub(crate) config: Arc<ClientConfig>,
@@ -83,7 +83,8 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    /// Opens the streams of a way in the background. Without success the way stays without.
+    /// Opens the streams of a direction in the background. If that fails, the direction stays
+    /// without.
     pub(super) fn open(&mut self, way: Way, sides: &Arc<Sides>) {
         let (these, others) = self.tokens.drain(..).partition(|token| token.way == way);
         self.tokens = others;
@@ -99,7 +100,7 @@ impl Opener {
                 sides: Arc::clone(sides),
             };
             let opening = thread::Builder::new().name("side stream".to_owned());
-            // Without it the way stays without streams, as where a stream is refused.
+            // Without a thread the direction has no streams, as if a stream were refused.
             let _ = opening.spawn(move || task.run());
         }
     }
@@ -135,7 +136,7 @@ impl OneOpening {
         let (mut stream, peer) = handshake.call(Arc::clone(&self.config), transport)?;
         let sent = say(&mut stream, &self.token.connecting, &wait);
         sent.map_err(failed)?;
-        // From here on the other end may use the stream, so that it is waited for without an end.
+        // From here on the other end may use the stream, so this wait has no time limit.
         let endless = Wait::until(&self.sides.stop);
         let answer = hear(&mut stream, &endless).map_err(failed)?;
         if peer != self.peer || !is_same(&answer, &self.token.listening) {
@@ -198,7 +199,7 @@ struct Entry {
 #[derive(Default)]
 pub(crate) struct Expected {
     entries: Mutex<HashMap<Id, Entry>>,
-    /// Held by each handshake as long as it runs.
+    /// A token that each handshake holds while it runs.
     running: Arc<()>,
 }
 
@@ -231,7 +232,7 @@ impl Expected {
         entries.extend(tokens.into_iter().map(entry));
     }
 
-    /// Whether a session that is open waits for a stream.
+    /// Returns whether an open session waits for a stream.
     pub(crate) fn is_any(&self) -> bool {
         let mut entries = self.lock();
         entries.retain(|_, entry| !entry.sides.stop.is_cancelled());
@@ -242,7 +243,7 @@ impl Expected {
         self.find(id).is_some()
     }
 
-    /// A place for a handshake, while there are some.
+    /// Returns a place for a handshake, if one is left.
     pub(super) fn enter(&self) -> Option<Arc<()>> {
         let place = Arc::clone(&self.running);
         (Arc::strong_count(&place) <= MOST_HANDSHAKES + 1).then_some(place)
@@ -259,8 +260,8 @@ impl Expected {
     }
 }
 
-/// Whether the connection begins as a side stream does. Nothing of it is read. It waits for its
-/// first byte.
+/// Returns whether the connection begins like a side stream. Waits for its first byte, and consumes
+/// nothing.
 pub(crate) fn is_asked_for(socket: &TcpStream, wait: &Wait<'_>) -> Result<bool, Interrupt> {
     let mut first = [0];
     let count = tcp::repeat(wait, || socket.peek(&mut first))?;
@@ -271,7 +272,7 @@ pub(crate) fn is_asked_for(socket: &TcpStream, wait: &Wait<'_>) -> Result<bool, 
 ///
 /// # Errors
 ///
-/// No session that is open waits for this stream, the peer is another, or the handshake fails.
+/// No open session waits for this stream, the peer is another, or the handshake fails.
 pub(crate) fn join(
     socket: TcpStream,
     expected: &Expected,
@@ -315,7 +316,7 @@ fn read_id(transport: &mut Transport, wait: &Wait<'_>) -> Result<Option<Id>, Int
     Ok(id_of(&head))
 }
 
-/// The id after the preamble. Nothing where it begins otherwise.
+/// Returns the id after the preamble. Returns nothing if there is no preamble.
 pub(super) fn id_of(head: &[u8; HEAD_BYTES]) -> Option<Id> {
     let id = head.strip_prefix(&PREAMBLE)?;
     id.try_into().ok()

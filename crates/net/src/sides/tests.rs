@@ -1,4 +1,4 @@
-//! Sessions with side streams, and whoever cuts, changes, stalls or forges these.
+//! Sessions with side streams, and attackers who cut, change, stall or forge these.
 
 mod hostile;
 
@@ -15,7 +15,7 @@ use crate::{
     tls,
 };
 
-/// Long enough for all that is done here.
+/// Long enough for every step of these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn settings(side_streams: u8) -> Settings {
@@ -44,7 +44,7 @@ impl Parties {
         tls::connect(&address.to_string(), &self.client, &expected, &settings).unwrap()
     }
 
-    /// A session over what `address` leads to.
+    /// Sets up a session over the connection that `address` leads to.
     fn meet_by(
         &self,
         listener: &tls::Listener,
@@ -99,7 +99,7 @@ fn carry(from: &mut Channel, to: &mut Channel, lengths: &[usize]) {
     });
 }
 
-/// What opens all streams of a way, and a moment for it.
+/// Sends enough to open all streams of a direction, and waits a moment for them.
 fn open(from: &mut Channel, to: &mut Channel) {
     let enough = OPEN_AFTER_BYTES as usize;
     carry(from, to, &[enough]);
@@ -110,7 +110,7 @@ fn open(from: &mut Channel, to: &mut Channel) {
     assert!(is_open(from, to));
 }
 
-/// Whether the way from one end to the other is open at both.
+/// Returns whether the direction from one end to the other is open at both.
 fn is_open(from: &Channel, to: &Channel) -> bool {
     sides(from).out().is_ready() && sides(to).inward().is_ready()
 }
@@ -119,7 +119,7 @@ fn sides(channel: &Channel) -> &ChannelSides {
     channel.sides().expect("agreed")
 }
 
-/// Lengths of frames: short, just long, of many frames, empty.
+/// The lengths of frames: short, just long, of many frames, empty.
 const LENGTHS: [usize; 11] = [
     FRAME_BYTES,
     10,
@@ -148,7 +148,7 @@ fn messages_come_in_order_over_both_ways() {
         let moved = [sides(&here).out().moved(), sides(&there).inward().moved()];
         assert_eq!(moved[0], moved[1]);
         assert!(moved[0] > 9 * FRAME_BYTES as u64);
-        // The bytes of frames are those of a session without.
+        // The counted bytes of frames are the same as in a session without side streams.
         let (sent, received) = (here.meter().sent, there.meter().received);
         assert_eq!((sent.frames, sent.bytes), (received.frames, received.bytes));
         let frames = |length: usize| length.div_ceil(FRAME_BYTES).max(1);
@@ -224,7 +224,7 @@ fn what_is_taken_in_ahead_is_bounded() {
     let few = 2 * QUEUED_FRAMES * FRAME_BYTES;
     let held = sides(&there).inward().held();
     assert!((1..=few + 2 * FRAME_BYTES).contains(&held), "{held}");
-    // While a send waits it is more, and bounded all the same.
+    // While a send waits, more is read, but still within a bound.
     there.set_timeout(Duration::from_millis(300));
     sides(&there).inward().read_ahead(true);
     here.set_timeout(Duration::from_millis(300));
@@ -237,7 +237,7 @@ fn what_is_taken_in_ahead_is_bounded() {
     );
 }
 
-/// What a peer may do to frames once its streams are open.
+/// Returns the error after a peer forges frames over its open streams.
 fn receive_forged(forge: impl FnOnce(&mut Channel)) -> NetError {
     let (mut here, mut there) = meet([2, 2]);
     open(&mut here, &mut there);
@@ -309,7 +309,7 @@ fn a_wait_for_a_stream_can_be_cancelled() {
     assert!(began.elapsed() < PATIENCE / 2);
 }
 
-/// A peer lends what proves its session to another that is allowed as well.
+/// A peer lends the proofs of its session to another allowed peer.
 #[test]
 fn a_stream_of_another_peer_is_refused() {
     let (parties, listener, other) = (Parties::new(), listener(), Identity::generate().unwrap());
@@ -335,8 +335,8 @@ fn a_stream_of_another_peer_is_refused() {
     assert!(!sides(&here).out().is_ready() && !sides(&there).inward().is_ready());
 }
 
-/// Whoever connects without an id, or with none at all, keeps no session from its streams, nor
-/// peers from the listener.
+/// Connections without an id, or with an unknown one, keep no session from its streams and no peers
+/// from the listener.
 #[test]
 fn a_crowd_of_others_keeps_nobody_out() {
     let (parties, listener) = (Parties::new(), listener());
@@ -371,7 +371,7 @@ fn a_crowd_of_others_keeps_nobody_out() {
     open(&mut here, &mut there);
 }
 
-/// A peer that comes while only streams are let in is there for the next accept.
+/// A peer that connects while only streams are accepted is there for the next accept.
 #[test]
 fn a_peer_that_comes_between_two_accepts_is_let_in() {
     let (parties, listener) = (Parties::new(), listener());

@@ -1,4 +1,4 @@
-//! The thread of a side stream: it moves frames between its connection and the channel.
+//! The thread of a side stream, which moves frames between its connection and the channel.
 
 use std::io::{self, IoSlice};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::meter::WireCounter;
 use crate::tls::TlsStream;
 use crate::{CancelHandle, Interrupt, NetError, Wait};
 
-/// How long nothing has come before a thread waits at little cost.
+/// The silence after which a thread changes to a cheaper wait.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Bytes of the length before a payload.
+/// The bytes of the length before a payload.
 const LENGTH_BYTES: usize = 4;
 
-/// Begins to use an open stream: the `place`th of its way.
+/// Starts using an open stream: the `place`th of its direction.
 pub(super) fn begin(
     sides: &Arc<Sides>,
     (way, place): (Way, usize),
@@ -59,7 +59,7 @@ struct Worker<'s> {
 }
 
 impl Worker<'_> {
-    /// Notes bytes of payloads that have moved.
+    /// Counts bytes of payloads that have moved.
     fn count(&mut self, moved: usize) {
         let now = *self.stream.transport().counter();
         let sent = now.sent_bytes - self.counted.sent_bytes;
@@ -105,7 +105,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The length of the next payload. Nothing at the end of all.
+    /// Reads the length of the next payload. Returns nothing at the end of the stream.
     fn read_length(&mut self) -> Result<Option<usize>, Interrupt> {
         let (mut bytes, mut here) = ([0; LENGTH_BYTES], 0);
         while here < LENGTH_BYTES {

@@ -11,7 +11,7 @@ use super::{LOOK_PAUSE, Reach, ended, resolve};
 use crate::sides::Expected;
 use crate::{Interrupt, NetError, Settings, Wait};
 
-/// Connections that wait for somebody who accepts peers, at most.
+/// The most connections that wait for an acceptor of peers.
 const MOST_PARKED: usize = 64;
 
 /// A socket that listens.
@@ -19,10 +19,10 @@ pub(crate) struct Listening {
     listener: TcpListener,
     address: SocketAddr,
     reach: Reach,
-    /// Side streams that sessions wait for which began here.
+    /// The side streams that sessions of this socket wait for.
     expected: Expected,
     is_attended: AtomicBool,
-    /// Connections that came for somebody who accepts peers, while nobody did.
+    /// The connections that came for an acceptor of peers while there was none.
     parked: Mutex<VecDeque<(TcpStream, SocketAddr)>>,
 }
 
@@ -42,7 +42,7 @@ impl Listening {
         };
         let candidates = resolve(address, reach)?;
         let listener = TcpListener::bind(&candidates[..]).map_err(refused)?;
-        // Accepting cannot be given a timeout, so it never blocks and is repeated.
+        // `accept` has no timeout, so it must not block, and a loop repeats it.
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         reach.check(address)?;
@@ -56,17 +56,17 @@ impl Listening {
         })
     }
 
-    /// Side streams that sessions wait for which began here.
+    /// Returns the side streams that sessions of this socket wait for.
     pub(crate) fn expected(&self) -> &Expected {
         &self.expected
     }
 
-    /// Whether the caller is to take in side streams from now on, since nobody does.
+    /// Returns whether the caller has to accept side streams from now on, since nobody else does.
     pub(crate) fn begin_attending(&self) -> bool {
         !self.is_attended.swap(true, Ordering::SeqCst)
     }
 
-    /// Says that the caller takes in none any more.
+    /// Ends the caller's acceptance of side streams.
     pub(crate) fn end_attending(&self) {
         self.is_attended.store(false, Ordering::SeqCst);
     }
@@ -75,7 +75,8 @@ impl Listening {
         self.parked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a connection for whoever accepts peers next. Of too many the oldest is closed.
+    /// Keeps a connection for the next acceptor of peers. If there are too many, the oldest is
+    /// closed.
     pub(crate) fn park(&self, came: (TcpStream, SocketAddr)) {
         let mut parked = self.parked();
         parked.push_back(came);
@@ -84,7 +85,8 @@ impl Listening {
         }
     }
 
-    /// The next connection that comes to the socket, for `time` at most; on some systems for less.
+    /// Returns the next connection to the socket. Waits for at most `time`; on some systems for
+    /// less.
     pub(crate) fn take_next(&self, time: Duration) -> io::Result<Option<(TcpStream, SocketAddr)>> {
         self.wait_for_more(time);
         self.accept_next()
@@ -110,7 +112,7 @@ impl Listening {
         }
     }
 
-    /// Waits for a connection, for `time` at most; on some systems for less.
+    /// Waits for a connection, for at most `time`; on some systems for less.
     pub(crate) fn wait(&self, time: Duration) {
         if self.parked().is_empty() {
             self.wait_for_more(time);
@@ -130,7 +132,7 @@ impl Listening {
         thread::sleep(time.min(LOOK_PAUSE));
     }
 
-    /// The connection that waits, if there is one, and where it is from.
+    /// Returns a waiting connection, if there is one, with its address.
     pub(crate) fn look(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
         if let Some(parked) = self.parked().pop_front() {
             return Ok(Some(parked));
@@ -147,7 +149,7 @@ impl Listening {
     }
 }
 
-/// Whether accepting again may succeed: nobody has come, or somebody came and has gone.
+/// Returns whether another accept may succeed: nobody has come, or somebody came and left.
 fn passes(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
     matches!(

@@ -1,7 +1,7 @@
-//! The key exchange X25519MLKEM768: its secret is unknown to whoever breaks only one of X25519 and
-//! ML-KEM-768 (draft-ietf-tls-ecdhe-mlkem; FIPS 203).
+//! The key exchange X25519MLKEM768: its secret stays unknown to an attacker who breaks only one of
+//! X25519 and ML-KEM-768 (draft-ietf-tls-ecdhe-mlkem; FIPS 203).
 //!
-//! | what | bytes | content |
+//! | value | bytes | content |
 //! |---|---|---|
 //! | client's share | 0..1184 | encapsulation key |
 //! | | 1184..1216 | X25519 |
@@ -10,8 +10,8 @@
 //! | secret | 0..32 | ML-KEM-768's |
 //! | | 32..64 | X25519's |
 //!
-//! The provider of everything else has no such group; this one joins its X25519 to the ML-KEM-768
-//! that base OTs use.
+//! The provider of everything else has no such group; this module joins that provider's X25519 to
+//! the ML-KEM-768 that base OTs use.
 
 use libcrux_ml_kem::mlkem768;
 use rustls::crypto::ring::kx_group::X25519;
@@ -25,7 +25,7 @@ const KEY_BYTES: usize = 1184;
 const CIPHERTEXT_BYTES: usize = 1088;
 const SECRET_KEY_BYTES: usize = 2400;
 
-/// The group as rustls wants it.
+/// The group in the form that rustls wants.
 #[derive(Debug)]
 pub(super) struct X25519MlKem768;
 
@@ -45,7 +45,7 @@ impl SupportedKxGroup for X25519MlKem768 {
     fn start_and_complete(&self, share: &[u8]) -> Result<CompletedKeyExchange, Error> {
         let (key, theirs) = share.split_at_checked(KEY_BYTES).ok_or_else(bad_share)?;
         let key = mlkem768::MlKem768PublicKey::try_from(key).map_err(|_| bad_share())?;
-        // FIPS 203, 7.2: a coefficient that is not below q is refused.
+        // FIPS 203, 7.2: a key with a coefficient that is not below q is refused.
         if !mlkem768::validate_public_key(&key) {
             return Err(bad_share());
         }
@@ -67,7 +67,7 @@ impl SupportedKxGroup for X25519MlKem768 {
     }
 }
 
-/// A decapsulation key, wiped when it is dropped.
+/// A decapsulation key, wiped on drop.
 struct Secret(Box<mlkem768::MlKem768PrivateKey>);
 
 impl Drop for Secret {
@@ -76,7 +76,7 @@ impl Drop for Secret {
     }
 }
 
-/// A client that has sent its share.
+/// The state of a client that has sent its share.
 struct Started {
     classical: Box<dyn ActiveKeyExchange>,
     secret: Secret,
@@ -103,7 +103,7 @@ impl ActiveKeyExchange for Started {
     }
 }
 
-/// The secret of the group, from ML-KEM's and X25519's.
+/// Joins ML-KEM's and X25519's secrets to that of the group.
 fn joined(quantum_safe: &[u8; 32], classical: &SharedSecret) -> SharedSecret {
     [&quantum_safe[..], classical.secret_bytes()]
         .concat()
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn each_part_of_the_secret_depends_on_its_part_of_the_share() {
-        // An attacker who breaks one of the two and replaces its part learns nothing of the
+        // An attacker who breaks one of the two and replaces its part learns nothing about the
         // other's.
         for (changed, same) in [(0, 32..64), (CIPHERTEXT_BYTES, 0..32)] {
             let client = GROUP.start().unwrap();

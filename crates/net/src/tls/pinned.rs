@@ -30,13 +30,13 @@ pub(super) const PROTOCOL: &[u8] = b"tacit/1";
 /// The application protocol of a side stream.
 pub(super) const SIDE: &[u8] = b"tacit-side/1";
 
-/// The application protocols of a session: with this many side streams each way or fewer, and then
-/// without.
+/// Returns the application protocols of a session: with this many side streams in each direction or
+/// fewer, and last without.
 pub(super) fn with_side_streams(most: u8) -> Vec<Vec<u8>> {
     (0..=most).rev().map(session).collect()
 }
 
-/// The application protocol of a session with this many side streams.
+/// Returns the application protocol of a session with this many side streams.
 pub(super) fn session(side_streams: u8) -> Vec<u8> {
     match side_streams {
         0 => PROTOCOL.to_vec(),
@@ -44,10 +44,10 @@ pub(super) fn session(side_streams: u8) -> Vec<u8> {
     }
 }
 
-/// The application protocol of pairing, so that no pairing ends up as a session.
+/// The application protocol of pairing, so that a pairing cannot be taken for a session.
 pub(super) const PAIRING: &[u8] = b"tacit-pair/1";
 
-/// A peer has proved an identity that was not expected.
+/// The error of a peer that has proved an unexpected identity.
 #[derive(Debug, thiserror::Error)]
 #[error("the identity {found} is not expected")]
 pub(super) struct UnexpectedIdentity {
@@ -55,10 +55,10 @@ pub(super) struct UnexpectedIdentity {
     pub(super) found: Fingerprint,
 }
 
-/// The primitives: one choice of each but of the cipher, all of them *ring*'s but for ML-KEM-768. A
-/// peer that does
-/// not offer the same key exchange is refused, so that nobody in between can talk two parties down
-/// to X25519 alone. What is not named here is not in the program: neither RSA nor ECDSA is.
+/// Returns the primitives: one choice of each except the cipher, all of them *ring*'s except
+/// ML-KEM-768. A peer that does not offer the same key exchange is refused, so that an attacker in
+/// between cannot make two parties use X25519 alone. Primitives that are not named here are not in
+/// the program: neither RSA nor ECDSA is.
 pub(super) fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: suites().to_vec(),
@@ -69,9 +69,9 @@ pub(super) fn provider() -> CryptoProvider {
     }
 }
 
-/// The cipher suites, of which a server takes the first of its client's. A page is always a client,
-/// and has no AES unit: there *ring*'s AES-GCM, which avoids tables, moves a seventh of the bytes
-/// that its ChaCha20-Poly1305 does.
+/// Returns the cipher suites. A server takes the first one of its client's that it knows. A page is
+/// always a client and has no AES unit: there *ring*'s AES-GCM, which avoids tables, is seven times
+/// slower than its ChaCha20-Poly1305.
 fn suites() -> [SupportedCipherSuite; 2] {
     use ring::cipher_suite::{TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256};
     let (aes, chacha) = (TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256);
@@ -96,8 +96,8 @@ impl SecureRandom for SystemRandom {
     }
 }
 
-/// The time is always 1970: public keys without certificates have no dates, and nothing is resumed.
-/// The library's own provider panics where the clock is before 1970.
+/// A clock that always says 1970: public keys without certificates have no dates, and nothing is
+/// resumed. The library's own provider panics if the clock is before 1970.
 #[derive(Debug)]
 struct NoClock;
 
@@ -107,7 +107,7 @@ impl TimeProvider for NoClock {
     }
 }
 
-/// Loads no private key: an [`Identity`] has its own.
+/// A loader that loads no private key, because an [`Identity`] has its own.
 #[derive(Debug)]
 struct NoOtherKeys;
 
@@ -158,14 +158,15 @@ pub(super) fn server_config_with(
     server_config_for(provider, identity, Admission::Pinned(allowed.to_vec()))
 }
 
-/// The accepting side of a pairing: whoever comes may show any identity, which the pairing checks.
+/// Returns the configuration of the accepting side of a pairing. A client may show any identity,
+/// which the pairing checks.
 pub(super) fn pairing_server_config(identity: &Identity) -> Result<ServerConfig, Error> {
     let mut config = server_config_for(provider(), identity, Admission::Anyone)?;
     config.alpn_protocols = vec![PAIRING.to_vec()];
     Ok(config)
 }
 
-/// The connecting side of a pairing, which knows whom it expects.
+/// Returns the configuration of the connecting side of a pairing, which expects one identity.
 pub(super) fn pairing_client_config(
     identity: &Identity,
     expected: &Fingerprint,
@@ -192,15 +193,15 @@ fn server_config_for(
     Ok(config)
 }
 
-/// Whose public keys are accepted.
+/// The public keys that are accepted.
 #[derive(Debug)]
 enum Admission {
     Pinned(Vec<Fingerprint>),
-    /// Any key whose private half the peer holds: for pairing alone.
+    /// Any key whose private half the peer holds: only for pairing.
     Anyone,
 }
 
-/// Accepts raw public keys as its admission says, and no certificates.
+/// A verifier that accepts raw public keys according to its admission, and no certificates.
 #[derive(Debug)]
 struct PinnedPeer {
     admission: Admission,
@@ -215,8 +216,8 @@ impl PinnedPeer {
         }
     }
 
-    /// Whether a public key is admitted. That the peer holds its private half is
-    /// checked by the signature over the handshake.
+    /// Checks that a public key is admitted. The signature over the handshake proves that the peer
+    /// holds its private half.
     fn check(&self, public_key: &CertificateDer<'_>) -> Result<(), Error> {
         let Admission::Pinned(allowed) = &self.admission else {
             return Ok(());
@@ -248,7 +249,7 @@ impl PinnedPeer {
     }
 }
 
-/// TLS 1.2 is not offered, so that this is never asked.
+/// Returns an error: TLS 1.2 is not offered, so this is never called.
 fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
     Err(Error::General("TLS 1.2 is not offered".to_owned()))
 }

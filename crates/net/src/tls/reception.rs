@@ -1,15 +1,16 @@
-//! Waiting for one peer, or for several, among all who connect.
+//! Waits for one peer, or for several, among all parties that connect.
 //!
-//! Handshakes run at the same time, each on a thread of its own and within its own time, so that
-//! one that is slow, silent or wrong delays no other. There are at most [`Settings::handshakes`].
-//! Further connections wait, and those go first that have said something, then those whose networks
-//! have the fewest handshakes, then the oldest. So honest peers behind one address, however many,
-//! come one after the other.
+//! Handshakes run at the same time, each on a thread of its own and within its own time, so that a
+//! slow, silent or wrong one delays no other. There are at most [`Settings::handshakes`]. Further
+//! connections wait. The order among them is: first those that have sent something, then those
+//! whose networks have the fewest handshakes, then the oldest. So honest peers behind one address,
+//! however many, come one after the other.
 //!
-//! While others wait, a handshake gives way that has heard nothing for [`PATIENCE`], and one that
-//! takes longer than that gives way to a less crowded network. So a network that is silent, or
-//! sends a byte now and then, gives way to itself and holds up others for no longer. Where too many
-//! wait, the most crowded network loses a silent connection, or its newest, and no handshake.
+//! While others wait, a handshake gives way if it has received nothing for [`PATIENCE`], and one
+//! that takes longer than that gives way to a less crowded network. So a network that is silent, or
+//! sends a byte now and then, mostly displaces itself and delays others for no longer. If too many
+//! connections wait, the most crowded network loses a silent connection, or else its newest, but no
+//! handshake.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -28,14 +29,16 @@ use crate::transport::Heard;
 use crate::wait::SLICE;
 use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait, networks};
 
-/// Connections that wait, for each handshake that may run.
+/// The number of connections that wait, for each handshake that may run.
 const WAITING_EACH: usize = 8;
-/// Threads for each handshake that may run: one that was given up takes a moment to notice.
+/// The number of threads for each handshake that may run: one that was given up takes a moment to
+/// notice.
 const THREADS_EACH: usize = 2;
-/// How long a handshake is left alone, and how long it may hear nothing, while others wait.
+/// The time for which a handshake is left alone, and for which it may receive nothing, while others
+/// wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A connection whose handshake has not begun.
+/// A connection whose handshake has not started.
 struct Waiting {
     socket: TcpStream,
     from: SocketAddr,
@@ -43,13 +46,13 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Whether the peer has said something.
+    /// Returns whether the peer has sent something.
     fn speaks(&self) -> bool {
         matches!(self.socket.peek(&mut [0]), Ok(1..))
     }
 }
 
-/// A handshake that runs.
+/// A running handshake.
 struct Begun {
     number: u64,
     from: SocketAddr,
@@ -69,16 +72,16 @@ impl Begun {
     }
 }
 
-/// How a handshake has ended.
+/// The result of a handshake.
 struct Report<T> {
     number: u64,
     from: SocketAddr,
-    /// Nothing of a side stream, which has joined its session.
+    /// The result. It is `Ok(None)` for a side stream, which has joined its session.
     result: Result<Option<T>, NetError>,
 }
 
-/// What a handshake's thread makes of its channel, within the handshake's time: the channel itself,
-/// or what a first message makes of it.
+/// Converts a channel on the handshake's thread, within the handshake's time. The result is the
+/// channel itself, or depends on a first message.
 type Complete<T> = dyn Fn(Channel) -> Result<T, NetError> + Send + Sync;
 
 /// A wait for peers.
@@ -88,21 +91,21 @@ pub(super) struct Reception<T = Channel> {
     terms: HandshakeTerms,
     complete: Arc<Complete<T>>,
     settings: Settings,
-    /// The oldest first.
+    /// The waiting connections, the oldest first.
     waiting: VecDeque<Waiting>,
-    /// The oldest first.
+    /// The running handshakes, the oldest first.
     begun: VecDeque<Begun>,
     next: u64,
     report: Sender<Report<T>>,
     reports: Receiver<Report<T>>,
-    /// Held by every thread as long as it runs.
+    /// A token that every thread holds while it runs.
     alive: Arc<()>,
     refused: u64,
     last: Option<(SocketAddr, NetError)>,
 }
 
 impl Reception {
-    /// A wait under `settings` as the party whose configuration and terms these are.
+    /// Starts a wait under `settings` as the party whose configuration and terms these are.
     pub(super) fn new(
         config: Arc<ServerConfig>,
         terms: HandshakeTerms,
@@ -112,7 +115,7 @@ impl Reception {
         Self::completing(config, terms, settings, listening, Arc::new(Ok))
     }
 
-    /// Lets handshakes that begin from now on be under this configuration.
+    /// Sets the configuration of the handshakes that start from now on.
     pub(super) fn configure(&mut self, config: Arc<ServerConfig>, terms: HandshakeTerms) {
         self.config = config;
         self.terms = terms;
@@ -120,7 +123,8 @@ impl Reception {
 }
 
 impl<T: Send + 'static> Reception<T> {
-    /// As [`Reception::new`], with what each handshake's thread makes of its channel.
+    /// Does the same as [`Reception::new`]; each handshake's thread applies `complete` to its
+    /// channel.
     pub(super) fn completing(
         config: Arc<ServerConfig>,
         terms: HandshakeTerms,
@@ -167,25 +171,25 @@ impl<T: Send + 'static> Reception<T> {
         }
     }
 
-    /// Most handshakes at once.
+    /// Returns the most handshakes at once.
     fn most(&self) -> usize {
         self.settings.handshakes.max(1)
     }
 
-    /// Whether nobody is here.
+    /// Returns whether there is no connection.
     fn is_idle(&self) -> bool {
         self.begun.is_empty() && self.waiting.is_empty()
     }
 
-    /// Takes in a connection, if it may, and one whose handshake has succeeded; where neither is
-    /// there, waits for `pause` at most.
+    /// Accepts a connection, if it may, and returns one whose handshake has succeeded. If there is
+    /// neither, waits for at most `pause`.
     pub(super) fn step(
         &mut self,
         accepts: bool,
         pause: Duration,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Option<(T, SocketAddr)> {
-        // A handshake that ends is heard at once, and a connection meanwhile is looked for.
+        // The end of a handshake is noticed at once; new connections are checked for regularly.
         let mut heard_for = pause.min(LOOK_PAUSE);
         if accepts {
             if self.is_idle() {
@@ -198,7 +202,7 @@ impl<T: Send + 'static> Reception<T> {
                     heard_for = Duration::ZERO;
                 }
                 Ok(None) => {}
-                // It may pass, as a lack of descriptors does.
+                // The error may pass, as a lack of descriptors does.
                 Err(reason) => {
                     let awaited = Awaited::Connection;
                     let error = NetError::Io { awaited, reason };
@@ -211,7 +215,7 @@ impl<T: Send + 'static> Reception<T> {
         self.hear(heard_for, refused)
     }
 
-    /// Lets a connection wait for its handshake. Where too many do, the most crowded network loses
+    /// Adds a connection to those that wait. If there are too many, the most crowded network loses
     /// one.
     fn admit(
         &mut self,
@@ -240,7 +244,7 @@ impl<T: Send + 'static> Reception<T> {
         }
     }
 
-    /// Closes a connection that waits.
+    /// Closes a waiting connection.
     fn turn_away(&mut self, place: usize, refused: &mut dyn FnMut(SocketAddr, &NetError)) {
         if let Some(waiting) = self.waiting.remove(place) {
             let error = NetError::Timeout {
@@ -251,7 +255,7 @@ impl<T: Send + 'static> Reception<T> {
         }
     }
 
-    /// Begins handshakes on connections that wait, while there is room or a handshake gives way.
+    /// Starts handshakes on waiting connections, while there is room or a handshake gives way.
     fn begin_next(&mut self, refused: &mut dyn FnMut(SocketAddr, &NetError)) {
         // A peer that waited for longer would give up in the middle of its handshake.
         let longest = self.settings.handshake_timeout / 2;
@@ -287,7 +291,7 @@ impl<T: Send + 'static> Reception<T> {
         }
     }
 
-    /// The place of the connection whose turn is next. There is one.
+    /// Returns the place of the connection whose turn is next. There must be one.
     fn next_place(&self) -> usize {
         let begun: Vec<IpAddr> = self.begun.iter().map(|one| one.from.ip()).collect();
         let waiting = self.waiting.iter().enumerate();
@@ -298,8 +302,8 @@ impl<T: Send + 'static> Reception<T> {
         next.map_or(0, |(place, _)| place)
     }
 
-    /// The place of the handshake that gives way to a connection from `next`, if one does: the
-    /// oldest of the most crowded network.
+    /// Returns the place of the handshake that gives way to a connection from `next`, if one does:
+    /// the oldest of the most crowded network.
     fn gives_way_to(&self, next: IpAddr) -> Option<usize> {
         let mut all: Vec<IpAddr> = self.begun.iter().map(|one| one.from.ip()).collect();
         all.push(next);
@@ -313,7 +317,7 @@ impl<T: Send + 'static> Reception<T> {
         begun.max().map(|(_, Reverse(place))| place)
     }
 
-    /// Begins the handshake on a connection.
+    /// Starts the handshake on a connection.
     fn begin(
         &mut self,
         socket: TcpStream,
@@ -342,7 +346,7 @@ impl<T: Send + 'static> Reception<T> {
                 let channel = sides::serve(config, transport, terms, &listening, &settings)?;
                 complete(channel).map(Some)
             });
-            // Nobody listens any more if the wait is over.
+            // If the wait is over, the receiver is gone.
             let _ = report.send(Report {
                 number,
                 from,
@@ -365,7 +369,7 @@ impl<T: Send + 'static> Reception<T> {
         }
     }
 
-    /// Waits for `pause` at most for a handshake to end; its channel if it succeeded.
+    /// Waits for at most `pause` for a handshake to end. Returns its channel if it succeeded.
     fn hear(
         &mut self,
         pause: Duration,
@@ -373,7 +377,8 @@ impl<T: Send + 'static> Reception<T> {
     ) -> Option<(T, SocketAddr)> {
         let report = self.reports.recv_timeout(pause).ok()?;
         let (number, from, result) = (report.number, report.from, report.result);
-        // One that was given up is not among them, unless it has just succeeded all the same.
+        // A handshake that was given up is no longer in the list; its result counts only if it
+        // succeeded after all.
         let found = self.begun.iter().position(|begun| begun.number == number);
         let ended = found.and_then(|place| self.begun.remove(place));
         match (result, ended) {

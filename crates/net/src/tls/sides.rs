@@ -1,4 +1,4 @@
-//! Side streams as TLS has them: which sessions have some, and their own handshakes.
+//! Side streams in TLS: the sessions that have some, and their own handshakes.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::sides::{self, ChannelSides, Opener, Sides, Token, Way};
 use crate::tcp::Listening;
 use crate::{CancelHandle, Channel, Fingerprint, Identity, NetError, Settings, Transport};
 
-/// The exporter label of what binds side streams to their session.
+/// The exporter label of the values that bind side streams to their session.
 const LABEL: &[u8] = b"EXPORTER-tacit-side-stream";
 
-/// The connecting side of a session over TCP.
+/// Runs the connecting side of a session over TCP.
 pub(super) fn connect(
     socket: TcpStream,
     identity: &Identity,
@@ -51,7 +51,7 @@ pub(super) fn connect(
     Ok(channel.with_sides(ChannelSides::new(shared, Some(opener))))
 }
 
-/// The accepting side of a session over TCP. Its side streams come to the same address.
+/// Runs the accepting side of a session over TCP. Its side streams come to the same address.
 pub(super) fn serve(
     config: Arc<ServerConfig>,
     transport: Transport,
@@ -74,14 +74,14 @@ pub(super) fn serve(
     Ok(channel.with_sides(ChannelSides::new(shared, None)))
 }
 
-/// Lets the side streams of a channel in, while nobody accepts peers at its address.
+/// Accepts the side streams of a channel, while nobody accepts peers at its address.
 pub(super) fn attend(channel: &Channel, listening: &Arc<Listening>, settings: &Settings) {
     if channel.has_sides() {
         sides::attend(listening, settings);
     }
 }
 
-/// The configuration with which `identity` opens side streams.
+/// Returns the configuration with which `identity` opens side streams.
 #[cfg(test)]
 pub(crate) fn side_client_config(
     identity: &Identity,
@@ -93,7 +93,7 @@ pub(crate) fn side_client_config(
     Ok(config)
 }
 
-/// What binds each side stream of both ways to this session.
+/// Returns the tokens that bind each side stream of both directions to this session.
 fn tokens(stream: &TlsStream, side_streams: u8) -> Result<Vec<Token>, NetError> {
     let mut tokens = Vec::new();
     for way in Way::BOTH {
@@ -105,7 +105,7 @@ fn tokens(stream: &TlsStream, side_streams: u8) -> Result<Vec<Token>, NetError> 
     Ok(tokens)
 }
 
-/// What a party goes by in the handshake of a side stream, besides its keys.
+/// A party's parameters in the handshake of a side stream, besides its keys.
 pub(crate) struct SideHandshake<'a> {
     pub(crate) own: Fingerprint,
     pub(crate) timeout: Duration,
@@ -122,7 +122,7 @@ impl SideHandshake<'_> {
         (HandshakeTerms::alone(self.own, pinned::SIDE), settings)
     }
 
-    /// The side that connects. Says who the peer has proved to be.
+    /// Runs the side that connects. Returns the peer's authenticated identity.
     pub(crate) fn call(
         &self,
         config: Arc<ClientConfig>,
@@ -133,7 +133,7 @@ impl SideHandshake<'_> {
         Ok((stream, peer))
     }
 
-    /// The side that accepts.
+    /// Runs the side that accepts.
     pub(crate) fn serve(
         &self,
         config: Arc<ServerConfig>,

@@ -1,4 +1,4 @@
-//! Tests of peers that prove the right identity but do not speak Tacit, or prove none.
+//! Tests of peers that prove the right identity but do not speak Tacit, or prove no identity.
 
 use std::io::{self, Read};
 use std::net::{TcpListener, TcpStream};
@@ -26,8 +26,8 @@ fn with_groups(kx_groups: Groups) -> CryptoProvider {
     }
 }
 
-/// Connects a client with these key exchanges, changed by `change`, to a party of Tacit, and
-/// returns why that party refuses it.
+/// Connects a client with these key exchanges, modified by `change`, to a party of Tacit, and
+/// returns the reason why that party refuses it.
 fn refused_client(groups: Groups, change: impl FnOnce(&mut ClientConfig)) -> String {
     let (client, server) = (identity(), identity());
     let listener = tls::Listener::bind("127.0.0.1:0").unwrap();
@@ -50,8 +50,8 @@ fn refused_client(groups: Groups, change: impl FnOnce(&mut ClientConfig)) -> Str
     })
 }
 
-/// Connects a party of Tacit to a server with these key exchanges, changed by `change`, and returns
-/// why that party refuses it.
+/// Connects a party of Tacit to a server with these key exchanges, modified by `change`, and
+/// returns the reason why that party refuses it.
 fn refused_server(groups: Groups, change: impl FnOnce(&mut ServerConfig)) -> String {
     let (client, server) = (identity(), identity());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -113,7 +113,7 @@ fn a_peer_without_the_post_quantum_key_exchange_is_refused() {
 
 #[test]
 fn a_peer_that_prefers_another_key_exchange_gets_the_post_quantum_one() {
-    // Its first share is X25519's: the server asks it for another, and both use that.
+    // Its first share is X25519's: the server asks for another, and both use that.
     let groups: Groups = vec![ring::kx_group::X25519, &X25519MlKem768];
     let (client, server) = (identity(), identity());
     let expected = [server.fingerprint()];
@@ -126,7 +126,7 @@ fn a_peer_that_prefers_another_key_exchange_gets_the_post_quantum_one() {
     }
 }
 
-/// Both ends of a connection whose handshake is over.
+/// Returns both ends of a connection whose handshake is over.
 fn shaken(client: ClientConfig, server: ServerConfig) -> [Connection; 2] {
     let name = "peer.invalid".try_into().unwrap();
     let mut here = ClientConnection::new(Arc::new(client), name).unwrap();

@@ -9,20 +9,20 @@ use zeroize::Zeroizing;
 use super::pinned::UnexpectedIdentity;
 use crate::{CancelHandle, Fingerprint, Interrupt, Link, NetError, Transport, Wait};
 
-/// Encrypted bytes read from the transport at once.
+/// The number of encrypted bytes of one read from the transport.
 const READ_BYTES: usize = 256 * 1024;
-/// Encrypted bytes that may wait to be written.
+/// The number of encrypted bytes that may wait to be written.
 const WRITE_BYTES: usize = 256 * 1024;
 
-/// How long and how much a side that ends a connection with an alert goes on reading: if it left
-/// at once, unread bytes would make the kernel reset the connection, and the alert be lost.
+/// The time and the bytes for which a side that ends a connection with an alert goes on reading. If
+/// it left at once, unread bytes would make the kernel reset the connection and lose the alert.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 256 * 1024;
 
 pub(crate) struct TlsStream {
     connection: Connection,
     transport: Transport,
-    /// Encrypted bytes that came and that rustls has not taken: `start..end`.
+    /// The encrypted bytes that have arrived and that rustls has not taken: `start..end`.
     records: Vec<u8>,
     start: usize,
     end: usize,
@@ -50,11 +50,12 @@ impl TlsStream {
                 return Err(Interrupt::Io(io::ErrorKind::ConnectionReset.into()));
             }
         }
-        // The client's last flight.
+        // This sends the client's last flight.
         self.flush(wait)
     }
 
-    /// Who the peer is, once the handshake is done, and which of `protocols` both speak.
+    /// Returns the peer's identity, once the handshake is done, and the index of the agreed
+    /// protocol in `protocols`.
     pub(super) fn agreed(&self, protocols: &[Vec<u8>]) -> Result<(Fingerprint, usize), NetError> {
         let failed = |reason: String| NetError::Tls { reason };
         let spoken = self.connection.alpn_protocol();
@@ -72,7 +73,7 @@ impl TlsStream {
         Ok((Fingerprint::of_public_key(public_key), place))
     }
 
-    /// A value that both ends of this connection know, and nobody else: the exporter of RFC 8446,
+    /// Returns a value that only the two ends of this connection know: the exporter of RFC 8446,
     /// 7.5.
     pub(super) fn export<const N: usize>(
         &self,
@@ -99,7 +100,7 @@ impl TlsStream {
         }
     }
 
-    /// Waits until a read gives something, where the transport can, with no memory for records.
+    /// Waits until a read returns something, if the transport can, with no memory for records.
     pub(crate) fn rest(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         if self.start < self.end {
             return Ok(());
@@ -109,7 +110,7 @@ impl TlsStream {
         self.transport.rest(wait)
     }
 
-    /// Reads decrypted bytes; 0 when the peer has closed.
+    /// Reads decrypted bytes. Returns 0 when the peer has closed.
     pub(crate) fn read(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         loop {
             if let Some(count) = self.read_decrypted(into)? {
@@ -121,7 +122,8 @@ impl TlsStream {
         }
     }
 
-    /// Reads decrypted bytes of what has come, if those are any; 0 when the peer has closed.
+    /// Reads decrypted bytes of the records that have arrived, if any. Returns 0 when the peer has
+    /// closed.
     pub(crate) fn read_at_once(
         &mut self,
         into: &mut [u8],
@@ -142,19 +144,19 @@ impl TlsStream {
         self.read_decrypted(into)
     }
 
-    /// Reads what is decrypted, if that is anything; 0 when the peer has closed.
+    /// Reads bytes that are already decrypted, if any. Returns 0 when the peer has closed.
     fn read_decrypted(&mut self, into: &mut [u8]) -> Result<Option<usize>, Interrupt> {
         match self.connection.reader().read(into) {
             Ok(count) => Ok(Some(count)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            // The connection ended without TLS's farewell. Frames say where they end, so that a cut
-            // is noticed with or without it.
+            // The connection ended without TLS's close alert. Frames contain their lengths, so a
+            // cut is noticed with or without that alert.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(0)),
             Err(error) => Err(Interrupt::Io(error)),
         }
     }
 
-    /// Encrypts some of `parts`, after writing out what an earlier call has encrypted.
+    /// Encrypts some of `parts`, after writing out the bytes that an earlier call has encrypted.
     pub(crate) fn write(
         &mut self,
         parts: &[IoSlice<'_>],
@@ -172,7 +174,7 @@ impl TlsStream {
         Ok(taken)
     }
 
-    /// Writes out all that is encrypted.
+    /// Writes out all encrypted bytes.
     pub(crate) fn flush(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         let written = self.write_out(wait);
         written.map_err(|interrupt| self.heard(interrupt))
@@ -194,22 +196,22 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Says farewell and closes.
+    /// Sends the close alert and closes.
     pub(crate) fn finish(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         self.connection.send_close_notify();
-        // What the peer says now is not heard: rustls takes no alert of its own for possible any
-        // more, and panics in builds with debug assertions.
+        // The peer's answer is not read: rustls no longer expects to send an alert of its own, and
+        // panics in builds with debug assertions.
         self.write_out(wait)?;
         self.transport.finish(wait)
     }
 
-    /// Reads bytes that nobody will look at.
+    /// Reads and discards bytes.
     pub(crate) fn discard(&mut self, into: &mut [u8], wait: &Wait<'_>) -> Result<usize, Interrupt> {
         self.transport.read(into, wait)
     }
 
-    /// Reads from the transport if rustls has taken all that came before. A read that fails leaves
-    /// nothing to take: rustls must see each byte once.
+    /// Reads from the transport if rustls has taken all earlier bytes. A failed read leaves nothing
+    /// to take: rustls must see each byte once.
     fn refill(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -219,7 +221,8 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Takes in some records, after a read if none are here. `false` at the end of all.
+    /// Processes some records, after a read if none are here. Returns `false` at the end of the
+    /// stream.
     fn advance(&mut self, wait: &Wait<'_>) -> Result<bool, Interrupt> {
         self.refill(wait)?;
         let count = self.take_in(wait)?;
@@ -229,7 +232,8 @@ impl TlsStream {
         Ok(count > 0)
     }
 
-    /// Hands rustls some of the bytes that have come, and says how many. At the end of all, 0.
+    /// Gives rustls some of the bytes that have arrived, and returns their number. Returns 0 at the
+    /// end of the stream.
     fn take_in(&mut self, wait: &Wait<'_>) -> Result<usize, Interrupt> {
         let mut unread = &self.records[self.start..self.end];
         let count = self.connection.read_tls(&mut unread)?;
@@ -241,7 +245,8 @@ impl TlsStream {
         Ok(count)
     }
 
-    /// Sends the alert that says why, and gives it time to arrive, unless `wait` is cancelled.
+    /// Sends the alert that gives the reason, and gives it time to arrive, unless `wait` is
+    /// cancelled.
     fn part(&mut self, wait: &Wait<'_>) {
         let wait = wait.again(LINGER);
         if self.flush(&wait).is_err() || self.transport.finish(&wait).is_err() {
@@ -311,7 +316,7 @@ fn tls(error: &Error) -> NetError {
     NetError::Tls { reason }
 }
 
-/// Whether an alert says that this side's identity was not accepted.
+/// Returns whether an alert says that this side's identity was not accepted.
 fn refuses(alert: AlertDescription) -> bool {
     matches!(
         alert,
@@ -323,7 +328,7 @@ fn refuses(alert: AlertDescription) -> bool {
     )
 }
 
-/// A transport as rustls wants to write to it.
+/// A transport in the form in which rustls writes to it.
 struct TransportWriter<'a, 'b> {
     transport: &'a mut Transport,
     wait: &'a Wait<'b>,

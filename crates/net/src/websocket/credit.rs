@@ -1,28 +1,29 @@
-//! How much may be on its way: what flows towards a page would otherwise heap up there.
+//! Flow control: bytes on their way to a page would otherwise pile up there.
 //!
-//! A browser takes what comes on a WebSocket as fast as it comes, and has no way to hold it back.
-//! So each side counts: it sends at most [`WINDOW`] bytes of binary messages beyond what the other
-//! has said that it took. It says so in messages of text, each the number of bytes taken since the
-//! last as a decimal number. A page's half of this is in `crates/web/js/post.js`.
+//! A browser accepts bytes on a WebSocket as fast as they arrive, and cannot hold them back. So
+//! each side counts: it sends at most [`WINDOW`] bytes of binary messages beyond those that the
+//! other side has reported as taken. The reports are text messages, each with the number of bytes
+//! taken since the last report, as a decimal number. The page's half of this is in
+//! `crates/web/js/post.js`.
 
-/// Bytes that may be on their way, or wait at the other side to be read.
+/// The bytes that may be on their way, or wait at the other side to be read.
 pub(crate) const WINDOW: usize = 4 << 20;
 
-/// Bytes that are taken before the other side is told.
+/// The number of bytes that are taken before the other side gets a report.
 const STEP: usize = 256 << 10;
 
-/// Digits of the longest number of bytes that are taken at once.
+/// The digits of the largest number in a report.
 const MAX_DIGITS: usize = 7;
 const _: () = assert!(WINDOW < 10_usize.pow(MAX_DIGITS as u32));
 
 /// The counts of one side.
 #[derive(Debug)]
 pub(crate) struct Credit {
-    /// Bytes that this side may still send.
+    /// The bytes that this side may still send.
     to_send: usize,
-    /// Bytes that the other side may still send.
+    /// The bytes that the other side may still send.
     to_receive: usize,
-    /// Bytes that were taken and of which the other side does not know yet.
+    /// The bytes that were taken and not reported yet.
     untold: usize,
 }
 
@@ -35,7 +36,7 @@ impl Credit {
         }
     }
 
-    /// Bytes that may be sent now.
+    /// Returns the bytes that may be sent now.
     pub(crate) fn to_send(&self) -> usize {
         self.to_send
     }
@@ -45,11 +46,11 @@ impl Credit {
         self.to_send -= count;
     }
 
-    /// What the other side says that it took.
+    /// Reads the other side's report of taken bytes.
     ///
     /// # Errors
     ///
-    /// The text is no such number, or more than was sent.
+    /// The text is no such number, or exceeds the bytes that were sent.
     pub(crate) fn granted(&mut self, text: &str) -> Result<(), &'static str> {
         let is_number = (1..=MAX_DIGITS).contains(&text.len());
         let is_number = is_number && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -64,23 +65,23 @@ impl Credit {
         Ok(())
     }
 
-    /// Counts what came.
+    /// Counts received bytes.
     ///
     /// # Errors
     ///
-    /// It is more than the other side may send.
+    /// There are more than the other side may send.
     pub(crate) fn received(&mut self, count: usize) -> Result<(), &'static str> {
         let left = self.to_receive.checked_sub(count);
         self.to_receive = left.ok_or("the peer sent more than this side had room for")?;
         Ok(())
     }
 
-    /// Counts what was taken of what came.
+    /// Counts received bytes that were taken.
     pub(crate) fn taken(&mut self, count: usize) {
         self.untold += count;
     }
 
-    /// The number of bytes to tell the other side of, if it is time to.
+    /// Returns the number of bytes to report to the other side, if it is time to.
     pub(crate) fn take_untold(&mut self) -> Option<usize> {
         if self.untold < STEP {
             return None;

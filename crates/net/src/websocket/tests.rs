@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 type Peer = WebSocket<TcpStream>;
 
-/// This side's transport, and the peer's socket.
+/// Returns this side's transport, and the peer's socket.
 fn met() -> (Transport, Peer) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -31,7 +31,7 @@ fn met() -> (Transport, Peer) {
     })
 }
 
-/// Writes until the wait is over; how much was taken, and why no more.
+/// Writes until the wait is over. Returns the number of bytes taken, and the reason for the end.
 fn write_all(transport: &mut Transport, wait: &Wait<'_>) -> (usize, Interrupt) {
     let piece = vec![7; 1 << 20];
     let mut taken = 0;
@@ -43,7 +43,7 @@ fn write_all(transport: &mut Transport, wait: &Wait<'_>) -> (usize, Interrupt) {
     }
 }
 
-/// Reads binary messages until this many bytes have come.
+/// Reads binary messages until this many bytes have arrived.
 fn read_bytes(peer: &mut Peer, count: usize) {
     let mut read = 0;
     while read < count {
@@ -68,7 +68,7 @@ fn a_peer_that_takes_nothing_is_sent_one_window() {
     );
     assert_eq!(taken, WINDOW);
     assert!(matches!(over, Interrupt::TimedOut), "{over:?}");
-    // What it takes may follow, and no more.
+    // The bytes that it takes may follow, and no more.
     let mut peer = reader.join().unwrap();
     peer.send(Message::text("70000")).unwrap();
     let (taken, _) = write_all(
@@ -79,7 +79,7 @@ fn a_peer_that_takes_nothing_is_sent_one_window() {
     read_bytes(&mut peer, 70_000);
 }
 
-/// What `attack` gets of a side that has sent a window and waits for room.
+/// Returns the error of a side that has sent a window and waits for room, under `attack`.
 fn attacked(attack: impl FnOnce(&mut Peer) + Send) -> String {
     let (mut transport, mut peer) = met();
     let failure = thread::scope(|scope| {
@@ -100,7 +100,7 @@ fn attacked(attack: impl FnOnce(&mut Peer) + Send) -> String {
 fn a_peer_that_sends_without_an_end_fills_one_window() {
     let said = attacked(|peer| {
         for _ in 0..WINDOW / MESSAGE + 1 {
-            // It may be gone by then.
+            // The side may be gone by then.
             let _ = peer.send(Message::binary(vec![3; MESSAGE]));
         }
     });
@@ -122,7 +122,7 @@ fn a_peer_does_not_take_what_was_not_sent() {
 fn a_reader_tells_what_it_took() {
     let (mut transport, mut peer) = met();
     let writer = thread::spawn(move || {
-        // Three windows, of which each goes out as what came before is taken.
+        // Three windows. Each is sent as the peer takes the bytes before it.
         let (mut to_send, mut left) = (WINDOW, 3 * WINDOW);
         while left > 0 {
             let count = to_send.min(left).min(MESSAGE);

@@ -1,4 +1,4 @@
-//! Messages and frames over a clear channel: what a peer may send, and what it may not.
+//! Messages and frames over a clear channel: valid and invalid ones of a peer.
 
 use std::io::{Read, Write};
 use std::thread;
@@ -11,7 +11,7 @@ use tacit_net::{
 const SOON: Duration = Duration::from_millis(60);
 const LONG: Duration = Duration::from_secs(20);
 
-/// A frame as the format's table says, built by hand.
+/// Builds a frame by hand, according to the format's table.
 fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![kind];
     bytes.extend_from_slice(&(payload.len() as u32).to_le_bytes());
@@ -103,7 +103,7 @@ fn what_is_announced_is_bounded_before_it_is_allocated() {
         let (mut channel, mut raw) = memory::pair_with_raw();
         raw.write_all(&[5]).unwrap();
         raw.write_all(&length.to_le_bytes()).unwrap();
-        // Twice: the channel stands still at it.
+        // Twice, because the channel reads no further.
         for _ in 0..2 {
             match channel.receive(limit) {
                 Err(NetError::TooLong {
@@ -143,7 +143,8 @@ fn a_trickling_peer_is_timed_out_and_nothing_is_lost() {
             }
             raw
         });
-        // A second at least passes before the frame is whole, and each byte comes in time.
+        // At least a second passes before the frame is complete, although each byte arrives in
+        // time.
         assert!(matches!(
             channel.receive(1000),
             Err(NetError::Timeout { .. })
@@ -170,7 +171,7 @@ fn a_peer_that_does_not_read_is_timed_out_and_nothing_is_lost() {
     });
 }
 
-/// A sender that gives up in the middle of a message of gigabytes says so at once.
+/// A sender that gives up in the middle of a message of gigabytes can say so at once.
 #[test]
 fn a_message_that_was_given_up_gives_way_to_the_next() {
     let (mut here, mut there) = memory::pair_with_capacity(FRAME_BYTES);
@@ -191,7 +192,7 @@ fn a_message_that_was_given_up_gives_way_to_the_next() {
     });
 }
 
-/// A peer that begins a long message again and again would hold up a call for ever.
+/// Otherwise a peer that starts a long message again and again would block a call forever.
 #[test]
 fn a_long_message_that_begins_again_is_refused() {
     let first = [
@@ -201,7 +202,7 @@ fn a_long_message_that_begins_again_is_refused() {
     ];
     let (mut channel, mut raw) = memory::pair_with_raw();
     thread::scope(|scope| {
-        // It ends when the other end is closed.
+        // The writes fail once the other end is closed.
         scope.spawn(move || (0..1000).find(|_| raw.write_all(&first.concat()).is_err()));
         let error = channel.receive(2 * FRAME_BYTES).unwrap_err();
         assert!(matches!(error, NetError::WrongFrame { .. }), "{error}");
@@ -209,7 +210,7 @@ fn a_long_message_that_begins_again_is_refused() {
     });
 }
 
-/// The last frame's length says the same as the first's: no other cut is taken.
+/// The last frame's length must match the first's: no other split is accepted.
 #[test]
 fn a_frame_that_does_not_go_on_with_its_message_is_refused() {
     let first = [
@@ -241,7 +242,7 @@ fn a_frame_that_does_not_go_on_with_its_message_is_refused() {
     }
 }
 
-/// A message takes as long as it takes, if the peer goes on with it.
+/// A message may take any time, if the peer makes progress with it.
 #[test]
 fn a_long_message_may_take_longer_than_the_timeout() {
     let (mut channel, mut raw) = memory::pair_with_raw();
@@ -379,7 +380,7 @@ fn a_time_limit_bounds_all_waits_together() {
     let limit = Duration::from_millis(60);
     here.set_timeout(Duration::from_secs(20));
     here.set_time_limit(Some(limit));
-    // A peer that is never slow for long, and never done.
+    // A peer that is never slow for long, and never finishes.
     let slow = thread::spawn(move || {
         while there.send(1, &[7]).and_then(|()| there.flush()).is_ok() {
             thread::sleep(Duration::from_millis(10));

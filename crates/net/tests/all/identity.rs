@@ -26,7 +26,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// A file with mode 0600.
+    /// Writes a file with mode 0600.
     fn private(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.file(name);
         fs::write(&path, text).unwrap();
@@ -90,7 +90,7 @@ fn an_identity_is_never_overwritten() {
     assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 1);
 }
 
-/// Section 3 of RFC 7468, figure 2, and what editors and tools make of a file.
+/// Section 3 of RFC 7468, figure 2, and the changes that editors and tools make to a file.
 #[test]
 fn pem_is_read_as_parsers_should() {
     let expected = Identity::from_pem(RFC8410_PRIVATE.as_bytes()).unwrap();
@@ -167,7 +167,7 @@ fn a_file_that_others_can_use_is_refused() {
     [0o640, 0o440].into_iter().for_each(&refused);
     if is_roots {
         std::os::unix::fs::chown(&path, Some(0), None).unwrap();
-        // As Kubernetes mounts a secret for a pod with an fsGroup.
+        // These are the modes with which Kubernetes mounts a secret for a pod with an fsGroup.
         for mode in [0o640, 0o440] {
             set_mode(&path, mode);
             assert!(Identity::load(&path).is_ok(), "{mode:o}");

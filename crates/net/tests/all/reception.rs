@@ -1,4 +1,5 @@
-//! Waiting for one peer: what strangers do while it is awaited, and that none of it keeps it out.
+//! Waiting for one peer: strangers do various things meanwhile, and none of them keeps the peer
+//! out.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +11,7 @@ use tacit_net::{Awaited, CancelHandle, Channel, Identity, NetError, Settings, tl
 
 const LONG: Duration = Duration::from_secs(20);
 const SOON: Duration = Duration::from_millis(80);
-/// Enough for a peer to come.
+/// Enough tries for a peer to come.
 const LOOKS: usize = 100_000;
 
 fn settings() -> Settings {
@@ -22,7 +23,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Two parties who know each other, and a third whom they do not.
+/// Two parties that know each other, and a third that they do not know.
 struct People {
     client: Identity,
     server: Identity,
@@ -54,7 +55,7 @@ impl People {
         tls::connect(&address, who, &self.server.fingerprint(), &settings())
     }
 
-    /// Accepts the client; returns its channel and the reasons for which others were refused.
+    /// Accepts the client. Returns its channel and the reasons for which others were refused.
     fn accept(&self, settings: &Settings) -> (Result<Channel, NetError>, Vec<String>) {
         let allowed = [self.client.fingerprint()];
         let mut refused = Vec::new();
@@ -68,7 +69,7 @@ impl People {
         (channel, refused)
     }
 
-    /// Runs `others` and then the client's connection against a wait; what was refused.
+    /// Runs `others` and then the client's connection against a wait. Returns the refusals.
     fn meet_after(&self, others: impl FnOnce() + Send) -> Vec<String> {
         thread::scope(|scope| {
             let accepted = scope.spawn(|| self.accept(&settings()));
@@ -89,7 +90,7 @@ impl People {
 fn a_stranger_a_babbler_and_one_who_leaves_do_not_end_the_wait() {
     let people = People::new();
     let refused = people.meet_after(|| {
-        // Each is heard out, so that it has been refused before the next one comes.
+        // This reads to the end, so that the stranger has been refused before the next one comes.
         let mut stranger = people.connect_as(&people.stranger).unwrap();
         let told = stranger.receive(1).map(|_| ()).unwrap_err();
         assert!(matches!(told, NetError::Refused { .. }), "{told:?}");
@@ -128,7 +129,7 @@ fn of_too_many_silent_connections_the_oldest_give_way() {
     assert!(refused.iter().all(|reason| reason.contains("Cancelled")));
 }
 
-/// A connection from another address of this machine.
+/// Connects from another address of this machine.
 #[cfg(target_os = "linux")]
 fn elsewhere(to: SocketAddr) -> TcpStream {
     use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
@@ -145,7 +146,7 @@ fn a_flood_from_one_address_gives_way_to_itself() {
     people.meet_after(|| {
         let mut first = elsewhere(people.address());
         let mut flood: Vec<TcpStream> = (0..40).map(|_| people.socket()).collect();
-        // It sends the head of a long record, and then a byte now and then: slow, and not silent.
+        // It sends the header of a long record, and then a byte now and then: slow, but not silent.
         first.write_all(&[22, 3, 1, 64, 0]).unwrap();
         let mut closed = [0];
         flood[0].set_read_timeout(Some(SOON)).unwrap();
@@ -171,7 +172,7 @@ fn a_flood_from_one_address_gives_way_to_itself() {
     });
 }
 
-/// As many as a school or an office behind one address may be, and a round trip of 200 ms.
+/// As many peers as a school or an office may have behind one address, with a round trip of 200 ms.
 #[test]
 fn honest_peers_behind_one_address_all_come_in() {
     const PEERS: usize = 80;
@@ -207,7 +208,8 @@ fn honest_peers_behind_one_address_all_come_in() {
     });
 }
 
-/// One network has all handshakes and sends a byte of each now and then; more of it waits.
+/// One network has all handshakes and sends a byte on each now and then; more of its connections
+/// wait.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_network_that_trickles_gives_way_to_another() {
@@ -316,7 +318,7 @@ fn a_wait_in_vain_says_who_came_instead() {
         } => assert_eq!((found, after), (awaited, SOON)),
         other => panic!("{other:?}"),
     }
-    // They wait in the backlog before the wait begins, so that it meets them however short it is.
+    // They wait in the backlog before the wait starts, so that even a short wait meets them.
     let connected = people.socket();
     drop(connected);
     let (others, refused) = people.accept(&soon(SOON));
@@ -337,7 +339,7 @@ fn a_wait_in_vain_says_who_came_instead() {
     );
 }
 
-/// A service waits long for each, so that it seldom wakes for nothing.
+/// A service has long pauses, so that it seldom wakes for nothing.
 #[test]
 fn a_door_notices_at_once_who_comes() {
     let people = People::new();

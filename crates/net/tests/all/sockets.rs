@@ -1,4 +1,4 @@
-//! TCP without TLS: loopback alone, either side first, and waits that end.
+//! TCP without TLS: only loopback, either side first, and waits that end.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -28,7 +28,7 @@ fn connected(settings: &Settings) -> (Channel, Channel) {
     })
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -163,7 +163,7 @@ fn addresses_that_cannot_be_used() {
     );
 }
 
-/// A channel to a bare socket.
+/// Returns a channel to a raw socket.
 fn raw() -> (Channel, TcpStream) {
     let listener = plain::Listener::bind("127.0.0.1:0").unwrap();
     let socket = TcpStream::connect(listener.local_address()).unwrap();
@@ -194,7 +194,7 @@ fn waits_on_a_socket_end() {
         ),
         other => panic!("{other:?}"),
     }
-    // Nobody reads at the other end, and the kernel's buffers end somewhere.
+    // Nobody reads at the other end, and the kernel's buffers are finite.
     let sent = (0..1000).try_for_each(|_| channel.send(1, &[0; 1 << 18]));
     assert!(matches!(
         sent,
@@ -268,7 +268,7 @@ fn a_link_delays_and_paces() {
         here.send(1, &vec![5; 200_000]).unwrap();
         assert_eq!(here.receive(2).unwrap().payload, b"ok");
     });
-    // 20 ms to go in, and a delay each way.
+    // 20 ms to enter the link, and a delay each way.
     assert!(began.elapsed() >= link.time_for(200_000) + 2 * link.one_way_delay());
 }
 

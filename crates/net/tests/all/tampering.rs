@@ -1,4 +1,4 @@
-//! A man in the middle who cuts or changes a TLS connection at a byte of his choice.
+//! A man in the middle who cuts or changes a TLS connection at a chosen byte.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tacit_net::{Channel, Identity, NetError, Settings, tls};
 
-/// Which way the bytes go that are tampered with.
+/// The direction of the bytes that are tampered with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     ToServer,
     ToClient,
 }
 
-/// What happens to the byte at a place.
+/// The damage to the byte at a place.
 #[derive(Clone, Copy, Debug)]
 enum Harm {
     Flip,
@@ -23,10 +23,11 @@ enum Harm {
 
 type Plan = (Way, usize, Harm);
 
-/// The message that a side received, or why not.
+/// The message that a side received, or its error.
 type Outcome = Result<Vec<u8>, NetError>;
 
-/// Copies `from` to `to` until the end, doing `harm` at its place. Returns how much was copied.
+/// Copies `from` to `to` until the end, and does `harm` at its place. Returns the number of bytes
+/// copied.
 fn carry(mut from: TcpStream, mut to: TcpStream, harm: Option<(usize, Harm)>) -> usize {
     let (mut done, mut buffer) = (0, [0; 4096]);
     loop {
@@ -53,7 +54,7 @@ fn carry(mut from: TcpStream, mut to: TcpStream, harm: Option<(usize, Harm)>) ->
     }
 }
 
-/// Carries one connection to `server` and back. Returns the bytes each way.
+/// Carries one connection to `server` and back. Returns the bytes in each direction.
 fn stand_between(listener: &TcpListener, server: SocketAddr, plan: Option<Plan>) -> [usize; 2] {
     let (near, _) = listener.accept().unwrap();
     let far = TcpStream::connect(server).unwrap();
@@ -86,9 +87,10 @@ fn answer(channel: Result<Channel, NetError>) -> Outcome {
     Ok(question)
 }
 
-/// What client and server get, and the bytes each way.
+/// Returns the outcomes of client and server, and the bytes in each direction.
 fn run(plan: Option<Plan>) -> (Outcome, Outcome, [usize; 2]) {
-    // A changed length makes a side wait for what never comes; what is left alone has time.
+    // A changed length makes a side wait for bytes that never come; an undisturbed connection has
+    // time.
     let patience = match plan {
         Some(_) => Duration::from_millis(300),
         None => Duration::from_secs(20),
@@ -119,7 +121,8 @@ fn run(plan: Option<Plan>) -> (Outcome, Outcome, [usize; 2]) {
     })
 }
 
-/// Nobody gets bytes that the other did not send, and the first to fail says why.
+/// Checks that nobody receives bytes that the other did not send, and that the first failure gives
+/// the reason.
 fn assert_harmless(plan: Plan) {
     let (here, there, _) = run(Some(plan));
     for (result, sent) in [(&here, ANSWER), (&there, QUESTION)] {
@@ -135,13 +138,13 @@ fn assert_harmless(plan: Plan) {
             Err(other) => panic!("{plan:?}: {other:?}"),
         }
     }
-    // The client ends with the answer, so that a cut before its end cannot have gone unnoticed.
+    // The client's stream ends with the answer, so a cut before its end must be noticed.
     if let (Way::ToClient, _, Harm::Cut) = plan {
         assert!(here.is_err(), "{plan:?}");
     }
 }
 
-/// Some places in `total` bytes: all of the first few, and then every n-th.
+/// Returns some places in `total` bytes: the first few, and then every n-th.
 fn places(total: usize, step: usize) -> impl Iterator<Item = usize> {
     (0..12).chain((12..total).step_by(step))
 }
@@ -153,7 +156,7 @@ fn a_connection_cut_anywhere_ends_in_an_error() {
     for place in places(forth.min(1200), 97) {
         assert_harmless((Way::ToServer, place, Harm::Cut));
     }
-    // The farewell at the end, 24 bytes, is not waited for.
+    // The close alert at the end, 24 bytes, is not waited for.
     for place in places(back - 100, 2003) {
         assert_harmless((Way::ToClient, place, Harm::Cut));
     }

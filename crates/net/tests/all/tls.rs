@@ -1,4 +1,4 @@
-//! TLS: who is let in, what is agreed on, and what happens to everybody else.
+//! TLS: who is let in, which parameters are agreed on, and what happens to everybody else.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -28,7 +28,7 @@ fn identity() -> Identity {
     Identity::generate().unwrap()
 }
 
-/// What both sides get when the client expects and the server allows these fingerprints.
+/// Returns both sides' results when the client expects and the server allows these fingerprints.
 fn meet(
     client: &Identity,
     expected: Fingerprint,
@@ -77,18 +77,18 @@ fn two_who_know_each_other_talk() {
     let meter = here.meter();
     assert_eq!(
         (meter.sent.bytes, meter.received.bytes, meter.rounds),
-        // Twelve frames.
+        // There are twelve frames.
         (3_000_060, 11, 2)
     );
-    // The handshake and 22 bytes for each record of 16 KiB.
+    // The handshake, and 22 bytes for each record of 16 KiB.
     assert!(
         (3_004_000..3_010_000).contains(&meter.sent.wire_bytes),
         "{meter:?}"
     );
 }
 
-/// An identity, and the same one where only its public key is at hand; `signs` says with which key
-/// of the two that are made its messages are signed.
+/// Returns an identity, and the same one with only its public key at hand. `signs` selects which of
+/// two keys signs its messages.
 fn elsewhere(signs: usize) -> (Identity, Identity) {
     let whole = [identity(), identity()];
     let keys = [0, 1].map(|key| {
@@ -129,8 +129,8 @@ fn a_key_that_is_elsewhere_signs_for_its_identity() {
     }
 }
 
-/// Who knows a public key alone has no session under it, whatever it signs with and whoever
-/// connects.
+/// A party that knows only a public key gets no session under it, whatever it signs with and
+/// whichever side it takes.
 #[test]
 fn another_key_does_not_sign_for_an_identity() {
     let (whole, forged) = elsewhere(1);
@@ -167,14 +167,14 @@ fn a_channel_that_rests_hears_what_comes_and_is_ended() {
                 there.send(kind, &[kind; 100]).unwrap();
                 there.flush().unwrap();
             });
-            // What the wait took is not given to the message again.
+            // The time that the wait took is not given to the message again.
             let left = here.rest(Duration::ZERO).unwrap();
             assert!(left <= LONG - Duration::from_millis(40), "{left:?}");
             let frame = here.receive(100).unwrap();
             assert_eq!((frame.kind, frame.payload), (kind, &[kind; 100][..]));
         });
     }
-    // What is here already ends it at once.
+    // A message that has already arrived ends it at once.
     for kind in [3, 4] {
         there.send(kind, &[]).unwrap();
     }
@@ -258,7 +258,7 @@ fn an_unexpected_client_is_named_and_told() {
             }
             other => panic!("{other:?}"),
         }
-        // The handshake is over for the client before the server has looked.
+        // The client's handshake is over before the server has checked its identity.
         let mut here = here.unwrap();
         if sends_first {
             here.send(1, &vec![0; 100_000]).unwrap();
@@ -277,7 +277,7 @@ fn an_unexpected_client_is_named_and_told() {
     );
 }
 
-/// Runs `peer` against a listening server and returns what the server makes of it.
+/// Runs `peer` against a listening server and returns the server's error.
 fn serve(handshake_timeout: Duration, peer: impl FnOnce(TcpStream, &Identity) + Send) -> NetError {
     let server = identity();
     let listener = tls::Listener::bind("127.0.0.1:0").unwrap();
@@ -340,7 +340,7 @@ fn a_silent_or_vanished_peer_ends_the_handshake() {
     ));
 }
 
-/// A TLS 1.2 ClientHello: version 3.3 and no `supported_versions` extension.
+/// Returns a TLS 1.2 ClientHello: version 3.3 and no `supported_versions` extension.
 fn client_hello_of_tls12() -> Vec<u8> {
     let mut body = vec![0x03, 0x03];
     body.extend_from_slice(&[0x42; 32]);

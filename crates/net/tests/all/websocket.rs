@@ -1,4 +1,4 @@
-//! Peers that come by WebSocket, strangers' pages, and sockets that are used to do harm.
+//! Peers that connect by WebSocket, strangers' pages, and attacks through sockets.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -24,8 +24,8 @@ fn identity() -> Identity {
     Identity::generate().expect("randomness")
 }
 
-/// Accepts `client` at an address given to `come`, under `settings`; what came of it, and of whom
-/// else it was told.
+/// Accepts `client` at an address given to `come`, under `settings`. Returns the results of both,
+/// and the reported refusals.
 fn meet<T: Send>(
     settings: &Settings,
     client: Fingerprint,
@@ -48,7 +48,7 @@ fn meet<T: Send>(
     })
 }
 
-/// As much of an error as tests look at.
+/// Copies the parts of an error that tests check.
 fn copy(error: &NetError) -> NetError {
     match error {
         NetError::Origin { origin } => NetError::Origin {
@@ -63,7 +63,8 @@ fn copy(error: &NetError) -> NetError {
     }
 }
 
-/// Asks for a WebSocket as a page of `origin` does; the socket, and the first line of the answer.
+/// Asks for a WebSocket like a page of `origin`. Returns the socket, and the first line of the
+/// answer.
 fn ask(address: &str, origin: Option<&str>) -> (TcpStream, String) {
     let mut socket = TcpStream::connect(address).expect("a listener");
     let origin = origin.map(|origin| format!("Origin: {origin}\r\n"));
@@ -83,7 +84,7 @@ fn ask(address: &str, origin: Option<&str>) -> (TcpStream, String) {
     (socket, answer.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Lets `harm` be done on a socket that was granted, and what the listener said of it.
+/// Calls `harm` on a socket that was granted. Returns the listener's error.
 fn harmed(harm: impl FnOnce(TcpStream) + Send) -> String {
     let settings = Settings {
         connect_timeout: Duration::from_secs(2),
@@ -215,7 +216,7 @@ fn garbage_text_and_unmasked_frames_are_refused() {
 
 #[test]
 fn pieces_that_amount_to_nothing_end_with_the_time() {
-    // Empty pieces of a message that never ends: they come faster than the wait is looked at.
+    // Empty pieces of a message that never ends. They arrive faster than the wait is checked.
     let began = Instant::now();
     harmed(|mut socket| {
         let first = [0x02, 0x80, 0, 0, 0, 0];

@@ -1,8 +1,8 @@
-//! Somebody on the network between both parties, and side streams for the wrong session.
+//! An attacker on the network between both parties, and side streams for the wrong session.
 
 use super::*;
 
-/// What becomes of the bytes of a connection on their way to the server, from this place on.
+/// The damage to the bytes of a connection on their way to the server, from this place on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Harm {
     Flip(usize),
@@ -10,16 +10,16 @@ enum Harm {
     Stall(usize),
 }
 
-/// Stands between clients and the server, and harms the connections that are side streams.
+/// Stands between clients and the server, and damages the connections that are side streams.
 struct Between {
     address: SocketAddr,
     seen: Arc<AtomicUsize>,
-    /// The heads of side streams that came.
+    /// The first bytes of the side streams that came.
     heads: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
 impl Between {
-    /// `rewrite` may change the head of a side stream.
+    /// Starts it. `rewrite` may change the first bytes of a side stream.
     fn new(
         server: SocketAddr,
         harm: Option<Harm>,
@@ -84,8 +84,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, harm: Option<Harm>) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// Sends 8 MiB through a side stream that is harmed after a mebibyte, and returns how it ends for
-/// the sender and for the receiver, and how long it took.
+/// Sends 8 MiB through a side stream that is damaged after a mebibyte. Returns the results of the
+/// sender and of the receiver, and the time that it took.
 fn send_harmed(harm: Harm) -> (Result<(), NetError>, Result<(), NetError>, Duration) {
     let (parties, listener) = (Parties::new(), listener());
     let between = Between::new(listener.local_address(), Some(harm), |_| ());
@@ -141,8 +141,8 @@ fn a_stream_that_stalls_ends_in_a_timeout() {
     assert!(took < PATIENCE / 2, "{took:?}");
 }
 
-/// Streams that do not belong to the session for which they come are refused, and the session goes
-/// on without.
+/// Checks that streams that do not belong to their session are refused, and that the session goes
+/// on without them.
 fn refused(rewrite: impl Fn(&mut Vec<u8>) + Send + Sync + 'static) {
     let (parties, listener) = (Parties::new(), listener());
     let between = Between::new(listener.local_address(), None, rewrite);
@@ -164,7 +164,7 @@ fn a_stream_with_an_unknown_id_is_refused() {
     refused(|head| head[join::HEAD_BYTES - 1] ^= 1);
 }
 
-/// Somebody on the network lets a stream of one session join another of the same parties.
+/// An attacker on the network redirects a stream of one session to another of the same parties.
 #[test]
 fn a_stream_of_another_session_is_refused() {
     let (parties, listener) = (Parties::new(), listener());

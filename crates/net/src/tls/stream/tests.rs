@@ -9,7 +9,7 @@ use super::super::pinned;
 use super::*;
 use crate::{Channel, Identity, Sink, memory};
 
-/// A sink that passes on the bytes up to `allowed`, counted from its first, and keeps the rest
+/// A sink that passes on the bytes up to `allowed`, counted from its first, and keeps the others
 /// until a later write.
 struct Trickle {
     inner: Box<dyn Sink>,
@@ -41,8 +41,8 @@ fn streams() -> (TlsStream, TlsStream) {
     (here, there)
 }
 
-/// Both ends of a connection, and what may pass from the second to the first from now on: a
-/// count of bytes that [`Trickle`] reads.
+/// Returns both ends of a connection, and the number of bytes that may pass from the second to the
+/// first from now on, which [`Trickle`] reads.
 fn streams_with_trickle() -> (TlsStream, TlsStream, Arc<AtomicUsize>) {
     let (client, server) = (Identity::generate().unwrap(), Identity::generate().unwrap());
     let client_config = pinned::client_config(&client, &[server.fingerprint()]).unwrap();
@@ -103,9 +103,9 @@ fn a_record_is_taken_once_whatever_times_out() {
     }
     write_all(&mut there, b"second");
     assert_eq!(read_for(&mut here, long).unwrap(), b"second");
-    // A record in three parts, each followed by a wait that times out: its header cut, its body
-    // cut. `passed` counts from the first byte of the handshake, so that a cut is relative to
-    // it.
+    // A record in three parts, each followed by a wait that times out: the first cut is in its
+    // header, the second in its body. `passed` counts from the first byte of the handshake, so a
+    // cut is relative to it.
     let passed = here.transport.counter().received_bytes as usize;
     for cut in [3, 15] {
         allowed.store(passed + cut, Ordering::SeqCst);
@@ -122,7 +122,7 @@ fn a_record_is_taken_once_whatever_times_out() {
     assert_eq!(all, b"thirdfourthfifth");
 }
 
-/// A peer that leaves a broken record behind and is gone when this side says farewell.
+/// The peer leaves a broken record behind and is gone when this side sends its close alert.
 #[test]
 fn a_farewell_that_cannot_leave_ends_in_an_error() {
     let (mut here, mut there) = streams();
@@ -160,7 +160,7 @@ fn a_channel_keeps_its_place_between_messages_and_within_one() {
     }
 }
 
-/// A peer that sends a part of a record and then takes what is sent to it.
+/// The peer sends a part of a record and then takes the bytes that are sent to it.
 #[test]
 fn part_of_a_record_holds_up_no_send() {
     let (here, there, allowed) = streams_with_trickle();
@@ -177,7 +177,7 @@ fn part_of_a_record_holds_up_no_send() {
     let long = vec![1; 4 << 20];
     thread::scope(|scope| {
         scope.spawn(|| {
-            // So late that the other end waits for room.
+            // Late enough that the other end waits for room.
             thread::sleep(MOMENT);
             assert_eq!(there.receive(long.len()).unwrap().payload, long);
             allowed.store(usize::MAX, Ordering::SeqCst);
