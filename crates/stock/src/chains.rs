@@ -1,24 +1,24 @@
-//! Chains of runs that share kept values: what the generator and the cloud of `outsourced` keep.
+//! Chains of runs that share kept values.
 //!
 //! A chain has a **state**, the caller's secret that moves forward before every attempt to run, and
-//! **values** by name, of which each run that saves something gives new versions. What a run saves
-//! becomes visible at once and at both parties: it is made durable and *pending* at each, then each
-//! tells the other, and then each publishes it. After a crash the parties' [`ChainMarks`] say what
-//! to do: what one has published the other has at least pending, and publishes it; what only one
-//! has is dropped; where the marks fit neither, one of the stores was restored from an old copy,
-//! and the chain is refused.
+//! **values** by name. Each run that saves something creates new versions of values. Saved values
+//! become visible together, at both parties. Each party first makes them durable and *pending*,
+//! then tells the other, and then publishes them. After a crash the parties' [`ChainMarks`] say
+//! what to do. What one party has published, the other has at least pending, and publishes it. What
+//! only one party has is dropped. If the marks fit neither case, one of the stores was restored
+//! from an old copy, and the chain is refused.
 //!
-//! **What is dropped when**: the older versions of a value when a newer one is published here,
-//! which is when the peer has the newer one durably; a pending version that the peer lacks when
-//! they meet; the state when the next one is durable; everything when the chain is killed. A killed
-//! chain stays killed until its owner removes it, and its values are gone even then.
+//! **What is dropped when**: the older versions of a value when a newer one is published here, at
+//! which point the peer has the newer one durably; a pending version that the peer lacks when they
+//! meet; the state when the next one is durable; everything when the chain is killed. A killed
+//! chain stays killed until its owner removes it. Its values are already gone before that.
 //!
-//! One process at a time has a chain.
+//! Only one process at a time can hold a chain.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `marks` | how far a chain is at each party, and how both come to one version |
-//! | `uses` | who may use a chain, and the runs of which program |
+//! | `marks` | the progress of a chain at each party, and how both agree on one version |
+//! | `uses` | the parties that may use a chain, and the program whose runs may |
 //! | `version` | new versions: what a run saves |
 
 mod marks;
@@ -36,14 +36,14 @@ use crate::{Policy, Stock, StockError};
 pub use marks::{ChainAgreement, ChainMarks, ChainStatus};
 pub use version::NewVersion;
 
-/// Chains with one peer.
+/// The most chains with one peer.
 pub const MAX_CHAINS: usize = 1024;
-/// Values that one version of a chain gives.
+/// The most values in one version of a chain.
 pub const MAX_VALUES: usize = 4096;
-/// The name under which a chain's state is kept among its values, which have longer ones.
+/// The name under which a chain's state is stored among its values. Values have longer names.
 const STATE: &str = "";
 
-/// The right to use a chain, which need not be there yet.
+/// The right to use a chain, which need not exist yet.
 pub struct Chain {
     stock: Stock,
     name: String,
@@ -56,29 +56,29 @@ impl std::fmt::Debug for Chain {
     }
 }
 
-/// A chain, for people.
+/// A summary of a chain, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainSummary {
-    /// Its name.
+    /// The chain's name.
     pub name: String,
-    /// How far it is.
+    /// The chain's progress.
     pub marks: ChainMarks,
-    /// Why it was killed.
+    /// The reason why the chain was killed.
     pub killed: Option<String>,
-    /// Who may use its values.
+    /// The parties that may use its values.
     pub policy: Policy,
-    /// Its values: name, version, bytes.
+    /// Name, version and size in bytes of each value.
     pub values: Vec<(String, u64, u64)>,
-    /// Bytes of values and state.
+    /// The bytes of all values and the state.
     pub bytes: u64,
 }
 
 impl Stock {
-    /// The chain of this name, which need not be there. Clears away what a crash left of it.
+    /// Returns the chain of this name, which need not exist. Clears away what a crash left of it.
     ///
     /// # Errors
     ///
-    /// [`StockError::Busy`] where another process or thread has it.
+    /// [`StockError::Busy`] if another process or thread holds it.
     pub fn chain(&self, name: &str) -> Result<Chain, StockError> {
         check_chain_name(name)?;
         let hash = Sha256::digest(name);
@@ -101,8 +101,8 @@ impl Stock {
         Ok(chain)
     }
 
-    /// [`Chain::kill`] of the chain of this name, whoever has it: a run that has finds it killed
-    /// before it keeps anything.
+    /// Kills the chain of this name as [`Chain::kill`] does, whoever holds it. A run that holds it
+    /// finds it killed before it keeps anything.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Stock {
         chain.kill(why)
     }
 
-    /// All chains with this peer, killed ones as well.
+    /// Returns summaries of all chains with this peer, including killed ones.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl Stock {
     ///
     /// # Errors
     ///
-    /// Only where the check itself fails.
+    /// Only if the check itself fails.
     pub fn damaged_in(&self, chain: &str) -> Result<Vec<StockError>, StockError> {
         let mut damaged = Vec::new();
         let all = self.inner.update(|records| records.values(chain))?;
@@ -179,19 +179,19 @@ impl Stock {
 }
 
 impl Chain {
-    /// Its name.
+    /// Returns the chain's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The stock that it is in.
+    /// Returns the stock that contains the chain.
     #[must_use]
     pub fn stock(&self) -> &Stock {
         &self.stock
     }
 
-    /// How far it is here.
+    /// Returns the chain's progress here.
     ///
     /// # Errors
     ///
@@ -204,7 +204,7 @@ impl Chain {
         Ok(record.map_or(ChainMarks::ABSENT, |record| ChainMarks::of(&record)))
     }
 
-    /// The caller's secret of the chain.
+    /// Returns the caller's secret state of the chain.
     ///
     /// # Errors
     ///
@@ -213,13 +213,13 @@ impl Chain {
         Ok(self.load_where(STATE, |_, _| true)?.1)
     }
 
-    /// Replaces the state by that of attempt `attempt`, durably, and destroys the old one. To be
-    /// called before the attempt sends a byte that depends on the state.
+    /// Replaces the state by that of attempt `attempt`, durably, and destroys the old one. Call
+    /// this before the attempt sends any byte that depends on the state.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where such an attempt was started before; [`StockError::NoChain`],
-    /// [`StockError::ChainKilled`], [`StockError::Full`].
+    /// [`StockError::ApiMisuse`] if this or a later attempt was started before;
+    /// [`StockError::NoChain`], [`StockError::ChainKilled`], [`StockError::Full`].
     pub fn begin_attempt(&self, attempt: u64, state: &[u8]) -> Result<(), StockError> {
         let record = self.live()?.ok_or_else(|| self.absent())?;
         if attempt <= record.attempt {
@@ -248,7 +248,8 @@ impl Chain {
         self.destroy_values(&old)
     }
 
-    /// The published version of a value, and the value, any number of times.
+    /// Returns the published version of a value, and the value. It can be loaded any number of
+    /// times.
     ///
     /// # Errors
     ///
@@ -275,12 +276,12 @@ impl Chain {
         })
     }
 
-    /// Makes the pending version the latest, once the peer has said that it has it durably, and
-    /// destroys older versions of its values.
+    /// Makes the pending version the latest, and destroys older versions of its values. Call this
+    /// once the peer has said that it has the version durably.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where `version` is not pending here; [`StockError::ChainKilled`].
+    /// [`StockError::ApiMisuse`] if `version` is not pending here; [`StockError::ChainKilled`].
     pub fn publish(&self, version: u64) -> Result<(), StockError> {
         let record = self.live()?.ok_or_else(|| self.absent())?;
         if record.pending != version {
@@ -308,15 +309,15 @@ impl Chain {
         )
     }
 
-    /// Kills the chain durably and destroys its state and values. To be called before anyone is
-    /// told. A chain that is not there needs no killing.
+    /// Kills the chain durably, and destroys its state and values. Call this before telling anyone.
+    /// A chain that does not exist needs no killing.
     ///
-    /// A disk that is full takes no commit, and still lets files be overwritten: then state and
-    /// values are destroyed all the same, so that no run can go on from them.
+    /// A full disk accepts no commit, but still lets files be overwritten. In that case the state
+    /// and the values are destroyed all the same, so that no run can continue from them.
     ///
     /// # Errors
     ///
-    /// [`StockError::NotKilled`]: this is to be called again, before anything else.
+    /// [`StockError::NotKilled`]: call this again before anything else.
     pub fn kill(&self, why: &str) -> Result<(), StockError> {
         let why: String = why.chars().filter(|c| !c.is_control()).collect();
         let mut end = why.len().min(MAX_REASON_BYTES);
@@ -340,18 +341,18 @@ impl Chain {
         })
     }
 
-    /// Destroys the state and all values, as far as the disk lets it.
+    /// Destroys the state and all values, as far as the disk allows.
     fn spoil(&self) {
         let index = &self.stock.inner;
         let values = index.update(|records| records.values(&self.name));
         for (_, _, value) in values.unwrap_or_default() {
-            // Whatever stays is as it was; the caller has been told that not all is done.
+            // A value that stays is unchanged. The caller already gets an error.
             let _ = values::destroy(index, value.file);
         }
     }
 
-    /// Removes the chain, killed or not, and destroys its state and values; its name is free again.
-    /// The peer does the same.
+    /// Removes the chain, killed or not, and destroys its state and values. Its name is free again.
+    /// The peer must do the same.
     ///
     /// # Errors
     ///
@@ -400,8 +401,8 @@ impl Chain {
         Ok(why.unwrap_or_else(|| "the other party has killed it".to_owned()))
     }
 
-    /// Changes the chain's record and keeps those of its values that `keeps` says, in one
-    /// transaction, and then destroys the others. A chain that is not there stays so.
+    /// Changes the chain's record, keeps those of its values for which `keeps` is true, in one
+    /// transaction, and then destroys the others. Does nothing to a chain that does not exist.
     fn change(
         &self,
         change: impl Fn(&mut ChainRecord),
@@ -439,7 +440,7 @@ impl Chain {
         values::write(inner, &name, file, bytes)
     }
 
-    /// The last version of a value that `counts`.
+    /// Returns the last version of a value for which `counts` is true.
     fn load_where(
         &self,
         value: &str,

@@ -1,13 +1,13 @@
-//! Records as bytes: little-endian fields in order, every length bounded, nothing left over.
+//! Records as bytes: little-endian fields in order, all lengths bounded, no trailing bytes.
 
-/// Why bytes are no record.
+/// The reason why bytes form no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Malformed {
-    /// They end before the record does.
+    /// The bytes end before the record does.
     Short,
-    /// They go on after it.
+    /// The bytes continue after the record.
     Long,
-    /// A field has a value that none is written with.
+    /// A field has a value that is never written.
     Value(&'static str),
 }
 
@@ -21,7 +21,7 @@ impl std::fmt::Display for Malformed {
     }
 }
 
-/// Takes fields off the front of bytes.
+/// A reader that takes fields off the front of bytes.
 pub(crate) struct Fields<'a> {
     rest: &'a [u8],
 }
@@ -31,7 +31,7 @@ impl<'a> Fields<'a> {
         Self { rest: bytes }
     }
 
-    /// What `parse` makes of all of `bytes`.
+    /// Parses all of `bytes` with `parse`.
     pub(crate) fn all<T>(
         bytes: &'a [u8],
         parse: impl FnOnce(&mut Self) -> Result<T, Malformed>,
@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A field that records had not always; 0 in those that end before it.
+    /// Reads a field that older records lack, or 0 if the record ends before it.
     pub(crate) fn later_u64(&mut self) -> Result<u64, Malformed> {
         if self.rest.is_empty() {
             return Ok(0);

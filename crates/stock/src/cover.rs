@@ -1,9 +1,10 @@
 //! Keys by number that only move forward: the tree of Goldreich, Goldwasser and Micali (1986).
 //!
-//! The leaves of a binary tree of height 32 are the keys of a kind's instances; each child is a
-//! hash of its parent. Held are the roots of the largest subtrees that cover the numbers not yet
-//! spent: at most 32 of them, from which no earlier key follows. Moving forward by any distance,
-//! and the key of any number ahead, cost at most 32 hashes; keys in a row cost two each.
+//! The keys of a kind's instances are the leaves of a binary tree of height 32. Each child is a
+//! hash of its parent. A cover holds the roots of the largest subtrees that cover the numbers not
+//! yet spent. There are at most 32 of them, and no earlier key follows from them. Moving forward by
+//! any distance costs at most 32 hashes, and so does the key of any number ahead. Consecutive keys
+//! cost two hashes each.
 //!
 //! Assumption: SHA-256 of a tag, a secret key and a bit is a PRF in that key. Both hashes are one
 //! compression.
@@ -13,11 +14,11 @@ use sha2::{Digest, Sha256};
 use crate::seal::Key;
 use crate::{Span, StockError};
 
-/// Levels of the tree.
+/// The number of levels of the tree.
 pub(crate) const HEIGHT: u32 = 32;
-/// A kind has this many numbers in an epoch.
+/// The numbers of a kind in an epoch.
 pub(crate) const NUMBERS: u64 = 1 << HEIGHT;
-/// No cover of everything from some number on has more nodes.
+/// The most nodes in a cover of everything from some number on.
 pub(crate) const MAX_NODES: usize = HEIGHT as usize;
 
 /// The root of a subtree.
@@ -58,7 +59,7 @@ pub(crate) struct Cover {
 }
 
 impl Cover {
-    /// All numbers of a kind.
+    /// Returns a cover of all numbers of a kind.
     pub(crate) fn from_root(key: Key) -> Self {
         let node = Node {
             first: 0,
@@ -68,16 +69,16 @@ impl Cover {
         Self { nodes: vec![node] }
     }
 
-    /// The first number whose key is here, [`NUMBERS`] where none is.
+    /// Returns the first number whose key is held, or [`NUMBERS`] if there is none.
     pub(crate) fn mark(&self) -> u64 {
         self.nodes.first().map_or(NUMBERS, |node| node.first)
     }
 
-    /// The keys of `span`, without those before and behind it.
+    /// Returns a cover of exactly `span`.
     ///
     /// # Errors
     ///
-    /// The span begins before [`Cover::mark`]: those keys are gone.
+    /// The span starts before [`Cover::mark`]: those keys are gone.
     pub(crate) fn part(&self, span: Span) -> Result<Self, StockError> {
         if span.first < self.mark() || span.end() > NUMBERS {
             return Err(StockError::misuse(format!(
@@ -86,7 +87,7 @@ impl Cover {
             )));
         }
         let mut nodes = Vec::new();
-        // Reversed, so that the lowest numbers are popped first.
+        // In reverse order, so that the lowest numbers are popped first.
         let mut open: Vec<Node> = self.nodes.iter().rev().cloned().collect();
         while let Some(node) = open.pop() {
             if node.end() <= span.first || node.first >= span.end() {
@@ -102,7 +103,8 @@ impl Cover {
         Ok(Self { nodes })
     }
 
-    /// Everything from `mark` on, for a cover of everything from an earlier number on.
+    /// Returns a cover of everything from `mark` on. This must be a cover of everything from an
+    /// earlier number on.
     pub(crate) fn forward(&self, mark: u64) -> Result<Self, StockError> {
         self.part(Span {
             first: mark,
@@ -110,7 +112,7 @@ impl Cover {
         })
     }
 
-    /// Gives each number of `span` with its key to `visit`, in order.
+    /// Calls `visit` with each number of `span` and its key, in order.
     pub(crate) fn visit<E: From<StockError>>(
         &self,
         span: Span,
@@ -136,13 +138,14 @@ impl Cover {
         Ok(())
     }
 
-    /// The keys of the nodes, in order; they belong to a cover of everything from a mark on.
+    /// Iterates over the keys of the nodes, in order. This must be a cover of everything from a
+    /// mark on.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.nodes.iter().map(|node| &node.key)
     }
 
-    /// The inverse of [`Cover::keys`] for a cover of everything from `mark` on. `key` is called for
-    /// each node in order.
+    /// Inverts [`Cover::keys`] for a cover of everything from `mark` on. Calls `key` for each node
+    /// in order.
     pub(crate) fn from_mark(mark: u64, mut key: impl FnMut() -> Option<Key>) -> Option<Self> {
         let mut nodes = Vec::new();
         let mut first = mark;

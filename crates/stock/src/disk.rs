@@ -10,14 +10,14 @@ use std::thread::{self, JoinHandle};
 
 use crate::storage::{Index, Storage, StoredFile};
 
-/// Bytes of a file after which the system is told to write them, while more come: what
-/// [`StoredFile::sync`] waits for is then the rest.
+/// The bytes of a file after which the system is told to start writing them, while more arrive.
+/// [`StoredFile::sync`] then waits only for the rest.
 const EARLY_BYTES: usize = 16 << 20;
 
 /// The storage that programs use: a folder of a local file system.
 ///
-/// A network file system is no place for a stock: locks and `fsync` are not what they should be
-/// there.
+/// Do not put a stock on a network file system: its locks and its `fsync` do not give the needed
+/// guarantees.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
 
@@ -32,7 +32,7 @@ impl Storage for Disk {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
-        // The new names are durable when the folders that they stand in are.
+        // The new names are durable once the folders that contain them are.
         for parent in missing.iter().filter_map(|path| path.parent()) {
             self.sync_folder(parent)?;
         }
@@ -42,7 +42,7 @@ impl Storage for Disk {
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(folder)? {
-            // A name that is not UTF-8 is not ours.
+            // A name that is not UTF-8 does not belong to a stock.
             names.extend(entry?.file_name().into_string());
         }
         names.sort_unstable();
@@ -112,13 +112,14 @@ struct DiskFile {
     early: Mutex<Early>,
 }
 
-/// Bytes on their way to the disk before anybody waits for them.
+/// Bytes on their way to the disk, before anyone waits for them.
 #[derive(Default)]
 struct Early {
-    /// Bytes written since the last way to the disk began.
+    /// The bytes written since the last background sync started.
     waiting: usize,
     running: Option<JoinHandle<io::Result<()>>>,
-    /// How a sync failed. The system tells it once, and so each later one has to fail.
+    /// The error of a failed sync. The system reports it once, so each later sync must fail as
+    /// well.
     failed: Option<io::ErrorKind>,
 }
 
@@ -134,7 +135,8 @@ impl DiskFile {
         self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that `count` bytes more were written, and sends them on their way if there are many.
+    /// Records that `count` more bytes were written, and starts a background sync if there are
+    /// many.
     fn written(&self, count: usize) {
         let mut early = self.early();
         early.waiting += count;
@@ -144,7 +146,7 @@ impl DiskFile {
         }
         early.join();
         let file = Arc::clone(&self.file);
-        // Without a thread `sync` has more to do.
+        // Without a thread, `sync` has more to do.
         let thread = thread::Builder::new().spawn(move || file.sync_data());
         early.running = thread.ok();
         early.waiting = 0;
@@ -152,7 +154,7 @@ impl DiskFile {
 }
 
 impl Early {
-    /// Waits for what is on its way.
+    /// Waits for the background sync.
     fn join(&mut self) {
         let ended = self.running.take().map(JoinHandle::join);
         let failed = match ended {
@@ -217,8 +219,8 @@ impl StoredFile for DiskFile {
         if let Some(failed) = early.failed {
             return Err(failed.into());
         }
-        // Times are left out, and with them one write to the file system's journal: what is
-        // overwritten in place, as keys are, costs half.
+        // `sync_data` leaves out the times, and so one write to the file system's journal.
+        // Overwriting in place, as keys are, then costs half.
         let synced = self.file.sync_data();
         early.failed = synced.as_ref().err().map(io::Error::kind);
         synced
@@ -251,8 +253,8 @@ mod tests {
         (path, DiskFile::new(file.expect("a file")))
     }
 
-    /// The system says once that it could not write what it was given. A sync that asked only
-    /// afterwards would call a lot durable of which a part is lost.
+    /// The system reports only once that it could not write. If `sync` asked only afterwards, it
+    /// would call a lot durable of which a part is lost.
     #[test]
     fn what_failed_before_anybody_waited_fails_every_sync() {
         let (path, file) = file("failed");

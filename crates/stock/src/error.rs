@@ -1,15 +1,15 @@
-//! Errors of a stock: what happened.
+//! Errors of a stock.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Access, ComponentDigest, EpochId, Span};
 
-/// A stock could not be used, or not in this way.
+/// An error of a stock.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StockError {
-    /// Something on the disk is not what was written there. It was not used.
+    /// Something on the disk differs from what was written there. It was not used.
     #[error(
         "{}: {field} is {found}, expected {expected}; nothing of it was used",
         file.display()
@@ -17,16 +17,16 @@ pub enum StockError {
     Corrupted {
         /// The file.
         file: PathBuf,
-        /// What of it.
+        /// The damaged part.
         field: &'static str,
-        /// What stands there.
+        /// The content found.
         found: String,
-        /// What should.
+        /// The content expected.
         expected: String,
-        /// How to go on.
+        /// The way to continue.
         repair: Repair,
     },
-    /// A file is of another version of the format.
+    /// A file has another version of the format.
     #[error(
         "{} has stock format {found}, and this program reads format {expected}",
         file.display()
@@ -34,12 +34,12 @@ pub enum StockError {
     Incompatible {
         /// The file.
         file: PathBuf,
-        /// Its version.
+        /// The file's version.
         found: u32,
-        /// This program's.
+        /// This program's version.
         expected: u32,
     },
-    /// A stock belongs to somebody else.
+    /// A stock belongs to other parties.
     #[error(
         "{} belongs to another stock: its {field} is {found}, expected {expected}",
         file.display()
@@ -47,17 +47,17 @@ pub enum StockError {
     WrongStock {
         /// The file.
         file: PathBuf,
-        /// What differs.
+        /// The field that differs.
         field: &'static str,
-        /// What stands in the file.
+        /// The content of the file.
         found: String,
-        /// What was asked for.
+        /// The content that was asked for.
         expected: String,
     },
-    /// There is no such stock.
+    /// The stock does not exist.
     #[error("there is no stock in {}", folder.display())]
     Missing {
-        /// Where it would be.
+        /// The folder in which it would be.
         folder: PathBuf,
     },
     /// The two records show that one party's stock was restored from an older copy.
@@ -66,13 +66,13 @@ pub enum StockError {
          it was restored from an old copy, and what was used since could be used again"
     )]
     RolledBack {
-        /// Whose stock is too old.
+        /// The party whose stock is too old.
         whose: Whose,
-        /// Which number of the record shows it.
+        /// The number of the record that shows it.
         what: String,
-        /// What the older stock says.
+        /// The number in the older stock.
         found: String,
-        /// What the other party knows.
+        /// The number that the other party knows.
         expected: String,
     },
     /// This party's stock alone shows that it was restored from an older copy.
@@ -82,58 +82,58 @@ pub enum StockError {
          used again"
     )]
     Restored {
-        /// Which number shows it.
+        /// The number that shows it.
         what: String,
-        /// What the stock says.
+        /// The number in the stock.
         found: String,
-        /// What was seen.
+        /// The number that was seen.
         expected: String,
     },
-    /// The peer's stock is of another epoch.
+    /// The peer's stock has another epoch.
     #[error(
         "this stock is of epoch {own}, the peer's of epoch {peer}: one of them was replaced or \
          restored from an old copy"
     )]
     UnknownEpoch {
-        /// This stock's.
+        /// This stock's epoch.
         own: EpochId,
-        /// The peer's.
+        /// The peer's epoch.
         peer: EpochId,
     },
-    /// This process works on an epoch that another process has ended.
+    /// This process uses an epoch that another process has ended.
     #[error("epoch {epoch} of this stock was ended by another process")]
     EpochEnded {
         /// The epoch.
         epoch: EpochId,
     },
-    /// The peer said what no correct peer says.
+    /// The peer sent something that no correct peer sends.
     #[error("the peer misbehaved: {what} is {found}, expected {expected}")]
     PeerMisbehaved {
-        /// What of its message.
+        /// The part of its message.
         what: &'static str,
-        /// What it said.
+        /// The content of that part.
         found: String,
-        /// What is possible.
+        /// The content that is possible.
         expected: String,
     },
-    /// Instances below the mark were named: they are spent.
+    /// Spent instances, below the mark, were named.
     #[error("instances {asked} of component {kind} were named, and all below {mark} are spent")]
     Behind {
         /// The component.
         kind: ComponentDigest,
-        /// What was named.
+        /// The instances that were named.
         asked: Span,
         /// The first number that is not spent.
         mark: u64,
     },
-    /// Less is in stock than was asked for.
+    /// The stock has less than was asked for.
     #[error("{asked} instances of component {kind} were asked for and {available} are in stock")]
     Exhausted {
         /// The component.
         kind: ComponentDigest,
-        /// How many were asked for.
+        /// The number that was asked for.
         asked: u64,
-        /// How many there are.
+        /// The number that is in stock.
         available: u64,
     },
     /// The stock would grow over its limit.
@@ -145,24 +145,24 @@ pub enum StockError {
     Full {
         /// The stock's folder.
         folder: PathBuf,
-        /// What was to be stored.
+        /// The item to be stored.
         what: String,
-        /// Bytes that it needs.
+        /// The bytes that the item needs.
         needed: u64,
-        /// Bytes held.
+        /// The bytes that the stock holds.
         held: u64,
-        /// Bytes allowed.
+        /// The bytes that the stock may hold.
         limit: u64,
     },
-    /// The disk has no room, or the system lets this user have no more of it.
+    /// The disk is full, or the user's quota is exhausted.
     #[error("{}: cannot {doing}: the disk is full", file.display())]
     DiskFull {
         /// The file.
         file: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
     },
-    /// The numbers of a component are used up, at this party or as the peer says of its own.
+    /// The numbers of a component are used up, at this party or, as the peer says, at the peer.
     #[error("instances {span} of component {kind}: numbers end at 2^32")]
     NumbersUsedUp {
         /// The component.
@@ -170,16 +170,16 @@ pub enum StockError {
         /// The instances that were to be prepared.
         span: Span,
     },
-    /// Another process prepares with this peer, runs on the same chain, or opens the folder.
+    /// Another process prepares with this peer, uses the same chain, or opens the folder.
     #[error("another process holds {}", file.display())]
     Busy {
         /// The lock.
         file: PathBuf,
     },
-    /// There is no such chain.
+    /// The chain does not exist.
     #[error("there is no chain {chain:?} of this protocol with this peer")]
     NoChain {
-        /// Its name.
+        /// The chain's name.
         chain: String,
     },
     /// A chain keeps no value of that name.
@@ -190,19 +190,19 @@ pub enum StockError {
         /// The value's name.
         value: String,
     },
-    /// The chain's policy does not let somebody do this with a value.
+    /// The chain's policy does not allow a party this use of a value.
     #[error(
         "{who} may not {access} {value:?} of chain {chain:?}: the chain's policy at this server \
          does not say so"
     )]
     NotAllowed {
-        /// Who wanted to.
+        /// The party.
         who: String,
         /// The chain.
         chain: String,
         /// The value's name.
         value: String,
-        /// What was wanted.
+        /// The use that it asked for.
         access: Access,
     },
     /// A chain was killed, and its values are gone.
@@ -210,19 +210,19 @@ pub enum StockError {
     ChainKilled {
         /// The chain.
         chain: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A chain is to be killed, and the disk does not take it.
+    /// A chain must be killed, but the disk does not accept the write.
     #[error(
         "chain {chain:?} must be killed ({why}), but the disk does not accept the write: {reason}"
     )]
     NotKilled {
         /// The chain.
         chain: String,
-        /// Why it is to be killed.
+        /// The reason to kill it.
         why: String,
-        /// What the disk says.
+        /// The error of the disk.
         reason: Box<StockError>,
     },
     /// The chain has changed more often than its record says.
@@ -233,12 +233,12 @@ pub enum StockError {
     ChainRolledBack {
         /// The chain.
         chain: String,
-        /// The changes that the record says.
+        /// The number of changes according to the record.
         found: u64,
-        /// What was noted of it.
+        /// The number of changes according to the note.
         expected: String,
     },
-    /// The two parties' records of a chain do not fit together.
+    /// The two parties' records of a chain do not match.
     #[error(
         "chain {chain:?} is {own} here and {peer} at the peer: one of them was dropped, restored \
          from an old copy, or is another chain"
@@ -246,15 +246,15 @@ pub enum StockError {
     ChainsDiffer {
         /// The chain.
         chain: String,
-        /// How far it is here.
+        /// The chain's progress here.
         own: String,
-        /// How far it is at the peer.
+        /// The chain's progress at the peer.
         peer: String,
     },
-    /// A caller's mistake.
+    /// The library was used in a wrong way.
     #[error("the stock was used wrongly: {what}")]
     ApiMisuse {
-        /// What was wrong, and what is right.
+        /// The mistake, and the correct use.
         what: String,
     },
     /// The operating system failed.
@@ -262,9 +262,9 @@ pub enum StockError {
     Io {
         /// The file.
         file: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the operating system says.
+        /// The operating system's error.
         reason: io::Error,
     },
 }
@@ -274,7 +274,7 @@ pub enum StockError {
 pub enum Whose {
     /// This party.
     Ours,
-    /// The other one.
+    /// The other party.
     Peers,
 }
 
@@ -287,30 +287,32 @@ impl std::fmt::Display for Whose {
     }
 }
 
-/// How to go on where something is damaged.
+/// The way to continue after damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repair {
-    /// [`crate::Stock::check`] withdraws what is damaged; the rest of the stock is not.
+    /// [`crate::Stock::check`] withdraws the damaged part. The rest of the stock is whole.
     Check,
-    /// It is withdrawn: the peer learns that when the parties meet, and a preparation replaces it.
+    /// The damaged part is withdrawn. The peer learns that when the parties meet, and a preparation
+    /// replaces it.
     Withdrawn,
-    /// The chain of the value cannot go on, and is dropped.
+    /// The chain of the value cannot continue. Drop it.
     DropChain,
-    /// The stock cannot be trusted as a whole: a new epoch takes its place.
+    /// The stock cannot be trusted as a whole. Start a new epoch in its place.
     BeginAnew,
-    /// Not even a new epoch can be begun before the folder is removed.
+    /// Not even a new epoch can start before the folder is removed.
     Remove,
-    /// Others may read the root key: it is closed to them, or removed and a new epoch begun.
+    /// Others may read the root key. Take away their access, or remove the key and start a new
+    /// epoch.
     CloseRootKey,
-    /// The root key is put back where it was; otherwise the stocks that need it are removed.
+    /// Put the root key back in its place. Otherwise remove the stocks that need it.
     RestoreRootKey,
-    /// The file of tries is removed, if it is known of every try why it did not end.
+    /// Remove the file of tries, if the reason why each try did not end is known.
     RemoveTries,
 }
 
 impl StockError {
-    /// The same with another repair, where something is corrupted.
+    /// Replaces the repair of [`StockError::Corrupted`]. Returns other errors unchanged.
     pub(crate) fn repaired_by(mut self, other: Repair) -> Self {
         if let Self::Corrupted { repair, .. } = &mut self {
             *repair = other;
@@ -318,7 +320,7 @@ impl StockError {
         self
     }
 
-    /// For `map_err`: what was tried on which file.
+    /// Returns a function for `map_err` that adds the file and the operation.
     pub(crate) fn io(file: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |reason| match reason.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull {

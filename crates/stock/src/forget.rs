@@ -1,34 +1,36 @@
-//! Kinds that are forgotten because nothing came of them, so that their slots are free again.
+//! Kinds that are forgotten because they never had any material, so that their slots are free
+//! again.
 //!
-//! An epoch has [`MAX_KINDS`](crate::MAX_KINDS) slots. Where every order makes kinds of its own, a
-//! peer that orders and breaks off, over and over, would otherwise use them up.
+//! An epoch has [`MAX_KINDS`](crate::MAX_KINDS) slots. If every order creates kinds of its own, a
+//! peer that orders and breaks off again and again could otherwise use them up.
 //!
 //! A kind is forgotten in two transactions, each durable before the next step:
 //!
-//! 1. It is given up: no page of the key file opens what was written of it.
-//! 2. Its record is removed. From then on another kind may have its slot, whose pages are
-//!    overwritten before that kind's own record is durable. In one transaction with that, a crash
-//!    between the two would leave a record whose pages are another kind's.
+//! 1. The kind is given up: no page of the key file opens what was written of it.
+//! 2. Its record is removed. From then on another kind may have its slot. The slot's pages are
+//!    overwritten before that kind's own record is durable. If both happened in one transaction, a
+//!    crash in between would leave a record whose pages are another kind's.
 //!
-//! After a crash between them the kind is as any that was given up, and is forgotten the next time.
-//! The peer may have forgotten the kind or not: a party without a record of it and one with a
-//! record of nothing meet either way (`marks`), since neither has published anything.
+//! After a crash between the two steps, the kind is like any that was given up, and is forgotten
+//! the next time. It does not matter whether the peer has forgotten the kind: a party without a
+//! record of it can meet a party with a record of nothing (`marks`), since neither has published
+//! anything.
 
 use crate::records::Records;
 use crate::{ComponentDigest, Preparation, StockError};
 
 impl Preparation {
-    /// Forgets kinds of which this party has no lot and never published one, durably: their slots
-    /// are free for others. Kinds that are not there are passed over.
+    /// Durably forgets kinds of which this party has no lot and has never published one. Their
+    /// slots are then free for others. Kinds that do not exist are skipped.
     ///
-    /// The caller has let the records meet by [`Preparation::reconcile`] under this right: a lot
-    /// that the peer could still publish is pending here until then. It never begins a kind of the
-    /// same name again in this epoch: its numbers would be given twice.
+    /// The caller must have let the records meet by [`Preparation::reconcile`] under this right:
+    /// until then, a lot that the peer could still publish is pending here. The caller must never
+    /// start a kind of the same name again in this epoch, because its numbers would be given twice.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where a kind has a lot or ever had one published, or a
-    /// [`LotWriter`](crate::LotWriter) of this right is still there: nothing is forgotten.
+    /// [`StockError::ApiMisuse`] if a kind has a lot or ever had one published, or if a
+    /// [`LotWriter`](crate::LotWriter) of this right still exists: nothing is forgotten.
     /// [`StockError::Io`], [`StockError::Corrupted`].
     pub fn forget(&mut self, kinds: &[ComponentDigest]) -> Result<(), StockError> {
         if kinds.is_empty() {

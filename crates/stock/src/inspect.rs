@@ -1,4 +1,4 @@
-//! What is in a stock, whether it is whole, and what can be thrown away.
+//! The contents of a stock: summaries, checks, and the removal of what is spent.
 
 use crate::cover::Cover;
 use crate::error::Repair;
@@ -8,30 +8,30 @@ use crate::{
     ComponentDigest, EpochId, Instance, Shape, Span, Stock, StockError, StockId, lots, marks,
 };
 
-/// Bytes read at a time by [`Stock::check`].
+/// The bytes that [`Stock::check`] reads at a time.
 const READ_BYTES: u64 = 1 << 20;
 
-/// What is in a stock.
+/// A summary of a stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The stock.
+    /// The stock's id.
     pub id: StockId,
     /// Its epoch.
     pub epoch: EpochId,
-    /// Bytes of lots and kept values.
+    /// The bytes of lots and kept values.
     pub bytes: u64,
-    /// Bytes allowed.
+    /// The bytes that the stock may hold.
     pub max_bytes: u64,
-    /// What is there of each kind.
+    /// The contents, by kind.
     pub kinds: Vec<KindSummary>,
 }
 
-/// What is in a stock of one kind.
+/// The contents of one kind in a stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindSummary {
     /// The kind.
     pub kind: ComponentDigest,
-    /// How large an instance is.
+    /// The size of an instance.
     pub shape: Shape,
     /// Instances that can be leased.
     pub available: u64,
@@ -39,20 +39,20 @@ pub struct KindSummary {
     pub pending: u64,
     /// Instances given up because they were damaged at one party.
     pub withdrawn: u64,
-    /// Every number below is spent.
+    /// The number below which every number is spent.
     pub mark: u64,
-    /// Lots on the disk.
+    /// The number of lots on the disk.
     pub lots: u64,
-    /// Bytes of them.
+    /// The bytes of these lots.
     pub bytes: u64,
 }
 
-/// What [`Stock::check`] found.
+/// The result of [`Stock::check`].
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Instances that were opened and are whole.
+    /// The number of instances that were opened and are whole.
     pub whole: u64,
-    /// What is not.
+    /// The damaged material.
     pub damaged: Vec<Damage>,
 }
 
@@ -61,15 +61,15 @@ pub struct Report {
 pub struct Damage {
     /// The instances; `None` for a kept value, which `error` names.
     pub instances: Option<(ComponentDigest, Span)>,
-    /// What is wrong.
+    /// The error.
     pub error: StockError,
-    /// The instances are withdrawn: none of them will be leased here or, after the next meeting,
-    /// by the peer.
+    /// Whether the instances are withdrawn: neither this party nor, after the next meeting, the
+    /// peer leases any of them.
     pub withdrawn: bool,
 }
 
 impl Stock {
-    /// What is there of what.
+    /// Returns a summary of the stock.
     ///
     /// # Errors
     ///
@@ -91,11 +91,11 @@ impl Stock {
     }
 
     /// Reads and verifies everything that is not spent, and withdraws published instances that are
-    /// damaged. Others go on using the stock meanwhile.
+    /// damaged. Others can use the stock meanwhile.
     ///
     /// # Errors
     ///
-    /// Only where the check itself fails; what it finds is in the report.
+    /// Only if the check itself fails. The report contains what it finds.
     pub fn check(&self) -> Result<Report, StockError> {
         let inner = &self.inner;
         let kinds = inner.update(|records| {
@@ -128,7 +128,7 @@ impl Stock {
         Ok(report)
     }
 
-    /// How many usable instances of a lot are whole, and which are damaged.
+    /// Returns how many usable instances of a lot are whole, and which are damaged.
     fn check_lot(
         &self,
         kind: &ComponentDigest,
@@ -160,7 +160,7 @@ impl Stock {
                 }
             }
             if damaged.len() > MAX_WITHDRAWN_RANGES {
-                // The index keeps no more ranges.
+                // The index cannot hold more ranges.
                 damaged.truncate(1);
                 damaged[0].0 = lot.span;
                 return (0, damaged);
@@ -169,7 +169,7 @@ impl Stock {
         (whole, damaged)
     }
 
-    /// Opens a lot's file, which begins as it should.
+    /// Opens a lot's file and checks its header.
     fn open_checked(
         &self,
         kind: &ComponentDigest,
@@ -192,7 +192,8 @@ impl Stock {
         }
     }
 
-    /// `None` where the lot has been spent and compacted meanwhile.
+    /// Withdraws instances of a lot. Returns `None` if the lot has been spent and compacted
+    /// meanwhile.
     fn withdraw(
         &self,
         kind: ComponentDigest,
@@ -217,9 +218,9 @@ impl Stock {
         }))
     }
 
-    /// Gives up, durably, the published lot that instance `number` of a kind belongs to: no
-    /// instance of it will be leased, here or, after the next meeting, by the peer. Returns the
-    /// lot; `None` where it was given up before, or is spent and compacted.
+    /// Gives up, durably, the published lot that contains instance `number` of a kind. Neither this
+    /// party nor, after the next meeting, the peer leases any instance of it. Returns the lot, or
+    /// `None` if it was given up before, or is spent and compacted.
     ///
     /// # Errors
     ///
@@ -244,8 +245,8 @@ impl Stock {
         })
     }
 
-    /// Removes lots that are wholly spent, and returns how many bytes that frees. Leases that are
-    /// still read keep theirs until they end.
+    /// Removes lots that are completely spent, and returns the number of freed bytes. Leases that
+    /// are still being read keep their instances until they end.
     ///
     /// # Errors
     ///
@@ -260,8 +261,9 @@ impl Stock {
                     let name = lots::file_name(record.slot, lot.span.first);
                     let bytes = record.shape.lot_bytes(lot.span.count);
                     if lot.is_given_up(record.leased) {
-                        // Its kind may be forgotten at once, and a file of this name then another
-                        // kind's: it goes while nobody can begin one.
+                        // Remove the file while nobody can start a kind: its own kind may be
+                        // forgotten at once, and a file of this name would then belong to another
+                        // kind.
                         freed += remove_spent(inner, &name, bytes)?;
                     } else {
                         records.remove_lot(&kind, lot.span.first)?;
@@ -278,7 +280,7 @@ impl Stock {
     }
 }
 
-/// Removes a file of these bytes; how many that frees.
+/// Removes a file of this size. Returns the number of freed bytes.
 fn remove_spent(inner: &Inner, name: &str, bytes: u64) -> Result<u64, StockError> {
     let path = inner.folder.join(name);
     match inner.storage.remove(&path) {
@@ -289,7 +291,7 @@ fn remove_spent(inner: &Inner, name: &str, bytes: u64) -> Result<u64, StockError
     }
 }
 
-/// A range in pieces of at most `count` instances.
+/// Iterates over a range in pieces of at most `count` instances.
 fn pieces(span: Span, count: u64) -> impl Iterator<Item = Span> {
     (span.first..span.end())
         .step_by(usize::try_from(count).unwrap_or(usize::MAX))
@@ -299,7 +301,7 @@ fn pieces(span: Span, count: u64) -> impl Iterator<Item = Span> {
         })
 }
 
-/// Adds a damaged instance; one that follows on the last range extends it.
+/// Adds a damaged instance. If it directly follows the last range, extends that range.
 fn note(damaged: &mut Vec<(Span, StockError)>, one: Span, error: StockError) {
     match damaged.last_mut() {
         Some((last, _)) if last.end() == one.first => last.count += 1,

@@ -1,10 +1,10 @@
-//! The key file: where keys are overwritten, which a database with a log cannot do.
+//! The key file. Its keys are overwritten in place, which a database with a log cannot do.
 //!
 //! Each kind has two pages that hold the same [`Cover`], sealed under the epoch's key. Moving
-//! forward overwrites the one, waits until it is durable, and overwrites the other: at any instant
-//! one of them is whole, and when both are written no older cover is in the file. Several kinds
-//! move together, so that they wait for the disk twice and not twice each. The caller holds the
-//! index's writer's lock.
+//! forward overwrites one page, waits until it is durable, and overwrites the other. So one page is
+//! whole at every instant, and once both are written the file has no older cover. Several kinds
+//! move together, so that they wait for the disk twice in total, and not twice each. The caller
+//! holds the index's writer lock.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,8 @@ use crate::storage::{Storage, StoredFile};
 use crate::{ComponentDigest, EpochId, StockError};
 
 const MAGIC: [u8; 8] = *b"TACITKEY";
-/// A page is what a disk replaces at a time at most, so that a torn write spoils no other.
+/// The size of a page: the most that a disk replaces at once, so that a torn write damages no other
+/// page.
 const PAGE_BYTES: usize = 4096;
 const HEADER_BYTES: usize = 8 + 4 + 32 + 8 + 16;
 const NODES_BYTES: usize = MAX_NODES * 32;
@@ -34,18 +35,18 @@ pub(crate) struct KeyFile {
     epoch_key: Key,
 }
 
-/// A kind that moves forward, or begins.
+/// The move of a kind's pages forward, or its start.
 pub(crate) struct Move {
     pub(crate) slot: u32,
     pub(crate) kind: ComponentDigest,
-    /// What is to stand in its pages.
+    /// The new content of its pages.
     pub(crate) cover: Cover,
-    /// The page with the newest cover so far, which is overwritten last.
+    /// The page with the newest cover so far. It is overwritten last.
     newest: u64,
 }
 
 impl Move {
-    /// Begins a kind.
+    /// Starts a kind.
     pub(crate) fn begin(slot: u32, kind: &ComponentDigest, cover: Cover) -> Self {
         Self {
             slot,
@@ -55,7 +56,7 @@ impl Move {
         }
     }
 
-    /// From what stands there to `cover`.
+    /// Moves a kind from its present content to `cover`.
     pub(crate) fn from(old: &Slot, slot: u32, kind: &ComponentDigest, cover: Cover) -> Self {
         Self {
             newest: old.page,
@@ -64,12 +65,12 @@ impl Move {
     }
 }
 
-/// What stands in the two pages of a kind.
+/// The content of the two pages of a kind.
 pub(crate) struct Slot {
     pub(crate) cover: Cover,
-    /// The page with it; the other is older or spoilt unless `settled`.
+    /// The page with `cover`. Unless `settled`, the other page is older or damaged.
     page: u64,
-    /// Both pages hold it.
+    /// Whether both pages hold the cover.
     pub(crate) settled: bool,
 }
 
@@ -88,7 +89,7 @@ fn header(stock: &[u8; 32], epoch: &EpochId) -> [u8; HEADER_BYTES] {
 }
 
 impl KeyFile {
-    /// Writes the key file of a new epoch, durable but for its name.
+    /// Writes the key file of a new epoch. It is durable except for its name.
     pub(crate) fn create(
         storage: &dyn Storage,
         path: &Path,
@@ -194,7 +195,7 @@ impl KeyFile {
         Ok(())
     }
 
-    /// A key of the epoch for one purpose.
+    /// Derives a key of the epoch for one purpose.
     pub(crate) fn derive(&self, purpose: &[u8], context: &[u8]) -> Key {
         seal::derive(purpose, &self.epoch_key, context)
     }
@@ -207,7 +208,7 @@ impl KeyFile {
         [&self.header[..], &kind.0, &mark.to_le_bytes()].concat()
     }
 
-    /// The cover of a kind: that of the page which is further.
+    /// Returns the cover of a kind from the page that is further ahead.
     pub(crate) fn read(&self, slot: u32, kind: &ComponentDigest) -> Result<Slot, StockError> {
         let pages = [0, 1].map(|page| self.read_page(slot, page, kind));
         let [first, second] = pages;
@@ -260,7 +261,7 @@ impl KeyFile {
         Ok(Cover::from_mark(mark, || keys.next()))
     }
 
-    /// Overwrites the pages of kinds, each once in the file, all together.
+    /// Overwrites the pages of all these kinds together. Each kind already has its pages.
     pub(crate) fn write(&self, moves: &[Move]) -> Result<(), StockError> {
         if moves.is_empty() {
             return Ok(());
@@ -282,7 +283,7 @@ impl KeyFile {
         Ok(())
     }
 
-    /// A page as it is written, sealed anew.
+    /// Returns a page as it is written, freshly sealed.
     fn page(&self, key: &Key, moved: &Move) -> Result<Vec<u8>, StockError> {
         let mut nodes = Zeroizing::new(vec![0; NODES_BYTES]);
         for (place, key) in nodes.chunks_exact_mut(32).zip(moved.cover.keys()) {
@@ -297,7 +298,7 @@ impl KeyFile {
     }
 }
 
-/// Overwrites the key of an epoch that has ended, so that nothing of it opens again.
+/// Overwrites the key of an epoch that has ended, so that none of its content can be opened again.
 pub(crate) fn destroy(storage: &dyn Storage, path: &Path) -> Result<(), StockError> {
     let file = match storage.open(path) {
         Ok(file) => file,

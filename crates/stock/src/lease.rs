@@ -1,8 +1,8 @@
 //! Leases: instances that one process may use, and no other ever after.
 //!
-//! [`Stock::lease`] moves the mark and the keys forward durably before it returns; what it returns
-//! holds the keys of its instances in memory and hands them out without the disk. A crash wastes
-//! what was leased and not used, and no number is leased twice: see docs/stock.md for why.
+//! [`Stock::lease`] moves the mark and the keys forward durably before it returns. The lease holds
+//! the keys of its instances in memory and hands them out without the disk. A crash wastes what was
+//! leased and not used, but no number is leased twice. docs/stock.md explains why.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use crate::stock::{Inner, LotFile};
 use crate::{ComponentDigest, Instance, OfProcess, Role, Shape, Span, Stock, StockError, lots};
 use zeroize::Zeroizing;
 
-/// Small instances are read this many bytes at a time.
+/// The bytes that are read at a time from small instances.
 const READ_BYTES: u64 = 256 * 1024;
 
-/// What leases of one call share: where their instances are and what opens them.
+/// The part that the leases of one call share: the files of their instances, and the keys.
 struct Source {
     shape: Shape,
-    /// By number. Open from the beginning, so that they can be read after they were compacted.
+    /// By number. The files are open from the start, so that they can be read after compaction.
     lots: Vec<(LotRecord, Arc<LotFile>)>,
     cover: Cover,
 }
 
-/// Leased instances of one kind, each to be used at most once; dropped, they are wasted. In a
-/// process that was forked there are none.
+/// Leased instances of one kind, each to be used at most once. If it is dropped, the instances are
+/// wasted. In a forked process it is empty.
 pub struct Lease {
     kind: ComponentDigest,
     parts: OfProcess<VecDeque<(Arc<Source>, Span)>>,
@@ -47,14 +47,14 @@ impl std::fmt::Debug for Lease {
     }
 }
 
-/// What is asked for of a kind: the next instances.
+/// A request for the next instances of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseRequest {
     /// The kind.
     pub kind: ComponentDigest,
-    /// With fewer nothing is leased.
+    /// The least number. If fewer are available, nothing is leased.
     pub least: u64,
-    /// More are not leased, if more are there.
+    /// The greatest number, even if more are available.
     pub most: u64,
 }
 
@@ -63,7 +63,7 @@ impl Stock {
     ///
     /// # Errors
     ///
-    /// [`StockError::Exhausted`], and nothing is leased.
+    /// [`StockError::Exhausted`], in which case nothing is leased.
     pub fn lease(&self, kind: &ComponentDigest, count: u64) -> Result<Lease, StockError> {
         let wanted = LeaseRequest {
             kind: *kind,
@@ -74,12 +74,12 @@ impl Stock {
     }
 
     /// Leases the next instances of several kinds, durably, in one transaction that costs as much
-    /// as one kind's. The leases are in the order of `wanted`; a kind that is there twice gets
-    /// later ones the second time.
+    /// as one kind's. The leases are in the order of `wanted`. A kind that occurs twice gets later
+    /// instances the second time.
     ///
     /// # Errors
     ///
-    /// [`StockError::Exhausted`], and nothing is leased.
+    /// [`StockError::Exhausted`], in which case nothing is leased.
     pub fn lease_all(&self, wanted: &[LeaseRequest]) -> Result<Vec<Lease>, StockError> {
         let inner = &self.inner;
         inner.move_forward(|records, forward| {
@@ -101,21 +101,22 @@ impl Stock {
         })
     }
 
-    /// Leases the instances that the peer named, durably. Those below stay with this process, which
-    /// may be asked for them by another session yet, and are spent for any other.
+    /// Leases the instances that the peer named, durably. The numbers below them stay with this
+    /// process, since another session may still be asked for them. For every other process they are
+    /// spent.
     ///
     /// # Errors
     ///
-    /// [`StockError::Behind`] where some are spent: the caller tells the peer the mark, or ends the
-    /// session where it knew it. [`StockError::PeerMisbehaved`] where they are not in stock or out
-    /// of order. Nothing is leased then.
+    /// [`StockError::Behind`] if some are spent: the caller tells the peer the mark or, if the peer
+    /// already knew it, ends the session. [`StockError::PeerMisbehaved`] if they are not in stock
+    /// or out of order. Nothing is leased in either case.
     pub fn lease_spans(&self, kind: &ComponentDigest, spans: &[Span]) -> Result<Lease, StockError> {
         let leases = self.lease_named(&[(*kind, spans)]);
         leases.map(|leases| only(leases, kind))
     }
 
-    /// [`Stock::lease_spans`] for several kinds, all or none of them, in one transaction that costs
-    /// as much as one kind's.
+    /// Leases as [`Stock::lease_spans`] does for several kinds, all or none of them, in one
+    /// transaction that costs as much as one kind's.
     ///
     /// # Errors
     ///
@@ -133,19 +134,19 @@ impl Stock {
     }
 
     /// Gives up all instances of some kinds, durably and in one transaction, and returns how many
-    /// of them could be leased. Their keys are destroyed, also of lots that are pending or being
-    /// written and of instances that this process passed over; those that another process passed
-    /// over are leased no more. No file of a lot is opened, so that
-    /// none that is damaged or missing prevents it.
+    /// of them could be leased. Their keys are destroyed, including those of lots that are pending
+    /// or being written, and of instances that this process passed over. Instances that another
+    /// process passed over are never leased again. It opens no file of a lot, so a damaged or
+    /// missing file does not prevent it.
     ///
     /// # Errors
     ///
-    /// [`StockError::Io`], and [`StockError::Corrupted`] where the keys of a kind cannot be read:
-    /// nobody opens anything of that kind, and the others are given up.
+    /// [`StockError::Io`], and [`StockError::Corrupted`] if the keys of a kind cannot be read:
+    /// nobody can open anything of that kind, and the others are given up.
     pub fn give_up(&self, kinds: &[ComponentDigest]) -> Result<u64, StockError> {
         let inner = &self.inner;
         let forget = |passed: &mut Passed| kinds.iter().for_each(|kind| passed.forget(kind));
-        // Also if the disk fails then.
+        // Forget them first, in case the disk fails afterwards.
         forget(inner.passed().or_cleared());
         let (count, unreadable) = inner.move_forward(|records, forward| {
             forget(&mut forward.passed);
@@ -177,12 +178,13 @@ impl Stock {
         unreadable.map(|()| count)
     }
 
-    /// Gives up all instances of kinds below their marks, durably and in one transaction: the
-    /// peer's marks are there, or further where it alone has begun a lot since both met.
+    /// Gives up all instances of kinds below their marks, durably and in one transaction. The marks
+    /// are the peer's. They may be further ahead if the peer alone has started a lot since both
+    /// met.
     ///
     /// # Errors
     ///
-    /// [`StockError::PeerMisbehaved`] where no lot that high can have been begun.
+    /// [`StockError::PeerMisbehaved`] if no lot that high can have been started.
     pub fn raise_marks(&self, marks: &[(ComponentDigest, u64)]) -> Result<(), StockError> {
         let inner = &self.inner;
         inner.move_forward(|records, forward| {
@@ -193,7 +195,7 @@ impl Stock {
         })
     }
 
-    /// How many instances of a kind can be leased.
+    /// Returns how many instances of a kind can be leased.
     ///
     /// # Errors
     ///
@@ -211,13 +213,13 @@ impl Stock {
     }
 }
 
-/// The lease of a kind where one was asked for.
+/// Returns the only lease, or an empty one of the kind.
 fn only(leases: Vec<Lease>, kind: &ComponentDigest) -> Lease {
     let mut leases = leases.into_iter();
     leases.next().unwrap_or_else(|| Lease::empty(*kind))
 }
 
-/// The next instances, from `least` to `most`.
+/// Returns the next instances, between `least` and `most` of them.
 fn next_spans(
     wanted: &LeaseRequest,
     mark: u64,
@@ -242,7 +244,8 @@ fn next_spans(
     Ok(spans)
 }
 
-/// The lease of what the peer named of a kind: from the mark on, or what this process passed over.
+/// Leases what the peer named of a kind: numbers from the mark on, or numbers that this process
+/// passed over.
 fn follow(
     inner: &Inner,
     records: &mut Records<'_>,
@@ -286,7 +289,7 @@ fn follow(
     Ok(lease)
 }
 
-/// Where the spans end, which the peer names in order.
+/// Checks that the peer's spans are in order, and returns the end of the last one.
 fn check_order(kind: &ComponentDigest, spans: &[Span]) -> Result<u64, StockError> {
     let mut next = 0;
     for span in spans {
@@ -297,8 +300,8 @@ fn check_order(kind: &ComponentDigest, spans: &[Span]) -> Result<u64, StockError
     Ok(next)
 }
 
-/// Refuses instances that are withdrawn here. The peer may not know it yet, so that this is no
-/// fault of its, and whatever it names of them is not used.
+/// Refuses instances that are withdrawn here. The peer may not know that yet, so it has not
+/// misbehaved. Nothing that it names of them is used.
 fn refuse_withdrawn(
     inner: &Inner,
     record: &KindRecord,
@@ -332,8 +335,9 @@ fn not_there(kind: &ComponentDigest, span: Span, next: u64) -> StockError {
     }
 }
 
-/// Publishes what waits here for the peer's word that it has it, too, up to where it names: it
-/// names only what it has published, and that word is on its way in another session.
+/// Publishes the lots up to what the peer names that are pending here until the peer says that it
+/// has them. The peer names only what it has published, and its message about that is on its way in
+/// another session.
 fn publish_named(
     records: &mut Records<'_>,
     kind: &ComponentDigest,
@@ -344,7 +348,7 @@ fn publish_named(
     waiting.try_for_each(|lot| lots::publish(records, kind, lot.span.first))
 }
 
-/// The lease of these instances, with their files open and their keys.
+/// Returns the lease of these instances, with open files and keys.
 fn leased(
     inner: &Inner,
     kind: &ComponentDigest,
@@ -377,8 +381,8 @@ fn leased(
     })
 }
 
-/// The published instances of a kind from `mark` on, withdrawn ones as well: lots, and which
-/// instances of each.
+/// Returns the published instances of a kind from `mark` on, including withdrawn ones: the lots,
+/// and which instances of each.
 fn published(
     records: &Records<'_>,
     kind: &ComponentDigest,
@@ -394,13 +398,13 @@ fn published(
     Ok(rest.collect())
 }
 
-/// How many instances from `mark` on are not withdrawn.
+/// Returns how many instances from `mark` on are not withdrawn.
 fn available(published: &[(LotRecord, Span)], mark: u64) -> u64 {
     let usable = published.iter().flat_map(|(lot, _)| lot.usable(mark));
     usable.map(|span| span.count).sum()
 }
 
-/// Whether every number of `span` is in the lots, which are in order.
+/// Whether every number of `span` is in the lots, which must be in order.
 fn covered(span: Span, published: &[(LotRecord, Span)]) -> bool {
     let Some(end) = span.first.checked_add(span.count) else {
         return false;
@@ -414,7 +418,8 @@ fn covered(span: Span, published: &[(LotRecord, Span)]) -> bool {
     next >= end
 }
 
-/// The parts of what is published below `end` that are in none of `spans`, all in order.
+/// Returns the parts of what is published below `end` that are in none of `spans`. Everything is in
+/// order.
 fn left_out(published: &[(LotRecord, Span)], spans: &[Span], end: u64) -> Vec<Span> {
     let mut left = Vec::new();
     for (_, part) in published {
@@ -432,16 +437,16 @@ fn left_out(published: &[(LotRecord, Span)], spans: &[Span], end: u64) -> Vec<Sp
     left
 }
 
-/// Kinds whose marks and keys move forward in one transaction, and what this process may still
-/// follow after it.
+/// Kinds whose marks and keys move forward in one transaction, and the numbers that this process
+/// may still give out afterwards.
 pub(crate) struct Forward {
     moves: Vec<Move>,
     passed: Passed,
 }
 
 impl Forward {
-    /// Moves a kind's mark behind `spans`, which are leased, and notes that its keys follow.
-    /// `kind` may come again.
+    /// Moves a kind's mark behind `spans`, which are leased, and schedules the move of its keys.
+    /// `kind` may occur again.
     fn push(
         &mut self,
         inner: &Inner,
@@ -484,8 +489,8 @@ impl Forward {
 }
 
 impl Inner {
-    /// As [`Inner::update`], for work that moves marks: the keys are gone when the marks are
-    /// durable.
+    /// Runs `work`, which moves marks, as [`Inner::update`] does. The keys are gone once the marks
+    /// are durable.
     pub(crate) fn move_forward<T>(
         &self,
         mut work: impl FnMut(&mut Records<'_>, &mut Forward) -> Result<T, StockError>,
@@ -505,8 +510,8 @@ impl Inner {
     }
 }
 
-/// Raises a mark to what the peer says is its own, but not beyond the end of what was begun here. A
-/// peer that says more than `beyond` above that end misbehaves.
+/// Raises a mark to what the peer says is its own, but not beyond the end of the numbers that were
+/// started here. A peer misbehaves if it says more than `beyond` above that end.
 pub(crate) fn raise(
     inner: &Inner,
     records: &mut Records<'_>,
@@ -534,7 +539,7 @@ pub(crate) fn raise(
 }
 
 impl Lease {
-    /// A lease of nothing, to be extended.
+    /// Returns an empty lease, to be extended.
     #[must_use]
     pub fn empty(kind: ComponentDigest) -> Self {
         Self {
@@ -543,19 +548,19 @@ impl Lease {
         }
     }
 
-    /// The kind.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> ComponentDigest {
         self.kind
     }
 
-    /// The numbers, in order.
+    /// Iterates over the numbers, in order.
     pub fn spans(&self) -> impl Iterator<Item = Span> {
         let parts = self.parts.get().into_iter().flatten();
         parts.map(|(_, span)| *span)
     }
 
-    /// How many instances are left.
+    /// Returns how many instances are left.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.spans().map(|span| span.count).sum()
@@ -565,7 +570,7 @@ impl Lease {
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where it is of another kind or of the same numbers.
+    /// [`StockError::ApiMisuse`] if it is for another kind or has some of the same numbers.
     pub fn extend(&mut self, later: Self) -> Result<(), StockError> {
         let here = |span: Span| self.spans().any(|own| own.common(span).is_some());
         if later.kind != self.kind || later.spans().any(here) {
@@ -581,7 +586,7 @@ impl Lease {
     ///
     /// # Errors
     ///
-    /// [`StockError::Exhausted`] where fewer are left, which then stay.
+    /// [`StockError::Exhausted`] if fewer are left, which then stay.
     pub fn take(&mut self, count: u64) -> Result<Self, StockError> {
         let available = self.count();
         if available < count {
@@ -616,8 +621,8 @@ impl Lease {
         })
     }
 
-    /// Reads and opens the instances, in order, each once. One that is damaged is an error in its
-    /// place, after which the iterator goes on with the next.
+    /// Reads and opens the instances, in order, each once. A damaged instance is an error in its
+    /// place. The iterator then continues with the next instance.
     #[must_use]
     pub fn instances(self) -> Instances {
         Instances {
@@ -626,11 +631,12 @@ impl Lease {
         }
     }
 
-    /// The secrets of all instances, one after the other: for kinds without tables, such as OTs.
+    /// Returns the secrets of all instances, one after another. This is for kinds without tables,
+    /// such as OTs.
     ///
     /// # Errors
     ///
-    /// [`StockError::Corrupted`] where one is damaged; then none is given.
+    /// [`StockError::Corrupted`] if one is damaged. No secrets are returned then.
     pub fn secrets(self) -> Result<Zeroizing<Vec<u8>>, StockError> {
         let parts = self.parts.get();
         let width = parts
@@ -645,7 +651,7 @@ impl Lease {
     }
 }
 
-/// The instances of a lease, as [`Lease::instances`] gives them.
+/// An iterator over the instances of a lease, from [`Lease::instances`].
 #[derive(Debug)]
 pub struct Instances {
     lease: Lease,
@@ -664,7 +670,7 @@ impl Instances {
         let in_lot = lot.map_or(1, |(lot, _)| lot.span.end() - span.first);
         let at_once = (READ_BYTES / source.shape.record_bytes().max(1)).max(1);
         let count = span.count.min(in_lot).min(at_once);
-        // What cannot be read together is read one by one, to name what is damaged.
+        // If instances cannot be read together, read them one by one, to name the damaged one.
         let taken = self.lease.take(count).ok()?;
         let (_, span) = taken.parts.get()?.front()?;
         let Some((lot, file)) = lot else {
@@ -706,37 +712,37 @@ impl Iterator for Instances {
     }
 }
 
-/// Leases of many kinds, made off the online path and taken from on it.
+/// Leases of many kinds. They are made in advance, and taken from during runs.
 #[derive(Debug, Default)]
 pub struct LeasePool {
     kinds: BTreeMap<ComponentDigest, Lease>,
 }
 
 impl LeasePool {
-    /// Nothing yet.
+    /// Creates an empty pool.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Instances of a kind that are leased here and not taken.
+    /// Returns how many leased instances of a kind are left in the pool.
     #[must_use]
     pub fn count(&self, kind: &ComponentDigest) -> u64 {
         self.kinds.get(kind).map_or(0, Lease::count)
     }
 
-    /// Adds a lease behind those of its kind that are here.
+    /// Adds a lease behind those of its kind.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where some of its numbers are here.
+    /// [`StockError::ApiMisuse`] if some of its numbers are already in the pool.
     pub fn add(&mut self, lease: Lease) -> Result<(), StockError> {
         let kind = lease.kind;
         let held = self.kinds.entry(kind).or_insert_with(|| Lease::empty(kind));
         held.extend(lease)
     }
 
-    /// [`Lease::take`] from the leases of a kind.
+    /// Takes instances from the leases of a kind, as [`Lease::take`] does.
     ///
     /// # Errors
     ///

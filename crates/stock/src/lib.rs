@@ -1,27 +1,27 @@
-//! The stock: what two parties have prepared together, durable at both, each piece used at most
-//! once.
+//! The stock: what two parties have prepared together. It is durable at both, and each piece is
+//! used at most once.
 //!
 //! - **Open or make** a stock: [`Stocks::open`], [`Stocks::create`], [`Stocks::stock`].
 //! - **Meet** the peer: [`Stock::marks`], its answer to [`Stock::reconcile`], [`Stock::confirm`].
 //! - **Prepare**: [`Stock::prepare`], [`Preparation::begin_lot`], [`LotWriter::put`],
-//!   [`LotWriter::finish`], and when the peer has it, too, [`Stock::publish`];
-//!   [`Preparation::forget`] where nothing came of it.
+//!   [`LotWriter::finish`] and, once the peer has it, too, [`Stock::publish`];
+//!   [`Preparation::forget`] for kinds that never had any material.
 //! - **Use**: [`Stock::lease`] or [`Stock::lease_spans`], [`Stock::lease_all`] or
 //!   [`Stock::lease_named`] for several kinds at once, into a [`LeasePool`] ahead of need;
 //!   [`Lease::take`], [`Lease::instances`].
 //! - **Keep** values between runs: [`Stock::chain`], [`Chain::reconcile`],
 //!   [`Chain::begin_attempt`], [`Chain::load`], [`Chain::begin_version`], [`Chain::publish`],
 //!   [`Chain::kill`].
-//! - **Set aside** a lot whose peer cheated, and count what went wrong: [`Stock::set_aside`],
+//! - **Set aside** a lot after the peer cheated, and count what went wrong: [`Stock::set_aside`],
 //!   [`Stocks::change_tries`].
 //! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],
 //!   [`Stock::new_epoch`], [`Stocks::remove`], [`Stocks::probe`].
 //!
-//! Secrets are sealed under keys by number that only move forward (`cover`), which stand in a file
-//! that is overwritten in place (`keys`). What is where and what is spent stands in a database
-//! (`records`), the instances in files read by position (`lots`). All of it goes through
-//! [`Storage`]: [`Disk`] for programs, [`Memory`] for tests, which can lose power. docs/stock.md
-//! has the bytes of every file, the invariants, and the argument why no crash breaks them.
+//! Secrets are sealed under keys by number that only move forward (`cover`). The keys are in a file
+//! that is overwritten in place (`keys`). A database (`records`) says what is where and what is
+//! spent. The instances are in files read by position (`lots`). All of it uses [`Storage`]:
+//! [`Disk`] for programs, and [`Memory`], which can lose power, for tests. docs/stock.md describes
+//! the bytes of every file, the invariants, and why no crash breaks them.
 //!
 //! ```
 //! use std::{path::Path, sync::Arc};
@@ -37,7 +37,7 @@
 //! };
 //! let stock = stocks.create(id, EpochId::generate(0)?, b"the offset", Limits::default())?;
 //!
-//! // Ten instances with 16 secret bytes each, which the peer has durable, too.
+//! Ten instances with 16 secret bytes each, which the peer has durably, too.
 //! let aes = ComponentDigest([7; 32]);
 //! let shape = Shape { secret_bytes: 16, table_bytes: 0 };
 //! let preparation = stock.prepare()?;
@@ -46,7 +46,7 @@
 //! lot.finish()?;
 //! stock.publish(&aes, 0)?;
 //!
-//! // Ahead of need four are leased, and two of them used.
+//! Four are leased in advance, and two of them are used.
 //! let mut lease = stock.lease(&aes, 4)?;
 //! for instance in lease.take(2)?.instances() {
 //!     assert_eq!(instance?.secret(), [5; 16]);

@@ -1,9 +1,9 @@
 //! Lots: files of instances of one kind, written once, read by position.
 //!
-//! A lot goes through three steps, so that after a crash both parties find the same: it is written
-//! and made durable ([`LotWriter::finish`]: pending), the peer says that it has it durable too,
-//! and it is published ([`Stock::publish`]). Numbers are never given to a lot twice, also where
-//! the first was never finished.
+//! A lot goes through three steps, so that after a crash both parties find the same. It is written
+//! and made durable ([`LotWriter::finish`]: pending). The peer says that it has the lot durably,
+//! too. Then the lot is published ([`Stock::publish`]). No number is ever given to two lots, even
+//! if the first one was never finished.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -25,15 +25,15 @@ const MAGIC: [u8; 8] = *b"TACITLOT";
 pub(crate) const HEADER_BYTES: usize = 8 + 4 + 4 + 32 + 8 + 16 + 32 + 8 + 8 + 4 + 4 + 12 + 20;
 const SUMMED_BYTES: usize = HEADER_BYTES - 20;
 
-/// Tables that are this long are written from where they are, and shorter ones behind their
-/// secrets, all instances of a call at once.
+/// The length from which tables are written directly. Shorter tables are copied behind their
+/// secrets, and all instances of a call are written at once.
 const APART_BYTES: usize = 64 << 10;
 
-/// Bytes of one instance at most, secret and tables together.
+/// The most bytes of one instance, secret and tables together.
 pub const MAX_INSTANCE_BYTES: u64 = 1 << 28;
 
 impl Shape {
-    /// Bytes of a record in a lot's file.
+    /// Returns the bytes of a record in a lot's file.
     #[must_use]
     pub fn record_bytes(&self) -> u64 {
         u64::from(self.secret_bytes) + TAG_BYTES as u64 + u64::from(self.table_bytes)
@@ -44,7 +44,7 @@ impl Shape {
     }
 }
 
-/// The name of a lot's file in the folder of its epoch.
+/// Returns the name of a lot's file in the folder of its epoch.
 pub(crate) fn file_name(slot: u32, first: u64) -> String {
     format!("lot-{slot:04}-{first:010}.seg")
 }
@@ -81,8 +81,8 @@ pub(crate) fn header(
     header
 }
 
-/// The right to prepare: one process has it at a time, until this and every [`LotWriter`] from it
-/// are dropped.
+/// The right to prepare. One process holds it at a time, until this value and every [`LotWriter`]
+/// from it are dropped.
 pub struct Preparation {
     stock: Stock,
     lock: Arc<dyn Send + Sync>,
@@ -95,11 +95,11 @@ impl std::fmt::Debug for Preparation {
 }
 
 impl Stock {
-    /// Begins to prepare; clears away what a crash left of unfinished lots.
+    /// Takes the right to prepare, and clears away what a crash left of unfinished lots.
     ///
     /// # Errors
     ///
-    /// [`StockError::Busy`] where another process prepares with this peer.
+    /// [`StockError::Busy`] if another process prepares with this peer.
     pub fn prepare(&self) -> Result<Preparation, StockError> {
         let file = self.inner.lock_path();
         let lock = self.inner.storage.try_lock(&file);
@@ -110,17 +110,17 @@ impl Stock {
         Ok(Preparation { stock, lock })
     }
 
-    /// Makes a pending lot part of the stock, durably: the peer has it durable, too. Lots of a
-    /// kind are published in the order of their numbers; one that is published stays so.
+    /// Makes a pending lot part of the stock, durably. The peer must have it durably, too. Lots of
+    /// a kind are published in the order of their numbers. A published lot stays published.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where no such lot is pending or an earlier one is.
+    /// [`StockError::ApiMisuse`] if this lot is not pending, or an earlier one is.
     pub fn publish(&self, kind: &ComponentDigest, first: u64) -> Result<(), StockError> {
         self.publish_all(&[(*kind, first)])
     }
 
-    /// [`Stock::publish`] for several lots, all or none of them, in one transaction.
+    /// Publishes several lots as [`Stock::publish`] does, all or none of them, in one transaction.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Stock {
     }
 
     /// Removes files of lots that the index does not know, or that were given up while they were
-    /// pending. The caller has the lock to prepare.
+    /// pending. The caller must have the right to prepare.
     fn remove_strays(&self) -> Result<(), StockError> {
         let inner = &self.inner;
         inner.update(|records| {
@@ -149,7 +149,7 @@ impl Stock {
             for name in strays.filter(|name| !known.contains(name)) {
                 let path = inner.folder.join(name);
                 match inner.storage.remove(&path) {
-                    // Who compacts at the same time may have cleared it away.
+                    // A compaction at the same time may have removed it.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                     result => result.map_err(StockError::io(&path, "remove it"))?,
                 }
@@ -185,20 +185,20 @@ pub(crate) fn publish(
 }
 
 impl Preparation {
-    /// The stock that is prepared.
+    /// Returns the stock that is prepared.
     #[must_use]
     pub fn stock(&self) -> &Stock {
         &self.stock
     }
 
-    /// Whether a [`LotWriter`] of this right is still there.
+    /// Whether a [`LotWriter`] of this right still exists.
     pub(crate) fn is_writing(&self) -> bool {
         Arc::strong_count(&self.lock) > 1
     }
 
-    /// Destroys the stock's keys and records: nothing of it opens again, and those who have it open
-    /// get nothing more from it. No other stock can take its place before it is
-    /// [removed](Self::destroy) as well.
+    /// Destroys the stock's keys and records. None of it can be opened again, and everyone who has
+    /// it open gets nothing more from it. No other stock can take its place before it is also
+    /// [removed](Self::destroy).
     ///
     /// # Errors
     ///
@@ -207,8 +207,7 @@ impl Preparation {
         self.stock.inner.destroy_keys()
     }
 
-    /// Destroys the stock, its keys first. A process that waits for this right finds nothing
-    /// afterwards.
+    /// Destroys the stock, its keys first. A process that waits for this right then finds nothing.
     ///
     /// # Errors
     ///
@@ -217,7 +216,7 @@ impl Preparation {
         self.stock.inner.destroy()
     }
 
-    /// [`Stock::marks`], taken while no other process of this party prepares.
+    /// Returns [`Stock::marks`], while no other process of this party prepares.
     ///
     /// # Errors
     ///
@@ -236,13 +235,13 @@ impl Preparation {
         inner.update(|records| check_room(inner, records, lots))
     }
 
-    /// Begins a lot of `span`, whose numbers both parties agreed on: from
+    /// Starts a lot of `span`. Both parties must have agreed on its numbers, from
     /// [`AgreedKind::next_number`](crate::AgreedKind) on. The numbers are taken durably.
     ///
     /// # Errors
     ///
-    /// [`StockError::Full`], [`StockError::ApiMisuse`] where the numbers were given before, the
-    /// kind has another shape, or a bound is passed.
+    /// [`StockError::Full`], [`StockError::ApiMisuse`] if the numbers were given before, the kind
+    /// has another shape, or a limit is exceeded.
     pub fn begin_lot(
         &self,
         kind: ComponentDigest,
@@ -254,8 +253,8 @@ impl Preparation {
         begun.pop().ok_or_else(none)
     }
 
-    /// [`Preparation::begin_lot`] for several lots, in one transaction that costs as much as one
-    /// lot's. Nothing is begun where one of them cannot be.
+    /// Starts several lots as [`Preparation::begin_lot`] does, in one transaction that costs as
+    /// much as one lot's. If one of them cannot start, none does.
     ///
     /// # Errors
     ///
@@ -287,7 +286,7 @@ impl Preparation {
             .collect()
     }
 
-    /// Makes the file of a lot whose numbers are taken.
+    /// Creates the file of a lot whose numbers are taken.
     fn writer(
         &self,
         (kind, shape, span): (ComponentDigest, Shape, Span),
@@ -361,7 +360,8 @@ fn check_room(
     Ok(())
 }
 
-/// Bytes of all lots and kept values, but for lots that were given up while they were pending.
+/// Returns the bytes of all lots and kept values, without lots that were given up while they were
+/// pending.
 pub(crate) fn held_bytes(records: &Records<'_>) -> Result<u64, StockError> {
     let mut held: u64 = 0;
     for (kind, record) in records.kinds()? {
@@ -377,8 +377,8 @@ pub(crate) fn held_bytes(records: &Records<'_>) -> Result<u64, StockError> {
     }))
 }
 
-/// The lowest slot that no kind has. It may be that of a kind that was forgotten, whose record is
-/// durably gone: its pages can be overwritten.
+/// Returns the lowest free slot. It may have belonged to a forgotten kind. That kind's record is
+/// durably gone, so its pages can be overwritten.
 fn free_slot(records: &Records<'_>) -> Result<u32, StockError> {
     let kinds = records.kinds()?.into_iter();
     let taken: BTreeSet<u32> = kinds.map(|(_, record)| record.slot).collect();
@@ -390,7 +390,7 @@ fn free_slot(records: &Records<'_>) -> Result<u32, StockError> {
     })
 }
 
-/// The kind's record and the keys of `span`; a new kind gets its own pages of the key file.
+/// Returns the kind's record and the keys of `span`. A new kind gets its own pages of the key file.
 fn reserve(
     inner: &Inner,
     records: &Records<'_>,
@@ -426,7 +426,8 @@ fn reserve(
     Ok((record, slot.cover.part(span)?))
 }
 
-/// A lot that is being written, by as many threads as like. Dropped unfinished it leaves nothing.
+/// A lot that is being written, by any number of threads. If it is dropped unfinished, it leaves
+/// nothing.
 pub struct LotWriter {
     stock: Stock,
     file: Box<dyn StoredFile>,
@@ -436,7 +437,7 @@ pub struct LotWriter {
     span: Span,
     salt: [u8; 12],
     cover: Cover,
-    /// A bit for each instance: a key seals once.
+    /// A bit for each instance, since a key must seal only once.
     written: Mutex<Vec<u64>>,
     finished: bool,
     _lock: Arc<dyn Send + Sync>,
@@ -449,24 +450,24 @@ impl std::fmt::Debug for LotWriter {
 }
 
 impl LotWriter {
-    /// What it is of.
+    /// Returns the kind of the lot.
     #[must_use]
     pub fn kind(&self) -> ComponentDigest {
         self.kind
     }
 
-    /// The lot's numbers.
+    /// Returns the lot's numbers.
     #[must_use]
     pub fn span(&self) -> Span {
         self.span
     }
 
-    /// Writes consecutive instances from `first` on: their secrets and their tables, each of the
-    /// kind's [`Shape`], one after the other. Each instance is written once, in any order.
+    /// Writes consecutive instances from `first` on: their secrets and their tables, one after
+    /// another, each of the kind's [`Shape`]. Each instance is written once, in any order.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] for lengths or numbers that do not fit; [`StockError::Full`].
+    /// [`StockError::ApiMisuse`] if lengths or numbers do not fit; [`StockError::Full`].
     pub fn put(&self, first: u64, secrets: &[u8], tables: &[u8]) -> Result<(), StockError> {
         let shape = &self.shape;
         let (secret_bytes, table_bytes) = (shape.secret_bytes as usize, shape.table_bytes as usize);
@@ -545,22 +546,22 @@ impl LotWriter {
             .map_err(StockError::io(&self.path, "write it"))
     }
 
-    /// Makes the lot durable: pending until the peer has it, too. Returns its numbers.
+    /// Makes the lot durable. It is pending until the peer has it, too. Returns its numbers.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where instances are missing.
+    /// [`StockError::ApiMisuse`] if instances are missing.
     pub fn finish(self) -> Result<Span, StockError> {
         let span = self.span;
         Self::finish_all(vec![self]).map(|()| span)
     }
 
-    /// [`LotWriter::finish`] for several lots of a stock: all of them become pending, or none.
-    /// What they share they wait for once.
+    /// Finishes several lots of a stock as [`LotWriter::finish`] does. Either all of them become
+    /// pending or none. They wait only once for what they share.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where instances are missing, or a lot is of another stock.
+    /// [`StockError::ApiMisuse`] if instances are missing, or a lot belongs to another stock.
     pub fn finish_all(mut lots: Vec<Self>) -> Result<(), StockError> {
         let Some(first) = lots.first() else {
             return Ok(());
@@ -610,17 +611,17 @@ impl LotWriter {
 
 impl Drop for LotWriter {
     fn drop(&mut self) {
-        // The commit of `finish` may be durable although it failed: the file then stays for it.
+        // The commit of `finish` may be durable although it failed. In that case the file stays.
         let inner = &self.stock.inner;
         let known = || inner.update(|records| records.lot(&self.kind, self.span.first));
         if !self.finished && matches!(known(), Ok(None)) {
-            // What cannot be removed now is when the next preparation begins.
+            // If it cannot be removed now, the next preparation removes it.
             let _ = inner.storage.remove(&self.path);
         }
     }
 }
 
-/// An instance that was leased, opened. Its secret is wiped when it is dropped.
+/// A leased instance, opened. Its secret is wiped on drop.
 pub struct Instance {
     number: u64,
     secret_bytes: usize,
@@ -677,19 +678,19 @@ impl Instance {
         Ok(instances)
     }
 
-    /// Its number among its kind.
+    /// Returns the instance's number in its kind.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// What was sealed.
+    /// Returns the secret that was sealed.
     #[must_use]
     pub fn secret(&self) -> &[u8] {
         &self.record[..self.secret_bytes]
     }
 
-    /// The tables, as they were written.
+    /// Returns the tables that were written.
     #[must_use]
     pub fn tables(&self) -> &[u8] {
         &self.record[self.secret_bytes + TAG_BYTES..]

@@ -1,14 +1,15 @@
-//! The marks that two parties exchange when they meet, and what each does with them.
+//! The marks that two parties exchange when they meet, and what each party does with them.
 //!
-//! *Lots.* Each party publishes a lot only when it knows that the peer has it durable, and lots of
-//! a kind in one order. So both have published prefixes of one sequence, and what either has
-//! published the other has at least pending: comparing a hash over the shorter party's lots,
-//! extended by its pending ones, with that of the longer shows it.
+//! *Lots.* Each party publishes a lot only when it knows that the peer has it durably. It publishes
+//! lots of a kind in a fixed order. So both have published prefixes of one sequence, and what
+//! either party has published, the other has at least pending. A comparison of hashes shows this:
+//! the hash over the shorter party's lots, extended by its pending ones, equals that of the longer
+//! party.
 //!
-//! *Marks.* Both go on from the maximum, so that what either has spent is spent.
+//! *Marks.* Both parties continue from the maximum, so that what either has spent is spent.
 //!
-//! *Meetings.* Both count them: whoever once confirmed to have recorded meeting m and later says
-//! fewer was restored from an old copy.
+//! *Meetings.* Both parties count them. A party that once confirmed that it has recorded meeting m,
+//! and later says a lower number, was restored from an old copy.
 
 use crate::codec::{Fields, Malformed};
 use crate::lease::Forward;
@@ -17,15 +18,15 @@ use crate::records::{KindRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records,
 use crate::stock::Inner;
 use crate::{ComponentDigest, EpochId, Preparation, Span, Stock, StockError, Whose, cover, lease};
 
-/// Ranges of withdrawn instances of a kind in a message, and of all kinds together. The peer hears
-/// of the others when a run names them.
+/// The most ranges of withdrawn instances in a message, for one kind and for all kinds together.
+/// The peer learns about the others when a run names them.
 const MAX_WITHDRAWN: usize = 1024;
 const MAX_WITHDRAWN_IN_ALL: usize = 8192;
-/// The furthest that one party may be ahead of the other when they meet: by a lot that the other
-/// has not started.
+/// The most that one party may be ahead of the other when they meet: a lot that the other has not
+/// started.
 pub(crate) const MAX_AHEAD: u64 = 1 << 20;
-/// The same where the other party has nothing of a kind, and so does not keep up with lots that
-/// fail one after the other.
+/// The same limit if the other party has nothing of a kind, and so does not keep up with lots that
+/// fail one after another.
 const MAX_AHEAD_OF_NOTHING: u64 = cover::NUMBERS / 2;
 /// The message's version.
 const MESSAGE_VERSION: u8 = 1;
@@ -39,7 +40,7 @@ pub struct Marks {
     pub meeting: u64,
     /// The latest meeting that the receiver of this message has confirmed to have recorded.
     pub confirmed: u64,
-    /// By digest.
+    /// The record of each kind, sorted by digest.
     pub kinds: Vec<KindMarks>,
 }
 
@@ -48,13 +49,13 @@ pub struct Marks {
 pub struct KindMarks {
     /// The kind.
     pub kind: ComponentDigest,
-    /// No lot was ever started at or above this number.
+    /// The number at or above which no lot was ever started.
     pub reserved: u64,
-    /// Every number below is spent.
+    /// The number below which every number is spent.
     pub leased: u64,
-    /// Lots ever published.
+    /// The number of lots ever published.
     pub published: u64,
-    /// The hash over them.
+    /// The hash over these lots.
     pub chain: [u8; 32],
     /// Lots that are durable here and wait for the receiver's acknowledgement, in order.
     pub pending: Vec<Span>,
@@ -62,35 +63,35 @@ pub struct KindMarks {
     pub withdrawn: Vec<Span>,
 }
 
-/// What both parties have, after they met.
+/// The material that both parties have after a meeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
-    /// The number of the meeting; recorded here. When a later message shows that the peer has
-    /// recorded it, too: [`Stock::confirm`].
+    /// The number of the meeting, which is recorded here. When a later message shows that the peer
+    /// has recorded it, too, call [`Stock::confirm`].
     pub meeting: u64,
-    /// What can be leased of each kind that is not used up.
+    /// The material of each kind that is not used up.
     pub kinds: Vec<AgreedKind>,
 }
 
-/// What both parties have of a kind.
+/// The material of one kind that both parties have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgreedKind {
     /// The kind.
     pub kind: ComponentDigest,
-    /// Every number below is spent at one of them at least.
+    /// The number below which every number is spent at one party at least.
     pub mark: u64,
-    /// Instances that can be leased.
+    /// The number of instances that can be leased.
     pub available: u64,
-    /// Where the next lot may begin at both.
+    /// The number at which the next lot may start at both parties.
     pub next_number: u64,
 }
 
 impl Marks {
-    /// Most bytes of a message: for each of [`MAX_KINDS`] 92 bytes, and 16 for each lot that waits
-    /// and each range that was withdrawn.
+    /// The most bytes of a message: 92 bytes for each of [`MAX_KINDS`], and 16 for each pending lot
+    /// and each withdrawn range.
     pub const MAX_BYTES: usize = 1 << 20;
 
-    /// The message.
+    /// Returns the message.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![MESSAGE_VERSION];
@@ -116,7 +117,7 @@ impl Marks {
         bytes
     }
 
-    /// Reads the peer's message, of any length that the channel let through.
+    /// Parses the peer's message. The channel bounds its length.
     ///
     /// # Errors
     ///
@@ -195,7 +196,7 @@ impl KindMarks {
     }
 }
 
-/// Spans in order that do not overlap.
+/// Reads spans that are in order and do not overlap.
 fn spans(fields: &mut Fields<'_>, limit: usize) -> Result<Vec<Span>, Malformed> {
     let count = usize::from(fields.u16()?);
     if count > limit {
@@ -221,7 +222,7 @@ fn spans(fields: &mut Fields<'_>, limit: usize) -> Result<Vec<Span>, Malformed> 
 }
 
 impl Stock {
-    /// This party's record, for the peer.
+    /// Returns this party's record, for the peer.
     ///
     /// # Errors
     ///
@@ -247,25 +248,26 @@ impl Stock {
         })
     }
 
-    /// Compares this record with the peer's and brings this stock to what both have: lots that
-    /// both have are published, marks are raised to the maximum, the meeting is recorded. Lots
-    /// that only this party has stay pending; [`Preparation::reconcile`] drops them.
+    /// Compares this record with the peer's and brings this stock to what both have: publishes the
+    /// lots that both have, raises the marks to the maximum, and records the meeting. Lots that
+    /// only this party has stay pending. [`Preparation::reconcile`] drops them.
     ///
-    /// Both parties do so with each other's [`Stock::marks`], and both come to the same.
+    /// Both parties do this with each other's [`Stock::marks`], and both come to the same result.
     ///
     /// # Errors
     ///
-    /// [`StockError::UnknownEpoch`] and [`StockError::RolledBack`], with nothing changed;
+    /// [`StockError::UnknownEpoch`] and [`StockError::RolledBack`], in which case nothing changes;
     /// [`StockError::PeerMisbehaved`].
     pub fn reconcile(&self, peer: &Marks) -> Result<Agreement, StockError> {
         self.meet(peer, false)
     }
 
-    /// Records that the peer has recorded a meeting: a message that it sent after it did has come.
+    /// Records that the peer has recorded a meeting. A message that the peer sent after that must
+    /// have arrived.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where there was no such meeting.
+    /// [`StockError::ApiMisuse`] if there was no such meeting.
     pub fn confirm(&self, meeting: u64) -> Result<(), StockError> {
         self.inner.update(|records| {
             let mut epoch = records.epoch()?;
@@ -340,8 +342,8 @@ impl Stock {
 }
 
 impl Preparation {
-    /// As [`Stock::reconcile`], and drops lots that only this party has. The peer's record was
-    /// made by its own [`Preparation::marks`], this party's that the peer has by this one's.
+    /// Reconciles as [`Stock::reconcile`] does, and drops lots that only this party has. Both
+    /// records must come from [`Preparation::marks`] of their party's right.
     ///
     /// # Errors
     ///
@@ -391,8 +393,8 @@ fn check_meetings(epoch: &crate::records::EpochRecord, peer: &Marks) -> Result<(
     Ok(())
 }
 
-/// Kinds that the peer has and this party does not: the peer can have published nothing of them,
-/// and may have started a lot, whose numbers are not given again.
+/// Returns the kinds that the peer has and this party does not. The peer cannot have published
+/// anything of them. It may have started a lot, whose numbers are not given again.
 fn absent(records: &Records<'_>, peer: &Marks) -> Result<Vec<AgreedKind>, StockError> {
     let mut kinds = Vec::new();
     for theirs in &peer.kinds {
@@ -413,7 +415,7 @@ fn absent(records: &Records<'_>, peer: &Marks) -> Result<Vec<AgreedKind>, StockE
     Ok(kinds)
 }
 
-/// Refuses a number that no honest party has come to, and that would leave none for later lots.
+/// Refuses a number that no honest party has reached, and that would leave none for later lots.
 fn check_ahead(theirs: &KindMarks, most: u64) -> Result<(), StockError> {
     if theirs.reserved <= most {
         return Ok(());
@@ -434,7 +436,7 @@ fn lost_lots(whose: Whose, kind: &ComponentDigest, found: u64, expected: u64) ->
     }
 }
 
-/// The chain after `lots`, and whether it comes by `goal` after exactly `steps` of them.
+/// Whether the chain reaches `goal` after exactly `steps` of `lots`.
 fn reaches(chain: [u8; 32], lots: &[Span], steps: u64, goal: &[u8; 32]) -> bool {
     let steps = usize::try_from(steps).ok();
     let Some(lots) = steps.and_then(|steps| lots.get(..steps)) else {
@@ -443,7 +445,8 @@ fn reaches(chain: [u8; 32], lots: &[Span], steps: u64, goal: &[u8; 32]) -> bool 
     lots.iter().fold(chain, |chain, lot| chained(&chain, *lot)) == *goal
 }
 
-/// Publishes what both have of a kind and raises its mark; returns the lots dropped.
+/// Publishes what both parties have of a kind and raises its mark. Returns the lots that were
+/// dropped.
 fn meet_kind(
     (inner, forward): (&Inner, &mut Forward),
     records: &mut Records<'_>,
@@ -453,7 +456,7 @@ fn meet_kind(
 ) -> Result<Vec<Span>, StockError> {
     let kind = theirs.kind;
     let ours = own(records, kind, record)?;
-    // A party that published fewer has the rest pending, or has lost it.
+    // The party that published fewer lots has the rest pending, or has lost it.
     let (ahead, behind) = (theirs.published, ours.published);
     let (mut own_rest, mut their_rest) = (&ours.pending[..], &theirs.pending[..]);
     if ahead >= behind {
@@ -519,7 +522,7 @@ fn found(records: &Records<'_>, kind: &ComponentDigest) -> Result<KindRecord, St
     })
 }
 
-/// Takes the peer's numbers of a kind as given.
+/// Reserves the peer's numbers of a kind.
 fn reserve(records: &mut Records<'_>, theirs: &KindMarks) -> Result<(), StockError> {
     let mut record = found(records, &theirs.kind)?;
     check_ahead(theirs, record.reserved.saturating_add(MAX_AHEAD))?;
@@ -530,7 +533,7 @@ fn reserve(records: &mut Records<'_>, theirs: &KindMarks) -> Result<(), StockErr
     Ok(())
 }
 
-/// What both have of a kind now.
+/// Returns what both parties now have of a kind.
 fn agreed(records: &Records<'_>, kind: ComponentDigest) -> Result<AgreedKind, StockError> {
     let record = found(records, &kind)?;
     let lots = records.lots(&kind)?.into_iter();

@@ -1,9 +1,9 @@
 //! Storage in memory that can lose power.
 //!
-//! It keeps apart what was written and what is durable, by the rules that [`crate::Storage`]
-//! promises and no more: at a power loss each write since the last `sync` of its file is there, is
-//! not there, or is torn at a boundary of 512 bytes; each name made or removed since the last
-//! `sync_folder` is there or not; a transaction is there or not. A seed decides which.
+//! It keeps written and durable content apart, by the rules of [`crate::Storage`] and no stronger
+//! ones. After a power loss, each write since the last `sync` of its file exists, does not exist,
+//! or is torn at a boundary of 512 bytes. Each name created or removed since the last `sync_folder`
+//! exists or not. A transaction exists or not. A seed decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::StockError;
 use crate::storage::{Entries, Entry, Index, Storage, StoredFile, UpdateWork};
 
-/// What a disk writes whole.
+/// The unit that a disk writes atomically.
 const SECTOR_BYTES: usize = 512;
 
-/// Storage in memory; clones share it.
+/// Storage in memory. Clones share it.
 #[derive(Clone, Default)]
 pub struct Memory {
     world: Arc<Mutex<World>>,
@@ -28,15 +28,15 @@ type Table = BTreeMap<Vec<u8>, Vec<u8>>;
 
 #[derive(Default)]
 struct World {
-    /// The files by what they are, not by name.
+    /// The contents of files, by an index. `names` refers to them.
     contents: Vec<Content>,
     names: BTreeMap<PathBuf, usize>,
     durable_names: BTreeMap<PathBuf, usize>,
     indices: BTreeMap<PathBuf, Table>,
     locks: BTreeSet<PathBuf>,
-    /// Writes, syncs, names and commits so far.
+    /// The number of writes, syncs, name changes and commits so far.
     points: u64,
-    /// The point at which the power goes.
+    /// The point at which the power fails.
     lost_at: Option<u64>,
     dark: bool,
     chance: u64,
@@ -48,43 +48,44 @@ struct World {
 struct Content {
     now: Vec<u8>,
     durable: Vec<u8>,
-    /// Offsets and lengths written since the last sync.
+    /// Offsets and bytes written since the last sync.
     unsynced: Vec<(usize, Vec<u8>)>,
 }
 
 impl Memory {
-    /// Empty storage that always has power.
+    /// Creates empty storage that always has power.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many points there were so far at which the power could have gone.
+    /// Returns the number of points so far at which the power could have failed.
     #[must_use]
     pub fn points(&self) -> u64 {
         self.world().points
     }
 
-    /// Lets the power go at the `point`-th write, sync, change of name or commit from the
-    /// beginning; `seed` decides what of the unsynced survives.
+    /// Lets the power fail at the `point`-th write, sync, name change or commit from the start.
+    /// `seed` decides which of the unsynced changes survive.
     pub fn lose_power_at(&self, point: u64, seed: u64) {
         let mut world = self.world();
         world.lost_at = Some(point);
         world.chance = seed;
     }
 
-    /// Lets no file grow when all together have `bytes`.
+    /// Lets no file grow once all files together have `bytes`.
     pub fn limit_bytes(&self, bytes: Option<u64>) {
         self.world().room_bytes = bytes;
     }
 
-    /// Lets no transaction commit that changes something, as long as `refuses`: a full disk does
-    /// so, and lets files be overwritten.
+    /// Refuses to commit transactions that change something, while `refuses` is true. A full disk
+    /// behaves like this, and still lets files be overwritten.
     pub fn refuse_commits(&self, refuses: bool) {
         self.world().refuses_commits = refuses;
     }
 
-    /// What a machine finds that starts again on this disk after the power went, or was cut now.
+    /// Returns the disk as a restarted machine finds it after a power failure. The power is cut now
+    /// if it is still on.
     #[must_use]
     pub fn restart(&self) -> Self {
         let mut old = self.world();
@@ -121,7 +122,7 @@ impl Memory {
         }
     }
 
-    /// The whole storage as it is, as a backup of the disk has it.
+    /// Returns a copy of the whole storage, like a backup of the disk.
     #[must_use]
     pub fn copy(&self) -> Self {
         let old = self.world();
@@ -143,8 +144,8 @@ impl Memory {
         self.world().names.keys().cloned().collect()
     }
 
-    /// Flips the lowest bit of a byte of a file, as a failing disk does; false where there is no
-    /// such byte.
+    /// Flips the lowest bit of a byte of a file, as a failing disk does. Returns false if there is
+    /// no such byte.
     pub fn flip_bit(&self, file: &Path, offset: usize) -> bool {
         let mut world = self.world();
         let Some(&id) = world.names.get(file) else {
@@ -161,8 +162,8 @@ impl Memory {
         true
     }
 
-    /// Flips these bits of a byte of an entry's value, counted over all indices, as a failing disk
-    /// does; false where there is no such byte.
+    /// Flips these bits in a byte of an entry's value, as a failing disk does. Entries are counted
+    /// over all indices. Returns false if there is no such byte.
     pub fn change_entry(&self, number: usize, offset: usize, bits: u8) -> bool {
         let mut world = self.world();
         let values = world
@@ -176,7 +177,7 @@ impl Memory {
         byte.map(|byte| *byte ^= bits).is_some()
     }
 
-    /// Every byte that a thief of the disk sees: removing a file overwrites nothing of it.
+    /// Returns every byte that a thief of the disk sees. Removing a file overwrites nothing of it.
     #[must_use]
     pub fn stolen(&self) -> Vec<u8> {
         let world = self.world();
@@ -206,15 +207,15 @@ impl fmt::Debug for Memory {
     }
 }
 
-/// What becomes of the change at a point.
+/// The state of the power at a change.
 enum Power {
     On,
-    /// It goes now: the change may still happen.
+    /// The power fails now. The change may still happen.
     Goes,
 }
 
 impl World {
-    /// A coin, from the seed (SplitMix64).
+    /// Flips a coin, from the seed (SplitMix64).
     fn flip(&mut self) -> bool {
         self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.chance;
@@ -230,7 +231,7 @@ impl World {
         Ok(())
     }
 
-    /// Counts a point. The change happens unless the power was gone before.
+    /// Counts a point. The change happens unless the power had failed before.
     fn point(&mut self) -> io::Result<Power> {
         self.lit()?;
         let here = self.points;
@@ -250,7 +251,7 @@ impl World {
 }
 
 impl Power {
-    /// The caller learns of the loss after the change.
+    /// Returns an error if the power failed: the caller learns of it only after the change.
     fn after(self) -> io::Result<()> {
         match self {
             Self::On => Ok(()),
@@ -260,7 +261,7 @@ impl Power {
 }
 
 impl Content {
-    /// Turns what was written into what a power loss leaves of it.
+    /// Turns what was written into what survives a power loss.
     fn survive(&mut self, flip: &mut impl FnMut() -> bool) {
         for (offset, bytes) in std::mem::take(&mut self.unsynced) {
             let mut at = offset;
@@ -375,7 +376,7 @@ impl Storage for Memory {
         let mut world = self.world();
         world.lit()?;
         world.indices.entry(file.to_owned()).or_default();
-        // It has a name like other files, so that a folder with a stock is seen to have one.
+        // The index has a name like other files, so that a folder with a stock is seen to have one.
         if !world.names.contains_key(file) {
             let id = world.contents.len();
             world.contents.push(Content::default());
@@ -466,7 +467,7 @@ struct MemoryIndex {
 impl Index for MemoryIndex {
     fn update(&mut self, work: &mut UpdateWork<'_>) -> Result<(), StockError> {
         let failed = |doing| StockError::io(&self.file, doing);
-        // Held by whoever is in a transaction, as SQLite's writer's lock is.
+        // Held during a transaction, like SQLite's writer lock.
         let _writer = loop {
             let lock = self
                 .memory

@@ -1,5 +1,5 @@
-//! What names a stock and what is in it. Plain bytes: this crate knows nothing of circuits, schemes
-//! or identities.
+//! The names of a stock and of its contents. They are plain bytes: this crate knows nothing about
+//! circuits, schemes or identities.
 
 use std::fmt;
 
@@ -12,13 +12,14 @@ use crate::StockError;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub [u8; 32]);
 
-/// What an instance is an instance of: a component, or another kind of material such as blocks of
-/// correlated OTs, by a digest that both parties compute alike.
+/// The kind of an instance: a component, or another kind of material such as blocks of correlated
+/// OTs. It is a digest that both parties compute alike.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComponentDigest(pub [u8; 32]);
 
 impl ComponentDigest {
-    /// A kind of material that is no circuit, by a name such as `correlated OT, blocks of 128`.
+    /// Returns a kind of material that is not a circuit, by a name such as `correlated OT, blocks
+    /// of 128`.
     #[must_use]
     pub fn of_kind(name: &str) -> Self {
         let hash = Sha256::new()
@@ -28,29 +29,30 @@ impl ComponentDigest {
     }
 }
 
-/// The role with this number.
+/// Returns the role with this number.
 pub(crate) fn role_of_byte(byte: u8) -> Option<Role> {
     [Role::Garbler, Role::Evaluator]
         .into_iter()
         .find(|role| *role as u8 == byte)
 }
 
-/// The lifetime of one Δ. The number grows by at least one from epoch to epoch; the nonce tells
-/// apart two epochs that were started under the same number.
+/// The lifetime of one Δ. The number grows by at least one from epoch to epoch. The nonce
+/// distinguishes epochs that were started under the same number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EpochId {
-    /// 1 for the first.
+    /// The number, which is 1 for the first epoch.
     pub number: u64,
-    /// Random.
+    /// A random nonce.
     pub nonce: [u8; 16],
 }
 
 impl EpochId {
-    /// A new epoch after number `after` (0: the first), from the operating system's randomness.
+    /// Draws a new epoch after number `after` (0: the first), from the operating system's
+    /// randomness.
     ///
     /// # Errors
     ///
-    /// The operating system gives no randomness, or the numbers are used up.
+    /// The operating system provides no randomness, or the numbers are used up.
     pub fn generate(after: u64) -> Result<Self, StockError> {
         let mut nonce = [0; 16];
         crate::seal::randomness(&mut nonce)?;
@@ -61,21 +63,22 @@ impl EpochId {
     }
 }
 
-/// A stock: whose, with whom, which half, for which scheme. Its epochs follow one another inside.
+/// The id of a stock: its parties, this party's role, and the scheme. Its epochs follow one another
+/// inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StockId {
     /// This party.
     pub own: PeerId,
     /// The other party.
     pub peer: PeerId,
-    /// What this party is in the runs that use the stock.
+    /// This party's role in the runs that use the stock.
     pub role: Role,
-    /// The id of the scheme that the material was garbled under, or what it is for in its place.
+    /// The id of the scheme under which the material was garbled, or of its purpose instead.
     pub scheme: [u8; 4],
 }
 
 impl StockId {
-    /// What the files of the stock carry of it.
+    /// Returns the digest of the name, which the files of the stock carry.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::new()
@@ -89,7 +92,7 @@ impl StockId {
     }
 }
 
-/// How large an instance of a kind is at this party.
+/// The size of an instance of a kind at this party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes that are sealed: a garbler's seed and labels, an evaluator's choice bits.

@@ -1,13 +1,13 @@
-//! Numbers that the garbler's mark has passed, and that a run which is under way may still name.
+//! Numbers that the garbler's mark has passed, but that a run in progress may still name.
 //!
-//! The evaluator leases in one order, and what it names reaches the garbler in another: through
+//! The evaluator leases in one order, and what it names may reach the garbler in another: through
 //! sessions that overtake each other, or after a meeting whose record already counts those leases.
-//! The mark then passes over numbers that nobody has leased here. On the disk they are spent; the
-//! process that passed over them keeps the keys of the latest for a while in memory, gives each
-//! number once, and nobody has them after it. What it has forgotten is
+//! The mark then passes over numbers that nobody has leased here. On the disk they are spent. The
+//! process that passed over them keeps the keys of the latest ones in memory for a while. It gives
+//! each number once, and nobody gets it afterwards. If it has forgotten a number, the result is
 //! [`StockError::Behind`](crate::StockError::Behind), and the evaluator names others.
 //!
-//! Only the garbler does so: the evaluator chooses what it leases.
+//! Only the garbler does this: the evaluator chooses what it leases.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -15,16 +15,17 @@ use std::sync::{Arc, Mutex};
 use crate::cover::Cover;
 use crate::{ComponentDigest, EpochId, OfProcess, Span, StockError};
 
-/// Ranges that are kept of a stock; the oldest go first.
+/// The number of ranges kept for a stock. The oldest ones are dropped first.
 const MAX_RANGES: usize = 64;
 
-/// What a process has passed over in one stock, for all that have it open there.
+/// The numbers that a process has passed over in one stock, shared by all that have it open in that
+/// process.
 pub(crate) type SharedPassed = Arc<Mutex<OfProcess<Passed>>>;
 
-/// The same, by the digest of the stock.
+/// The same for several stocks, by the digest of the stock.
 pub(crate) type PassedOfStocks = Arc<Mutex<BTreeMap<[u8; 32], SharedPassed>>>;
 
-/// What a process has passed over in one stock.
+/// The numbers that a process has passed over in one stock.
 #[derive(Clone, Default)]
 pub(crate) struct Passed(VecDeque<Range>);
 
@@ -60,7 +61,8 @@ impl Passed {
         Ok(())
     }
 
-    /// The keys of `span`, which are not given again; nothing where one of them is not here.
+    /// Takes the keys of `span`, which are never given again. Returns `None` if one of them is
+    /// missing.
     pub(crate) fn take(
         &mut self,
         epoch: EpochId,

@@ -1,4 +1,4 @@
-//! Who may use which kept value of a chain.
+//! Policies: who may use which kept value of a chain.
 
 use sha2::{Digest as _, Sha256};
 
@@ -6,18 +6,18 @@ use crate::codec::{Fields, Malformed};
 use crate::records::{MAX_CHAIN_NAME_BYTES, MAX_NAME_BYTES};
 use crate::{PeerId, StockError};
 
-/// Rules of a policy at most.
+/// The most rules of a policy.
 pub const MAX_RULES: usize = 256;
 
-/// Parties to whom [`Policy::open_to`] opens a chain at most: each takes two rules.
+/// The most parties to which [`Policy::open_to`] opens a chain. Each takes two rules.
 pub const MAX_OPEN_TO: usize = MAX_RULES / 2;
 
-/// What somebody wants to do with a kept value.
+/// A use of a kept value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To compute with it.
+    /// Computing with the value.
     Load,
-    /// To replace it.
+    /// Replacing the value.
     Save,
 }
 
@@ -30,30 +30,31 @@ impl std::fmt::Display for Access {
     }
 }
 
-/// One rule: somebody may do something.
+/// One rule: a party may do something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Whom it allows something.
+    /// The party.
     pub who: PeerId,
-    /// Which value; `None` for all of the chain.
+    /// The value, or `None` for all values of the chain.
     pub value: Option<String>,
-    /// What it allows.
+    /// The use that is allowed.
     pub access: Access,
 }
 
-/// Which identities may use which kept values of a chain; what no rule allows is refused.
+/// The rules about which identities may use which kept values of a chain. What no rule allows is
+/// refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,
 }
 
 impl Policy {
-    /// The policy of these rules.
+    /// Creates the policy of these rules.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where there are more than [`MAX_RULES`], or a value's name is
-    /// none.
+    /// [`StockError::ApiMisuse`] if there are more than [`MAX_RULES`], or a value's name is
+    /// invalid.
     pub fn new(rules: Vec<Rule>) -> Result<Self, StockError> {
         if rules.len() > MAX_RULES {
             return Err(StockError::misuse(format!(
@@ -66,11 +67,11 @@ impl Policy {
         Ok(Self { rules })
     }
 
-    /// These parties may load and save every value of the chain.
+    /// Creates a policy under which these parties may load and save every value of the chain.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where there are more than [`MAX_OPEN_TO`].
+    /// [`StockError::ApiMisuse`] if there are more than [`MAX_OPEN_TO`].
     pub fn open_to(parties: &[PeerId]) -> Result<Self, StockError> {
         let rules = parties.iter().flat_map(|&who| {
             [Access::Load, Access::Save].map(|access| Rule {
@@ -82,11 +83,11 @@ impl Policy {
         Self::new(rules.collect())
     }
 
-    /// The same policy, under which `who` may load and save every value, or may do nothing.
+    /// Returns the same policy, except that `who` may load and save every value, or may do nothing.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where there would be more than [`MAX_RULES`].
+    /// [`StockError::ApiMisuse`] if there would be more than [`MAX_RULES`].
     pub fn with(&self, who: PeerId, is_allowed: bool) -> Result<Self, StockError> {
         let mut rules = self.rules.clone();
         rules.retain(|rule| rule.who != who);
@@ -96,14 +97,14 @@ impl Policy {
         Self::new(rules)
     }
 
-    /// What parties compare that are to have the same policy.
+    /// Returns a digest, by which parties compare their policies.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let hash = Sha256::new_with_prefix(b"tacit chain policy 1\0");
         hash.chain_update(self.to_bytes()).finalize().into()
     }
 
-    /// Its rules.
+    /// Returns the rules.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
@@ -166,11 +167,10 @@ pub(crate) fn check_name(name: &str) -> Result<(), StockError> {
 }
 
 /// Checks the name of a chain.
-/// Whether a chain may be called so.
 ///
 /// # Errors
 ///
-/// [`StockError::ApiMisuse`], which says what a name is.
+/// [`StockError::ApiMisuse`], which says what a valid name is.
 pub fn check_chain_name(name: &str) -> Result<(), StockError> {
     check("chain", name, MAX_CHAIN_NAME_BYTES)
 }

@@ -1,4 +1,4 @@
-//! Whether the folder of the stocks can still be used, for those who watch a service.
+//! A check that the folder of the stocks is still usable, for monitoring a service.
 
 use std::io;
 
@@ -9,25 +9,25 @@ const FILE_NAME: &str = "probe";
 const PROBE_BYTES: usize = 4096;
 
 impl Stocks {
-    /// Checks that the folder is there with the key under which it was opened, and that a file in
-    /// it can be made, made durable and removed, as every lease needs.
+    /// Checks that the folder exists with the key under which it was opened, and that a file in it
+    /// can be created, made durable and removed, as every lease needs.
     ///
     /// # Errors
     ///
-    /// [`StockError::DiskFull`]; [`StockError::Io`] where the folder is gone or read-only;
-    /// [`StockError::Corrupted`] where the key is damaged or another.
+    /// [`StockError::DiskFull`]; [`StockError::Io`] if the folder is gone or read-only;
+    /// [`StockError::Corrupted`] if the key is damaged or another one.
     pub fn probe(&self) -> Result<(), StockError> {
         if self.has_key_file {
             read_root_key(self)?;
         }
         let path = self.folder.join(FILE_NAME);
         let created = match self.storage.create(&path) {
-            // Another probe is under way, or was cut.
+            // Another probe is running, or was interrupted.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.storage.open(&path),
             created => created,
         };
         let file = match created {
-            // The other one has just ended.
+            // The other probe has just ended.
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.is_there() => {
                 return Ok(());
             }

@@ -1,21 +1,21 @@
-//! What serves one process alone.
+//! Values that belong to one process alone.
 //!
-//! A process that forks leaves both halves the same keys, OTs and leases, and the same connections.
-//! If both went on with them, the peer would see two runs under one Δ and one stream of OTs, a
-//! secret that is given out once would be given out twice, and the network would carry two records
-//! under one nonce. So each of these stands in an [`OfProcess`], which knows the process that made
-//! it: a process that was forked from that finds nothing in it.
+//! A fork leaves both processes the same keys, OTs and leases, and the same connections. If both
+//! continued with them, the peer would see two runs under one Δ and one stream of OTs, a secret
+//! that may be given out once would be given out twice, and the network would carry two records
+//! under one nonce. So each of these is in an [`OfProcess`], which knows the process that created
+//! it. In a process that was forked from that one, it is empty.
 
-/// A value for the process that made it, by the number that the system gives a process: one that is
-/// forked after its ancestor has ended may have the same. It does not exist in one that was forked
-/// from that.
+/// A value for the process that created it. In a process forked from that one, the value does not
+/// exist. Processes are told apart by their system number. A process that is forked after an
+/// ancestor has ended may get that ancestor's number.
 #[derive(Clone, Debug)]
 pub struct OfProcess<T> {
     process: u32,
     value: T,
 }
 
-/// The number of this process. A page has one process only.
+/// Returns the number of this process. A web page has only one process.
 fn own() -> u32 {
     #[cfg(target_family = "wasm")]
     return 0;
@@ -24,7 +24,7 @@ fn own() -> u32 {
 }
 
 impl<T> OfProcess<T> {
-    /// A value for this process.
+    /// Creates a value for this process.
     pub fn new(value: T) -> Self {
         Self {
             process: own(),
@@ -32,19 +32,19 @@ impl<T> OfProcess<T> {
         }
     }
 
-    /// The value; `None` in a process that was forked.
+    /// Returns the value, or `None` in a forked process.
     pub fn get(&self) -> Option<&T> {
         (self.process == own()).then_some(&self.value)
     }
 
-    /// Makes it as it is in a process that is forked from this one, for tests of what that may do.
+    /// Makes the value look as if this process was forked, for tests.
     pub fn set_as_if_forked(&mut self) {
         self.process ^= 1;
     }
 }
 
 impl<T: Default> OfProcess<T> {
-    /// The value; in a process that was forked an empty one, which takes the place of the other.
+    /// Returns the value. In a forked process, replaces it by an empty one first.
     pub fn or_cleared(&mut self) -> &mut T {
         if self.get().is_none() {
             *self = Self::default();
@@ -52,7 +52,7 @@ impl<T: Default> OfProcess<T> {
         &mut self.value
     }
 
-    /// [`or_cleared`](Self::or_cleared) of a value that is no longer needed.
+    /// Returns [`or_cleared`](Self::or_cleared) of a value that is no longer needed.
     #[must_use]
     pub fn into_inner(mut self) -> T {
         std::mem::take(self.or_cleared())

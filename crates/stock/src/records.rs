@@ -1,6 +1,6 @@
-//! The index's records: what is durable, of which kind, and what of it is spent.
+//! The index's records: the durable material, its kinds, and what of it is spent.
 //!
-//! Keys begin with a letter; values are little-endian fields and end with eight bytes of SHA-256
+//! Keys start with a letter. Values are little-endian fields, followed by eight bytes of SHA-256
 //! over key and value, since SQLite does not notice a flipped bit. docs/stock.md has the tables.
 
 mod chain;
@@ -27,23 +27,23 @@ pub(crate) use value::ValueRecord;
 
 /// The version of every file and record of a stock.
 pub const FORMAT_VERSION: u32 = 2;
-/// Kinds in an epoch.
+/// The most kinds in an epoch.
 pub const MAX_KINDS: usize = 4096;
-/// Lots of a kind that wait for the peer's acknowledgement.
+/// The most lots of a kind that wait for the peer's acknowledgement.
 pub const MAX_PENDING_LOTS: usize = 64;
-/// Bytes of the name of a kept value, as of a function's port.
+/// The most bytes of the name of a kept value, which is also the limit of a function's port.
 pub const MAX_NAME_BYTES: usize = 64;
-/// Bytes of the name of a chain: with a value's name, a version and marks between them it makes a
-/// key of the index.
+/// The most bytes of the name of a chain. Together with a value's name, a version and separators it
+/// forms a key of the index.
 pub const MAX_CHAIN_NAME_BYTES: usize = MAX_KEY_BYTES - MAX_NAME_BYTES - 16;
-/// Bytes of why a chain was killed.
+/// The most bytes of the reason why a chain was killed.
 pub(crate) const MAX_REASON_BYTES: usize = 200;
-/// Bytes of an epoch's secret record.
+/// The most bytes of an epoch's secret record.
 pub const MAX_EPOCH_SECRET_BYTES: usize = 64 * 1024;
 
 const CHECKSUM_BYTES: usize = 8;
 
-/// How often the stock has changed.
+/// The key of the number of changes to the stock.
 const CHANGES_KEY: &[u8] = b"u";
 
 fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
@@ -55,20 +55,21 @@ fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
     *hash.finalize().first_chunk().expect("32 bytes")
 }
 
-/// The index inside a transaction, in records.
+/// The index inside a transaction, as records.
 pub(crate) struct Records<'a> {
     entries: &'a mut dyn Entries,
     file: &'a Path,
     has_changed: bool,
-    /// Chains whose records have changed: their changes in all, or none where they are removed.
+    /// The chains whose records have changed: the total number of changes, or none if they are
+    /// removed.
     chains: Vec<([u8; 16], ChainChange)>,
 }
 
-/// What a transaction has changed.
+/// The changes of a transaction.
 pub(crate) struct Changed {
-    /// Changes of the stock, this one included.
+    /// The number of changes to the stock, including this one.
     pub(crate) count: u64,
-    /// Chains, and what happened to each.
+    /// The changed chains, and the change of each.
     pub(crate) chains: Vec<([u8; 16], ChainChange)>,
 }
 
@@ -137,7 +138,7 @@ impl<'a> Records<'a> {
             .map_err(StockError::io(self.file, "read it"))
     }
 
-    /// How often the stock has changed.
+    /// Returns how often the stock has changed.
     pub(crate) fn changes(&self) -> Result<u64, StockError> {
         let count = |bytes: &[u8]| {
             let mut fields = Fields::of(bytes);
@@ -147,7 +148,7 @@ impl<'a> Records<'a> {
         Ok(self.get(CHANGES_KEY, count)?.unwrap_or(0))
     }
 
-    /// Counts what this transaction has changed, as its last step.
+    /// Counts the changes of this transaction, as its last step.
     pub(crate) fn count_changes(mut self) -> Result<Option<Changed>, StockError> {
         if !self.has_changed {
             return Ok(None);
@@ -158,7 +159,7 @@ impl<'a> Records<'a> {
         Ok(Some(Changed { count, chains }))
     }
 
-    /// Removes all that belongs to an epoch.
+    /// Removes everything that belongs to an epoch.
     pub(crate) fn clear(&mut self) -> Result<(), StockError> {
         for prefix in [b"k", b"l", b"c", b"v", b"w"] {
             for (key, _) in self.scan(prefix)? {
@@ -168,7 +169,7 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// The end of a key, whose length was right when its checksum was.
+    /// Returns the last bytes of a key. Its length is right if its checksum was.
     fn tail<const N: usize>(&self, key: &[u8]) -> Result<[u8; N], StockError> {
         key.last_chunk().copied().ok_or_else(|| {
             StockError::corrupted(

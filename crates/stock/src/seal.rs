@@ -1,7 +1,9 @@
-//! Sealing: ChaCha20-Poly1305 under keys used once, XChaCha20-Poly1305 with random nonces else.
+//! Sealing: ChaCha20-Poly1305 under keys that are used once, and otherwise XChaCha20-Poly1305 with
+//! random nonces.
 //!
-//! Assumption: ChaCha20 is a PRF; Poly1305's forgery bound. Cost per instance: two blocks of
-//! ChaCha20 for a key's Poly1305 key and up to 64 secret bytes, and Poly1305 over the tables.
+//! Assumption: ChaCha20 is a PRF, and the forgery bound of Poly1305 holds. Cost per instance: two
+//! blocks of ChaCha20, for the Poly1305 key and up to 64 secret bytes, and Poly1305 over the
+//! tables.
 
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Tag, XChaCha20Poly1305};
@@ -16,11 +18,11 @@ pub(crate) const NONCE_BYTES: usize = 24;
 /// 32 secret bytes, wiped when dropped.
 pub(crate) type Key = Zeroizing<[u8; 32]>;
 
-/// The bytes do not open under this key: changed, or of another place.
+/// The bytes do not open under this key: they were changed, or belong to another place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotGenuine;
 
-/// Fills `bytes` from the operating system.
+/// Fills `bytes` with the operating system's randomness.
 pub(crate) fn randomness(bytes: &mut [u8]) -> Result<(), StockError> {
     getrandom::fill(bytes).map_err(|error| StockError::Io {
         file: "the system's source of randomness".into(),
@@ -35,7 +37,7 @@ pub(crate) fn random_key() -> Result<Key, StockError> {
     Ok(key)
 }
 
-/// A key for one purpose from a key that is uniformly random.
+/// Derives a key for one purpose from a key that is uniformly random.
 pub(crate) fn derive(purpose: &[u8], key: &Key, context: &[u8]) -> Key {
     let hash = Sha256::new()
         .chain_update(purpose)
@@ -46,8 +48,8 @@ pub(crate) fn derive(purpose: &[u8], key: &Key, context: &[u8]) -> Key {
     derived
 }
 
-/// Seals a record's `secret` in place under a key for this record alone. The tag, which covers the
-/// tables as well, stands between them.
+/// Seals a record's `secret` in place, under a key for this record alone. The tag, which also
+/// covers the tables, is placed between secret and tables.
 pub(crate) fn seal_once(
     key: &Key,
     salt: &[u8; 12],
@@ -78,7 +80,7 @@ pub(crate) fn open_once(
         .map_err(|_| NotGenuine)
 }
 
-/// `nonce ‖ sealed ‖ tag`, the nonce random.
+/// Seals `secret` as `nonce ‖ sealed ‖ tag`, with a random nonce.
 pub(crate) fn seal(key: &Key, context: &[u8], secret: &[u8]) -> Result<Vec<u8>, StockError> {
     let mut sealed = vec![0; NONCE_BYTES + secret.len()];
     let (nonce, body) = sealed.split_at_mut(NONCE_BYTES);

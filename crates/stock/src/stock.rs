@@ -1,4 +1,4 @@
-//! A stock: how it is made, opened, repaired after a crash, and started again.
+//! A stock: how it is created, opened, repaired after a crash, and restarted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,12 +26,12 @@ const KEYS_NAME: &str = "keys";
 /// Bounds that the owner sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of lots and kept values together.
+    /// The most bytes of lots and kept values together.
     pub max_bytes: u64,
 }
 
 impl Default for Limits {
-    /// 100 GiB.
+    /// Returns a limit of 100 GiB.
     fn default() -> Self {
         Self {
             max_bytes: 100 << 30,
@@ -39,7 +39,7 @@ impl Default for Limits {
     }
 }
 
-/// The material prepared with one peer in one epoch; clones are the same stock.
+/// The material prepared with one peer in one epoch. Clones are the same stock.
 #[derive(Clone)]
 pub struct Stock {
     pub(crate) inner: Arc<Inner>,
@@ -53,9 +53,9 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) keys: KeyFile,
     place: StockLocation,
-    /// SQLite is for the process that opened it.
+    /// The index. A SQLite connection is only for the process that opened it.
     index: OfProcess<Mutex<Box<dyn Index>>>,
-    /// Files of lots that leases have open, by slot and first number.
+    /// The files of lots that leases have open, by slot and first number.
     open: Mutex<BTreeMap<(u32, u64), Weak<LotFile>>>,
 }
 
@@ -176,24 +176,24 @@ impl Stock {
         }
     }
 
-    /// Whose stock this is, with whom, which half, for which scheme.
+    /// Returns the stock's id: its parties, this party's role, and the scheme.
     #[must_use]
     pub fn id(&self) -> StockId {
         self.inner.id
     }
 
-    /// The epoch.
+    /// Returns the epoch.
     #[must_use]
     pub fn epoch(&self) -> EpochId {
         self.inner.epoch
     }
 
-    /// Does `work` where nobody has ended the epoch, and while nobody can: what it makes durable
-    /// elsewhere is there before the epoch ends, or never.
+    /// Runs `work` if the epoch has not ended, and while nobody can end it. What `work` makes
+    /// durable elsewhere is there before the epoch ends, or never.
     ///
     /// # Errors
     ///
-    /// [`StockError::EpochEnded`]; those of `work`.
+    /// [`StockError::EpochEnded`], and those of `work`.
     pub fn in_epoch<T>(
         &self,
         work: impl FnOnce() -> Result<T, StockError>,
@@ -205,7 +205,7 @@ impl Stock {
         })
     }
 
-    /// The caller's secret record of the epoch.
+    /// Returns the caller's secret record of the epoch.
     ///
     /// # Errors
     ///
@@ -228,12 +228,12 @@ impl Stock {
         })
     }
 
-    /// Ends the epoch and begins another: everything prepared and kept is gone, its keys first.
-    /// The remedy after a rollback, and what follows when Δ is replaced.
+    /// Ends the epoch and starts another one. Everything prepared and kept is destroyed, its keys
+    /// first. This is the remedy after a rollback, and the way to replace Δ.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where `epoch` is not later than this one.
+    /// [`StockError::ApiMisuse`] if `epoch` is not later than this one.
     pub fn new_epoch(self, epoch: EpochId, secret: &[u8]) -> Result<Self, StockError> {
         let inner = &self.inner;
         if epoch.number <= inner.epoch.number {
@@ -272,12 +272,12 @@ impl Inner {
         self.place.folder.join(INDEX_NAME)
     }
 
-    /// Removes the whole stock, its keys first. The caller has the right to prepare.
+    /// Removes the whole stock, its keys first. The caller must have the right to prepare.
     pub(crate) fn destroy(&self) -> Result<(), StockError> {
         destroy(self.storage.as_ref(), &self.place)
     }
 
-    /// Ends the stock without removing it. The caller has the right to prepare.
+    /// Ends the stock without removing it. The caller must have the right to prepare.
     pub(crate) fn destroy_keys(&self) -> Result<(), StockError> {
         destroy_keys(self.storage.as_ref(), &self.place)
     }
@@ -286,17 +286,17 @@ impl Inner {
         self.place.folder.join("prepare.lock")
     }
 
-    /// What a process locks that uses a chain, by the chain's short hash.
+    /// Returns the file that a process locks while it uses a chain, by the chain's short hash.
     pub(crate) fn chain_lock_path(&self, short: &str) -> PathBuf {
         self.place.folder.join(format!("chain-{short}.lock"))
     }
 
-    /// What the files of the stock carry of its name.
+    /// Returns the digest of the stock's name, which its files carry.
     pub(crate) fn digest(&self) -> &[u8; 32] {
         &self.place.digest
     }
 
-    /// Runs `work` alone among all processes, and makes what it changed durable.
+    /// Runs `work` alone among all processes, and makes its changes durable.
     pub(crate) fn update<T>(
         &self,
         mut work: impl FnMut(&mut Records<'_>) -> Result<T, StockError>,
@@ -315,7 +315,7 @@ impl Inner {
             changed = records.count_changes()?;
             Ok(())
         })?;
-        // Not before it is durable: a note must never be ahead of the record.
+        // Write the note only when the change is durable: a note must never be ahead of the record.
         if let Some(changed) = changed {
             let notes = &self.place.notes;
             notes.raise_epoch(&self.epoch, changed.count);
@@ -326,12 +326,13 @@ impl Inner {
         Ok(result.expect("the transaction ran"))
     }
 
-    /// What was noted outside of the stock's folder.
+    /// Returns the notes outside of the stock's folder.
     pub(crate) fn notes(&self) -> &Notes {
         &self.place.notes
     }
 
-    /// A kind's record, its mark at least that of its keys, and its keys. Inside a transaction.
+    /// Returns a kind's record and its keys, with the record's mark at least that of the keys. Call
+    /// this inside a transaction.
     pub(crate) fn kind(
         &self,
         records: &Records<'_>,
@@ -343,7 +344,7 @@ impl Inner {
             .transpose()
     }
 
-    /// [`Inner::kind`] of a record that was read.
+    /// Completes [`Inner::kind`] for a record that has been read.
     pub(crate) fn with_keys(
         &self,
         kind: &ComponentDigest,
@@ -354,12 +355,13 @@ impl Inner {
         Ok((record, slot))
     }
 
-    /// What this process has passed over.
+    /// Returns the numbers that this process has passed over.
     pub(crate) fn passed(&self) -> MutexGuard<'_, OfProcess<Passed>> {
         locked(&self.place.passed)
     }
 
-    /// A lot's file, which is open once for all leases: a peer decides how many spans it names.
+    /// Returns a lot's file, which is open only once for all leases, because a peer decides how
+    /// many spans it names.
     pub(crate) fn lot_file(&self, slot: u32, first: u64) -> Result<Arc<LotFile>, StockError> {
         let mut open = locked(&self.open);
         if let Some(file) = open.get(&(slot, first)).and_then(Weak::upgrade) {
@@ -391,13 +393,13 @@ impl Inner {
     }
 }
 
-/// A lot's file, open: it can be read until this is dropped, removed or not.
+/// The open file of a lot. It can be read until this is dropped, even after it is removed.
 pub(crate) struct LotFile {
     pub(crate) file: Box<dyn StoredFile>,
     pub(crate) path: PathBuf,
 }
 
-/// A panic under the lock spoils nothing: transactions are whole or not there.
+/// Locks a mutex. A panic under the lock does no harm: transactions are whole or absent.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()
@@ -419,14 +421,15 @@ fn sealed_epoch_secret(keys: &KeyFile, secret: &[u8]) -> Result<Vec<u8>, StockEr
     seal::seal(&keys.derive(b"tacit stock epoch", &[]), b"", secret)
 }
 
-/// Makes the folder and the key file of an epoch durable; the caller commits the record.
+/// Makes the folder and the key file of an epoch durable. The caller commits the record.
 fn begin_epoch(
     storage: &dyn Storage,
     place: &StockLocation,
     epoch: &EpochId,
     secret: &[u8],
 ) -> Result<(KeyFile, EpochRecord), StockError> {
-    // The garbler names it. One that was is refused here, where nothing has ended for it yet.
+    // The garbler names the epoch. Refuse one that existed before here, where nothing has been
+    // ended for it yet.
     if place.notes.epoch(epoch)? > 0 {
         return Err(StockError::PeerMisbehaved {
             what: "the epoch that it begins",
@@ -439,7 +442,7 @@ fn begin_epoch(
         .create_folder(&folder)
         .map_err(StockError::io(&folder, "make it"))?;
     let path = folder.join(KEYS_NAME);
-    // One that a crash left before its epoch began.
+    // A crash may have left one before its epoch started.
     match storage.remove(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(StockError::io(&path, "remove it")(error));
@@ -499,7 +502,7 @@ fn check_owner(path: &Path, found: &StockRecord, id: &StockId) -> Result<(), Sto
     Ok(())
 }
 
-/// Refuses a stock of which was noted that it has changed more often.
+/// Refuses a stock whose note has counted more changes than its record.
 fn check_noted(place: &StockLocation, epoch: &EpochId, changes: u64) -> Result<(), StockError> {
     let noted = place.notes.epoch(epoch)?;
     if changes >= noted {
@@ -512,7 +515,7 @@ fn check_noted(place: &StockLocation, epoch: &EpochId, changes: u64) -> Result<(
     })
 }
 
-/// Heals what a crash in a lease left: keys are moved first, so the mark follows them.
+/// Repairs what a crash in a lease left. Keys move first, so the mark follows them.
 fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
     let mut unsettled = Vec::new();
     for (kind, mut record) in records.kinds()? {
@@ -536,7 +539,7 @@ fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
     keys.write(&unsettled)
 }
 
-/// Removes epochs that have ended, and those that never began.
+/// Removes epochs that have ended, and those that never started.
 fn remove_other_epochs(
     storage: &dyn Storage,
     stock: &Path,
@@ -597,8 +600,8 @@ pub(crate) fn identify(
     }))
 }
 
-/// Removes a stock's folder, its keys first, and does `between` when the keys are gone and before
-/// the folder is.
+/// Removes a stock's folder, its keys first. Calls `between` when the keys are gone and the folder
+/// is not.
 pub(crate) fn remove<T, E: From<StockError>>(
     storage: &dyn Storage,
     place: &StockLocation,
@@ -612,18 +615,18 @@ pub(crate) fn remove<T, E: From<StockError>>(
     let Some(_lock) = lock else {
         return Err(StockError::Busy { file: lock_path }.into());
     };
-    // What fails here is done once more below, and told there.
+    // If this fails, it is repeated below, which reports the error.
     let _ = destroy_keys(storage, place);
     let done = between()?;
     destroy(storage, place)?;
     Ok(done)
 }
 
-/// The same, where the caller has the right to prepare.
+/// Removes a stock's folder, for a caller that has the right to prepare.
 fn destroy(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
     let folder = &place.folder;
     overwrite_keys(storage, folder)?;
-    // A full disk takes no commit, and has room once the folder is gone.
+    // A full disk accepts no commit, but has room once the folder is gone.
     let told = end_epoch(storage, place);
     storage
         .remove_folder(folder)
@@ -631,7 +634,7 @@ fn destroy(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockErro
     told
 }
 
-/// Destroys a stock's keys, and tells whoever has it open that its epoch has ended.
+/// Destroys a stock's keys, and tells everyone who has it open that its epoch has ended.
 fn destroy_keys(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
     overwrite_keys(storage, &place.folder)?;
     end_epoch(storage, place)
@@ -646,7 +649,7 @@ fn overwrite_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError
     Ok(())
 }
 
-/// Tells whoever has the stock open that its epoch has ended.
+/// Tells everyone who has the stock open that its epoch has ended.
 fn end_epoch(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
     let folder = &place.folder;
     let path = folder.join(INDEX_NAME);
@@ -659,7 +662,7 @@ fn end_epoch(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockEr
         .and_then(|mut index| {
             index.update(&mut |entries| {
                 let mut records = Records::new(entries, &path);
-                // None that is damaged was ever opened.
+                // A damaged epoch record was never opened.
                 if let Ok(epoch) = records.epoch() {
                     place.notes.end_epoch(&epoch.id);
                 }

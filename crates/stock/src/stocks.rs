@@ -22,17 +22,18 @@ const MAGIC: [u8; 8] = *b"TACITROT";
 const FILE_NAME: &str = "root.key";
 const FILE_BYTES: usize = 8 + 4 + 32 + 32;
 
-/// How long to wait for another process that opens the folder, and between two tries.
+/// The longest wait for another process that opens the folder, and the pause between two attempts.
 const LOCK_AT_MOST: Duration = Duration::from_secs(20);
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
-/// Where the root key is, without which nothing in the stocks opens.
+/// The place of the root key, without which nothing in the stocks can be opened.
 pub enum RootKey {
-    /// In the file `root.key` of the folder, made when it is absent. Protects a copy of a stock
-    /// that lacks this file, and used material always; not against who takes the whole disk.
+    /// In the file `root.key` of the folder, which is created if it does not exist. This protects a
+    /// copy of a stock without this file, and always protects used material. It does not protect
+    /// against a thief of the whole disk.
     Beside,
-    /// The caller keeps it, for instance derived from the party's identity. Protects unused
-    /// material too, as well as the caller keeps the key.
+    /// With the caller, who may derive it from the party's identity. This also protects unused
+    /// material, as well as the caller keeps the key.
     Given(Zeroizing<[u8; 32]>),
 }
 
@@ -49,12 +50,12 @@ pub struct Stocks {
 }
 
 impl Stocks {
-    /// Opens the folder, and makes it if it does not exist.
+    /// Opens the folder, and creates it if it does not exist.
     ///
     /// # Errors
     ///
-    /// [`StockError::Io`]; [`StockError::Corrupted`] where the root key is damaged or others can
-    /// read it; [`StockError::Busy`] where another process that opens the folder does not finish.
+    /// [`StockError::Io`]; [`StockError::Corrupted`] if the root key is damaged or others can read
+    /// it; [`StockError::Busy`] if another process that opens the folder does not finish.
     pub fn open(
         storage: Arc<dyn Storage>,
         folder: &Path,
@@ -63,8 +64,8 @@ impl Stocks {
         Self::open_within(storage, folder, root, LOCK_AT_MOST)
     }
 
-    /// As [`Stocks::open`], with `at_most` as the longest wait for another process that opens the
-    /// folder.
+    /// Opens the folder as [`Stocks::open`] does, with `at_most` as the longest wait for another
+    /// process that opens the folder.
     ///
     /// # Errors
     ///
@@ -93,25 +94,24 @@ impl Stocks {
         })
     }
 
-    /// The stocks, which from now on are compared with what `witness` notes of them.
+    /// Returns the stocks, which from now on are compared with the notes of `witness`.
     #[must_use]
     pub fn witnessed(mut self, witness: Witness) -> Self {
         self.witness = Some(witness);
         self
     }
 
-    /// The notes about tries.
+    /// Returns the notes about tries.
     pub(crate) fn notes(&self) -> Notes {
         Notes::new(self.witness.as_ref(), &self.root)
     }
 
-    /// Makes a stock that does not exist, with its first epoch; `secret` is the caller's record of
-    /// the epoch (the garbler's Δ, the state of an OT source), at most
-    /// [`crate::MAX_EPOCH_SECRET_BYTES`].
+    /// Creates a stock with its first epoch. `secret` is the caller's record of the epoch (the
+    /// garbler's Δ, the state of an OT source), of at most [`crate::MAX_EPOCH_SECRET_BYTES`].
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where the stock exists.
+    /// [`StockError::ApiMisuse`] if the stock exists.
     pub fn create(
         &self,
         id: StockId,
@@ -123,18 +123,18 @@ impl Stocks {
         Stock::create(Arc::clone(&self.storage), place, id, epoch, secret, limits)
     }
 
-    /// Opens a stock, and heals what a crash left.
+    /// Opens a stock, and repairs what a crash left.
     ///
     /// # Errors
     ///
     /// [`StockError::Missing`], [`StockError::WrongStock`], [`StockError::Incompatible`],
-    /// [`StockError::Corrupted`]; [`StockError::Restored`] where the [`Witness`] has seen it
-    /// further.
+    /// [`StockError::Corrupted`]; [`StockError::Restored`] if the [`Witness`] has seen a later
+    /// state of it.
     pub fn stock(&self, id: StockId, limits: Limits) -> Result<Stock, StockError> {
         Stock::open(Arc::clone(&self.storage), self.place(&id), id, limits)
     }
 
-    /// The names of the stocks here that this party has, with whomever.
+    /// Returns the ids of this party's stocks in the folder, with all peers.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Stocks {
         self.list_each()?.into_iter().collect()
     }
 
-    /// The same, each apart: one that cannot be read does not hide the others.
+    /// Returns the same ids, each with its own error: an unreadable stock does not hide the others.
     ///
     /// # Errors
     ///
@@ -159,17 +159,17 @@ impl Stocks {
         Ok(ids.collect())
     }
 
-    /// Removes a stock, and destroys its keys first. `id` may name none.
+    /// Removes a stock, and destroys its keys first. The stock need not exist.
     ///
     /// # Errors
     ///
-    /// [`StockError::Busy`] where a process prepares, [`StockError::Io`].
+    /// [`StockError::Busy`] if a process prepares, [`StockError::Io`].
     pub fn remove(&self, id: &StockId) -> Result<(), StockError> {
         self.remove_after(id, || Ok(()))
     }
 
-    /// Removes a stock, and runs `ends` when nobody who has it open can use it any more and before
-    /// it is gone: where that fails, or the power does, the stock is still in the list.
+    /// Removes a stock. Calls `ends` when nobody who has the stock open can use it any more, and
+    /// before it is gone. If `ends` or the power fails, the stock is still in the list.
     ///
     /// # Errors
     ///
@@ -182,11 +182,11 @@ impl Stocks {
         crate::stock::remove(self.storage.as_ref(), &self.place(id), ends)
     }
 
-    /// The right to let a stock, which need not be there yet, meet the peer's: `None` while
-    /// another process or thread of this party has it. A record that was taken before another
-    /// meeting and comes after it looks like one of an old copy, so that the party that speaks
-    /// first takes this right before its [`Stock::marks`], the other when those have come, and
-    /// both give it back after [`Stock::confirm`].
+    /// Takes the right to let a stock's record meet the peer's. The stock need not exist yet.
+    /// Returns `None` while another process or thread of this party has the right. A record that
+    /// was read before another meeting, and arrives after it, looks like one from an old copy. So
+    /// the party that sends first takes this right before its [`Stock::marks`], and the other party
+    /// when those have arrived. Both give it back after [`Stock::confirm`].
     ///
     /// # Errors
     ///
@@ -198,7 +198,7 @@ impl Stocks {
         Ok(lock.map(|lock| Meeting { _lock: lock }))
     }
 
-    /// The file that [`Stocks::try_meet`] locks.
+    /// Returns the file that [`Stocks::try_meet`] locks.
     #[must_use]
     pub fn meeting_lock(&self, id: &StockId) -> PathBuf {
         self.folder
@@ -224,13 +224,13 @@ impl std::fmt::Debug for Stocks {
     }
 }
 
-/// A stock's name in the names of files.
+/// Returns a stock's name for use in file names.
 pub(crate) fn name(digest: &[u8; 32]) -> String {
     let bytes = digest[..16].iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The right that [`Stocks::try_meet`] gives, until it is dropped.
+/// The right from [`Stocks::try_meet`], held until it is dropped.
 pub struct Meeting {
     _lock: Box<dyn Send + Sync>,
 }
@@ -241,7 +241,7 @@ impl std::fmt::Debug for Meeting {
     }
 }
 
-/// Where a stock is and what opens it.
+/// The location and the key of a stock.
 pub(crate) struct StockLocation {
     pub(crate) folder: PathBuf,
     pub(crate) key: Key,
@@ -250,11 +250,11 @@ pub(crate) struct StockLocation {
     pub(crate) notes: Notes,
 }
 
-/// Reads the root key, or makes it where the folder is new.
+/// Reads the root key, or creates it if the folder is new.
 fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<Key, StockError> {
     let path = folder.join(FILE_NAME);
-    // Several processes may open a new folder at once. The first to get the lock writes the key;
-    // the others read it when it is whole and durable.
+    // Several processes may open a new folder at once. The first to get the lock writes the key.
+    // The others read it once it is whole and durable.
     let _lock = wait_for_lock(storage, &folder.join("root.lock"), at_most)?;
     let file = match storage.open(&path) {
         Ok(file) => file,
@@ -275,7 +275,7 @@ fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<K
     let mut bytes = Zeroizing::new([0; FILE_BYTES]);
     let read = file.read_at(&mut *bytes, 0);
     if read.is_err() && unused(storage, folder)? {
-        // A crash cut its writing: no stock was ever sealed under it.
+        // A crash interrupted the write, so no stock was ever sealed under this key.
         storage
             .remove(&path)
             .map_err(StockError::io(&path, "remove it"))?;
@@ -296,7 +296,7 @@ fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<K
     parse_root(&path, read, &bytes)
 }
 
-/// Reads the key of an open folder once more.
+/// Reads the key of an open folder again.
 pub(crate) fn read_root_key(stocks: &Stocks) -> Result<(), StockError> {
     let path = stocks.folder.join(FILE_NAME);
     let file = stocks.storage.open(&path);
@@ -319,8 +319,7 @@ pub(crate) fn read_root_key(stocks: &Stocks) -> Result<(), StockError> {
     }
 }
 
-/// Waits until no other process or thread has the lock. Those that take it hold it for
-/// milliseconds.
+/// Waits until no other process or thread has the lock. Every holder has it only for milliseconds.
 pub(crate) fn wait_for_lock(
     storage: &dyn Storage,
     file: &Path,
@@ -340,7 +339,7 @@ pub(crate) fn wait_for_lock(
     }
 }
 
-/// Whether no stock stands in the folder.
+/// Whether the folder contains no stock.
 fn unused(storage: &dyn Storage, folder: &Path) -> Result<bool, StockError> {
     let names = storage
         .names(folder)
@@ -384,8 +383,8 @@ fn parse_root(
     if bytes[..8] != MAGIC || bytes[44..] != Sha256::digest(&bytes[..44])[..] {
         return Err(damaged("damaged"));
     }
-    // Of whatever version: this file has never changed, each stock says its own version, and what
-    // removes a stock of another version needs the folder.
+    // Accept every version: this file has never changed, each stock has its own version, and
+    // removing a stock of another version needs the folder.
     let mut key = Key::default();
     key.copy_from_slice(&bytes[12..44]);
     Ok(key)

@@ -1,21 +1,22 @@
-//! What this party has recorded of a protocol's tries with a peer, in each role: those that were
-//! started and not finished, and cheats that were proven.
+//! A party's record of a protocol's tries with a peer, in each role: tries that were started and
+//! not finished, and proven cheats.
 //!
 //! A try is a batch, or an epoch of `authenticated`. It is counted durably before the peer can
-//! learn whether it succeeds, and taken off when it has ended well at this party. So whatever ends
-//! it in between counts: an abort, a lost connection, a crash. The count is of a peer, a role and a
-//! protocol, not of a scheme or function, of which a peer may choose others for another try.
-//! Nothing but an operator clears it, which is counted as well: a try that was under way then is no
-//! longer in the count, and takes nothing off when it ends well.
+//! learn whether it succeeds, and taken off the count when it has ended well at this party. So
+//! everything that ends it in between counts: an abort, a lost connection, a crash. The count is
+//! per peer, role and protocol. It is not per scheme or function, since a peer may choose others
+//! for another try. Only an operator clears the count, and clearings are counted as well. A try
+//! that was in progress at that moment is no longer in the count, and takes nothing off when it
+//! ends well.
 //!
-//! The records are an index of their own, `batches.index` in the folder of the stocks, which every
-//! process of this party shares. A key is this party, the peer (32 bytes each), the role (1) and,
-//! but for batches, the protocol (1); its value is the tries, the cheats, how often they were
-//! cleared, how often the record has changed (8 each, little-endian) and 8 bytes of SHA-256 over
-//! key and all of these. A value without the third number was never cleared.
+//! The records form an index of their own, `batches.index` in the folder of the stocks, which every
+//! process of this party shares. A key consists of this party, the peer (32 bytes each), the role
+//! (1) and, except for batches, the protocol (1). Its value consists of the tries, the cheats, the
+//! clearings, the changes to the record (8 each, little-endian) and 8 bytes of SHA-256 over key and
+//! all of these. A value without the third number was never cleared.
 //!
-//! A record is also noted outside of the folder, and the one that has changed more often counts:
-//! a folder that is restored from a copy brings no tries back.
+//! A record is also noted outside of the folder. Of record and note, the one with more changes
+//! counts: a folder that is restored from a copy brings no tries back.
 
 use std::path::Path;
 
@@ -39,12 +40,12 @@ pub enum Tried {
     Authenticated,
 }
 
-/// Whose tries are counted, and of what.
+/// The key of a record of tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TryKey {
     /// This party.
     pub own: PeerId,
-    /// The other one.
+    /// The other party.
     pub peer: PeerId,
     /// This party's role.
     pub role: Role,
@@ -78,26 +79,26 @@ impl TryKey {
     }
 }
 
-/// What was recorded of one protocol's tries with one peer in one role of this party.
+/// The record of one protocol's tries with one peer in one role of this party.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TryRecord {
-    /// Tries that were started and not finished, including those under way. They raise the s of
-    /// the next one.
+    /// The number of tries that were started and not finished, including those in progress. They
+    /// raise the s of the next try.
     pub unfinished: u64,
-    /// Tries in which the peer was caught, or caught this party.
+    /// The number of tries in which the peer was caught, or caught this party.
     pub cheats: u64,
-    /// How often an operator has cleared both.
+    /// The number of times that an operator has cleared both.
     pub clearings: u64,
 }
 
 impl TryRecord {
-    /// Whether there is nothing that an operator would clear.
+    /// Whether there is nothing for an operator to clear.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.unfinished == 0 && self.cheats == 0
     }
 
-    /// Forgets tries and cheats; what there was.
+    /// Clears tries and cheats. Returns the record from before.
     pub fn clear(&mut self) -> Self {
         let before = *self;
         *self = Self {
@@ -108,7 +109,7 @@ impl TryRecord {
     }
 }
 
-/// A record, and how often it has changed.
+/// A record, and the number of its changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counted {
     record: TryRecord,
@@ -167,8 +168,8 @@ impl Counted {
         }
     }
 
-    /// What is known of tries of which the folder says `value`: that, or what was noted of them
-    /// where it has changed more often.
+    /// Returns the record of tries for which the folder has `value`: that value or, if it has
+    /// changed more often, the note.
     fn latest(stocks: &Stocks, key: &[u8], value: Option<&[u8]>) -> Result<Self, StockError> {
         let path = stocks.folder.join(FILE_NAME);
         let kept = match value {
@@ -192,11 +193,12 @@ fn checksum(key: &[u8], fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
 }
 
 impl Stocks {
-    /// Reads what was recorded at `key`, lets `change` change it durably, and returns it.
+    /// Reads the record at `key`, applies `change` durably, and returns the result.
     ///
     /// # Errors
     ///
-    /// [`StockError::Io`], [`StockError::Full`]; [`StockError::Corrupted`] where it is damaged.
+    /// [`StockError::Io`], [`StockError::Full`]; [`StockError::Corrupted`] if the record is
+    /// damaged.
     pub fn change_tries(
         &self,
         key: TryKey,
@@ -225,7 +227,7 @@ impl Stocks {
         Ok(changed.record)
     }
 
-    /// Every record of tries that is not empty, with whomever.
+    /// Returns every record of tries that is not empty, with all peers.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! Files of values that are kept: sealed, and gone when they are destroyed.
+//! Files of kept values: sealed, and unreadable once they are destroyed.
 //!
-//! Each value has a file of its own, whose first page holds half of its key. Destroying overwrites
-//! that page before the file is removed, so that who takes the disk later cannot open it. A value
-//! is sealed in pieces, so that hundreds of megabytes take little memory besides themselves.
+//! Each value has a file of its own, whose first page holds half of its key. Destroying a value
+//! overwrites that page before the file is removed, so that a later thief of the disk cannot open
+//! it. A value is sealed in pieces, so that hundreds of megabytes need little additional memory.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,9 +20,9 @@ use crate::{StockError, lots};
 const MAGIC: [u8; 8] = *b"TACITVAL";
 const PAGE_BYTES: usize = 4096;
 const HALF_KEY_BYTES: usize = 32;
-/// Bytes that are sealed together.
+/// The bytes that are sealed together.
 const PIECE_BYTES: usize = 1 << 20;
-/// Bytes of a value at most.
+/// The most bytes of a value.
 pub const MAX_VALUE_BYTES: usize = 1 << 31;
 
 /// The chain and the value that a sealed file belongs to.
@@ -35,7 +35,7 @@ pub(crate) struct ValueName<'a> {
 }
 
 impl ValueName<'_> {
-    /// What piece number `piece` of a value of `bytes` is sealed with.
+    /// Returns the context with which piece number `piece` of a value of `bytes` is sealed.
     fn context(&self, bytes: usize, piece: usize) -> Vec<u8> {
         [
             self.chain.as_bytes(),
@@ -67,12 +67,13 @@ pub(crate) fn file_name(file: u64) -> String {
     format!("value-{file:016x}.val")
 }
 
-/// Pieces of a value; an empty one has one as well, which shows that it is empty.
+/// Returns the number of pieces of a value. An empty value also has one, which proves that it is
+/// empty.
 fn pieces(bytes: usize) -> usize {
     bytes.div_ceil(PIECE_BYTES).max(1)
 }
 
-/// Bytes of the file of a value of `bytes`.
+/// Returns the bytes of the file of a value of `bytes`.
 pub(crate) fn file_bytes(bytes: usize) -> u64 {
     (PAGE_BYTES + bytes + pieces(bytes) * (NONCE_BYTES + TAG_BYTES)) as u64
 }
@@ -81,14 +82,14 @@ fn key(inner: &Inner, half: &[u8]) -> Key {
     inner.keys.derive(b"tacit stock value", half)
 }
 
-/// A name for a new file.
+/// Draws a name for a new file.
 pub(crate) fn new_file() -> Result<u64, StockError> {
     let mut random = [0; 8];
     seal::randomness(&mut random)?;
     Ok(u64::from_le_bytes(random))
 }
 
-/// Checks that a value of `bytes` fits. Inside a transaction.
+/// Checks that a value of `bytes` fits. Call this inside a transaction.
 pub(crate) fn check_room(
     inner: &Inner,
     records: &Records<'_>,
@@ -114,7 +115,7 @@ pub(crate) fn check_room(
     Ok(())
 }
 
-/// Writes a value into the new file `file`, durably, under a key that is this file's alone.
+/// Writes a value into the new file `file`, durably, under a key for this file alone.
 pub(crate) fn write(
     inner: &Inner,
     name: &ValueName<'_>,
@@ -202,7 +203,7 @@ pub(crate) fn read(
     Ok(value)
 }
 
-/// Overwrites the key's half and removes the file, which may be gone.
+/// Overwrites the file's half of the key and removes the file, which need not exist.
 pub(crate) fn destroy(inner: &Inner, file: u64) -> Result<(), StockError> {
     destroy_path(inner.storage.as_ref(), &inner.folder.join(file_name(file)))
 }
@@ -222,7 +223,8 @@ fn destroy_path(storage: &dyn Storage, path: &Path) -> Result<(), StockError> {
     }
 }
 
-/// Destroys files that the index does not know: a crash cut their removal. Inside a transaction.
+/// Destroys files that the index does not know because a crash interrupted their removal. Call this
+/// inside a transaction.
 pub(crate) fn remove_strays(
     storage: &dyn Storage,
     folder: &Path,

@@ -1,16 +1,16 @@
-//! What was last seen of each record, in a folder that no copy of the stocks has.
+//! Notes of what was last seen of each record, in a folder that no copy of the stocks contains.
 //!
-//! A stock that is restored from a copy brings back what was used since, and a restored
-//! `batches.index` forgets tries. So each record counts its changes, and what it has counted is
-//! also noted here. A record that has counted less than its note was restored.
+//! A stock that is restored from a copy brings back material that was used since, and a restored
+//! `batches.index` forgets tries. So each record counts its changes, and the count is also noted
+//! here. A record with a lower count than its note was restored.
 //!
-//! A note is **a lower bound**. It is written when the change is durable, and not waited for: a
-//! loss of power, or a note that cannot be written, leaves it lower than it could be, never higher.
-//! Where there is no note, as on a machine to which a stock was moved, the record is taken as it
-//! is. So a whole record is never refused, and any number of processes and folders of notes may see
-//! one.
+//! A note is **a lower bound**. It is written once the change is durable, and nobody waits for it.
+//! So a loss of power, or a note that cannot be written, leaves it lower than it could be, but
+//! never higher. If there is no note, as on a machine to which a stock was moved, the record is
+//! accepted as it is. So a whole record is never refused, and any number of processes and folders
+//! of notes may see it.
 //!
-//! A note has one file, named by a hash under the key of what it is about. docs/stock.md has its
+//! Each note has one file, which is named by a keyed hash of its subject. docs/stock.md has its
 //! bytes.
 
 use std::io::ErrorKind;
@@ -27,18 +27,18 @@ use crate::{EpochId, StockError};
 
 const MAGIC: [u8; 8] = *b"TACITWIT";
 const VERSION: u32 = 1;
-/// Magic, version and count, what goes with the count, and a checksum.
+/// Magic, version and count, data that belongs to the count, and a checksum.
 const FILE_BYTES: usize = 8 + 4 + 8 + REST_BYTES + CHECKSUM_BYTES;
 const REST_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 8;
 
-/// The longest wait for another process that writes a note, which takes microseconds.
+/// The longest wait for another process that writes a note. Writing takes microseconds.
 const LOCK_AT_MOST: Duration = Duration::from_secs(1);
 
-/// The count of what has ended for good: no copy of it is newer.
+/// The count of something that has ended for good: no copy of it is newer.
 const ENDED: u64 = u64::MAX;
 
-/// A count that was noted, in words.
+/// Describes a count from a note in words.
 pub(crate) fn in_words(count: u64) -> String {
     match count {
         ENDED => "its end".to_owned(),
@@ -59,27 +59,27 @@ pub struct Witness {
 /// Notes that could not be written, so that a copy restored later may go unnoticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoteFailures {
-    /// How many there were.
+    /// The number of failures.
     pub count: u64,
-    /// Why the last note failed; nothing where it was written.
+    /// The error of the last note, or `None` if it was written.
     pub last: Option<String>,
 }
 
-/// What a note says.
+/// The content of a note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// Changes of the record.
+    /// The number of changes to the record.
     pub(crate) count: u64,
-    /// What the record said then, if it is short enough to be kept here.
+    /// The content of the record at that time, if it is short enough to be kept here.
     pub(crate) rest: [u64; REST_BYTES / 8],
 }
 
 impl Witness {
-    /// The notes in a folder, which is made if it does not exist.
+    /// Opens the notes in a folder, which is created if it does not exist.
     ///
     /// # Errors
     ///
-    /// The folder cannot be made, or not written.
+    /// The folder cannot be created or written.
     pub fn open(storage: Arc<dyn Storage>, folder: &Path) -> Result<Self, StockError> {
         let made = storage.create_folder(folder);
         made.map_err(StockError::io(folder, "make the folder"))?;
@@ -93,8 +93,8 @@ impl Witness {
         Ok(witness)
     }
 
-    /// The same for stocks that hold chains alone: a chain that was restored is refused when it is
-    /// used, and can be dropped.
+    /// Returns the same notes for stocks that hold only chains. A restored chain is refused when it
+    /// is used, and can be dropped.
     #[must_use]
     pub fn of_chains(&self) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Witness {
         )
     }
 
-    /// The notes that this process could not write.
+    /// Returns the notes that this process could not write.
     #[must_use]
     pub fn failures(&self) -> NoteFailures {
         self.failed().clone()
@@ -122,14 +122,14 @@ impl Witness {
         failures.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The note of this name; none where it is not there, or a loss of power has torn it. A note
-    /// that is whole is read without the lock, which all stocks of the folder share.
+    /// Returns the note of this name, or `None` if it does not exist or was torn by a loss of
+    /// power. A whole note is read without the lock, which all stocks of the folder share.
     pub(crate) fn note(&self, name: &[u8; 32]) -> Result<Option<Note>, StockError> {
         let path = self.path(name);
         if let Some(note) = self.read(&path)? {
             return Ok(Some(note));
         }
-        // Another process may be writing it.
+        // Another process may be writing the note.
         let _lock = self.lock()?;
         self.read(&path)
     }
@@ -153,13 +153,14 @@ impl Witness {
         }
     }
 
-    /// Notes that a record has come to this, unless it was noted that it has come further. What
-    /// fails leaves the bound lower than it could be, and is counted.
+    /// Records the progress of a record, unless the note is already further. A failure leaves the
+    /// bound lower than it could be, and is counted.
     pub(crate) fn raise(&self, name: &[u8; 32], note: Note) {
         self.count(self.try_raise(&self.path(name), note));
     }
 
-    /// Removes a note of what never came to anything, so that a copy of it may come back.
+    /// Removes the note of something that never had any content, so that a copy of it may come
+    /// back.
     pub(crate) fn forget(&self, name: &[u8; 32]) {
         let path = self.path(name);
         self.count(
@@ -223,15 +224,16 @@ fn checksum(fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
     *hash.first_chunk().expect("32 bytes")
 }
 
-/// What a transaction did to a chain.
+/// The change of a transaction to a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChainChange {
-    /// It has changed so often.
+    /// The chain has changed this many times.
     Changed(u64),
-    /// It was removed.
+    /// The chain was removed.
     Ended,
-    /// It was removed before it had a version: two parties begin such a chain anew when they meet,
-    /// so that no run goes on from a copy of it, and a peer may have as many begun as it likes.
+    /// The chain was removed before it had a version. Two parties start such a chain again when
+    /// they meet, so no run continues from a copy of it. A peer may have any number of them
+    /// started.
     NeverWas,
 }
 
@@ -268,18 +270,18 @@ impl Notes {
         }
     }
 
-    /// Notes that the stock has changed so often in this epoch.
+    /// Records that the stock has changed this many times in this epoch.
     pub(crate) fn raise_epoch(&self, epoch: &EpochId, count: u64) {
         self.raise(&self.of_epoch(epoch), count);
     }
 
-    /// Notes that the epoch has ended.
+    /// Records that the epoch has ended.
     pub(crate) fn end_epoch(&self, epoch: &EpochId) {
         self.raise_epoch(epoch, ENDED);
     }
 
-    /// Forgets an epoch that has ended and in which nothing was ever published: a peer may have as
-    /// many of these begun as it likes.
+    /// Forgets an epoch that has ended and in which nothing was ever published. A peer may have any
+    /// number of them started.
     pub(crate) fn forget_epoch(&self, epoch: &EpochId) {
         self.forget(&self.of_epoch(epoch));
     }
@@ -290,7 +292,7 @@ impl Notes {
         }
     }
 
-    /// The changes that were noted of the stock in this epoch.
+    /// Returns the noted number of changes to the stock in this epoch.
     pub(crate) fn epoch(&self, epoch: &EpochId) -> Result<u64, StockError> {
         match &self.witness {
             Some(witness) if witness.has_stocks => count(witness, &self.of_epoch(epoch)),
@@ -302,7 +304,7 @@ impl Notes {
         self.name(&[b"chain\0", chain])
     }
 
-    /// Notes what a transaction did to a chain.
+    /// Records the change of a transaction to a chain.
     pub(crate) fn raise_chain(&self, chain: &[u8; 16], change: ChainChange) {
         let name = self.of_chain(chain);
         match change {
@@ -312,7 +314,7 @@ impl Notes {
         }
     }
 
-    /// The changes that were noted of a chain.
+    /// Returns the noted number of changes to a chain.
     pub(crate) fn chain(&self, chain: &[u8; 16]) -> Result<u64, StockError> {
         let noted = |witness| count(witness, &self.of_chain(chain));
         self.witness.as_ref().map_or(Ok(0), noted)
@@ -322,14 +324,14 @@ impl Notes {
         self.name(&[b"tries\0", key])
     }
 
-    /// Notes what was recorded of tries.
+    /// Records the record of tries.
     pub(crate) fn raise_tries(&self, key: &[u8], note: Note) {
         if let Some(witness) = &self.witness {
             witness.raise(&self.of_tries(key), note);
         }
     }
 
-    /// What was noted of tries.
+    /// Returns the note about tries.
     pub(crate) fn tries(&self, key: &[u8]) -> Result<Option<Note>, StockError> {
         match &self.witness {
             Some(witness) => witness.note(&self.of_tries(key)),
@@ -381,7 +383,7 @@ mod tests {
         witness.raise(&[7; 32], note);
         let _writes = disk.try_lock(Path::new("w/lock")).expect("a folder");
         assert_eq!(witness.note(&[7; 32]).expect("no wait"), Some(note));
-        // That there is none, or one that is torn, is not said while one may be written.
+        // A missing or torn note is not reported while a note may be being written.
         let waits = witness.note(&[8; 32]);
         assert!(matches!(waits, Err(StockError::Busy { .. })), "{waits:?}");
     }

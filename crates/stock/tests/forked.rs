@@ -1,5 +1,6 @@
-//! A process that forks while it holds secrets that are given out once. Alone in its program: a
-//! fork takes only the thread that forks, whatever locks the others hold.
+//! A process that forks while it holds secrets that may be given out once. This test is a program
+//! of its own, since a fork takes only the thread that forks, whatever locks the other threads
+//! hold.
 #![cfg(unix)]
 
 use std::process::exit;
@@ -24,7 +25,7 @@ fn garbler() -> StockId {
     }
 }
 
-/// Runs `work` in a process that is forked from this one; what it gives.
+/// Runs `work` in a forked process, and returns its result.
 fn in_a_child(work: impl FnOnce() -> bool) -> bool {
     match fork().expect("a process") {
         Fork::Child => exit(i32::from(!work())),
@@ -47,7 +48,7 @@ fn stocked(stocks: &Stocks) -> Result<Stock, StockError> {
     Ok(stock)
 }
 
-/// The evaluator names late numbers, and then the same early ones to each of two workers: with two
+/// The evaluator names late numbers, and then the same early ones to each of two workers. With two
 /// labels of a wire it would have Δ.
 #[test]
 fn workers_that_are_forked_have_no_instance_that_was_passed_over() {

@@ -1,4 +1,4 @@
-//! How far a chain is at each party, and how both come to one version of it.
+//! The progress of a chain at each party, and how both agree on one version of it.
 
 use std::cmp::Ordering;
 
@@ -10,43 +10,43 @@ use crate::{StockError, witness};
 /// The layout of [`ChainMarks`].
 const MARKS_VERSION: u8 = 1;
 
-/// How far a party's chain is, as sent to the other party before a run.
+/// A party's progress in a chain, as sent to the other party before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainMarks {
-    /// Whether it is there and usable.
+    /// Whether the chain exists and is usable.
     pub status: ChainStatus,
-    /// What the parties called it when it began.
+    /// The id on which the parties agreed when the chain started.
     pub id: [u8; 16],
-    /// Attempts to run that were started.
+    /// The number of attempts to run that were started.
     pub attempt: u64,
-    /// The version that is published; 0 before the first.
+    /// The published version, or 0 before the first.
     pub latest: u64,
-    /// The version that is durable and not published; 0 where there is none.
+    /// The version that is durable but not published, or 0 if there is none.
     pub pending: u64,
 }
 
-/// Whether a chain is there and usable.
+/// Whether a chain exists and is usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainStatus {
-    /// It is not there.
+    /// The chain does not exist.
     Absent,
-    /// It is there.
+    /// The chain exists.
     Live,
-    /// It was killed.
+    /// The chain was killed.
     Killed,
 }
 
-/// What the parties' marks of a chain have shown.
+/// The result of comparing the parties' marks of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainAgreement {
-    /// The version that both have; `None` where the chain is yet to be made.
+    /// The version that both parties have, or `None` if the chain is yet to be created.
     pub latest: Option<u64>,
     /// The number of the next attempt, higher than any before at either party.
     pub next_attempt: u64,
 }
 
 impl ChainMarks {
-    /// Bytes of a party's marks.
+    /// The length of a party's marks in bytes.
     pub const BYTES: usize = 2 + 16 + 3 * 8;
 
     pub(super) const ABSENT: Self = Self {
@@ -70,7 +70,7 @@ impl ChainMarks {
         }
     }
 
-    /// As it goes to the peer.
+    /// Returns the marks as they are sent to the peer.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let status = match self.status {
@@ -82,7 +82,7 @@ impl ChainMarks {
         [&[MARKS_VERSION, status], &self.id[..], &numbers.concat()].concat()
     }
 
-    /// What the peer sent.
+    /// Parses the peer's marks.
     ///
     /// # Errors
     ///
@@ -143,14 +143,14 @@ impl std::fmt::Display for ChainMarks {
 }
 
 impl Chain {
-    /// Compares this party's chain with the peer's, and brings both to one version: a pending
-    /// version that the peer has as well is published, one that it lacks is dropped.
+    /// Compares this party's chain with the peer's, and brings both to one version. A pending
+    /// version that the peer also has is published, and one that it lacks is dropped.
     ///
     /// # Errors
     ///
-    /// [`StockError::ChainKilled`] where either party has killed it, after which both have;
-    /// [`StockError::ChainsDiffer`] and [`StockError::ChainRolledBack`] where one store was
-    /// restored from an old copy.
+    /// [`StockError::ChainKilled`] if either party has killed the chain, after which both have;
+    /// [`StockError::ChainsDiffer`] and [`StockError::ChainRolledBack`] if one store was restored
+    /// from an old copy.
     pub fn reconcile(&self, peer: &ChainMarks) -> Result<ChainAgreement, StockError> {
         let own = self.marks()?;
         let differ = || StockError::ChainsDiffer {
@@ -159,7 +159,7 @@ impl Chain {
             peer: peer.to_string(),
         };
         if own.status == ChainStatus::Live && peer.status == ChainStatus::Killed {
-            // That the peer has killed another chain of this name says nothing of this one.
+            // If the peer has killed another chain of this name, that says nothing about this one.
             if own.id != peer.id {
                 return Err(differ());
             }
@@ -182,7 +182,7 @@ impl Chain {
                 _ => return Err(differ()),
             }
         } else if own.latest == 0 && peer.latest == 0 {
-            // What a crash left of a first run, at either or both.
+            // A crash left the rest of a first run, at either or both.
             0
         } else {
             return Err(differ());
@@ -197,14 +197,14 @@ impl Chain {
         })
     }
 
-    /// Refuses a chain of which was noted that it has changed more often.
+    /// Refuses a chain whose note has counted more changes than its record.
     fn check_noted(&self) -> Result<(), StockError> {
         let inner = &self.stock.inner;
         let Some(record) = inner.update(|records| records.chain(&self.name))? else {
             return Ok(());
         };
         let noted = inner.notes().chain(&record.id)?;
-        // Another handle may have changed both in between: the record is read again.
+        // Another handle may have changed both in between, so read the record again.
         let latest = inner.update(|records| records.chain(&self.name))?;
         let Some(record) = latest.filter(|latest| latest.id == record.id) else {
             return Ok(());

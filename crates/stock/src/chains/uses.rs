@@ -4,7 +4,7 @@ use super::Chain;
 use crate::{Policy, StockError};
 
 impl Chain {
-    /// Who may use its values.
+    /// Returns the policy, which says who may use the chain's values.
     ///
     /// # Errors
     ///
@@ -14,30 +14,30 @@ impl Chain {
         Ok(record.ok_or_else(|| self.absent())?.policy)
     }
 
-    /// Changes who may use its values.
+    /// Changes the policy.
     ///
     /// # Errors
     ///
-    /// As [`Chain::policy`].
+    /// Those of [`Chain::policy`].
     pub fn set_policy(&self, policy: &Policy) -> Result<(), StockError> {
         self.policy()?;
         self.change(|record| record.policy = policy.clone(), |_, _| true)
     }
 
-    /// The program whose runs may use the chain.
+    /// Returns the program whose runs may use the chain.
     ///
     /// # Errors
     ///
-    /// As [`Chain::policy`].
+    /// Those of [`Chain::policy`].
     pub fn program(&self) -> Result<Option<[u8; 32]>, StockError> {
         Ok(self.live()?.ok_or_else(|| self.absent())?.program)
     }
 
-    /// Leaves the chain to the runs of another program.
+    /// Hands the chain over to the runs of another program.
     ///
     /// # Errors
     ///
-    /// As [`Chain::policy`].
+    /// Those of [`Chain::policy`].
     pub fn set_program(&self, program: Option<[u8; 32]>) -> Result<(), StockError> {
         self.program()?;
         self.change(|record| record.program = program, |_, _| true)

@@ -6,12 +6,12 @@ use crate::records::{ChainRecord, ValueRecord};
 use crate::{Policy, StockError};
 
 impl Chain {
-    /// Makes the chain with its first version, which is 1, for the runs of `program`. It is there
-    /// when that is [finished](NewVersion::finish).
+    /// Creates the chain with its first version, which is 1, for the runs of `program`. The chain
+    /// exists once that version is [finished](NewVersion::finish).
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where the chain is there, or there are too many;
+    /// [`StockError::ApiMisuse`] if the chain exists, or there are too many;
     /// [`StockError::ChainKilled`], [`StockError::Full`].
     pub fn create(
         &self,
@@ -46,12 +46,12 @@ impl Chain {
         })
     }
 
-    /// Begins a version of the chain: what a run saves.
+    /// Starts a version of the chain, for what a run saves.
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] where `version` is not above every other;
-    /// [`StockError::NoChain`], [`StockError::ChainKilled`].
+    /// [`StockError::ApiMisuse`] if `version` is not above every other; [`StockError::NoChain`],
+    /// [`StockError::ChainKilled`].
     pub fn begin_version(&self, version: u64) -> Result<NewVersion<'_>, StockError> {
         let record = self.live()?.ok_or_else(|| self.absent())?;
         if record.pending != 0 || version <= record.latest {
@@ -70,12 +70,12 @@ impl Chain {
     }
 }
 
-/// A version that is being written; dropped, it was never there.
+/// A version that is being written. If it is dropped, it leaves nothing.
 #[derive(Debug)]
 pub struct NewVersion<'c> {
     chain: &'c Chain,
     version: u64,
-    /// The record of a chain that this version begins.
+    /// The record of the chain, if this version starts it.
     new: Option<ChainRecord>,
     values: Vec<(String, u64, ValueRecord)>,
 }
@@ -85,8 +85,8 @@ impl NewVersion<'_> {
     ///
     /// # Errors
     ///
-    /// [`StockError::Full`]; [`StockError::ApiMisuse`] where the name is none or comes twice, or
-    /// there are too many.
+    /// [`StockError::Full`]; [`StockError::ApiMisuse`] if the name is invalid or used twice, or
+    /// there are too many values.
     pub fn put(&mut self, value: &str, bytes: &[u8]) -> Result<(), StockError> {
         check_name(value)?;
         let is_there = self.values.iter().any(|there| there.0 == value);
@@ -100,7 +100,7 @@ impl NewVersion<'_> {
         Ok(())
     }
 
-    /// Makes the version pending, durably, and returns its number, to be told to the peer.
+    /// Makes the version pending, durably. Returns its number, which the caller tells the peer.
     ///
     /// # Errors
     ///

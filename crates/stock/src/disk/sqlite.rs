@@ -1,9 +1,9 @@
 //! The index in SQLite: one table of keys and values, write-ahead log, `synchronous=FULL`.
 //!
-//! With a write-ahead log a commit is one append and one `fsync`; FULL makes it durable before it
-//! returns (NORMAL would lose the last commits with the power, and give leased numbers out again).
-//! `BEGIN IMMEDIATE` takes the one writer's lock before anything is read, so that what a
-//! transaction reads is what it changes, between processes too.
+//! With a write-ahead log, a commit is one append and one `fsync`. FULL makes it durable before it
+//! returns. (NORMAL would lose the last commits in a power failure, and give leased numbers out
+//! again.) `BEGIN IMMEDIATE` takes the lock of the single writer before anything is read. So a
+//! transaction changes what it has read, between processes too.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, pa
 use crate::StockError;
 use crate::storage::{Entries, Entry, Index, UpdateWork};
 
-/// How long a transaction waits for another process's. Theirs take milliseconds, and on a slow
-/// disk a fraction of a second.
+/// The longest wait for another process's transaction. Transactions take milliseconds, and on a
+/// slow disk a fraction of a second.
 const WAIT: Duration = Duration::from_secs(20);
-/// Between two tries to set up a file.
+/// The pause between two attempts to set up a file.
 const PAUSE: Duration = Duration::from_millis(1);
 
 pub(super) struct Database {
@@ -30,7 +30,7 @@ impl Database {
     pub(super) fn open(file: &Path) -> io::Result<Self> {
         // SQLite gives its log the mode of this file.
         super::options().create(true).truncate(false).open(file)?;
-        // SQLite is built to take what begins with `file:` for a URI; no whole path does.
+        // SQLite is built to treat names that start with `file:` as URIs. No absolute path does.
         let connection = Connection::open(std::path::absolute(file)?).map_err(as_io)?;
         connection.busy_timeout(WAIT).map_err(as_io)?;
         let mode = set_up_when_free(&connection).map_err(as_io)?;
@@ -38,7 +38,7 @@ impl Database {
             let found = format!("SQLite keeps its journal as {mode:?} here, where WAL is needed");
             return Err(io::Error::new(io::ErrorKind::Unsupported, found));
         }
-        // The names of the file and its log must last for what is committed to them to last.
+        // Commits last only if the names of the file and its log do.
         let folder = file.parent().unwrap_or(Path::new("."));
         crate::storage::Storage::sync_folder(&super::Disk, folder)?;
         Ok(Self {
@@ -48,8 +48,8 @@ impl Database {
     }
 }
 
-/// [`set_up`], again while another process does the same: SQLite then says that it is busy at once,
-/// whatever its timeout.
+/// Runs [`set_up`], and retries while another process does the same. SQLite then reports that it is
+/// busy at once, whatever its timeout.
 fn set_up_when_free(connection: &Connection) -> rusqlite::Result<String> {
     let began = Instant::now();
     loop {
@@ -60,7 +60,7 @@ fn set_up_when_free(connection: &Connection) -> rusqlite::Result<String> {
     }
 }
 
-/// Makes what the file lacks; how SQLite keeps its journal.
+/// Creates what the file lacks. Returns SQLite's journal mode.
 fn set_up(connection: &Connection) -> rusqlite::Result<String> {
     let mode = connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
     connection.execute_batch(
@@ -121,7 +121,7 @@ impl Entries for Rows<'_> {
                 "SELECT key, value FROM entries WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
             )
             .map_err(as_io)?;
-        // No key is longer than this, so that all with the prefix lie between.
+        // No key is longer than this, so all keys with the prefix lie in between.
         let last = [prefix, &[0xff; crate::storage::MAX_KEY_BYTES]].concat();
         let rows = query
             .query_map([prefix, &last], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -152,7 +152,7 @@ impl Entries for Rows<'_> {
     }
 }
 
-/// SQLite's errors in the operating system's terms.
+/// Converts SQLite's errors to those of the operating system.
 fn as_io(error: rusqlite::Error) -> io::Error {
     let kind = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => io::ErrorKind::StorageFull,
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_folder_called_like_a_uri_is_one() {
-        // Only a relative path begins like this.
+        // Only a relative path starts like this.
         let mut folder = tempfile::Builder::new();
         let folder = folder.prefix("file:").tempdir_in(".").unwrap();
         let name = Path::new(folder.path().file_name().unwrap());

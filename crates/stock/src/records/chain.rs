@@ -10,18 +10,18 @@ use crate::{Policy, StockError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChainRecord {
     pub(crate) id: [u8; 16],
-    /// Attempts to run that were started.
+    /// The number of attempts to run that were started.
     pub(crate) attempt: u64,
-    /// The version up to which both parties have every value; 0 before the first.
+    /// The version up to which both parties have every value, or 0 before the first.
     pub(crate) latest: u64,
-    /// The version that is durable here and may be at the peer; 0 where there is none.
+    /// The version that is durable here and may be durable at the peer, or 0 if there is none.
     pub(crate) pending: u64,
-    /// Why it was killed.
+    /// The reason why the chain was killed.
     pub(crate) killed: Option<String>,
     pub(crate) policy: Policy,
-    /// The program whose runs may use the chain; without one, functions of none.
+    /// The program whose runs may use the chain. If `None`, functions without a program may.
     pub(crate) program: Option<[u8; 32]>,
-    /// How often the record has changed.
+    /// The number of changes to the record.
     pub(crate) changes: u64,
 }
 
@@ -111,7 +111,7 @@ impl Records<'_> {
         self.remove(&key(chain))
     }
 
-    /// All chains by name.
+    /// Returns all chains by name.
     pub(crate) fn chains(&self) -> Result<Vec<(String, ChainRecord)>, StockError> {
         let parse = |(key, value): Entry| {
             let record = self.parsed(&key, &value, ChainRecord::parse)?;

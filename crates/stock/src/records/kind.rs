@@ -1,4 +1,4 @@
-//! The record of a kind: which of its numbers lots have, and which are spent.
+//! The record of a kind: which of its numbers belong to lots, and which are spent.
 
 use std::ops::Deref;
 
@@ -9,26 +9,27 @@ use crate::codec::{Fields, Malformed};
 use crate::storage::Entry;
 use crate::{ComponentDigest, Shape, Span, StockError};
 
-/// A kind of material. What its fields say changes by the steps below alone, none of which goes
-/// back: no number is given to a lot twice, and none that is spent is there again.
+/// A kind of material. Its fields change only by the steps below, none of which goes back: no
+/// number is given to two lots, and no spent number becomes available again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KindRecord(KindFields);
 
-/// What the record says.
+/// The fields of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KindFields {
-    /// Which pages of the key file are its.
+    /// The slot, which determines the kind's pages in the key file.
     pub(crate) slot: u32,
     pub(crate) shape: Shape,
-    /// No lot was ever started at or above this number.
+    /// The number at or above which no lot was ever started.
     pub(crate) reserved: u64,
-    /// Every number below is spent.
+    /// The number below which every number is spent.
     pub(crate) leased: u64,
-    /// Lots ever published.
+    /// The number of lots ever published.
     pub(crate) published: u64,
     /// A hash over the published lots in their order.
     pub(crate) chain: [u8; 32],
-    /// Every number below was given up, also where a process passed over it and has its key.
+    /// The number below which every number was given up, including numbers that a process passed
+    /// over and has the keys of.
     pub(crate) given_up: u64,
 }
 
@@ -41,14 +42,14 @@ impl Deref for KindRecord {
 }
 
 impl KindFields {
-    /// No number from here on is of a lot that was started, or is spent.
+    /// Returns the first number that belongs to no started lot and is not spent.
     pub(crate) fn end(&self) -> u64 {
         self.reserved.max(self.leased)
     }
 }
 
 impl KindRecord {
-    /// A kind of which nothing was begun.
+    /// Creates a kind without any lots.
     pub(crate) fn new(slot: u32, shape: Shape) -> Self {
         Self(KindFields {
             slot,
@@ -61,23 +62,23 @@ impl KindRecord {
         })
     }
 
-    /// Takes the numbers below `end` for lots.
+    /// Reserves the numbers below `end` for lots.
     pub(crate) fn reserve_to(&mut self, end: u64) {
         self.0.reserved = self.reserved.max(end);
     }
 
-    /// Spends the numbers below `mark`, which no lot gets after that.
+    /// Spends the numbers below `mark`. No lot gets them after that.
     pub(crate) fn spend_to(&mut self, mark: u64) {
         self.0.leased = self.leased.max(mark);
         self.reserve_to(mark);
     }
 
-    /// Gives up all numbers that lots have, also those that a process has passed over.
+    /// Gives up all numbers of lots, including those that a process has passed over.
     pub(crate) fn give_up(&mut self) {
         self.0.given_up = self.end();
     }
 
-    /// Publishes a lot that was pending, the next one of the kind.
+    /// Publishes a pending lot, which is the next one of the kind.
     pub(crate) fn publish(&mut self, lot: LotRecord) -> LotRecord {
         self.0.published += 1;
         self.0.chain = chained(&self.chain, lot.span);
@@ -116,7 +117,7 @@ impl KindRecord {
     }
 }
 
-/// The hash over published lots, one lot further.
+/// Returns the hash over published lots, extended by one lot.
 pub(crate) fn chained(chain: &[u8; 32], lot: Span) -> [u8; 32] {
     Sha256::new()
         .chain_update(b"tacit stock lots")

@@ -1,4 +1,4 @@
-//! The index's record of a lot: which instances it has, and which of them are given up.
+//! The index's record of a lot: its instances, and which of them are given up.
 
 use std::ops::Deref;
 
@@ -7,30 +7,30 @@ use crate::codec::{Fields, Malformed};
 use crate::storage::Entry;
 use crate::{ComponentDigest, Span, StockError};
 
-/// Ranges of one lot that are withdrawn; beyond that the whole lot is withdrawn.
+/// The most withdrawn ranges of one lot. If there are more, the whole lot is withdrawn.
 pub(crate) const MAX_WITHDRAWN_RANGES: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LotState {
-    /// Durable here; whether at the peer is not known.
+    /// Durable here. It is unknown whether it is durable at the peer.
     Pending,
-    /// Durable at both.
+    /// Durable at both parties.
     Published,
 }
 
-/// A lot: one file of instances. It is pending until [`KindRecord::publish`](super::KindRecord),
-/// and what is withdrawn stays so.
+/// A lot: one file of instances. It is pending until [`KindRecord::publish`](super::KindRecord).
+/// What is withdrawn stays withdrawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LotRecord(LotFields);
 
-/// What the record says.
+/// The fields of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LotFields {
     pub(crate) span: Span,
     pub(crate) state: LotState,
     pub(crate) salt: [u8; 12],
-    /// Instances that are damaged at one party and given up by both: in order, apart from each
-    /// other, inside the lot, and at most [`MAX_WITHDRAWN_RANGES`].
+    /// Instances that are damaged at one party and given up by both. The ranges are in order, not
+    /// adjacent, inside the lot, and at most [`MAX_WITHDRAWN_RANGES`].
     pub(crate) withdrawn: Vec<Span>,
 }
 
@@ -43,7 +43,7 @@ impl Deref for LotRecord {
 }
 
 impl LotRecord {
-    /// A lot that is durable here.
+    /// Creates a lot that is durable here.
     pub(crate) fn pending(span: Span, salt: [u8; 12]) -> Self {
         Self(LotFields {
             span,
@@ -95,7 +95,7 @@ impl LotRecord {
         bytes
     }
 
-    /// Gives up the lot's instances in `span`, which may reach beyond the lot.
+    /// Gives up the lot's instances in `span`, which may extend beyond the lot.
     pub(crate) fn withdraw(&mut self, span: Span) {
         let Some(lost) = self.span.common(span) else {
             return;
@@ -115,13 +115,13 @@ impl LotRecord {
         }
     }
 
-    /// Whether it was given up before it was published, where all below `mark` is spent. Its record
-    /// stays, by which the parties' records meet, and its file is of no use.
+    /// Whether the lot was given up before it was published, if every number below `mark` is spent.
+    /// Its record stays, since the meeting of the parties' records needs it. Its file has no use.
     pub(crate) fn is_given_up(&self, mark: u64) -> bool {
         self.is_pending() && self.span.end() <= mark
     }
 
-    /// The lot's instances from `mark` on that are not withdrawn.
+    /// Returns the lot's instances from `mark` on that are not withdrawn.
     pub(crate) fn usable(&self, mark: u64) -> Vec<Span> {
         let mut usable = Vec::new();
         let mut next = self.span.first.max(mark);
@@ -166,7 +166,7 @@ impl Records<'_> {
         self.remove(&key(kind, first))
     }
 
-    /// The lots of a kind, by number.
+    /// Returns the lots of a kind, by number.
     pub(crate) fn lots(&self, kind: &ComponentDigest) -> Result<Vec<LotRecord>, StockError> {
         let parse = |(key, value): Entry| {
             let first = u64::from_be_bytes(self.tail(&key)?);

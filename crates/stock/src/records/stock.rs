@@ -1,4 +1,4 @@
-//! The record of what a stock is, and of the epoch that runs.
+//! The record of a stock's identity, and of its current epoch.
 
 use super::{FORMAT_VERSION, Records};
 use crate::codec::{Fields, Malformed};
@@ -8,7 +8,7 @@ use crate::{EpochId, PeerId, StockError, StockId};
 const STOCK_KEY: &[u8] = b"h";
 const EPOCH_KEY: &[u8] = b"e";
 
-/// What the stock is: written once.
+/// The identity of the stock, which is written once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StockRecord {
     pub(crate) version: u32,
@@ -18,7 +18,7 @@ pub(crate) struct StockRecord {
     pub(crate) scheme: [u8; 4],
 }
 
-/// The epoch that runs, and the meetings with the peer in it.
+/// The current epoch, and its meetings with the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EpochRecord {
     pub(crate) id: EpochId,

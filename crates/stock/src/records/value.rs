@@ -5,12 +5,12 @@ use crate::StockError;
 use crate::codec::{Fields, Malformed};
 use crate::storage::Entry;
 
-/// Where a kept value is.
+/// The location of a kept value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueRecord {
-    /// Names the file.
+    /// The number that names the file.
     pub(crate) file: u64,
-    /// Bytes of the value.
+    /// The bytes of the value.
     pub(crate) bytes: u64,
 }
 
@@ -29,7 +29,7 @@ impl ValueRecord {
     }
 }
 
-/// What the keys of a chain's values begin with.
+/// Returns the prefix of the keys of a chain's values.
 fn values_prefix(chain: &str) -> Vec<u8> {
     [b"v", chain.as_bytes(), &[0]].concat()
 }
@@ -39,7 +39,7 @@ fn value_key(chain: &str, value: &str, version: u64) -> Vec<u8> {
     [&values_prefix(chain), value.as_bytes(), &[0], &version].concat()
 }
 
-/// What the keys of files that are being written for a chain begin with.
+/// Returns the prefix of the keys of files that are being written for a chain.
 fn writing_prefix(chain: &str) -> Vec<u8> {
     [b"w", chain.as_bytes(), &[0]].concat()
 }
@@ -64,7 +64,7 @@ impl Records<'_> {
         self.remove(&value_key(chain, value, version))
     }
 
-    /// The values of a chain, by name and version.
+    /// Returns the values of a chain, by name and version.
     pub(crate) fn values(
         &self,
         chain: &str,
@@ -80,7 +80,7 @@ impl Records<'_> {
         self.scan(&prefix)?.into_iter().map(parse).collect()
     }
 
-    /// Notes a file that is about to be written for a chain, so that nobody takes it for a stray.
+    /// Records a file that is about to be written for a chain, so that nobody takes it for a stray.
     pub(crate) fn put_writing(&mut self, chain: &str, file: u64) -> Result<(), StockError> {
         self.put(&writing_key(chain, file), &[])
     }
@@ -89,7 +89,7 @@ impl Records<'_> {
         self.remove(&writing_key(chain, file))
     }
 
-    /// Files that were about to be written for a chain.
+    /// Returns the files that were about to be written for a chain.
     pub(crate) fn writing(&self, chain: &str) -> Result<Vec<u64>, StockError> {
         self.files_of(&writing_prefix(chain))
     }
@@ -102,13 +102,13 @@ impl Records<'_> {
         self.scan(prefix)?.into_iter().map(file).collect()
     }
 
-    /// The records of all values of all chains.
+    /// Returns the records of all values of all chains.
     pub(crate) fn all_values(&self) -> Result<Vec<ValueRecord>, StockError> {
         let record = |(key, value): Entry| self.parsed(&key, &value, ValueRecord::parse);
         self.scan(b"v")?.into_iter().map(record).collect()
     }
 
-    /// Every file of a value that is there or about to be written.
+    /// Returns every file of a value that exists or is about to be written.
     pub(crate) fn value_files(&self) -> Result<Vec<u64>, StockError> {
         let mut files = self.files_of(b"w")?;
         files.extend(self.all_values()?.iter().map(|record| record.file));

@@ -1,5 +1,5 @@
 //! Chains and their kept values: what is kept, who may use it, and a loss of power at every write,
-//! sync, change of name and commit of either party.
+//! sync, rename and commit of either party.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ fn content(role: Role, what: &str, number: u64) -> Vec<u8> {
     text.repeat(3000 / text.len()).into_bytes()
 }
 
-/// What was durable when the power went.
+/// The state that was durable when the power failed.
 #[derive(Default)]
 struct Ledger {
-    /// The last attempt that each party began.
+    /// The last attempt that each party started.
     attempts: [u64; 2],
     version: u64,
-    /// Runs, each of which gives a chain that it begins another id.
+    /// The number of runs. Each run gives a chain that it starts a different id.
     runs: u8,
 }
 
-/// What holds of a chain at either party between runs.
+/// Checks what must hold for a chain at either party between runs.
 fn check(chain: &Chain, role: Role, agreed: &ChainAgreement) -> Result<(), StockError> {
     let Some(latest) = agreed.latest else {
         assert_eq!(chain.marks()?.status, ChainStatus::Absent);
@@ -51,7 +51,7 @@ fn check(chain: &Chain, role: Role, agreed: &ChainAgreement) -> Result<(), Stock
     Ok(())
 }
 
-/// A meeting and a run of both parties that saves.
+/// Runs a meeting, and a run of both parties that saves.
 fn once(disks: &[Memory; 2], ledger: &mut Ledger) -> Result<(), StockError> {
     let roles = [Role::Garbler, Role::Evaluator];
     let stocks = [
@@ -103,7 +103,8 @@ fn once(disks: &[Memory; 2], ledger: &mut Ledger) -> Result<(), StockError> {
     chains[1].publish(version)
 }
 
-/// One loss of power at `point` of party `who`, after `before` whole runs; then three whole runs.
+/// Cuts the power at `point` of party `who`, after `before` whole runs, and then makes three whole
+/// runs.
 fn lose(who: usize, point: u64, before: u64, seed: u64) -> bool {
     let mut disks = [Memory::new(), Memory::new()];
     let mut ledger = Ledger::default();
@@ -116,7 +117,7 @@ fn lose(who: usize, point: u64, before: u64, seed: u64) -> bool {
     }
     disks[who] = disks[who].restart();
     if seed & 1 == 1 {
-        // The other one is cut at the same time.
+        // The other party's power fails at the same time.
         disks[1 - who] = disks[1 - who].restart();
     }
     for _ in 0..3 {
@@ -146,7 +147,7 @@ fn many_seeds_at_every_point() {
     println!("{{\"power_losses\":{lost},\"all_held\":true}}");
 }
 
-/// Whether the chain is whole or killed, and never in between.
+/// Checks that the chain is whole or killed. Returns whether it is killed.
 fn is_killed(disk: &Memory) -> bool {
     let stock = stock_on(disk, Role::Evaluator).expect("a stock");
     let chain = stock.chain(NAME).expect("nobody has it");
@@ -206,7 +207,7 @@ fn a_chain_that_a_full_disk_does_not_let_be_killed_is_of_no_use() {
     let error = error.expect_err("the disk is full").to_string();
     assert!(error.contains("a copy was wrong"), "{error}");
     disk.refuse_commits(false);
-    // Who comes later, after the power went as well, finds no state to go on from.
+    // A later user, also after a power failure, finds no state to continue from.
     for disk in [disk.copy(), disk.restart()] {
         let chain = chain(&disk).expect("free");
         for gone in [chain.state().map(drop), chain.load("each").map(drop)] {
@@ -231,11 +232,11 @@ fn a_kill_reaches_the_other_party_when_they_meet() {
         .expect("durable");
     let error = once(&disks, &mut ledger).expect_err("killed");
     assert!(error.to_string().contains("its copy was wrong"), "{error}");
-    // The evaluator's side of the meeting above did not come about: the marks tell it.
+    // The evaluator's side of the meeting above did not happen. The marks show it.
     let own = stock.chain(NAME).expect("free").marks().expect("a record");
     let other = stock_on(&disks[1], Role::Evaluator).expect("a stock");
     let other = other.chain(NAME).expect("free");
-    // That the peer has killed another one of this name, before it lost its disk, ends nothing.
+    // If the peer killed another chain of this name before it lost its disk, that ends nothing.
     let another = ChainMarks { id: [6; 16], ..own };
     let error = other.reconcile(&another).expect_err("another chain");
     assert!(matches!(error, StockError::ChainsDiffer { .. }), "{error}");
@@ -251,7 +252,7 @@ fn a_kill_reaches_the_other_party_when_they_meet() {
         other.create(ID, &Policy::default(), None, b""),
         Err(StockError::ChainKilled { .. })
     ));
-    // What its owners remove can begin anew.
+    // Owners who remove it can start again.
     other.remove().expect("removed");
     stock.chain(NAME).expect("free").remove().expect("removed");
     drop(other);

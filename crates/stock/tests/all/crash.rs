@@ -1,4 +1,4 @@
-//! Power lost at every write, sync, change of name and commit of either party.
+//! Power lost at every write, sync, rename and commit of either party.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::parties::{Ledger, open, run};
 use tacit_stock::{Memory, Role, StockError};
 
-/// What runs from a state of two disks; errors are the power's.
+/// Runs once from a state of two disks. Errors are those of the power failure.
 fn once(disks: &[Memory; 2], ledger: &mut Ledger, tag: u64) -> Result<(), StockError> {
     let open = |disk: &Memory, role| open(Arc::new(disk.clone()), Path::new("s"), role);
     let garbler = open(&disks[0], Role::Garbler)?;
@@ -14,7 +14,8 @@ fn once(disks: &[Memory; 2], ledger: &mut Ledger, tag: u64) -> Result<(), StockE
     run(&garbler, &evaluator, ledger, tag)
 }
 
-/// One loss of power at `point` of party `who`, after `before` whole runs; then two whole runs.
+/// Cuts the power at `point` of party `who`, after `before` whole runs, and then makes two whole
+/// runs.
 fn lose(who: usize, point: u64, before: u64, seed: u64) -> bool {
     let mut disks = [Memory::new(), Memory::new()];
     let mut ledger = Ledger::default();
@@ -28,7 +29,7 @@ fn lose(who: usize, point: u64, before: u64, seed: u64) -> bool {
     }
     disks[who] = disks[who].restart();
     if seed & 1 == 1 {
-        // The other one is cut at the same time.
+        // The other party's power fails at the same time.
         disks[1 - who] = disks[1 - who].restart();
     }
     for tag in [200, 220] {
@@ -42,8 +43,8 @@ fn lose(who: usize, point: u64, before: u64, seed: u64) -> bool {
     true
 }
 
-/// Loses power by `lose` at every point of a run of either party, after `before` whole runs: how
-/// often. `lose` says whether the run was cut.
+/// Cuts the power with `lose` at every point of a run of either party, after `before` whole runs.
+/// Returns the number of points. `lose` returns whether the run was cut.
 pub(crate) fn every_point(
     lose: fn(usize, u64, u64, u64) -> bool,
     before: u64,

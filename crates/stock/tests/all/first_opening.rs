@@ -1,4 +1,5 @@
-//! Several processes open a folder that is new, or that a crash left with half a key, at once.
+//! Several processes simultaneously open a folder that is new, or that a crash left with half a
+//! key.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -11,9 +12,9 @@ use tacit_stock::{
 };
 
 const PROCESSES: u8 = 8;
-/// Tells a process of this test which of them it is.
+/// The variable that tells a process of this test its number.
 const NUMBER: &str = "TACIT_TEST_PROCESS";
-/// The name of the stock that all of them want.
+/// The number of the stock that all processes want.
 const SHARED: u8 = 200;
 
 fn id(peer: u8) -> StockId {
@@ -40,8 +41,8 @@ fn create(stocks: &Stocks, peer: u8) -> Result<Stock, StockError> {
     stocks.create(id(peer), epoch(), &[peer], Limits::default())
 }
 
-/// What each process does in each round: it opens the folder, makes a stock of its own, and makes
-/// or opens the one that all want.
+/// Does what each process does in each round: opens the folder, creates a stock of its own, and
+/// creates or opens the shared one.
 fn take_part(number: u8, folder: &Path) -> Result<(), StockError> {
     let stocks = open(folder)?;
     create(&stocks, number)?;
@@ -53,7 +54,7 @@ fn take_part(number: u8, folder: &Path) -> Result<(), StockError> {
     Ok(())
 }
 
-/// A process: does its part in each folder that it is told, and answers.
+/// Runs as one of the processes: takes part in each folder that it is given, and answers.
 #[test]
 #[ignore = "a process of the tests in this file, which start it"]
 fn process() {
@@ -118,7 +119,7 @@ impl Drop for Process {
     }
 }
 
-/// Lets all processes open a folder at once, `rounds` times; `prepare` makes what they find.
+/// Lets all processes open a folder at once, `rounds` times. `prepare` creates what they find.
 fn race(rounds: usize, prepare: impl Fn(&Path)) {
     let mut processes: Vec<Process> = (0..PROCESSES).map(Process::start).collect();
     for round in 0..rounds {
@@ -131,7 +132,7 @@ fn race(rounds: usize, prepare: impl Fn(&Path)) {
             answers.iter().all(|answer| answer == "done"),
             "round {round}: {answers:#?}"
         );
-        // All stocks open under the key that stands on the disk.
+        // All stocks open under the key that is on the disk.
         let stocks = open(&folder).unwrap();
         for peer in (0..PROCESSES).chain([SHARED]) {
             let stock = stocks.stock(id(peer), Limits::default()).unwrap();
@@ -142,7 +143,7 @@ fn race(rounds: usize, prepare: impl Fn(&Path)) {
 
 fn nothing(_: &Path) {}
 
-/// Half a root key, as a crash leaves it.
+/// Writes half a root key, as a crash leaves it.
 fn half_a_key(folder: &Path) {
     std::fs::create_dir(folder).unwrap();
     let file = folder.join("root.key");

@@ -1,5 +1,5 @@
-//! Orders that are broken off, each for a kind of its own: the kinds are forgotten, and what is
-//! there stays.
+//! Orders that are broken off, each for a kind of its own: the kinds are forgotten, and the rest
+//! stays.
 
 mod compacting;
 
@@ -13,7 +13,7 @@ use tacit_stock::{ComponentDigest, MAX_KINDS, Memory, Preparation, Role, Span, S
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 const LOT: Span = Span { first: 0, count: 4 };
 
-/// A kind that no other order is for.
+/// Returns a kind for one order alone.
 fn kind(number: u64) -> ComponentDigest {
     let mut kind = [5; 32];
     kind[..8].copy_from_slice(&number.to_le_bytes());
@@ -45,7 +45,7 @@ fn meet(rights: &[Preparation; 2]) -> Result<(), StockError> {
     Ok(())
 }
 
-/// Forgets all of which nothing came.
+/// Forgets all kinds that never had any material.
 fn forget(right: &mut Preparation) -> Result<(), StockError> {
     let kinds = right.marks()?.kinds.into_iter();
     let unused = kinds.filter(|marks| marks.published == 0 && marks.pending.is_empty());
@@ -57,7 +57,7 @@ fn kinds(stock: &Stock) -> Vec<ComponentDigest> {
     kinds.map(|marks| marks.kind).collect()
 }
 
-/// Begins a lot; whether it is finished here.
+/// Starts a lot, and finishes it here if `finished`.
 fn order(right: &Preparation, kind: ComponentDigest, finished: bool) -> Result<(), StockError> {
     let shape = parties::shape(right.stock().id().role, &kind);
     let lot = right.begin_lot(kind, shape, LOT)?;
@@ -70,8 +70,8 @@ fn order(right: &Preparation, kind: ComponentDigest, finished: bool) -> Result<(
     }
 }
 
-/// The peer has more lots begun than an epoch has room for, and breaks off each: when this party
-/// has begun it, or when it is durable here.
+/// The peer has more lots started than an epoch has room for, and breaks off each: when this party
+/// has started it, or when it is durable here.
 #[test]
 fn orders_that_are_broken_off_do_not_use_up_the_epoch() {
     let stocks = both_open(&[Memory::new(), Memory::new()]).expect("stocks");
@@ -91,7 +91,7 @@ fn orders_that_are_broken_off_do_not_use_up_the_epoch() {
     assert_eq!(stocks[0].available(&kind(1 << 20)).expect("a count"), 4);
 }
 
-/// One party has forgotten the kind, and the other has not come to it.
+/// One party has forgotten the kind, and the other has not done so yet.
 #[test]
 fn a_party_that_has_forgotten_a_kind_meets_one_that_has_not() {
     for (who, finished) in [(0, false), (0, true), (1, false), (1, true)] {
@@ -102,7 +102,7 @@ fn a_party_that_has_forgotten_a_kind_meets_one_that_has_not() {
         order(&rights[1 - who], kind(0), finished).expect("room");
         forget(&mut rights[who]).expect("a disk");
         assert_eq!(kinds(&stocks[who]), []);
-        // Without the right to prepare, what is pending stays so, and comes to nothing.
+        // Without the right to prepare, pending lots stay pending and are never published.
         let marks = stocks.each_ref().map(|stock| stock.marks().expect("it"));
         for (stock, theirs) in stocks.iter().zip([1, 0]) {
             let agreed = stock.reconcile(&marks[theirs]).expect("they agree");
@@ -117,8 +117,8 @@ fn a_party_that_has_forgotten_a_kind_meets_one_that_has_not() {
     }
 }
 
-/// A peer that could have a kind forgotten of which something is there would have its half left,
-/// and say that this party's record went back.
+/// If a peer could have a kind forgotten that has material, its own half would remain, and it could
+/// say that this party's record went back.
 #[test]
 fn what_is_there_or_was_is_not_forgotten() {
     let stocks = both_open(&[Memory::new(), Memory::new()]).expect("stocks");
@@ -145,7 +145,8 @@ fn what_is_there_or_was_is_not_forgotten() {
     assert_eq!(kinds(&stocks[0]).len(), 3);
 }
 
-/// It would be finished under a kind that is not there, or is another order's.
+/// Otherwise the lot would be finished under a kind that does not exist, or that belongs to another
+/// order.
 #[test]
 fn nothing_is_forgotten_while_a_lot_is_written() {
     let stocks = both_open(&[Memory::new(), Memory::new()]).expect("stocks");
@@ -188,7 +189,7 @@ fn a_slot_is_of_one_kind() {
     }
 }
 
-/// An order that is broken off when one party has finished its lot, and one that ends well.
+/// Makes an order that is broken off when one party has finished its lot, and one that succeeds.
 fn two_orders(disks: &[Memory; 2], ledger: &mut Ledger, tag: u64) -> Result<(), StockError> {
     let stocks = both_open(disks)?;
     let mut rights = rights(&stocks)?;
@@ -218,7 +219,8 @@ fn two_orders(disks: &[Memory; 2], ledger: &mut Ledger, tag: u64) -> Result<(), 
     use_both(followed, lease, ledger)
 }
 
-/// One loss of power at `point` of party `who`, after `before` whole rounds; then two whole rounds.
+/// Cuts the power at `point` of party `who`, after `before` whole rounds, and then makes two whole
+/// rounds.
 fn lose(who: usize, point: u64, before: u64, seed: u64) -> bool {
     let mut disks = [Memory::new(), Memory::new()];
     let mut ledger = Ledger::default();
@@ -232,7 +234,7 @@ fn lose(who: usize, point: u64, before: u64, seed: u64) -> bool {
     }
     disks[who] = disks[who].restart();
     if seed & 1 == 1 {
-        // The other one is cut at the same time.
+        // The other party's power fails at the same time.
         disks[1 - who] = disks[1 - who].restart();
     }
     for tag in [200, 300] {

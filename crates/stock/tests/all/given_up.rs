@@ -1,4 +1,4 @@
-//! What is given up is gone for all that have the stock open.
+//! Material that is given up is gone for everyone who has the stock open.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tacit_stock::{Memory, Role, Span, Stock, StockError};
 const EARLY: Span = Span { first: 0, count: 2 };
 const LATE: Span = Span { first: 2, count: 2 };
 
-/// One stock of four instances, open by two processes, of which the first has passed over two.
+/// Opens one stock of four instances in two processes, of which the first has passed over two.
 fn open_twice() -> (Memory, [Stock; 2]) {
     let disk = Memory::new();
     let handles = [(); 2].map(|()| {
@@ -29,8 +29,8 @@ fn open_twice() -> (Memory, [Stock; 2]) {
     (disk, handles)
 }
 
-/// A peer that was caught in a session of one process goes on in a session of another, which has
-/// the keys of what was passed over.
+/// A peer that was caught in a session of one process continues in a session of another process,
+/// which has the keys of what was passed over.
 #[test]
 fn what_another_process_passed_over_is_gone_with_what_is_given_up() {
     let (_, [passing, ending]) = open_twice();
@@ -39,7 +39,7 @@ fn what_another_process_passed_over_is_gone_with_what_is_given_up() {
     assert!(matches!(refused, Err(StockError::Behind { mark: 4, .. })));
 }
 
-/// A record of it that the disk does not take keeps this process from nothing.
+/// Even if the disk accepts no record of it, this process gives up its own part.
 #[test]
 fn what_this_process_passed_over_is_gone_where_the_disk_takes_no_record() {
     let (disk, [passing, _]) = open_twice();
@@ -50,7 +50,7 @@ fn what_this_process_passed_over_is_gone_where_the_disk_takes_no_record() {
     assert!(matches!(refused, Err(StockError::Behind { mark: 4, .. })));
 }
 
-/// Lots that are made after it are followed as any.
+/// Lots that are made afterwards are followed as usual.
 #[test]
 fn what_is_passed_over_after_that_is_followed() {
     let (_, [passing, ending]) = open_twice();

@@ -1,4 +1,5 @@
-//! Leases of several kinds and of several users of one stock: all or none, and never the same.
+//! Leases of several kinds and by several users of one stock: all or none, and never the same
+//! twice.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use tacit_stock::{
     Storage,
 };
 
-/// A garbler's stock with `count` instances of two kinds.
+/// Creates a garbler's stock with `count` instances of two kinds.
 fn stocked(storage: Arc<dyn Storage>, folder: &Path, count: u64) -> Stock {
     let stock = open(storage, folder, Role::Garbler).expect("a stock");
     let preparation = stock.prepare().expect("the lock");
@@ -101,7 +102,7 @@ fn named_kinds_are_leased_together_or_not_at_all() {
     let absent = [Span { first: 9, count: 2 }];
     let error = stock.lease_named(&[(TABLES, &tables), (OTS, &absent)]);
     assert!(matches!(error, Err(StockError::PeerMisbehaved { .. })));
-    // Nothing of the first kind was leased, so that it can be now.
+    // Nothing of the first kind was leased, so it can be leased now.
     let there = [Span { first: 5, count: 1 }];
     let leases = stock.lease_named(&[(TABLES, &tables), (OTS, &there)]);
     let leases: Vec<_> = leases.expect("in stock").iter().map(spans).collect();
@@ -115,7 +116,7 @@ fn named_kinds_are_leased_together_or_not_at_all() {
 fn two_users_of_one_stock_lease_disjoint_ranges() {
     let folder = tempfile::TempDir::new().expect("a folder");
     drop(stocked(Arc::new(Disk), folder.path(), 90));
-    // Each opens the files for itself, as two processes do.
+    // Each opens the files separately, as two processes do.
     let given = thread::scope(|scope| {
         let users = [(); 3].map(|()| {
             scope.spawn(|| {
@@ -164,7 +165,7 @@ fn whoever_clears_strays_and_whoever_compacts_do_not_disturb_each_other() {
     }
 }
 
-/// A garbler's and an evaluator's stock with two published lots of four instances.
+/// Creates a garbler's and an evaluator's stock with two published lots of four instances.
 fn both_stocked(disks: [&Memory; 2]) -> [Stock; 2] {
     let stocks = both_open(disks);
     let preparations = stocks.each_ref().map(|stock| stock.prepare().expect("it"));
@@ -192,7 +193,7 @@ fn named(lease: &Lease) -> Vec<Span> {
 fn what_another_session_overtook_is_followed_once() {
     let disks = [Memory::new(), Memory::new()];
     let [garbler, evaluator] = both_stocked(disks.each_ref());
-    // The first session names last; between them the records meet, with all leases in one of them.
+    // The first session names last. In between, the records meet, with all leases in one of them.
     let leases = [(); 3].map(|()| evaluator.lease(&TABLES, 2).expect("in stock"));
     let mut ledger = parties::Ledger::default();
     for (place, lease) in leases.into_iter().enumerate().rev() {
@@ -213,7 +214,7 @@ fn what_another_session_overtook_is_followed_once() {
 }
 
 /// A peer that was caught in one session has named the last instances in another, so that the keys
-/// of those before are in memory.
+/// of the earlier ones are in memory.
 #[test]
 fn what_was_passed_over_is_gone_with_what_is_given_up() {
     let disks = [Memory::new(), Memory::new()];
@@ -225,7 +226,7 @@ fn what_was_passed_over_is_gone_with_what_is_given_up() {
     assert!(matches!(passed_over, Err(StockError::Behind { .. })));
 }
 
-/// Nothing that happens to a lot's file keeps its instances from being given up.
+/// Instances can be given up whatever has happened to the lot's file.
 #[test]
 fn what_is_given_up_is_gone_whatever_its_file_is() {
     let disks = [Memory::new(), Memory::new()];
@@ -243,8 +244,8 @@ fn what_is_given_up_is_gone_whatever_its_file_is() {
     assert!(matches!(refused, Err(StockError::Behind { mark: 8, .. })));
 }
 
-/// The peer publishes, or names, instances of which the other half was given up while it was
-/// pending, and its room freed.
+/// The peer publishes or names instances whose other half was given up while it was pending, and
+/// whose space is freed.
 #[test]
 fn what_is_pending_is_gone_with_what_is_given_up() {
     for (publishes, finished) in [(true, true), (false, true), (false, false)] {
@@ -274,7 +275,7 @@ fn what_is_pending_is_gone_with_what_is_given_up() {
             let refused = garbler.lease_spans(&OTS, &named);
             assert!(matches!(refused, Err(StockError::Behind { mark: 4, .. })));
         }
-        // Both follow, whatever of it the peer has.
+        // Both follow, whatever the peer has of it.
         let records = [&garbler, &evaluator].map(|stock| stock.marks().expect("a record"));
         for (stock, theirs) in [&garbler, &evaluator].into_iter().zip([1, 0]) {
             let agreed = stock.reconcile(&records[theirs]).expect("they agree");
@@ -286,7 +287,7 @@ fn what_is_pending_is_gone_with_what_is_given_up() {
     }
 }
 
-/// Where the keys of one kind cannot be read, the others are given up all the same.
+/// If the keys of one kind cannot be read, the others are given up all the same.
 #[test]
 fn a_kind_whose_keys_are_damaged_does_not_save_another() {
     let disk = Memory::new();
@@ -294,7 +295,7 @@ fn a_kind_whose_keys_are_damaged_does_not_save_another() {
     let keys = disk.files().into_iter();
     let mut keys = keys.filter(|file| file.file_name().is_some_and(|name| name == "keys"));
     let keys = keys.next().expect("a key file");
-    // Both pages of the first kind.
+    // Damage both pages of the first kind.
     for page in [2, 3] {
         assert!(disk.flip_bit(&keys, 4096 * page + 100));
     }
@@ -302,14 +303,14 @@ fn a_kind_whose_keys_are_damaged_does_not_save_another() {
     assert!(matches!(error, Err(StockError::Corrupted { .. })));
     assert!(stock.lease(&TABLES, 1).is_err());
     assert_eq!(stock.available(&OTS).expect("a count"), 0);
-    // Also where they can be read again.
+    // The same must hold if they can be read again.
     for page in [2, 3] {
         assert!(disk.flip_bit(&keys, 4096 * page + 100));
     }
     assert!(stock.lease(&TABLES, 1).is_err());
 }
 
-/// A peer names the last instance, and then one by one those that were passed over.
+/// A peer names the last instance, and then those that were passed over, one by one.
 #[cfg(target_os = "linux")]
 #[test]
 fn however_many_spans_are_named_a_lot_is_open_once() {
@@ -364,7 +365,7 @@ fn no_order_of_names_meetings_and_restarts_gives_a_number_twice() {
                 count: 1,
                 ..whole[0]
             }];
-            // A hostile evaluator names again what it has named, and parts of it.
+            // A hostile evaluator names the same numbers again, and parts of them.
             for spans in [whole, &part, whole] {
                 match garbler.lease_spans(&TABLES, spans) {
                     Ok(lease) => {
@@ -389,8 +390,7 @@ fn what_was_overtaken_is_given_once_where_the_disk_fails_in_between() {
     let [first, second, third] = leases.each_ref().map(named);
     drop(garbler.lease_spans(&TABLES, &third).expect("in stock"));
     disks[0].refuse_commits(true);
-    // What is overtaken needs no commit of the mark, and what is ahead does: neither is given
-    // twice.
+    // Only numbers ahead need a commit of the mark. Neither kind of numbers is given twice.
     let given = garbler
         .lease_spans(&TABLES, &first)
         .map(|lease| named(&lease));
@@ -408,7 +408,7 @@ fn what_was_overtaken_is_given_once_where_the_disk_fails_in_between() {
         .lease_spans(&TABLES, &second)
         .expect("it was not given");
     assert_eq!(named(&lease), second);
-    // The keys of what was ahead are gone with the page that was written: nobody has it again.
+    // The keys of the numbers ahead are gone with the written page: nobody gets them again.
     let again = garbler.lease_spans(&TABLES, &ahead);
     assert!(matches!(again, Err(StockError::Behind { .. })), "{again:?}");
 }
@@ -422,7 +422,7 @@ fn what_a_meeting_counts_as_spent_is_followed_by_whom_it_overtook() {
     let agreed = garbler.reconcile(&theirs).expect("they agree");
     assert_eq!((agreed.kinds[0].mark, agreed.kinds[0].available), (5, 3));
     assert_eq!(garbler.available(&TABLES).expect("a count"), 3);
-    // Another process knows only that they are spent.
+    // Another process only knows that they are spent.
     let [other, _] = both_open(disks.each_ref());
     let spans = named(&lease);
     let refused = other.lease_spans(&TABLES, &spans);
@@ -444,7 +444,7 @@ fn what_was_passed_over_is_not_there_after_its_room_was_freed() {
     assert!(matches!(refused, Err(StockError::Behind { mark: 4, .. })));
 }
 
-/// An honest peer has begun a lot that this party could not begin, and gave up the kind.
+/// An honest peer has started a lot that this party could not start, and then gave up the kind.
 #[test]
 fn a_mark_behind_a_lot_that_the_peer_alone_began_is_followed() {
     let disks = [Memory::new(), Memory::new()];
@@ -481,7 +481,7 @@ fn what_the_evaluator_published_first_can_be_named_at_once() {
         lot.put(first, &[5; 64], &[]).expect("room");
         lot.finish().expect("a sync");
     }
-    // The garbler has not heard yet that the evaluator has them.
+    // The garbler has not yet learned that the evaluator has them.
     for first in [0, 4] {
         evaluator.publish(&OTS, first).expect("pending");
     }

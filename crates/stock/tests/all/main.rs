@@ -1,4 +1,4 @@
-//! All files are one program, since each program builds and links anew what it tests.
+//! All files form one program, since each program builds and links everything that it tests.
 
 mod chains;
 mod crash;

@@ -1,4 +1,4 @@
-//! What stands in a stock's folder is its owner's alone.
+//! Everything in a stock's folder is accessible to its owner alone.
 #![cfg(unix)]
 
 use std::fs::{self, Permissions};
@@ -12,7 +12,7 @@ fn open(folder: &Path) -> Result<Stocks, StockError> {
     Stocks::open(Arc::new(Disk), folder, RootKey::Beside)
 }
 
-/// All that is in the folder or below, and the folder.
+/// Returns the folder and everything in and below it.
 fn all(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for entry in fs::read_dir(folder).unwrap() {

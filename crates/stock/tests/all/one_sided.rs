@@ -1,4 +1,4 @@
-//! A kind that one party has started and the other has not: both give its numbers the same way.
+//! A kind that one party has started and the other has not: both assign its numbers the same way.
 
 use std::path::Path;
 use std::sync::Arc;

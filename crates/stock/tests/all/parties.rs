@@ -1,4 +1,4 @@
-//! Two parties with a stock each, and what they do with them from meeting to compacting.
+//! Two parties with a stock each, and what they do with their stocks, from meeting to compacting.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(crate) fn shape(role: Role, kind: &ComponentDigest) -> Shape {
     }
 }
 
-/// Every number that a party was ever given, over all restarts.
+/// Every number that a party was ever given, over all its restarts.
 #[derive(Default)]
 pub(crate) struct Ledger {
     given: BTreeSet<(Role, ComponentDigest, u64)>,
@@ -77,7 +77,7 @@ pub(crate) fn open(
     }
 }
 
-/// Mark, available and next number of each kind.
+/// Returns the mark, the available number and the next number of each kind.
 fn by_kind(agreement: &Agreement) -> BTreeMap<ComponentDigest, (u64, u64, u64)> {
     let kinds = agreement.kinds.iter();
     kinds
@@ -85,10 +85,10 @@ fn by_kind(agreement: &Agreement) -> BTreeMap<ComponentDigest, (u64, u64, u64)> 
         .collect()
 }
 
-/// A lot of the kind, its first number and how many; the tag tells it from any other.
+/// A new lot: its kind, its first number and count, and a tag that distinguishes it from others.
 pub(crate) type NewLot = (ComponentDigest, (u64, u64), u64);
 
-/// Writes a lot at both and publishes it.
+/// Writes a lot at both parties and publishes it.
 pub(crate) fn prepare_lot(
     both: [&tacit_stock::Preparation; 2],
     kind: ComponentDigest,
@@ -98,7 +98,7 @@ pub(crate) fn prepare_lot(
     prepare_lots(both, &[(kind, numbers, tag)])
 }
 
-/// Writes lots at both, and publishes them together.
+/// Writes lots at both parties, and publishes them together.
 pub(crate) fn prepare_lots(
     both: [&tacit_stock::Preparation; 2],
     lots: &[NewLot],
@@ -152,7 +152,7 @@ pub(crate) fn use_both(
     Ok(())
 }
 
-/// Meeting, preparing, leasing, using, compacting.
+/// Meets, prepares, leases, uses and compacts.
 pub(crate) fn run(
     garbler: &Stock,
     evaluator: &Stock,

@@ -1,4 +1,4 @@
-//! What a service asks of its stocks' folder, over and over.
+//! The probe that a service repeats on its stocks' folder.
 
 use std::path::Path;
 use std::sync::Arc;

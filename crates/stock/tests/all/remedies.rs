@@ -1,4 +1,4 @@
-//! What an error advises can be done in the state that it tells of.
+//! The remedy that an error advises can be carried out in the state that the error reports.
 
 use std::fs;
 use std::path::Path;
@@ -17,8 +17,8 @@ fn is_to_be_removed(error: &StockError) -> bool {
     matches!(error, StockError::Corrupted { repair: Remove, .. })
 }
 
-/// `tacit stock new-epoch` finds the stock in the list, so that this cannot be the advice where
-/// the list cannot be read.
+/// `tacit stock new-epoch` looks for the stock in the list, so it cannot be the remedy if the list
+/// cannot be read.
 #[test]
 fn what_a_new_epoch_needs_to_read_is_to_be_removed() {
     let folder = TempDir::new().expect("a folder");
@@ -34,7 +34,7 @@ fn what_a_new_epoch_needs_to_read_is_to_be_removed() {
         }
         fs::write(stock.join("index.db"), garbage).expect("written");
         match stocks.list() {
-            // Nothing is what a crash leaves that cut the making of a stock.
+            // A crash while a stock is created leaves nothing that counts.
             Ok(stocks) => assert!(stocks.is_empty() && garbage.is_empty()),
             Err(error) => assert!(is_to_be_removed(&error), "{error}"),
         }
@@ -53,7 +53,7 @@ fn what_a_new_epoch_needs_to_read_is_to_be_removed() {
     );
 }
 
-/// A session that has the stock open must not go on under a Δ that a peer may know.
+/// A session that has the stock open must not continue under a Δ that a peer may know.
 #[test]
 fn a_destroyed_stock_gives_nothing_to_who_has_it_open() {
     let folder = TempDir::new().expect("a folder");
@@ -71,7 +71,7 @@ fn a_destroyed_stock_gives_nothing_to_who_has_it_open() {
     ] {
         assert!(matches!(refused, Err(StockError::EpochEnded { .. })));
     }
-    // Nor does a new one take its place, before what rests on it has ended.
+    // No new stock takes its place either, before everything that depends on it has ended.
     let again = stocks.stock(id, limits).expect_err("no keys");
     assert!(!matches!(again, StockError::Missing { .. }), "{again}");
     right.destroy().expect("a disk");
@@ -79,7 +79,8 @@ fn a_destroyed_stock_gives_nothing_to_who_has_it_open() {
     assert!(matches!(gone, StockError::Missing { .. }), "{gone}");
 }
 
-/// Sessions that have the stock open would go on, so that whoever destroys it must be told.
+/// Sessions that have the stock open would continue, so the caller that destroys it must get an
+/// error.
 #[test]
 fn a_disk_that_does_not_record_the_end_of_a_stock_is_no_success() {
     let disk = Memory::new();
@@ -93,8 +94,8 @@ fn a_disk_that_does_not_record_the_end_of_a_stock_is_no_success() {
     right.destroy_keys().expect("room");
 }
 
-/// A full disk takes no commit. The stock goes from it all the same, since that makes room, and
-/// whoever removes it hears that those who have it open were not told.
+/// A full disk accepts no commit. The stock is removed from it all the same, since that makes room.
+/// The caller gets an error, because sessions that have the stock open were not told.
 #[test]
 fn a_stock_goes_from_a_full_disk() {
     for is_preparing in [false, true] {
@@ -121,8 +122,8 @@ fn a_stock_goes_from_a_full_disk() {
     }
 }
 
-/// What ends with a stock ends when nobody can do anything more in its epoch, and where it does not
-/// end the stock stays in the list.
+/// The things that end with a stock end once nobody can do anything more in its epoch. If they fail
+/// to end, the stock stays in the list.
 #[test]
 fn a_stock_is_there_until_what_rests_on_it_has_ended() {
     let disk = Memory::new();

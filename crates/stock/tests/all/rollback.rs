@@ -1,4 +1,5 @@
-//! Stocks restored from old copies, damaged, or of somebody else: found, named, never used.
+//! Stocks that are restored from old copies, damaged, or of other parties: found, named, never
+//! used.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,8 +134,8 @@ fn a_lying_peer_is_told_so() {
     }
 }
 
-/// Both parties go on from the higher number: a peer that says the highest would end every later
-/// preparation of the kind.
+/// Both parties continue from the higher number. A peer that claims the highest number would end
+/// every later preparation of the kind.
 #[test]
 fn a_peer_does_not_use_up_the_numbers_of_a_kind_by_a_word() {
     let pair = Pair::new();
@@ -161,14 +162,14 @@ fn a_peer_does_not_use_up_the_numbers_of_a_kind_by_a_word() {
         );
         assert_eq!(garbler.marks().expect("marks"), before);
     }
-    // A lot that only the peer began.
+    // A lot that only the peer has started.
     let mut ahead = honest;
     ahead.kinds[0].reserved += 1 << 14;
     let agreed = garbler.reconcile(&ahead).expect("a lot that failed");
     assert_eq!(agreed.kinds[0].next_number, ahead.kinds[0].reserved);
 }
 
-/// A session keeps room for the longest one, before it knows what the peer is.
+/// A session reserves memory for the longest record, before it knows the peer.
 #[test]
 fn the_longest_record_of_all_kinds_fits_a_message() {
     let (pair, spans) = (Pair::new(), |count: u64| {
@@ -185,7 +186,8 @@ fn the_longest_record_of_all_kinds_fits_a_message() {
         KindMarks {
             kind: ComponentDigest(kind),
             reserved: 1 << 20,
-            // Each of eight has as many as a message names of one, and some lots wait of each.
+            // Each of eight kinds has as many ranges as a message may have for one kind, and each
+            // kind has some pending lots.
             withdrawn: spans(if number < 8 { 1024 } else { 0 }),
             pending: spans(2),
             ..one.clone()
@@ -215,7 +217,7 @@ fn a_message_parses_to_itself_and_no_cut_of_it_does() {
 fn a_flipped_bit_is_found_withdrawn_and_never_used() {
     let pair = Pair::new();
     let file = pair.file(1, "lot-0000-0000000004.seg");
-    // In the tables of the lot's second instance.
+    // This bit is in the tables of the lot's second instance.
     assert!(pair.disks[1].flip_bit(&file, 160 + 1532 + 700));
     let [garbler, evaluator] = pair.open();
     let report = evaluator.check().expect("it can be checked");
@@ -227,12 +229,12 @@ fn a_flipped_bit_is_found_withdrawn_and_never_used() {
     assert_eq!(damage.instances, Some((TABLES, one)));
     let message = damage.error.to_string();
     assert!(message.contains("lot-0000-0000000004.seg"), "{message}");
-    // What has been done is not advised.
+    // A remedy that has been carried out is not advised.
     let repair = Repair::Withdrawn;
     assert!(
         matches!(&damage.error, StockError::Corrupted { repair: found, .. } if *found == repair)
     );
-    // The rest of its lot stays, at both.
+    // The rest of its lot stays, at both parties.
     let agreed = garbler
         .reconcile(&evaluator.marks().expect("marks"))
         .expect("they agree");
@@ -299,7 +301,7 @@ fn an_instance_that_was_withdrawn_since_the_parties_met_is_no_fault_of_the_peers
     );
 }
 
-/// What was set aside since the peer cheated is not to be had by naming it.
+/// A peer that cheated cannot get what was set aside by naming it.
 #[test]
 fn a_peer_that_names_what_was_set_aside_does_not_get_it() {
     let pair = Pair::new();
@@ -323,7 +325,7 @@ fn damage_that_no_check_found_is_found_when_it_is_read() {
     let file = pair.file(1, "lot-0000-0000000004.seg");
     assert!(pair.disks[1].flip_bit(&file, 160 + 1532 + 700));
     let evaluator = &pair.open()[1];
-    // Instance 4 was leased; 5 is damaged, 6 is whole.
+    // Instance 4 was leased. Instance 5 is damaged, and 6 is whole.
     let lease = evaluator.lease(&TABLES, 2).expect("in stock");
     let read: Vec<Result<u64, StockError>> = lease
         .instances()
@@ -366,7 +368,7 @@ fn damaged_keys_and_other_owners_are_refused() {
         let error = open(Arc::new(disk), Path::new("s"), Role::Evaluator).expect_err("damaged");
         assert!(matches!(error, StockError::Corrupted { .. }), "{error}");
     }
-    // One page of the two of a kind may be spoilt.
+    // One of the two pages of a kind may be damaged.
     let disk = pair.disks[1].copy();
     assert!(disk.flip_bit(&pair.file(1, "keys"), 8200));
     open(Arc::new(disk), Path::new("s"), Role::Evaluator).expect("the other page");

@@ -1,4 +1,4 @@
-//! What a thief of the disk finds, with the root key that lies on it: nothing that was used, and
+//! What a thief of the disk finds, with the root key that is on it: nothing that was used, and
 //! nothing of what has ended.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ const NEXT: EpochId = EpochId {
     nonce: [4; 16],
 };
 
-/// A stock on a disk, with four instances.
+/// Creates a stock on a disk, with four instances.
 fn stocked() -> (Memory, Stock) {
     let disk = Memory::new();
     let stock = open(Arc::new(disk.clone()), Path::new("s"), Role::Garbler).expect("a stock");
@@ -28,14 +28,14 @@ fn stocked() -> (Memory, Stock) {
     (disk, stock)
 }
 
-/// Where on the disk the files begin that start with `magic`.
+/// Returns the offsets on the disk of the files that start with `magic`.
 fn files(disk: &[u8], magic: [u8; 8]) -> Vec<usize> {
     let places = disk.windows(8).enumerate();
     let places = places.filter(|(_, bytes)| *bytes == magic);
     places.map(|(place, _)| place).collect()
 }
 
-/// Which of these secrets of a disk, 32 bytes each at these places, are still on it later.
+/// Returns which of a disk's secrets, 32 bytes each at these places, are still on it later.
 fn left(before: &[u8], places: impl Iterator<Item = usize>, after: &Memory) -> Vec<usize> {
     let after = after.stolen();
     let is_left = |place: &usize| {
@@ -48,7 +48,7 @@ fn left(before: &[u8], places: impl Iterator<Item = usize>, after: &Memory) -> V
 
 #[test]
 fn secrets_are_sealed_and_what_was_used_is_not_leased_from_a_copy() {
-    // What a thief has of a lease: the disk afterwards.
+    // The thief of a lease has the disk afterwards.
     let (disk, stock) = stocked();
     let before = disk.copy();
     drop(stock.lease(&TABLES, 2).expect("in stock"));
@@ -69,20 +69,20 @@ fn secrets_are_sealed_and_what_was_used_is_not_leased_from_a_copy() {
     }
 }
 
-/// The keys of instances that were used are sealed in pages of the key file under its epoch's key,
-/// which the thief has: as long as one page holds them, the instances open.
+/// The keys of used instances are sealed in pages of the key file, under its epoch's key, which the
+/// thief has. As long as one page holds them, the instances can be opened.
 #[test]
 fn no_page_of_the_key_file_opens_what_was_used() {
     let (disk, stock) = stocked();
     let before = disk.stolen();
     drop(stock.lease(&TABLES, 2).expect("in stock"));
     let file = files(&before, *b"TACITKEY")[0];
-    // Behind the mark in each of both pages of the first kind.
+    // Behind the mark, in both pages of the first kind.
     let pages = [2, 3].map(|page| file + page * PAGE_BYTES + 8);
     assert!(left(&before, pages.into_iter(), &disk).is_empty());
 }
 
-/// What was written of a lot that came to nothing is on the disk, and so is the epoch's key.
+/// The content of a lot that was never published is still on the disk, and so is the epoch's key.
 #[test]
 fn no_page_of_the_key_file_opens_what_was_forgotten() {
     let (disk, stock) = stocked();
@@ -95,12 +95,12 @@ fn no_page_of_the_key_file_opens_what_was_forgotten() {
     let before = disk.stolen();
     preparation.forget(&[OTS]).expect("a disk");
     let file = files(&before, *b"TACITKEY")[0];
-    // Behind the mark in each of both pages of the second kind.
+    // Behind the mark, in both pages of the second kind.
     let pages = [4, 5].map(|page| file + page * PAGE_BYTES + 8);
     assert!(left(&before, pages.into_iter(), &disk).is_empty());
 }
 
-/// An epoch ends where a peer may know its Δ, and its key opens all instances that are left.
+/// An epoch ends when a peer may know its Δ, and its key would open all remaining instances.
 #[test]
 fn the_key_of_an_epoch_that_has_ended_is_overwritten() {
     let begin_anew = |stock: Stock| drop(stock.new_epoch(NEXT, b"").expect("a disk"));
@@ -119,7 +119,7 @@ fn the_key_of_an_epoch_that_has_ended_is_overwritten() {
     }
 }
 
-/// Half of a value's key is in its file, the other half in the epoch's.
+/// Half of a value's key is in its file, and the other half in the epoch's.
 #[test]
 fn a_value_that_was_destroyed_has_no_key() {
     let (disk, stock) = stocked();

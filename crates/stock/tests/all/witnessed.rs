@@ -1,5 +1,5 @@
-//! Stocks that were restored from a copy, on a machine that has seen them since: refused, whatever
-//! the peer says, and tries come from where they were noted.
+//! Stocks that were restored from a copy, on a machine that has seen later states: they are
+//! refused, whatever the peer says. Tries are taken from the notes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tacit_stock::{
     StockError, Stocks, Tried, TryKey, TryRecord, Witness,
 };
 
-/// A machine: the disk with the stocks, and what is outside of their folder.
+/// A machine: the disk with the stocks, and the storage outside of their folder.
 struct Machine {
     stocks: Memory,
     outside: Memory,
@@ -24,7 +24,7 @@ impl Machine {
         }
     }
 
-    /// The machine with an older copy of the stocks.
+    /// Returns the machine with an older copy of the stocks.
     fn with(&self, copy: &Memory) -> Self {
         Self {
             stocks: copy.copy(),
@@ -44,7 +44,7 @@ impl Machine {
         self.open().stock(id(role), Limits::default())
     }
 
-    /// A stock with four instances.
+    /// Creates a machine with a stock of four instances.
     fn stocked(role: Role) -> Self {
         let machine = Self::new();
         let stocks = machine.open();
@@ -66,7 +66,7 @@ fn is_refused(opened: Result<Stock, StockError>) -> bool {
     matches!(opened, Err(StockError::Restored { .. }))
 }
 
-/// Both parties go back to one day, so that their records agree.
+/// Both parties go back to the same day, so that their records agree.
 #[test]
 fn both_stocks_restored_to_one_day_are_refused() {
     for role in [Role::Garbler, Role::Evaluator] {
@@ -78,13 +78,13 @@ fn both_stocks_restored_to_one_day_are_refused() {
         drop(machine.stock(role).expect("as it was left"));
         let restored = machine.with(&backup);
         assert!(is_refused(restored.stock(role)), "{role:?}");
-        // Still, after others have tried, and until it is dropped.
+        // It is still refused after others have tried, until it is dropped.
         assert!(is_refused(restored.stock(role)), "{role:?}");
         let stocks = restored.open();
         stocks.remove(&id(role)).expect("unlocked");
         let gone = restored.stock(role);
         assert!(matches!(gone, Err(StockError::Missing { .. })));
-        // On another machine nothing is known of it.
+        // Another machine knows nothing about it.
         let moved = Machine {
             outside: Memory::new(),
             stocks: backup,
@@ -110,7 +110,7 @@ fn an_epoch_that_has_ended_does_not_come_back() {
     assert!(is_refused(machine.with(&backup).stock(Role::Garbler)));
 }
 
-/// The garbler names the epoch that both begin: it may name one that was, once its record is gone.
+/// The garbler names the epoch that both begin. It might name an old one, once its record is gone.
 #[test]
 fn an_epoch_that_was_is_not_begun_again() {
     let (machine, id) = (Machine::new(), id(Role::Evaluator));
@@ -126,13 +126,13 @@ fn an_epoch_that_was_is_not_begun_again() {
     let refused = create(&machine, EPOCH);
     let is_refused = matches!(refused, Err(StockError::PeerMisbehaved { .. }));
     assert!(is_refused, "{refused:?}");
-    // Nothing was begun that would be in the way of another.
+    // Nothing was started that would block another epoch.
     let next = EpochId { number: 2, ..EPOCH };
     drop(create(&machine, next).expect("another epoch"));
     drop(machine.stock(Role::Evaluator).expect("as it was left"));
 }
 
-/// A peer without a record has another epoch begun as often as it connects.
+/// A peer without a record has another epoch started each time it connects.
 #[test]
 fn epochs_that_came_to_nothing_leave_no_notes() {
     let machine = Machine::new();
@@ -187,7 +187,7 @@ fn a_restored_folder_brings_no_tries_back() {
     let restored = machine.with(&backups[1]);
     assert_eq!(add(&restored), 5);
     assert_eq!(found(&restored).unfinished, 5);
-    // What the operator clears is cleared, here and in a copy of before.
+    // An operator's clearing holds, here and in an earlier copy.
     let cleared = restored.open().change_tries(key, |record| {
         record.clear();
     });
@@ -202,7 +202,7 @@ fn a_restored_folder_brings_no_tries_back() {
 
 const NAME: &str = "total";
 
-/// A stock for chains, which can be opened whatever was restored.
+/// Opens a stock for chains, which works whatever was restored.
 fn chain(machine: &Machine) -> Chain {
     let outside = Arc::new(machine.outside.clone());
     let witness = Witness::open(outside, Path::new("witness")).expect("room");
@@ -225,7 +225,7 @@ fn begin(machine: &Machine, id: u8) -> ChainMarks {
     chain.marks().expect("a record")
 }
 
-/// Both keepers of a chain go back to one day, or one of them lies about its own record.
+/// Both keepers of a chain go back to the same day, or one of them lies about its own record.
 #[test]
 fn a_restored_chain_is_refused_and_can_be_dropped() {
     let machine = Machine::new();
@@ -241,7 +241,7 @@ fn a_restored_chain_is_refused_and_can_be_dropped() {
     chain(&restored).reconcile(&marks).expect("another chain");
 }
 
-/// A peer that leaves each first run leaves a chain that both begin anew.
+/// A peer that leaves each first run leaves a chain that both start again.
 #[test]
 fn chains_that_came_to_nothing_leave_no_notes() {
     let machine = Machine::new();
@@ -250,7 +250,7 @@ fn chains_that_came_to_nothing_leave_no_notes() {
     for id in 0..20 {
         let chain = chain(&machine);
         let new = chain.create([id; 16], &Policy::default(), None, b"a split");
-        // Durable here, and the peer never hears of it.
+        // The version is durable here, and the peer never hears of it.
         new.expect("room").finish().expect("room");
         chain.reconcile(&absent).expect("they begin anew");
         assert_eq!(chain.marks().expect("none").status, ChainStatus::Absent);
@@ -259,7 +259,7 @@ fn chains_that_came_to_nothing_leave_no_notes() {
     assert_eq!(notes.first(), notes.last());
 }
 
-/// The peer was caught, and the chain killed; then its keepers restore a copy.
+/// The peer was caught and the chain killed. Then its keepers restore a copy.
 #[test]
 fn a_killed_chain_does_not_come_back() {
     for is_removed in [false, true] {

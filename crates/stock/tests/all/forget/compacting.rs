@@ -1,4 +1,5 @@
-//! A stock that is compacted while a kind is forgotten: both know a lot's file by its slot.
+//! A stock that is compacted while a kind is forgotten. Both operations know a lot's file by its
+//! slot.
 
 use std::io;
 use std::sync::Mutex;
@@ -9,11 +10,11 @@ use std::time::Duration;
 use super::*;
 use tacit_stock::{Index, Storage, StoredFile};
 
-/// The thread that compacts.
+/// The name of the thread that compacts.
 const COMPACTS: &str = "compacts";
 
-/// Storage on which who compacts pauses before it removes the first file: until it hears, or for a
-/// while if that is what who speaks waits for.
+/// Storage on which the compacting thread pauses before it removes the first file: until it is told
+/// to continue or, if the thread that would tell it waits for the file, for a while.
 #[derive(Debug)]
 struct Pausing {
     disk: Memory,
@@ -65,8 +66,8 @@ impl Storage for Pausing {
     }
 }
 
-/// The file of a lot that was given up while it was pending is about to be removed. Meanwhile the
-/// peer has the kind forgotten, and orders another, which gets its slot.
+/// A compaction is about to remove the file of a lot that was given up while it was pending.
+/// Meanwhile the peer has the kind forgotten and orders another kind, which gets the same slot.
 #[test]
 fn the_file_of_another_kind_is_not_removed() {
     let ((pauses, paused), (speaks, hears)) = (channel(), channel());
@@ -89,7 +90,7 @@ fn the_file_of_another_kind_is_not_removed() {
         forget(&mut rights[0]).expect("a disk");
         let [ours, theirs] = &rights;
         prepare_lot([ours, theirs], kind(1), (0, 4), 7).expect("room");
-        // Who compacts has gone on already where this had to wait for it.
+        // The compacting thread has already continued if this thread had to wait for it.
         let _ = speaks.send(());
         let compacted = compacts.expect("a thread").join().expect("no panic");
         compacted.expect("a disk");
