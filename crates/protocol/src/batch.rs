@@ -1,31 +1,30 @@
 //! `batch`: many executions of one function, prepared and checked together, secure against a
-//! malicious party; each then takes four short messages.
+//! malicious party. Each execution then takes four short messages.
 //!
-//! Lindell and Riva, "Blazing fast 2PC in the offline/online setting with security for malicious
-//! adversaries" (CCS 2015), over their "Cut-and-choose Yao-based secure computation in the
-//! online/offline and batch settings" (CRYPTO 2014), with corrections and deviations that
-//! `docs/protocols/batch.md` lists, each with its reason.
+//! The protocol is that of Lindell and Riva, "Blazing fast 2PC in the offline/online setting with
+//! security for malicious adversaries" (CCS 2015), over their "Cut-and-choose Yao-based secure
+//! computation in the online/offline and batch settings" (CRYPTO 2014). `docs/protocols/batch.md`
+//! lists the corrections and deviations, each with its reason.
 //!
 //! | module | step |
 //! |---|---|
-//! | [`plan`], [`parameters`] | how many circuits, and every way to cheat added up |
+//! | [`plan`], [`parameters`] | the number of circuits, and the sum of all ways to cheat |
 //! | `circuit` | a circuit from its seed; recovery |
-//! | `consistency` | one input of the garbler to all circuits of an execution |
-//! | `cut`, `transfer` | which circuits are checked, buckets; oblivious transfer |
+//! | `consistency` | the check that all circuits of an execution get the same input of the garbler |
+//! | `cut`, `transfer` | the checked circuits and the buckets; oblivious transfer |
 //! | [`offline`], [`online`] | the parties |
-//! | [`outline`] | what an execution takes, without making one |
+//! | [`outline`] | the costs of an execution, without making one |
 //! | `crate::malicious` | commitments by AES and by SHA-256, encoding of inputs, the garbler's result |
 //!
-//! **Assumptions.** SHA-256 as a random oracle that commits and may be programmed; BLAKE3 as one
-//! that is watched and never programmed; AES as an ideal cipher for garbling and commitments to
-//! labels, a pseudorandom permutation elsewhere; the malicious OT extension's.
+//! **Assumptions.** SHA-256 is a random oracle that commits and may be programmed. BLAKE3 is one
+//! that is observed and never programmed. AES is an ideal cipher for garbling and for commitments
+//! to labels, and a pseudorandom permutation elsewhere. The malicious OT extension adds its own.
 //!
-//! **Prepared** by [`Batch::prepare_as_garbler`] and [`Batch::prepare_as_evaluator`]: both keep N
-//! executions through [`Circuits`]. **Run** by [`OnlineGarbler::run`] and [`OnlineEvaluator::run`],
-//! each execution once. While
-//! preparing, a check that fails or a connection that is lost is terminal: all of the batch and its
-//! OTs are discarded, and another is prepared from fresh randomness. In a run it costs that
-//! execution alone.
+//! **Preparation**: [`Batch::prepare_as_garbler`] and [`Batch::prepare_as_evaluator`] store N
+//! executions through [`Circuits`]. **Runs**: [`OnlineGarbler::run`] and [`OnlineEvaluator::run`]
+//! run each execution once. A failed check or a lost connection during a preparation is terminal:
+//! the whole batch and its OTs are discarded, and another one is prepared from fresh randomness.
+//! During a run it costs only that execution.
 
 mod caught;
 mod circuit;

@@ -8,10 +8,10 @@ use crate::Check;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Caught {
-    /// A circuit that was opened is not what its digest says.
+    /// An opened circuit does not match its digest.
     #[error("opened circuit {0} is not what was promised")]
     CheckedCircuit(u32),
-    /// A circuit to be evaluated came otherwise than its digest says.
+    /// A circuit to be evaluated does not match its digest.
     #[error("circuit {0} is not what was promised")]
     PublishedCircuit(u32),
     /// A circuit's halves do not open, or do not add up: the garbler's inputs differ.
@@ -20,7 +20,7 @@ pub enum Caught {
     /// A label that an oblivious transfer gave does not open its commitment.
     #[error("an oblivious transfer gave a wrong label of circuit {0}")]
     TransferredLabel(u32),
-    /// A choice that the evaluator had committed to was opened otherwise.
+    /// The opening of a choice does not match the evaluator's commitment to it.
     #[error("it changed its choice of {0}")]
     CommittedChoice(&'static str),
     /// λ of a circuit does not open.
@@ -38,7 +38,7 @@ pub enum Caught {
     /// An output of a circuit does not open.
     #[error("an output of circuit {0} is not what was promised")]
     Output(u32),
-    /// What masks the key of recovery under outputs of a circuit is not what it should be.
+    /// A mask of the key of recovery under outputs of a circuit is wrong.
     #[error("an output of circuit {0} masks another key")]
     OutputMask(u32),
     /// No circuit of the execution has a result.

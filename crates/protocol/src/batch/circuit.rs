@@ -1,24 +1,25 @@
-//! A circuit as its garbler knows it: everything follows from its seed.
+//! A circuit as its garbler knows it: its seed determines everything.
 //!
-//! From the seed come, in this order: Δ, the start point, λ, a seed for the scheme and one for m
-//! and its pairs; the labels of 0 of the garbler's input; first shares of 0, one an encoded bit;
-//! and second shares of 0, one a bit of the evaluator's input and of D. The label of 0 of such a
-//! bit is
+//! The seed gives, in this order: Δ, the start point, λ, a seed for the scheme and one for m and
+//! its pairs; the labels of 0 of the garbler's input; first shares of 0, one for each encoded bit;
+//! and second shares of 0, one for each bit of the evaluator's input and of D. The label of 0 of
+//! such a bit is
 //!
 //! W_w = (M · first shares)_w ⊕ second share_w (⊕ PRG(λ)\[w\] for an input),
 //!
-//! so that the first share of value a and the second of value b give the label of a ⊕ b. The
+//! so that the first share of value a and the second share of value b give the label of a ⊕ b. The
 //! labels of the garbler's input are committed to and opened under PRG(λ), too.
 //!
 //! **Recovery is a lock that can be checked.** A circuit publishes z = (seed of m and its pairs) ⊕
-//! H(labels of 0 of D's 128 wires). Who has label 0 of each of them, that is, who sent e = D ⊕ c,
-//! gets the seed, makes the pairs again, and compares *all* their commitments: then m is the one
-//! that the garbler had committed to, twice over in each pair, before anything was opened, and by
-//! the chain x ⊕ m of this circuit belongs to the x of every good circuit
-//! ([`consistency`](super::consistency)). So a lock that opens gives the right x, whatever else is
-//! wrong with its circuit, and **one good circuit of a bucket is enough** for recovery as it is for
-//! the result: no circuits apart, no majority. D's wires enter no gate. Of each the evaluator has
-//! one label, ever; the lock hashes all together, since a sum of labels would cancel Δ.
+//! H(labels of 0 of D's 128 wires). A party that has label 0 of each of these wires, that is, a
+//! party that sent e = D ⊕ c, gets the seed, makes the pairs again, and compares *all* their
+//! commitments. Then m is the one to which the garbler committed, twice in each pair, before
+//! anything was opened, and by the chain x ⊕ m of this circuit belongs to the x of every good
+//! circuit ([`consistency`](super::consistency)). So a lock that opens gives the right x, even if
+//! everything else about its circuit is wrong, and **one good circuit of a bucket is enough** for
+//! recovery as it is for the result: neither separate circuits nor a majority is needed. D's wires
+//! enter no gate. The evaluator only ever has one label of each. The lock hashes all of them
+//! together, because a sum of labels would cancel Δ.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
@@ -31,20 +32,20 @@ use crate::bits::{append_blocks, bit, xor_into};
 use crate::malicious::commitment::Committing;
 use crate::malicious::walk::{InputLabels, Material};
 
-/// What a circuit follows from. Secret until the circuit is checked.
+/// The seed of a circuit. Secret until the circuit is checked.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(super) struct CircuitSeed(pub(super) [u8; CircuitSeed::BYTES]);
 
 impl CircuitSeed {
     pub(super) const BYTES: usize = 32;
 
-    /// The seed of circuit `number` under the garbler's.
+    /// Returns the seed of circuit `number` under the garbler's seed.
     pub(super) fn derive(oracle: &Oracle, root: &[u8; 32], number: u32) -> Self {
         Self(oracle.parts(Domain::CircuitSeed, number, 0, &[root]))
     }
 }
 
-/// What follows from a circuit's seed before anything is garbled.
+/// The values that a circuit's seed gives before anything is garbled.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Secrets {
     #[zeroize(skip)]
@@ -55,19 +56,19 @@ pub(super) struct Secrets {
     start: Block,
     pub(super) lambda: Block,
     garbling_seed: [u8; 32],
-    /// What the lock hides.
+    /// The seed that the lock hides.
     pairs_seed: [u8; LOCK_BYTES],
     /// Labels of 0 of the garbler's input, under λ.
     pub(super) inputs: Vec<Block>,
-    /// First shares of 0, one an encoded bit.
+    /// First shares of 0, one for each encoded bit.
     pub(super) first: Vec<Block>,
-    /// Second shares of 0, one a bit.
+    /// Second shares of 0, one for each bit.
     pub(super) second: Vec<Block>,
     pub(super) pairs: Pairs,
 }
 
 impl Secrets {
-    /// Those of circuit `number`.
+    /// Returns the secrets of circuit `number`.
     pub(super) fn derive<S: Scheme<Wire = Block>>(
         batch: &Batch<'_, S>,
         number: u32,
@@ -103,7 +104,7 @@ impl Secrets {
         }
     }
 
-    /// The labels of 0 of the evaluator's input and of D, without λ.
+    /// Returns the labels of 0 of the evaluator's input and of D, without λ.
     fn choices<S: Scheme<Wire = Block>>(&self, batch: &Batch<'_, S>) -> Zeroizing<Vec<Block>> {
         let mut labels = Zeroizing::new(batch.encoding.decode_blocks(&self.first));
         for (label, second) in labels.iter_mut().zip(&self.second) {
@@ -112,7 +113,7 @@ impl Secrets {
         labels
     }
 
-    /// Garbles the circuit: appends its tables, and gives its outputs' labels of 0.
+    /// Garbles the circuit. Appends its tables, and returns its outputs' labels of 0.
     pub(super) fn garble<S: Scheme<Wire = Block>>(
         &self,
         batch: &Batch<'_, S>,
@@ -143,7 +144,7 @@ impl Secrets {
         batch.whole().garble(&material, inputs, tables)
     }
 
-    /// Appends all that is published of the circuit.
+    /// Appends everything that is published of the circuit.
     pub(super) fn publish<S: Scheme<Wire = Block>>(&self, batch: &Batch<'_, S>, out: &mut Vec<u8>) {
         let (oracle, number) = (&batch.oracle, self.number);
         #[cfg(test)]
@@ -170,13 +171,13 @@ impl Secrets {
         }
     }
 
-    /// Appends commitments to both labels of wires, of which those of `first` stand first.
+    /// Appends commitments to both labels of wires, of which those in `first` come first.
     fn commit_labels(&self, oracle: &Oracle, domain: Domain, first: &[Block], out: &mut Vec<u8>) {
         Committing::new(oracle, domain, self.number).commit(first, self.delta, out);
     }
 
-    /// Appends commitments to both labels of the garbler's inputs, at position p the label of p ⊕
-    /// m.
+    /// Appends commitments to both labels of the garbler's inputs. At position p is the label of p
+    /// ⊕ m.
     fn commit_inputs(&self, oracle: &Oracle, out: &mut Vec<u8>) {
         let inputs = self.inputs.iter().enumerate();
         let first = inputs.map(|(i, zero)| self.label(*zero, bit(&self.pairs.mask, i)));
@@ -184,7 +185,7 @@ impl Secrets {
         self.commit_labels(oracle, Domain::GarblerInput, &first, out);
     }
 
-    /// O^0 and O^1 of each output, from the labels of 0.
+    /// Returns O^0 and O^1 of each output, from the labels of 0.
     pub(super) fn derived_outputs<S: Scheme<Wire = Block>>(
         &self,
         batch: &Batch<'_, S>,
@@ -203,18 +204,18 @@ impl Secrets {
         derived
     }
 
-    /// The label of `zero`'s wire for `value`.
+    /// Returns the label for `value` of the wire whose label of 0 is `zero`.
     pub(super) fn label(&self, zero: Block, value: bool) -> Block {
         zero ^ self.delta.and_bit(u8::from(value).into())
     }
 }
 
-/// O of the label of output `output`.
+/// Returns O for a label of output `output`.
 pub(super) fn derive_output(oracle: &Oracle, circuit: u32, output: u32, label: Block) -> Block {
     oracle.block_to_block(Domain::Output, circuit, output, label)
 }
 
-/// Takes λ off, or puts it on.
+/// Adds or removes λ.
 pub(super) fn unmask(lambda: Block, inputs: &mut [Block], choices: &mut [Block]) {
     let mut prg = Prg::new(lambda);
     let mut masks = Zeroizing::new(vec![Block::ZERO; inputs.len() + choices.len()]);

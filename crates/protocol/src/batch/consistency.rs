@@ -1,23 +1,23 @@
 //! The check that the garbler gives the same input to all circuits of an execution.
 //!
-//! Lindell–Riva 2015, section 3, with O(s) symmetric operations a circuit. The garbler's labels
-//! of circuit j are committed in pairs permuted by a secret m_j, and it opens positions x ⊕ m_j.
-//! It also commits to s + 2 pairs (m_j ⊕ r_i, r_i).
+//! This is section 3 of Lindell–Riva 2015, with O(s) symmetric operations for each circuit. The
+//! garbler's labels of circuit j are committed to in pairs that are permuted by a secret m_j, and
+//! the garbler opens positions x ⊕ m_j. It also commits to s + 2 pairs (m_j ⊕ r_i, r_i).
 //!
-//! The circuits of an execution, in their bucket's order, form a chain. For neighbours a and b the
-//! garbler sends δ = m_a ⊕ m_b and for each i the sum of their first halves, whose sum with δ is
-//! that of the second halves. The evaluator has committed to W ∈ {0,1}^(s+2), **one for the whole
-//! chain**, and opens it when all of these are there; the garbler opens half W_i of each circuit,
-//! and the evaluator checks that neighbours' halves have the sums that were sent.
+//! The circuits of an execution form a chain in the order of their bucket. For neighbours a and b
+//! the garbler sends δ = m_a ⊕ m_b and, for each i, the sum of their first halves; δ plus that sum
+//! is the sum of the second halves. The evaluator has committed to W ∈ {0,1}^(s+2), **one for the
+//! whole chain**, and opens it when all of these are there. The garbler opens half W_i of each
+//! circuit, and the evaluator checks that the halves of neighbours have the sums that were sent.
 //!
-//! *Sound*: let a and b be two good circuits of a chain. Over all steps between them, opened
-//! halves in the middle cancel, so half W_i of a ⊕ half W_i of b is the sum of what was sent for
-//! that half. If the δ between them do not add to m_a ⊕ m_b, then for each i one of the halves
-//! fails, whatever the circuits between contain. So all checks pass with probability 2^−(s+2).
-//! *Hiding*: W shows r_i or m_j ⊕ r_i, never both: independent of m_j. Two W's on one circuit
-//! would show it.
+//! *Sound*: let a and b be two good circuits of a chain. Over all steps between them, the opened
+//! halves in the middle cancel, so half W_i of a ⊕ half W_i of b is the sum of the values sent for
+//! that half. If the δ between them do not add up to m_a ⊕ m_b, then for each i one of the two
+//! halves fails, whatever the circuits between contain. So all checks pass with probability
+//! 2^−(s+2). *Hiding*: W reveals r_i or m_j ⊕ r_i, never both, which is independent of m_j. Two
+//! different W on one circuit would reveal m_j.
 //!
-//! **Cost**: 2 (s + 2) commitments a circuit.
+//! **Cost**: 2 (s + 2) commitments for each circuit.
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::Prg;
@@ -26,15 +26,15 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::oracle::{Domain, HASH_BYTES, Hash, Oracle};
 use crate::bits::{bit, bytes_for, clear_unused, xor_into};
 
-/// Bytes of randomness with which a half is committed.
+/// The number of random bytes in a commitment to a half.
 pub(super) const RANDOM_BYTES: usize = 16;
 
 /// Sizes that the checks of one batch share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chaining {
-    /// Bits of m: the garbler's input bits.
+    /// The number of bits of m: the garbler's input bits.
     pub(super) input_bits: usize,
-    /// s + 2, or none if the garbler has no input.
+    /// The number of pairs: s + 2, or 0 if the garbler has no input.
     pub(super) pairs: usize,
 }
 
@@ -44,33 +44,33 @@ impl Chaining {
         Self { input_bits, pairs }
     }
 
-    /// Bytes of m, δ or a half.
+    /// Returns the bytes of m, δ or a half.
     pub(super) fn half_bytes(self) -> usize {
         bytes_for(self.input_bits)
     }
 
-    /// Bytes of W.
+    /// Returns the bytes of W.
     pub(super) fn choice_bytes(self) -> usize {
         bytes_for(self.pairs)
     }
 
-    /// Bytes of a circuit's commitments.
+    /// Returns the bytes of a circuit's commitments.
     pub(super) fn commitment_bytes(self) -> usize {
         2 * self.pairs * HASH_BYTES
     }
 
-    /// Bytes of what is sent for two neighbours: δ, and sums of first halves.
+    /// Returns the bytes that are sent for two neighbours: δ, and sums of first halves.
     pub(super) fn step_bytes(self) -> usize {
         (1 + self.pairs) * self.half_bytes()
     }
 
-    /// Bytes of a circuit's openings.
+    /// Returns the bytes of a circuit's openings.
     pub(super) fn opening_bytes(self) -> usize {
         self.pairs * (RANDOM_BYTES + self.half_bytes())
     }
 }
 
-/// m_j and the halves of a circuit, with what commits to them.
+/// m_j and the halves of a circuit, with the randomness of their commitments.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Pairs {
     #[zeroize(skip)]
@@ -79,12 +79,12 @@ pub(super) struct Pairs {
     pub(super) mask: Vec<u8>,
     /// r_0, r_1, …
     seconds: Vec<u8>,
-    /// The randomness of each commitment, two a pair.
+    /// The randomness of each commitment, two for each pair.
     random: Vec<u8>,
 }
 
 impl Pairs {
-    /// Those that a circuit's seed gives.
+    /// Draws the pairs from the generator of a circuit's seed.
     pub(super) fn draw(sizes: Chaining, prg: &mut Prg) -> Self {
         let half = sizes.half_bytes();
         let mut draw = |bytes: usize| {
@@ -138,7 +138,7 @@ impl Pairs {
         }
     }
 
-    /// Appends what is sent for this circuit and its neighbour.
+    /// Appends the bytes that are sent for this circuit and its neighbour.
     pub(super) fn step(&self, neighbour: &Self, out: &mut Vec<u8>) {
         let delta = out.len();
         out.extend_from_slice(&self.mask);
@@ -153,7 +153,7 @@ impl Pairs {
         }
     }
 
-    /// Appends the openings of the halves that `choices`, W, name.
+    /// Appends the openings of the halves that `choices` (W) selects.
     pub(super) fn open(&self, choices: &[u8], out: &mut Vec<u8>) {
         for i in 0..self.sizes.pairs {
             let which = bit(choices, i);
@@ -163,8 +163,8 @@ impl Pairs {
     }
 }
 
-/// The commitment to half `which` of pair `i` of the circuit that `hash` is of; `opening` is its
-/// randomness and then the half.
+/// Returns the commitment to half `which` of pair `i` of the circuit of `hash`. `opening` is its
+/// randomness followed by the half.
 fn commitment(hash: &Sha256, i: usize, which: bool, opening: &[u8]) -> Hash {
     let mut hash = hash.clone();
     hash.update(position(i, which).to_le_bytes());
@@ -176,7 +176,7 @@ fn position(i: usize, which: bool) -> u32 {
     2 * i as u32 + u32::from(which)
 }
 
-/// Writes to `out` what a step says of half `which` of pair `i`.
+/// Writes to `out` the sum that a step gives for half `which` of pair `i`.
 fn sum(sizes: Chaining, step: &[u8], i: usize, which: bool, out: &mut Vec<u8>) {
     let bytes = sizes.half_bytes();
     out.clear();
@@ -186,10 +186,10 @@ fn sum(sizes: Chaining, step: &[u8], i: usize, which: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// The circuit of a chain whose openings fail, or whose sum with its predecessor does.
+/// Returns a circuit of a chain whose openings fail, or whose sums with its predecessor fail.
 ///
-/// `circuits` have, in the chain's order, a number, commitments and openings, and `steps` what was
-/// sent for each but the first and its predecessor. All are as long as the sizes say.
+/// `circuits` have, in the chain's order, a number, commitments and openings. `steps` has the bytes
+/// that were sent for each circuit but the first and its predecessor. All have the right sizes.
 pub(super) fn find_inconsistent<'a>(
     sizes: Chaining,
     oracle: &Oracle,

@@ -1,9 +1,9 @@
-//! Which circuits are checked, and which bucket each of the others goes to.
+//! The choice of the checked circuits, and of the bucket of each other circuit.
 //!
-//! The evaluator commits to a seed for each before the garbler commits to its circuits, so that a
-//! simulator may know them; it opens the first when all circuits are fixed, and the second when all
-//! that are checked have been opened. Both choices are uniform: shuffles by Fisher and Yates, whose
-//! numbers come from AES in counter mode without bias.
+//! The evaluator commits to a seed for each choice before the garbler commits to its circuits, so
+//! that a simulator may know the choices. It opens the first seed when all circuits are fixed, and
+//! the second when all checked circuits have been opened. Both choices are uniform: they are
+//! shuffles by Fisher and Yates, with unbiased numbers from AES in counter mode.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
@@ -11,19 +11,19 @@ use tacit_kernels::{Block, Prg};
 use super::layout::Batch;
 use crate::malicious::shuffle::shuffle;
 
-/// A seed that the evaluator has committed to.
+/// A seed to which the evaluator has committed.
 pub(super) type ChoiceSeed = [u8; 32];
 
-/// The circuits of a batch, cut.
+/// The circuits of a batch, divided into checked and evaluated ones.
 pub(crate) struct CheckSet {
-    /// Those that are opened and checked, in order.
+    /// The circuits that are opened and checked, in order.
     pub(super) checked: Vec<u32>,
-    /// Those that are evaluated, in order.
+    /// The circuits that are evaluated, in order.
     evaluated: Vec<u32>,
 }
 
 impl CheckSet {
-    /// The cut that `seed` names.
+    /// Returns the cut of `seed`.
     pub(super) fn choose<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, seed: &ChoiceSeed) -> Self {
         let mut checked: Vec<u32> = (0..batch.circuits()).collect();
         shuffle(&mut Prg::from_seed(seed), &mut checked);
@@ -33,7 +33,8 @@ impl CheckSet {
         Self { checked, evaluated }
     }
 
-    /// The circuits of each execution, in the order of its chain, as `seed` throws them.
+    /// Returns the circuits of each execution, in the order of its chain, as `seed` distributes
+    /// them.
     pub(super) fn buckets<S: Scheme<Wire = Block>>(
         &self,
         batch: &Batch<'_, S>,

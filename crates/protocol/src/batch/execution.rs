@@ -1,19 +1,19 @@
-//! What each party keeps of a checked execution, and its bytes.
+//! The data that each party keeps of a checked execution, and its bytes.
 //!
-//! *The garbler*, for each circuit of the chain: its number (4) and its seed (32).
+//! *The garbler* keeps, for each circuit of the chain, its number (4) and its seed (32).
 //!
-//! *The evaluator*, of which only the first two are its secret:
+//! *The evaluator* keeps the following, of which only the first two fields are its secret:
 //!
 //! | bytes | field |
 //! |---|---|
 //! | for each circuit of the chain: 16 a bit | the first shares of y1 and c, decoded |
 //! | ⌈(\|y\| + 128)/8⌉ | y1, c |
 //! | for each circuit of the chain: 4 | its number |
-//! | kept | what was published of it, up to `first` |
+//! | kept | the published data of the circuit, up to `first` |
 //! | 32 | the hash of its commitments to halves |
 //! | for each circuit but the first: ⌈\|x\|/8⌉ | δ to its predecessor |
 //!
-//! Numbers are little-endian; all lengths follow from the batch.
+//! Numbers are little-endian. The batch determines all lengths.
 
 use core::{fmt, mem};
 use std::borrow::Cow;
@@ -31,28 +31,28 @@ use crate::bits::{append_blocks, bytes_for, pack, unpack, unused_are_clear, xor_
 const BROKEN: Error =
     Error::ApiMisuse("the bytes of an execution of this batch, as they were kept");
 
-/// Where executions go when they are prepared. Until all are there, none may be used; the
-/// implementor ensures that.
+/// The storage of prepared executions. The implementor ensures that none is used until all are
+/// there.
 pub trait Circuits<E> {
-    /// The check set is about to be opened, or has been: from now on a garbler that leaves has
-    /// tried to cheat. Tries are counted durably before this returns.
+    /// Called when the check set is about to be opened. From then on a garbler that leaves may have
+    /// tried to cheat. Implementations count tries durably before this returns.
     ///
     /// # Errors
     ///
-    /// It can't be counted: [`Error::Material`].
+    /// [`Error::Material`]: the try cannot be counted.
     fn begin(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Keeps execution `number`; they come in order, from 0.
+    /// Keeps execution `number`. Executions come in order, from 0.
     ///
     /// # Errors
     ///
-    /// It can't be kept: [`Error::Material`].
+    /// [`Error::Material`]: the execution cannot be kept.
     fn keep(&mut self, number: u32, execution: E) -> Result<(), Error>;
 }
 
-/// In memory.
+/// Storage in memory.
 impl Circuits<GarblerExecution> for Vec<GarblerExecution> {
     fn keep(&mut self, _: u32, execution: GarblerExecution) -> Result<(), Error> {
         self.push(execution);
@@ -60,7 +60,7 @@ impl Circuits<GarblerExecution> for Vec<GarblerExecution> {
     }
 }
 
-/// In memory, apart from what it borrows.
+/// Storage in memory, which copies what an execution borrows.
 impl Circuits<EvaluatorExecution<'_>> for Vec<EvaluatorExecution<'static>> {
     fn keep(&mut self, _: u32, mut execution: EvaluatorExecution<'_>) -> Result<(), Error> {
         let circuits = execution.circuits.iter_mut();
@@ -88,13 +88,13 @@ pub struct GarblerExecution {
 impl GarblerExecution {
     const CIRCUIT_BYTES: usize = 4 + CircuitSeed::BYTES;
 
-    /// How many bytes an execution of `batch` has. All of them are secret.
+    /// Returns the size of an execution of `batch` in bytes. All of them are secret.
     #[must_use]
     pub fn bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> usize {
         batch.bucket() * Self::CIRCUIT_BYTES
     }
 
-    /// Its bytes.
+    /// Returns the execution's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.circuits.len() * Self::CIRCUIT_BYTES);
@@ -105,11 +105,11 @@ impl GarblerExecution {
         Zeroizing::new(bytes)
     }
 
-    /// The execution with these bytes.
+    /// Returns the execution with these bytes.
     ///
     /// # Errors
     ///
-    /// They are not of an execution of `batch`.
+    /// The bytes are not those of an execution of `batch`.
     pub fn from_bytes<S: Scheme<Wire = Block>>(
         batch: &Batch<'_, S>,
         bytes: &[u8],
@@ -118,7 +118,7 @@ impl GarblerExecution {
         if !rest.is_empty() || kept.len() != batch.bucket() {
             return Err(BROKEN);
         }
-        // Room for all: a vector that grows would leave a copy behind.
+        // Reserve room for all: a vector that grows would leave a copy behind.
         let mut circuits = Vec::with_capacity(kept.len());
         for circuit in kept {
             let (number, seed) = circuit.split_first_chunk().ok_or(BROKEN)?;
@@ -129,7 +129,7 @@ impl GarblerExecution {
     }
 }
 
-/// Bytes that are still to be read.
+/// The bytes that are still to be read.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -148,36 +148,36 @@ fn number_of<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, bytes: [u8; 4]) -> R
     }
 }
 
-/// What the evaluator keeps of a circuit.
+/// The data that the evaluator keeps of a circuit.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct KeptCircuit<'k> {
     pub(super) number: u32,
-    /// What was published, up to `first` of its layout: most of an execution, so that what was
-    /// kept is read where it is.
+    /// The published data, up to `first` of its layout. It is most of an execution, so stored data
+    /// is read in place.
     #[zeroize(skip)]
     pub(super) published: Cow<'k, [u8]>,
     /// The hash of its commitments to halves.
     pub(super) pairs: Hash,
-    /// The first shares of y1 and c, one a bit.
+    /// The first shares of y1 and c, one for each bit.
     pub(super) shares: Vec<Block>,
 }
 
 /// The evaluator's half of a checked execution. Secret; used once.
 pub struct EvaluatorExecution<'k> {
-    /// In the chain's order.
+    /// The circuits, in the chain's order.
     pub(super) circuits: Vec<KeptCircuit<'k>>,
-    /// δ of each circuit but the first and its predecessor.
+    /// δ between each circuit but the first and its predecessor.
     pub(super) differences: Vec<u8>,
-    /// y1 and c: what the first shares stand for.
+    /// y1 and c: the values of the first shares.
     pub(super) offset: Zeroizing<Vec<bool>>,
 }
 
-/// The bytes of an evaluator's half: apart, since only the one are to be kept secret.
+/// The bytes of an evaluator's half in two parts, of which only one must be kept secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EvaluatorBytes<S, P> {
-    /// What is secret.
+    /// The secret bytes.
     pub secret: S,
-    /// What the garbler has published.
+    /// The bytes that the garbler has published.
     pub published: P,
 }
 
@@ -188,7 +188,7 @@ impl<S, P> fmt::Debug for EvaluatorBytes<S, P> {
 }
 
 impl EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
-    /// The same, borrowed.
+    /// Returns the same bytes, borrowed.
     #[must_use]
     pub fn as_slices(&self) -> EvaluatorBytes<&[u8], &[u8]> {
         EvaluatorBytes {
@@ -199,7 +199,7 @@ impl EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
 }
 
 impl<'k> EvaluatorExecution<'k> {
-    /// How many bytes an execution of `batch` has.
+    /// Returns the sizes of an execution of `batch` in bytes.
     #[must_use]
     pub fn bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> EvaluatorBytes<usize, usize> {
         let (bucket, bits) = (batch.bucket(), batch.encoding.bits());
@@ -211,7 +211,7 @@ impl<'k> EvaluatorExecution<'k> {
         }
     }
 
-    /// Its bytes.
+    /// Returns the execution's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
         let mut published = Vec::new();
@@ -222,11 +222,11 @@ impl<'k> EvaluatorExecution<'k> {
         }
     }
 
-    /// Its secret bytes.
+    /// Returns the execution's secret bytes.
     #[must_use]
     pub fn secret_bytes(&self) -> Zeroizing<Vec<u8>> {
         let shares = self.circuits.iter().map(|circuit| circuit.shares.len());
-        // Room for all: a vector that grows would leave a copy behind.
+        // Reserve room for all: a vector that grows would leave a copy behind.
         let room = shares.sum::<usize>() * Block::BYTES + bytes_for(self.offset.len());
         let mut secret = Zeroizing::new(Vec::with_capacity(room));
         for circuit in &self.circuits {
@@ -236,7 +236,7 @@ impl<'k> EvaluatorExecution<'k> {
         secret
     }
 
-    /// Appends the bytes of what the garbler has published.
+    /// Appends the bytes that the garbler has published.
     pub fn append_published(&self, out: &mut Vec<u8>) {
         let kept = self.circuits.iter();
         let kept = kept.map(|circuit| 4 + circuit.published.len() + HASH_BYTES);
@@ -249,11 +249,11 @@ impl<'k> EvaluatorExecution<'k> {
         out.extend_from_slice(&self.differences);
     }
 
-    /// The execution with these bytes, of which it borrows what was published.
+    /// Returns the execution with these bytes. It borrows the published ones.
     ///
     /// # Errors
     ///
-    /// They are not of an execution of `batch`.
+    /// The bytes are not those of an execution of `batch`.
     pub fn from_bytes<S: Scheme<Wire = Block>>(
         batch: &Batch<'_, S>,
         bytes: EvaluatorBytes<&[u8], &'k [u8]>,
@@ -289,7 +289,7 @@ impl<'k> EvaluatorExecution<'k> {
         })
     }
 
-    /// x ⊕ m of each circuit, from that of the first.
+    /// Returns x ⊕ m of each circuit, from that of the first.
     pub(super) fn positions(&self, first: &[u8]) -> Vec<Vec<u8>> {
         let mut positions = vec![first.to_vec()];
         for difference in self.differences.chunks_exact(first.len().max(1)) {

@@ -1,20 +1,20 @@
-//! A batch as both parties know it, and the bytes of what is published of a circuit.
+//! A batch as both parties know it, and the bytes that are published of a circuit.
 //!
 //! | part | content |
 //! |---|---|
 //! | start | start point, 16 |
 //! | tables | of all calls, then of the returned result's component |
-//! | inputs | 2 commitments a bit of the garbler, at position p to the label of p ⊕ m |
-//! | outputs | 2 commitments a bit, to O^0 and O^1 |
-//! | second | 2 commitments a bit of the evaluator and of D, to the second shares of 0 and 1 |
+//! | inputs | 2 commitments for each bit of the garbler, at position p to the label of p ⊕ m |
+//! | outputs | 2 commitments for each bit, to O^0 and O^1 |
+//! | second | 2 commitments for each bit of the evaluator and of D, to the second shares of 0 and 1 |
 //! | λ | 1 commitment |
 //! | lock | the seed of m and its pairs, under the labels of 0 of D's wires, 32 |
-//! | first | 2 commitments an encoded bit, to the first shares of 0 and 1 |
+//! | first | 2 commitments for each encoded bit, to the first shares of 0 and 1 |
 //! | pairs | 2 (s + 2) commitments to halves |
 //! | seed | 1 commitment |
 //!
-//! The evaluator keeps the parts before `first`, and a hash of `pairs`; the others are done with
-//! when they are checked.
+//! The evaluator keeps the parts before `first`, and a hash of `pairs`. It needs the other parts
+//! only until they are checked.
 
 use core::ops::Range;
 
@@ -34,16 +34,16 @@ use crate::malicious::walk::Whole;
 use crate::saved::keeps_under;
 use crate::session::RunTag;
 
-/// Bits of D, for each of which the evaluator has a wire, as for its input.
+/// The number of bits of D. The evaluator has a wire for each, as for its input.
 pub(super) const KEY_BITS: usize = 128;
 
-/// Bytes of a lock.
+/// The size of a lock in bytes.
 pub(super) const LOCK_BYTES: usize = 32;
 
-/// Most bytes that are published of the circuits of one execution.
+/// The largest number of bytes that are published of the circuits of one execution.
 const MAX_EXECUTION_BYTES: u64 = 1 << 32;
 
-/// Where the parts of what is published lie.
+/// The positions of the parts of the published data.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) tables: Range<usize>,
@@ -54,58 +54,58 @@ pub(super) struct Layout {
     pub(super) lock: Range<usize>,
     pub(super) first: Range<usize>,
     pub(super) pairs: Range<usize>,
-    /// Bytes in all.
+    /// The number of bytes in all.
     pub(super) total: usize,
 }
 
 impl Layout {
-    /// Bytes that the evaluator keeps.
+    /// Returns the number of bytes that the evaluator keeps.
     pub(super) fn kept(&self) -> usize {
         self.first.start
     }
 }
 
-/// A batch as both parties know it: how many circuits of what.
+/// A batch as both parties know it: its function, and its numbers of circuits.
 pub struct Batch<'f, S: Scheme> {
     pub(super) scheme: S,
     pub(super) function: &'f Function,
     pub(super) plan: Plan,
     pub(super) oracle: Oracle,
-    /// Masks the garbler's result, if it gets one.
+    /// The component that masks the garbler's result, if it gets one.
     pub(super) returned: Option<Component>,
-    /// Bits of the garbler's input, those added for its result among them.
+    /// The number of bits of the garbler's input, including those added for its result.
     pub(super) input_bits: usize,
-    /// Output bits of a circuit: the evaluator's, and then those to be returned.
+    /// The number of output bits of a circuit: the evaluator's, followed by those to be returned.
     pub(super) output_bits: usize,
-    /// Bits of the evaluator's input.
+    /// The number of bits of the evaluator's input.
     pub(super) choice_bits: usize,
-    /// Of the evaluator's input and D, together.
+    /// The encoding of the evaluator's input and D together.
     pub(super) encoding: Encoding,
     pub(super) chaining: Chaining,
     pub(super) layout: Layout,
-    /// Bytes of the circuits of a group.
+    /// The size of the circuits of a group in bytes.
     pub(super) group_bytes: usize,
-    /// How the garbler of a test cheats.
+    /// The cheat of a test's garbler.
     #[cfg(test)]
     pub(super) spoiling: Option<super::tests::Spoiling>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
-    /// The batch of `plan` that is prepared in the run `tag`.
+    /// Returns the batch of `plan` that is prepared in the run `tag`.
     ///
     /// # Errors
     ///
-    /// The function has saved values, is too large, or the scheme is not of the ideal-cipher rung
-    /// (whose tables may be sent before inputs are chosen).
+    /// The function has saved values or is too large, or the scheme does not have the ideal-cipher
+    /// assumption, under which tables may be sent before inputs are chosen.
     pub fn new(scheme: S, function: &'f Function, plan: Plan, tag: &RunTag) -> Result<Self, Error> {
         Self::with_oracle(scheme, function, plan, Oracle::new(tag))
     }
 
-    /// The batch that was prepared under this [name](Self::name).
+    /// Returns the batch that was prepared under this [name](Self::name).
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn named(
         scheme: S,
         function: &'f Function,
@@ -172,31 +172,31 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         })
     }
 
-    /// What its hashes are bound to. It is kept with the executions.
+    /// Returns the name that the batch's hashes are bound to. It is stored with the executions.
     #[must_use]
     pub fn name(&self) -> [u8; 16] {
         self.oracle.name()
     }
 
-    /// The garbling scheme.
+    /// Returns the garbling scheme.
     #[must_use]
     pub fn scheme(&self) -> S {
         self.scheme
     }
 
-    /// Its plan.
+    /// Returns the plan.
     #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan
     }
 
-    /// The function.
+    /// Returns the function.
     #[must_use]
     pub fn function(&self) -> &'f Function {
         self.function
     }
 
-    /// What is garbled.
+    /// Returns what is garbled.
     pub(super) fn whole(&self) -> Whole<'f, S> {
         Whole {
             scheme: self.scheme,
@@ -206,28 +206,28 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         }
     }
 
-    /// B: circuits of an execution.
+    /// Returns B: the number of circuits of an execution.
     pub(super) fn bucket(&self) -> usize {
         self.plan.cut().bucket as usize
     }
 
-    /// M: all circuits.
+    /// Returns M: the number of all circuits.
     pub(super) fn circuits(&self) -> u32 {
         // A cut has at most 2^22.
         self.plan.cut().circuits as u32
     }
 
-    /// Bytes that are published of an execution's circuits.
+    /// Returns the number of bytes that are published of an execution's circuits.
     pub(super) fn execution_bytes(&self) -> usize {
         self.bucket() * self.layout.total
     }
 
-    /// Bytes of what is sent for all neighbours of a chain.
+    /// Returns the number of bytes that are sent for all neighbours of a chain.
     pub(super) fn steps_bytes(&self) -> usize {
         (self.bucket() - 1) * self.chaining.step_bytes()
     }
 
-    /// What the evaluator keeps of a circuit's commitments to halves.
+    /// Returns the hash of a circuit's commitments to halves, which the evaluator keeps.
     pub(super) fn hash_pairs(&self, number: u32, commitments: &[u8]) -> Hash {
         self.oracle.parts(Domain::Pairs, number, 0, &[commitments])
     }
@@ -244,7 +244,7 @@ fn check(scheme: SchemeId, function: &Function) -> Result<(), Error> {
     Ok(())
 }
 
-/// Cuts parts of given lengths off, one after the other.
+/// A cursor that cuts off parts of given lengths, one after the other.
 struct Parts(usize);
 
 impl Parts {

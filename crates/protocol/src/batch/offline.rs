@@ -1,4 +1,4 @@
-//! Preparation: N executions, made and checked together.
+//! Preparation: N executions that are made and checked together.
 //!
 //! ```text
 //! garbler                                                evaluator
@@ -14,10 +14,10 @@
 //!   ◀── all is checked ───────────────────────────────────
 //! ```
 //!
-//! A digest covers tables and commitments, so that all is fixed before the check set is known. The
-//! garbler keeps seeds alone: it garbles a circuit when it digests it, and again when it sends it.
-//! The evaluator keeps digests, 32 bytes a circuit, and a group of executions, which is as many as
-//! fit [`GROUP_BYTES`], at least one: memory does not grow with N but for that.
+//! A digest covers tables and commitments, so that everything is fixed before the check set is
+//! known. The garbler keeps only seeds: it garbles a circuit to digest it, and again to send it.
+//! The evaluator keeps digests, 32 bytes for each circuit, and one group of executions: as many as
+//! fit in [`GROUP_BYTES`], and at least one. Apart from the digests, memory does not grow with N.
 
 mod evaluator;
 mod garbler;
@@ -33,21 +33,22 @@ use super::oracle::{Domain, Hash};
 use crate::Error;
 use crate::party::Progress;
 
-/// Bytes of circuits that are worked on together, and of which both parties hold a few times as
-/// much at once.
+/// The number of bytes of circuits that are processed together. Both parties hold a few times this
+/// amount at once.
 pub const GROUP_BYTES: usize = 16 << 20;
 
-/// Digests of a message; the last has fewer.
+/// The number of digests in a message. The last message may have fewer.
 pub(super) const DIGESTS: usize = 256;
 
-/// Seeds of a message; the last has fewer. Few, since each is some hundred microseconds of work.
+/// The number of seeds in a message. The last message may have fewer. The number is small because
+/// each seed takes some hundred microseconds of work.
 pub(super) const SEEDS: usize = 64;
 
-/// Bytes of circuits for which a thread is worth its start.
+/// The number of bytes of circuits for which starting a thread pays off.
 const THREAD_BYTES: usize = 1 << 20;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// The executions, in the groups in which they are worked on.
+    /// Returns the executions in the groups in which they are processed.
     pub(super) fn groups(&self) -> impl Iterator<Item = Range<usize>> {
         let bytes = self.execution_bytes() + self.transfer_bytes();
         let most = (self.group_bytes / bytes.max(1)).max(1);
@@ -56,22 +57,22 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         first.map(move |first| first..all.min(first + most))
     }
 
-    /// Circuits that are made at a time.
+    /// Returns the number of circuits that are made at a time.
     fn together(&self, threads: usize) -> usize {
         threads * (THREAD_BYTES / self.layout.total).max(1)
     }
 
-    /// The digest of what is published of circuit `number`.
+    /// Returns the digest of the published bytes of circuit `number`.
     pub(super) fn digest(&self, number: u32, published: &[u8]) -> Hash {
         self.oracle.digest(Domain::Circuit, number, published)
     }
 
-    /// Bytes of an execution's openings.
+    /// Returns the bytes of an execution's openings.
     pub(super) fn opening_bytes(&self) -> usize {
         self.bucket() * self.chaining.opening_bytes() + self.transfer_bytes()
     }
 
-    /// How far a party is that has done its part for this many circuits.
+    /// Returns the progress of a party that has done its part for this number of circuits.
     fn progress(&self, circuits: usize) -> Progress {
         let ands = self.function.and_gates();
         Progress {
@@ -81,7 +82,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 }
 
-/// Checks what a preparation is to use.
+/// Checks the OTs and the threads of a preparation.
 fn check(security: Security, threads: usize) -> Result<(), Error> {
     match security == Security::Malicious && threads > 0 {
         true => Ok(()),

@@ -16,14 +16,15 @@
 //! | | | | for each circuit and output: 2 · 16 | O^0, O^1 |
 //! | 5 | masked result | evaluator | | (f ‖ MAC_k(f)) ⊕ p, see `returned` |
 //!
-//! Before the first message, and before inputs matter, the garbler tells in an empty `execution
+//! Before the first message, and before inputs are used, the garbler reports in an empty `execution
 //! ready` that it has garbled the bucket again.
 //!
-//! The evaluator evaluates the whole bucket. Two circuits that give an output two values give it D
-//! = R ⊕ (R ⊕ D); otherwise its D′ is random. The garbler cannot tell: c hides D′. With D′ = D the
-//! wires of D have value 0 and the locks open; the evaluator then computes f(x, y) in the clear.
-//! **What the evaluator does, and when, does not depend on whether D′ = D**: it tries the locks and
-//! computes in the clear in every run, and selects.
+//! The evaluator evaluates the whole bucket. Two circuits that give an output different values
+//! reveal D = R ⊕ (R ⊕ D); otherwise the evaluator's D′ is random. The garbler cannot tell the
+//! difference, because c hides D′. If D′ = D, the wires of D have value 0 and the locks open; the
+//! evaluator then computes f(x, y) in the clear. **The evaluator's actions and their times do not
+//! depend on whether D′ = D**: it tries the locks and computes in the clear in every run, and
+//! selects a result.
 
 mod evaluator;
 mod garbler;

@@ -1,9 +1,9 @@
-//! What an execution of a batch takes, without making one: the messages of a run, the bytes and
-//! the work of its preparation. All of it follows from function, scheme and plan, and tests hold
-//! it to what runs send.
+//! The costs of an execution of a batch, computed without making one: the messages of a run, and
+//! the bytes and the work of its preparation. They follow from function, scheme and plan. Tests
+//! compare them with what runs send.
 //!
-//! Work is counted in circuits garbled, in *commitments* to a label (two calls of a cipher), and in
-//! *hashes*, compressions of SHA-256 over 64 bytes.
+//! Work is counted in garbled circuits, in *commitments* to a label (two calls of a cipher), and in
+//! *hashes*, which are compressions of SHA-256 over 64 bytes.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
@@ -19,48 +19,48 @@ use crate::io::Message;
 use crate::malicious::commitment::Committing;
 use crate::outline::message_bytes;
 
-/// Bytes that every hash has before what is hashed, and the least after it (FIPS 180-4).
+/// The bytes that every hash has before the data, and the smallest number after it (FIPS 180-4).
 const HEAD_BYTES: usize = 25;
 const PADDING_BYTES: usize = 9;
 
-/// Bytes before a half in its last block.
+/// The bytes before a half in its last block.
 const POSITION_BYTES: usize = 4;
 
 /// The messages of a run, headers included, and the evaluator's hashes between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outline {
-    /// From the garbler, when it has garbled the bucket again.
+    /// From the garbler, after it has garbled the bucket again.
     pub ready_bytes: u64,
     /// From the evaluator: its masked input.
     pub masked_input_bytes: u64,
     /// From the garbler: the labels of both inputs.
     pub input_labels_bytes: u64,
-    /// From the evaluator: whether or not it found D.
+    /// From the evaluator, whether or not it found D.
     pub recovery_choice_bytes: u64,
     /// From the garbler: the labels of D, and all outputs.
     pub recovery_labels_bytes: u64,
-    /// From the evaluator, where the garbler gets a result.
+    /// From the evaluator, if the garbler gets a result.
     pub masked_result_bytes: Option<u64>,
-    /// Circuits that the garbler garbles again, and the evaluator evaluates.
+    /// The number of circuits that the garbler garbles again, and that the evaluator evaluates.
     pub circuits: u64,
-    /// Of the evaluator when the labels are there, apart from evaluating.
+    /// The evaluator's hashing after the labels arrive, apart from the evaluation.
     pub labels: Hashing,
-    /// Of the evaluator when the recovery labels are there.
+    /// The evaluator's hashing after the recovery labels arrive.
     pub recovery: Hashing,
-    /// What preparing it takes.
+    /// The cost of preparing the execution.
     pub preparation: Preparation,
 }
 
-/// What preparing one execution takes: a batch's cost, shared by all of its executions.
+/// The cost of preparing one execution: a batch's cost, divided by its executions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preparation {
     /// The garbler makes and digests every circuit.
     pub digesting: PartyWork,
-    /// The evaluator makes the checked ones again.
+    /// The evaluator makes the checked circuits again.
     pub checking: PartyWork,
-    /// The garbler makes the others again, while the evaluator compares them.
+    /// The garbler makes the other circuits again, while the evaluator compares them.
     pub publishing: PartyWork,
-    /// The evaluator compares them with their digests.
+    /// The evaluator compares the other circuits with their digests.
     pub comparing: PartyWork,
     /// The evaluator checks halves and shares.
     pub opening: PartyWork,
@@ -72,21 +72,21 @@ pub struct Preparation {
     pub evaluator_kept_bytes: u64,
 }
 
-/// Work of one party for one execution.
+/// The work of one party for one execution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartyWork {
-    /// Circuits garbled.
+    /// The number of circuits garbled.
     pub circuits: f64,
-    /// And what is hashed.
+    /// The hashing in addition.
     pub hashing: Hashing,
 }
 
-/// What is hashed.
+/// The numbers of commitments and hashes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hashing {
-    /// Commitments to a label.
+    /// The number of commitments to a label.
     pub commitments: f64,
-    /// Hashes.
+    /// The number of hashes.
     pub hashes: f64,
 }
 
@@ -106,17 +106,18 @@ impl Hashing {
     }
 }
 
-/// Hashes of a message of this many bytes.
+/// Returns the number of hashes of a message of `bytes` bytes.
 fn hashes(bytes: usize) -> u64 {
     (HEAD_BYTES + bytes + PADDING_BYTES).div_ceil(64) as u64
 }
 
-/// Bytes of a message, its header included.
+/// Returns the bytes of a message, header included.
 fn framed(message: Message) -> u64 {
     message_bytes(message.max_bytes as u64)
 }
 
-/// Bytes of a stream of `total` parts in messages of at most `most`, headers included.
+/// Returns the bytes of a stream of `total` parts in messages of at most `most` parts, headers
+/// included.
 fn in_messages(total: u64, most: usize, message: impl Fn(usize) -> Message) -> u64 {
     let (whole, rest) = (total / most as u64, (total % most as u64) as usize);
     let last = if rest > 0 { framed(message(rest)) } else { 0 };
@@ -124,19 +125,21 @@ fn in_messages(total: u64, most: usize, message: impl Fn(usize) -> Message) -> u
 }
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// What an execution takes.
+    /// Returns the costs of an execution.
     #[must_use]
     pub fn outline(&self) -> Outline {
         let bucket = self.bucket() as u64;
         let outputs = self.output_bits;
-        // Labels, and of each O a commitment and a mask; λ and O. The hash of each D that is found.
+        // For each circuit: the labels; a commitment and a mask of each O; λ and the O. In addition
+        // the hash of each D that is found.
         let labels = Hashing::new(
             self.choice_bits + self.input_bits + 2 * outputs,
             1 + outputs as u64,
         );
         let mut labels = labels.times(bucket as f64);
         labels.hashes += outputs as f64;
-        // Second shares, both O and their masks; the lock, the halves again and their hash. D's.
+        // For each circuit: second shares, both O and their masks; the lock, the halves again and
+        // their hash. In addition the hash of D.
         let recovery = Hashing::new(
             KEY_BITS + 4 * outputs,
             hashes(KEY_BITS * Block::BYTES)
@@ -159,7 +162,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         }
     }
 
-    /// Hashes of this many halves of a circuit.
+    /// Returns the number of hashes for `halves` halves of a circuit.
     fn half_hashes(&self, halves: usize) -> u64 {
         let half = POSITION_BYTES + RANDOM_BYTES + self.chaining.half_bytes() + PADDING_BYTES;
         u64::from(halves > 0) + (halves * half.div_ceil(64)) as u64
@@ -168,8 +171,8 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     fn preparation(&self) -> Preparation {
         let (bucket, cut) = (self.bucket() as f64, self.plan.cut());
         let of_each = |circuits: u64| circuits as f64 / cut.executions as f64;
-        // Of what is published of a circuit: inputs, outputs, second and first shares; the halves;
-        // λ, the lock and the seed.
+        // The published data of a circuit: inputs, outputs, second and first shares; the halves; λ,
+        // the lock and the seed.
         let encoded = self.encoding.encoded_bits();
         let labels = self.input_bits + self.output_bits + self.encoding.bits() + encoded;
         let publish = 2 * self.output_bits as u64
@@ -198,7 +201,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         }
     }
 
-    /// Bytes from the garbler for the whole batch.
+    /// Returns the bytes from the garbler for the whole batch.
     pub(super) fn preparing_bytes(&self) -> u64 {
         let cut = self.plan.cut();
         let mut bytes = in_messages(cut.circuits, DIGESTS, messages::digests)
@@ -214,8 +217,8 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 }
 
-/// Commits to both labels of this many wires that belong to no one: for who wants to know what a
-/// commitment takes.
+/// Commits to both labels of `count` wires that belong to no circuit, for measurements of a
+/// commitment's cost.
 #[must_use]
 pub fn commit_to_wires(count: usize) -> Vec<u8> {
     let mut prg = Prg::new(Block::ONES);
@@ -228,7 +231,7 @@ pub fn commit_to_wires(count: usize) -> Vec<u8> {
     commitments
 }
 
-/// Hashes this many labels that belong to no one: for who wants to know what a hash takes.
+/// Hashes `count` labels that belong to no circuit, for measurements of a hash's cost.
 #[must_use]
 pub fn hash_labels(count: u32) -> Hash {
     let oracle = Oracle::named([0; 16]);

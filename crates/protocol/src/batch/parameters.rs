@@ -1,24 +1,25 @@
-//! How many circuits a batch takes: the cut-and-choose bounds, and a search for the cheapest set.
+//! The number of circuits of a batch: the cut-and-choose bounds, and a search for the cheapest cut.
 //!
-//! Lindell–Riva 2014/2015: of M circuits M − NB are opened and checked, the NB others thrown into N
-//! buckets of B at random. With t bad circuits the garbler is not caught with probability C(M−t,
-//! NB−t)/C(M, NB). It wins if all B circuits of one bucket are bad, since one good circuit is
-//! enough with recovery: with N·C(t,B)/C(NB,B) at most.
+//! The bounds are those of Lindell–Riva 2014/2015. Of M circuits, M − NB are opened and checked,
+//! and the NB others are distributed at random over N buckets of B. With t bad circuits the garbler
+//! is not caught with probability C(M−t, NB−t)/C(M, NB). It wins if all B circuits of one bucket
+//! are bad, since with recovery one good circuit is enough. That happens with probability at most
+//! N·C(t,B)/C(NB,B).
 //!
-//! The garbler's best t is what counts. **Arithmetic**: natural logarithms of factorials summed in
-//! `f64`. A sum of n ≤ 2^22 terms stays below 2^26, so that its error is below
-//! 2^22 · 2^26 · 2^-53 = 2^-5 in the worst case and in truth about its square root; compensated
-//! summation brings the worst case below 2^-20. `MARGIN` covers ten such logarithms and is added
-//! to every bound, so that a bound that is reported holds.
+//! The bound is over the garbler's best t. **Arithmetic**: natural logarithms of factorials are
+//! summed in `f64`. A sum of n ≤ 2^22 terms stays below 2^26, so that its error is below 2^22 ·
+//! 2^26 · 2^-53 = 2^-5 in the worst case, and in practice about the square root of that.
+//! Compensated summation brings the worst case below 2^-20. `MARGIN` covers ten such logarithms and
+//! is added to every bound, so that every reported bound holds.
 
 use std::fmt;
 
 use crate::Error;
 
-/// Added to the natural logarithm of every bound, for rounding.
+/// A margin for rounding that is added to the natural logarithm of every bound.
 const MARGIN: f64 = 1e-4;
 
-/// Most circuits of a batch.
+/// The largest number of circuits of a batch.
 pub const MAX_CIRCUITS: u64 = 1 << 22;
 
 /// Largest bucket that a search tries.
@@ -27,22 +28,22 @@ const MAX_BUCKET: u64 = 64;
 /// A cut: M circuits for N buckets of B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// N: executions, each with one bucket.
+    /// N: the number of executions, each with one bucket.
     pub executions: u64,
-    /// B: circuits of a bucket.
+    /// B: the number of circuits in a bucket.
     pub bucket: u64,
-    /// M: circuits in all.
+    /// M: the number of all circuits.
     pub circuits: u64,
 }
 
 impl Cut {
-    /// Circuits that are evaluated: N·B.
+    /// Returns the number of evaluated circuits: N·B.
     #[must_use]
     pub fn evaluated(self) -> u64 {
         self.executions * self.bucket
     }
 
-    /// Circuits that are opened and checked: M − N·B.
+    /// Returns the number of circuits that are opened and checked: M − N·B.
     #[must_use]
     pub fn checked(self) -> u64 {
         self.circuits - self.evaluated()
@@ -63,11 +64,11 @@ impl fmt::Display for Cut {
     }
 }
 
-/// Natural logarithms of the factorials of 0 to some bound.
+/// Natural logarithms of the factorials from 0 to some bound.
 pub struct Factorials(Vec<f64>);
 
 impl Factorials {
-    /// Those up to `max`!.
+    /// Returns the factorials up to `max`!.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl Factorials {
         if max > MAX_CIRCUITS {
             return Err(Error::ApiMisuse("a batch has at most 2^22 circuits"));
         }
-        // Kahan's compensated sum.
+        // This is Kahan's compensated sum.
         let (mut sum, mut lost) = (0.0_f64, 0.0_f64);
         let mut logs = Vec::with_capacity(max as usize + 1);
         logs.push(0.0);
@@ -90,17 +91,18 @@ impl Factorials {
         Ok(Self(logs))
     }
 
-    /// ln C(n, k), for k ≤ n.
+    /// Returns ln C(n, k), for k ≤ n.
     pub(crate) fn choose(&self, n: u64, k: u64) -> f64 {
         self.0[n as usize] - self.0[k as usize] - self.0[(n - k) as usize]
     }
 
-    /// Bits of statistical security of `cut`: the garbler wins with a probability of at most
-    /// two to minus this number.
+    /// Returns the bits of statistical security of `cut`: the garbler wins with a probability of at
+    /// most two to minus this number.
     ///
     /// # Panics
     ///
-    /// If the cut evaluates more circuits than it has, or has more than there are factorials.
+    /// Panics if the cut evaluates more circuits than it has, or has more circuits than there are
+    /// factorials.
     #[must_use]
     pub fn security_bits(&self, cut: Cut) -> f64 {
         let evaluated = cut.evaluated();
@@ -113,7 +115,7 @@ impl Factorials {
         for bad in cut.bucket..=evaluated {
             let unseen = self.choose(cut.circuits - bad, evaluated - bad) - all;
             if unseen < worst {
-                // It falls with every bad circuit, and the second factor is at most 1.
+                // It decreases with every bad circuit, and the second factor is at most 1.
                 break;
             }
             let lost = self.lost(cut, bad).min(0.0);
@@ -122,8 +124,8 @@ impl Factorials {
         -(worst + MARGIN) / std::f64::consts::LN_2
     }
 
-    /// The fewest circuits that give `security_bits` in buckets of `size`, if there are as many
-    /// factorials.
+    /// Returns the cut with the fewest circuits that has `security_bits` in buckets of `size`, if
+    /// there are enough factorials.
     fn fewest(&self, executions: u64, size: u64, security_bits: f64) -> Option<Cut> {
         let cut = |circuits| Cut {
             executions,
@@ -145,27 +147,28 @@ impl Factorials {
         Some(cut(low))
     }
 
-    /// The logarithm of the bound on losing a bucket with `bad` bad circuits among the evaluated.
+    /// Returns the logarithm of the bound on losing a bucket with `bad` bad circuits among the
+    /// evaluated ones.
     fn lost(&self, cut: Cut, bad: u64) -> f64 {
         let all = self.choose(cut.evaluated(), cut.bucket);
         (cut.executions as f64).ln() + self.choose(bad, cut.bucket) - all
     }
 }
 
-/// What circuits of a batch cost, in any unit of one's own.
+/// The costs of a batch's circuits, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CircuitCost {
-    /// Of one that is opened and checked.
+    /// The cost of a circuit that is opened and checked.
     pub checked: f64,
-    /// Of one that is kept and evaluated.
+    /// The cost of a circuit that is kept and evaluated.
     pub evaluated: f64,
 }
 
-/// The cheapest cut for `executions` with at least `security_bits`.
+/// Returns the cheapest cut for `executions` with at least `security_bits`.
 ///
 /// # Errors
 ///
-/// There is none within [`MAX_CIRCUITS`].
+/// No cut within [`MAX_CIRCUITS`] is as secure.
 pub fn cheapest(executions: u64, security_bits: f64, cost: CircuitCost) -> Result<Cut, Error> {
     const NONE: Error = Error::ApiMisuse("no cut of at most 2^22 circuits is as secure");
     if executions == 0 || executions > MAX_CIRCUITS / 2 {
@@ -177,7 +180,7 @@ pub fn cheapest(executions: u64, security_bits: f64, cost: CircuitCost) -> Resul
     for size in 1..=MAX_BUCKET {
         let evaluated = cost.evaluated * (executions * size) as f64;
         if best.is_some_and(|(least, _)| evaluated >= least) {
-            // Larger buckets take more for what is evaluated alone.
+            // Larger buckets cost more for the evaluated circuits alone.
             break;
         }
         let Some(cut) = factorials.fewest(executions, size, security_bits) else {
@@ -234,7 +237,7 @@ mod tests {
         }
     }
 
-    /// By exact counting at a small size.
+    /// Compares the bound with exact counting at a small size.
     #[test]
     fn the_bound_is_the_exact_one() {
         let choose = |n: u64, k: u64| (1..=k).fold(1.0, |c, i| c * (n - k + i) as f64 / i as f64);
@@ -249,9 +252,9 @@ mod tests {
         assert!((found + exact.log2()).abs() < 1e-3, "{found} and {exact}");
     }
 
-    /// A garbler that passes the cut and wins nothing tries again for nothing, so that it wins
-    /// with win(t) / (1 − pass(t)) before a try is counted. By the fewest circuits for a share of
-    /// 40 bits, and of the 80 that a charge goes up to.
+    /// A garbler that passes the cut without winning may try again at no cost. So it wins with
+    /// probability win(t) / (1 − pass(t)) before a try is counted. The test uses the fewest
+    /// circuits for a share of 40 bits, and of the 80 bits up to which a charge goes.
     #[test]
     fn tries_that_finish_add_next_to_nothing() {
         let factorials = Factorials::up_to(MAX_CIRCUITS).expect("in bounds");
@@ -268,7 +271,7 @@ mod tests {
                     let pass = factorials.choose(cut.circuits - bad, left) - all;
                     let lost = factorials.lost(cut, bad).min(0.0);
                     worst = worst.max(pass + lost - (-pass.exp_m1()).ln());
-                    // From here on pass falls, and 1 − pass is next to 1.
+                    // From here on `pass` decreases, and 1 − pass is close to 1.
                     if pass < worst - 1.0 {
                         break;
                     }

@@ -1,9 +1,9 @@
-//! The plan of a batch: how many circuits, and every way to cheat added up.
+//! The plan of a batch: its number of circuits, and the sum of all ways to cheat.
 //!
-//! A cheating garbler can (1) spoil circuits, (2) make the evaluator's giving up depend on its
-//! encoded inputs, (3) give different inputs to the circuits of an execution. Each succeeds with at
-//! most 2^−(s+2) by its own parameter (and all that succeed may be tried together), so the sum of
-//! the three stays below 2^−s:
+//! A cheating garbler can (1) spoil circuits, (2) make the evaluator's abort depend on its encoded
+//! inputs, and (3) give different inputs to the circuits of an execution. Each way has its own
+//! parameter, which bounds its success by 2^−(s+2). The garbler may try all of them together, so
+//! the sum of the three must stay below 2^−s:
 //!
 //! | way | bounded by |
 //! |---|---|
@@ -11,13 +11,13 @@
 //! | the encoding | distance s + 3, see `encoding` |
 //! | inputs | s + 2 pairs, see `consistency` |
 //!
-//! A garbler that leaves when it has seen the cut is not caught, and may try again. So the s of a
-//! batch is raised by [`charge_bits`] of the tries before it.
+//! A garbler that leaves after it has seen the cut is not caught, and may try again. So the s of a
+//! batch is raised by [`charge_bits`] of the earlier tries.
 //!
-//! A cheating evaluator is bounded apart, whatever s is: by the check of the OT extension
-//! (`tacit_ot::source::Extension::cheating_log2`), and by ⌈n/64⌉ · 2^−64 for the garbler's result
-//! of n bits (see `returned`). As one of the two parties cheats, a run holds the fewer bits of
-//! both: [`held_bits`].
+//! The bound on a cheating evaluator does not depend on s: it is given by the check of the OT
+//! extension (`tacit_ot::source::Extension::cheating_log2`), and by ⌈n/64⌉ · 2^−64 for the
+//! garbler's result of n bits (see `returned`). Since only one of the two parties cheats, a run
+//! achieves the smaller of both numbers of bits: [`held_bits`].
 
 use core::fmt;
 
@@ -30,68 +30,70 @@ use crate::Error;
 use crate::malicious::returned::forging_log2;
 use crate::malicious::{log2_sum, transfers_log2, tries};
 
-/// What each way to cheat is held below the whole, in bits: there are three ways, and 3 < 2^2.
+/// The number of bits by which each way to cheat stays below the sum: there are three ways, and 3 <
+/// 2^2.
 const SHARE_BITS: u8 = 2;
 
-/// Most statistical security that can be asked for.
+/// The largest statistical security parameter that can be requested.
 pub const MAX_SECURITY_BITS: u8 = 80;
 
-/// Most executions of a batch.
+/// The largest number of executions of a batch.
 pub const MAX_EXECUTIONS: u64 = 1 << 12;
 
-/// By how much s is raised for a batch after `tries` that were started and not finished, so that
-/// all tries together, however many, succeed with at most two to minus s.
+/// Returns the number of bits by which s is raised for a batch after `tries` tries that were
+/// started and not finished. Then any number of tries together succeed with probability at most two
+/// to minus s.
 ///
-/// A batch planned at s loses at most 3/4 · 2^−s, since each of three ways has 2^−(s+2). The first
-/// is planned at s; what is left for all further ones is 1/4 · 2^−s. Try t + 1 is planned at s +
-/// ⌈lg 3t(t+1)⌉, and the sum of 3/4 / (3t(t+1)) over all t ≥ 1 is 1/4.
+/// A batch planned with s loses at most 3/4 · 2^−s, since each of the three ways has 2^−(s+2). The
+/// first batch is planned with s; 1/4 · 2^−s remains for all further ones. Try t + 1 is planned
+/// with s + ⌈lg 3t(t+1)⌉, and the sum of 3/4 / (3t(t+1)) over all t ≥ 1 is 1/4.
 #[must_use]
 pub fn charge_bits(tries: u64) -> u8 {
     tries::charge_bits(3, tries)
 }
 
-/// Bits of statistical security, rounded down, of runs of `function` whose executions were made at
-/// s: those that hold against a garbler, over all tries, or against an evaluator, whichever are
-/// fewer.
+/// Returns the bits of statistical security, rounded down, of runs of `function` whose executions
+/// were made with this s: the bits that hold against a garbler, over all tries, or those that hold
+/// against an evaluator, whichever are fewer.
 #[must_use]
 pub fn held_bits(statistical_security_bits: u8, function: &Function) -> u8 {
     statistical_security_bits.min(evaluator_bits(function) as u8)
 }
 
-/// What holds a cheating evaluator, whatever s is.
+/// Returns the bits of security against a cheating evaluator, which do not depend on s.
 fn evaluator_bits(function: &Function) -> f64 {
     let result = function.output_bits(Role::Garbler);
     -log2_sum([transfers_log2(), forging_log2(result)])
 }
 
-/// How many circuits a batch takes. Both parties compute or are told the same.
+/// The number of circuits of a batch. Both parties compute or are given the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     statistical_security_bits: u8,
     cut: Cut,
 }
 
-/// What ways to cheat come to: each with at most two to minus this many bits.
+/// The success probabilities of the ways to cheat, each at most two to minus the number of bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// Of a garbler, to win by bad circuits.
+    /// A garbler that wins by bad circuits.
     pub circuits_bits: f64,
-    /// Of a garbler, to learn of an input by selective failure.
+    /// A garbler that learns something about an input by selective failure.
     pub encoding_bits: f64,
-    /// Of a garbler, to give two inputs to one execution.
+    /// A garbler that gives two inputs to one execution.
     pub consistency_bits: f64,
-    /// Of an evaluator, all ways together.
+    /// An evaluator, by all ways together.
     pub evaluator_bits: f64,
 }
 
 impl Bound {
-    /// Of the party that gains more by cheating.
+    /// Returns the bits of the party that gains more by cheating.
     #[must_use]
     pub fn total_bits(&self) -> f64 {
         self.garbler_bits().min(self.evaluator_bits)
     }
 
-    /// Of a garbler, all ways together.
+    /// Returns the bits of a garbler, by all ways together.
     #[must_use]
     pub fn garbler_bits(&self) -> f64 {
         let ways = [
@@ -119,12 +121,12 @@ impl fmt::Display for Bound {
 }
 
 impl Plan {
-    /// The cheapest plan for `executions` of `function` in which a cheating garbler succeeds with
-    /// at most two to minus `statistical_security_bits`.
+    /// Returns the cheapest plan for `executions` executions of `function` in which a cheating
+    /// garbler succeeds with probability at most two to minus `statistical_security_bits`.
     ///
     /// # Errors
     ///
-    /// There is none, see [`cheapest`].
+    /// There is no such plan; see [`cheapest`].
     pub fn cheapest(
         function: &Function,
         executions: u64,
@@ -136,12 +138,12 @@ impl Plan {
         Self::with_cut(statistical_security_bits, cut)
     }
 
-    /// The plan with this cut.
+    /// Returns the plan with this cut.
     ///
     /// # Errors
     ///
-    /// It is of too many executions or circuits, or all ways to cheat together exceed two to minus
-    /// `statistical_security_bits`.
+    /// The cut has too many executions or circuits, or all ways to cheat together exceed two to
+    /// minus `statistical_security_bits`.
     pub fn with_cut(statistical_security_bits: u8, cut: Cut) -> Result<Self, Error> {
         share_bits(statistical_security_bits)?;
         let evaluated = cut.executions.checked_mul(cut.bucket);
@@ -163,11 +165,11 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What the ways to cheat in a batch of `function` come to.
+    /// Returns the bounds on the ways to cheat in a batch of `function`.
     ///
     /// # Errors
     ///
-    /// None for a plan that was made.
+    /// None for an existing plan.
     pub fn bound(&self, function: &Function) -> Result<Bound, Error> {
         Ok(Bound {
             evaluator_bits: evaluator_bits(function),
@@ -175,7 +177,7 @@ impl Plan {
         })
     }
 
-    /// The ways of a cheating garbler alone.
+    /// Returns the bounds on a cheating garbler alone.
     pub(super) fn garbler_bound(&self) -> Result<Bound, Error> {
         let factorials = Factorials::up_to(self.cut.circuits)?;
         let share = f64::from(share_bits(self.statistical_security_bits)?);
@@ -187,28 +189,28 @@ impl Plan {
         })
     }
 
-    /// s: a cheating garbler succeeds with at most two to minus this number.
+    /// Returns s: a cheating garbler succeeds with probability at most two to minus s.
     #[must_use]
     pub fn statistical_security_bits(&self) -> u8 {
         self.statistical_security_bits
     }
 
-    /// N: how many executions the batch prepares.
+    /// Returns N: the number of executions that the batch prepares.
     #[must_use]
     pub fn executions(&self) -> u64 {
         self.cut.executions
     }
 
-    /// How many circuits, in which buckets.
+    /// Returns the numbers of circuits and buckets.
     #[must_use]
     pub fn cut(&self) -> Cut {
         self.cut
     }
 
-    /// Size in bytes.
+    /// The size in bytes.
     pub const BYTES: usize = 25;
 
-    /// s (1), and N, B, M, 8 each, little-endian.
+    /// Returns the bytes: s (1), and N, B, M, 8 each, little-endian.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let cut = self.cut;
@@ -220,7 +222,7 @@ impl Plan {
         bytes
     }
 
-    /// The plan with these bytes.
+    /// Returns the plan with these bytes.
     ///
     /// # Errors
     ///
@@ -236,7 +238,8 @@ impl Plan {
         Self::with_cut(bytes[0], cut)
     }
 
-    /// s + 2: pairs of halves a circuit, and what the encoding keeps.
+    /// Returns s + 2: the number of pairs of halves of a circuit, and the bits that the encoding
+    /// protects.
     pub(super) fn share_bits(&self) -> usize {
         usize::from(self.statistical_security_bits + SHARE_BITS)
     }
@@ -255,8 +258,8 @@ fn share_bits(statistical_security_bits: u8) -> Result<u8, Error> {
     }
 }
 
-/// What a circuit costs both parties, in nanoseconds of one core. The figures were measured once;
-/// they decide between plans of equal security and need not be exact.
+/// Returns the cost of a circuit for both parties, in nanoseconds of one core. The figures were
+/// measured once. They decide between plans of equal security and need not be exact.
 fn cost(function: &Function, security_bits: usize) -> CircuitCost {
     const AND_NS: f64 = 13.0;
     const COMMITMENT_NS: f64 = 60.0;
@@ -266,7 +269,7 @@ fn cost(function: &Function, security_bits: usize) -> CircuitCost {
     let x = function.input_bits(Role::Garbler) + returned::added_inputs(result);
     let y = function.input_bits(Role::Evaluator) + KEY_BITS;
     let outputs = function.output_bits(Role::Evaluator) + returned::returned_bits(result);
-    // An encoding takes its bits and some 4.5 for each bit of security.
+    // An encoding takes its bits, and some 4.5 more for each bit of security.
     let commitments = 2 * (x + 2 * outputs + 2 * y + 5 * security_bits + security_bits);
     let ands = function.and_gates() as f64;
     let make = AND_NS * ands + COMMITMENT_NS * commitments as f64;
@@ -314,9 +317,9 @@ mod tests {
         }
     }
 
-    /// All tries together, forever, stay below what one batch promises: the sum to 2^20 tries, and
-    /// its tail, below the integral of 1/(4 t^2). Of the three ways one is worse by what
-    /// `tries_that_finish_add_next_to_nothing` bounds.
+    /// All tries together, of any number, stay below what one batch promises. The sum covers 2^20
+    /// tries, and its tail is below the integral of 1/(4 t^2). One of the three ways is worse by
+    /// the amount that `tries_that_finish_add_next_to_nothing` bounds.
     #[test]
     fn all_tries_together_stay_below_what_was_asked_for() {
         let of = |tries| (2.0 + 0.01_f64.exp2()) / 4.0 * (-f64::from(charge_bits(tries))).exp2();
@@ -324,13 +327,13 @@ mod tests {
         let sum: f64 = (0..tries).map(of).sum();
         assert!(sum + 0.26 / (tries - 1) as f64 <= 0.93, "{sum}");
         assert_eq!([0, 1, 2, 3, 20].map(charge_bits), [0, 3, 5, 6, 11]);
-        // Never less than for a fair share of each try.
+        // The charge is never less than a fair share for each try.
         for tries in [1, 2, 5, 6, 100, u64::MAX] {
             assert!(f64::from(charge_bits(tries)) >= (1.0 + tries as f64).log2().ceil());
         }
     }
 
-    /// A sum of three equal ways is 1.58 bits above each.
+    /// The sum of three equal ways is 1.58 bits above each.
     #[test]
     fn ways_are_added() {
         let bound = Bound {
@@ -348,8 +351,9 @@ mod tests {
         assert!((bound.total_bits() - 40.0).abs() < 1e-9);
     }
 
-    /// By hand: an evaluator passes the check of the OTs with 8128 · 2^-64, and of a garbler's
-    /// result of 2^16 bits forges 2^10 words with 2^-64 each.
+    /// The values are computed by hand: an evaluator passes the check of the OTs with probability
+    /// 8128 · 2^-64, and forges a garbler's result of 2^16 bits, that is, 2^10 words, with 2^-64
+    /// for each word.
     #[test]
     fn no_s_gives_more_than_an_evaluator_leaves() {
         let function = aes();

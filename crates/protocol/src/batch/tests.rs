@@ -1,5 +1,5 @@
-//! Batches from end to end in memory: prepared, kept as bytes, and run, by honest parties and by
-//! such as cheat.
+//! Complete batches in memory: prepared, stored as bytes, and run, by honest and by cheating
+//! parties.
 
 mod against_evaluator;
 mod against_garbler;
@@ -46,7 +46,7 @@ fn tag(function: &Function) -> RunTag {
     tag_of(ProtocolId::Prepare, function)
 }
 
-/// The tag of the session's first run of `function`.
+/// Returns the tag of the session's first run of `function`.
 pub(crate) fn tag_of(protocol: ProtocolId, function: &Function) -> RunTag {
     session().run(&Proposal {
         protocol,
@@ -60,7 +60,8 @@ pub(crate) fn tag_of(protocol: ProtocolId, function: &Function) -> RunTag {
     })
 }
 
-/// The OTs of a session, of which `count` are made already where they have to be.
+/// Returns the OTs of a session. If the extension makes OTs ahead, `count` of them are made
+/// already.
 fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
     let settings = OtSettings {
         extension,
@@ -117,7 +118,7 @@ pub(crate) fn random_bits(count: usize) -> Vec<bool> {
     (0..count).map(|_| rng().next_u32() & 1 == 1).collect()
 }
 
-/// Both parties' results of one execution.
+/// Returns both parties' results of one execution.
 fn run<S: Scheme<Wire = Block>>(
     batch: &Batch<'_, S>,
     (garbler, evaluator): (GarblerExecution, EvaluatorExecution<'_>),
@@ -134,7 +135,7 @@ fn run<S: Scheme<Wire = Block>>(
     Ok([garbler.to_vec(), evaluator.to_vec()])
 }
 
-/// What each role gets of the function in the clear.
+/// Returns each role's results of the function, computed in the clear.
 pub(crate) fn plain(function: &Function, inputs: [&[bool]; 2]) -> [Vec<bool>; 2] {
     let mut given = inputs.map(|bits| bits.iter().copied());
     let mut bits = Vec::new();
@@ -157,7 +158,7 @@ pub(crate) fn plain(function: &Function, inputs: [&[bool]; 2]) -> [Vec<bool>; 2]
     })
 }
 
-/// A library circuit whose first port is the garbler's.
+/// Returns a library circuit whose first port is the garbler's.
 fn function(name: &str, to: Recipient) -> Function {
     with_parameters(name, &BTreeMap::new(), to)
 }
@@ -240,8 +241,8 @@ fn aes_runs() {
     check(HalfGates::new(Construction::TwoCall), &function, 3, 10);
 }
 
-/// What is published of a circuit under a fixed seed, which both the wire and the stock rest on. A
-/// change of it is a change of the wire's version.
+/// The published bytes of a circuit under a fixed seed. Both the wire and the stock depend on them:
+/// a change requires a new version of the wire.
 #[test]
 fn what_is_published_is_frozen() {
     let function = function("adder", Recipient::Both);
@@ -258,13 +259,14 @@ fn what_is_published_is_frozen() {
     assert_eq!(digest, expected);
 }
 
-/// 32 bits from each party and 32 bits of result, from 31 AND gates and from hundreds.
+/// Both functions have 32 bits from each party and 32 bits of result, with 31 AND gates and with
+/// hundreds.
 #[test]
 fn messages_do_not_grow_with_the_circuit() {
     let sizes = ["adder", "multiplier"].map(|name| {
         let function = function(name, Recipient::Evaluator);
         let cut = Plan::cheapest(&function, 2, 40).unwrap().cut();
-        // One cut for both, whichever is cheaper for each.
+        // Both functions get the same cut, even if another one is cheaper for one of them.
         let circuits = cut.circuits.max(1000);
         let cut = parameters::Cut {
             bucket: 20,

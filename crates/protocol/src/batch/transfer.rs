@@ -1,11 +1,11 @@
-//! One oblivious transfer an encoded bit serves all circuits of a bucket.
+//! Oblivious transfers of first shares: one for each encoded bit serves all circuits of a bucket.
 //!
 //! For encoded bit k the garbler offers two strings: the first shares of value 0, and those of
 //! value 1, of every circuit of the bucket in the chain's order. They are masked by a PRG under the
-//! OT's two keys H(i, q) and H(i, q ⊕ Δ), H the re-keyed tweakable hash of `kernels` under the
+//! OT's two keys H(i, q) and H(i, q ⊕ Δ). H is the re-keyed tweakable hash of `kernels` under the
 //! OT's number and a start point from the batch's name (the form "chosen strings" of
 //! `tacit_ot::precomputed`, over random choices, so without corrections). The evaluator gets the
-//! shares of ŷ_k, with no word about the others, and checks each against its commitment.
+//! shares of ŷ_k, learns nothing about the others, and checks each against its commitment.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
@@ -18,18 +18,19 @@ use crate::bits::read_block;
 use crate::malicious::pads::Pads;
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// OTs of an execution: one an encoded bit of the evaluator's input and D.
+    /// Returns the number of OTs of an execution: one for each encoded bit of the evaluator's input
+    /// and D.
     pub(super) fn transfers(&self) -> usize {
         self.encoding.encoded_bits()
     }
 
-    /// OTs that a preparation takes, of all its executions.
+    /// Returns the number of OTs that a preparation of all executions takes.
     #[must_use]
     pub fn ots(&self) -> u64 {
         self.plan().executions() * self.transfers() as u64
     }
 
-    /// Bytes of all strings of an execution.
+    /// Returns the bytes of all strings of an execution.
     pub(super) fn transfer_bytes(&self) -> usize {
         2 * self.transfers() * self.bucket() * Block::BYTES
     }
@@ -38,7 +39,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         Pads::new(read_block(&self.oracle.parts(Domain::Pads, 0, 0, &[])))
     }
 
-    /// Appends an execution's strings. `q` are its OTs, number `first…`, under `delta`;
+    /// Appends an execution's strings. `q` are its OTs, numbered from `first`, under `delta`.
     /// `circuits` are in the chain's order.
     pub(super) fn offer(
         &self,
@@ -61,8 +62,9 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         }
     }
 
-    /// The first shares that an execution's strings give for `choices`, circuit by circuit in the
-    /// chain's order. `t` are the OTs, number `first…`; `strings` are as long as they should be.
+    /// Returns the first shares that an execution's strings give for `choices`, circuit by circuit
+    /// in the chain's order. `t` are the OTs, numbered from `first`. `strings` must have the right
+    /// length.
     pub(super) fn accept(
         &self,
         choices: &[bool],

@@ -24,13 +24,13 @@ use crate::message::Kind;
 use crate::setup::{EvaluatorOt, extension};
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// The evaluator's side of a preparation, whose executions go to `keep`, which is
-    /// returned. It works on this many threads.
+    /// Runs the evaluator's side of a preparation on this number of threads. Stores the executions
+    /// in `keep` and returns it.
     ///
     /// # Errors
     ///
     /// The OTs are not maliciously secure, there are no threads, the garbler cheats, an execution
-    /// cannot be kept, or the wire fails. What was kept is then of no use.
+    /// cannot be kept, or the wire fails. The stored executions must not be used then.
     pub async fn prepare_as_evaluator<C, R>(
         &self,
         io: &mut Io<'_>,
@@ -81,7 +81,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         for executions in self.groups() {
             let chains = &buckets[executions.clone()];
             pieces = checking.receive(chains, pieces, io).await?;
-            // ŷ of each execution, for its input and then for D.
+            // ŷ of each execution, for its input followed by D.
             let encoded = random_bits(&mut choices.prg, chains.len() * self.transfers());
             let first_transfer = ot.next_index();
             let mut t = Zeroizing::new(vec![Block::ZERO; encoded.len()]);
@@ -110,14 +110,14 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 }
 
-/// What the evaluator commits to, and what it draws for its OTs.
+/// The values to which the evaluator commits, and the generator for its OTs.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Choices {
     check_set: ChoiceSeed,
     buckets: ChoiceSeed,
-    /// Of each execution, the randomness of its commitment and W.
+    /// The randomness of the commitment and W, for each execution.
     halves: Vec<Vec<u8>>,
-    /// Draws ŷ of each execution.
+    /// The generator of ŷ of each execution.
     #[zeroize(skip)]
     prg: Prg,
 }
@@ -160,7 +160,7 @@ impl Choices {
     }
 }
 
-/// Compares circuits with their digests.
+/// The comparison of circuits with their digests.
 struct Checking<'a, 'f, S: Scheme> {
     batch: &'a Batch<'f, S>,
     /// The digest of each circuit.
@@ -173,7 +173,7 @@ impl<S: Scheme<Wire = Block>> Checking<'_, '_, S> {
         self.batch.digest(number, published) == self.digests[number as usize]
     }
 
-    /// Makes circuits again from their seeds, and compares.
+    /// Makes circuits again from their seeds, and compares them with their digests.
     fn check(&self, numbers: &[u32], seeds: &[u8]) -> Result<(), Error> {
         let these: Vec<_> = numbers.iter().zip(seeds.as_chunks().0).collect();
         let fits = parallel::map(self.threads, &these, |published, (number, seed)| {
@@ -187,8 +187,8 @@ impl<S: Scheme<Wire = Block>> Checking<'_, '_, S> {
         }
     }
 
-    /// Receives the circuits of a group, execution by execution, each with the steps of its chain,
-    /// and compares them as they come. `spare` is memory for them.
+    /// Receives the circuits of a group, execution by execution, each followed by the steps of its
+    /// chain. Compares them as they come. `spare` is memory for them.
     async fn receive(
         &self,
         chains: &[Vec<u32>],
@@ -231,24 +231,24 @@ impl<S: Scheme<Wire = Block>> Checking<'_, '_, S> {
     }
 }
 
-/// Executions that are worked on together, when all of them are received.
+/// A group of executions after all of them are received.
 struct Group<'g, 'f, S: Scheme> {
     batch: &'g Batch<'f, S>,
     first: usize,
-    /// Circuits that were checked or kept before.
+    /// The number of circuits that were checked or kept before.
     done: usize,
     chains: &'g [Vec<u32>],
-    /// Of each execution what was published of its circuits, and then the steps of its chain.
+    /// For each execution, the published bytes of its circuits, followed by the steps of its chain.
     pieces: &'g [Vec<u8>],
-    /// The number of the first OT, the choices, and what the OTs gave.
+    /// The number of the first OT, the choices, and the results of the OTs.
     transfers: (u64, &'g [bool], &'g [Block]),
-    /// Of each execution, the randomness of its commitment and W.
+    /// The randomness of the commitment and W, for each execution.
     halves: &'g [Vec<u8>],
 }
 
 impl<S: Scheme<Wire = Block>> Group<'_, '_, S> {
-    /// Receives what opens the executions, and keeps each that passes. Returns how many circuits
-    /// have been checked or kept by then.
+    /// Receives the openings of the executions, and keeps each execution that passes. Returns the
+    /// number of circuits that are then checked or kept.
     async fn receive<C: for<'k> Circuits<EvaluatorExecution<'k>>>(
         &self,
         keep: &mut C,

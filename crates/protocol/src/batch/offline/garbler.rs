@@ -21,14 +21,15 @@ use crate::setup::{GarblerOt, extension};
 use crate::{Error, Incompatibility};
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
-    /// The garbler's side of a preparation, whose executions go to `keep`, which is
-    /// returned. What is sent does not
-    /// depend on the number of threads. `seed` is random, secret and used for this batch alone.
+    /// Runs the garbler's side of a preparation. Stores the executions in `keep` and returns it.
+    /// The bytes sent do not depend on the number of threads. `seed` is random, secret and used for
+    /// this batch alone.
     ///
     /// # Errors
     ///
     /// The OTs are not maliciously secure, there are no threads, the evaluator has another plan or
-    /// cheats, an execution cannot be kept, or the wire fails. What was kept is then of no use.
+    /// cheats, an execution cannot be kept, or the wire fails. The stored executions must not be
+    /// used then.
     pub async fn prepare_as_garbler<C: Circuits<GarblerExecution>>(
         &self,
         io: &mut Io<'_>,
@@ -91,7 +92,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         Ok(keep)
     }
 
-    /// The evaluator's commitments, if its plan is this party's.
+    /// Returns the evaluator's commitments, if its plan is this party's.
     fn read_plan(&self, payload: &[u8]) -> Result<Committed, Error> {
         let (plan, commitments) = payload.split_at(Plan::BYTES);
         let plan: [u8; Plan::BYTES] = array(Kind::BatchPlan, plan)?;
@@ -112,7 +113,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         })
     }
 
-    /// Checks that `opened` is choice `number` of those that were committed to.
+    /// Checks that `opened` is the choice `number` of those committed to.
     fn check_opening(
         &self,
         (domain, what): (Domain, &'static str),
@@ -126,7 +127,7 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         }
     }
 
-    /// W of each execution of a group.
+    /// Returns W of each execution of a group.
     fn open_halves(
         &self,
         executions: &Range<usize>,
@@ -145,14 +146,14 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 }
 
-/// What the evaluator has committed to.
+/// The evaluator's commitments.
 struct Committed {
     check_set: Hash,
     buckets: Hash,
     halves: Vec<Hash>,
 }
 
-/// What the peer's plan says, for people.
+/// Describes the peer's plan for people.
 fn describe_plan(bytes: &[u8; Plan::BYTES]) -> String {
     let (words, _) = bytes[1..].as_chunks::<8>();
     let [n, b, m] = core::array::from_fn(|i| u64::from_le_bytes(words[i]));
@@ -162,20 +163,20 @@ fn describe_plan(bytes: &[u8; Plan::BYTES]) -> String {
     )
 }
 
-/// Makes circuits.
+/// The maker of circuits.
 struct Making<'a, 'f, S: Scheme> {
     batch: &'a Batch<'f, S>,
-    /// Each circuit's seed follows from it.
+    /// The seed from which each circuit's seed is derived.
     root: &'a [u8; 32],
     threads: usize,
 }
 
-/// Executions that are worked on together, when all of them are published.
+/// A group of executions after all of them are published.
 struct Group<'g> {
     first: usize,
     chains: &'g [Vec<u32>],
     circuits: Vec<Vec<Secrets>>,
-    /// The number of the first OT, what the OTs gave, and Δ.
+    /// The number of the first OT, the results of the OTs, and Δ.
     transfers: (u64, Zeroizing<Vec<Block>>, Block),
     /// W of each execution.
     choices: Vec<Vec<u8>>,
@@ -186,14 +187,14 @@ impl<S: Scheme<Wire = Block>> Making<'_, '_, S> {
         CircuitSeed::derive(&self.batch.oracle, self.root, number)
     }
 
-    /// Makes a circuit, and appends what is published of it.
+    /// Makes a circuit, and appends its published bytes.
     fn make(&self, number: u32, out: &mut Vec<u8>) -> Secrets {
         let circuit = Secrets::derive(self.batch, number, self.seed(number));
         circuit.publish(self.batch, out);
         circuit
     }
 
-    /// Digests circuits into a message.
+    /// Writes the digests of circuits into a message.
     fn digest(&self, numbers: Range<u32>, message: &mut Vec<u8>) {
         let numbers: Vec<u32> = numbers.collect();
         let digests = parallel::map(self.threads, &numbers, |published, number| {
@@ -204,7 +205,8 @@ impl<S: Scheme<Wire = Block>> Making<'_, '_, S> {
         message.extend_from_slice(digests.as_flattened());
     }
 
-    /// Sends the circuits of a group, execution by execution, each with the steps of its chain.
+    /// Sends the circuits of a group, execution by execution, each followed by the steps of its
+    /// chain.
     fn publish(&self, chains: &[Vec<u32>], io: &mut Io<'_>) -> Result<Vec<Vec<Secrets>>, Error> {
         let mut stream = Outgoing::default();
         let mut circuits = Vec::with_capacity(chains.len());
@@ -229,7 +231,7 @@ impl<S: Scheme<Wire = Block>> Making<'_, '_, S> {
         Ok(circuits)
     }
 
-    /// Keeps the executions of a group, and sends what opens them.
+    /// Keeps the executions of a group, and sends their openings.
     fn open<C: Circuits<GarblerExecution>>(
         &self,
         group: &Group<'_>,

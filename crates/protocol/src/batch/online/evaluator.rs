@@ -30,11 +30,11 @@ pub struct OnlineEvaluator<'a, 'f, S: Scheme> {
     /// y2.
     masked: Vec<u8>,
     threads: usize,
-    /// Draws what stands for D where it was not found.
+    /// The seed of the value that replaces D if it was not found.
     seed: &'a Zeroizing<[u8; 32]>,
 }
 
-/// After message 2.
+/// The state after message 2.
 struct Evaluated {
     outcome: Outcome,
     /// x ⊕ m of each circuit of the chain.
@@ -46,7 +46,7 @@ struct Evaluated {
     choice: Block,
 }
 
-/// Message 4.
+/// The content of message 4.
 struct Answer<'m> {
     /// D.
     key: Block,
@@ -58,23 +58,23 @@ struct Answer<'m> {
     outputs: &'m [[u8; Block::BYTES]],
 }
 
-/// What message 4 gave of a circuit.
+/// The data that message 4 gives for a circuit.
 struct Recovered {
-    /// Whether its lock opens.
+    /// Whether the lock of the circuit opens.
     opens: Choice,
-    /// x, if it does.
+    /// x, if the lock opens.
     inputs: Zeroizing<Vec<u8>>,
     /// R of each output.
     randoms: Vec<Block>,
 }
 
 impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
-    /// An execution with the evaluator's input bits, in port order, on this many threads. `seed` is
-    /// random, secret and used for this run alone.
+    /// Returns an execution with the evaluator's input bits, in port order, on this number of
+    /// threads. `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of the evaluator.
+    /// The number of `inputs` is not what the function takes from the evaluator.
     pub fn new(
         batch: &'a Batch<'f, S>,
         execution: EvaluatorExecution<'a>,
@@ -100,7 +100,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         })
     }
 
-    /// Runs it: the evaluator's output bits, in port order.
+    /// Runs the execution. Returns the evaluator's output bits, in port order.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         Ok(outputs)
     }
 
-    /// The hash of D.
+    /// Returns the hash of D.
     fn key_hash(&self, key: Block) -> Hash {
         let (oracle, first) = (&self.batch.oracle, self.execution.circuits[0].number);
         oracle.block(Domain::RecoveryKey, first, 0, key)
@@ -205,7 +205,8 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         Ok(batch.whole().evaluate(start, tables, inputs))
     }
 
-    /// Checks second shares at `choices` of the wires from `first` on, and gives their labels.
+    /// Checks second shares at `choices` of the wires from `first` on, and returns the wires'
+    /// labels.
     pub(in crate::batch) fn open_second(
         &self,
         circuit: &KeptCircuit<'_>,
@@ -268,7 +269,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         self.select(&found.outcome, &inputs, recovered)
     }
 
-    /// Checks what message 4 says of a circuit, and tries its lock.
+    /// Checks message 4 for one circuit, and tries the circuit's lock.
     fn recover(
         &self,
         place: usize,
@@ -293,8 +294,8 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         })
     }
 
-    /// Opens the lock of a circuit with what would be the labels of 0 of D's wires. Whether it
-    /// opens, which it does if m and all halves are what was committed to.
+    /// Tries the lock of a circuit with `zeros` as the labels of 0 of D's wires. Returns whether it
+    /// opens, and the pairs. It opens if m and all halves match the commitments.
     pub(in crate::batch) fn unlock(
         &self,
         circuit: &KeptCircuit<'_>,
@@ -311,8 +312,8 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         (hash.ct_eq(&circuit.pairs), pairs)
     }
 
-    /// Checks that every O of a circuit opens. The R that each output's masks hide, the same under
-    /// both.
+    /// Checks that every O of a circuit opens. Returns the R that each output's masks hide, which
+    /// must be the same under both.
     fn check_outputs(
         &self,
         circuit: &KeptCircuit<'_>,
@@ -343,8 +344,8 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
         Ok(randoms)
     }
 
-    /// The outputs, the evaluator's and then those to be returned: of the circuits, or if the
-    /// garbler's inputs were recovered, computed.
+    /// Returns the outputs: the evaluator's, followed by those to be returned. They come from the
+    /// circuits or, if the garbler's inputs were recovered, from a computation in the clear.
     fn select(
         &self,
         outcome: &Outcome,
@@ -376,7 +377,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineEvaluator<'a, 'f, S> {
     }
 }
 
-/// Where the commitments that are opened stand.
+/// Returns the positions of the opened commitments.
 fn position_of(positions: &[u8]) -> impl Fn(usize) -> Choice {
     |i| u8::from(bit(positions, i)).into()
 }

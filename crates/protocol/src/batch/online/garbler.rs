@@ -22,15 +22,15 @@ use crate::message::Kind;
 /// An execution that the garbler has made again from its seeds, off the online path. Secret; used
 /// once.
 pub struct ReadyExecution {
-    /// In the chain's order.
+    /// The circuits, in the chain's order.
     circuits: Vec<Secrets>,
     /// O^0 and O^1 of each output of each circuit.
     outputs: Vec<Zeroizing<Vec<Block>>>,
 }
 
 impl GarblerExecution {
-    /// Makes the execution again, on this many threads: its circuits are garbled for their
-    /// outputs' labels.
+    /// Makes the execution again on this number of threads. Its circuits are garbled for the labels
+    /// of their outputs.
     #[must_use]
     pub fn ready<S: Scheme<Wire = Block>>(
         self,
@@ -48,26 +48,27 @@ impl GarblerExecution {
     }
 }
 
-/// An execution on the garbler's side. All that depends on no message is done when it is made.
+/// An execution on the garbler's side. Everything that depends on no message is computed when it is
+/// created.
 pub struct OnlineGarbler<'a, 'f, S: Scheme> {
     batch: &'a Batch<'f, S>,
     ready: ReadyExecution,
     /// x, with the bits that were added for the result.
     inputs: Zeroizing<Vec<bool>>,
-    /// D follows from it.
+    /// The seed of D.
     seed: &'a Zeroizing<[u8; 32]>,
-    /// Of message 2, all that does not depend on the evaluator's: x ⊕ m and H(D); the masks.
+    /// The parts of message 2 that do not depend on the evaluator: x ⊕ m and H(D); the masks.
     head: Vec<u8>,
     masks: Vec<u8>,
 }
 
 impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
-    /// An execution with the garbler's input bits, in port order. `seed` is random, secret and used
-    /// for this run alone.
+    /// Returns an execution with the garbler's input bits, in port order. `seed` is random, secret
+    /// and used for this run alone.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as the function asks of the garbler.
+    /// The number of `inputs` is not what the function takes from the garbler.
     pub fn new(
         batch: &'a Batch<'f, S>,
         ready: ReadyExecution,
@@ -110,7 +111,7 @@ impl<'a, 'f, S: Scheme<Wire = Block>> OnlineGarbler<'a, 'f, S> {
         })
     }
 
-    /// Runs it: the garbler's output bits, in port order.
+    /// Runs the execution. Returns the garbler's output bits, in port order.
     ///
     /// # Errors
     ///

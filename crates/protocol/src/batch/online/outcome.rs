@@ -1,5 +1,5 @@
-//! From the outputs of a bucket to a result: which open, where two differ, and what is selected.
-//! No branch and no index depends on the outputs.
+//! The result of a bucket from its outputs: the outputs that open, the outputs that differ, and the
+//! selection. No branch and no index depends on the outputs.
 
 use subtle::{Choice, ConditionallySelectable};
 use tacit_garble::Scheme;
@@ -12,24 +12,25 @@ use crate::batch::layout::Batch;
 use crate::batch::oracle::Domain;
 use crate::malicious::commitment::{Committing, pads};
 
-/// What was found of an output of a circuit: whether its O is that of 0 or of 1, and what the mask
-/// under it hides.
+/// The findings about an output of a circuit: whether its O is that of 0 or of 1, and the value
+/// that the mask under it hides.
 #[derive(Clone, Copy, Zeroize)]
 struct Found {
     zero: u8,
     one: u8,
-    /// R if it is that of 0.
+    /// R, if O is that of 0.
     under_zero: Block,
-    /// R ⊕ D if it is that of 1.
+    /// R ⊕ D, if O is that of 1.
     under_one: Block,
 }
 
-/// What an evaluated circuit gave, output by output.
+/// The findings about an evaluated circuit, output by output.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct CircuitOutcome(Vec<Found>);
 
 impl CircuitOutcome {
-    /// That of a circuit with these output labels; `masks` hold both masks of each output.
+    /// Returns the findings for a circuit with these output labels. `masks` has both masks of each
+    /// output.
     pub(super) fn new<S: Scheme<Wire = Block>>(
         batch: &Batch<'_, S>,
         circuit: &KeptCircuit<'_>,
@@ -68,19 +69,19 @@ impl CircuitOutcome {
     }
 }
 
-/// What a bucket gave.
+/// The result of a bucket.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Outcome {
-    /// The outputs of the first circuit that has all.
+    /// The outputs of the first circuit that has all of them.
     pub(super) outputs: Vec<bool>,
     /// Whether there is such a circuit.
     pub(super) complete: u8,
-    /// D, if two circuits differed, or what was given for it.
+    /// D, if two circuits differed; otherwise the random replacement.
     pub(super) key: Block,
 }
 
 impl Outcome {
-    /// Of these circuits. `random` is the key in case none is found whose hash is `key_hash`.
+    /// Combines these circuits. `random` is the key if no key passes `is_key`.
     pub(super) fn new(
         circuits: &[CircuitOutcome],
         outputs: usize,

@@ -1,5 +1,5 @@
-//! A cheating garbler: every strategy ends in the right result, or the evaluator catches it; and
-//! what the evaluator does does not depend on its input.
+//! A cheating garbler: every strategy leads to the right result, or the evaluator catches it. The
+//! evaluator's behaviour does not depend on its input.
 
 use std::collections::HashSet;
 
@@ -26,10 +26,10 @@ fn caught<T>(result: &Result<T, Error>) -> Option<Caught> {
     result.as_ref().err()?.failed_check().copied()
 }
 
-/// Changes a message.
+/// A change of a message.
 type Change = Box<dyn Fn(&mut Vec<u8>)>;
 
-/// A change of a message, and which check finds it; none if the result is right all the same.
+/// A change of a message, and the check that detects it; no check if the result is still right.
 struct Case {
     name: &'static str,
     kind: Kind,
@@ -55,15 +55,15 @@ fn flip(at: usize) -> impl Fn(&mut Vec<u8>) + 'static {
     move |message| message[at] ^= 1
 }
 
-/// Flips a bit of the last byte.
+/// A change that flips a bit of the last byte.
 const FLIP_LAST: fn(&mut Vec<u8>) = |message| *message.last_mut().unwrap() ^= 1;
 
-/// Exchanges two runs of bytes.
+/// Returns a change that exchanges two runs of bytes.
 fn exchange(a: usize, b: usize, count: usize) -> impl Fn(&mut Vec<u8>) + 'static {
     move |message| (0..count).for_each(|i| message.swap(a + i, b + i))
 }
 
-/// Digests, seeds and circuits of a preparation.
+/// Returns cases for the digests, seeds and circuits of a preparation.
 fn circuit_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let (set, buckets) = foreseen(batch, SEED);
     let main = batch.layout.clone();
@@ -120,7 +120,7 @@ fn circuit_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     cases
 }
 
-/// Openings and strings of a preparation.
+/// Returns cases for the openings and strings of a preparation.
 fn opening_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let inconsistent: fn(Caught) -> bool = |c| matches!(c, Caught::Inconsistent(_));
     let transferred: fn(Caught) -> bool = |c| matches!(c, Caught::TransferredLabel(_));
@@ -211,7 +211,7 @@ fn a_preparation_finds_every_change() {
     }
 }
 
-/// δ and the sums of halves are the last bytes of the circuits' stream.
+/// The last bytes of the circuits' stream are δ and the sums of halves.
 #[test]
 fn a_wrong_sum_of_inputs_is_found() {
     let function = function("adder", Recipient::Both);
@@ -258,7 +258,7 @@ fn a_wrong_sum_of_inputs_is_found() {
     }
 }
 
-/// Labels in message 2.
+/// Returns cases for the labels in message 2.
 fn label_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let x = batch.input_bits;
     let y = batch.choice_bits;
@@ -329,7 +329,7 @@ fn label_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     ]
 }
 
-/// The hash of D and the masks in message 2.
+/// Returns cases for the hash of D and the masks in message 2.
 fn mask_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let half = batch.chaining.half_bytes();
     let labels = half + 32;
@@ -376,7 +376,7 @@ fn mask_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     ]
 }
 
-/// Message 4.
+/// Returns cases for message 4.
 fn recovery_cases(batch: &Batch<'_, HalfGates>) -> Vec<Case> {
     let pairs = 32 * batch.output_bits;
     let shares = 16;
@@ -434,8 +434,8 @@ fn kept(garbler: &Batch<'_, HalfGates>, evaluator: &Batch<'_, HalfGates>) -> Kep
     Kept::of(prepared)
 }
 
-/// Runs execution `number` against a garbler that rewrites its messages; also says whether both
-/// results, where there are such, are right.
+/// Runs execution `number` against a garbler that rewrites its messages. Also returns whether both
+/// results, if there are any, are right.
 fn run(
     batches: [&Batch<'_, HalfGates>; 2],
     kept: &Kept,
@@ -486,7 +486,7 @@ fn an_execution_finds_every_change_whatever_the_input() {
     }
 }
 
-/// Messages of another execution, of the same batch.
+/// The garbler sends messages of another execution of the same batch.
 #[test]
 fn a_replayed_execution_is_found() {
     let function = function("adder", Recipient::Both);
@@ -551,15 +551,15 @@ fn a_garbler_that_stops_tells_nothing_and_learns_nothing() {
     }
 }
 
-/// Where bad circuits are, for a garbler that has guessed the cut: this many in each bucket, from
-/// the `start`-th on.
+/// Returns the numbers of bad circuits for a garbler that has guessed the cut: `count` circuits in
+/// each bucket, from the `start`-th on.
 pub(super) fn of_buckets(batch: &Batch<'_, HalfGates>, start: usize, count: usize) -> HashSet<u32> {
     let (_, buckets) = foreseen(batch, SEED);
     let chosen = buckets.iter().map(|chain| &chain[start..start + count]);
     chosen.flatten().copied().collect()
 }
 
-/// What the evaluator sent in every execution against these bad circuits, with the results right.
+/// Returns the check that caught these bad circuits in each execution; without one, results match.
 pub(super) fn against(
     function: &Function,
     spoils: impl Fn(&Batch<'_, HalfGates>) -> Vec<(HashSet<u32>, How)>,
@@ -589,7 +589,7 @@ pub(super) fn against(
     all
 }
 
-/// Circuits that compute another function: the inputs are recovered, and nobody can tell.
+/// Circuits compute another function. The evaluator recovers the inputs unnoticed.
 #[test]
 fn the_inputs_of_a_garbler_with_bad_circuits_are_recovered() {
     for to in [Recipient::Evaluator, Recipient::Both] {
@@ -607,8 +607,8 @@ fn the_inputs_of_a_garbler_with_bad_circuits_are_recovered() {
     }
 }
 
-/// The same, where the locks of all circuits but one are bad, too: those that compute something
-/// else, those that do not, or both.
+/// The circuits are bad as above, and the locks of all circuits but one are bad, too: those of
+/// circuits that compute something else, those of the other circuits, or both.
 #[test]
 fn one_lock_recovers() {
     let function = function("adder", Recipient::Both);
@@ -627,7 +627,7 @@ fn one_lock_recovers() {
     }
 }
 
-/// Tables that evaluate to nothing: the other circuits give the result.
+/// Some tables evaluate to nothing. The other circuits give the result.
 #[test]
 fn broken_tables_are_passed_over() {
     let function = function("adder", Recipient::Both);
@@ -639,7 +639,7 @@ fn broken_tables_are_passed_over() {
     assert_eq!(found, [None; EXECUTIONS as usize]);
 }
 
-/// A bit of the tables of the first gates each.
+/// Changes of one bit in the tables of the first gates.
 const TABLES: [How; 4] = [
     How::Flipped(|layout| layout.tables.clone(), 0),
     How::Flipped(|layout| layout.tables.clone(), 16),
@@ -670,7 +670,7 @@ fn commitments_that_nothing_opens_are_found() {
         spoil(How::Flipped(|layout| layout.outputs.clone(), 32)),
         |c| matches!(c, Caught::Output(_)),
     );
-    // A pair that opens for one position, or one value of y2, alone: the garbler knows which.
+    // The pair opens only for one position, or for one value of y2. The garbler knows which.
     for how in [
         How::Flipped(|layout| layout.inputs.clone(), 0),
         How::Flipped(|layout| layout.second.clone(), 0),
@@ -681,7 +681,7 @@ fn commitments_that_nothing_opens_are_found() {
     }
 }
 
-/// Bad circuits that are checked, each with another part that is wrong.
+/// Bad circuits among the checked ones, each with another wrong part.
 #[test]
 fn every_part_of_a_circuit_is_checked() {
     let function = function("adder", Recipient::Both);
@@ -707,5 +707,5 @@ fn every_part_of_a_circuit_is_checked() {
     }
 }
 
-/// Blocks are what the offsets of the cases count in.
+/// The offsets of the cases count in blocks of 16 bytes.
 const _: () = assert!(Block::BYTES == 16);

@@ -1,5 +1,5 @@
-//! A cheating evaluator: every strategy ends in the right result, or the garbler catches it; and
-//! what the garbler does does not depend on its input.
+//! A cheating evaluator: every strategy leads to the right result, or the garbler catches it. The
+//! garbler's behaviour does not depend on its input.
 
 use tacit_function::{Function, Recipient, Role};
 use tacit_garble::HalfGates;
@@ -57,10 +57,10 @@ fn is_abort(error: &Error) -> bool {
     matches!(error, Error::PeerAborted(_))
 }
 
-/// Changes a message; false to stop instead of sending it.
+/// A change of a message. Returns false to stop instead of sending it.
 type Change = fn(&mut Vec<u8>) -> bool;
 
-/// A change of a message of a kind, and how the garbler ends.
+/// A change of a message of some kind, and the garbler's expected error.
 type Case = (&'static str, Kind, Change, fn(&Error) -> bool);
 
 const FLIP_FIRST: Change = |message| {
@@ -302,7 +302,8 @@ fn an_execution_finds_every_change_whatever_the_input() {
         });
         assert_eq!(seen[0], seen[1], "{name}");
     }
-    // Any choice gives the garbler the right result: it learns none of D, and opens no lock.
+    // For any choice the garbler has the right result: the evaluator learns nothing about D, and
+    // opens no lock.
     for guess in [0, 0xff] {
         let x = vec![true; function.input_bits(Role::Garbler)];
         let mut rewrite = |kind, _, message: &mut Vec<u8>| {
@@ -312,13 +313,13 @@ fn an_execution_finds_every_change_whatever_the_input() {
             true
         };
         let (ended, result) = run(&batch, &kept, [&x, &y], &mut rewrite);
-        // The evaluator computes with its own choice, for which no share opens.
+        // The evaluator continues with its own choice, for which no share opens.
         assert!(ended.evaluator.is_err());
         assert_eq!(result, None);
         sent.push(ended.shapes(Cheater::Garbler));
     }
     assert_eq!(sent[0], sent[1]);
-    // An evaluator that asks for another y than its own has no labels of it to go on with.
+    // An evaluator that asks for another y than its own has no labels of its own to continue with.
     let x = vec![true; function.input_bits(Role::Garbler)];
     let mut rewrite = |kind, _, message: &mut Vec<u8>| {
         if kind == Kind::MaskedInput {
@@ -330,7 +331,7 @@ fn an_execution_finds_every_change_whatever_the_input() {
     assert!(ended.evaluator.is_err() && result.is_none());
 }
 
-/// Bits beyond an input that is no whole number of bytes.
+/// Bits after the end of an input that does not fill whole bytes.
 #[test]
 fn unused_bits_are_refused() {
     let circuit = tacit_components::library::find(

@@ -1,5 +1,5 @@
-//! What cheating parties are made of: honest ones whose circuits are spoilt before they are
-//! digested ([`Spoiling`]), or whose messages are rewritten on their way ([`duel`]).
+//! The parts of cheating parties: honest parties whose circuits are spoilt before they are digested
+//! ([`Spoiling`]), or whose messages are rewritten in transit ([`duel`]).
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -23,16 +23,16 @@ use crate::message::{AbortReason, Kind};
 use crate::party::OnlyPeer;
 use crate::setup::dealt;
 
-/// What is wrong with a spoilt circuit.
+/// The fault of a spoilt circuit.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::batch) enum How {
-    /// It computes the first output bit negated, and is otherwise as it should be.
+    /// The first output bit is negated, and everything else is right.
     NegatedOutput,
-    /// A bit of this part, at this byte, is flipped.
+    /// A bit of this part, in the byte with this number, is flipped.
     Flipped(fn(&Layout) -> Range<usize>, usize),
 }
 
-/// A garbler's bad circuits, and what is wrong with each set of them.
+/// A garbler's sets of bad circuits, each with its fault.
 pub(in crate::batch) struct Spoiling(pub(super) Vec<(HashSet<u32>, How)>);
 
 impl Spoiling {
@@ -44,7 +44,7 @@ impl Spoiling {
         spoilt.map(|(_, how)| *how)
     }
 
-    /// Spoils what is published of a circuit.
+    /// Spoils the published bytes of a circuit.
     pub(in crate::batch) fn spoil(&self, number: u32, layout: &Layout, published: &mut [u8]) {
         for how in self.of(number) {
             match how {
@@ -62,7 +62,7 @@ impl Spoiling {
     }
 }
 
-/// The randomness of a party in run number `seed`.
+/// Returns the randomness of a party in run number `seed`.
 fn randomness(seed: u64, cheater: Cheater) -> [u8; 32] {
     let mut bytes = [cheater as u8; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -77,8 +77,8 @@ pub(super) fn batch(function: &Function, plan: Plan) -> Batch<'_, HalfGates> {
     Batch::new(scheme(), function, plan, &tag(function)).expect("a function for `batch`")
 }
 
-/// The cut and the buckets that an evaluator chooses whose randomness is that of `seed`: what a
-/// garbler that guesses right knows.
+/// Returns the cut and the buckets that an evaluator with the randomness of `seed` chooses. A
+/// garbler that guesses right knows them.
 pub(super) fn foreseen(batch: &Batch<'_, HalfGates>, seed: u64) -> (CheckSet, Vec<Vec<u32>>) {
     let mut prg = Prg::from_seed(&randomness(seed, Cheater::Evaluator));
     let mut drawn = [[0; 32]; 3];
@@ -88,8 +88,9 @@ pub(super) fn foreseen(batch: &Batch<'_, HalfGates>, seed: u64) -> (CheckSet, Ve
     (set, buckets)
 }
 
-/// Changes a message, of which it is given the kind, the number among those of that kind, and the
-/// payload. Says whether the party goes on, or stops instead of sending it.
+/// A change of a message, which gets the message's kind, its number among those of that kind, and
+/// its payload. Returns whether the party continues. If not, it stops instead of sending the
+/// message.
 pub(super) type Rewrite<'r> = &'r mut dyn FnMut(Kind, usize, &mut Vec<u8>) -> bool;
 
 /// Changes nothing.
@@ -97,45 +98,46 @@ pub(super) fn honest(_: Kind, _: usize, _: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Who cheats.
+/// The cheating party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cheater {
     Garbler,
     Evaluator,
 }
 
-/// Messages that were sent: kind and payload.
+/// The sent messages: kind and payload.
 pub(super) type Sent = Vec<(Kind, Vec<u8>)>;
 
-/// How a run ended.
+/// The outcome of a run.
 pub(super) struct Ended<A, B = A> {
     pub(super) garbler: Result<A, Error>,
     pub(super) evaluator: Result<B, Error>,
-    /// What the garbler and the evaluator sent, and so what the other one legitimately holds.
+    /// The messages of the garbler and of the evaluator, which are what the other one legitimately
+    /// holds.
     sent: [Sent; 2],
 }
 
 impl<A, B> Ended<A, B> {
-    /// The payloads of one kind that a party sent, one after the other.
+    /// Returns the payloads of one kind that a party sent, concatenated.
     pub(super) fn sent(&self, from: Cheater, kind: Kind) -> Vec<u8> {
         of_kind(&self.sent[from as usize], kind)
     }
 
-    /// The kind and the length of each message that a party sent.
+    /// Returns the kind and the length of each message that a party sent.
     pub(super) fn shapes(&self, from: Cheater) -> Vec<(Kind, usize)> {
         let sent = self.sent[from as usize].iter();
         sent.map(|(kind, payload)| (*kind, payload.len())).collect()
     }
 }
 
-/// The payloads of one kind, one after the other.
+/// Returns the payloads of one kind, concatenated.
 pub(super) fn of_kind(messages: &[(Kind, Vec<u8>)], kind: Kind) -> Vec<u8> {
     let messages = messages.iter().filter(|(this, _)| *this == kind);
     messages.flat_map(|(_, payload)| payload.clone()).collect()
 }
 
-/// Lets two parties run against each other, one of which has its messages rewritten. A party that
-/// fails says so to the other.
+/// Runs two parties against each other, and rewrites the messages of one of them. A party that
+/// fails tells the other.
 fn duel<A, B>(
     run: impl FnOnce(OnItsWay<'_, OnlyPeer>) -> memory::Ended<A, B>,
     cheater: Cheater,
@@ -160,11 +162,11 @@ fn duel<A, B>(
     }
 }
 
-/// What both parties keep of a preparation.
+/// The executions that both parties keep of a preparation.
 type Executions = (Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>);
 
-/// Prepares with a garbler whose circuits are those of `garbler`'s spoiling; the randomness of both
-/// parties is that of `seed`.
+/// Prepares with a garbler whose circuits are spoilt as in `garbler`. Both parties have the
+/// randomness of `seed`.
 pub(super) fn prepare_by(
     garbler: &Batch<'_, HalfGates>,
     evaluator: &Batch<'_, HalfGates>,
@@ -188,7 +190,7 @@ pub(super) fn prepare_by(
     run_two(make, check, on_its_way)
 }
 
-/// The same, in which the messages of one party are rewritten.
+/// Prepares in the same way, and rewrites the messages of one party.
 pub(super) fn prepare(
     garbler: &Batch<'_, HalfGates>,
     evaluator: &Batch<'_, HalfGates>,
@@ -200,14 +202,14 @@ pub(super) fn prepare(
     duel(run, cheater, rewrite)
 }
 
-/// Executions as they are kept, which a test may take again and again.
+/// Stored executions, which a test may use several times.
 pub(super) struct Kept {
     pub(super) garbler: Vec<Zeroizing<Vec<u8>>>,
     pub(super) evaluator: Vec<EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>>>,
 }
 
 impl Kept {
-    /// Those of a preparation that ended well.
+    /// Stores the executions of a successful preparation.
     pub(super) fn of(
         prepared: Ended<Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>>,
     ) -> Self {
@@ -221,7 +223,7 @@ impl Kept {
         }
     }
 
-    /// The garbler of execution `number`.
+    /// Returns the garbler of execution `number`.
     pub(super) fn garbler<'a>(
         &self,
         batch: &'a Batch<'a, HalfGates>,
@@ -233,7 +235,7 @@ impl Kept {
         OnlineGarbler::new(batch, execution.ready(batch, 1), inputs, seed).unwrap()
     }
 
-    /// The evaluator's half of execution `number`.
+    /// Returns the evaluator's half of execution `number`.
     pub(super) fn evaluators(
         &self,
         batch: &Batch<'_, HalfGates>,
@@ -242,7 +244,7 @@ impl Kept {
         EvaluatorExecution::from_bytes(batch, self.evaluator[number].as_slices()).unwrap()
     }
 
-    /// Runs execution `number`, in which the messages of one party are rewritten.
+    /// Runs execution `number`, and rewrites the messages of one party.
     pub(super) fn run(
         &self,
         batches: [&Batch<'_, HalfGates>; 2],

@@ -1,5 +1,5 @@
-//! A garbler that gives two inputs to one execution: it forges δ for what it takes W to be, from
-//! all that it has received.
+//! A garbler that gives two inputs to one execution. It forges δ for a guess of W that it makes
+//! from everything that it has received.
 
 use super::duel::{Cheater, Sent, batch, honest, of_kind, prepare, prepare_by};
 use super::function;
@@ -11,18 +11,19 @@ use crate::message::Kind;
 use tacit_function::{Function, Recipient};
 use tacit_garble::HalfGates;
 
-/// Bytes of randomness with which W is committed.
+/// The number of random bytes in a commitment to W.
 const RANDOM_BYTES: usize = 16;
 
-/// s of the batches: W has two bits more.
+/// s of the batches. W has two more bits.
 const SECURITY_BITS: u8 = 5;
 
 const RUNS: u64 = 12;
 
-/// What a garbler takes the next W to be, of all that it has received.
+/// A garbler's guess of the next W, from everything that it has received.
 type Guess = fn(&Batch<'_, HalfGates>, &[(Kind, Vec<u8>)]) -> Option<Vec<u8>>;
 
-/// Adds 1 to the δ of a step; and to the sums of those halves that W hides and δ shows.
+/// Adds 1 to the δ of a step. Also adds 1 to the sum of each pair whose second half W opens, so that
+/// the sum that is checked stays right.
 fn forge(batch: &Batch<'_, HalfGates>, choices: &[u8], step: &mut [u8]) {
     let half = batch.chaining.half_bytes();
     step[0] ^= 1;
@@ -31,7 +32,7 @@ fn forge(batch: &Batch<'_, HalfGates>, choices: &[u8], step: &mut [u8]) {
     }
 }
 
-/// The batch of these tests. Each group is one execution.
+/// Returns the batch of these tests. Each group is one execution.
 fn in_groups_of_one(function: &Function) -> Batch<'_, HalfGates> {
     let plan = Plan::cheapest(function, 2, SECURITY_BITS).unwrap();
     let mut batch = batch(function, plan);
@@ -39,8 +40,8 @@ fn in_groups_of_one(function: &Function) -> Batch<'_, HalfGates> {
     batch
 }
 
-/// In how many preparations a garbler gets through that guesses so, and whose first circuit of the
-/// second execution gets another input than the others.
+/// Returns the number of preparations in which a garbler with this guess is not caught. It gives
+/// the first circuit of the second execution another input than the others.
 fn passed(guess: Guess) -> u64 {
     let function = function("adder", Recipient::Evaluator);
     let batch = &in_groups_of_one(&function);
@@ -66,12 +67,13 @@ fn passed(guess: Guess) -> u64 {
     (0..RUNS).filter(passes).count() as u64
 }
 
-/// W of the first execution, which the garbler has seen.
+/// Returns the W of the first execution, which the garbler has seen.
 fn first_w(_: &Batch<'_, HalfGates>, received: &[(Kind, Vec<u8>)]) -> Option<Vec<u8>> {
     Some(of_kind(received, Kind::HalfChoices)[RANDOM_BYTES..].to_vec())
 }
 
-/// W that opens the second execution's commitment, under randomness that the garbler knows.
+/// Returns a W that opens the second execution's commitment, with randomness that the garbler
+/// knows.
 fn searched_w(batch: &Batch<'_, HalfGates>, received: &[(Kind, Vec<u8>)]) -> Option<Vec<u8>> {
     let plan = of_kind(received, Kind::BatchPlan);
     let commitment = plan[Plan::BYTES..].chunks(HASH_BYTES).nth(3)?;
@@ -88,7 +90,7 @@ fn searched_w(batch: &Batch<'_, HalfGates>, received: &[(Kind, Vec<u8>)]) -> Opt
     })
 }
 
-/// A guess passes with 2^-7; of 12 with the seeds of this test none does.
+/// A guess passes with probability 2^-7. Of 12 guesses with the seeds of this test none does.
 #[test]
 fn w_of_another_execution_forges_nothing() {
     assert_eq!(passed(first_w), 0);
@@ -99,7 +101,7 @@ fn w_is_not_found_in_its_commitment() {
     assert_eq!(passed(searched_w), 0);
 }
 
-/// The forger of these tests knows its trade: it passes where it is told W.
+/// The forger of these tests works: it passes if it knows W.
 #[test]
 fn who_knows_w_forges() {
     let function = function("adder", Recipient::Evaluator);

@@ -1,6 +1,6 @@
-//! Planted cheats are caught as often as the cut says, at sizes where they often are not.
+//! Planted cheats are caught at the rate that the cut predicts, at sizes where many are missed.
 //!
-//! Every run is from fixed seeds, so that a test gives the same count each time.
+//! Every run has a fixed seed, so a test gives the same count each time.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::batch::parameters::Cut;
 use crate::batch::{Batch, Plan};
 use crate::message::Kind;
 
-/// Two buckets of two of seven circuits.
+/// Two buckets of two, out of seven circuits.
 const CUT: Cut = Cut {
     executions: 2,
     bucket: 2,
@@ -23,13 +23,13 @@ const CUT: Cut = Cut {
 
 const RUNS: u64 = 400;
 
-/// A function of two bits from each party.
+/// Returns a function of two bits from each party.
 pub(super) fn tiny() -> Function {
     let bits = BTreeMap::from([("bits".to_owned(), 2)]);
     with_parameters("adder", &bits, Recipient::Evaluator)
 }
 
-/// How the runs of a cheat went.
+/// The outcomes of the runs of a cheat.
 #[derive(Debug, Default)]
 struct Count {
     caught: u64,
@@ -46,11 +46,12 @@ impl Count {
     }
 }
 
-/// What the two bad circuits of a test win: they survive with C(5,2)/C(7,4) = 2/7, and then share a
-/// bucket with 1/3.
+/// The probability that a test's two bad circuits win: they survive with C(5,2)/C(7,4) = 2/7, and
+/// then share a bucket with 1/3.
 const TWO_WIN: f64 = 2.0 / 7.0 / 3.0;
 
-/// Runs a garbler whose circuits of these numbers are bad, with both executions.
+/// Counts the outcomes for a garbler whose circuits with these numbers are bad. Runs both
+/// executions.
 fn count(circuits: &[u32], how: How) -> Count {
     let function = tiny();
     let plan = Plan::with_cut(1, CUT).unwrap();
@@ -79,7 +80,7 @@ fn count(circuits: &[u32], how: How) -> Count {
     count
 }
 
-/// Wherever they stand: far apart, neighbours, the first or the last.
+/// The result does not depend on their positions: far apart, neighbours, the first or the last.
 #[test]
 fn two_bad_circuits_win_as_often_as_the_bound_says() {
     for bad in [[1, 4], [0, 1], [3, 4], [5, 6]] {
@@ -95,7 +96,7 @@ fn two_bad_circuits_win_as_often_as_the_bound_says() {
     assert!(TWO_WIN <= (-bound.circuits_bits).exp2() * 1.001, "{bound}");
 }
 
-/// The counts that wrong models expect are out of bounds.
+/// Counts that wrong models predict are out of bounds.
 #[test]
 fn the_bounds_refuse_wrong_models() {
     let refused = |probability: f64, wrong: f64| {
@@ -105,11 +106,12 @@ fn the_bounds_refuse_wrong_models() {
             "{wrong} for {probability}"
         );
     };
-    // Nobody wins; buckets in the order of the circuits; nothing checked; a circuit less checked.
+    // The models: the garbler never wins; buckets are in the order of the circuits; nothing is
+    // checked; one circuit less is checked; the rate is doubled.
     for wrong in [0.0, 2.0 / 7.0, 1.0 / 3.0, TWO_WIN / 2.0, 2.0 * TWO_WIN] {
         refused(TWO_WIN, wrong);
     }
-    // The first circuits, the last circuits, or one less, are always checked.
+    // The models: the first circuits, the last circuits, or one circuit less, are always checked.
     for wrong in [0.0, 1.0, 11.0 / 21.0] {
         refused(5.0 / 7.0, wrong);
     }
@@ -120,7 +122,7 @@ fn the_bounds_refuse_wrong_models() {
     }
 }
 
-/// Each of the 35 cuts, and of the 3 ways to pair what is left, comes as often as any other.
+/// Each of the 35 cuts, and each of the 3 ways to pair the rest, is equally frequent.
 #[test]
 fn cuts_and_buckets_are_uniform() {
     const DRAWN: usize = 14_000;
@@ -145,7 +147,7 @@ fn cuts_and_buckets_are_uniform() {
         let with_first = first.iter().find(|number| **number != all[0]).unwrap();
         pairings[all.iter().position(|number| number == with_first).unwrap() - 1] += 1;
     }
-    // Four deviations, from fixed seeds.
+    // The bound is four deviations; the seeds are fixed.
     let near = |count: usize, of: usize| {
         let expected = DRAWN as f64 / of as f64;
         (count as f64 - expected).abs() <= 4.0 * (expected * (1.0 - 1.0 / of as f64)).sqrt()
@@ -155,7 +157,8 @@ fn cuts_and_buckets_are_uniform() {
     assert!(pairings.iter().all(|count| near(*count, 3)), "{pairings:?}");
 }
 
-/// One bad circuit survives with 4/7, and never wins: the other of its bucket is good.
+/// One bad circuit survives with probability 4/7, and never wins: the other circuit of its bucket
+/// is good.
 #[test]
 fn one_bad_circuit_never_wins() {
     let found = count(&[3], How::NegatedOutput);
@@ -163,7 +166,7 @@ fn one_bad_circuit_never_wins() {
     assert_eq!(found.wrong, 0, "{found:?}");
 }
 
-/// Bad locks alone harm nothing that survives.
+/// Bad locks alone do not affect the results of a batch that survives.
 #[test]
 fn bad_locks_alone_never_win() {
     let found = count(&[0, 5], How::Flipped(|layout| layout.lock.clone(), 0));
@@ -171,7 +174,7 @@ fn bad_locks_alone_never_win() {
     assert_eq!(found.wrong, 0, "{found:?}");
 }
 
-/// How many of the runs in which the garbler rewrites openings pass.
+/// Returns the number of runs that pass in which the garbler rewrites openings.
 fn passed(change: impl Fn(&Batch<'_, HalfGates>, &mut [u8])) -> u64 {
     let function = tiny();
     let batch = batch(&function, Plan::with_cut(1, CUT).unwrap());
@@ -188,7 +191,8 @@ fn passed(change: impl Fn(&Batch<'_, HalfGates>, &mut [u8])) -> u64 {
     runs.count() as u64
 }
 
-/// A wrong string for one value of k bits is missed with 2^−k: selective failure.
+/// A wrong string for one value of each of k bits is missed with probability 2^−k: selective
+/// failure.
 #[test]
 fn selective_failure_is_missed_as_often_as_its_bits_agree() {
     for bits in [1, 2, 3] {
@@ -206,8 +210,9 @@ fn selective_failure_is_missed_as_often_as_its_bits_agree() {
     }
 }
 
-/// A garbler that spoils the strings of 1 of all encoded bits that a bit of y1 is the sum of is
-/// missed if all of them are 0, and then knows that bit: as seldom as the encoding's distance says.
+/// A garbler spoils the strings of 1 of all encoded bits whose sum is a bit of y1. It is missed if
+/// all of them are 0, and then knows that bit. The rate is as low as the encoding's distance
+/// predicts.
 #[test]
 fn selective_failure_learns_a_bit_as_seldom_as_the_distance_says() {
     let function = tiny();
@@ -230,7 +235,7 @@ fn selective_failure_learns_a_bit_as_seldom_as_the_distance_says() {
             message[start + (2 * k + 1) * string] ^= 1;
         }
     });
-    // s + 3 bits: 25 of 400 at s = 1.
+    // There are s + 3 bits: 25 of 400 at s = 1.
     let most = RUNS as f64 * 0.5_f64.powi(4);
     assert!(
         (found as f64) < most + 3.0 * most.sqrt(),
@@ -238,7 +243,7 @@ fn selective_failure_learns_a_bit_as_seldom_as_the_distance_says() {
     );
 }
 
-/// A forged difference of inputs is missed if W is as the garbler guesses: with 2^-(s + 2).
+/// A forged difference of inputs is missed if the garbler guesses W: with probability 2^-(s + 2).
 #[test]
 fn a_forged_input_is_missed_as_often_as_w_is_guessed() {
     let function = tiny();
@@ -246,7 +251,7 @@ fn a_forged_input_is_missed_as_often_as_w_is_guessed() {
     let missed = (0..RUNS).filter(|seed| {
         let mut rewrite = |kind, _, message: &mut Vec<u8>| {
             if kind == Kind::BucketCircuits {
-                // δ is the first of the last execution's step; W is guessed to be 0.
+                // δ is the start of the last execution's step; W is guessed to be 0.
                 let step = message.len() - batch.steps_bytes();
                 message[step] ^= 1;
             }

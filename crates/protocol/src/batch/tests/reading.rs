@@ -1,5 +1,5 @@
-//! A party that reads: it follows the protocol, and computes from what it legitimately holds what
-//! it is not to know.
+//! A party that reads: it follows the protocol, and tries to compute secrets from what it
+//! legitimately holds.
 
 use tacit_function::{Function, Recipient, Role};
 use tacit_garble::HalfGates;
@@ -18,14 +18,14 @@ use crate::io::memory::run_both;
 use crate::malicious::commitment::{Committing, pads};
 use crate::message::Kind;
 
-/// The batch of a test, of two executions.
+/// Returns the plan of a test, with two executions.
 fn plan(function: &Function) -> Plan {
     Plan::cheapest(function, 2, 4).unwrap()
 }
 
 type Preparation = Ended<Vec<GarblerExecution>, Vec<EvaluatorExecution<'static>>>;
 
-/// An honest preparation.
+/// Runs an honest preparation.
 fn prepared(garbler: &Batch<'_, HalfGates>, evaluator: &Batch<'_, HalfGates>) -> Preparation {
     prepare(garbler, evaluator, 9, Cheater::Garbler, &mut honest)
 }
@@ -34,7 +34,7 @@ fn kept(garbler: &Batch<'_, HalfGates>, evaluator: &Batch<'_, HalfGates>) -> Kep
     Kept::of(prepared(garbler, evaluator))
 }
 
-/// An honest run of execution `number`.
+/// Runs execution `number` honestly.
 fn online(
     batches: [&Batch<'_, HalfGates>; 2],
     kept: &Kept,
@@ -44,7 +44,7 @@ fn online(
     kept.run(batches, number, inputs, Cheater::Garbler, &mut honest)
 }
 
-/// What lies under the masks of the outputs that an evaluator holds, of 0 and of 1.
+/// Returns the values under the masks of the outputs that an evaluator holds, of 0 and of 1.
 fn under_masks(
     batch: &Batch<'_, HalfGates>,
     evaluator: &OnlineEvaluator<'_, '_, HalfGates>,
@@ -85,7 +85,7 @@ fn under_masks(
     under
 }
 
-/// D, where an evaluator finds it before message 3.
+/// Returns D, if an evaluator finds it before message 3.
 fn find_key(
     batch: &Batch<'_, HalfGates>,
     evaluator: &OnlineEvaluator<'_, '_, HalfGates>,
@@ -97,7 +97,7 @@ fn find_key(
         zeros.len() > 1 && ones.len() > 1,
         "both values among the outputs"
     );
-    // R ⊕ D where R is 0; and R_i ⊕ (R_j ⊕ D), of every two outputs.
+    // The candidates are R ⊕ D for R = 0, and R_i ⊕ (R_j ⊕ D) for every two outputs.
     let sums = zeros
         .iter()
         .flat_map(|zero| ones.iter().map(move |one| *zero ^ *one));
@@ -110,8 +110,8 @@ fn find_key(
     ones.iter().copied().chain(sums).find(is_key)
 }
 
-/// Plays an evaluator that looks for D before message 3, and then for a lock that opens: the
-/// garbler's input, where it finds one.
+/// Plays an evaluator that looks for D before message 3, and then for a lock that opens. Returns
+/// the garbler's input, if it finds one.
 fn read_the_garblers_input(function: &Function, inputs: [&[bool]; 2]) -> Option<Vec<bool>> {
     let batch = batch(function, plan(function));
     let kept = kept(&batch, &batch);
@@ -125,7 +125,7 @@ fn read_the_garblers_input(function: &Function, inputs: [&[bool]; 2]) -> Option<
         *io.message() = pack(&y2.map(|(y, y1)| y ^ y1).collect::<Vec<_>>());
         io.send(messages::masked_input(&batch))?;
         let labels = io.receive(messages::input_labels(&batch)).await?.to_vec();
-        // e, for D where it was found.
+        // e, for D if it was found.
         let key = find_key(&batch, &evaluator, &execution, &labels);
         let choice = pack(&execution.offset[batch.choice_bits..]);
         let offset = Block::from_bytes(choice.try_into().unwrap());
@@ -162,8 +162,8 @@ fn read_the_garblers_input(function: &Function, inputs: [&[bool]; 2]) -> Option<
     ended.unwrap().1
 }
 
-/// With R zero, or one R for all outputs, the evaluator computes D before message 3; without a
-/// lock it needs no D.
+/// If R were zero, or the same for all outputs, the evaluator could compute D before message 3.
+/// Without a lock it would not need D.
 #[test]
 fn an_evaluator_finds_neither_d_nor_an_open_lock() {
     let function = function("adder", Recipient::Evaluator);
@@ -176,8 +176,8 @@ fn an_evaluator_finds_neither_d_nor_an_open_lock() {
     );
 }
 
-/// Without p the evaluator would read the garbler's result in what it returns, and with one p for
-/// two runs their difference.
+/// Without p the evaluator could read the garbler's result in what it returns. With the same p for
+/// two runs it could read their difference.
 #[test]
 fn an_evaluator_reads_no_result_of_the_garbler() {
     let function = function("adder", Recipient::Garbler);
@@ -198,7 +198,7 @@ fn an_evaluator_reads_no_result_of_the_garbler() {
     assert_ne!(seen[0], seen[1], "one mask for two runs");
 }
 
-/// Without m the evaluator reads x in the positions of message 2.
+/// Without m the evaluator could read x in the positions of message 2.
 #[test]
 fn an_evaluator_reads_no_input_in_positions() {
     let function = function("adder", Recipient::Evaluator);
@@ -213,8 +213,8 @@ fn an_evaluator_reads_no_input_in_positions() {
     assert_ne!(positions[0], positions[1], "one m for two executions");
 }
 
-/// Halves of few bits, committed without randomness, would be found by trying all: both halves of a
-/// pair give m, and with it x.
+/// Halves of few bits that are committed to without randomness could be found by trying all of
+/// them: both halves of a pair give m, and with it x.
 #[test]
 fn an_evaluator_finds_no_half_that_is_not_opened() {
     const RANDOM_BYTES: usize = 16;
@@ -247,7 +247,8 @@ fn an_evaluator_finds_no_half_that_is_not_opened() {
     }
 }
 
-/// A string under the same key as the other gives Δ, and one under no key opens its commitment.
+/// Two strings under the same key would give Δ, and a string under no key would open its
+/// commitment.
 #[test]
 fn an_evaluator_reads_no_string_that_it_did_not_choose() {
     let function = function("adder", Recipient::Evaluator);
@@ -260,7 +261,7 @@ fn an_evaluator_reads_no_string_that_it_did_not_choose() {
     let strings: Vec<Block> = strings.iter().copied().map(Block::from_bytes).collect();
     let chain = &foreseen(&batch, 9).1[0];
     for (place, number) in chain.iter().enumerate() {
-        // Of each OT the strings of value 0 of all circuits, then those of value 1.
+        // Each OT has the strings of value 0 of all circuits, followed by those of value 1.
         let of = |value: usize| -> Vec<Block> {
             let all = strings.iter().skip(value * batch.bucket() + place);
             all.step_by(2 * batch.bucket()).copied().collect()
@@ -283,7 +284,7 @@ fn an_evaluator_reads_no_string_that_it_did_not_choose() {
     }
 }
 
-/// Seeds that are opened are those of no other circuit, and the garbler's own is no constant.
+/// Opened seeds are those of no other circuit, and the garbler's own seed is not constant.
 #[test]
 fn an_evaluator_makes_no_circuit_that_is_not_checked() {
     let function = rates::tiny();
@@ -309,8 +310,8 @@ fn an_evaluator_makes_no_circuit_that_is_not_checked() {
     }
 }
 
-/// Without y1 the garbler reads y in message 1, and with one y1 for two executions whether their
-/// inputs are the same.
+/// Without y1 the garbler could read y in message 1. With the same y1 for two executions it could
+/// see whether their inputs are equal.
 #[test]
 fn a_garbler_reads_no_input_in_message_1() {
     let function = function("adder", Recipient::Evaluator);
@@ -325,8 +326,8 @@ fn a_garbler_reads_no_input_in_message_1() {
     assert_ne!(masked[0], masked[1], "one y1 for two executions");
 }
 
-/// Without c the garbler sees in e whether the evaluator has found D. One bad circuit, whose output
-/// is wrong for some inputs alone, would then say what the input is.
+/// Without c the garbler could see in e whether the evaluator has found D. One bad circuit whose
+/// output is wrong only for some inputs would then reveal something about the input.
 #[test]
 fn a_garbler_does_not_see_whether_d_was_found() {
     let function = function("adder", Recipient::Evaluator);
@@ -348,7 +349,7 @@ fn a_garbler_does_not_see_whether_d_was_found() {
     );
 }
 
-/// The evaluator's commitments hide the cut and the buckets, of which the garbler tries constants.
+/// The evaluator's commitments hide the cut and the buckets. The garbler tries constants.
 #[test]
 fn a_garbler_foresees_no_cut() {
     let function = rates::tiny();

@@ -1,4 +1,4 @@
-//! What a party refuses before or after all messages were as they should be.
+//! Refusals before any message is sent, or after all messages were correct.
 
 use tacit_function::{Recipient, Role};
 use tacit_ot::Security;
@@ -11,7 +11,7 @@ use crate::batch::{Caught, GarblerExecution};
 use crate::io::memory::{run_both, run_two};
 use crate::setup::{EvaluatorSetup, GarblerSetup};
 
-/// Circuits that all give nothing are caught, and never taken for a result.
+/// A bucket in which no circuit gives a result is caught, and never taken for a result.
 #[test]
 fn a_bucket_without_a_result_is_found() {
     let function = function("adder", Recipient::Both);
@@ -26,7 +26,7 @@ fn a_bucket_without_a_result_is_found() {
     );
 }
 
-/// OTs against which a party could cheat.
+/// OTs against which a party could cheat are refused.
 #[test]
 fn semi_honest_transfers_are_refused() {
     let function = function("adder", Recipient::Both);
