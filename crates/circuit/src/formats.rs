@@ -6,11 +6,10 @@
 //! Bristol Fashion, the header's second line holds the number of input values and the width of
 //! each, and its third line the same for output values. The old format has one line with the widths
 //! of two inputs (the second may be 0) and of one output.
-//! two inputs (the second may be 0) and of one output.
+//!
 //! The wires of the inputs come first and those of the outputs last. Gates are in topological
 //! order. A file has no names or types: its values become ports `in0…` and `out0…` of type
 //! `bits[n]`. [`BitOrder`] tells how their bits are numbered.
-//! of type `bits[n]`, and [`BitOrder`] says how their bits are numbered.
 
 mod ahead;
 mod header;

@@ -8,12 +8,12 @@
 //!
 //! 1. An *operand* is the wire under `Inv` gates and ANDs of a wire with itself, with a parity.
 //! 2. The layer of an input is 0. The layer of an XOR or a local AND is the greatest of its
-//!   operands' layers. The layer of any other AND is one more than that.
+//!    operands' layers. The layer of any other AND is one more than that.
 //! 3. Each AND of a layer joins the group of the operand that more ANDs of the layer have, or of
-//!   the lower wire if both have equally many. The groups are in order of that wire and their ANDs
-//!   in order of their own wires. Groups are cut into pieces of 128.
+//!    the lower wire if both have equally many. The groups are in order of that wire and their ANDs
+//!    in order of their own wires. Groups are cut into pieces of 128.
 //! 4. In a piece, the cross in which the garbler chooses comes first, then the one in which the
-//!   evaluator chooses. A cross without gates is left out.
+//!    evaluator chooses. A cross without gates is left out.
 //!
 //! Time is linear in the circuit, except for sorting the ANDs of each layer. Memory is 17 bytes a
 //! wire and 12 an AND.

@@ -13,7 +13,7 @@
 //!   AND outputs. A XOR output starts with the least (1) or the greatest (2) φ allowed. In a pass
 //!   backwards, each XOR output then takes the least φ of the gates that read it if that is
 //!   allowed, and otherwise the maximum of its inputs' start values.
-//!   maximum of what its inputs began with.
+//!
 //! An ordering belongs to a [`Program`] and follows the order of its gates, whose negations are
 //! flags and cost nothing. It depends on the program alone, and is computed once and kept with the
 //! program ([`Program::ordering`]).

@@ -8,12 +8,12 @@
 //!
 //! Only `compile` builds programs. It guarantees, and tests check:
 //! 1. every slot named is below [`Program::slots`], and is written before it is read;
-//! 2. the AND gates of one batch do not depend on each other: none writes a slot that any gate
-//!    of the same batch reads, and no two write the same slot;
+//! 2. the AND gates of one batch do not depend on each other: none writes a slot that any gate of
+//!    the same batch reads, and no two write the same slot;
 //! 3. no gate reads one slot twice (AND(x, x), XOR(x, x) and their negations are folded away);
 //! 4. a batch has at most [`Program::MAX_BATCH_ANDS`] AND gates. A segment is a whole number of
-//!   batches and has at most [`Program::MAX_SEGMENT_ANDS`] AND gates and
-//!   [`Program::MAX_SEGMENT_XORS`] XOR gates;
+//!    batches and has at most [`Program::MAX_SEGMENT_ANDS`] AND gates and
+//!    [`Program::MAX_SEGMENT_XORS`] XOR gates;
 //! 5. no INV gate is left: a negation is a flag on the AND input or the output that reads it.
 
 use core::ops::Range;

@@ -12,9 +12,9 @@
 //! The constants were chosen by measurements on one AES-128, 160 of them, SHA-256 and random
 //! circuits. A window of 2^14 gates is half an AES-128. Doubling the window widens the batches of
 //! 160 copies from 158 to 202 AND gates, but not those of a single copy. The ciphers' pipelines are
-//! full from about 16 AND gates on. Doubling also raises the live labels of SHA-256 from 1152 to
-//! 1495. Another variant placed XOR gates late, only when an AND gate needs them. It saves one live
-//! label in a hundred and narrows batches by a third.
+//! full from about 16 AND gates on. Doubling also raises SHA-256's live labels from 1152 to 1495.
+//! Another variant placed XOR gates late, only when an AND gate needs them. It saves one live label
+//! in a hundred and narrows batches by a third.
 
 use core::mem;
 use std::sync::mpsc::{channel, sync_channel};
