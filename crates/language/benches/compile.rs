@@ -1,9 +1,10 @@
-//! What the language's compiler takes: seconds to check a file of a thousand lines after an edit,
-//! to lower a run of ten million AND gates in a loop of calls, to lower and compile one circuit of
-//! a million, and to lower the intersection and the join of two tables of 50 to 5,000 rows each.
+//! Benchmarks of the language's compiler: the seconds that it takes to check a file of a thousand
+//! lines after an edit, to lower a run of ten million AND gates in a loop of calls, to lower and
+//! compile one circuit of a million, and to lower the intersection and the join of two tables of 50
+//! to 5,000 rows each.
 //!
-//! `cargo bench -p tacit-language --bench compile` prints a JSON record a line: the median of seven
-//! turns, and the process's peak memory so far.
+//! `cargo bench -p tacit-language --bench compile` prints one JSON record a line: the median of
+//! seven turns, and the process's peak memory so far.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -15,10 +16,10 @@ use tacit_language::{Loaded, NoFiles, ParamValues};
 
 const TURNS: usize = 7;
 
-/// Lines of the file that is edited.
+/// The number of lines of the file that is edited.
 const LINES: usize = 1000;
 
-/// Calls of a product of 64 bits, together ten million AND gates.
+/// Calls of a 64-bit product, ten million AND gates in total.
 const LOOP: &str = "\
 parties alice, bob;
 
@@ -44,7 +45,7 @@ component fn total(x: [u64; 480], y: [u64; 480]) -> u64 {
 main(x: [u64; 480] of alice, y: [u64; 480] of bob) -> (total: u64 to both) { total(x, y) }
 ";
 
-/// What customers in common spent: merged by the standard library.
+/// The spending of common customers, merged by the standard library.
 const INTERSECTION: &str = "\
 parties alice, bob;
 use std::psi::{count_and_sum, strictly_sorted};
@@ -60,7 +61,7 @@ main(customers: [u32; ROWS] of alice sorted, sales: [Sale; ROWS] of bob sorted b
 }
 ";
 
-/// Spending by region: a join, and sums that are written in `main`.
+/// Spending by region: a join, and sums that `main` computes itself.
 const JOIN: &str = "\
 parties registry, shop;
 use std::table::join;
@@ -107,7 +108,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     record("lower", &format!(",\"ands\":{gates}"), || lowered(LOOP))?;
     let gates = lowered(INLINED)?.function.and_gates();
     record("inline", &format!(",\"ands\":{gates}"), || {
-        // Counting compiles.
+        // Counting the gates compiles the circuit.
         lowered(INLINED).map(|lowered| lowered.function.and_gates())
     })
 }
@@ -130,7 +131,7 @@ fn program(
     program.map_err(|errors| errors[0].message.clone().into())
 }
 
-/// A program of many small functions, each of which calls the one of half its number.
+/// Returns a program of many small functions. Each calls the function of half its number.
 fn long_file() -> String {
     let mut text = String::from("parties alice, bob;\n\nfn f0(x: u32, y: u32) -> u32 { x + y }\n");
     let last = LINES / 5 - 2;
@@ -149,7 +150,7 @@ fn long_file() -> String {
     text
 }
 
-/// Times some work and prints what it took, and more.
+/// Times `work` and prints the time, and `more`.
 fn record<T>(
     step: &str,
     more: &str,
@@ -168,7 +169,7 @@ fn record<T>(
     Ok(())
 }
 
-/// The process's peak resident set, where the system tells it.
+/// Returns the process's peak resident set, if the system reports it.
 fn peak_memory_mib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mut lines = status.lines();

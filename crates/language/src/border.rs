@@ -1,5 +1,5 @@
-//! The border of a program: what its ports mean to people and to other languages. The command, the
-//! Python package and the browser reach programs through here, and nothing here does I/O.
+//! The border of a program: the meaning of its ports to people and to other languages. The command,
+//! the Python package and the browser access programs through this module, which does no I/O.
 //!
 //! ```text
 //! Loaded + params ─▶ Signature ── values: JSON, text, CSV ⇄ bits
@@ -8,19 +8,17 @@
 //!                   TypedFunction ── function::Function, inputs of a party, results
 //! ```
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
-//! | `signature` | the ports of a run, its doc comment |
+//! | `signature` | the ports of a run, and its doc comment |
 //! | `values` | the values of the ports; the run in the clear |
-//! | `function` | the lowered function with its meaning; a party's inputs, random bits among them |
+//! | `function` | the lowered function with its meaning; a party's inputs, including random bits |
 //! | `read`, `write` | values of all types from JSON, text and memory, and as JSON and text |
 //! | `table`, `csv` | values from CSV and as CSV; its records and cells |
 //! | `joined` | the rows of tables that are joined |
-//! | `meaning` | the digest of what a program means |
+//! | `meaning` | the digest of a program's meaning |
 //!
-//! How a value is written in JSON:
-//!
-//! | type | JSON |
+//! JSON represents values as follows:
 //! |---|---|
 //! | `bool` | `true`, `false` |
 //! | integers, `fixed` | a number; integers of 2^53 and above as a string |
@@ -30,9 +28,9 @@
 //! | arrays, tables, tuples | a list |
 //! | a struct | an object with its fields |
 //!
-//! The text of a value, as on a command line, is its JSON, where strings that stand alone have no
-//! quotes. Values are secret: their bits are wiped when they are dropped, and errors say where a
-//! value is and what was expected, never what it is.
+//! The text of a value, as on a command line, is its JSON, but a string on its own has no quotes.
+//! Values are secret: their bits are wiped when they are dropped, and errors state where a value is
+//! and what was expected, never the value itself.
 
 mod csv;
 mod function;
@@ -66,18 +64,18 @@ pub struct PortValue {
     ty: TypeId,
     bits: Zeroizing<Vec<bool>>,
     filled_up: usize,
-    /// Of a table that is joined, whose bits are those of the rows that it has.
+    /// The rows of a table that is joined. `bits` then holds the bits of the existing rows.
     rows: Option<joined::TableRows>,
 }
 
 impl PortValue {
-    /// Its bits, in the order of the port's wires.
+    /// Returns the bits, in the order of the port's wires.
     #[must_use]
     pub fn bits(&self) -> &[bool] {
         &self.bits
     }
 
-    /// How many zeros were put in place of missing elements of a `sorted` array.
+    /// Returns the number of zeros that replace missing elements of a `sorted` array.
     #[must_use]
     pub fn filled_up(&self) -> usize {
         self.filled_up
@@ -90,7 +88,7 @@ impl core::fmt::Debug for PortValue {
     }
 }
 
-/// Why a program cannot be run, or a value not be taken.
+/// The reason that a program cannot be run or a value is not accepted.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BorderError {
@@ -100,7 +98,7 @@ pub enum BorderError {
     /// A value does not fit its type.
     #[error(transparent)]
     Value(#[from] CircuitError),
-    /// What was asked for is not there, or something is missing.
+    /// A request for something that does not exist, or one with a part missing.
     #[error("{0}")]
     Request(String),
 }

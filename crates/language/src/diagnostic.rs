@@ -1,4 +1,4 @@
-//! What is wrong with a program: a sentence, the places, and what to do.
+//! Diagnostics of a program: a sentence, the places, and a remedy.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::{Value as Json, json};
@@ -10,20 +10,20 @@ use crate::source::{FileId, SourceMap, Span};
 pub struct Diagnostic {
     /// Whether it is a warning.
     pub is_warning: bool,
-    /// What is wrong, in a sentence.
+    /// The error, as a sentence.
     pub message: String,
-    /// Where.
+    /// The place of the error.
     pub span: Span,
-    /// What is there, in a few words.
+    /// A description of the place, in a few words.
     pub label: String,
-    /// Other places that matter, each with a few words.
+    /// Other relevant places, each with a few words.
     pub related: Vec<(Span, String)>,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error at `span`.
+    /// Creates an error at `span`.
     #[must_use]
     pub fn new(span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Diagnostic {
         }
     }
 
-    /// A warning at `span`.
+    /// Creates a warning at `span`.
     #[must_use]
     pub fn warning(span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -45,28 +45,29 @@ impl Diagnostic {
         }
     }
 
-    /// Says what is at the place.
+    /// Sets the description of the place.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// Shows another place.
+    /// Adds another place.
     #[must_use]
     pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));
         self
     }
 
-    /// Says what to do.
+    /// Sets the remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The diagnostic for programs: where it is, with lines and columns from 1, and its texts.
+    /// Returns the diagnostic as JSON for programs: its place, with lines and columns from 1, and
+    /// its texts.
     #[must_use]
     pub fn to_json(&self, map: &SourceMap) -> Json {
         let (line, column) = map.line_and_column(self.span);
@@ -80,7 +81,8 @@ impl Diagnostic {
         })
     }
 
-    /// The diagnostic as text for a terminal, with the lines that it is about; in colour or not.
+    /// Returns the diagnostic as text for a terminal, with its lines of the program, in colour if
+    /// `colour` is set.
     #[must_use]
     pub fn render(&self, map: &SourceMap, colour: bool) -> String {
         let level = match self.is_warning {
@@ -119,7 +121,7 @@ impl Diagnostic {
     }
 }
 
-/// Diagnostics as text for a terminal, one after the other; in colour or not.
+/// Returns diagnostics as text for a terminal, one after the other, in colour if `colour` is set.
 #[must_use]
 pub fn render_all<'d>(
     found: impl IntoIterator<Item = &'d Diagnostic>,
@@ -133,28 +135,28 @@ pub fn render_all<'d>(
     texts.join("\n\n")
 }
 
-/// Stands for an error that [`Diagnostics`] has; made where one is reported.
+/// A proof that an error is in [`Diagnostics`]. Reporting an error makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reported(());
 
 impl Reported {
-    /// For a part of the program of which the parser has reported what is wrong.
+    /// Creates the proof for a part of the program whose error the parser has reported.
     pub(crate) fn by_parser() -> Self {
         Self(())
     }
 }
 
-/// Errors so far.
+/// The errors so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
 }
 
 impl Diagnostics {
-    /// Most errors that are told in one go.
+    /// The greatest number of errors that are reported together.
     pub(crate) const MAX: usize = 64;
 
-    /// Adds an error, unless the same was told or there are enough.
+    /// Adds an error, unless the same one was reported or there are enough.
     pub(crate) fn report(&mut self, error: Diagnostic) -> Reported {
         let same =
             |other: &Diagnostic| (other.span, &other.message) == (error.span, &error.message);
@@ -164,7 +166,7 @@ impl Diagnostics {
         Reported(())
     }
 
-    /// Whether no more are told.
+    /// Whether no more errors are reported.
     pub(crate) fn is_full(&self) -> bool {
         self.list.len() >= Self::MAX
     }
@@ -177,12 +179,12 @@ impl Diagnostics {
         self.list.len()
     }
 
-    /// Forgets the errors after the first `length`, for a guess that was wrong.
+    /// Drops the errors after the first `length`, after a wrong guess.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.list.truncate(length);
     }
 
-    /// The errors, by file and place.
+    /// Returns the errors, sorted by file and place.
     pub(crate) fn into_list(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|error| error.span);
         self.list

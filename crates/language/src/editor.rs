@@ -1,5 +1,5 @@
-//! Answers an editor's questions about a position in a program: what a name means, where else it
-//! occurs, and which type it has.
+//! Answers an editor's questions about a position in a program: the declaration of a name, its
+//! other uses, and its type.
 
 use core::ops::Range;
 
@@ -11,7 +11,8 @@ use crate::source::{FileId, Span};
 use crate::syntax::{Ident, Item, ItemKind};
 
 impl Loaded {
-    /// Where the name at a byte of a file is declared; that of a module is the start of its file.
+    /// Returns the declaration of the name at a byte of a file. For a module, this is the start of
+    /// its file.
     #[must_use]
     pub fn definition(&self, file: FileId, offset: usize) -> Option<Span> {
         let names = Names::new(self, file);
@@ -23,7 +24,7 @@ impl Loaded {
         names.declaration(at)
     }
 
-    /// Each place where what is declared at `declared` is named, in all files but the standard
+    /// Returns all uses of the name declared at `declared`, in all files except the standard
     /// library.
     #[must_use]
     pub fn uses(&self, declared: Span) -> Vec<Span> {
@@ -42,7 +43,7 @@ impl Loaded {
         found
     }
 
-    /// The names that mean something all over the program's own file.
+    /// Returns the names that have a meaning everywhere in the program's own file.
     #[must_use]
     pub fn names_in_sight(&self) -> Vec<String> {
         let mut names: Vec<String> = self.names(self.root()).map(ToString::to_string).collect();
@@ -82,7 +83,7 @@ impl<'l> Names<'l> {
         self.loaded.source_map().text(self.tokens[at].span)
     }
 
-    /// Where the name at a token is declared.
+    /// Returns the declaration of the name at a token.
     fn declaration(&self, at: usize) -> Option<Span> {
         let span = self.tokens[at].span;
         let mut items = self.loaded.items_of(self.file).iter();
@@ -116,7 +117,7 @@ impl<'l> Names<'l> {
         }
         let declares_item = item.kind.name().is_some_and(|name| name.span == span);
         self.local(item, at).or_else(|| {
-            // Else it is a field, or an argument with its name.
+            // Otherwise it is a field, or a named argument.
             match declares_item || self.kind(at + 1) != Some(TokenKind::Colon) {
                 true => self.item(self.loaded.lookup(self.file, self.text(at))?),
                 false => None,
@@ -131,7 +132,7 @@ impl<'l> Names<'l> {
         self.loaded.item(key).kind.name().map(|name| name.span)
     }
 
-    /// A variant of an enum, or an item that is named with its module.
+    /// Returns the declaration of an enum's variant, or of an item that is named with its module.
     fn part_of(&self, whole: usize, at: usize) -> Option<Span> {
         let (whole, name) = (self.text(whole), self.text(at));
         if let Some(Definition::Item(key)) = self.loaded.lookup(self.file, whole)
@@ -149,12 +150,13 @@ impl<'l> Names<'l> {
         self.item(is_used.or_else(|| self.loaded.lookup(self.file, name))?)
     }
 
-    /// The variable that a name means: the last one that is declared before it and still there.
+    /// Returns the variable that a name refers to: the last one declared before it that is still in
+    /// scope.
     fn local(&self, item: &Item, at: usize) -> Option<Span> {
         let name = self.text(at);
         let mut earlier = (0..=at).rev();
         let own = earlier.by_ref().take_while(|&place| {
-            // What stands in the item.
+            // Only tokens of the item count.
             self.tokens[place].span.start >= item.span.start
         });
         for place in own {
@@ -173,7 +175,7 @@ impl<'l> Names<'l> {
             .map(|ident| ident.span)
     }
 
-    /// The `let`, `for`, `const` or `|` by which the name at a token becomes a variable.
+    /// Returns the `let`, `for`, `const` or `|` that makes the name at a token a variable.
     fn binder(&self, place: usize) -> Option<usize> {
         for at in (0..place).rev() {
             match self.kind(at)? {
@@ -181,7 +183,7 @@ impl<'l> Names<'l> {
                 TokenKind::For | TokenKind::Let => return Some(at),
                 TokenKind::Const => {
                     let is_loop = self.before(at) == Some(TokenKind::For);
-                    // The generics of an item are declared in its first line.
+                    // An item's header declares its generics.
                     let is_generic =
                         matches!(self.before(at), Some(TokenKind::Less | TokenKind::Comma));
                     return (!is_generic).then_some(at - usize::from(is_loop));
@@ -197,8 +199,8 @@ impl<'l> Names<'l> {
         None
     }
 
-    /// The tokens in which a variable is there that is bound at `begin`: behind its `let`, in the
-    /// block of its `for`, or in its function.
+    /// Returns the tokens in which a variable bound at `begin` is in scope: those after its `let`,
+    /// in the block of its `for`, or in its function.
     fn scope(&self, begin: usize) -> Range<usize> {
         let is_loop = self.kind(begin) == Some(TokenKind::For);
         let is_lambda = self.kind(begin) == Some(TokenKind::Or);
@@ -226,7 +228,8 @@ impl<'l> Names<'l> {
     }
 }
 
-/// What a function or a run declares in its first line: generics, parameters and inputs.
+/// Returns the names that a function or a run declares in its header: generics, parameters and
+/// inputs.
 fn header(item: &Item) -> Box<dyn Iterator<Item = &Ident> + '_> {
     match &item.kind {
         ItemKind::Function(function) => {
@@ -244,8 +247,8 @@ fn header(item: &Item) -> Box<dyn Iterator<Item = &Ident> + '_> {
 }
 
 impl Program {
-    /// The type of the smallest expression around a byte of a file, and its place. Of a generic
-    /// function it is the first instance's.
+    /// Returns the type of the smallest expression around a byte of a file, and the expression's
+    /// place. In a generic function, the type is that of the first instance.
     #[must_use]
     pub fn type_at(&self, file: FileId, offset: usize) -> Option<(Span, String)> {
         let offset = offset as u32;

@@ -1,8 +1,8 @@
 //! Turns a syntax tree, with values for its params, into a typed program.
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
-//! | `mod` | what is being elaborated, errors |
+//! | this file | the elaborator, errors |
 //! | `scopes` | the names of a function |
 //! | `term` | values that have not met their type yet |
 //! | `names` | paths |
@@ -11,8 +11,8 @@
 //! | `expression`, `aggregates`, `operators`, `control`, `patterns`, `access` | expressions |
 //! | `statements`, `loops` | statements |
 //! | `calls`, `generics`, `builtins` | functions |
-//! | `joins` | the pairs of a join, and what may be done with them |
-//! | `exhaustive` | whether a `match` is for all values |
+//! | `joins` | the pairs of a join, and the operations allowed on them |
+//! | `exhaustive` | checks that a `match` covers all values |
 //! | `entries`, `opened`, `tests` | states, `main`, runs, their results, tests |
 //! | `ranges` | indices and counters against lengths and types |
 //! | `order` | arguments against parameters that are `sorted` |
@@ -64,15 +64,16 @@ pub(crate) use tests::TestProgram;
 
 type Done<T> = Result<T, Reported>;
 
-/// Values for params, by name.
+/// The values for params, by name.
 pub type ParamValues = BTreeMap<String, BigInt>;
 
-/// Most operations on consts, and expressions that unrolled loops and instances make.
+/// The greatest number of operations on consts, and of expressions that unrolled loops and
+/// instances make.
 const MAX_FUEL: u64 = 10_000_000;
-/// Deepest nesting of expressions, through the functions that consts call.
+/// The greatest nesting depth of expressions, including through the functions that consts call.
 const MAX_DEPTH: usize = 400;
 
-/// Elaborates all of a program but its tests, with what `debug` shows or without it.
+/// Elaborates all of a program except its tests, with or without its `debug` calls.
 pub(crate) fn elaborate(
     loaded: &Loaded,
     given: &ParamValues,
@@ -84,7 +85,7 @@ pub(crate) fn elaborate(
     elaborator.finish()
 }
 
-/// Elaborates a program with a test's params, and the test.
+/// Elaborates a program with a test's params, and the test itself.
 pub(crate) fn elaborate_test(
     loaded: &Loaded,
     given: &ParamValues,
@@ -100,34 +101,35 @@ pub(crate) struct Elaborator<'a> {
     errors: Diagnostics,
     fuel: u64,
     depth: usize,
-    /// Consts that were computed; nothing while one is.
+    /// The consts that have been computed, or `None` while one is being computed.
     constants: HashMap<ItemKey, Option<Done<Term>>>,
-    /// Types that are being resolved.
+    /// The types that are being resolved.
     open_types: Vec<ItemKey>,
     states: HashMap<ItemKey, StateId>,
     entries: HashMap<ItemKey, EntryId>,
     instances: HashMap<InstanceKey, Done<FunctionId>>,
-    /// For each function what it is an instance of, and whether its body is made.
+    /// For each function, the instance that it is and whether its body has been made.
     made: Vec<Instance<'a>>,
     lambdas: Vec<Lambda<'a>>,
-    /// What lambdas by which arrays are sorted compute of elements of a type, and its number.
+    /// The number of each value that a sorting lambda computes from elements of a type, by the
+    /// lambda's file and text.
     computed: HashMap<(FileId, TypeId, String), u32>,
-    /// Results of folded calls that are in order by what a function computes.
+    /// The results of folded calls that are sorted by a function's values.
     folded: Vec<order::Folded>,
-    /// The names of the results of the run whose body is made.
+    /// The names of the results of the run whose body is being made.
     result_names: Vec<Symbol>,
-    /// What a method is called on, and its term, until the call takes it up.
+    /// The receiver of a method and its term, until the call takes them.
     receiver: Option<(&'a syntax::Expression, Term)>,
-    /// Whether the program shows what `debug` is given.
+    /// Whether the program keeps its `debug` calls.
     keeps_debug: bool,
-    /// How many rows a test gives to joined tables, where that is asked for.
+    /// The numbers of rows that a test gives to joined tables, if requested.
     table_lengths: Option<BTreeMap<Symbol, u64>>,
-    /// Calls of `debug` that it does not have.
+    /// The calls of `debug` that the program leaves out.
     left_out: Vec<Span>,
     context: Context,
 }
 
-/// A lambda and what its names mean: consts, types and other lambdas.
+/// A lambda and the meanings of its names: consts, types and other lambdas.
 struct Lambda<'a> {
     parameters: &'a [syntax::Pattern],
     body: &'a syntax::Expression,
@@ -136,10 +138,10 @@ struct Lambda<'a> {
     span: Span,
 }
 
-/// In what an expression stands.
+/// The surroundings of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Surroundings {
-    /// An item that is no function.
+    /// An item that is not a function.
     Constant,
     Function,
     Entry(EntryKind),
@@ -153,30 +155,30 @@ struct Context {
     scopes: Scopes,
     locals: Vec<Local>,
     counters: Vec<Symbol>,
-    /// Where an instance was asked for first, and with which generics.
+    /// The place that first asked for this instance, and the generics of the instance.
     used_at: Option<(Span, String)>,
-    /// States that are assigned.
+    /// The states that are assigned.
     assigned: Vec<StateId>,
-    /// Inputs that are public.
+    /// The inputs that are public.
     public: Vec<LocalId>,
 }
 
-/// What a name means in a function.
+/// The meaning of a name in a function.
 #[derive(Clone, Debug)]
 enum Binding {
     /// A variable, and whether it may be assigned.
     Local(LocalId, bool),
-    /// A const, or a number of counters.
+    /// A const, or a number made from counters.
     Term(Term),
     /// A generic type.
     Type(TypeId),
-    /// A lambda that is an argument.
+    /// A lambda passed as an argument.
     Lambda(u32),
-    /// A table that is joined, of which only pairs are read.
+    /// A table that is joined. Only its pairs can be read.
     Table,
-    /// The pairs of a join, and the type of one.
+    /// The pairs of a join, and the type of one pair.
     Pairs(LocalId, TypeId),
-    /// A variable whose statement is wrong.
+    /// A variable whose statement has an error.
     Broken(Reported),
 }
 
@@ -229,7 +231,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Checks what only shows in bodies that are all made.
+    /// Makes the checks that need the bodies of all functions.
     fn check_made(&mut self) {
         if !self.errors.is_empty() {
             return;
@@ -249,7 +251,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Reports an error; inside an instance it says where that was asked for.
+    /// Reports an error. In an instance, the error also names the place that asked for it.
     fn report(&mut self, error: Diagnostic) -> Reported {
         let error = match &self.context.used_at {
             Some((span, generics)) => error.related(*span, format!("used here with {generics}")),
@@ -262,12 +264,12 @@ impl<'a> Elaborator<'a> {
         Err(self.report(error))
     }
 
-    /// Takes one operation from those that are left.
+    /// Takes one operation from the remaining ones.
     fn burn(&mut self, span: Span) -> Done<()> {
         self.burn_all(1, span)
     }
 
-    /// Takes this many operations from those that are left.
+    /// Takes `steps` operations from the remaining ones.
     fn burn_all(&mut self, steps: u64, span: Span) -> Done<()> {
         match self.fuel.checked_sub(steps) {
             Some(left) => {
@@ -297,14 +299,14 @@ impl<'a> Elaborator<'a> {
         result
     }
 
-    /// Runs `work` in another context, and gives what became of that.
+    /// Runs `work` in another context, and also returns that context afterwards.
     fn within<T>(&mut self, context: Context, work: impl FnOnce(&mut Self) -> T) -> (T, Context) {
         let outer = std::mem::replace(&mut self.context, context);
         let result = work(self);
         (result, std::mem::replace(&mut self.context, outer))
     }
 
-    /// Runs `work` in a scope of its own.
+    /// Runs `work` in a new scope.
     fn scoped<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         self.context.scopes.open();
         let result = work(self);
@@ -316,7 +318,7 @@ impl<'a> Elaborator<'a> {
         self.context.scopes.bind(name, binding);
     }
 
-    /// What a name means in the function, if it means something there.
+    /// Returns the meaning of a name in the function, if it has one there.
     fn binding(&self, name: &str) -> Option<&Binding> {
         self.context.scopes.find(name)
     }
@@ -326,7 +328,7 @@ impl<'a> Elaborator<'a> {
         LocalId(self.context.locals.len() as u32 - 1)
     }
 
-    /// A variable that no name means.
+    /// Creates a variable without a name.
     fn unnamed(&mut self, ty: TypeId) -> LocalId {
         self.local(Symbol::new(""), ty)
     }
@@ -336,13 +338,13 @@ impl<'a> Elaborator<'a> {
         CounterId(self.context.counters.len() as u32 - 1)
     }
 
-    /// The name of a type, for messages.
+    /// Returns the name of a type, for messages.
     fn type_name(&self, ty: TypeId) -> String {
         self.program.types.name(ty)
     }
 }
 
-/// The known name that `name` is most like, if one is like it.
+/// Returns the known name that is most similar to `name`, if any is similar enough.
 #[must_use]
 pub fn most_like<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
     let distances = known.map(|other| (distance(name, other), other));
@@ -351,8 +353,8 @@ pub fn most_like<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option
     is_like.then(|| nearest.1.to_owned())
 }
 
-/// Edits from one name to another, an exchange of two letters in a row among them; letters in
-/// upper and lower case are alike.
+/// Returns the edit distance between two names. Swapping two adjacent letters is one edit, and case
+/// is ignored.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
     let (a, b) = (a.as_bytes(), b.as_bytes());

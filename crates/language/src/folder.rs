@@ -1,4 +1,4 @@
-//! The folder of a program, where the files that it names are.
+//! The folder of a program, which contains the files that the program names.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,33 +11,34 @@ use crate::lower::CircuitFiles;
 use crate::program::BitOrder;
 use crate::{SourceMap, Sources};
 
-/// The folder that a program's file is in. A program reads files in it or below, and no others.
+/// The folder that contains a program's file. A program can read files only from this folder and
+/// below.
 pub struct ProgramFolder(PathBuf);
 
 impl ProgramFolder {
-    /// This folder; an empty path is the working folder.
+    /// Creates a program folder. An empty path means the working folder.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
 
-    /// The folder of the program in the file `program`.
+    /// Returns the folder of the program in the file `program`.
     #[must_use]
     pub fn of(program: &Path) -> Self {
         Self::new(program.parent().unwrap_or(Path::new("")))
     }
 
-    /// The path of a file that the program names. It is in the folder or below, after every link is
-    /// followed: a program that somebody else wrote reads no other file, and no pipe, at which it
-    /// would wait.
+    /// Returns the path of a file that the program names. After all links are followed, it must be
+    /// in the folder or below. A program from somebody else can thus read no other file, nor a
+    /// pipe, on which it would block.
     fn path_of(&self, name: &str) -> Result<PathBuf, String> {
         let mut parts = Path::new(name).components();
-        // `./and.txt` is in the folder as well.
+        // `./and.txt` is also in the folder.
         if !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
             return Err("a file that a program names is in its folder or below".to_owned());
         }
         let canonical = |path: &Path| fs::canonicalize(path).map_err(|error| error.to_string());
-        // The folder of `program.tacit` has no name.
+        // The folder of `program.tacit` has an empty name.
         let folder = canonical(&Path::new(".").join(&self.0))?;
         let file = canonical(&self.0.join(name))?;
         match file.starts_with(folder) {
@@ -68,12 +69,12 @@ impl CircuitFiles for ProgramFolder {
 /// The byte order mark.
 const MARK: char = '\u{feff}';
 
-/// The text of a program's file, without the byte order mark that some editors put before it. It
-/// reads a few bytes more than a program may have at most.
+/// Reads the text of a program's file, without the byte order mark that some editors write at its
+/// start. Reads a few bytes more than the limit for programs.
 ///
 /// # Errors
 ///
-/// The file cannot be read, or is no UTF-8.
+/// The file cannot be read, or is not UTF-8.
 pub fn read_source(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let most = (SourceMap::MAX_BYTES + MARK.len_utf8()) as u64 + 1;

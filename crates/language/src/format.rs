@@ -1,5 +1,5 @@
-//! The formatter: one way to space and indent a program. Lines stay where their writer broke
-//! them, and so do comments; what formatting changes is spaces, indentation and empty lines.
+//! The formatter: one way to space and indent a program. Line breaks and comments stay as they are.
+//! Formatting changes only spaces, indentation and empty lines.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use crate::lexer::{Comment, Token, TokenKind as T, lex};
 use crate::parser::{Role, parse_tokens};
 use crate::source::{FileId, SourceMap};
 
-/// Columns of a level of indentation.
+/// The number of columns of an indentation level.
 const INDENT: usize = 4;
 
-/// The program `text` in the one format.
+/// Formats the program `text`.
 ///
 /// # Errors
 ///
-/// The errors of a program that cannot be read, with the map of its one file.
+/// The program cannot be parsed. Returns its errors and the map of its only file.
 pub fn format(name: &str, text: &str) -> Result<String, (SourceMap, Vec<Diagnostic>)> {
     let mut map = SourceMap::default();
     let file = map.add(name.to_owned(), text.into());
@@ -91,20 +91,20 @@ fn words<'t>(
     words
 }
 
-/// What is between two brackets, or the whole file.
+/// The content between two brackets, or the whole file.
 #[derive(Clone, Copy, Default)]
 struct Frame {
-    /// Indentation of its lines.
+    /// The indentation of its lines.
     indent: usize,
-    /// Indentation of the line on which it opens.
+    /// The indentation of the line on which it starts.
     opened: usize,
-    /// The first word of the statement or element that is open.
+    /// The first word of the open statement or element.
     open: Option<T>,
-    /// Whether braces are around it.
+    /// Whether the brackets are braces.
     is_block: bool,
-    /// Whether these hold the names of a `use`, and no space.
+    /// Whether the braces contain the names of a `use`, and have no spaces inside.
     is_of_use: bool,
-    /// Angle brackets that are open: commas in them end nothing.
+    /// The number of open angle brackets. Commas inside them end nothing.
     angles: usize,
 }
 
@@ -113,7 +113,7 @@ struct Writer {
     out: String,
     frame: Frame,
     outer: Vec<Frame>,
-    /// Indentation of the line that is written.
+    /// The indentation of the line that is being written.
     line: usize,
 }
 
@@ -154,7 +154,7 @@ impl Writer {
         self.note(word, next);
     }
 
-    /// Where a line that begins with `word` begins.
+    /// Returns the indentation of a line that starts with `word`.
     fn indentation(&self, word: &Word<'_>) -> usize {
         let goes_on = match (self.frame.open, word.kind) {
             (None, _) | (_, None) => false,
@@ -167,14 +167,14 @@ impl Writer {
         }
     }
 
-    /// Follows brackets and statements.
+    /// Tracks brackets and statements.
     fn note(&mut self, word: &Word<'_>, next: Option<&Word<'_>>) {
         let Some(kind) = word.kind else {
             return;
         };
         if is_opening(kind) {
             self.frame.open.get_or_insert(kind);
-            // The block of an item belongs to the item's first line, wherever it opens.
+            // The block of an item belongs to the item's first line, wherever its brace is.
             let line = match self.outer.is_empty() && kind == T::OpenBrace {
                 true => self.frame.indent,
                 false => self.line,
@@ -238,7 +238,7 @@ fn is_closing(kind: T) -> bool {
     matches!(kind, T::CloseParen | T::CloseBracket | T::CloseBrace)
 }
 
-/// Whether a token goes on with the statement before it.
+/// Whether a token continues the statement before it.
 fn continues(kind: T) -> bool {
     matches!(
         kind,
@@ -270,10 +270,10 @@ fn is_binary(kind: T) -> bool {
     )
 }
 
-/// Whether a space stands between two words of a line.
+/// Whether there is a space between two words of a line.
 fn is_spaced(left: &Word<'_>, right: &Word<'_>) -> bool {
     let (Some(a), Some(b)) = (left.kind, right.kind) else {
-        // A comment between brackets stands as a value would.
+        // A comment between brackets is treated like a value.
         let is_inside = |word: &Word<'_>| word.text.starts_with("/*");
         let opens = matches!(left.kind, Some(T::OpenParen | T::OpenBracket));
         let ends = right.kind.is_some_and(|kind| {
@@ -292,7 +292,7 @@ fn is_spaced(left: &Word<'_>, right: &Word<'_>) -> bool {
         (_, Some(Role::CloseLambda)) if b == T::Or => return false,
         _ => {}
     }
-    // Names, components of the library and closed brackets are called and indexed.
+    // Names, components of the library and closed brackets can be called and indexed.
     let is_value =
         matches!(a, T::Name | T::Text | T::CloseParen | T::CloseBracket) && !is_item_word(left);
     match (a, b) {
@@ -308,8 +308,8 @@ fn is_spaced(left: &Word<'_>, right: &Word<'_>) -> bool {
     }
 }
 
-/// Whether a name is a word of the language where it stands: `of`, `to` and their like stand
-/// before what is not theirs to call.
+/// Whether a name is a word of the language here. Parentheses or brackets after `of`, `to` and
+/// similar words do not belong to them.
 fn is_item_word(word: &Word<'_>) -> bool {
     matches!(word.text, "of" | "to" | "by" | "with" | "sorted" | "public")
 }

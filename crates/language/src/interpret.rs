@@ -1,5 +1,5 @@
-//! The interpreter: what a typed program computes, in the clear. It is written apart from the
-//! lowering and serves as its oracle.
+//! The interpreter: evaluates a typed program in the clear. It is independent of the lowering and
+//! serves as its oracle.
 
 mod intrinsic;
 pub(crate) mod join;
@@ -13,24 +13,24 @@ pub(crate) use run::{Machine, Ran, Random, call};
 use crate::diagnostic::Diagnostic;
 use crate::program::{EntryId, Program, Value};
 
-/// Most steps of a run in the clear.
+/// The greatest number of steps of a run in the clear.
 pub(crate) const MAX_STEPS: u64 = 1 << 32;
 
-/// What a run in the clear gives.
+/// The result of a run in the clear.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The results; of several, a list of them.
+    /// The results. Several results form a list.
     pub results: Value,
     /// The values of all states after the run.
     pub states: Vec<Value>,
 }
 
 impl Program {
-    /// What a run gives for these inputs, states before it and random bits, in the clear.
+    /// Evaluates a run in the clear on these inputs, earlier states and random bits.
     ///
     /// # Errors
     ///
-    /// It takes too many steps, or calls a circuit of a file.
+    /// The run takes too many steps, or calls a circuit from a file.
     pub fn evaluate(
         &self,
         entry: EntryId,

@@ -1,4 +1,4 @@
-//! The lexer: text to tokens and comments, in one pass, written by hand.
+//! The lexer: a handwritten single pass from text to tokens and comments.
 
 mod token;
 
@@ -11,20 +11,20 @@ use crate::source::{FileId, SourceMap, Span};
 /// A comment: `// …` to the end of the line, or `/* … */`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Comment {
-    /// Where it stands, its signs included and the end of a line with `//` not.
+    /// The comment's place. It includes the comment's signs but not the end of the line after `//`.
     pub(crate) span: Span,
-    /// Whether it begins with three slashes and documents what follows.
+    /// Whether the comment starts with three slashes and documents the next item.
     pub(crate) is_doc: bool,
 }
 
-/// A file as tokens, the last of which is [`TokenKind::End`], and its comments in order.
+/// The tokens of a file, the last of which is [`TokenKind::End`], and its comments in order.
 #[derive(Debug)]
 pub(crate) struct Lexed {
     pub(crate) tokens: Vec<Token>,
     pub(crate) comments: Vec<Comment>,
 }
 
-/// Reads all of `text`.
+/// Lexes all of `text`.
 pub(crate) fn lex(file: FileId, text: &str, errors: &mut Diagnostics) -> Lexed {
     let mut lexer = Lexer {
         file,
@@ -57,7 +57,7 @@ struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    /// From `start` to where the lexer is.
+    /// Returns the span from `start` to the lexer's position.
     fn span(&self, start: usize) -> Span {
         Span {
             file: self.file,
@@ -84,7 +84,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads the next token or comment; false at the end.
+    /// Reads the next token or comment. Returns false at the end.
     fn token(&mut self) -> bool {
         self.skip_while(|byte| byte.is_ascii_whitespace());
         if self.at >= self.text.len() {
@@ -122,7 +122,7 @@ impl Lexer<'_> {
         self.check_shown(span);
     }
 
-    /// A comment from `/*` to its `*/`, with others inside.
+    /// Reads a comment from `/*` to its `*/`. Comments nest.
     fn block_comment(&mut self) {
         let start = self.at;
         let mut open = 0_usize;
@@ -162,7 +162,7 @@ impl Lexer<'_> {
         self.lexed.comments.push(Comment { span, is_doc });
     }
 
-    /// Checks what a line of a comment shows.
+    /// Checks the characters of a line of a comment.
     fn check_line(&mut self, start: usize) {
         let mut span = self.span(start);
         if self.text[start..self.at].ends_with('\r') {
@@ -171,9 +171,10 @@ impl Lexer<'_> {
         self.check_shown(span);
     }
 
-    /// Refuses a character in a comment or a text that makes the program look other than it is: one
-    /// that ends a line for an editor alone, turns the direction of writing, or moves a terminal's
-    /// cursor. Whoever is to run a program reads it first, and may have it from the other party.
+    /// Refuses a character in a comment or a text that makes the program look different from what
+    /// it is: one that ends a line only in an editor, changes the direction of writing, or moves a
+    /// terminal's cursor. People read a program before they run it, and may have it from the other
+    /// party.
     fn check_shown(&mut self, span: Span) {
         let text = &self.text[span.start as usize..span.end as usize];
         let misleads =
@@ -237,7 +238,7 @@ impl Lexer<'_> {
                 ));
             }
             self.errors.report(error);
-            // What was meant is read, so that this is the only error about it.
+            // The intended number is read, so that this is the only error about it.
             if !bad_digit && is_number_type(suffix) {
                 let end = span.end - suffix.len() as u32;
                 let (number, suffixed) = (Span { end, ..span }, Span { start: end, ..span });
@@ -280,13 +281,13 @@ impl Lexer<'_> {
         self.check_shown(span);
     }
 
-    /// Whether a text in single quotes begins here.
+    /// Whether a text in single quotes starts here.
     fn ends_in_single_quote(&self) -> bool {
         let line = self.rest()[1..].split(|&byte| byte == b'\n').next();
         line.is_some_and(|line| line.contains(&b'\''))
     }
 
-    /// A text in single quotes, which is read as one so that nothing else is said of it.
+    /// Reads a text in single quotes as one token, so that there are no further errors about it.
     fn single_quoted(&mut self) {
         let start = self.at;
         self.at += 1;
@@ -313,7 +314,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Whether it names a type of whole numbers, such as `u8`.
+/// Whether a text names a type of whole numbers, such as `u8`.
 fn is_number_type(text: &str) -> bool {
     let bits = text.strip_prefix(['u', 'i']).unwrap_or_default();
     !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit())
@@ -330,8 +331,8 @@ mod tests {
         list.map(|error| error.message).collect()
     }
 
-    /// What somebody who reads a program, or what `tacit inspect` prints of it, takes for a line of
-    /// its own, or for a line that stands there.
+    /// A reader of a program, or of the output of `tacit inspect`, would take the hidden text for a
+    /// separate line or for a line of the program.
     #[test]
     fn a_program_looks_as_it_is() {
         for (hidden, name) in [

@@ -1,4 +1,4 @@
-//! The files of a program, read and linked: which name means which item.
+//! The files of a program, read and linked: maps each name to its item.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ const STD: &[(&str, &str)] = &[
     ("tree", include_str!("../std/tree.tacit")),
 ];
 
-/// The name of the `start` that a program has without writing it.
+/// The name of the `start` that a program has implicitly.
 const IMPLIED_START: &str = "start";
 
-/// Most files of a program.
+/// The greatest number of files of a program.
 const MAX_FILES: usize = 256;
 
-/// The functions that are written in Rust, with the module that they stand in.
+/// The functions that are implemented in Rust, each with its module.
 const BUILTINS: &[(&str, &str)] = &[
     ("prelude", "bits"),
     ("prelude", "min"),
@@ -51,27 +51,27 @@ const BUILTINS: &[(&str, &str)] = &[
     ("random", "random"),
 ];
 
-/// What a name means in a module.
+/// The meaning of a name in a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Definition {
     /// An item.
     Item(ItemKey),
-    /// A function that is written in Rust.
+    /// A function that is implemented in Rust.
     Builtin(&'static str),
 }
 
 /// A file and the names in it.
 #[derive(Debug)]
 pub(crate) struct Module {
-    /// `std::order`, or the file's name without its ending.
+    /// `std::order`, or the file's name without its extension.
     pub(crate) path: String,
     pub(crate) items: Vec<Item>,
     names: HashMap<Symbol, Definition>,
-    /// The names of the modules that it uses as wholes, by which it names what is in them.
+    /// The paths of the modules that it uses as wholes, by the names that it gives them.
     modules: HashMap<Symbol, String>,
 }
 
-/// A program as it is written: all its files.
+/// The source of a program: all its files.
 #[derive(Debug)]
 pub struct Loaded {
     map: SourceMap,
@@ -80,7 +80,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads the program `text` and the files that it uses. `name` is for messages.
+    /// Reads the program `text` and the files that it uses. Messages call the program `name`.
     #[must_use]
     pub fn new(name: &str, text: &str, sources: &dyn Sources) -> Self {
         let mut loaded = Self {
@@ -100,9 +100,8 @@ impl Loaded {
         loaded
     }
 
-    /// Adds `start start() {}` to a program whose states all have a first value, so that parties
-    /// can begin a chain of it: if it has runs, no `start` of its own, and nothing else of this
-    /// name.
+    /// Adds `start start() {}` to a program if its states all have a first value and it has runs,
+    /// no `start`, and nothing else of this name. The parties can then start a chain of it.
     fn imply_start(&mut self) {
         let items = &mut self.modules[0].items;
         let mut first_state = None;
@@ -143,41 +142,41 @@ impl Loaded {
         items.push(Item { kind, span });
     }
 
-    /// The files, for messages.
+    /// Returns the files, for messages.
     #[must_use]
     pub fn source_map(&self) -> &SourceMap {
         &self.map
     }
 
-    /// The items of the program's own file.
+    /// Returns the items of the program's own file.
     pub(crate) fn items(&self) -> &[Item] {
         &self.modules[0].items
     }
 
-    /// The items of a file.
+    /// Returns the items of a file.
     pub(crate) fn items_of(&self, file: FileId) -> &[Item] {
         &self.modules[file.0 as usize].items
     }
 
-    /// The file of the module that a `use` names.
+    /// Returns the file of the module that a `use` names.
     pub(crate) fn module_of(&self, used: &UseItem) -> Option<FileId> {
         let path = path_text(used);
         let number = self.modules.iter().position(|module| module.path == path)?;
         Some(FileId(number as u32))
     }
 
-    /// What could not be read.
+    /// Returns the errors of the files.
     pub(crate) fn errors(&self) -> &Diagnostics {
         &self.errors
     }
 
-    /// The program's own file.
+    /// Returns the program's own file.
     #[must_use]
     pub fn root(&self) -> FileId {
         FileId(0)
     }
 
-    /// Whether a file is of the standard library.
+    /// Whether a file belongs to the standard library.
     pub(crate) fn is_std(&self, file: FileId) -> bool {
         self.modules[file.0 as usize].path.starts_with("std::")
     }
@@ -186,13 +185,13 @@ impl Loaded {
         &self.modules[file.0 as usize].items[number as usize]
     }
 
-    /// Whether a module was to declare `name`, and the parser has reported what is wrong with it.
+    /// Whether a module has a broken declaration of `name`, whose error the parser has reported.
     pub(crate) fn is_broken(&self, module: FileId, name: &str) -> bool {
         let broken = |item: &Item| matches!(&item.kind, ItemKind::Broken(b) if b.as_str() == name);
         self.items_of(module).iter().any(broken)
     }
 
-    /// The method of this name of a struct.
+    /// Returns the method `name` of a struct.
     pub(crate) fn method(&self, of: ItemKey, name: &str) -> Option<Definition> {
         let declared = self.item(of).kind.name()?;
         let names = &self.modules[of.0.0 as usize].names;
@@ -201,21 +200,23 @@ impl Loaded {
             .copied()
     }
 
-    /// Whether some struct has a method of this name.
+    /// Whether any struct has a method of this name.
     pub(crate) fn has_method(&self, name: &str) -> bool {
         let items = self.modules.iter().flat_map(|module| &module.items);
         let mut methods = items.filter_map(method_of);
         methods.any(|(of, method)| method.as_str()[of.len() + 2..] == *name)
     }
 
-    /// What `name` means in a module: its own items, what it uses, and the prelude.
+    /// Returns the meaning of `name` in a module. It considers the module's items, the names that
+    /// it uses, and the prelude.
     pub(crate) fn lookup(&self, module: FileId, name: &str) -> Option<Definition> {
         let own = &self.modules[module.0 as usize].names;
         let prelude = &self.modules[1].names;
         own.get(name).or_else(|| prelude.get(name)).copied()
     }
 
-    /// What `name` means in the module of this path, or to which `from` gives this name.
+    /// Returns the meaning of `name` in the module of this path, or in the module to which `from`
+    /// gives this name.
     pub(crate) fn lookup_in(&self, from: FileId, path: &str, name: &str) -> Option<Definition> {
         let used = &self.modules[from.0 as usize].modules;
         let path = used.get(path).map_or(path, String::as_str);
@@ -223,8 +224,8 @@ impl Loaded {
         module.names.get(name).copied()
     }
 
-    /// The path of a module that a program calls `module`, which may be of the standard library,
-    /// and whether it may have an item `name`.
+    /// Returns the path of a module that a program calls `module`, which may be in the standard
+    /// library, and whether the module may have an item `name`.
     pub(crate) fn module_with(module: &str, name: &str) -> (String, bool) {
         let of_std = module.strip_prefix("std::").unwrap_or(module);
         let Some((_, text)) = STD.iter().find(|(known, _)| *known == of_std) else {
@@ -245,7 +246,7 @@ impl Loaded {
         (format!("std::{of_std}"), has)
     }
 
-    /// All names that mean something in a module.
+    /// Returns all names that have a meaning in a module.
     pub(crate) fn names(&self, module: FileId) -> impl Iterator<Item = &Symbol> {
         let own = self.modules[module.0 as usize].names.keys();
         own.chain(self.modules[1].names.keys())
@@ -331,7 +332,7 @@ impl Loaded {
         }
     }
 
-    /// Gives each name of a module its meaning.
+    /// Links each name of a module to its meaning.
     fn link(&mut self, number: usize) {
         let file = FileId(number as u32);
         let mut names: HashMap<Symbol, Definition> = HashMap::new();
@@ -396,7 +397,7 @@ impl Loaded {
         self.check_methods(number);
     }
 
-    /// Reports methods of what is no struct of their file.
+    /// Reports methods whose struct is not in their file.
     fn check_methods(&mut self, number: usize) {
         for (of, method) in self.modules[number].items.iter().filter_map(method_of) {
             let is_struct = |item: &Item| match &item.kind {
@@ -413,7 +414,7 @@ impl Loaded {
         }
     }
 
-    /// What another module may use of a module: not its params, states and runs.
+    /// Returns the items that other modules may use. Params, states and runs are private.
     fn exports(&self, module: usize) -> impl Iterator<Item = (&str, Definition)> {
         let (file, from) = (FileId(module as u32), &self.modules[module]);
         let items = (0..).zip(&from.items).filter_map(move |(place, item)| {
@@ -432,7 +433,7 @@ impl Loaded {
     }
 }
 
-/// The struct whose method an item is, and the method's name with it.
+/// Returns the struct whose method an item is, and the method's full name.
 fn method_of(item: &Item) -> Option<(&str, &Ident)> {
     let name = item.kind.name()?;
     let (of, _) = name.as_str().split_once("::")?;

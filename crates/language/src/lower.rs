@@ -1,26 +1,27 @@
-//! From a typed program to functions of the circuit crate.
+//! The lowering of typed programs to functions of the circuit crate.
 //!
 //! A run is traced over a circuit builder with every loop unrolled. A `component fn` becomes a
-//! component of its own, and its calls calls; everything else is cut into components between them.
+//! separate component, and its calls become calls. All other gates are cut into components between
+//! the calls.
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
-//! | `size` | whether a run has more values than a function may have |
+//! | `size` | checks that a run has no more values than a function may have |
 //! | `trace` | runs functions over wires in place of values |
 //! | `place` | reads and writes parts of values, under secret indices and conditions |
 //! | `branch` | both branches of a secret condition |
 //! | `adding` | calls of functions that only add, as additions |
-//! | `order_free` | which loops add up, in any order |
-//! | `addends` | what they add up, as trees where few layers count |
+//! | `order_free` | finds the loops that add up, in any order |
+//! | `addends` | the addends of these loops, as trees if layers must be few |
 //! | `pairs` | loops over the pairs of a join, which stay loops |
-//! | `operators` | what each operator costs in gates |
-//! | `pieces` | wires in a row, as what steps read |
+//! | `operators` | operators as gates |
+//! | `pieces` | rows of wires that steps read |
 //! | `component` | the circuits of `component fn`s |
-//! | `cut` | which gates between the calls form one component |
+//! | `cut` | the division of the gates between calls into components |
 //! | `run` | a run as one circuit: inputs, states, results |
 //! | `emit` | the function: ports, components, steps, and loops of steps that repeat |
-//! | `lines` | what each line costs |
-//! | `chains` | which loops wait for each turn |
+//! | `lines` | the costs of each line |
+//! | `chains` | the loops whose turns wait for each other |
 
 mod addends;
 mod adding;
@@ -52,17 +53,17 @@ use crate::diagnostic::Diagnostic;
 use crate::program::{BitOrder, EntryId, Program};
 use crate::source::Span;
 
-/// Gives the circuit files that a program names. The crate itself does no I/O.
+/// Provides the circuit files that a program names. The crate itself does no I/O.
 pub trait CircuitFiles {
-    /// The circuit in the file `path`, whose numbers are in this bit order.
+    /// Returns the circuit in the file `path`, whose numbers are in this bit order.
     ///
     /// # Errors
     ///
-    /// The reason why there is none, as the end of a sentence: `it does not exist`.
+    /// The reason that there is none, as the end of a sentence: `it does not exist`.
     fn circuit(&self, path: &str, order: BitOrder) -> Result<Circuit, String>;
 }
 
-/// No circuit files.
+/// Provides no circuit files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCircuitFiles;
 
@@ -72,16 +73,16 @@ impl CircuitFiles for NoCircuitFiles {
     }
 }
 
-/// How far the compilation of a run is.
+/// The progress of the compilation of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Steps that are done.
+    /// The number of completed steps.
     pub done: u64,
-    /// All steps.
+    /// The number of all steps.
     pub total: u64,
 }
 
-/// Hears of the progress of a compilation, some hundred times at most.
+/// A callback for the progress of a compilation. It is called a few hundred times at most.
 pub type Watch<'w> = &'w dyn Fn(Progress);
 
 /// A run as a function.
@@ -89,18 +90,18 @@ pub type Watch<'w> = &'w dyn Fn(Progress);
 pub struct Lowered {
     /// The function. Its inputs are those of the run in order, then those of `random`.
     pub function: Function,
-    /// The inputs that carry random bits, one of each party; their XOR is what the run draws.
+    /// The inputs that carry random bits, one for each party. The run's random bits are their XOR.
     pub random: Vec<String>,
-    /// The join whose stage gives two more inputs of the function, if the run joins tables.
+    /// The join whose stage provides two more inputs of the function, if the run joins tables.
     pub join: Option<JoinPlan>,
 }
 
 impl Program {
-    /// The function of a run of the program called `name`.
+    /// Lowers a run to a function called `name`.
     ///
     /// # Errors
     ///
-    /// The run is beyond a limit, or names a circuit that there is not.
+    /// The run exceeds a limit, or names a circuit that does not exist.
     pub fn lower(
         &self,
         name: &str,
@@ -110,11 +111,11 @@ impl Program {
         self.lower_watched(name, entry, files, &|_| {})
     }
 
-    /// The same, and `watch` hears of its progress.
+    /// Lowers like [`Program::lower`], and reports progress to `watch`.
     ///
     /// # Errors
     ///
-    /// As [`Program::lower`].
+    /// Those of [`Program::lower`].
     pub fn lower_watched(
         &self,
         name: &str,
@@ -126,22 +127,22 @@ impl Program {
         lowered.map(|(lowered, _)| lowered).map_err(diagnostic)
     }
 
-    /// Refuses a run that is too large by what can be counted before anything is built: what takes
-    /// no time, and what [`Program::lower`] would refuse.
+    /// Refuses a run that is too large by the sizes that can be counted before anything is built.
+    /// It takes no time, and [`Program::lower`] would refuse the same run.
     ///
     /// # Errors
     ///
-    /// The run is beyond a limit.
+    /// The run exceeds a limit.
     pub fn check_size(&self, entry: EntryId) -> Result<(), Diagnostic> {
         let checked = size::check(self, &self.entries[entry.0 as usize]);
         checked.map(drop).map_err(diagnostic)
     }
 
-    /// The same, and what each line costs.
+    /// Lowers like [`Program::lower`], and returns the costs of each line.
     ///
     /// # Errors
     ///
-    /// As [`Program::lower`].
+    /// Those of [`Program::lower`].
     pub fn lower_with_costs(
         &self,
         name: &str,
@@ -152,10 +153,10 @@ impl Program {
     }
 }
 
-/// Why a run has no function.
+/// The reason that a run has no function.
 #[derive(Debug)]
 enum Error {
-    /// What is written there is the reason.
+    /// The cause is the program text at this place.
     At(Span, String),
 }
 
@@ -165,7 +166,7 @@ fn diagnostic(error: Error) -> Diagnostic {
     }
 }
 
-/// The circuit of the library or a file that a function stands for.
+/// Returns the circuit of the library or a file for which a function stands.
 pub(crate) fn external(
     program: &Program,
     function: &crate::program::Function,

@@ -1,5 +1,5 @@
-//! From tokens to the syntax tree, by recursive descent that goes on after an error at the next
-//! statement or item.
+//! From tokens to the syntax tree, by recursive descent. After an error, parsing continues with the
+//! next statement or item.
 
 mod expression;
 mod item;
@@ -13,25 +13,25 @@ use crate::lexer::{Lexed, Token, TokenKind, lex};
 use crate::source::{FileId, Span, Symbol, Words};
 use crate::syntax::{Ident, Item};
 
-/// Deepest nesting of expressions, blocks and types in each other.
+/// The greatest nesting depth of expressions, blocks and types.
 const MAX_NESTING: usize = 128;
 
 type Parsed<T> = Result<T, Reported>;
 
-/// Reads a file. What could not be read is reported and left out.
+/// Parses a file. Parts with errors are reported and left out.
 pub(crate) fn parse(file: FileId, text: &str, errors: &mut Diagnostics) -> Vec<Item> {
     let lexed = lex(file, text, errors);
     parse_tokens(text, &lexed, errors).0
 }
 
-/// What a sign is that can be several things.
+/// The meaning of an ambiguous sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Opens angle brackets.
     OpenAngle,
     /// Closes angle brackets.
     CloseAngle,
-    /// Stands before its operand.
+    /// Precedes its operand.
     Prefix,
     /// Opens the parameters of a lambda.
     OpenLambda,
@@ -39,7 +39,7 @@ pub(crate) enum Role {
     CloseLambda,
 }
 
-/// The items of a file, and the roles of its signs by the byte at which each begins.
+/// Returns the items of a file, and the roles of its ambiguous signs by their byte offsets.
 pub(crate) fn parse_tokens(
     text: &str,
     lexed: &Lexed,
@@ -62,21 +62,21 @@ pub(crate) fn parse_tokens(
 
 struct Parser<'a> {
     text: &'a str,
-    /// The last of them is the end.
+    /// The tokens, the last of which is the end.
     tokens: &'a [Token],
     at: usize,
-    /// The second half of a `>>` whose first half was taken.
+    /// The second half of a `>>` whose first half has been taken.
     half: Option<Token>,
     nesting: usize,
-    /// Whether a name and `{` begin a struct's value: not where a block may follow.
+    /// Whether a name and `{` start a struct's value. This is not the case before a block.
     struct_allowed: bool,
     words: Words,
-    /// Signs that can be several things, by the byte at which each begins.
+    /// The roles of ambiguous signs, by their byte offsets.
     roles: Vec<(u32, Role)>,
     errors: &'a mut Diagnostics,
 }
 
-/// A place to go back to.
+/// A position to return to.
 #[derive(Clone, Copy)]
 struct Mark {
     at: usize,
@@ -98,13 +98,13 @@ impl Parser<'_> {
         self.token().span
     }
 
-    /// The kind of the token `ahead` of the next one.
+    /// Returns the kind of the token that is `ahead` tokens after the next one.
     fn kind_after(&self, ahead: usize) -> TokenKind {
         let last = self.tokens.len() - 1;
         self.tokens[(self.at + ahead).min(last)].kind
     }
 
-    /// The span of the token before the next one.
+    /// Returns the span of the token before the next one.
     fn previous(&self) -> Span {
         match self.half {
             Some(half) => Span {
@@ -124,7 +124,7 @@ impl Parser<'_> {
         self.kind() == kind
     }
 
-    /// Whether the next token is this word, which is a name elsewhere.
+    /// Whether the next token is this word, which is a name in other contexts.
     fn is_word(&self, word: &str) -> bool {
         self.is(TokenKind::Name) && self.text_of(self.span()) == word
     }
@@ -138,7 +138,7 @@ impl Parser<'_> {
         span
     }
 
-    /// Notes what the next sign is.
+    /// Records the role of the next sign.
     fn note(&mut self, role: Role) {
         self.roles.push((self.span().start, role));
     }
@@ -170,7 +170,7 @@ impl Parser<'_> {
         Err(self.errors.report(error))
     }
 
-    /// Reports that `expected` stands in another place.
+    /// Reports that `expected` is missing at the next token.
     fn unexpected<T>(&mut self, expected: &str) -> Parsed<T> {
         let found = self.token();
         let text = match found.kind {
@@ -186,7 +186,8 @@ impl Parser<'_> {
         self.report(self.with_habit(error))
     }
 
-    /// `error`, with help where the next word or the last one is an operator elsewhere.
+    /// Returns `error`, with help if the next or the previous word is an operator in other
+    /// languages.
     fn with_habit(&self, error: Diagnostic) -> Diagnostic {
         let help = match (self.text_of(self.previous()), self.text_of(self.span())) {
             (_, "and") => "`and` is written `&&`",
@@ -213,7 +214,7 @@ impl Parser<'_> {
         self.unexpected(&kind.to_string())
     }
 
-    /// A `>` that closes angle brackets, also one that is half of a `>>`.
+    /// Takes a `>` that closes angle brackets, even if it is half of a `>>`.
     fn expect_close_angle(&mut self) -> Parsed<Span> {
         let token = self.token();
         self.note(Role::CloseAngle);
@@ -267,7 +268,8 @@ impl Parser<'_> {
         result
     }
 
-    /// What stands between `open`, which is next, and `close`, with commas between.
+    /// Parses the elements between `open`, which is the next token, and `close`, separated by
+    /// commas.
     fn list<T>(
         &mut self,
         open: TokenKind,
@@ -289,7 +291,7 @@ impl Parser<'_> {
         Ok(elements)
     }
 
-    /// `parse` with struct values allowed, or not, at its outermost level.
+    /// Runs `parse` with struct values allowed, or not, at its outermost level.
     fn with_struct<T>(&mut self, allowed: bool, parse: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.struct_allowed, allowed);
         let result = parse(self);

@@ -1,8 +1,8 @@
-//! A program whose params have values: every type has a size, every name is resolved, every
+//! A program whose params have values: every type has a size, every name is resolved, and every
 //! operation has operands of one type. Both the interpreter and the lowering start from here.
 //!
-//! What is const has been computed, and `for const` is unrolled. What depends on the counters of
-//! loops is a [`Number`]: the same for all parties, no secret, without a width.
+//! Const values have been computed, and `for const` is unrolled. A value that depends on the
+//! counters of loops is a [`Number`]: the same for all parties, not secret, and without a width.
 
 mod bits;
 mod expressions;
@@ -33,42 +33,42 @@ pub use crate::syntax::{BinaryOperator, BitOrder, EntryKind, UnaryOperator};
 pub struct Program {
     /// The parties, in the order in which the file names them.
     pub parties: Vec<Symbol>,
-    /// Which of them garbles.
+    /// The index of the party that garbles.
     pub garbler: usize,
     /// The params and their values.
     pub params: Vec<Param>,
     /// All types.
     pub types: TypeTable,
-    /// The instances of functions, those that entries call among them.
+    /// The instances of functions, including those that entries call.
     pub functions: Vec<Function>,
     /// The states.
     pub states: Vec<StateVariable>,
     /// `main`, the runs and the starts.
     pub entries: Vec<Entry>,
-    /// Whether some run draws random bits.
+    /// Whether any run draws random bits.
     pub draws_random: bool,
-    /// What is allowed and probably not meant.
+    /// Warnings about code that is allowed but probably not intended.
     pub warnings: Vec<Diagnostic>,
-    /// What its operations are made of when it is lowered. Functions of two forms differ in their
-    /// digests; what the program means does not.
+    /// The form of operations in which the program is lowered. It changes the digests of functions,
+    /// but not the program's meaning.
     pub form: CircuitForm,
 }
 
 /// A param and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Its name.
+    /// The name.
     pub name: Symbol,
     /// The least value.
     pub minimum: BigInt,
     /// The greatest value.
     pub maximum: BigInt,
-    /// The value where none is given.
+    /// The value if none is given.
     pub default: Option<BigInt>,
     /// The value.
     pub value: BigInt,
-    /// What its value is where none is given: the size of a joined table, which its owner announces
-    /// before a run.
+    /// The value if none is given and the param is the size of a joined table. The table's owner
+    /// announces this size before a run.
     pub open: Option<OpenValue>,
 }
 
@@ -77,7 +77,7 @@ pub struct Param {
 pub struct OpenValue {
     /// The input.
     pub input: Symbol,
-    /// What is counted of it.
+    /// The things that are counted: rows or keys.
     pub counted: Counted,
 }
 
@@ -100,46 +100,47 @@ pub struct EntryId(pub u32);
 /// A state.
 #[derive(Clone, Debug)]
 pub struct StateVariable {
-    /// Its name.
+    /// The name.
     pub name: Symbol,
-    /// Its type.
+    /// The type.
     pub ty: TypeId,
-    /// What it holds before any run; without it, a start assigns it.
+    /// The value before any run. Without it, a start assigns the state.
     pub value: Option<Value>,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub span: Span,
 }
 
 /// `main`, a run or a start.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Which of them.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Its name.
+    /// The name.
     pub name: Symbol,
-    /// What the parties put in: the parameters of `function`.
+    /// The inputs of the parties, which are the parameters of `function`.
     pub inputs: Vec<InputPort>,
-    /// What they get: the result of `function`, which is a tuple unless there is one alone.
+    /// The results of the parties. The result of `function` is a tuple of them, unless there is
+    /// only one.
     pub outputs: Vec<OutputPort>,
-    /// What is computed.
+    /// The function that is computed.
     pub function: FunctionId,
     /// The join of two of its inputs. The function has the pairs as its last parameter.
     pub join: Option<Join>,
-    /// The numbers of the states that it assigns.
+    /// The numbers of the states that the entry assigns.
     pub assigns: Vec<usize>,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub span: Span,
 }
 
 impl Entry {
-    /// Whether the input of this number is a table that is joined.
+    /// Whether the input with this number is a table that is joined.
     #[must_use]
     pub fn is_joined(&self, number: usize) -> bool {
         let join = self.join.as_ref();
         join.is_some_and(|join| join.tables.contains(&number))
     }
 
-    /// The values of its outputs, from the result of its function.
+    /// Returns the values of the outputs, given the result of the function.
     #[must_use]
     pub fn results<'v>(&self, result: &'v Value) -> &'v [Value] {
         match self.outputs[..] {
@@ -152,63 +153,63 @@ impl Entry {
 /// An input.
 #[derive(Clone, Debug)]
 pub struct InputPort {
-    /// Its name.
+    /// The name.
     pub name: Symbol,
-    /// Its type.
+    /// The type.
     pub ty: TypeId,
-    /// Whose it is, by number; nothing where it is public.
+    /// The number of the owner, or `None` for a public input.
     pub owner: Option<usize>,
-    /// Whether its client sorts it, and by which field.
+    /// Whether the owner's client sorts the input, and by which field.
     pub sorted: Option<Option<Symbol>>,
-    /// Whether its client refuses two elements that are alike in what it sorts them by.
+    /// Whether the owner's client refuses two elements with the same sort key.
     pub is_strict: bool,
 }
 
 /// A result.
 #[derive(Clone, Debug)]
 pub struct OutputPort {
-    /// Its name.
+    /// The name.
     pub name: Symbol,
-    /// Its type.
+    /// The type.
     pub ty: TypeId,
-    /// Who gets it, by number; nothing where all do.
+    /// The number of the party that gets the result, or `None` if all do.
     pub to: Option<usize>,
 }
 
-/// A function with values for what it is generic in.
+/// A function with values for its generics.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name.
+    /// The name.
     pub name: Symbol,
     /// Whether its circuit is a component.
     pub is_component: bool,
     /// The variables that hold its arguments, in order.
     pub parameters: Vec<LocalId>,
-    /// For each argument the key by which it is in order, if it is declared `sorted`.
+    /// For each argument, the key by which it is in order, if it is declared `sorted`.
     pub(crate) sorted: Vec<Option<SortKey>>,
-    /// The key by which the result is in order, if it is.
+    /// The key by which the result is in order, if any.
     pub(crate) result_sorted: Option<SortKey>,
-    /// Its variables.
+    /// The variables.
     pub locals: Vec<Local>,
-    /// The names of its loops' counters.
+    /// The names of the loops' counters.
     pub counters: Vec<Symbol>,
     /// The type of its result.
     pub result: TypeId,
-    /// What it computes.
+    /// The computation.
     pub body: Body,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub span: Span,
 }
 
-/// The parts of an element by which an array ascends, the most significant first. A part is what
-/// these fields lead to, one in the other, or `COMPUTED` and the number of what a function computes
-/// of the element.
+/// The parts of an element by which an array ascends, the most significant first. A part is a path
+/// of nested fields, or `COMPUTED` and the number of a value that a function computes from the
+/// element.
 pub(crate) type SortKey = Vec<Vec<u32>>;
 
-/// No field's number.
+/// A number that no field has.
 pub(crate) const COMPUTED: u32 = u32::MAX;
 
-/// What a function computes.
+/// The computation of a function.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A block.
@@ -222,156 +223,156 @@ pub enum Body {
 /// A variable.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// Its name; empty where the compiler made it.
+    /// The name, which is empty for a variable that the compiler made.
     pub name: Symbol,
-    /// Its type.
+    /// The type.
     pub ty: TypeId,
 }
 
-/// Statements, and a value at their end.
+/// Statements, followed by a value.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The statements, in order.
     pub statements: Vec<Statement>,
-    /// The value; that of a block without one is the empty tuple.
+    /// The value, which is the empty tuple for a block without one.
     pub value: Expression,
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What it does.
+    /// The action of the statement.
     pub kind: StatementKind,
-    /// Where it is written.
+    /// The statement's place in the source.
     pub span: Span,
 }
 
-/// What a statement does.
+/// The action of a statement.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
     /// Gives a variable its first value.
     Let(LocalId, Expression),
     /// Assigns a place.
     Assign(ValuePath, Expression),
-    /// Does one thing or the other.
+    /// Runs one of two branches.
     If(Condition, Vec<Statement>, Vec<Statement>),
-    /// Repeats statements for each value of a counter, from the first to before the second.
+    /// Repeats statements for each value of a counter.
     For(Box<Loop>),
     /// Computes a value and drops it.
     Evaluate(Expression),
     /// Fails a test unless the value is true.
     Assert(Expression),
-    /// Shows a value, in `tacit eval` and tests alone. No other program has it.
+    /// Shows a value, only in `tacit eval` and tests. Other programs do not contain it.
     Debug(Expression),
 }
 
 /// A loop.
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// Its counter.
+    /// The counter.
     pub counter: CounterId,
     /// The counter's first value.
     pub from: Number,
-    /// One past its last value.
+    /// One more than the counter's last value.
     pub to: Number,
-    /// What a turn does.
+    /// The statements of a turn.
     pub body: Vec<Statement>,
     /// Whether each turn gets one of the pairs of a join.
     pub is_over_pairs: bool,
 }
 
-/// What an `if` depends on.
+/// The condition of an `if`.
 #[derive(Clone, Debug)]
 pub enum Condition {
-    /// Counters alone: only one branch is run.
+    /// A condition on counters, for which only one branch is run.
     Guard(Number),
-    /// A value: what both branches give is computed, and one is selected.
+    /// A secret value. Both branches are computed, and one result is selected.
     Secret(Expression),
 }
 
 /// A variable or state, or a part of it.
 #[derive(Clone, Debug)]
 pub struct ValuePath {
-    /// What it is a part of.
+    /// The value of which this is a part.
     pub root: Root,
-    /// From the whole inwards.
+    /// The steps from the whole inwards.
     pub path: Vec<Step>,
 }
 
-/// What a place is a part of.
+/// The value of which a place is a part.
 #[derive(Clone, Debug)]
 pub enum Root {
     /// A variable.
     Local(LocalId),
     /// A state.
     State(StateId),
-    /// A value that is in no variable.
+    /// A value that is not in a variable.
     Value(Box<Expression>),
 }
 
-/// From a value to a part of it.
+/// A step from a value to a part of it.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// The field of this number of a struct, tuple or table.
+    /// The field with this number of a struct, tuple or table.
     Field(u32),
-    /// An element whose number is no secret.
+    /// An element whose number is not secret.
     At(Number, Span),
-    /// An element whose number is a secret.
+    /// An element whose number is secret.
     AtSecret(Box<Expression>),
-    /// Elements from this one on; as many as this.
+    /// The elements from this number on, and how many.
     Slice(Number, u32, Span),
 }
 
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    /// What it is.
+    /// The kind of the expression.
     pub kind: ExpressionKind,
-    /// Its type.
+    /// The type.
     pub ty: TypeId,
-    /// Where it is written.
+    /// The expression's place in the source.
     pub span: Span,
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Clone, Debug)]
 pub enum ExpressionKind {
     /// A constant.
     Constant(Value),
-    /// A number of counters, as a value: of an integer, a fixed-point number or a bool.
+    /// A number made from counters, as an integer, a fixed-point number or a bool.
     Number(Number),
     /// The value of a place.
     Read(ValuePath),
     /// An operator before its operand.
     Unary(UnaryOperator, Box<Expression>),
-    /// An operator between two operands of one type; the amount of a shift has its own.
+    /// An operator between two operands of one type. The amount of a shift has its own type.
     Binary(BinaryOperator, Box<Expression>, Box<Expression>),
-    /// A shift by a number that is no secret.
+    /// A shift by a number that is not secret.
     Shift(BinaryOperator, Box<Expression>, Number),
     /// A conversion to the expression's type.
     Cast(Box<Expression>),
-    /// One value or the other.
+    /// One of two values.
     If(Box<Condition>, Box<Expression>, Box<Expression>),
     /// A block.
     Block(Box<Block>),
     /// The fields of a struct or tuple, or the elements of an array.
     Aggregate(Vec<Expression>),
-    /// An array of one value.
+    /// An array that repeats one value.
     Repeat(Box<Expression>),
     /// An array with an element for each value of a counter from this one on.
     Comprehension(CounterId, Number, Box<Expression>),
-    /// An array with an element for each row of the placer's table, of the pair with that row. The
-    /// counter goes over the pairs.
+    /// An array with an element for each row of the placer's table, computed from the pair with
+    /// that row. The counter runs over the pairs.
     ForEachPair(CounterId, Box<Expression>),
     /// A call.
     Call(FunctionId, Vec<Expression>),
-    /// A run, in a test.
+    /// A call of a run, in a test.
     Run(EntryId, Vec<Expression>),
-    /// A function of the prelude that is not written in the language.
+    /// A function of the prelude that is implemented in Rust.
     Intrinsic(Intrinsic, Vec<Expression>),
 }
 
-/// A function of the prelude that is not written in the language.
+/// A function of the prelude that is implemented in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Intrinsic {
     /// The lesser of two numbers.
@@ -384,17 +385,17 @@ pub enum Intrinsic {
     WideMul,
     /// A sum of products that does not wrap.
     WideDot,
-    /// A sum that stays at the greatest or least value.
+    /// A sum that stops at the greatest or least value.
     AddSat,
-    /// For each number below n whether it is the index.
+    /// For each number below n, whether it is the index.
     OneHot,
     /// An element, or another value past the end.
     GetOr,
-    /// How many of the most significant bits are one before the first zero.
+    /// The number of leading ones.
     LeadingOnes,
-    /// How many bits are one.
+    /// The number of ones.
     CountOnes,
-    /// A value as it is opened: zero in each `Maybe` that holds none.
+    /// A value in its opened form, with zero in each `Maybe` that holds no value.
     Opened,
     /// Fresh random bits.
     Random,

@@ -20,14 +20,14 @@ macro_rules! program {
     };
 }
 
-/// A file's name and its text.
+/// The name of a file and its text.
 type File = (&'static str, &'static str);
 
 const DATABASE: File = program!("database");
 const SUBSTRING: File = program!("substring");
 const FRIEND_MAP: File = program!("friend-map");
 
-/// Each function's name, its program, and which of the program's runs it is.
+/// The name of each function, its program, and the run of the program.
 const FUNCTIONS: &[(&str, File, &str)] = &[
     ("aes-128-rounds", program!("aes-128-rounds"), "main"),
     (
@@ -53,13 +53,13 @@ const FUNCTIONS: &[(&str, File, &str)] = &[
     ("friend-map-set", FRIEND_MAP, "set"),
 ];
 
-/// The names of the functions, in the order in which they are shown. None is the name of a
-/// component of [`tacit_components::library`], so that a name means one thing.
+/// Returns the names of the functions, in the order in which they are shown. None is the name of a
+/// component of [`tacit_components::library`], so that a name is unambiguous.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, ..)| *name)
 }
 
-/// The function of this name, if one comes with Tacit.
+/// Returns the function `name`, if it comes with Tacit.
 #[must_use]
 pub fn find(name: &str) -> Option<Shipped> {
     let (name, file, run) = FUNCTIONS.iter().find(|(known, ..)| *known == name)?;
@@ -73,15 +73,15 @@ pub fn find(name: &str) -> Option<Shipped> {
 /// A param of a function that comes with Tacit.
 #[derive(Clone, Debug)]
 pub struct ShippedParam {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it counts.
+    /// A description of what the param counts.
     pub description: String,
     /// The least value.
     pub minimum: u64,
     /// The greatest value.
     pub maximum: u64,
-    /// The value where none is given.
+    /// The value if none is given.
     pub default: u64,
 }
 
@@ -94,7 +94,7 @@ pub struct Shipped {
 }
 
 impl Shipped {
-    /// The program's text: to read, and to start from.
+    /// Returns the program's text, for reading or as a starting point.
     #[must_use]
     pub fn text(&self) -> &'static str {
         self.file.1
@@ -108,17 +108,17 @@ impl Shipped {
         Signature::new(loaded, given, Some(self.run)).map_err(|error| self.wrong(error))
     }
 
-    /// Its name.
+    /// Returns the name of the function.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What it computes, and its params.
+    /// Returns a description of the computation, and the params.
     ///
     /// # Panics
     ///
-    /// Never: each program that comes with Tacit is right with its defaults, which a test sees to.
+    /// Never: each program that comes with Tacit is valid with its defaults. A test checks this.
     #[must_use]
     pub fn description(&self) -> (String, Vec<ShippedParam>) {
         let loaded = self.loaded();
@@ -140,20 +140,20 @@ impl Shipped {
         (in_a_line(signature.documentation()), params.collect())
     }
 
-    /// The function with these params; the others take their defaults.
+    /// Returns the function with these params. Other params have their defaults.
     ///
     /// # Errors
     ///
-    /// A param is unknown or out of its range, or what these give together is beyond a limit.
+    /// A param is unknown or out of its range, or the params together exceed a limit.
     pub fn function(&self, params: &BTreeMap<String, u64>) -> Result<TypedFunction, BorderError> {
         self.function_in_form(params, CircuitForm::Small)
     }
 
-    /// The same, made of operations of this form.
+    /// Returns the function with operations in `form`.
     ///
     /// # Errors
     ///
-    /// As [`Shipped::function`].
+    /// Those of [`Shipped::function`].
     pub fn function_in_form(
         &self,
         params: &BTreeMap<String, u64>,
@@ -167,7 +167,7 @@ impl Shipped {
             .map_err(|error| self.wrong(error))
     }
 
-    /// The same error for somebody who does not see the program.
+    /// Rewrites an error for a reader who does not see the program.
     fn wrong(&self, error: BorderError) -> BorderError {
         let BorderError::Program(errors) = error else {
             return error;
@@ -181,7 +181,7 @@ impl Shipped {
     }
 }
 
-/// Lines of a description as one, without the full stop at its end.
+/// Joins the lines of a description, and drops the full stop at its end.
 fn in_a_line(text: &str) -> String {
     text.replace('\n', " ").trim_end_matches('.').to_owned()
 }
@@ -211,7 +211,7 @@ mod tests {
             assert_eq!(parties, ["garbler", "evaluator"], "{name}");
             let function = typed.function();
             assert_eq!(function.name(), name);
-            // What only brings values into the state moves bits and calls nothing.
+            // A function that only puts values into the state moves bits and calls nothing.
             let saves = !function.saves().is_empty();
             assert!(function.call_count() > 0 || saves, "{name}");
             let entries = library::list();
@@ -235,7 +235,7 @@ mod tests {
             wrong("friend-map-set", "cell", 9),
             "friend-map-set: there is no param `cell`; did you mean `cells`?"
         );
-        // The params are in their ranges, and too large together.
+        // Each param is in its range, but together they are too large.
         let huge = wrong("levenshtein-tiles", "rows", 1000);
         assert!(huge.starts_with("levenshtein-tiles: "), "{huge}");
         assert!(huge.contains("10000") && huge.contains("4096"), "{huge}");

@@ -5,18 +5,18 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A name or another word of the source; clones share the text.
+/// A name or another word of the source. Clones share the text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(Arc<str>);
 
 impl Symbol {
-    /// The word `text`.
+    /// Creates the word `text`.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// Its text.
+    /// Returns the text of the word.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -41,7 +41,7 @@ impl fmt::Debug for Symbol {
     }
 }
 
-/// Words seen before, so that each is allocated once.
+/// The words seen before, so that each is allocated only once.
 #[derive(Debug, Default)]
 pub(crate) struct Words(HashSet<Symbol>);
 
@@ -56,7 +56,7 @@ impl Words {
     }
 }
 
-/// A file of a program, by its number.
+/// The number of a file of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub(crate) u32);
 
@@ -72,7 +72,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// From the start of this span to the end of `other`.
+    /// Returns the span from the start of this span to the end of `other`.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl Span {
         }
     }
 
-    /// The place right after this span.
+    /// Returns the position right after this span.
     #[must_use]
     pub fn after(self) -> Self {
         Self {
@@ -100,9 +100,9 @@ impl fmt::Debug for Span {
 /// A source file.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// Its name, for people: a path, or `std/order.tacit` for a part of the standard library.
+    /// The name, for people: a path, or `std/order.tacit` for a part of the standard library.
     pub name: String,
-    /// Its text.
+    /// The text.
     pub text: Arc<str>,
 }
 
@@ -113,7 +113,7 @@ pub struct SourceMap {
 }
 
 impl SourceMap {
-    /// Longest file, in bytes.
+    /// The length of the longest file, in bytes.
     pub const MAX_BYTES: usize = 4 << 20;
 
     pub(crate) fn add(&mut self, name: String, text: Arc<str>) -> FileId {
@@ -121,30 +121,30 @@ impl SourceMap {
         FileId(self.files.len() as u32 - 1)
     }
 
-    /// The file of this number.
+    /// Returns the file with this number.
     #[must_use]
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id.0 as usize]
     }
 
-    /// All files, the program's first.
+    /// Returns all files, the program's own file first.
     #[must_use]
     pub fn files(&self) -> &[SourceFile] {
         &self.files
     }
 
-    /// The numbers of all files.
+    /// Returns the numbers of all files.
     pub fn ids(&self) -> impl Iterator<Item = FileId> + use<> {
         (0..self.files.len() as u32).map(FileId)
     }
 
-    /// The text of a span.
+    /// Returns the text of a span.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
         &self.file(span.file).text[span.start as usize..span.end as usize]
     }
 
-    /// The line and column of a span's start, from 1; columns count characters.
+    /// Returns the line and column of a span's start, from 1. Columns count characters.
     #[must_use]
     pub fn line_and_column(&self, span: Span) -> (usize, usize) {
         let before = &self.file(span.file).text[..span.start as usize];
@@ -154,17 +154,17 @@ impl SourceMap {
     }
 }
 
-/// Gives the files that a program uses. The crate itself does no I/O.
+/// Provides the files that a program uses. The crate itself does no I/O.
 pub trait Sources {
-    /// The text of the file `name`, such as `ledger.tacit`, in the folder of the program.
+    /// Returns the text of the file `name`, such as `ledger.tacit`, in the folder of the program.
     ///
     /// # Errors
     ///
-    /// The reason why there is none, as the end of a sentence: `it does not exist`.
+    /// The reason that there is none, as the end of a sentence: `it does not exist`.
     fn read(&self, name: &str) -> Result<String, String>;
 }
 
-/// No files but the program itself and the standard library.
+/// Provides no files except the program itself and the standard library.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 

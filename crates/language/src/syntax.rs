@@ -1,4 +1,4 @@
-//! The syntax tree: a file as it is written, with a span on everything.
+//! The syntax tree: a file in the form in which it is written, with a span on each part.
 
 mod expression;
 mod item;
@@ -17,7 +17,7 @@ pub(crate) use item::{
 
 use crate::source::{Span, Symbol};
 
-/// A name where it is written.
+/// A name with its place in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ident {
     pub(crate) name: Symbol,
@@ -25,7 +25,7 @@ pub(crate) struct Ident {
 }
 
 impl Ident {
-    /// The name as text.
+    /// Returns the name as text.
     pub(crate) fn as_str(&self) -> &str {
         self.name.as_str()
     }

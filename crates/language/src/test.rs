@@ -14,23 +14,23 @@ use crate::program::{Body, EntryId, Join, Program, Value};
 use crate::source::{Span, Symbol};
 use crate::syntax::{ItemKind, TestItem};
 
-/// What became of a test.
+/// The result of a test.
 #[derive(Clone, Debug)]
 pub struct TestReport {
-    /// What the test says.
+    /// The name of the test.
     pub name: Symbol,
-    /// Why it failed; nothing where it passed.
+    /// The reasons that it failed. The list is empty if it passed.
     pub errors: Vec<Diagnostic>,
     /// The first lines that `debug` shows.
     pub debugged: Vec<String>,
 }
 
-/// Most lines of a test that `debug` shows.
+/// The greatest number of lines of a test that `debug` shows.
 const MAX_DEBUGGED: usize = 1000;
 
 impl Loaded {
-    /// Errors of the program, its tests and the circuits that they name, in the order of their
-    /// places; none where it is right.
+    /// Returns the errors of the program, its tests and the circuits that they name, in the order
+    /// of their places. The list is empty if there are none.
     #[must_use]
     pub fn check(&self, params: &ParamValues, files: &dyn CircuitFiles) -> Vec<Diagnostic> {
         let program = match elaborate::elaborate(self, params, false) {
@@ -52,21 +52,21 @@ impl Loaded {
         all.into_list()
     }
 
-    /// The program with these params, those that are left out at their defaults.
+    /// Returns the program with these params. Other params have their defaults.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The errors of the program.
     pub fn program(&self, params: &ParamValues) -> Result<Program, Vec<Diagnostic>> {
         elaborate::elaborate(self, params, false).map_err(Diagnostics::into_list)
     }
 
-    /// The program with what `debug` shows, which is evaluated in the clear and never run.
+    /// Returns the program with its `debug` calls. It can be evaluated in the clear, but never run.
     pub(crate) fn debugged(&self, params: &ParamValues) -> Result<Program, Vec<Diagnostic>> {
         elaborate::elaborate(self, params, true).map_err(Diagnostics::into_list)
     }
 
-    /// A line that says what `debug` shows: `gap.tacit:9: total = 5`.
+    /// Returns a line with the output of `debug`: `gap.tacit:9: total = 5`.
     #[must_use]
     pub fn debug_line(&self, span: Span, value: &str) -> String {
         let map = self.source_map();
@@ -75,8 +75,8 @@ impl Loaded {
         format!("{name}:{line}: {} = {value}", map.text(span))
     }
 
-    /// Runs the tests in order, each on fresh states; `params` are for what a test does not set.
-    /// Each run of a test is made in the clear and by its function, which must agree.
+    /// Runs the tests in order, each on fresh states. `params` applies where a test sets no value.
+    /// Each run of a test is computed in the clear and by its function, and both must agree.
     #[must_use]
     pub fn run_tests(&self, params: &ParamValues, files: &dyn CircuitFiles) -> Vec<TestReport> {
         self.tests()
@@ -116,8 +116,8 @@ impl Loaded {
     }
 }
 
-/// Reports the functions that stand for a circuit which there is not, or which has other ports. One
-/// that was `seen` under other params is not read again.
+/// Reports the functions whose circuit does not exist or has other ports. A circuit that was `seen`
+/// under other params is not read again.
 fn check_circuits(
     program: &Program,
     files: &dyn CircuitFiles,
@@ -168,12 +168,12 @@ fn run<'t>(
 struct Functions<'p> {
     program: &'p Program,
     files: &'p dyn CircuitFiles,
-    /// With the values of its public inputs.
+    /// The lowered functions, with the values of their public inputs.
     lowered: HashMap<EntryId, (Vec<(usize, Value)>, Lowered)>,
 }
 
 impl Functions<'_> {
-    /// The bits of what the function is given: pairs, inputs, what is drawn, and saved values.
+    /// Returns the bits of the function's inputs: pairs, inputs, random bits, and saved values.
     fn given_bits(&self, ran: &Ran<'_>, lowered: &Lowered) -> Result<Vec<bool>, String> {
         let entry = &self.program.entries[ran.entry.0 as usize];
         let types = &self.program.types;
@@ -188,7 +188,8 @@ impl Functions<'_> {
             bits.extend(types.bits_of_value(port.ty, value));
         }
         for number in 0..lowered.random.len() {
-            // What is drawn is the XOR of the parties' bits: one gives it, the other zeros.
+            // The random bits are the XOR of the parties' bits. One party gives them, and the other
+            // gives zeros.
             let is_first = number == 0;
             bits.extend(ran.drawn.iter().map(|bit| is_first && *bit));
         }
@@ -201,7 +202,7 @@ impl Functions<'_> {
         Ok(bits)
     }
 
-    /// Says how the function of a run differs from the run in the clear, if it does.
+    /// Compares the function of a run with the run in the clear, and describes a difference.
     fn compare(&mut self, ran: &Ran<'_>) -> Result<(), String> {
         let entry = &self.program.entries[ran.entry.0 as usize];
         let types = &self.program.types;
@@ -212,7 +213,7 @@ impl Functions<'_> {
             .filter(|(_, input)| input.owner.is_none())
             .map(|(place, _)| (place, ran.inputs[place].clone()))
             .collect();
-        // Public inputs are constants of the function: with others it is another function.
+        // Public inputs are constants of the function. Other values need another function.
         let is_known = self
             .lowered
             .get(&ran.entry)
@@ -231,7 +232,7 @@ impl Functions<'_> {
         let (_, lowered) = &self.lowered[&ran.entry];
         let bits = self.given_bits(ran, lowered)?;
         let mut expected = Vec::new();
-        // The bits of the function that a result by pair has behind its rows.
+        // The function's bits after the rows of a result with an element for each pair.
         let mut behind = 0..0;
         for (port, value) in entry.outputs.iter().zip(entry.results(ran.results)) {
             expected.extend(types.bits_of_value(port.ty, value));
@@ -242,7 +243,7 @@ impl Functions<'_> {
                 let rows = rows
                     .first()
                     .map_or(0, |rows| u64::try_from(rows.as_integer()).unwrap_or(0));
-                // Behind its table the placer puts zeros.
+                // The placer puts zeros after the rows of its table.
                 let end = expected.len() - ((by_pair.rows - rows) * by_pair.element_bits) as usize;
                 expected.truncate(end);
                 behind = end..end + ((bins - rows) * by_pair.element_bits) as usize;

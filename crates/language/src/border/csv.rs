@@ -1,29 +1,29 @@
-//! CSV as records of cells (RFC 4180), whose bytes are wiped when they are dropped: they are a
-//! party's inputs, or its results.
+//! CSV as records of cells (RFC 4180). Their bytes are a party's inputs or results and are wiped
+//! when dropped.
 //!
 //! A text that a spreadsheet would run as a formula may come from the peer. It is written with an
-//! apostrophe before it, which a spreadsheet takes for the mark of a text, and read without it. The
+//! apostrophe before it, which a spreadsheet takes as the mark of a text, and read without it. The
 //! characters are those of OWASP's page on CSV injection.
 
 use csv_core::ReadFieldResult;
 use zeroize::{Zeroize, Zeroizing};
 
-/// How texts are written that a spreadsheet would run as a formula.
+/// The form of texts that a spreadsheet would run as a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CsvTexts {
-    /// With an apostrophe before them.
+    /// An apostrophe before the text.
     Marked,
-    /// As they are, for programs that compare them.
+    /// The plain text, for programs that compare texts.
     Plain,
 }
 
-/// What is wrong with the form of a file, in a line counted from 1.
+/// An error in the form of a file, with its line, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
     NoUtf8 {
         line: u64,
     },
-    /// Where records have one cell, so that nobody can tell whether it is one.
+    /// An empty line in a file whose records have one cell. It may be a record or not.
     Empty {
         line: u64,
     },
@@ -32,19 +32,19 @@ pub(super) enum Malformed {
         found: usize,
         first: usize,
     },
-    /// A quotation mark that is never closed: what follows it would all be one cell.
+    /// A quotation mark that is never closed. All text after it would be one cell.
     Open {
         line: u64,
     },
 }
 
-/// The records of a file in order, of one length.
+/// The records of a file in order, all of one length.
 pub(super) struct Records {
     /// The cells without quotes, one after another.
     text: Zeroizing<Vec<u8>>,
-    /// Where each cell ends.
+    /// The end of each cell in `text`.
     ends: Vec<usize>,
-    /// The line in which each record begins.
+    /// The line in which each record starts.
     lines: Vec<u64>,
 }
 
@@ -58,8 +58,8 @@ impl Records {
             return Err(Malformed::NoUtf8 { line });
         }
         let mut records = Self {
-            // No cell is longer than it was in the file, so that this never moves and is never
-            // full.
+            // A cell is never longer than its text in the file, so that this buffer never moves and
+            // is never full.
             text: Zeroizing::new(vec![0; bytes.len() + 2]),
             ends: Vec::new(),
             lines: Vec::new(),
@@ -70,12 +70,12 @@ impl Records {
         let mut is_ended = false;
         loop {
             if begins {
-                // Empty lines are passed over where they cannot be records.
+                // Empty lines are skipped unless they could be records.
                 let next = rest.iter().position(|byte| !b"\r\n".contains(byte));
                 let at = bytes.len() - rest.len();
                 let start = at + next.unwrap_or(rest.len());
                 let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
-                // The reader leaves the second half of the last record's CR LF.
+                // The reader does not consume the LF of the last record's CR LF.
                 let is_rest = at > 0 && bytes[..at].ends_with(b"\r") && rest.starts_with(b"\n");
                 let empty = lines(&bytes[at..start]) - usize::from(is_rest);
                 line += lines(&bytes[counted..start]) as u64;
@@ -84,7 +84,7 @@ impl Records {
                     return Err(Malformed::Empty { line: line - 1 });
                 }
             }
-            // The last record ends, as others do, with its line.
+            // The last record ends with its line, like all others.
             let ends = rest.is_empty() && !is_ended;
             let next = if ends { b"\n" } else { rest };
             let (result, taken, given) = reader.read_field(next, &mut records.text[end..]);
@@ -95,7 +95,7 @@ impl Records {
                 ReadFieldResult::InputEmpty if ends && given > 0 => {
                     return Err(Malformed::Open { line });
                 }
-                // What is left is empty, and says that nothing follows.
+                // The rest is empty: nothing follows.
                 ReadFieldResult::InputEmpty => {}
                 ReadFieldResult::OutputFull | ReadFieldResult::End => return Ok(records),
                 ReadFieldResult::Field { record_end } => {
@@ -116,22 +116,22 @@ impl Records {
         }
     }
 
-    /// Cells of each record.
+    /// Returns the number of cells of each record.
     pub(super) fn width(&self) -> usize {
         self.ends.len() / self.lines.len().max(1)
     }
 
-    /// Records.
+    /// Returns the number of records.
     pub(super) fn count(&self) -> usize {
         self.lines.len()
     }
 
-    /// The line in which a record begins.
+    /// Returns the line in which a record starts.
     pub(super) fn line(&self, record: usize) -> u64 {
         self.lines[record]
     }
 
-    /// A cell; nothing where there is none.
+    /// Returns a cell, whose record and column must exist.
     pub(super) fn cell(&self, record: usize, column: usize) -> &str {
         let number = record * self.width() + column;
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -139,18 +139,18 @@ impl Records {
     }
 }
 
-/// Whether a spreadsheet takes a text that begins like this for a formula.
+/// Whether a spreadsheet takes a text with this start for a formula.
 fn begins_formula(text: &str) -> bool {
     let signs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     text.starts_with(signs)
 }
 
-/// Whether a text has the mark of a text or needs it, once the marks that it has are taken off.
+/// Whether a text has or needs the mark of a text. Existing marks are stripped first.
 fn is_marked(text: &str) -> bool {
     begins_formula(text.trim_start_matches('\''))
 }
 
-/// A text as a cell.
+/// Returns a text in the form of a cell.
 pub(super) fn marked(mut text: String) -> String {
     if is_marked(&text) {
         let cell = format!("'{text}");
@@ -160,7 +160,7 @@ pub(super) fn marked(mut text: String) -> String {
     text
 }
 
-/// The text of a cell.
+/// Returns the text of a cell.
 pub(super) fn unmarked(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(text) if is_marked(text) => text,
@@ -168,10 +168,10 @@ pub(super) fn unmarked(cell: &str) -> &str {
     }
 }
 
-/// Writes records, which are wiped.
+/// Writes records and wipes them.
 pub(super) fn write(records: Vec<Vec<String>>) -> Vec<u8> {
     let cells = records.iter().flatten();
-    // With all quotes, so that it never moves.
+    // The capacity suffices if every character is a quotation mark, so that the buffer never moves.
     let most: usize = cells.map(|cell| 2 * cell.len() + 3).sum();
     let mut bytes = Vec::with_capacity(most + records.len());
     for record in records {
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(cells(b"a\nb\xff"), Err(Malformed::NoUtf8 { line: 2 }));
     }
 
-    /// The rows behind it would be missing, and nothing would say so.
+    /// The rows after the mark would be missing without any sign.
     #[test]
     fn a_quotation_mark_that_is_never_closed_is_refused() {
         for text in [
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(rows, Ok(3));
     }
 
-    /// An empty line of a column is no row that may be left out: the rows behind it would move up.
+    /// An empty line of a column cannot be skipped: the later rows would move up.
     #[test]
     fn an_empty_line_of_a_column_is_refused() {
         for text in ["v\n1\n\n3\n", "v\r\n1\r\n\r\n3"] {
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(two.map(|records| records.len()), Ok(3));
     }
 
-    /// A spreadsheet runs no text of the peer's, and what was written is read back.
+    /// A spreadsheet runs no text from the peer, and written texts are read back unchanged.
     #[test]
     fn no_cell_is_a_formula() {
         for text in [

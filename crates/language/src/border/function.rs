@@ -1,4 +1,4 @@
-//! A run as a function between two parties, and what each of them puts in and gets.
+//! A run as a function between two parties, with each party's inputs and results.
 
 use std::collections::BTreeMap;
 
@@ -17,29 +17,29 @@ use crate::program::{
     TypeId, Value,
 };
 
-/// A run of a program as a function of bits that knows what the bits mean.
+/// A run of a program as a function of bits, with the meaning of the bits.
 #[derive(Clone, Debug)]
 pub struct TypedFunction {
     signature: Signature,
     function: Function,
     meaning: Digest,
-    /// The function's inputs of random bits, one of each party, in the parties' order.
+    /// The function's inputs of random bits, one for each party, in the parties' order.
     random: Vec<String>,
     join: Option<JoinPlan>,
 }
 
 impl TypedFunction {
-    /// The function `name` of a run, with `public` values for all its public inputs: both parties
-    /// agree on these, and they enter as constants.
+    /// Creates the function `name` of a run, with `public` values for all its public inputs. Both
+    /// parties agree on these values, which become constants.
     ///
     /// The function's digest covers the run's meaning and the public values. Compiling may take
-    /// seconds: values of inputs are read by the signature and [`Signature::check_size`] looks at
-    /// limits, both at once, before it.
+    /// seconds. The signature can read values and [`Signature::check_size`] can check limits before
+    /// that, both at once.
     ///
     /// # Errors
     ///
-    /// A public input has no value, the run is beyond a limit, or a circuit file that it uses is
-    /// not there.
+    /// A public input has no value, the run exceeds a limit, or a circuit file that it uses does
+    /// not exist.
     pub fn new(
         signature: Signature,
         name: &str,
@@ -49,11 +49,11 @@ impl TypedFunction {
         Self::watched(signature, name, public, files, &|_| {})
     }
 
-    /// The same, and `watch` hears of its progress.
+    /// Creates the function like [`TypedFunction::new`], and reports progress to `watch`.
     ///
     /// # Errors
     ///
-    /// As [`TypedFunction::new`].
+    /// Those of [`TypedFunction::new`].
     pub fn watched(
         signature: Signature,
         name: &str,
@@ -67,11 +67,11 @@ impl TypedFunction {
         Ok(agreed.function(signature, lowered.map_err(wrong)?))
     }
 
-    /// The same, and what each line costs.
+    /// Creates the function like [`TypedFunction::new`], and returns the costs of each line.
     ///
     /// # Errors
     ///
-    /// As [`TypedFunction::new`].
+    /// Those of [`TypedFunction::new`].
     pub fn with_costs(
         signature: Signature,
         name: &str,
@@ -84,34 +84,34 @@ impl TypedFunction {
         Ok((agreed.function(signature, lowered), costs))
     }
 
-    /// The ports, and how their values are written.
+    /// Returns the ports and the types of their values.
     #[must_use]
     pub fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    /// The function of bits, which two parties run.
+    /// Returns the function of bits, which two parties run.
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.function
     }
 
-    /// The join of two tables, if the run joins any: its stage gives two inputs of the function.
+    /// Returns the join of two tables, if the run joins any. The stage of the join provides two
+    /// inputs of the function.
     #[must_use]
     pub fn join(&self) -> Option<&JoinPlan> {
         self.join.as_ref()
     }
 
-    /// The digest of what the program means: [`Signature::meaning`].
+    /// Returns the digest of the program's meaning: [`Signature::meaning`].
     #[must_use]
     pub fn meaning(&self) -> Digest {
         self.meaning
     }
 
-    /// The function's inputs of a party but those that the stage of a join gives: the bits of
-    /// `values`, and the random bits that this party
-    /// draws by `draw`, which fills bytes from the machine's own randomness. What the run takes is
-    /// the XOR of both parties' bits.
+    /// Returns the function's inputs of a party, except those that the stage of a join provides.
+    /// These are the bits of `values`, and random bits that this party draws by `draw`, which fills
+    /// bytes from the machine's own randomness. The run uses the XOR of both parties' random bits.
     ///
     /// # Errors
     ///
@@ -145,11 +145,11 @@ impl TypedFunction {
         Ok(inputs)
     }
 
-    /// The results that a run gave a party, in the order of the program's results.
+    /// Returns the results that a run gave a party, in the order of the program's results.
     ///
     /// # Errors
     ///
-    /// They are of another function.
+    /// The results belong to another function.
     pub fn results(
         &self,
         results: &BTreeMap<String, Bits>,
@@ -189,7 +189,7 @@ impl Signature {
     ///
     /// # Errors
     ///
-    /// One has none.
+    /// A public input has no value.
     pub fn check_public(&self, public: &BTreeMap<String, PortValue>) -> Result<(), BorderError> {
         let inputs = self.inputs().iter();
         let mut inputs = inputs.filter(|input| input.owner.is_none());
@@ -213,12 +213,12 @@ impl Signature {
 
 /// A run with values for its public inputs.
 struct Agreed {
-    /// The program in which they are constants.
+    /// The program in which the public inputs are constants.
     program: Program,
     meaning: Digest,
     /// The digest of the meaning and the values.
     digest: Digest,
-    /// What binds a chain to the program.
+    /// The digest that binds a chain to the program.
     chain: Option<Digest>,
 }
 
@@ -284,7 +284,7 @@ fn random_bits(width: usize, draw: &mut dyn FnMut(&mut [u8])) -> Zeroizing<Vec<b
 }
 
 impl Program {
-    /// The program in which these inputs of a run, by their places, are constants.
+    /// Returns the program in which the inputs of a run at these places are constants.
     pub(crate) fn with_known_inputs(&self, id: EntryId, known: Vec<(usize, Value)>) -> Self {
         let mut program = self.clone();
         let entry = &mut program.entries[id.0 as usize];

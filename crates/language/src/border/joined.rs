@@ -1,4 +1,4 @@
-//! The rows of a table that is joined: as many as there are, with texts of any length.
+//! The rows of a table that is joined. Their number varies, and their texts have any length.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use crate::interpret::join;
 use crate::program::{InputPort, Join, TypeId, TypeKind, TypeTable, Value};
 use crate::source::Symbol;
 
-/// What a table has besides the bits of its rows, which stand one after another.
+/// The parts of a table other than the bits of its rows.
 #[derive(Clone, Default)]
 pub(super) struct TableRows {
-    /// Rows.
+    /// The number of rows.
     pub(super) count: usize,
-    /// The fields of no length, row by row.
+    /// The fields without a fixed length, row by row.
     pub(super) cells: Vec<Zeroizing<Vec<u8>>>,
 }
 
-/// A row of a table that is joined, as the stage takes it. Secret.
+/// A row of a table that is joined, in the form that the stage takes. Secret.
 pub struct JoinedRow {
-    /// The parts of its key: how each is encoded, and the bytes that are. Of a text these are
-    /// normalised and have no length before them.
+    /// The parts of the row's key: the encoding of each and its bytes. The bytes of a text are
+    /// normalised and have no length prefix.
     pub key: Vec<(KeyKind, Zeroizing<Vec<u8>>)>,
     /// The bits of the fields that the function reads, in the order of
     /// [`JoinTable::row`](tacit_function::join::JoinTable::row).
@@ -39,7 +39,7 @@ impl core::fmt::Debug for JoinedRow {
     }
 }
 
-/// The bytes that bits are, the lowest bit of each first.
+/// Packs bits into bytes, the lowest bit of each first.
 fn bytes_of(bits: &[bool]) -> Zeroizing<Vec<u8>> {
     let byte = |bits: &[bool]| {
         let bits = bits.iter().enumerate();
@@ -48,7 +48,7 @@ fn bytes_of(bits: &[bool]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(bits.chunks(8).map(byte).collect())
 }
 
-/// The fields of a struct.
+/// Returns the fields of a struct.
 fn fields(types: &TypeTable, row: TypeId) -> &[(Symbol, TypeId)] {
     match types.kind(row) {
         TypeKind::Struct(number) => &types.struct_type(*number).fields,
@@ -57,7 +57,8 @@ fn fields(types: &TypeTable, row: TypeId) -> &[(Symbol, TypeId)] {
 }
 
 impl Signature {
-    /// The type of a row and most rows, if an input is a table that is joined.
+    /// Returns the type of a row and the greatest number of rows, if an input is a table that is
+    /// joined.
     pub(super) fn joined_table(&self, input: &InputPort) -> Option<(TypeId, usize)> {
         let entry = self.entry();
         let number = self
@@ -70,7 +71,7 @@ impl Signature {
         }
     }
 
-    /// The rows that another language gives for a table that is joined.
+    /// Reads the rows that another language gives for a table that is joined.
     pub(super) fn read_joined<'t>(
         &'t self,
         reader: &mut Reader<'t>,
@@ -89,8 +90,8 @@ impl Signature {
         }
     }
 
-    /// The params whose values the owners of joined tables announce, in the order in which the
-    /// program declares them.
+    /// Returns the params whose values the owners of joined tables announce, in the order of their
+    /// declarations.
     #[must_use]
     pub fn open_params(&self) -> Vec<OpenParam> {
         let params = self.params().iter();
@@ -112,7 +113,8 @@ impl Signature {
         open.collect()
     }
 
-    /// What an open param counts of the value of its input: rows, or different keys.
+    /// Returns the count that an open param takes from the value of its input: the number of rows,
+    /// or of distinct keys.
     #[must_use]
     pub fn counted(&self, open: &OpenParam, value: &PortValue) -> u64 {
         use tacit_function::join::Counted;
@@ -135,7 +137,7 @@ impl Signature {
         Some(keys.collect::<std::collections::HashSet<_>>().len() as u64)
     }
 
-    /// The params with values for those that are open and not given: what the tables have.
+    /// Returns the values of the open params that are not given, taken from the tables.
     #[must_use]
     pub fn sizes_of_tables(&self, values: &BTreeMap<String, PortValue>) -> Vec<(String, u64)> {
         let open = self.open_params().into_iter();
@@ -146,8 +148,8 @@ impl Signature {
         sizes.collect()
     }
 
-    /// The rows of one of the two tables that are joined, as the stage takes them; nothing where
-    /// there is no join, or the value is of another input.
+    /// Returns the rows of one of the two joined tables, in the form that the stage takes. Returns
+    /// `None` if there is no join or the value belongs to another input.
     pub fn joined_rows<'v>(
         &'v self,
         side: JoinSide,
@@ -169,7 +171,7 @@ impl Signature {
         let all = fields(types, row);
         let width = types.width(row) as usize;
         let open: usize = all.iter().filter(|(_, ty)| types.is_open(*ty)).count();
-        // Where each field begins: among the bits, or the cells.
+        // The start of each field, among the bits or the cells.
         let mut places = Vec::new();
         let (mut bits, mut cells) = (0, 0);
         for (_, ty) in all {
@@ -199,7 +201,7 @@ impl Signature {
                 }
                 (part.kind, bytes)
             });
-            // Fields in a pair are numbered without those of no length.
+            // Fields of a pair are numbered without those that have no fixed length.
             let kept = all
                 .iter()
                 .zip(&places)
@@ -216,7 +218,7 @@ impl Signature {
         }))
     }
 
-    /// A table that is joined as a value of the interpreter: the rows that it has.
+    /// Returns the existing rows of a joined table as a value of the interpreter.
     pub(super) fn table_value(&self, row: TypeId, value: &PortValue) -> Value {
         let types = &self.program.types;
         let none = TableRows::default();
@@ -241,12 +243,12 @@ impl Signature {
         Value::List(vec![Value::Integer(items.len().into()), Value::List(items)])
     }
 
-    /// Refuses keys that a join does not take: one that stands too often, an empty text, or more
-    /// than were agreed on.
+    /// Refuses keys that a join does not accept: a key that occurs too often, an empty text, or
+    /// more keys than agreed on.
     ///
     /// # Errors
     ///
-    /// The row and the one before it that has its key, by their numbers from 1.
+    /// The row and an earlier one with the same key, by their numbers from 1.
     pub fn check_keys(&self, side: JoinSide, value: &PortValue) -> Result<(), super::BorderError> {
         let entry = self.entry();
         let place = Join::place(side);

@@ -1,13 +1,14 @@
-//! The digest of what a run means.
+//! The digest of a run's meaning.
 //!
-//! It is SHA-256 over the tag below and a walk of the typed program from the run on: its params
-//! with their ranges and values, its parties, states, ports, and the functions that it calls in the
-//! order in which they are first called. Types, functions and variables stand as numbers in the
-//! order in which they first come, types with all their names. Every word has its length before it,
-//! every node its kind, every list its count, so that no two programs have the same bytes.
+//! The digest is SHA-256 over the tag below and a walk of the typed program that starts at the run:
+//! its params with their ranges and values, its parties, states and ports, and the functions that
+//! it calls, in the order of their first calls. Types, functions and variables are numbered in the
+//! order in which they first appear, and types come with all their names. Every word is preceded by
+//! its length, every node by its kind and every list by its count, so that no two programs have the
+//! same bytes.
 //!
-//! Not in it: comments, places in the source, names of functions, variables and counters, and which
-//! functions are components.
+//! The digest does not cover comments, places in the source, the names of functions, variables and
+//! counters, and the choice of functions that are components.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -25,15 +26,15 @@ use crate::program::{
 };
 use crate::source::Symbol;
 
-/// The edition of the language whose meanings these are.
+/// The tag, with the edition of the language that defines these meanings.
 const TAG: &[u8] = b"tacit meaning, edition 1\0";
 const CHAIN_TAG: &[u8] = b"tacit chain, edition 1\0";
 
-/// The meaning of a run.
+/// Returns the meaning of a run.
 ///
 /// # Errors
 ///
-/// Why there is no circuit file, as the end of a sentence.
+/// The reason that there is no circuit file, as the end of a sentence.
 pub(super) fn digest(
     program: &Program,
     id: EntryId,
@@ -56,19 +57,19 @@ pub(super) fn digest(
 }
 
 impl Program {
-    /// The digest that binds a chain to the program: SHA-256 over a tag, the number of the party
-    /// that garbles, and the meaning of each run, which has the params and the states in it.
-    /// Nothing where the program has no states.
+    /// Returns the digest that binds a chain to the program: SHA-256 over a tag, the number of the
+    /// garbling party, and the meaning of each run, which covers the params and the states. Returns
+    /// `None` if the program has no states.
     ///
     /// # Errors
     ///
-    /// A circuit file that a run uses is not there.
+    /// A circuit file that a run uses does not exist.
     pub fn chain_digest(&self, files: &dyn CircuitFiles) -> Result<Option<Digest>, BorderError> {
         if self.states.is_empty() {
             return Ok(None);
         }
         let mut hash = Sha256::new_with_prefix(CHAIN_TAG);
-        // Where no party is named, who garbles says who is which.
+        // If no party is named, the garbling party identifies the two.
         hash.update((self.garbler as u64).to_le_bytes());
         for place in 0..self.entries.len() {
             let meaning = digest(self, EntryId(place as u32), files);
@@ -83,12 +84,12 @@ struct MeaningHasher<'p> {
     files: &'p dyn CircuitFiles,
     hash: Sha256,
     types: HashMap<TypeId, usize>,
-    /// The functions that were named, and those of them that are still to be walked.
+    /// The numbers of the functions that were named, including those that are still to be walked.
     numbers: HashMap<FunctionId, usize>,
     functions: VecDeque<FunctionId>,
 }
 
-/// Each part of the walk gives the walk back, for the part that comes next.
+/// Each part of the walk returns `self` for the next part.
 impl MeaningHasher<'_> {
     fn word(&mut self, text: &str) -> &mut Self {
         self.count(text.len()).hash.update(text);
@@ -144,7 +145,8 @@ impl MeaningHasher<'_> {
         }
     }
 
-    /// Which tables are joined by which keys. Sizes and roles follow from this and the params.
+    /// Hashes which tables are joined by which keys. Sizes and roles follow from this and the
+    /// params.
     fn join(&mut self, join: &Join) {
         self.word("join");
         for (table, key) in join.tables.iter().zip(&join.key) {

@@ -1,4 +1,4 @@
-//! Values from JSON, from text and as other languages hold them.
+//! Values from JSON, from text and from the memory of other languages.
 
 use serde_json::Value as Json;
 use tacit_circuit::{
@@ -12,18 +12,19 @@ use crate::program::{TypeId, TypeKind, TypeTable, bits_of};
 
 type Read<T> = Result<T, CircuitError>;
 
-/// Reads a value bit by bit and knows where it is, for errors.
+/// Reads a value bit by bit and tracks the position for errors.
 pub(super) struct Reader<'t> {
     types: &'t TypeTable,
-    /// The part that is being read: `customers[3].age`.
+    /// The part that is being read, such as `customers[3].age`.
     at: String,
-    /// It never grows past its capacity, so that no copy of it is left behind.
+    /// The bits so far. The vector never grows past its capacity, so that no copy of it remains in
+    /// memory.
     bits: Zeroizing<Vec<bool>>,
-    /// What a table that is joined has besides.
+    /// The other parts of a table that is joined.
     rows: Option<TableRows>,
 }
 
-/// The circuit's type of a number or of bytes.
+/// Returns the circuit's type of a number or of bytes.
 pub(super) fn leaf(types: &TypeTable, ty: TypeId) -> Option<Type> {
     let kind = match *types.kind(ty) {
         TypeKind::Unsigned(width) => Kind::Unsigned(width),
@@ -36,7 +37,7 @@ pub(super) fn leaf(types: &TypeTable, ty: TypeId) -> Option<Type> {
 }
 
 impl<'t> Reader<'t> {
-    /// A reader of a value of type `ty`, which messages call `at`.
+    /// Creates a reader of a value of type `ty`, which messages call `at`.
     pub(super) fn new(types: &'t TypeTable, ty: TypeId, at: &str) -> Self {
         let width = types.width(ty) as usize;
         Self {
@@ -47,7 +48,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A reader of the rows of a table that is joined.
+    /// Creates a reader of the rows of a table that is joined.
     pub(super) fn of_rows(types: &'t TypeTable, at: &str) -> Self {
         Self {
             types,
@@ -57,13 +58,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Makes room for this many rows, before the first one.
+    /// Reserves room for `count` rows. Call it before reading the first row.
     pub(super) fn reserve(&mut self, row: TypeId, count: usize) {
         self.bits
             .reserve_exact(self.types.width(row) as usize * count);
     }
 
-    /// Says how many rows were read.
+    /// Sets the number of rows that were read.
     pub(super) fn count(&mut self, count: usize) {
         if let Some(rows) = &mut self.rows {
             rows.count = count;
@@ -74,7 +75,7 @@ impl<'t> Reader<'t> {
         (self.bits, self.rows)
     }
 
-    /// A field of no length, which only tables that are joined have.
+    /// Stores a field without a fixed length. Only tables that are joined have such fields.
     fn cell(&mut self, bytes: Zeroizing<Vec<u8>>) {
         self.rows.get_or_insert_default().cells.push(bytes);
     }
@@ -104,7 +105,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Calls the part that is read next `at`.
+    /// Names the part that is read next.
     pub(super) fn locate(&mut self, at: String) {
         self.at = at;
     }
@@ -123,7 +124,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads a part, whose place in the whole messages give.
+    /// Reads a part. Messages state its place within the whole.
     fn part(
         &mut self,
         place: impl FnOnce() -> String,
@@ -131,14 +132,14 @@ impl<'t> Reader<'t> {
     ) -> Read<()> {
         read(self).map_err(|mut error| {
             if let CircuitError::Value { at, .. } = &mut error {
-                // Behind it are the places of the parts of this part.
+                // The places of nested parts follow.
                 at.insert_str(self.at.len(), &place());
             }
             error
         })
     }
 
-    /// A value from text: its JSON, or what the string says where its JSON is a string.
+    /// Reads a value from text: its JSON, or the content of the string if its JSON is a string.
     pub(super) fn text(&mut self, ty: TypeId, text: &str) -> Read<()> {
         let is_scalar = match self.types.kind(ty) {
             TypeKind::Bool
@@ -171,7 +172,7 @@ impl<'t> Reader<'t> {
         result
     }
 
-    /// A value that another language gives.
+    /// Reads a value that another language gives.
     pub(super) fn given(&mut self, ty: TypeId, given: HostValue<'_>) -> Read<()> {
         let types = self.types;
         match (types.kind(ty), given.length(), given) {
@@ -196,7 +197,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What has no parts, from JSON.
+    /// Reads a value without parts from JSON.
     fn scalar(&mut self, ty: TypeId, json: &Json) -> Read<()> {
         match (self.types.kind(ty), json) {
             (TypeKind::Bool, _) => self.bool(ty, json),
@@ -212,7 +213,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A single number. What does not fit is read as JSON, which says why.
+    /// Reads a single number. A number that does not fit is read as JSON, which reports the reason.
     fn numbers(&mut self, ty: TypeId, numbers: Numbers<'_>) -> Read<()> {
         let leaf = match self.types.kind(ty) {
             TypeKind::Bool => Some(Type::BIT),
@@ -228,7 +229,7 @@ impl<'t> Reader<'t> {
         result
     }
 
-    /// What a value of this type is written as.
+    /// Describes the written form of a value of this type.
     fn expected(&self, ty: TypeId) -> String {
         match self.types.kind(ty) {
             TypeKind::Bool => "true or false".to_owned(),
@@ -275,7 +276,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A number or bytes, as ports of circuits are read.
+    /// Reads a number or bytes, like ports of circuits do.
     fn leaf(&mut self, ty: TypeId, leaf: &Type, json: &Json) -> Read<()> {
         let value = Leaf::from_json(leaf, json).map_err(|error| match error {
             CircuitError::Value {
@@ -303,7 +304,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// A variant by its name, with the enum's name before it or not.
+    /// Reads a variant by its name, with or without the enum's name before it.
     fn variant(&mut self, ty: TypeId, text: &str) -> Read<()> {
         let TypeKind::Enum(number) = *self.types.kind(ty) else {
             unreachable!("an enum");
@@ -325,7 +326,7 @@ impl<'t> Reader<'t> {
             .extend((0..width).map(|place| number >> place & 1 == 1));
     }
 
-    /// Elements of an array, from the first on.
+    /// Reads the elements of an array, from the first on.
     pub(super) fn elements(&mut self, element: TypeId, given: HostValue<'_>) -> Read<()> {
         for (number, item) in given.items().enumerate() {
             self.part(|| format!("[{number}]"), |this| this.given(element, item))?;
@@ -333,7 +334,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// The length of a table, its items, and zeros behind them.
+    /// Reads the length of a table and its items, and appends zeros.
     pub(super) fn table(
         &mut self,
         element: TypeId,
@@ -347,7 +348,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// This many values of zero bits.
+    /// Appends `count` values whose bits are all zero.
     pub(super) fn zeros(&mut self, element: TypeId, count: usize) {
         let zeros = count * self.types.width(element) as usize;
         self.bits.extend(std::iter::repeat_n(false, zeros));
@@ -370,7 +371,7 @@ impl<'t> Reader<'t> {
             }
         }
         let known = |name: &String| fields.iter().any(|(field, _)| field.as_str() == name);
-        // Columns that no field has stay where they are.
+        // Extra columns are ignored, but an object must not have extra names.
         let HostValue::Json(Json::Object(object)) = given else {
             return Ok(());
         };
@@ -392,7 +393,7 @@ fn quoted(name: &str) -> String {
     format!("{:?}", name.chars().take(64).collect::<String>())
 }
 
-/// The kind of a value, for an error that does not tell the value.
+/// Returns the kind of a value, for an error that does not reveal the value.
 fn found(given: HostValue<'_>) -> String {
     if let Some(length) = given.length() {
         return format!("a list of {length}");

@@ -1,4 +1,4 @@
-//! The ports of a run as people know them.
+//! The ports of a run in the form that people use.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::program::{
 };
 use crate::source::Span;
 
-/// A run of a program whose params have values: its ports as people know them.
+/// A run of a program whose params have values, with the ports in the form that people use.
 #[derive(Clone, Debug)]
 pub struct Signature {
     pub(super) program: Program,
@@ -25,11 +25,11 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// The run of this name; without one, `main`, or the only run of a program.
+    /// Finds the run `run`. Without a name, finds `main` or a program's only run.
     ///
     /// # Errors
     ///
-    /// The program is wrong, or has no such run.
+    /// The program has errors, or no such run.
     pub fn new(
         loaded: &Loaded,
         params: &ParamValues,
@@ -39,11 +39,12 @@ impl Signature {
         Self::of(loaded, program, run)
     }
 
-    /// The same, of a program that shows what `debug` is given: to evaluate, and not to run.
+    /// Finds the run of a program that keeps its `debug` calls. Such a program can be evaluated,
+    /// but not run.
     ///
     /// # Errors
     ///
-    /// As [`Signature::new`].
+    /// Those of [`Signature::new`].
     pub fn debugged(
         loaded: &Loaded,
         params: &ParamValues,
@@ -64,53 +65,53 @@ impl Signature {
         })
     }
 
-    /// The same run, whose operations are made in this form when it is compiled. Its meaning stays.
+    /// Returns the same run, compiled with operations in `form`. Its meaning does not change.
     #[must_use]
     pub fn in_form(mut self, form: CircuitForm) -> Self {
         self.program.form = form;
         self
     }
 
-    /// The program.
+    /// Returns the program.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Which run of the program it is.
+    /// Returns the number of the run in the program.
     #[must_use]
     pub fn id(&self) -> EntryId {
         self.id
     }
 
-    /// The run.
+    /// Returns the run.
     #[must_use]
     pub fn entry(&self) -> &Entry {
         &self.program.entries[self.id.0 as usize]
     }
 
-    /// What the program says of the run in the lines with `///` above it, or else above its first
-    /// item; empty where there are none.
+    /// Returns the text of the lines with `///` above the run, or else above the program's first
+    /// item. It is empty if there are none.
     #[must_use]
     pub fn documentation(&self) -> &str {
         &self.documentation
     }
 
-    /// Refuses a run that is too large by what can be counted at once.
+    /// Refuses a run that is too large by the sizes that can be counted at once.
     ///
     /// # Errors
     ///
-    /// The run is beyond a limit.
+    /// The run exceeds a limit.
     pub fn check_size(&self) -> Result<(), BorderError> {
         let checked = self.program.check_size(self.id);
         checked.map_err(|error| BorderError::Program(vec![error]))
     }
 
-    /// Passes if each input of a party has a value.
+    /// Checks that each input of a party has a value.
     ///
     /// # Errors
     ///
-    /// One has none.
+    /// An input has no value.
     pub fn check_given(
         &self,
         party: usize,
@@ -128,28 +129,28 @@ impl Signature {
         }
     }
 
-    /// The params and their values.
+    /// Returns the params and their values.
     #[must_use]
     pub fn params(&self) -> &[Param] {
         &self.program.params
     }
 
-    /// The parties' names. A port's owner or recipient is a place in this list.
+    /// Returns the parties' names. A port's owner or recipient is an index into this list.
     pub fn parties(&self) -> impl Iterator<Item = &str> {
         self.program.parties.iter().map(|party| party.as_str())
     }
 
-    /// The name of a party.
+    /// Returns the name of a party.
     #[must_use]
     pub fn party_name(&self, party: usize) -> &str {
         self.program.parties[party].as_str()
     }
 
-    /// The party of this name.
+    /// Returns the index of the party `name`.
     ///
     /// # Errors
     ///
-    /// There is none; the text names the parties.
+    /// There is no such party. The text names the parties.
     pub fn party(&self, name: &str) -> Result<usize, BorderError> {
         self.parties()
             .position(|party| party == name)
@@ -162,7 +163,7 @@ impl Signature {
             })
     }
 
-    /// Which role a party plays.
+    /// Returns the role of a party.
     #[must_use]
     pub fn role(&self, party: usize) -> Role {
         match party == self.program.garbler {
@@ -171,7 +172,7 @@ impl Signature {
         }
     }
 
-    /// The party that plays a role.
+    /// Returns the party with a role.
     #[must_use]
     pub fn party_of(&self, role: Role) -> usize {
         let parties = 0..self.program.parties.len();
@@ -181,23 +182,23 @@ impl Signature {
             .unwrap_or(0)
     }
 
-    /// The inputs, in order.
+    /// Returns the inputs, in order.
     #[must_use]
     pub fn inputs(&self) -> &[InputPort] {
         &self.entry().inputs
     }
 
-    /// The results, in order.
+    /// Returns the results, in order.
     #[must_use]
     pub fn results(&self) -> &[OutputPort] {
         &self.entry().outputs
     }
 
-    /// The input of this name.
+    /// Returns the input `name`.
     ///
     /// # Errors
     ///
-    /// There is none; the text names one that may be meant, or all.
+    /// There is no such input. The text names a similar one, or all.
     pub fn input(&self, name: &str) -> Result<&InputPort, BorderError> {
         let found = self
             .inputs()
@@ -215,21 +216,21 @@ impl Signature {
         })
     }
 
-    /// Whether the columns of a CSV file count in their order for values of this type, since its
-    /// rows have several and no names for them.
+    /// Whether the columns of a CSV file for this type are read by position, because its rows have
+    /// several columns and no names for them.
     #[must_use]
     pub fn takes_columns_in_order(&self, ty: TypeId) -> bool {
         table::takes_columns_in_order(&self.program.types, ty)
     }
 
-    /// Whether a CSV file for values of this type has texts alone, so that any first line may be
-    /// the names of its columns.
+    /// Whether a CSV file for this type contains only texts, so that any first line may be the
+    /// names of its columns.
     #[must_use]
     pub fn has_rows_of_texts(&self, ty: TypeId) -> bool {
         table::has_rows_of_texts(&self.program.types, ty)
     }
 
-    /// An input as a program declares it: `bids: [u32; 8] of alice sorted`.
+    /// Returns an input as a program declares it: `bids: [u32; 8] of alice sorted`.
     #[must_use]
     pub fn input_text(&self, input: &InputPort) -> String {
         let owner = match input.owner {
@@ -249,14 +250,14 @@ impl Signature {
         )
     }
 
-    /// A result as a program declares it: `price: u32 to both`.
+    /// Returns a result as a program declares it: `price: u32 to both`.
     #[must_use]
     pub fn result_text(&self, result: &OutputPort) -> String {
         let to = result.to.map_or("both", |party| self.party_name(party));
         format!("{}: {} to {to}", result.name, self.type_name(result.ty))
     }
 
-    /// A type as it is written.
+    /// Returns a type as a program writes it.
     #[must_use]
     pub fn type_name(&self, ty: TypeId) -> String {
         self.program.types.name(ty)
@@ -274,7 +275,8 @@ impl Signature {
         matches!(self.program.types.kind(ty), TypeKind::Text(_))
     }
 
-    /// The types that are named in a port's type, declared as a program does.
+    /// Returns the declarations of the types that are named in a port's type, as a program writes
+    /// them.
     #[must_use]
     pub fn declarations(&self) -> Vec<String> {
         let inputs = self.inputs().iter().map(|port| port.ty);
@@ -317,7 +319,7 @@ impl Signature {
             .for_each(|field| self.declare(field, seen));
     }
 
-    /// The run's ports, params and doc comment for a program that reads them.
+    /// Returns the run's ports, params and doc comment as JSON, for programs.
     #[must_use]
     pub fn to_json(&self) -> Json {
         let inputs = self.inputs().iter().map(|input| {
@@ -360,13 +362,14 @@ impl Signature {
         })
     }
 
-    /// The digest of what the program means, which people pin: of its types, ports and params with
-    /// their names, of owners, recipients and `sorted`, and of what is computed. Comments, names of
-    /// variables and functions, and the cut into components are not in it.
+    /// Returns the digest of the program's meaning, which people pin. It covers its types, ports
+    /// and params with their names, the owners, the recipients and `sorted`, and the computation.
+    /// It does not cover comments, names of variables and functions, and the division into
+    /// components.
     ///
     /// # Errors
     ///
-    /// A circuit file that the run uses is not there.
+    /// A circuit file that the run uses does not exist.
     pub fn meaning(&self, files: &dyn CircuitFiles) -> Result<Digest, BorderError> {
         meaning::digest(&self.program, self.id, files).map_err(BorderError::Request)
     }
@@ -401,7 +404,7 @@ fn find(program: &Program, run: Option<&str>) -> Result<EntryId, String> {
     }
 }
 
-/// The lines with `///` above a place of the program's file, or else above its first item.
+/// Returns the lines with `///` above a place of the program's file, or else above its first item.
 fn documentation(loaded: &Loaded, span: Span) -> String {
     let own = said_above(loaded, span);
     if !own.is_empty() {
@@ -412,13 +415,13 @@ fn documentation(loaded: &Loaded, span: Span) -> String {
     above(text, text.lines().take_while(is_said).count())
 }
 
-/// What the lines with `///` above an item say.
+/// Returns the text of the lines with `///` above an item.
 pub(crate) fn said_above(loaded: &Loaded, span: Span) -> String {
     let (line, _) = loaded.source_map().line_and_column(span);
     above(&loaded.source_map().file(span.file).text, line - 1)
 }
 
-/// The lines with `///` that end with line `count`.
+/// Returns the lines with `///` that end with line `count`.
 fn above(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.lines().take(count).collect();
     let said = lines.iter().rev();

@@ -1,5 +1,5 @@
-//! What the owner's client sees to in an input that is `strictly sorted`: no two of its elements
-//! are alike in what it sorts them by, and of an array, which zeros fill up, none is zero in that.
+//! The checks of the owner's client on an input that is `strictly sorted`. No two elements may have
+//! the same sort key. In an array, which is filled up with zeros, no element may have the key zero.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,15 @@ use tacit_circuit::CircuitError;
 use super::{PortValue, write};
 use crate::program::{InputPort, TypeId, TypeKind, TypeTable};
 
-/// Elements, or rows of one element, that one message names.
+/// The greatest number of elements, or of rows for one element, that a message names.
 const MAX_NAMED: usize = 5;
 
-/// What of an input's elements its owner gave, and where.
+/// The elements of an input that its owner gave, and their positions.
 #[derive(Default)]
 pub(super) struct Rows {
-    /// How many zeros stand behind them.
+    /// The number of zeros after the elements.
     pub(super) filled_up: usize,
-    /// What messages call the file that they are in, and the line of each.
+    /// The name of their file in messages, and the line of each element.
     pub(super) file: Option<(String, Vec<u64>)>,
 }
 
@@ -28,7 +28,7 @@ impl Rows {
         }
     }
 
-    /// Which rows these are, by their lines, or by their places from 0.
+    /// Names rows by their lines, or by their places from 0.
     fn names(&self, places: &[usize]) -> String {
         let name = |place: &usize| match &self.file {
             Some((_, lines)) => lines[*place].to_string(),
@@ -52,7 +52,8 @@ impl Rows {
 ///
 /// # Errors
 ///
-/// Two are alike, or one of an array is zero. The message names the rows and tells no value.
+/// Two elements are equal, or an element of an array is zero. The message names the rows and
+/// reveals no value.
 pub(super) fn check(
     types: &TypeTable,
     input: &InputPort,
@@ -112,7 +113,7 @@ pub(super) fn check(
     )
 }
 
-/// The bits of an element that it is sorted by.
+/// Returns the bits of an element by which it is sorted.
 fn key<'b>(
     types: &TypeTable,
     element: TypeId,

@@ -1,4 +1,4 @@
-//! Values from CSV and as CSV: the first line names the columns, and each later line is a row.
+//! Values from and to CSV. The first line names the columns, and each later line is a row.
 
 use tacit_circuit::CircuitError;
 
@@ -8,13 +8,14 @@ use super::strict::Rows;
 use super::write;
 use crate::program::{TypeId, TypeKind, TypeTable};
 
-/// Most columns of a table.
+/// The greatest number of columns of a table.
 const MAX_COLUMNS: usize = 1 << 12;
 
-/// A part of a row that is one cell: its name, such as `address.zip`, and its type.
+/// A part of a row that takes one cell: its name, such as `address.zip`, and its type.
 type Cell = (String, TypeId);
 
-/// The cells of a row, from the first on; nothing where a part has no cell, or there are too many.
+/// Returns the cells of a row, from the first on. Returns `None` if a part has no cell, or if there
+/// are too many.
 fn cells(types: &TypeTable, ty: TypeId) -> Option<Vec<Cell>> {
     let mut cells = Vec::new();
     push_cells(types, ty, String::new(), &mut cells)?;
@@ -50,7 +51,8 @@ fn push_cells(types: &TypeTable, ty: TypeId, name: String, cells: &mut Vec<Cell>
     Some(())
 }
 
-/// The type of a row, most rows, and whether there may be fewer, of a type that a table file suits.
+/// Returns, for a type that suits a table file, the type of a row, the greatest number of rows, and
+/// whether there may be fewer.
 pub(super) fn rows_of(types: &TypeTable, ty: TypeId) -> Option<(TypeId, u32, bool)> {
     match *types.kind(ty) {
         TypeKind::Array(element, n) => Some((element, n, false)),
@@ -72,7 +74,7 @@ pub(super) fn takes_columns_in_order(types: &TypeTable, ty: TypeId) -> bool {
     })
 }
 
-/// Whether rows are texts alone, so that any first line may be the names of their columns.
+/// Whether rows contain only texts, so that any first line may be the names of their columns.
 pub(super) fn has_rows_of_texts(types: &TypeTable, ty: TypeId) -> bool {
     rows_of(types, ty).is_some_and(|(row, ..)| {
         let is_named = matches!(types.kind(row), TypeKind::Struct(_));
@@ -81,34 +83,34 @@ pub(super) fn has_rows_of_texts(types: &TypeTable, ty: TypeId) -> bool {
     })
 }
 
-/// What becomes of missing rows.
+/// The treatment of missing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fills {
-    /// A table has fewer; an array has all.
+    /// A table may have fewer rows.
     Table,
     /// An array is filled up with zeros.
     Array,
-    /// There are none: the table is joined.
+    /// No rows are missing, since the table is joined.
     NoRow,
 }
 
-/// A table file as it is read.
+/// A table file while it is read.
 struct Table<'r, 't> {
     reader: &'r mut Reader<'t>,
     types: &'t TypeTable,
     ty: TypeId,
     row: TypeId,
-    /// What messages call the file.
+    /// The file's name in messages.
     name: &'r str,
-    /// The line of names, and a line for each row.
+    /// The line of names, followed by one line for each row.
     records: Records,
-    /// The cells of a row in order, and the column that each is in.
+    /// The cells of a row in order, with the column of each.
     columns: Vec<(Cell, usize)>,
 }
 
-/// Reads an array or a table from the text of a CSV file that messages call `name`: all columns
-/// that its rows have, or the one column `column`. Of an array that may be `filled`, what is
-/// missing is zeros.
+/// Reads an array or a table from the text of a CSV file that messages call `name`. Takes all
+/// columns of its rows, or only the column `column`. `fills` tells whether zeros replace missing
+/// rows.
 pub(super) fn read<'t>(
     reader: &mut Reader<'t>,
     types: &'t TypeTable,
@@ -175,12 +177,12 @@ impl<'t> Table<'_, 't> {
         self.reader.error(self.ty, expected, found)
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     fn count(&self) -> usize {
         self.records.count().saturating_sub(1)
     }
 
-    /// The names of the columns, if there is a line.
+    /// Returns the names of the columns, if there is a line.
     fn headers(&self) -> impl Iterator<Item = &str> {
         let columns = 0..self.records.width();
         columns.map(|column| self.records.cell(0, column).trim())
@@ -225,7 +227,7 @@ impl<'t> Table<'_, 't> {
         Ok(())
     }
 
-    /// The place of the column of this name.
+    /// Returns the index of the column `name`.
     fn column(&self, name: &str) -> Result<usize, CircuitError> {
         let named = self.headers().enumerate();
         let mut places = named.filter(|(_, header)| *header == name);
@@ -249,7 +251,7 @@ impl<'t> Table<'_, 't> {
         }
     }
 
-    /// What the first line has, without a word of it: of a file without names it is a row, and
+    /// Describes the first line without quoting it. In a file without names it is a row, and
     /// secret.
     fn found_columns(&self) -> String {
         let mut headers = self.headers();
@@ -263,7 +265,7 @@ impl<'t> Table<'_, 't> {
         }
     }
 
-    /// A first line that is a row would be lost: where no names are compared, it must not be one.
+    /// Checks that the first line is not a row, which would be lost, if no names are compared.
     fn refuse_values_as_names(&self, cells: &[Cell]) -> Result<(), CircuitError> {
         let is_value = |(cell, header): (&Cell, &str)| {
             !is_text(self.types, cell.1)
@@ -301,7 +303,7 @@ impl<'t> Table<'_, 't> {
     }
 }
 
-/// What is wrong with a file as CSV, without its text.
+/// Describes the error in the form of a CSV file, without its text.
 fn broken(reader: &Reader<'_>, ty: TypeId, error: Malformed) -> CircuitError {
     let found = match error {
         Malformed::Cells { line, found, first } => {
@@ -350,8 +352,9 @@ fn is_text(types: &TypeTable, ty: TypeId) -> bool {
     matches!(types.kind(ty), TypeKind::Text(_) | TypeKind::OpenText)
 }
 
-/// An array or table as CSV, whose columns are called after the port unless its rows are structs;
-/// nothing where a value is none or has no cells.
+/// Writes an array or table as CSV. The columns are named after the port unless the rows are
+/// structs. Returns `None` if the value is neither an array nor a table, or has parts that are not
+/// cells.
 pub(super) fn write(
     types: &TypeTable,
     ty: TypeId,
@@ -374,7 +377,7 @@ pub(super) fn write(
     Some(csv::write(std::iter::once(names).chain(rows).collect()))
 }
 
-/// The names of the columns, and the cells of each row.
+/// Returns the names of the columns, and the cells of each row.
 pub(super) fn rows_as_text(
     types: &TypeTable,
     ty: TypeId,

@@ -21,7 +21,7 @@ fn signature(text: &str) -> Signature {
     }
 }
 
-/// What is told is what is kept in a file, which `TACIT_WRITE_EXPECTED=1` writes.
+/// Compares messages with a file of expected ones, which `TACIT_WRITE_EXPECTED=1` writes.
 fn compare(file: &str, told: &str) {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
     let path = folder.join(file);
@@ -32,7 +32,7 @@ fn compare(file: &str, told: &str) {
     assert_eq!(told, kept);
 }
 
-/// A program whose one input `x` is of this type and declared thus.
+/// Returns the signature of a program whose only input `x` has this type and declaration.
 fn with_input(ty: &str, rest: &str) -> Signature {
     signature(&format!(
         "parties alice, bob;
@@ -217,7 +217,7 @@ fn a_client_sorts_and_fills_what_is_declared_sorted() {
     assert_eq!(csv(&numbers, "n\n9\n8\n", None), Ok(json!([0, 0, 8, 9])));
     let table = with_input("[u8; ..4]", "of alice sorted");
     assert_eq!(json_of(&table, json!([5, 2])), (json!([2, 5]), 0));
-    // By the one field, and rows that are equal in it stay as they were.
+    // Sorts by one field. Rows that are equal in it keep their order.
     let people = with_input("[Person; ..4]", "of alice sorted by age");
     let person = |name: &str, age: u8| json!({ "name": name, "age": age, "colour": "Red" });
     let given = json!([
@@ -244,7 +244,7 @@ fn what_a_dishonest_peer_can_send_is_read_as_the_language_says() {
     let signature = with_input("([Colour; 2], [u8; ..2], text<3>)", "of alice");
     let port = &signature.inputs()[0];
     let mut bits = vec![true; signature.program().types.width(port.ty) as usize];
-    // Codes and a length past the last, and a text that is no UTF-8 and would move a cursor.
+    // Codes and a length past the last one, and a text that is not UTF-8 and would move a cursor.
     let text = bits.len() - 24;
     for (byte, value) in [0x1b_u8, 0xff, b'A'].into_iter().enumerate() {
         for bit in 0..8 {
@@ -319,7 +319,7 @@ fn the_meaning_covers_names_and_order_and_no_comments_or_local_names() {
             "{text}"
         );
     }
-    // The bits are the same where the variants alone are in another order.
+    // The bits are the same if only the variants change their order.
     let turned = typed(&POLL.replace("No, Yes", "Yes, No"), &BTreeMap::new());
     let bits = |of: &TypedFunction| of.function().digest_of_bits();
     assert_eq!(bits(&turned), bits(&plain));
@@ -443,7 +443,7 @@ fn a_run_in_the_clear_takes_both_parties_values() {
     assert_eq!(error, "no value is given for b: Answer of bob");
 }
 
-/// A type as it is written, of at most this many levels.
+/// Generates a type as a program writes it, of limited depth.
 fn types() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("bool".to_owned()),
@@ -476,7 +476,7 @@ proptest! {
             .collect();
         let (ty, filled_up) = (port.ty, 0);
         let wild = PortValue { ty, bits: bits.into(), filled_up, rows: None };
-        // Random bits are no text; what the first reading keeps, all later ones keep.
+        // Random bits are not always a text. What the first reading keeps, all later ones keep.
         let json = signature.json(&wild);
         let Ok(value) = signature.read_json(port, &json) else {
             let text = json.to_string();

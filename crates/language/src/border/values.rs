@@ -15,21 +15,21 @@ use crate::program::{InputPort, TypeId, TypeKind};
 use crate::source::Span;
 
 impl Signature {
-    /// The value of an input from JSON. The elements of a `sorted` input come in their order, and
-    /// zeros in place of those that are missing.
+    /// Reads the value of an input from JSON. The elements of a `sorted` input are put in order,
+    /// and zeros replace missing ones.
     ///
     /// # Errors
     ///
-    /// It does not fit the type.
+    /// The value does not fit the type.
     pub fn read_json(&self, input: &InputPort, json: &Json) -> Result<PortValue, BorderError> {
         self.read_given(input, HostValue::Json(json))
     }
 
-    /// The value of an input as another language holds it, otherwise as from JSON.
+    /// Reads the value of an input from another language, like [`Signature::read_json`] otherwise.
     ///
     /// # Errors
     ///
-    /// It does not fit the type.
+    /// The value does not fit the type.
     pub fn read_given(
         &self,
         input: &InputPort,
@@ -52,11 +52,11 @@ impl Signature {
         })
     }
 
-    /// The value of an input from text, as on a command line.
+    /// Reads the value of an input from text, as on a command line.
     ///
     /// # Errors
     ///
-    /// It does not fit the type.
+    /// The value does not fit the type.
     pub fn read_text(&self, input: &InputPort, text: &str) -> Result<PortValue, BorderError> {
         let is_list = self.may_be_filled(input).is_some() || self.joined_table(input).is_some();
         if is_list && let Ok(UniqueJson(json)) = serde_json::from_str(text) {
@@ -69,12 +69,12 @@ impl Signature {
         })
     }
 
-    /// The value of an input from the CSV file that messages call `name`: from all columns that its
-    /// rows have, or from the one column `column`.
+    /// Reads the value of an input from the CSV file that messages call `name`. Takes all columns
+    /// of its rows, or only the column `column`.
     ///
     /// # Errors
     ///
-    /// It is no CSV, or does not fit the type.
+    /// The file is not CSV, or does not fit the type.
     pub fn read_csv(
         &self,
         input: &InputPort,
@@ -95,7 +95,7 @@ impl Signature {
         })
     }
 
-    /// The type of the elements of a `sorted` array and how many these are.
+    /// Returns the type and the number of the elements of a `sorted` array.
     fn may_be_filled(&self, input: &InputPort) -> Option<(TypeId, usize)> {
         match (self.program.types.kind(input.ty), &input.sorted) {
             (&TypeKind::Array(element, n), Some(_)) => Some((element, n as usize)),
@@ -139,7 +139,7 @@ impl Signature {
         Ok(value)
     }
 
-    /// Puts the elements in the order of the language, equal ones as they were.
+    /// Sorts the elements in the order of the language. Equal elements keep their order.
     fn sort(&self, value: &mut PortValue, field: Option<&str>) {
         let types = &self.program.types;
         let parts = write::parts(types, value.ty, &value.bits);
@@ -165,7 +165,7 @@ impl Signature {
         keyed.sort_by(|(a, _), (b, _)| interpret::operators::order(a, b));
         let sorted: Vec<bool> = keyed.iter().flat_map(|(_, bits)| *bits).copied().collect();
         let sorted = zeroize::Zeroizing::new(sorted);
-        // Of a table, its length stands before its items.
+        // The length of a table precedes its items.
         let items = match *types.kind(value.ty) {
             TypeKind::Table(_, n) => value.bits.len() - n as usize * width,
             _ => 0,
@@ -174,13 +174,13 @@ impl Signature {
         value.bits[items..items + sorted.len()].copy_from_slice(&sorted);
     }
 
-    /// A value as JSON.
+    /// Returns a value as JSON.
     #[must_use]
     pub fn json(&self, value: &PortValue) -> Json {
         self.json_of(value.ty, &value.bits)
     }
 
-    /// The bits of a value of this type, or of a part of one, as JSON.
+    /// Returns the bits of a value of this type, or of a part of one, as JSON.
     ///
     /// # Panics
     ///
@@ -192,21 +192,21 @@ impl Signature {
         write::json(types, ty, bits)
     }
 
-    /// A value as text.
+    /// Returns a value as text.
     #[must_use]
     pub fn text(&self, value: &PortValue) -> String {
         write::text(&self.program.types, value.ty, &value.bits)
     }
 
-    /// An array or a table as CSV, whose column without a name is called `port`; nothing where the
-    /// value is none, or its rows have tables in them.
+    /// Returns an array or a table as CSV. A column without a name is called `port`. Returns `None`
+    /// if the value is neither, or if its rows contain tables.
     #[must_use]
     pub fn csv(&self, value: &PortValue, port: &str, texts: CsvTexts) -> Option<Vec<u8>> {
         table::write(&self.program.types, value.ty, port, &value.bits, texts)
     }
 
-    /// An array or table of structs as the names of its columns and the cells of its rows; nothing
-    /// for other values.
+    /// Returns an array or table of structs as the names of its columns and the cells of its rows.
+    /// Returns `None` for other values.
     #[must_use]
     pub fn rows(&self, value: &PortValue) -> Option<(Vec<String>, Vec<Vec<String>>)> {
         let types = &self.program.types;
@@ -217,12 +217,12 @@ impl Signature {
         }
     }
 
-    /// The results of the run in the clear, in order, for the values of all its inputs. What it
-    /// draws at random comes from `seed`, and states have their first values.
+    /// Evaluates the run in the clear on the values of all its inputs, and returns its results in
+    /// order. Its random values come from `seed`, and states have their first values.
     ///
     /// # Errors
     ///
-    /// An input has no value, or the run takes too many steps or calls a circuit of a file.
+    /// An input has no value, or the run takes too many steps or calls a circuit from a file.
     pub fn evaluate(
         &self,
         values: &BTreeMap<String, PortValue>,
@@ -231,12 +231,13 @@ impl Signature {
         self.evaluate_with(values, seed, &NoCircuitFiles, &mut |_, _| {})
     }
 
-    /// As [`Signature::evaluate`], of a program that may call circuits of these files. `debug` is
-    /// given what the `debug` of the program shows, and where it is written.
+    /// Evaluates like [`Signature::evaluate`], but the program may call circuits of these files.
+    /// `debug` gets the values that the program's `debug` calls show, with their places in the
+    /// source.
     ///
     /// # Errors
     ///
-    /// As there, and a file is not as the program says.
+    /// Those of [`Signature::evaluate`], or a file differs from its declaration in the program.
     pub fn evaluate_with(
         &self,
         values: &BTreeMap<String, PortValue>,

@@ -8,13 +8,13 @@ use tacit_circuit::Value as Leaf;
 use super::read::leaf;
 use crate::program::{TypeId, TypeKind, TypeTable};
 
-/// The number that these bits are, the least significant first.
+/// Returns the number with these bits, the least significant first.
 fn number(bits: &[bool]) -> u64 {
     let places = bits.iter().take(64).enumerate();
     places.fold(0, |sum, (place, bit)| sum | u64::from(*bit) << place)
 }
 
-/// The bits of the parts of a value; of a table, of the items that it has.
+/// Returns the bits of the parts of a value. For a table these are its existing items.
 pub(super) fn parts<'b>(
     types: &TypeTable,
     ty: TypeId,
@@ -31,7 +31,7 @@ pub(super) fn parts<'b>(
         TypeKind::Table(element, n) => {
             let items = n as usize * types.width(element) as usize;
             let (length, items) = bits.split_at(bits.len() - items);
-            // A dishonest peer can give a length past the last.
+            // A dishonest peer can send a length past the greatest.
             let length = number(length).min(n.into()) as usize;
             elements(element, length, items)
         }
@@ -47,15 +47,16 @@ pub(super) fn parts<'b>(
     }
 }
 
-/// The variant's name; a code past the last is the last, since a dishonest peer can give one.
+/// Returns the variant's name. A code past the last one counts as the last, since a dishonest peer
+/// can send one.
 fn variant<'t>(types: &'t TypeTable, enum_number: u32, bits: &[bool]) -> &'t str {
     let variants = &types.enum_type(enum_number).variants;
     let place = number(bits).min(variants.len() as u64 - 1);
     variants[place as usize].as_str()
 }
 
-/// The characters of a text up to its last byte that is not zero. What is no UTF-8, which a
-/// dishonest peer can give, is replaced.
+/// Returns the characters of a text up to its last byte that is not zero. Invalid UTF-8, which a
+/// dishonest peer can send, is replaced.
 pub(super) fn characters(bits: &[bool]) -> String {
     let bytes: Vec<u8> = bits.chunks(8).map(|byte| number(byte) as u8).collect();
     let end = bytes.iter().rposition(|byte| *byte != 0);
@@ -63,7 +64,7 @@ pub(super) fn characters(bits: &[bool]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// A value as JSON that a reader takes back.
+/// Returns a value as JSON that a reader accepts.
 pub(super) fn json(types: &TypeTable, ty: TypeId, bits: &[bool]) -> Json {
     match types.kind(ty) {
         TypeKind::Bool => bits[0].into(),
@@ -96,8 +97,8 @@ fn leaf_value(types: &TypeTable, ty: TypeId, bits: &[bool]) -> Option<Leaf> {
     Leaf::from_bits(&leaf(types, ty)?, bits).ok()
 }
 
-/// A value as text that a reader takes back: JSON with fields in their order, and names of
-/// variants, hex digits and great numbers without quotes where they stand alone.
+/// Returns a value as text that a reader accepts: JSON with fields in their order. Names of
+/// variants, hex digits and large numbers have no quotes if they are the whole value.
 pub(super) fn text(types: &TypeTable, ty: TypeId, bits: &[bool]) -> String {
     match types.kind(ty) {
         TypeKind::Enum(number) => variant(types, *number, bits).to_owned(),
@@ -144,15 +145,15 @@ fn push(types: &TypeTable, ty: TypeId, bits: &[bool], text: &mut String) {
     }
 }
 
-/// Whether a terminal does something else at a character than show it: controls, and marks that
-/// turn the direction of writing.
+/// Whether a terminal does anything but show a character. This holds for control characters and for
+/// marks that change the direction of writing.
 #[must_use]
 pub fn acts_on_a_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// JSON whose characters that a terminal would act on are escaped.
+/// Appends JSON, with escapes for the characters on which a terminal would act.
 fn push_string(json: &str, text: &mut String) {
     for c in json.chars() {
         if acts_on_a_terminal(c) {

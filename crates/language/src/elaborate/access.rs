@@ -1,4 +1,4 @@
-//! Fields, indices and slices; places that are read and assigned.
+//! Fields, indices and slices, and places that are read and assigned.
 
 use num_traits::ToPrimitive;
 
@@ -14,7 +14,7 @@ use crate::program::{
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, ExpressionKind as Syntax, Ident, ItemKind, Path};
 
-/// What an expression with fields and indices leads to.
+/// The result of an expression with fields and indices.
 pub(super) enum Access {
     /// A variable, a state, or a part of one.
     Place(ValuePath, TypeId),
@@ -23,7 +23,7 @@ pub(super) enum Access {
 }
 
 impl<'a> Elaborator<'a> {
-    /// What `from` leads to.
+    /// Elaborates an expression with fields and indices.
     pub(super) fn access(&mut self, from: &'a syntax::Expression) -> Done<Access> {
         let span = from.span;
         match &from.kind {
@@ -54,7 +54,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The value of what an access leads to.
+    /// Returns the value of an access.
     pub(super) fn read(&mut self, access: Access, span: Span) -> Term {
         match access {
             Access::Place(place, ty) => Term::Value(Expression {
@@ -66,7 +66,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// An access as a place, of which a value that is in no variable is one.
+    /// Returns an access as a place. A value that is in no variable becomes the root of a place.
     fn place_of(&mut self, access: Access, span: Span) -> Done<(ValuePath, TypeId)> {
         match access {
             Access::Place(place, ty) => Ok((place, ty)),
@@ -173,7 +173,7 @@ impl<'a> Elaborator<'a> {
         Ok(extended(place, step, element, span))
     }
 
-    /// The step to the element that a term numbers.
+    /// Returns the step to the element with the number `index`.
     fn step(&mut self, index: Term, length: u32, span: Span) -> Done<Step> {
         if let Some(number) = index.as_number() {
             return Ok(Step::At(number, span));
@@ -241,7 +241,7 @@ impl<'a> Elaborator<'a> {
         Ok(extended(place, Step::Slice(from, count, span), ty, span))
     }
 
-    /// A part of a tuple, for patterns.
+    /// Returns a part of a tuple, for patterns.
     pub(super) fn part_of(
         &mut self,
         term: &Term,
@@ -283,7 +283,7 @@ impl<'a> Elaborator<'a> {
         Ok(self.read(access, span))
     }
 
-    /// The place that an assignment changes.
+    /// Returns the place that an assignment changes.
     pub(super) fn assignable(
         &mut self,
         target: &'a syntax::Expression,
@@ -353,7 +353,7 @@ impl<'a> Elaborator<'a> {
         self.fail(error)
     }
 
-    /// A whole number of consts and counters.
+    /// Elaborates a whole number made from consts and counters.
     pub(super) fn loop_number(&mut self, from: &'a syntax::Expression, what: &str) -> Done<Number> {
         let term = self.expression(from, None)?;
         if let Some(number) = term.as_number() {
@@ -384,7 +384,7 @@ impl<'a> Elaborator<'a> {
         self.fail(Diagnostic::new(from.span, message))
     }
 
-    /// The public input that a term is.
+    /// Returns the public input that a term reads.
     fn public_input(&self, term: &Term) -> Option<Symbol> {
         let Term::Value(Expression {
             kind: ExpressionKind::Read(place),
@@ -402,14 +402,14 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The read of a variable.
+    /// Returns a read of a variable.
     pub(super) fn read_local(&self, local: crate::program::LocalId, span: Span) -> Term {
         let ty = self.context.locals[local.0 as usize].ty;
         read_of(Root::Local(local), ty, span)
     }
 }
 
-/// The variable that a target is a part of.
+/// Returns the variable of which a target is a part.
 fn root_of(target: &syntax::Expression) -> &syntax::Expression {
     match &target.kind {
         Syntax::Field(of, _) | Syntax::Index(of, _) | Syntax::Slice(of, ..) => root_of(of),
@@ -417,7 +417,7 @@ fn root_of(target: &syntax::Expression) -> &syntax::Expression {
     }
 }
 
-/// A place one step further inwards; of a constant, the constant there.
+/// Returns a place one step further inwards. For a constant, returns the constant there.
 fn extended(mut place: ValuePath, step: Step, ty: TypeId, span: Span) -> Access {
     if let Root::Value(value) = &place.root
         && place.path.is_empty()
@@ -436,7 +436,7 @@ fn extended(mut place: ValuePath, step: Step, ty: TypeId, span: Span) -> Access 
     Access::Place(place, ty)
 }
 
-/// The difference of two numbers, where the counters in them cancel.
+/// Returns the difference of two numbers if their counters cancel.
 fn difference(to: &Number, from: &Number) -> Option<i128> {
     use std::collections::BTreeMap;
 

@@ -59,7 +59,7 @@ impl<'a> Elaborator<'a> {
         self.parts(terms, false, span)
     }
 
-    /// The type of the elements of an array or table.
+    /// Returns the type of the elements of an array or table.
     pub(super) fn element_hint(&self, ty: TypeId) -> Option<TypeId> {
         match self.program.types.kind(ty) {
             TypeKind::Array(element, _) | TypeKind::Table(element, _) => Some(*element),
@@ -67,7 +67,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Parts in a row, as a value where each has its type.
+    /// Makes a value of several parts once all of them have a type.
     pub(super) fn parts(
         &mut self,
         parts: Vec<(Term, Span)>,
@@ -109,7 +109,7 @@ impl<'a> Elaborator<'a> {
         let value = match (term, hint) {
             (term @ Term::Value(_), _) => self.typed(term, element.span)?,
             (term, Some(ty)) => self.meet(term, ty, element.span)?,
-            // Each of a few parts meets its type later.
+            // A small number of parts can each meet their type later.
             (term, None) if count <= 1 << 16 && !term.has_effects() => {
                 return Ok(Term::List(
                     vec![(term, element.span); count as usize],
@@ -160,7 +160,7 @@ impl<'a> Elaborator<'a> {
             }
             fields[place] = Some(field);
         }
-        // In the order of the declaration, in which they are computed.
+        // The order is that of the declaration, in which the fields are computed.
         for ((value, field), (_, ty)) in values.iter_mut().zip(fields).zip(&declared) {
             match field.map(|field| self.field_value(field, *ty)) {
                 Some(Ok(made)) => *value = Some(made),
@@ -184,7 +184,8 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Value(aggregate(values, ty, span)))
     }
 
-    /// The generic struct whose generics neither a struct's value nor the expected type says.
+    /// Returns the generic struct whose generics are given neither by the value's path nor by the
+    /// expected type.
     fn open_struct(
         &mut self,
         path: &'a Path,
@@ -203,7 +204,7 @@ impl<'a> Elaborator<'a> {
         Ok((!is_told).then_some((key, item)))
     }
 
-    /// A struct's value whose generics are learned from its fields, as a call learns them from its
+    /// Makes a struct whose generics are inferred from its fields, as a call infers them from its
     /// arguments.
     fn struct_told_by_fields(
         &mut self,

@@ -1,4 +1,4 @@
-//! The functions that are written in Rust.
+//! The functions that are implemented in Rust.
 
 use num_bigint::BigInt;
 use num_traits::Signed;
@@ -56,7 +56,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Constant where all arguments are.
+    /// Applies an intrinsic. The result is a constant if all arguments are.
     pub(super) fn intrinsic(
         &mut self,
         intrinsic: Intrinsic,
@@ -90,7 +90,7 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Value(self.intrinsic(intrinsic, arguments, ty, span)))
     }
 
-    /// The type of an integer that a function gives, if it is not too wide for one.
+    /// Returns the type of a function's integer result, unless it is too wide.
     fn wide_type(&mut self, kind: TypeKind, what: &str, span: Span) -> Done<TypeId> {
         let ty = self.program.types.add(kind);
         if self.program.types.width(ty) > u64::from(TypeTable::MAX_NUMBER_BITS) {
@@ -100,7 +100,7 @@ impl<'a> Elaborator<'a> {
         Ok(ty)
     }
 
-    /// `T` of `zero::<T>()`, or the type that is expected.
+    /// Returns `T` of `zero::<T>()`, or the expected type.
     fn result_type(
         &mut self,
         name: &str,
@@ -164,7 +164,7 @@ impl<'a> Elaborator<'a> {
         self.applied(intrinsic, vec![left, right], ty, span)
     }
 
-    /// Both arguments as numbers of one type.
+    /// Returns both arguments as numbers of one type.
     fn one_number_type(
         &mut self,
         name: &str,
@@ -307,7 +307,7 @@ impl<'a> Elaborator<'a> {
         self.applied(Intrinsic::OneHot, vec![index], ty, span)
     }
 
-    /// An index that may be a secret.
+    /// Elaborates an index that may be secret.
     fn index_value(&mut self, from: &'a syntax::Expression) -> Done<Expression> {
         let term = self.expression(from, None)?;
         let value = self.typed(term, from.span)?;
@@ -360,8 +360,8 @@ impl<'a> Elaborator<'a> {
         self.applied(intrinsic, vec![value], ty, span)
     }
 
-    /// `debug(x)`, which shows `x` where the program is evaluated or tested. Elsewhere the program
-    /// has nothing of it, so that no run can print a secret.
+    /// Elaborates `debug(x)`, which shows `x` when the program is evaluated or tested. In other
+    /// programs it leaves no trace, so that no run can print a secret.
     fn debug(&mut self, given: &[CallArgument<'a>], span: Span) -> Done<Term> {
         let [value] = self.positional("debug", given, span)?;
         let term = match self.expression(value, None)? {
@@ -376,7 +376,7 @@ impl<'a> Elaborator<'a> {
             }
             term => self.typed(term, value.span)?,
         };
-        // No test is in a run; elsewhere a program without `debug` does the same.
+        // A test is never in a run. Everywhere else, a program without `debug` must do the same.
         if term.has_effects() && self.context.surroundings != Surroundings::Test {
             let error = Diagnostic::new(value.span, "`debug` of what assigns or draws random bits");
             return self.fail(error.help("write `let x = …;` before, and `debug(x)` here"));
@@ -410,7 +410,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// The generic of a function that no file declares.
+/// Returns the generic of a function that no file declares.
 fn generic(name: &str, is_const: bool, span: Span) -> Generic {
     let name = Symbol::new(name);
     let name = Ident { name, span };

@@ -18,7 +18,7 @@ use crate::syntax::{
     Path, TypeExpression, TypeExpressionKind,
 };
 
-/// An argument as it is given.
+/// An argument in the form in which it is written.
 #[derive(Clone, Copy)]
 pub(super) struct CallArgument<'a> {
     pub(super) name: Option<&'a Ident>,
@@ -46,8 +46,8 @@ impl<'a> Elaborator<'a> {
         self.call_meaning(meaning, path.last(), &path.generics, given, hint, span)
     }
 
-    /// `a.f(b)`, which is `f(a, b)`: a method of the struct that `a` is, or else what `f` means
-    /// here.
+    /// Elaborates `a.f(b)`, which is `f(a, b)`. `f` is a method of `a`'s struct, or else the name's
+    /// meaning at this place.
     pub(super) fn method(
         &mut self,
         name: &'a Ident,
@@ -61,7 +61,7 @@ impl<'a> Elaborator<'a> {
             let term = self.expression(receiver, None)?;
             let origin = term.ty().and_then(|ty| self.program.types.origin(ty));
             let method = origin.and_then(|(key, _)| self.loaded.method(*key, name.as_str()));
-            // The call takes it up in place of computing it again.
+            // The call takes this term instead of elaborating the receiver again.
             self.receiver = Some((receiver, term));
             let called = match method {
                 Some(method) => {
@@ -125,7 +125,7 @@ impl<'a> Elaborator<'a> {
         self.fail(Diagnostic::new(name.span, message))
     }
 
-    /// The arguments in the order of the parameters.
+    /// Returns the arguments in the order of the parameters.
     fn in_order(
         &mut self,
         parameters: &[&Symbol],
@@ -183,7 +183,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// A run or `main`, in a test.
+    /// Calls a run or `main` in a test.
     fn call_entry(&mut self, key: ItemKey, given: &[CallArgument<'a>], span: Span) -> Done<Term> {
         let Some(&EntryId(number)) = self.entries.get(&key) else {
             return self.fail(Diagnostic::new(span, "this run has an error"));
@@ -256,7 +256,7 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Value(Expression { kind, ty, span }))
     }
 
-    /// Learns what generics stand for from an argument, which may have no type yet.
+    /// Infers generics from an argument, which may not have a type yet.
     fn unify_term(
         &mut self,
         key: ItemKey,
@@ -288,7 +288,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The generics of a call, all of which must be known.
+    /// Returns the generics of a call, all of which must be known.
     fn all_bound(
         &mut self,
         function: &Function,
@@ -314,12 +314,12 @@ impl<'a> Elaborator<'a> {
         Ok(generics)
     }
 
-    /// The lambda that an argument is.
+    /// Returns the lambda of an argument.
     fn lambda_of(&mut self, argument: &'a syntax::Expression) -> Done<u32> {
         match &argument.kind {
             Syntax::Lambda(parameters, body) => {
                 let scopes = self.context.scopes.all().iter();
-                // A lambda captures no variable and no counter: its body stands in another
+                // A lambda captures no variable and no counter, since its body ends up in another
                 // function.
                 let names = scopes.filter(|(_, binding)| match binding {
                     Binding::Local(..) => false,
@@ -349,7 +349,7 @@ impl<'a> Elaborator<'a> {
         self.fail(error.help("write `|x| x.id`"))
     }
 
-    /// A lambda's body in the place of its call.
+    /// Elaborates a lambda's body in the place of its call.
     fn call_lambda(
         &mut self,
         lambda: u32,
@@ -398,7 +398,7 @@ impl<'a> Elaborator<'a> {
         result
     }
 
-    /// The instance of a function with these generics and lambdas.
+    /// Returns the instance of a function with these generics and lambdas.
     pub(super) fn instance(
         &mut self,
         key: ItemKey,
@@ -455,7 +455,7 @@ impl<'a> Elaborator<'a> {
         made
     }
 
-    /// The result of a function of constants.
+    /// Returns the result of a function called with constants.
     fn folded(
         &mut self,
         id: FunctionId,

@@ -9,7 +9,7 @@ use crate::program::{Counted, ExpressionKind, GenericValue, ItemKey, OpenValue, 
 use crate::source::{FileId, Span};
 use crate::syntax::{Expression, ExpressionKind as Syntax, Generic, Ident, ItemKind, ParamItem};
 
-/// The context of an item that is generic, with these values.
+/// Returns the context of a generic item with these values.
 pub(super) fn generic_context(
     module: FileId,
     declared: &[Generic],
@@ -20,7 +20,7 @@ pub(super) fn generic_context(
     context
 }
 
-/// What the names of generics mean.
+/// Returns the meanings of the names of generics.
 pub(super) fn bindings<'g>(
     declared: &'g [Generic],
     values: &'g [GenericValue],
@@ -35,13 +35,13 @@ pub(super) fn bindings<'g>(
 }
 
 impl<'a> Elaborator<'a> {
-    /// A whole number that is known before the program runs.
+    /// Elaborates a whole number that is known before the program runs.
     pub(super) fn const_integer(&mut self, from: &'a Expression, what: &str) -> Done<BigInt> {
         let term = self.expression(from, None)?;
         self.integer_of(term, from.span, what)
     }
 
-    /// The whole number that a term is.
+    /// Returns the whole number of a term.
     pub(super) fn integer_of(&mut self, term: Term, span: Span, what: &str) -> Done<BigInt> {
         let error = match term {
             Term::Integer(number) => return Ok(number),
@@ -77,7 +77,7 @@ impl<'a> Elaborator<'a> {
         self.fail(error)
     }
 
-    /// The value of a `const` item.
+    /// Returns the value of a `const` item.
     pub(super) fn const_item(&mut self, key: ItemKey, span: Span) -> Done<Term> {
         match self.constants.get(&key) {
             Some(Some(known)) => return known.clone(),
@@ -137,7 +137,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The first character of the program.
+    /// Returns the position of the first character of the program.
     pub(super) fn file_start(&self) -> Span {
         Span {
             file: self.loaded.root(),
@@ -164,7 +164,7 @@ impl<'a> Elaborator<'a> {
             _ => None,
         };
         let given = self.given.get(item.name.as_str()).cloned();
-        // What holds for the largest table holds for each.
+        // A check that holds for the largest table holds for every table.
         let largest = open.is_some().then(|| maximum.clone());
         let value = given.or(default.clone()).or(largest);
         let value = value.unwrap_or(minimum.clone());
@@ -184,7 +184,7 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    /// `len(people)` or `keys(sales)` of a table that `main` joins.
+    /// Elaborates `len(people)` or `keys(sales)` of a table that `main` joins.
     fn open_value(&mut self, of: &'a Expression) -> Done<Option<OpenValue>> {
         let Some((counted, table)) = counted_table(of) else {
             return Ok(None);
@@ -210,7 +210,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// The table that a param counts, and what it counts of it.
+/// Returns the table that a param counts, and what it counts: rows or keys.
 pub(super) fn counted_table(of: &Expression) -> Option<(Counted, &Ident)> {
     let Syntax::Call(called, arguments) = &of.kind else {
         return None;
@@ -232,7 +232,7 @@ pub(super) fn counted_table(of: &Expression) -> Option<(Counted, &Ident)> {
     }
 }
 
-/// That a program has no param `name`, and which `params` it has.
+/// Reports that a program has no param `name`, and lists its `params`.
 pub(super) fn no_param(place: Span, name: &str, params: &[&str]) -> Diagnostic {
     let error = Diagnostic::new(place, format!("there is no param `{name}`"));
     error.help(match most_like(name, params.iter().copied()) {

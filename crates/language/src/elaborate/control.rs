@@ -11,7 +11,7 @@ use crate::program::{
 use crate::source::Span;
 use crate::syntax::{self, Block, ExpressionKind as Syntax};
 
-/// Statements and the term after them.
+/// Statements followed by a term.
 #[derive(Clone, Debug)]
 pub(super) struct Branch {
     pub(super) statements: Vec<Statement>,
@@ -19,7 +19,7 @@ pub(super) struct Branch {
     pub(super) span: Span,
 }
 
-/// One branch or the other, neither of which has a type yet.
+/// A choice between two branches that have no type yet.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
     pub(super) condition: Condition,
@@ -52,7 +52,7 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    /// A branch as a term: what has no type yet meets the one that is expected.
+    /// Returns a branch as a term. A term without a type gets the expected type.
     pub(super) fn close(&mut self, branch: Branch, hint: Option<TypeId>) -> Done<Term> {
         if branch.statements.is_empty() {
             return Ok(branch.term);
@@ -96,7 +96,7 @@ impl<'a> Elaborator<'a> {
         self.choose(term, condition.span, (&mut first, &mut second), hint, span)
     }
 
-    /// One branch or the other, or a selection of both.
+    /// Elaborates one of two branches, or a selection of both.
     pub(super) fn choose(
         &mut self,
         condition: Term,
@@ -150,7 +150,7 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    /// A choice between two values of one type.
+    /// Makes a choice between two values of one type.
     pub(super) fn meet_choice(&mut self, choice: Choice, ty: TypeId) -> Done<Expression> {
         let Choice {
             condition,
@@ -166,7 +166,7 @@ impl<'a> Elaborator<'a> {
         Ok(Expression { kind, ty, span })
     }
 
-    /// A number or condition of counters, where both branches are one.
+    /// Makes a number or a condition of counters if both branches are of that kind.
     fn choose_number(&mut self, guard: &Number, a: &Term, b: &Term, span: Span) -> Option<Term> {
         let choice = |a, b| Number::apply(NumberOperator::If, vec![guard.clone(), a, b]);
         if let (Some(a), Some(b)) = (a.as_number(), b.as_number()) {
@@ -176,7 +176,7 @@ impl<'a> Elaborator<'a> {
         Some(self.guard(choice(a, b), span))
     }
 
-    /// A term in the place of a statement.
+    /// Emits a term in the place of a statement.
     pub(super) fn emit(&mut self, term: Term, out: &mut Vec<Statement>) {
         match term {
             Term::Value(value) => emit_value(value, out),
@@ -197,10 +197,10 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// What an expression does, without its value.
+/// Emits the effects of an expression, without its value.
 fn emit_value(value: Expression, out: &mut Vec<Statement>) {
     let span = value.span;
-    // A place has effects where an index or what it is a part of does.
+    // A place has effects if an index or the value that contains it has.
     if matches!(value.kind, ExpressionKind::Read(_)) && !value.has_effects() {
         return;
     }
@@ -224,7 +224,7 @@ fn emit_value(value: Expression, out: &mut Vec<Statement>) {
     }
 }
 
-/// One or the other; where neither does anything, what the condition does.
+/// Emits an `if`. If both branches are empty, emits only the effects of the condition.
 fn emit_if(
     condition: Condition,
     (then, otherwise): (Vec<Statement>, Vec<Statement>),

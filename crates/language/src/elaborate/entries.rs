@@ -12,11 +12,11 @@ use crate::program::{
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Ident, ItemKind, Output, Party, StateItem, TypeExpressionKind};
 
-/// Longest name of a party, which the inputs of random bits have in theirs.
+/// The length of a party's longest name. The names of inputs of random bits contain it.
 const MAX_PARTY_BYTES: usize = 48;
 
 impl<'a> Elaborator<'a> {
-    /// Elaborates all of the program but its tests.
+    /// Elaborates all of the program except its tests.
     pub(super) fn program(&mut self) {
         self.params();
         let items = self.loaded.items();
@@ -121,7 +121,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The number of the party of this name.
+    /// Returns the number of the party `name`.
     fn party(&mut self, name: &Ident) -> Done<usize> {
         let parties = &self.program.parties;
         if let Some(number) = parties.iter().position(|party| *party == name.name) {
@@ -173,7 +173,7 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// Reports what no port of a function can be.
+    /// Reports a port that a function cannot have.
     fn check_port(&mut self, ty: TypeId, name: &Ident, is_joined: bool) -> Done<()> {
         if !Port::is_valid_name(name.as_str()) {
             let message = "an input, a result or a state has a name of at most 64 bytes that \
@@ -221,7 +221,7 @@ impl<'a> Elaborator<'a> {
             }
             let has_result = !outputs.is_empty() || reported.is_some();
             if let Some(reported) = reported {
-                // What the block gives has no type to meet; only its statements are checked.
+                // The block's value has no type to meet. Only its statements are checked.
                 let _ = this.block(&entry.body, None)?;
                 return Err(reported);
             }
@@ -268,7 +268,7 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// Binds the inputs, each to a local; a table that is joined has no other use.
+    /// Binds each input to a local. A table that is joined has no other use.
     fn bind_inputs(&mut self, entry: &syntax::Entry, inputs: &[InputPort]) -> Vec<LocalId> {
         let mut locals = Vec::new();
         for port in inputs {
@@ -286,7 +286,7 @@ impl<'a> Elaborator<'a> {
         locals
     }
 
-    /// The inputs that are right; the names of the others are broken in `context`.
+    /// Returns the valid inputs. The names of the others are marked as broken in `context`.
     fn inputs(
         &mut self,
         entry: &'a syntax::Entry,
@@ -307,7 +307,7 @@ impl<'a> Elaborator<'a> {
         (inputs, failed)
     }
 
-    /// Takes a finished function up among the instances.
+    /// Adds a finished function to the instances.
     fn add_function(&mut self, key: ItemKey, function: Function, result: TypeId) -> FunctionId {
         self.made.push(Instance {
             key: InstanceKey {
@@ -396,7 +396,8 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    /// Reports a `main` that nobody learns anything from, and a `start` that leaves states open.
+    /// Reports a result with the name of a state that changes, and a `main`, run or `start` without
+    /// any effect.
     fn check_outputs(&mut self, entry: &syntax::Entry, context: &Context) -> Done<()> {
         let name = &entry.name;
         for output in &entry.outputs {
@@ -448,7 +449,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Reports states that nothing gives a first value, and two functions `main`.
+    /// Reports a state without a first value in a program that has runs but no `start`.
     fn check_chain(&mut self) {
         let has = |kind: EntryKind| {
             let mut items = self.loaded.items().iter();

@@ -1,8 +1,8 @@
-//! Whether the arms of a `match` are for all values.
+//! Checks that the arms of a `match` cover all values.
 //!
-//! A value is a row of numbers: those of a tuple's parts, one after the other. Each number's range
-//! is cut where the range of a pattern begins or ends, so that a pattern is for all of a piece or
-//! for nothing of it, and each piece is looked at with the patterns that are for it.
+//! A value is a row of numbers: those of a tuple's parts, one after another. The range of each
+//! number is cut wherever the range of a pattern begins or ends. A pattern then covers all of a
+//! piece or none of it, and each piece is checked against the patterns that cover it.
 
 use std::collections::BTreeSet;
 
@@ -15,23 +15,23 @@ use crate::program::{TypeId, TypeKind, Value};
 use crate::source::Span;
 use crate::syntax::{self, Arm, ExpressionKind as Syntax, Pattern, PatternKind};
 
-/// Most values without an arm that an error tells.
+/// The greatest number of values without an arm that an error lists.
 const MAX_TOLD: usize = 8;
 
-/// The values of one part that a pattern is for.
+/// The values of one part that a pattern covers.
 #[derive(Clone, Debug)]
 enum Cell {
     All,
     Range(BigInt, BigInt),
-    /// Some, of a type whose values have no numbers.
+    /// Some values, of a type whose values are not numbered.
     Some,
 }
 
-/// The values of one part, the first and the last; all where they have no numbers.
+/// The first and the last value of one part, or `None` for all values if they are not numbered.
 type Piece = Option<(BigInt, BigInt)>;
 
 impl<'a> Elaborator<'a> {
-    /// Reports values that no arm is for.
+    /// Reports values that no arm covers.
     pub(super) fn check_exhaustive(
         &mut self,
         value: &Term,
@@ -46,7 +46,7 @@ impl<'a> Elaborator<'a> {
         let mut rows = Vec::new();
         for pattern in arms.iter().flat_map(|arm| &arm.patterns) {
             let mut row = Vec::new();
-            // Where a pattern does not fit the value, that is told when its condition is made.
+            // A pattern that does not fit the value is reported when its condition is made.
             if !self.cells(pattern, ty, &mut row)? || row.len() != types.len() {
                 return Ok(());
             }
@@ -75,7 +75,7 @@ impl<'a> Elaborator<'a> {
         self.fail(error)
     }
 
-    /// The types of a tuple's parts, and of theirs.
+    /// Returns the types of a tuple's parts, recursively.
     fn leaves(&self, ty: Option<TypeId>) -> Vec<Option<TypeId>> {
         match ty.map(|ty| self.program.types.kind(ty)) {
             Some(TypeKind::Tuple(parts)) => {
@@ -86,7 +86,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The numbers of a type's values.
+    /// Returns the range of the numbers of a type's values.
     fn codes(&self, ty: Option<TypeId>) -> Piece {
         match self.program.types.kind(ty?) {
             TypeKind::Bool => Some((0.into(), 1.into())),
@@ -94,7 +94,8 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// What a pattern is for, part by part; false where it does not fit the type.
+    /// Appends the values that a pattern covers, part by part. Returns false if the pattern does
+    /// not fit the type.
     fn cells(
         &mut self,
         pattern: &'a Pattern,
@@ -148,7 +149,7 @@ impl<'a> Elaborator<'a> {
         Ok(ends.map(|(from, to)| Cell::Range(from, to - u8::from(!is_inclusive))))
     }
 
-    /// Finds values that no row is for; `before` is what the parts before these have.
+    /// Finds values that no row covers. `before` holds the pieces of the parts before these.
     fn missing(
         &mut self,
         parts: &[Piece],
@@ -221,7 +222,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// A part's range, cut where the range of a row begins or ends.
+/// Cuts a part's range wherever the range of a row begins or ends.
 fn pieces(part: &Piece, rows: &[&[Cell]]) -> Vec<Piece> {
     let Some((least, greatest)) = part else {
         return vec![None];

@@ -17,7 +17,7 @@ use crate::syntax::{
 };
 
 impl<'a> Elaborator<'a> {
-    /// An expression; `hint` is the type that is expected, for what has none of its own.
+    /// Elaborates an expression. `hint` is the expected type, for terms without a type.
     pub(super) fn expression(
         &mut self,
         from: &'a syntax::Expression,
@@ -30,7 +30,7 @@ impl<'a> Elaborator<'a> {
         self.deeper(from.span, |this| this.expression_inside(from, hint))
     }
 
-    /// An expression as a value of type `ty`.
+    /// Elaborates an expression as a value of type `ty`.
     pub(super) fn value(&mut self, from: &'a syntax::Expression, ty: TypeId) -> Done<Expression> {
         let term = self.expression(from, Some(ty))?;
         self.meet(term, ty, from.span)
@@ -98,7 +98,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// What a path stands for as a value.
+    /// Returns the term that a path means as a value.
     pub(super) fn path(&mut self, path: &'a Path, hint: Option<TypeId>) -> Done<Term> {
         let _ = hint;
         let span = path.span;
@@ -157,7 +157,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// A state, where it may be named.
+    /// Returns a state if the surroundings allow its use.
     pub(super) fn state(
         &mut self,
         key: ItemKey,
@@ -167,7 +167,7 @@ impl<'a> Elaborator<'a> {
             Surroundings::Entry(EntryKind::Run | EntryKind::Start) => {
                 return match self.states.get(&key) {
                     Some(&state) => Ok((state, self.program.states[state.0 as usize].ty)),
-                    // Its declaration is wrong, and that is reported.
+                    // The error in its declaration has been reported.
                     None => self.fail(Diagnostic::new(span, "this state has an error")),
                 };
             }
@@ -256,7 +256,8 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Value(Expression { kind, ty, span }))
     }
 
-    /// Refuses a constant that is the least number of a signed type.
+    /// Refuses a constant that is the least number of a signed type, since its negation does not
+    /// fit.
     pub(super) fn has_opposite(&mut self, value: &Expression, span: Span) -> Done<()> {
         let least = self.program.types.range(value.ty).map(|(least, _)| least);
         if value.as_constant() != least.map(Value::Integer).as_ref() {
@@ -336,7 +337,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// The value of a whole variable or state.
+/// Returns the value of a whole variable or state.
 pub(super) fn read_of(root: Root, ty: TypeId, span: Span) -> Term {
     let place = ValuePath {
         root,
@@ -349,7 +350,7 @@ pub(super) fn read_of(root: Root, ty: TypeId, span: Span) -> Term {
     })
 }
 
-/// Statements and a value after them as one expression.
+/// Makes one expression of statements followed by a value.
 pub(super) fn block_of(statements: Vec<Statement>, value: Expression) -> Expression {
     if statements.is_empty() {
         return value;

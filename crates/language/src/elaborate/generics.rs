@@ -1,4 +1,4 @@
-//! Instances of functions: what their generics stand for, and their bodies.
+//! Instances of functions: the values of their generics, and their bodies.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ use crate::syntax::{
     TypeExpressionKind,
 };
 
-/// Most instances of functions.
+/// The greatest number of instances of functions.
 const MAX_INSTANCES: usize = 1 << 14;
 
-/// What tells one instance from another.
+/// The identity of an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct InstanceKey {
     pub(super) item: ItemKey,
@@ -31,7 +31,7 @@ pub(super) struct InstanceKey {
     pub(super) lambdas: Vec<u32>,
 }
 
-/// How far the body of an instance is.
+/// The progress of an instance's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyProgress {
     New,
@@ -42,9 +42,9 @@ pub(super) enum BodyProgress {
 /// A function with values for its generics.
 pub(super) struct Instance<'a> {
     pub(super) key: InstanceKey,
-    /// Nothing for what is no function of the source, such as a run.
+    /// The function in the source. It is `None` for other functions, such as a run.
     pub(super) function: Option<&'a syntax::Function>,
-    /// The types of the parameters that are no lambdas.
+    /// The types of the parameters that are not lambdas.
     pub(super) parameters: Vec<TypeId>,
     pub(super) result: TypeId,
     pub(super) state: BodyProgress,
@@ -52,7 +52,7 @@ pub(super) struct Instance<'a> {
 }
 
 impl<'a> Elaborator<'a> {
-    /// Takes an instance up, without its body.
+    /// Adds an instance without its body.
     pub(super) fn new_instance(&mut self, instance: Instance<'a>) -> Done<FunctionId> {
         let function = instance.function.expect("an instance of a function");
         let span = function.name.span;
@@ -89,7 +89,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Makes the bodies of all instances, and of those that these need.
+    /// Makes the bodies of all instances, and of those that they need.
     pub(super) fn make_all(&mut self) {
         let mut next = 0;
         while next < self.made.len() && !self.errors.is_full() {
@@ -98,7 +98,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Makes the body of an instance, unless that was done.
+    /// Makes the body of an instance, unless it has been made.
     fn make(&mut self, id: FunctionId) {
         let number = id.0 as usize;
         if self.made[number].state != BodyProgress::New {
@@ -151,7 +151,7 @@ impl<'a> Elaborator<'a> {
         self.made[number].state = BodyProgress::Made;
     }
 
-    /// The parameters of a component of the library, which are consts under their names.
+    /// Returns the parameters of a library component, which are named consts.
     fn library_parameters(&mut self, given: &'a [Argument]) -> Done<BTreeMap<String, u64>> {
         let mut parameters = BTreeMap::new();
         for Argument { name, value } in given {
@@ -196,7 +196,7 @@ impl<'a> Elaborator<'a> {
         locals
     }
 
-    /// A block as a function's body.
+    /// Elaborates a block as a function's body.
     pub(super) fn body(
         &mut self,
         block: &'a syntax::Block,
@@ -241,7 +241,7 @@ impl<'a> Elaborator<'a> {
         Ok(Body::Block(Block { statements, value }))
     }
 
-    /// Makes all bodies that a call needs; false where one of them is being made.
+    /// Makes all bodies that a call needs. Returns false if one of them is being made.
     pub(super) fn make_reachable(&mut self, from: FunctionId) -> Done<bool> {
         let errors = self.errors.len();
         let mut seen = vec![from];
@@ -261,7 +261,7 @@ impl<'a> Elaborator<'a> {
         Ok(true)
     }
 
-    /// Reports functions that call themselves, or call each other too deeply.
+    /// Reports functions that call themselves, or that call each other too deeply.
     pub(super) fn check_recursion(&mut self) {
         let count = self.program.functions.len();
         let mut edges: Vec<Vec<(FunctionId, Span)>> = Vec::with_capacity(count);
@@ -270,7 +270,7 @@ impl<'a> Elaborator<'a> {
             function.callees(&mut |callee, span| called.push((callee, span)));
             edges.push(called);
         }
-        // 0: not seen, 1: open, 2: done.
+        // 0: not visited, 1: being visited, 2: done.
         let mut marks = vec![0_u8; count];
         let mut heights = vec![0_usize; count];
         for start in 0..count {
@@ -308,7 +308,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// A parameter's type where the generics that it names are known.
+    /// Returns a parameter's type if all generics that it names are known.
     pub(super) fn known_type(
         &mut self,
         key: ItemKey,
@@ -332,7 +332,7 @@ impl<'a> Elaborator<'a> {
         self.within(context, |this| this.ty(ty)).0.ok()
     }
 
-    /// Learns what generics stand for from a type and the value that meets it.
+    /// Infers generics from a type and the type of the value that meets it.
     pub(super) fn unify(
         &mut self,
         key: ItemKey,
@@ -423,7 +423,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The argument of a function of the prelude, by its place.
+    /// Returns the arguments of a function of the prelude, by position.
     pub(super) fn positional<const N: usize>(
         &mut self,
         name: &str,
@@ -441,7 +441,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// The name that stands alone between angle brackets.
+/// Returns a generic argument that is just a name.
 fn bare_name(argument: &GenericArgument) -> Option<&Ident> {
     match argument {
         GenericArgument::Type(ty) => match &ty.kind {
@@ -455,7 +455,7 @@ fn bare_name(argument: &GenericArgument) -> Option<&Ident> {
     }
 }
 
-/// Whether a generic's name may be in a type.
+/// Whether a type may mention a generic's name.
 pub(super) fn mentions(ty: &TypeExpression, name: &str) -> bool {
     let in_number = |number: &syntax::Expression| names_in(number, name);
     match &ty.kind {
@@ -474,7 +474,7 @@ pub(super) fn mentions(ty: &TypeExpression, name: &str) -> bool {
     }
 }
 
-/// Whether a name may be in an expression of sizes.
+/// Whether an expression of sizes may mention a name.
 fn names_in(number: &syntax::Expression, name: &str) -> bool {
     use syntax::ExpressionKind as K;
     match &number.kind {

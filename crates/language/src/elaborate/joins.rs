@@ -1,4 +1,4 @@
-//! The pairs of a join: which tables it takes, what a pair is, and what may be done with pairs.
+//! The pairs of a join: its tables, the type of a pair, and the operations allowed on pairs.
 
 mod fields;
 mod keys;
@@ -15,12 +15,12 @@ use crate::program::{
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Ident, Input, JoinedTable, TypeExpressionKind};
 
-/// The help where pairs are not read as they may be.
+/// The help for pairs that are read in a way that is not allowed.
 const HOW_TO_READ: &str = "write `for p in pairs { … }` as a statement, or `[for p in pairs { … \
                            }]` \
                            as a result to one party: pairs come in no order that may show";
 
-/// A join whose pairs are not yet looked at.
+/// A join whose pairs have not been checked yet.
 pub(super) struct Joined {
     tables: [usize; 2],
     rows: [TypeId; 2],
@@ -32,7 +32,8 @@ pub(super) struct Joined {
 }
 
 impl<'a> Elaborator<'a> {
-    /// The type of a table that is joined, `[Row; ..N]`, which may be longer than other values.
+    /// Returns the type of a table that is joined, `[Row; ..N]`, which may be longer than other
+    /// values.
     pub(super) fn joined_type(&mut self, input: &'a Input) -> Done<TypeId> {
         let name = &input.name.name;
         let TypeExpressionKind::Table(row, size) = &input.ty.kind else {
@@ -112,7 +113,7 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    /// The number of the input of this name.
+    /// Returns the number of the input `name`.
     fn table(&mut self, name: &Ident, inputs: &[InputPort]) -> Done<usize> {
         match inputs.iter().position(|input| input.name == name.name) {
             Some(number) => Ok(number),
@@ -151,7 +152,8 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The type of a table's row in a pair: without fields of no length, which are keys alone.
+    /// Returns the type of a table's row in a pair. It lacks fields without a fixed length, which
+    /// are only keys.
     fn row_in_pair(&mut self, table: &JoinedTable, row: TypeId, number: u32) -> Done<TypeId> {
         let fields = self.fields_of(row);
         if !self.program.types.is_open(row) {
@@ -184,7 +186,7 @@ impl<'a> Elaborator<'a> {
         self.made_struct("Pair", 0, fields.into())
     }
 
-    /// A struct that no item declares.
+    /// Creates a struct that no item declares.
     fn made_struct(&mut self, name: &str, number: u32, fields: Vec<(Symbol, TypeId)>) -> TypeId {
         let main = self.loaded.items().iter().position(
             |item| matches!(&item.kind, syntax::ItemKind::Entry(entry) if entry.join.is_some()),
@@ -200,7 +202,7 @@ impl<'a> Elaborator<'a> {
         self.program.types.add_struct(key, ty)
     }
 
-    /// Gives the pairs their name, and the variable that holds them.
+    /// Binds the name of the pairs to the variable that holds them.
     pub(super) fn bind_pairs(&mut self, join: &syntax::Join, joined: &Joined) -> LocalId {
         let ty = self.program.types.add(TypeKind::Array(joined.pair, 0));
         let local = self.local(join.name.name.clone(), ty);
@@ -208,7 +210,7 @@ impl<'a> Elaborator<'a> {
         local
     }
 
-    /// The pairs that an expression names, and the type of one.
+    /// Returns the pairs that an expression names, and the type of one pair.
     pub(super) fn pairs_named(&self, of: &syntax::Expression) -> Option<(LocalId, TypeId)> {
         let syntax::ExpressionKind::Path(path) = &of.kind else {
             return None;
@@ -219,7 +221,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Reports a table that is joined, or its pairs, where a value stands.
+    /// Reports a joined table, or its pairs, in the place of a value.
     pub(super) fn no_value(&mut self, name: &Ident) -> Reported {
         let is_table = matches!(self.binding(name.as_str()), Some(Binding::Table));
         let name_text = &name.name;
@@ -237,7 +239,7 @@ impl<'a> Elaborator<'a> {
         self.report(error)
     }
 
-    /// Reports `[for p in pairs { … }]` where it is no result.
+    /// Reports `[for p in pairs { … }]` in a place that is not a result.
     pub(super) fn not_by_pair<T>(&mut self, span: Span) -> Done<T> {
         let message = "a value for each pair is a result, and nothing else";
         let error = Diagnostic::new(span, message);
@@ -247,8 +249,8 @@ impl<'a> Elaborator<'a> {
         ))
     }
 
-    /// The join of a `main` whose body is made: what it reads, who places, and how many pairs there
-    /// are, which loops over them get to know.
+    /// Completes the join of a `main` whose body is made: the fields that it reads, the party that
+    /// places, and the number of pairs, which is passed on to the loops over pairs.
     pub(super) fn finished(
         &mut self,
         joined: Joined,
@@ -320,7 +322,7 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    /// The side of the party that gets a result with an element for each pair.
+    /// Returns the side of the party that gets a result with an element for each pair.
     fn recipient(
         &mut self,
         joined: &Joined,
@@ -373,7 +375,7 @@ impl<'a> Elaborator<'a> {
         self.fail(error.help(help))
     }
 
-    /// Reports values of no length outside of the tables of a join.
+    /// Reports values without a fixed length outside of the tables of a join.
     pub(super) fn check_open_types(&mut self) {
         if !self.errors.is_empty() {
             return;
@@ -409,7 +411,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// Tells the loops over pairs how many there are.
+/// Sets the number of pairs in the loops over pairs.
 fn set_count(statements: &mut [Statement], bins: u32) {
     for statement in statements {
         match &mut statement.kind {

@@ -1,4 +1,4 @@
-//! Loops and comprehensions: kept, or unrolled where they are `for const`.
+//! Loops and comprehensions. They are kept, or unrolled if they are `for const`.
 
 use num_bigint::BigInt;
 
@@ -14,17 +14,17 @@ use crate::program::{
 use crate::source::{Span, Symbol};
 use crate::syntax::{ExpressionKind as Syntax, ForLoop, PatternKind};
 
-/// What a loop that is kept runs over.
+/// The range of a loop that is kept.
 struct LoopRange {
     from: Number,
     to: Number,
-    /// The array whose elements the turns get, its elements' type, and its length.
+    /// The array whose elements the turns get, and the elements' type.
     of: Option<(ValuePath, TypeId)>,
-    /// Whether these are the pairs of a join. How many there are is known behind the body.
+    /// Whether the elements are the pairs of a join. Their number is known only after the body.
     is_over_pairs: bool,
 }
 
-/// What the turns of an unrolled loop stand for.
+/// The terms of the turns of an unrolled loop.
 type Turns = Box<dyn Iterator<Item = Term>>;
 
 impl<'a> Elaborator<'a> {
@@ -125,7 +125,7 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Value(Expression { kind, ty, span }))
     }
 
-    /// `[for p in pairs { e }]`, an array as long as its type says.
+    /// Elaborates `[for p in pairs { e }]`, an array whose length is that of its type.
     fn for_each_pair(&mut self, each: &'a ForLoop, hint: Option<TypeId>, span: Span) -> Done<Term> {
         let kept = self.kept(each, &mut Vec::new())?;
         let array = hint.map(|ty| self.program.types.kind(ty).clone());
@@ -140,7 +140,7 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Value(Expression { kind, ty, span }))
     }
 
-    /// What a turn of a comprehension gives.
+    /// Returns the value of a turn of a comprehension.
     fn turn_value(
         &mut self,
         each: &'a ForLoop,
@@ -156,12 +156,12 @@ impl<'a> Elaborator<'a> {
         Ok(block_of(branch.statements, value))
     }
 
-    /// One turn of a loop, its pattern standing for `element`.
+    /// Elaborates one turn of a loop, with its pattern bound to `element`.
     fn turn(&mut self, each: &'a ForLoop, element: Term, hint: Option<TypeId>) -> Done<Branch> {
         self.scoped(|this| {
             let mut statements = Vec::new();
             match (&each.pattern.kind, &element) {
-                // Whatever its kind, a counter's name stands for the counter.
+                // A name of any kind for a counter stands for the counter itself.
                 (PatternKind::Name(false, name), Term::Integer(_) | Term::Number(_)) => {
                     this.bind(name.name.clone(), Binding::Term(element));
                 }
@@ -184,10 +184,10 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    /// What the turns of an unrolled loop stand for; nothing where the loop is kept.
+    /// Returns the terms of the turns of an unrolled loop, or `None` if the loop is kept.
     fn unrolled(&mut self, each: &'a ForLoop, out: &mut Vec<Statement>) -> Done<Option<Turns>> {
         let span = each.over.span;
-        // The variants of an enum are few, and each is const.
+        // An enum has few variants, and each is const.
         if let Some(ty) = self.as_enum_type(&each.over) {
             let ty = ty?;
             let &TypeKind::Enum(number) = self.program.types.kind(ty) else {
@@ -216,7 +216,8 @@ impl<'a> Elaborator<'a> {
             for (part, span) in parts {
                 turns.push(match part.is_const() {
                     true => part,
-                    // Each is computed before the first turn, which may assign what it reads.
+                    // Each part is computed before the first turn, which may assign the variables
+                    // that it reads.
                     false => self.settled(part, span, out)?,
                 });
             }
@@ -239,8 +240,8 @@ impl<'a> Elaborator<'a> {
         Ok(Some(Box::new(turns)))
     }
 
-    /// The numbers from one to the other, one a turn: refused before the first where the turns are
-    /// more than the steps that are left.
+    /// Returns the numbers of a range, one a turn. Refuses the range if it has more turns than the
+    /// remaining steps.
     fn counted(&mut self, from: BigInt, to: &BigInt, span: Span) -> Done<Turns> {
         let turns = (to - &from).max(BigInt::ZERO);
         let turns = u64::try_from(turns).unwrap_or(u64::MAX);
@@ -288,7 +289,7 @@ impl<'a> Elaborator<'a> {
         })
     }
 
-    /// An array that a loop runs over, as it is before the loop.
+    /// Returns an array that a loop runs over, with its value before the loop.
     fn array_place(
         &mut self,
         value: Expression,
@@ -319,7 +320,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// The element of this turn, where the loop runs over an array.
+/// Returns the element of this turn if the loop runs over an array.
 fn element(kept: &LoopRange, counter: crate::program::CounterId, span: Span) -> Option<Term> {
     let (place, ty) = kept.of.as_ref()?;
     Some(element_at(place, Number::Counter(counter), *ty, span))
@@ -337,7 +338,7 @@ fn element_at(place: &ValuePath, number: Number, ty: TypeId, span: Span) -> Term
     })
 }
 
-/// The counter's name, for messages.
+/// Returns the counter's name, for messages.
 fn counter_name(each: &ForLoop) -> Symbol {
     match &each.pattern.kind {
         PatternKind::Name(_, name) => name.name.clone(),

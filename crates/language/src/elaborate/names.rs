@@ -1,4 +1,4 @@
-//! Paths: from names to what they mean.
+//! Paths, and their meanings.
 
 use super::{Binding, Done, Elaborator, most_like};
 use crate::diagnostic::{Diagnostic, Reported};
@@ -7,14 +7,14 @@ use crate::program::ItemKey;
 use crate::source::{Span, Symbol};
 use crate::syntax::{ItemKind, Path};
 
-/// What a path means.
+/// The meaning of a path.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
-    /// A name of the function.
+    /// A name in the function.
     Binding(Binding),
-    /// Something that a module declares.
+    /// An item of a module.
     Definition(Definition),
-    /// A variant of an enum, by its place.
+    /// A variant of an enum, by its index.
     Variant(ItemKey, usize),
 }
 
@@ -82,15 +82,15 @@ impl Elaborator<'_> {
         }
     }
 
-    /// The enum that a name means, also as another name of its type.
+    /// Returns the enum that a name means, also through a type alias.
     fn enum_named(&self, name: &str) -> Option<Definition> {
         self.declaration(name, |kind| matches!(kind, ItemKind::Enum(_)))
     }
 
-    /// The item of a kind that a name means, also as another name of its type.
+    /// Returns the item of one kind that a name means, also through a type alias.
     fn declaration(&self, name: &str, is_meant: fn(&ItemKind) -> bool) -> Option<Definition> {
         let mut definition = self.loaded.lookup(self.context.module, name)?;
-        // An alias of an alias ends somewhere, or its declaration is reported.
+        // A chain of aliases ends, or an error in its declarations is reported.
         for _ in 0..8 {
             let Definition::Item(key) = definition else {
                 return None;
@@ -112,7 +112,7 @@ impl Elaborator<'_> {
         None
     }
 
-    /// An enum of this module that has a variant of this name.
+    /// Returns an enum of this module that has a variant of this name.
     fn enum_with_variant(&self, name: &str) -> Option<Symbol> {
         let names = self.loaded.names(self.context.module);
         let enums = names.filter(|symbol| match self.enum_named(symbol.as_str()) {
@@ -142,14 +142,14 @@ impl Elaborator<'_> {
         self.report(error)
     }
 
-    /// A name in scope that is much like `name`.
+    /// Returns a name in scope that is similar to `name`.
     fn like(&self, name: &str) -> Option<String> {
         let locals = self.context.scopes.all().iter().map(|(name, _)| name);
         let known = locals.chain(self.loaded.names(self.context.module));
         most_like(name, known.map(|symbol| symbol.as_str()))
     }
 
-    /// Whether a path is a name that means nothing here.
+    /// Whether a path is a name without a meaning here.
     pub(super) fn is_unknown(&self, path: &Path) -> bool {
         path.as_name().is_some_and(|name| {
             let name = name.as_str();
@@ -158,13 +158,13 @@ impl Elaborator<'_> {
         })
     }
 
-    /// Whether a path is a name that means nothing here and is like no other.
+    /// Whether a path is a name that has no meaning here and is similar to no other.
     pub(super) fn is_new(&self, path: &Path) -> bool {
         self.is_unknown(path) && self.like(path.last().as_str()).is_none()
     }
 }
 
-/// What stands here for a name that people know from other languages.
+/// Returns the replacement for a name that people know from other languages.
 pub(super) fn habit(name: &str) -> Option<&'static str> {
     Some(match name {
         "int" | "isize" | "long" | "sint" => "an integer with a sign is `i32`, or `i<N>`",

@@ -1,9 +1,10 @@
-//! Conversions to `fixed` that lose digits before the point: an error for a constant, a warning for
-//! a value that may be too large.
+//! Conversions to `fixed` that lose digits before the point. They are an error for a constant, and
+//! a warning for a value that may be too large.
 //!
-//! How large a value may be shows where it is a parameter, a part of one, a constant, or the `min`
-//! or `max` of such. Nothing is said of other values: a quotient or a product may be small for
-//! reasons that do not show here. Nor of conversions to integers, which keep the low bits.
+//! The range of a value is known if it is a parameter, a part of one, a constant, or the `min` or
+//! `max` of such values. There are no warnings about other values: a quotient or a product may be
+//! small for reasons that are not visible here. There are also none about conversions to integers,
+//! which keep the low bits.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,11 +19,11 @@ use crate::program::{
 };
 use crate::source::Span;
 
-/// Most variables and expressions that are followed from one to the other.
+/// The greatest number of variables and expressions in a chain that is followed.
 const MAX_DEPTH: u32 = 64;
 
-/// Whether a conversion wraps one of these numbers of the first type; one between integers never
-/// does, since it is to keep the low bits.
+/// Whether a conversion wraps a number in this range of the first type. A conversion between
+/// integers never counts, since its purpose is to keep the low bits.
 pub(super) fn is_lossy(
     types: &TypeTable,
     (from, to): (TypeId, TypeId),
@@ -36,14 +37,14 @@ pub(super) fn is_lossy(
     converted(least) < range.0 || range.1 < converted(greatest)
 }
 
-/// The least and greatest number of a type, as they are written.
+/// Returns the least and greatest number of a type, as text.
 pub(super) fn ends(types: &TypeTable, ty: TypeId) -> (String, String) {
     let (least, greatest) = types.range(ty).expect("a number's type");
     let text = |end: BigInt| types.value_text(ty, &Value::Integer(end));
     (text(least), text(greatest))
 }
 
-/// A warning for each conversion to `fixed` that may wrap.
+/// Returns a warning for each conversion to `fixed` that may wrap.
 pub(super) fn warnings(program: &Program, loaded: &Loaded) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for function in &program.functions {
@@ -69,7 +70,7 @@ pub(super) fn warnings(program: &Program, loaded: &Loaded) -> Vec<Diagnostic> {
 struct Known<'p> {
     program: &'p Program,
     function: &'p Function,
-    /// The values of variables that nothing assigns.
+    /// The values of variables that are never assigned.
     values: HashMap<LocalId, &'p Expression>,
     changed: HashSet<LocalId>,
 }
@@ -100,7 +101,7 @@ impl<'p> Known<'p> {
         )))
     }
 
-    /// The least and greatest number that a value may be, where these show.
+    /// Returns the least and greatest number that a value can be, if they are known.
     fn range(&self, value: &'p Expression, depth: u32) -> Option<(BigInt, BigInt)> {
         let depth = depth.checked_sub(1)?;
         let of_type = || self.program.types.range(value.ty);
@@ -125,7 +126,7 @@ impl<'p> Known<'p> {
         }
     }
 
-    /// The value of a whole variable that nothing assigns.
+    /// Returns the value of a whole variable that is never assigned.
     fn bound(&self, place: &ValuePath) -> Option<&'p Expression> {
         match place.root {
             Root::Local(local) if place.path.is_empty() => self.values.get(&local).copied(),
@@ -133,7 +134,7 @@ impl<'p> Known<'p> {
         }
     }
 
-    /// Whether a place is in a parameter, which may be reached over variables.
+    /// Whether a place is in a parameter, possibly through variables.
     fn is_of_parameter(&self, place: &ValuePath, depth: u32) -> bool {
         let Root::Local(local) = place.root else {
             return false;

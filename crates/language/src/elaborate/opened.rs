@@ -1,5 +1,5 @@
-//! Results of a run, as they are opened: a `Maybe` without a value holds zero, so that nobody sees
-//! what a row held that is not there. What the standard library gives as a `Maybe` does already.
+//! The opened results of a run. A `Maybe` without a value holds zero, so that the content of an
+//! absent row is never revealed. A `Maybe` from the standard library has this property already.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::program::{
 };
 
 impl Elaborator<'_> {
-    /// Hides what the results of a run hold and do not give.
+    /// Hides the values that the results of a run hold but do not reveal.
     pub(super) fn open_results(&mut self, function: &mut Function) {
         if !self.program.types.has_maybe(function.result) {
             return;
@@ -40,7 +40,7 @@ impl Elaborator<'_> {
         *value = self.intrinsic(Intrinsic::Opened, vec![inner], ty, span);
     }
 
-    /// For each part of a result whether the standard library made it a `Maybe`.
+    /// Returns for each part of a result whether the standard library made it a `Maybe`.
     fn hides(&self, values: &HashMap<LocalId, &Expression>, body: &Body) -> Vec<bool> {
         let Body::Block(block) = body else {
             return Vec::new();

@@ -18,7 +18,7 @@ use crate::syntax;
 
 use BinaryOperator as B;
 
-/// Longest number that consts make, in bits.
+/// The length of the longest number that consts make, in bits.
 const MAX_CONST_BITS: u64 = 1 << 14;
 
 impl<'a> Elaborator<'a> {
@@ -49,7 +49,7 @@ impl<'a> Elaborator<'a> {
         self.apply(terms, left, right, hint)
     }
 
-    /// `left operator right`, as `a += b` has it as well.
+    /// Applies an operator, in `left operator right` or in a form such as `a += b`.
     pub(super) fn apply(
         &mut self,
         of: Operands,
@@ -122,7 +122,7 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Value(Expression { kind, ty, span }))
     }
 
-    /// The result where no operand has a type.
+    /// Returns the result if no operand has a type.
     fn exact(&mut self, of: Operands, left: &Term, right: &Term) -> Done<Option<Term>> {
         match (left, right) {
             (Term::Integer(a), Term::Integer(b)) => self.integers(of, a, b).map(Some),
@@ -251,7 +251,7 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Fraction(number))
     }
 
-    /// Both operands as values of one type.
+    /// Returns both operands as values of one type.
     pub(super) fn one_type(
         &mut self,
         of: Operands,
@@ -332,7 +332,7 @@ impl<'a> Elaborator<'a> {
         }))
     }
 
-    /// Reports an operator that a type does not have.
+    /// Reports an operator that a type does not support.
     fn check_operand(&mut self, of: Operands, ty: TypeId) -> Done<()> {
         use TypeKind as K;
         let kind = self.program.types.kind(ty).clone();
@@ -377,7 +377,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// An operator and where it stands.
+/// An operator with its positions in the source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operands {
     pub(super) operator: BinaryOperator,
@@ -386,7 +386,7 @@ pub(super) struct Operands {
     pub(super) span: Span,
 }
 
-/// What is wrong with an operator between consts of a type.
+/// Returns the error of an operator between consts of a type.
 fn const_error(
     types: &TypeTable,
     of: Operands,

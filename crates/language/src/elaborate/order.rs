@@ -1,11 +1,11 @@
-//! `sorted`: what a program declares to be in order, and arguments against it.
+//! `sorted`: the arrays that a program declares to be in order, and the arguments for them.
 //!
-//! An array is known to be in order where it is an input, a parameter or a result that is declared
-//! `sorted`, a slice of such an array, an array made of elements of one in their order, which may
-//! be converted to a wider type, constant, or of one element. Nothing else is known, and a `mut`
-//! that is assigned is not. An order by what a function computes of an element goes with the array
-//! as it is, and no machine makes it of others. Results of the standard library are taken at their
-//! word; others are checked.
+//! The following arrays are known to be in order: an input, a parameter or a result that is
+//! declared `sorted`; a slice of such an array; an array made of elements of one in their order,
+//! which may be converted to a wider type; a constant; and an array of one element. Nothing else is
+//! known, and an assigned `mut` is not. An order by a computed value of the elements belongs to the
+//! unchanged array, and the compiler derives no other order from it. Results of the standard
+//! library are trusted, and all others are checked.
 
 mod keys;
 mod parts;
@@ -25,17 +25,17 @@ use crate::program::{
     Program, Root, SortKey, Step, TypeId, TypeKind, TypeTable, Value, ValuePath,
 };
 
-/// Most parts that one key is taken apart into.
+/// The greatest number of parts of one key.
 const MAX_PARTS: usize = 256;
-/// Most variables that are followed from one to the other.
+/// The greatest number of variables in a chain that is followed.
 const MAX_DEPTH: usize = 64;
-/// Most values that are looked at for one argument.
+/// The greatest number of values that are checked for one argument.
 const MAX_STEPS: u32 = 1 << 14;
 
-/// A constant that a call gave, and the order by what a function computes that the call promised.
+/// A constant that a call returned, and the promised order by a computed value.
 pub(super) type Folded = (Value, SortKey);
 
-/// Checks the arguments of all calls, and results that are declared `sorted`.
+/// Checks the arguments of all calls, and the results that are declared `sorted`.
 pub(super) fn check(
     program: &Program,
     loaded: &Loaded,
@@ -74,7 +74,7 @@ pub(super) fn check(
     }
 }
 
-/// What is wrong with a call of a function of constants, all of which are arguments.
+/// Returns the error of a call of a function whose arguments are all constants.
 pub(super) fn constant_error(
     program: &Program,
     folded: &[Folded],
@@ -91,12 +91,12 @@ pub(super) fn constant_error(
     Some(known.argument_error(callee, number, argument))
 }
 
-/// Whether an order is by what a function computes, which no input promises.
+/// Whether an order is by a computed value, which no input promises.
 pub(super) fn is_computed(key: &SortKey) -> bool {
     key.iter().any(|part| part.first() == Some(&COMPUTED))
 }
 
-/// What puts an array of type `ty` in this order.
+/// Returns code that puts an array of type `ty` in this order.
 fn help(types: &TypeTable, ty: TypeId, key: &SortKey) -> String {
     let element = types.element(ty).map_or(ty, |(element, _)| element);
     let is_whole = *key == leaves(types, element, &[]);
@@ -111,12 +111,12 @@ fn help(types: &TypeTable, ty: TypeId, key: &SortKey) -> String {
     )
 }
 
-/// What is known of a function's variables.
+/// The knowledge about a function's variables.
 struct Known<'p> {
     program: &'p Program,
     folded: &'p [Folded],
     function: &'p Function,
-    /// The values of variables that nothing assigns.
+    /// The values of variables that are never assigned.
     values: HashMap<LocalId, &'p Expression>,
     orders: HashMap<LocalId, Option<Order>>,
     depth: usize,
@@ -157,7 +157,7 @@ impl<'p> Known<'p> {
         found.is_some_and(|found| found.ascends_by(key))
     }
 
-    /// The constant that an array is, maybe by the name of a variable.
+    /// Returns the constant that an array is, possibly through a variable.
     fn constant(&self, array: &'p Expression) -> Option<&'p Value> {
         let mut array = array;
         for _ in 0..MAX_DEPTH {
@@ -174,7 +174,7 @@ impl<'p> Known<'p> {
         None
     }
 
-    /// How an array is known to be in order.
+    /// Returns the known order of an array.
     fn order(&mut self, array: &'p Expression) -> Option<Order> {
         let types = &self.program.types;
         let (element, _) = types.element(array.ty)?;
@@ -190,7 +190,7 @@ impl<'p> Known<'p> {
             K::Comprehension(counter, _, of) => {
                 let part = self.part(of);
                 let (array, number) = first_array(&part)?;
-                // What each turn makes anew has no order over the turns.
+                // Values that each turn makes anew have no order over the turns.
                 match !of.binds(array) && ascends(&number, *counter) {
                     true => self.order_of_parts(&part, (array, &number)),
                     false => None,
@@ -233,7 +233,7 @@ impl<'p> Known<'p> {
         Some(result)
     }
 
-    /// What a value is made of.
+    /// Returns the parts from which a value is made.
     fn part(&mut self, value: &'p Expression) -> Part {
         let made = self.deeper(|this| match &value.kind {
             K::Read(place) => this.part_at(place),
@@ -248,8 +248,8 @@ impl<'p> Known<'p> {
         made.unwrap_or(Part::Other)
     }
 
-    /// Whether a conversion keeps all values apart and in their order: none wraps, and nothing
-    /// behind the point is rounded away.
+    /// Whether a conversion keeps distinct values distinct and in order: no value wraps, and no
+    /// digits after the point are rounded away.
     fn widens(&self, from: TypeId, to: TypeId) -> bool {
         let types = &self.program.types;
         let (Some((least, greatest)), Some(range)) = (types.range(from), types.range(to)) else {
@@ -291,7 +291,8 @@ impl<'p> Known<'p> {
         part
     }
 
-    /// The order of an array of elements that are made so, of elements of `array` in their order.
+    /// Returns the order of an array whose elements are made like `part`, from elements of an array
+    /// in their order.
     fn order_of_parts(&mut self, part: &Part, of: (LocalId, &Number)) -> Option<Order> {
         let of_array = self.order_of(of.0)?;
         let mut constant = SortKey::new();
@@ -329,7 +330,7 @@ impl<'p> Known<'p> {
         error.help(declared.unwrap_or_else(|| help(&self.program.types, argument.ty, &key)))
     }
 
-    /// The parameter whose elements an array has, and the part of each.
+    /// Returns the parameter whose elements an array has, and the part of each element.
     fn source(&mut self, array: &'p Expression) -> Option<(LocalId, Vec<u32>)> {
         let (local, path) = match &array.kind {
             K::Read(ValuePath { root, path }) => match root {
@@ -362,7 +363,7 @@ impl<'p> Known<'p> {
         }
     }
 
-    /// How a parameter is declared `sorted`, if it can be.
+    /// Returns the declaration that makes a parameter `sorted`, if it can be.
     fn declare(&self, local: LocalId, path: &[u32]) -> Option<String> {
         let types = &self.program.types;
         let declared = &self.function.locals[local.0 as usize];

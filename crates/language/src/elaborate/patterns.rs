@@ -22,7 +22,7 @@ impl<'a> Elaborator<'a> {
     ) -> Done<Term> {
         let term = self.expression(value, None)?;
         let mut statements = Vec::new();
-        // A value is computed once, whatever the number of arms.
+        // A value is computed once, independent of the number of arms.
         let (term, is_list) = match term {
             Term::List(..) => (Term::Value(self.typed(term, value.span)?), true),
             Term::Choice(_) | Term::Block(_) => (Term::Value(self.typed(term, value.span)?), false),
@@ -67,7 +67,7 @@ impl<'a> Elaborator<'a> {
             return self.fail(Diagnostic::new(span, "this `match` has no arms"));
         };
         if rest.is_empty() {
-            // The patterns together cover all values, so that the last needs no test.
+            // The patterns together cover all values, so that the last one needs no test.
             let _ = self.arm_condition(value, arm)?;
             let last = self.arm_branch(value, arm, hint)?;
             return self.close(last, hint);
@@ -91,7 +91,7 @@ impl<'a> Elaborator<'a> {
         )
     }
 
-    /// What an arm gives, with the names of its pattern.
+    /// Returns the value of an arm, with the names of its pattern bound.
     fn arm_branch(&mut self, value: &Term, arm: &'a Arm, hint: Option<TypeId>) -> Done<Branch> {
         self.scoped(|this| {
             let mut statements = Vec::new();
@@ -136,8 +136,8 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// The name that a pattern gives to what stands there: it begins with a small letter, and no
-    /// const is called so.
+    /// Returns the name that a pattern binds. Such a name starts with a small letter, and no const
+    /// has it.
     pub(super) fn bound_name(&self, pattern: &'a Pattern) -> Option<&'a Ident> {
         let PatternKind::Value(value) = &pattern.kind else {
             return None;
@@ -167,7 +167,7 @@ impl<'a> Elaborator<'a> {
         is_new.then_some(name)
     }
 
-    /// Reports names that one arm gives twice, or in one of several patterns.
+    /// Reports names that an arm binds twice, or in only one of several patterns.
     fn check_bound(&mut self, arm: &'a Arm) -> Done<()> {
         let mut names: Vec<&Ident> = Vec::new();
         let mut open: Vec<&'a Pattern> = arm.patterns.iter().collect();
@@ -193,7 +193,7 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// Whether one of an arm's patterns holds.
+    /// Returns the condition that one of an arm's patterns matches.
     fn arm_condition(&mut self, value: &Term, arm: &'a Arm) -> Done<Term> {
         let mut condition = None;
         for pattern in &arm.patterns {
@@ -243,7 +243,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The const that stands in a pattern.
+    /// Returns the const in a pattern.
     fn pattern_const(&mut self, of: &'a syntax::Expression, ty: Option<TypeId>) -> Done<Term> {
         let term = self.expression(of, ty)?;
         if term.is_const() {
@@ -253,7 +253,7 @@ impl<'a> Elaborator<'a> {
         self.fail(error.help("use `if` to compare secrets"))
     }
 
-    /// How a value stands to a const.
+    /// Compares a value with a const.
     fn compared(
         &mut self,
         value: &Term,
@@ -264,8 +264,8 @@ impl<'a> Elaborator<'a> {
         self.apply(operands(operator, at.span), value.clone(), to, None)
     }
 
-    /// Whether a value is at most the last of a range. One that ends before a number ends with the
-    /// number before that, so that both mean the same.
+    /// Compares a value with the end of a range. An exclusive end means the number before it, so
+    /// that both forms mean the same.
     fn up_to(
         &mut self,
         value: &Term,
@@ -296,7 +296,7 @@ impl<'a> Elaborator<'a> {
         self.compared(value, BinaryOperator::LessEqual, last, at)
     }
 
-    /// Reports names in a pattern that mean nothing.
+    /// Reports names in a pattern that have no meaning.
     fn check_names(&mut self, pattern: &'a Pattern, ty: Option<TypeId>) -> Done<()> {
         let kind = ty.map(|ty| self.program.types.kind(ty).clone());
         if self.bound_name(pattern).is_some() {

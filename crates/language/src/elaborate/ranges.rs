@@ -1,7 +1,7 @@
-//! Indices against lengths, and numbers of counters against the types that they meet, for every
-//! turn of every loop. Guards are followed: only the branch that is taken is checked.
+//! Checks of indices against lengths, and of numbers made from counters against their types, for
+//! every turn of every loop. Guards are followed: only the branch that is taken is checked.
 //!
-//! Bounds of counters show most of it; loops for which they do not are walked turn by turn.
+//! Bounds of counters suffice for most checks. Loops for which they do not are walked turn by turn.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::program::{
@@ -13,7 +13,7 @@ use crate::source::Span;
 
 use num_traits::ToPrimitive;
 
-/// Most numbers that are computed turn by turn.
+/// The greatest number of values that are computed turn by turn.
 const MAX_STEPS: u64 = 1 << 28;
 
 /// Checks all functions of a program.
@@ -53,13 +53,13 @@ pub(super) fn check(program: &Program, errors: &mut Diagnostics) {
 struct RangeCheck<'p> {
     program: &'p Program,
     function: &'p Function,
-    /// The least and greatest value of each counter of an open loop.
+    /// The least and greatest value of the counter of each open loop.
     bounds: Vec<(i128, i128)>,
-    /// The value of each counter of an open loop, when turns are walked.
+    /// The value of the counter of each open loop, while turns are walked.
     counters: Vec<i128>,
-    /// Whether turns are walked.
+    /// Whether turns are walked one by one.
     exact: bool,
-    /// Whether bounds left something open.
+    /// Whether a check could not be decided by bounds.
     unproven: bool,
     left: &'p mut u64,
     error: Option<Diagnostic>,
@@ -86,7 +86,7 @@ impl<'p> Visit<'p> for RangeCheck<'p> {
                     self.statements(otherwise);
                 }
             }
-            // One pair is as all of them.
+            // All pairs are alike, so that one is enough.
             StatementKind::For(each) if each.is_over_pairs => {
                 if each.to != Number::Constant(0) {
                     self.statements(&each.body);
@@ -157,7 +157,7 @@ impl<'p> Visit<'p> for RangeCheck<'p> {
 }
 
 impl<'p> RangeCheck<'p> {
-    /// Which branches are run: with bounds alone, both where both may be.
+    /// Returns which branches are run. By bounds alone, both are if both are possible.
     fn taken(&mut self, condition: &'p Condition, span: Span) -> (bool, bool) {
         match condition {
             Condition::Secret(value) => {
@@ -200,7 +200,7 @@ impl<'p> RangeCheck<'p> {
         }
     }
 
-    /// The least and greatest value; where turns are walked, both are the value.
+    /// Returns the least and greatest value. While turns are walked, both are the value itself.
     fn number(&mut self, number: &Number, span: Span) -> Option<(i128, i128)> {
         if !self.exact {
             let bounds = bounds(number, &self.bounds);
@@ -224,8 +224,8 @@ impl<'p> RangeCheck<'p> {
         }
     }
 
-    /// Checks that a number is from `least` to `greatest`; otherwise it is reported, or left to
-    /// the walk turn by turn.
+    /// Checks that a number is from `least` to `greatest`. A failure is reported, or left to the
+    /// walk turn by turn.
     fn within(
         &mut self,
         number: &Number,
@@ -243,7 +243,7 @@ impl<'p> RangeCheck<'p> {
         }
     }
 
-    /// ` with i = 3, k = 5`: the counters in a number.
+    /// Returns the counters in a number as text: ` with i = 3, k = 5`.
     fn turn_text(&self, number: &Number) -> String {
         let mut seen: Vec<CounterId> = Vec::new();
         number.counters(&mut |counter| {
@@ -305,7 +305,7 @@ impl<'p> RangeCheck<'p> {
                     );
                     Diagnostic::new(*span, message)
                 });
-                // The slice's type exists, since the checker made it.
+                // The slice's type exists, since the elaborator made it.
                 let kind = match types.kind(ty) {
                     TypeKind::Bytes(_) => TypeKind::Bytes(*count),
                     TypeKind::Text(_) => TypeKind::Text(*count),
@@ -316,7 +316,7 @@ impl<'p> RangeCheck<'p> {
         }
     }
 
-    /// A number of counters that becomes a value of type `ty`.
+    /// Checks a number of counters that becomes a value of type `ty`.
     fn value(&mut self, number: &Number, ty: TypeId, span: Span) {
         let types = &self.program.types;
         let fraction = match types.kind(ty) {
@@ -343,7 +343,7 @@ impl<'p> RangeCheck<'p> {
     }
 }
 
-/// The least and greatest value of a number, where these bounds of counters show them.
+/// Returns the least and greatest value of a number, if these bounds of counters determine them.
 pub(super) fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128, i128)> {
     use NumberOperator as N;
     let Number::Apply(operator, operands) = number else {
@@ -368,7 +368,7 @@ pub(super) fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128
         ranges.push(bounds(operand, counters)?);
     }
     match (operator, &ranges[..]) {
-        // The factors of a square move together.
+        // Both factors of a square have the same sign.
         (N::Multiply, &[a, _]) if operands[0] == operands[1] && a.0 < 0 && a.1 > 0 => {
             Some((0, a.0.checked_mul(a.0)?.max(a.1.checked_mul(a.1)?)))
         }
@@ -406,7 +406,7 @@ pub(super) fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128
     }
 }
 
-/// The range of an operator that is monotonic in each operand: its ends are at corners.
+/// Returns the range of an operator that is monotonic in each operand. The ends are at corners.
 fn corners(operator: NumberOperator, a: (i128, i128), b: (i128, i128)) -> Option<(i128, i128)> {
     let mut range: Option<(i128, i128)> = None;
     for (x, y) in [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)] {
@@ -417,7 +417,7 @@ fn corners(operator: NumberOperator, a: (i128, i128), b: (i128, i128)) -> Option
     range
 }
 
-/// The value where both operands are known, else the range.
+/// Returns the value if both operands are known, and otherwise the range.
 fn truth_or(
     range: (i128, i128),
     a: (i128, i128),

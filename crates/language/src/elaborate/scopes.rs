@@ -1,19 +1,19 @@
-//! The names of a function and what they mean, scope in scope. A name is found by its hash, so that
-//! a function of many names takes no longer a name.
+//! The names of a function and their meanings, in nested scopes. A name is found by its hash, so
+//! that the time for a name does not grow with the number of names.
 
 use std::collections::HashMap;
 
 use super::Binding;
 use crate::source::Symbol;
 
-/// Scopes in each other; the outermost is always open.
+/// Nested scopes. The outermost is always open.
 #[derive(Default)]
 pub(super) struct Scopes {
-    /// Names in the order in which they were bound.
+    /// The names in the order in which they were bound.
     names: Vec<(Symbol, Binding)>,
-    /// How many names were there before each scope but the outermost.
+    /// The number of names before each scope except the outermost.
     opened: Vec<usize>,
-    /// Where each name stands among `names`, the innermost last.
+    /// The positions of each name in `names`, the innermost last.
     places: HashMap<Symbol, Vec<usize>>,
 }
 
@@ -22,7 +22,7 @@ impl Scopes {
         self.opened.push(self.names.len());
     }
 
-    /// Forgets the innermost scope.
+    /// Closes the innermost scope and forgets its names.
     pub(super) fn close(&mut self) {
         let Some(before) = self.opened.pop() else {
             return;
@@ -44,18 +44,18 @@ impl Scopes {
         self.names.push((name, binding));
     }
 
-    /// The innermost meaning of a name.
+    /// Returns the innermost meaning of a name.
     pub(super) fn find(&self, name: &str) -> Option<&Binding> {
         let place = *self.places.get(name)?.last()?;
         Some(&self.names[place].1)
     }
 
-    /// All names, also those that others hide, in the order in which they were bound.
+    /// Returns all names, including hidden ones, in the order in which they were bound.
     pub(super) fn all(&self) -> &[(Symbol, Binding)] {
         &self.names
     }
 
-    /// The names of the outermost scope.
+    /// Returns the names of the outermost scope.
     pub(super) fn outermost(&self) -> &[(Symbol, Binding)] {
         &self.names[..self.opened.first().copied().unwrap_or(self.names.len())]
     }

@@ -14,7 +14,7 @@ use crate::syntax::{
 };
 
 impl<'a> Elaborator<'a> {
-    /// Statements in order; after an error it goes on with the next.
+    /// Elaborates statements in order. After an error, continues with the next one.
     pub(super) fn statements(
         &mut self,
         statements: &'a [syntax::Statement],
@@ -83,7 +83,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// A value of the type that is written with it, if one is.
+    /// Elaborates a value with its declared type, if there is one.
     fn declared(
         &mut self,
         ty: Option<&'a syntax::TypeExpression>,
@@ -114,7 +114,7 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// Gives names to a value or its parts.
+    /// Binds names to a value or its parts.
     pub(super) fn bind_pattern(
         &mut self,
         pattern: &'a Pattern,
@@ -142,7 +142,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Gives a name to a value; the spans are those of the pattern and of the value.
+    /// Binds a name to a value. The spans are those of the pattern and of the value.
     pub(super) fn bind_name(
         &mut self,
         (name, is_mutable): (&Ident, bool),
@@ -150,7 +150,7 @@ impl<'a> Elaborator<'a> {
         (pattern, span): (Span, Span),
         out: &mut Vec<Statement>,
     ) -> Done<()> {
-        // A number without a type is that number wherever its name stands.
+        // A number without a type remains that number at all uses of its name.
         let is_typed = match &term {
             Term::Guard(_) | Term::List(_, true) => false,
             term => term.tells_type(),
@@ -174,7 +174,7 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// A term that a name may stand for: its values are computed here, into variables.
+    /// Returns a term that a name can stand for. Its values are computed here, into variables.
     pub(super) fn settled(
         &mut self,
         term: Term,
@@ -202,7 +202,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Computes a value into a variable, and reads that.
+    /// Computes a value into a variable, and returns a read of the variable.
     fn in_new_variable(&mut self, value: Expression, out: &mut Vec<Statement>) -> Term {
         let (ty, span) = (value.ty, value.span);
         let local = self.unnamed(ty);
@@ -211,7 +211,7 @@ impl<'a> Elaborator<'a> {
         self.read_local(local, span)
     }
 
-    /// A value that is taken apart is computed once, into a variable of its own.
+    /// Computes a value that is taken apart once, into a separate variable.
     pub(super) fn in_variable(&mut self, term: Term, out: &mut Vec<Statement>) -> Term {
         match term {
             Term::Value(value)
@@ -272,8 +272,8 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    /// Keeps the secret indices of a place that is read and then written, where computing them
-    /// again may give others.
+    /// Keeps the secret indices of a place that is read and then written, if computing them again
+    /// could give other values.
     fn keep_indices(&mut self, place: &mut ValuePath, right: &Term, out: &mut Vec<Statement>) {
         let mut indices: Vec<&mut Expression> = Vec::new();
         for step in &mut place.path {
@@ -293,8 +293,9 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// What becomes the `len` of a table when this is assigned to it: past the greatest, the
-    /// greatest. To other places it is as it is.
+    /// Returns the value that is stored when `value` is assigned to a place. If the place is the
+    /// `len` of a table, a length past the greatest becomes the greatest. At other places the value
+    /// is unchanged.
     fn assigned_length(&mut self, place: &ValuePath, value: Expression) -> Expression {
         let Some(size) = self.size_of_length(place) else {
             return value;
@@ -309,7 +310,7 @@ impl<'a> Elaborator<'a> {
         self.intrinsic(Intrinsic::Min, vec![value, size], ty, span)
     }
 
-    /// The greatest length of the table whose `len` a place is.
+    /// Returns the greatest length of the table whose `len` is the place.
     fn size_of_length(&self, place: &ValuePath) -> Option<u32> {
         let types = &self.program.types;
         let (Step::Field(0), steps) = place.path.split_last()? else {
@@ -347,7 +348,7 @@ impl<'a> Elaborator<'a> {
         }
         let types = places.iter().map(|(_, ty)| *ty).collect();
         let ty = self.sized(TypeKind::Tuple(types), span)?;
-        // All of the value is computed before the first part is assigned.
+        // The whole value is computed before the first part is assigned.
         let value = self.value(value, ty)?;
         let local = self.unnamed(ty);
         let kind = StatementKind::Let(local, value);
@@ -387,7 +388,7 @@ impl<'a> Elaborator<'a> {
     }
 }
 
-/// The value of a place.
+/// Returns the value of a place.
 fn read_place(place: ValuePath, ty: TypeId, span: Span) -> Expression {
     let kind = ExpressionKind::Read(place);
     Expression { kind, ty, span }

@@ -1,12 +1,13 @@
-//! Sums that are wider than their type: those in loops, wider than the variable that they are added
-//! up in, and those that are divided, since what a sum of two wraps to is no mean.
+//! Warnings about sums that are wider than their type. These are sums in loops, wider than the
+//! variable that accumulates them, and sums that are divided, since the wrapped sum of two numbers
+//! does not give their mean.
 //!
-//! What is added up counts where it is read, converted, selected or itself a sum, and a
-//! `wide_mul`. Other values, such as products and results of calls, may be small for reasons that
-//! do not show here, and so nothing is said of them: what an order book pays is `got * price`, and
-//! all of `got` is what was ordered. Nor of sums that a function gives back, as in
-//! `total = add(total, x)`: of 2n values of a merge, n may count. A condition counts where it is of
-//! counters, or compares the sum itself with a bound.
+//! An addend counts if it is read, converted, selected, a sum itself, or a `wide_mul`. Other
+//! values, such as products and results of calls, may be small for reasons that are not visible
+//! here, so there are no warnings about them: an order book pays `got * price`, and all of `got` is
+//! what was ordered. There are also none about sums that a function returns, as in
+//! `total = add(total, x)`: of the 2n values of a merge, only n may count. A condition counts if it
+//! is about counters, or compares the sum itself with a bound.
 
 mod facts;
 mod means;
@@ -29,10 +30,10 @@ use crate::program::{
 };
 use crate::source::Span;
 
-/// Most turns of a program that are looked at one by one.
+/// The greatest number of turns of a program that are checked one by one.
 const MAX_TURNS: u128 = 1 << 16;
 
-/// A warning for each sum that may wrap.
+/// Returns a warning for each sum that may wrap.
 pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut left = MAX_TURNS;
@@ -63,7 +64,7 @@ pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
-/// A variable or a part of it; a part whose number is a secret is nothing.
+/// A variable or a part of it. A step with a secret number is `None`.
 type Part = Vec<Option<Number>>;
 
 struct Sum {
@@ -73,29 +74,29 @@ struct Sum {
     greatest: BigInt,
 }
 
-/// The least and greatest value.
+/// The least and the greatest value.
 type Range = (BigInt, BigInt);
 
 struct SumCheck<'p> {
     program: &'p Program,
     function: &'p Function,
-    /// Variables that are assigned.
+    /// The variables that are assigned.
     changed: HashSet<LocalId>,
     bounds: Vec<(i128, i128)>,
-    /// The loops that are open: the number of each counter, and how often it turns.
+    /// The open loops: the number of each counter, and the number of turns.
     loops: Vec<(usize, u128)>,
-    /// The conditions of counters that are open, and whether each holds.
+    /// The open conditions of counters, and whether each holds.
     guards: Vec<(&'p Number, bool)>,
     facts: Vec<Fact>,
-    /// In how many loops each variable is given a value that is no sum.
+    /// The number of loops around the place where each variable gets a value that is not a sum.
     first: HashMap<LocalId, usize>,
-    /// The values of variables that nothing assigns, and sums that they are.
+    /// The values of variables that are never assigned, and the ranges of sums among them.
     known: HashMap<LocalId, (&'p Expression, Option<Range>)>,
-    /// What is added to a part of a variable at a place of the text.
+    /// The sum that each place in the source adds to a part of a variable.
     sums: HashMap<(LocalId, Part, Span), Sum>,
-    /// Warnings of sums that are divided.
+    /// The warnings about sums that are divided.
     means: Vec<Diagnostic>,
-    /// Turns that may still be looked at one by one.
+    /// The remaining number of turns that may be checked one by one.
     left: u128,
 }
 
@@ -120,7 +121,7 @@ impl<'p> Visit<'p> for SumCheck<'p> {
                 self.under(condition, false, |walk| walk.statements(otherwise));
             }
             StatementKind::For(each) => {
-                // Of all pairs, those that are not matched are zero.
+                // Pairs that do not match are zero.
                 let joins = self
                     .program
                     .entries
@@ -230,7 +231,7 @@ impl<'p> SumCheck<'p> {
         self.forget(*local);
     }
 
-    /// Takes up what a statement adds to a variable, over all turns of the loops that add to it.
+    /// Records what a statement adds to a variable, over all turns of the loops that add to it.
     fn add(
         &mut self,
         (local, part): (LocalId, &Part),
@@ -239,7 +240,7 @@ impl<'p> SumCheck<'p> {
     ) {
         if let K::If(condition, a, b) = &added.kind {
             let is_guard = matches!(**condition, Condition::Guard(_));
-            // A selection that adds in one case alone is an addition under a condition.
+            // A selection that adds in only one case is an addition under a condition.
             if is_guard || is_zero(a) || is_zero(b) {
                 self.under(condition, true, |walk| {
                     walk.add((local, part), a, (ty, span))
@@ -291,13 +292,13 @@ impl<'p> SumCheck<'p> {
             least: BigInt::zero(),
             greatest: BigInt::zero(),
         });
-        // A loop that is written out comes here once for each of its turns.
+        // An unrolled loop comes here once for each of its turns.
         sum.turns = sum.turns.saturating_add(turns);
         sum.least += least;
         sum.greatest += greatest;
     }
 
-    /// The least and greatest value, where these show.
+    /// Returns the least and greatest value, if they are known.
     fn range(&self, value: &Expression) -> Option<Range> {
         let types = &self.program.types;
         let of_type = || types.range(value.ty);
@@ -381,7 +382,7 @@ impl<'p> SumCheck<'p> {
     }
 }
 
-/// The variable or the part of one that a value is read from.
+/// Returns the variable, or the part of one, from which a value is read.
 fn place_of(value: &Expression) -> Option<(LocalId, Part)> {
     match &value.kind {
         K::Read(ValuePath {

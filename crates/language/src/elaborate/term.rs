@@ -1,4 +1,4 @@
-//! Terms: what an expression gives before it meets a type.
+//! Terms: the results of expressions before they meet a type.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -12,7 +12,7 @@ use crate::interpret::operators;
 use crate::program::{Expression, ExpressionKind, Number, TypeId, TypeKind, Value, bits_of};
 use crate::source::{Span, Symbol};
 
-/// What an expression gives.
+/// The result of an expression.
 #[derive(Clone, Debug)]
 pub(super) enum Term {
     /// An exact whole number.
@@ -21,17 +21,17 @@ pub(super) enum Term {
     Fraction(BigRational),
     /// A text.
     Text(Symbol),
-    /// A whole number of counters.
+    /// A whole number made from counters.
     Number(Number),
-    /// A condition of counters.
+    /// A condition on counters.
     Guard(Number),
     /// Parts of an array (`false`) or tuple (`true`), some of which have no type yet.
     List(Vec<(Term, Span)>, bool),
-    /// A choice between two terms of no type.
+    /// A choice between two terms without a type.
     Choice(Box<Choice>),
-    /// Statements, and a term of no type after them.
+    /// Statements followed by a term without a type.
     Block(Box<Branch>),
-    /// A value of a type.
+    /// A value with a type.
     Value(Expression),
 }
 
@@ -44,7 +44,7 @@ impl Term {
         })
     }
 
-    /// The constant that it is, if it is one of a type.
+    /// Returns the constant, if the term is one with a type.
     pub(super) fn as_constant(&self) -> Option<&Value> {
         match self {
             Self::Value(expression) => expression.as_constant(),
@@ -52,7 +52,7 @@ impl Term {
         }
     }
 
-    /// The type, if it has one.
+    /// Returns the type, if the term has one.
     pub(super) fn ty(&self) -> Option<TypeId> {
         match self {
             Self::Value(expression) => Some(expression.ty),
@@ -60,7 +60,7 @@ impl Term {
         }
     }
 
-    /// Whether it has a type wherever it stands.
+    /// Whether the term has a type in every context.
     pub(super) fn tells_type(&self) -> bool {
         match self {
             Self::Value(_) | Self::Guard(_) => true,
@@ -74,7 +74,7 @@ impl Term {
         }
     }
 
-    /// Whether it depends on no input and assigns nothing.
+    /// Whether the term depends on no input and assigns nothing.
     pub(super) fn is_const(&self) -> bool {
         match self {
             Self::Value(value) => value.as_constant().is_some(),
@@ -84,7 +84,7 @@ impl Term {
         }
     }
 
-    /// Whether the counters of loops are in it.
+    /// Whether the term contains counters of loops.
     pub(super) fn has_counters(&self) -> bool {
         match self {
             Self::Number(_) | Self::Guard(_) => true,
@@ -93,7 +93,7 @@ impl Term {
         }
     }
 
-    /// Whether it may assign or draw random bits.
+    /// Whether the term may assign or draw random bits.
     pub(super) fn has_effects(&self) -> bool {
         match self {
             Self::Value(value) => value.has_effects(),
@@ -103,7 +103,7 @@ impl Term {
         }
     }
 
-    /// The whole number that it is, if it is exact or of counters.
+    /// Returns the whole number, if the term is exact or made from counters.
     pub(super) fn as_number(&self) -> Option<Number> {
         match self {
             Self::Integer(value) => value.to_i128().map(Number::Constant),
@@ -112,7 +112,7 @@ impl Term {
         }
     }
 
-    /// The condition of counters that it is, consts among them.
+    /// Returns the condition on counters, if the term is one. Constants count as conditions.
     pub(super) fn as_guard(&self) -> Option<Number> {
         match self {
             Self::Guard(number) => Some(number.clone()),
@@ -125,7 +125,7 @@ impl Term {
 }
 
 impl Expression {
-    /// The constant that it is, if it is one.
+    /// Returns the constant, if the expression is one.
     pub(super) fn as_constant(&self) -> Option<&Value> {
         match &self.kind {
             ExpressionKind::Constant(value) => Some(value),
@@ -135,7 +135,7 @@ impl Expression {
 }
 
 impl Elaborator<'_> {
-    /// The condition as a term.
+    /// Returns a condition as a term.
     pub(super) fn guard(&mut self, number: Number, span: Span) -> Term {
         match number.as_constant() {
             Some(value) => self.bool_term(value != 0, span),
@@ -151,7 +151,7 @@ impl Elaborator<'_> {
         Term::constant(Value::UNIT, self.program.types.unit(), span)
     }
 
-    /// The term as a value of type `ty`.
+    /// Returns a term as a value of type `ty`.
     pub(super) fn meet(&mut self, term: Term, ty: TypeId, span: Span) -> Done<Expression> {
         let kind = match term {
             Term::Value(expression) if expression.ty == ty => return Ok(expression),
@@ -181,7 +181,7 @@ impl Elaborator<'_> {
         Ok(Expression { kind, ty, span })
     }
 
-    /// The term as a value of its own type.
+    /// Returns a term as a value of its own type.
     pub(super) fn typed(&mut self, term: Term, span: Span) -> Done<Expression> {
         match term {
             Term::Value(expression) => Ok(expression),
@@ -270,7 +270,7 @@ impl Elaborator<'_> {
         Ok(aggregate(values, ty, span))
     }
 
-    /// Items in a row as a table: their number, and zeros after the last.
+    /// Makes a table of items: their number, and zeros after the last item.
     fn meet_table(
         &mut self,
         parts: Vec<(Term, Span)>,
@@ -308,7 +308,7 @@ impl Elaborator<'_> {
         ))
     }
 
-    /// A value where a value of another type is expected.
+    /// Converts a value to the expected type.
     fn convert(&mut self, value: Expression, ty: TypeId, span: Span) -> Done<Expression> {
         let found = self.program.types.kind(value.ty).clone();
         let expected = self.program.types.kind(ty).clone();
@@ -316,7 +316,7 @@ impl Elaborator<'_> {
             (TypeKind::Array(a, n), TypeKind::Table(b, size)) if a == b && n <= size => {
                 let mut statements = Vec::new();
                 let is_list = matches!(value.kind, ExpressionKind::Aggregate(_));
-                // What gives other elements each time is computed once.
+                // An expression that may give different elements each time is computed once.
                 let value = match !is_list && value.has_effects() {
                     true => self.in_variable(Term::Value(value), &mut statements),
                     false => Term::Value(value),
@@ -354,7 +354,7 @@ impl Elaborator<'_> {
         }
     }
 
-    /// Reports that `found` stands where a value of type `ty` is expected.
+    /// Reports `found` in the place of a value of type `ty`.
     pub(super) fn mismatch<T>(&mut self, ty: TypeId, found: &str, span: Span) -> Done<T> {
         let message = format!("expected `{}`, found {found}", self.type_name(ty));
         self.fail(Diagnostic::new(span, message))
@@ -416,7 +416,7 @@ impl Elaborator<'_> {
     }
 }
 
-/// The parts as one value, constant where all of them are.
+/// Makes one value of parts. It is constant if all parts are.
 pub(super) fn aggregate(parts: Vec<Expression>, ty: TypeId, span: Span) -> Expression {
     let constants: Option<Vec<Value>> = parts
         .iter()
@@ -429,7 +429,7 @@ pub(super) fn aggregate(parts: Vec<Expression>, ty: TypeId, span: Span) -> Expre
     Expression { kind, ty, span }
 }
 
-/// An element of an array's value.
+/// Returns an element of an array's value.
 fn element_of(array: &Expression, number: u32, ty: TypeId) -> Expression {
     use crate::program::{Root, Step, ValuePath};
     let kind = match &array.kind {

@@ -1,4 +1,4 @@
-//! Tests: a program with a test's params, and what the test does.
+//! Tests: a program with a test's params, and the body of the test.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::program::{Function, FunctionId, Program, TypeKind};
 use crate::source::{Span, Symbol};
 use crate::syntax::{Expression, Ident, ItemKind, TestItem};
 
-/// A test and the program with its params.
+/// A test and the program with the test's params.
 #[derive(Clone, Debug)]
 pub(crate) struct TestProgram {
     pub(crate) program: Program,
@@ -95,7 +95,8 @@ pub(super) fn test_program(
     })
 }
 
-/// How many rows a test gives to tables that are joined, by the names of the inputs, at most.
+/// Returns the greatest number of rows that a test gives to each joined table, by the names of the
+/// inputs.
 fn lengths_of_tables(
     loaded: &Loaded,
     values: &ParamValues,
@@ -107,14 +108,14 @@ fn lengths_of_tables(
     probe.table_lengths = Some(BTreeMap::new());
     let context = Context::new(loaded.root(), Surroundings::Test);
     let unit = probe.program.types.unit();
-    // Its errors come again once the sizes are known.
+    // The same errors are reported again once the sizes are known.
     let _ = probe.within(context, |this| this.body(&test.body, unit, false));
     probe.table_lengths.unwrap_or_default()
 }
 
 impl<'a> Elaborator<'a> {
-    /// The params that have no value and are sizes of joined tables: the table, and the least
-    /// value.
+    /// Returns the params without a value that are sizes of joined tables. Each comes with its
+    /// table and its least value.
     fn open_params(&mut self, values: &ParamValues) -> Vec<(String, Symbol, BigInt)> {
         let items = self.loaded.items().iter();
         let open = items.filter_map(|item| match &item.kind {
@@ -137,8 +138,8 @@ impl<'a> Elaborator<'a> {
         found
     }
 
-    /// Notes how many rows a test gives to each input, and goes no further, while that is asked
-    /// for.
+    /// While the lengths of tables are requested, records the number of rows that a test gives to
+    /// each input, and stops there.
     pub(super) fn note_lengths(
         &mut self,
         names: &[&Symbol],
@@ -170,7 +171,7 @@ impl<'a> Elaborator<'a> {
         *most = length.max(*most);
     }
 
-    /// The param that a test names.
+    /// Checks that a param named by a test exists.
     fn param_named(&mut self, name: &Ident) -> Option<()> {
         let items = self.loaded.items().iter();
         let params = items.filter_map(|item| match &item.kind {

@@ -1,4 +1,4 @@
-//! From types as they are written to types of known size.
+//! From type expressions to types of known size.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -46,13 +46,13 @@ impl<'a> Elaborator<'a> {
         self.sized(kind, ty.span)
     }
 
-    /// The type of this kind, unless it is too wide.
+    /// Returns the type of this kind, unless it is too wide.
     pub(super) fn sized(&mut self, kind: TypeKind, span: Span) -> Done<TypeId> {
         let ty = self.program.types.add(kind);
         self.small_enough(ty, span)
     }
 
-    /// A type, unless its values would take too much memory.
+    /// Returns a type, unless its values would take too much memory.
     fn small_enough(&mut self, ty: TypeId, span: Span) -> Done<TypeId> {
         if !self.program.types.is_too_large(ty) {
             return Ok(ty);
@@ -61,7 +61,7 @@ impl<'a> Elaborator<'a> {
         self.fail(Diagnostic::new(span, message))
     }
 
-    /// A size in elements or bits: a const from `least` to below 2^30.
+    /// Elaborates a size in elements or bits: a const from `least` to below 2^30.
     pub(super) fn size(&mut self, size: &'a Expression, least: u32) -> Done<u32> {
         let number = self.const_integer(size, "a size")?;
         self.size_of(&number, least, size.span)
@@ -98,7 +98,7 @@ impl<'a> Elaborator<'a> {
         self.fail(Diagnostic::new(path.span, message))
     }
 
-    /// `bool`, `u32`, `u<W>`, `fixed<I, F>` and their like.
+    /// Returns `bool`, `u32`, `u<W>`, `fixed<I, F>` and similar types.
     fn builtin_type(&mut self, name: &str, path: &'a Path) -> Option<Done<TypeId>> {
         let sizes = match name {
             "bool" => 0,
@@ -109,7 +109,7 @@ impl<'a> Elaborator<'a> {
         Some(self.builtin_of(name, sizes, path))
     }
 
-    /// `u32` and `i12`.
+    /// Returns types such as `u32` and `i12`.
     fn numbered_type(&mut self, name: &str, path: &Path) -> Option<Done<TypeId>> {
         let digits = name.strip_prefix(['u', 'i'])?;
         let plain = !digits.is_empty()
@@ -170,7 +170,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The number between angle brackets.
+    /// Returns the number between angle brackets.
     fn generic_number(&mut self, generic: &'a GenericArgument) -> Done<BigInt> {
         match generic {
             GenericArgument::Number(number) => self.const_integer(number, "a size"),
@@ -184,7 +184,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The values of a declaration's generics.
+    /// Returns the values of a declaration's generics.
     pub(super) fn generic_values(
         &mut self,
         declared: &[Generic],
@@ -232,7 +232,7 @@ impl<'a> Elaborator<'a> {
         self.instance_type(key, generics, path.span)
     }
 
-    /// The type that an item declares, with these generics.
+    /// Returns the type that an item declares, with these generics.
     pub(super) fn instance_type(
         &mut self,
         key: ItemKey,
@@ -270,7 +270,7 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// Runs `work` unless the type is part of itself.
+    /// Runs `work` unless the type contains itself.
     fn open<T>(
         &mut self,
         key: ItemKey,
@@ -319,7 +319,7 @@ impl<'a> Elaborator<'a> {
         self.small_enough(ty, item.name.span)
     }
 
-    /// The type of a field that is `bytes` or `text` without a length.
+    /// Returns the type of a field that is `bytes` or `text` without a length.
     fn open_field(&mut self, ty: &TypeExpression) -> Option<TypeId> {
         let TypeExpressionKind::Named(path) = &ty.kind else {
             return None;
@@ -336,8 +336,8 @@ impl<'a> Elaborator<'a> {
         Some(self.program.types.add(kind))
     }
 
-    /// The struct type that a struct's value names; its generics may be left out where the
-    /// expected type tells them.
+    /// Returns the struct type that a struct's value names. Its generics may be left out if the
+    /// expected type determines them.
     pub(super) fn struct_named(&mut self, path: &'a Path, hint: Option<TypeId>) -> Done<TypeId> {
         if let Meaning::Definition(Definition::Item(key)) = self.meaning(path)? {
             let hinted = hint.and_then(|ty| Some((ty, self.program.types.origin(ty)?)));
@@ -351,13 +351,13 @@ impl<'a> Elaborator<'a> {
         self.named_type(path)
     }
 
-    /// The number that stands as a name of a value.
+    /// Returns the number that a path names as a value.
     pub(super) fn const_path(&mut self, path: &'a Path, what: &str) -> Done<BigInt> {
         let term = self.path(path, None)?;
         self.integer_of(term, path.span, what)
     }
 
-    /// The enum that an expression names, for loops over its variants.
+    /// Returns the enum that an expression names, for loops over its variants.
     pub(super) fn as_enum_type(&mut self, over: &'a Expression) -> Option<Done<TypeId>> {
         let ExpressionKind::Path(path) = &over.kind else {
             return None;

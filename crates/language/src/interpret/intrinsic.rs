@@ -1,11 +1,11 @@
-//! The functions of the prelude that are not written in the language.
+//! The functions of the prelude that are implemented in Rust.
 
 use num_traits::ToPrimitive;
 
 use super::operators;
 use crate::program::{Intrinsic, TypeId, TypeTable, Value};
 
-/// The value of a function of the prelude; nothing for random bits.
+/// Evaluates a function of the prelude. Returns `None` for random bits.
 pub(crate) fn intrinsic(
     types: &TypeTable,
     intrinsic: Intrinsic,
@@ -48,7 +48,7 @@ pub(crate) fn intrinsic(
     }
 }
 
-/// A value with zero in each `Maybe` that holds none.
+/// Returns a value with zero in each `Maybe` that holds no value.
 fn opened(types: &TypeTable, ty: TypeId, value: &Value) -> Value {
     let Value::List(parts) = value else {
         return value.clone();

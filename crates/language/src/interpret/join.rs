@@ -1,5 +1,5 @@
-//! A plain join: what the pairs of two tables are, in the clear. It is written apart from the stage
-//! that makes bins of them, whose oracle it is.
+//! A plain join: computes the pairs of two tables in the clear. It is independent of the stage that
+//! puts the pairs in bins, and serves as its oracle.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use tacit_function::join::{KeyKind, KeyNormalization};
 
 use crate::program::{Entry, Join, JoinKeyField, Program, TypeId, TypeKind, Value};
 
-/// The pairs of a join: one for each row of the placer's table, in its order, and zeros up to the
-/// number of bins. The rows of one key keep the order of their table.
+/// Returns the pairs of a join: one for each row of the placer's table, in its order, and zeros up
+/// to the number of bins. Rows with the same key keep the order of their table.
 ///
 /// # Errors
 ///
-/// Why the tables cannot be joined, as a sentence.
+/// The reason that the tables cannot be joined, as a sentence.
 pub(crate) fn pairs(program: &Program, entry: &Entry, given: &[Value]) -> Result<Value, String> {
     let join = entry.join.as_ref().ok_or("nothing is joined")?;
     let tables =
@@ -53,11 +53,11 @@ pub(crate) fn pairs(program: &Program, entry: &Entry, given: &[Value]) -> Result
     Ok(Value::List(pairs))
 }
 
-/// Refuses keys of a table that a join does not take.
+/// Refuses keys of a table that a join does not accept.
 ///
 /// # Errors
 ///
-/// The first row that is wrong, as a sentence.
+/// The first invalid row, as a sentence.
 pub(crate) fn check_table(
     program: &Program,
     entry: &Entry,
@@ -71,7 +71,7 @@ pub(crate) fn check_table(
     table.check(join.most_rows_of(side))
 }
 
-/// Zeros in place of the values of pairs behind the rows of the placer's table.
+/// Replaces the values of pairs after the rows of the placer's table by zeros.
 pub(crate) fn without_values_behind(
     program: &Program,
     entry: &Entry,
@@ -100,7 +100,7 @@ pub(crate) fn without_values_behind(
         .for_each(|value| *value = zero.clone());
 }
 
-/// The rows that a table has.
+/// Returns the existing rows of a table.
 fn rows(table: &Value) -> &[Value] {
     let [length, items] = table.as_list() else {
         return &[];
@@ -113,11 +113,11 @@ fn rows(table: &Value) -> &[Value] {
 struct Table<'v> {
     name: String,
     rows: &'v [Value],
-    /// The fields of a row that a pair has.
+    /// The fields of a row that a pair contains.
     kept: Vec<usize>,
     /// The key of each row.
     keys: Vec<Vec<u8>>,
-    /// Whether some part of a key is an empty text.
+    /// The first row whose key has an empty text as a part.
     has_empty: Option<usize>,
     most_keys: u64,
 }
@@ -158,7 +158,7 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// The numbers of the rows of each key, in order.
+    /// Returns the numbers of the rows of each key, in order.
     fn by_key(&self) -> HashMap<&[u8], Vec<usize>> {
         let mut by_key: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (number, key) in self.keys.iter().enumerate() {
@@ -167,7 +167,7 @@ impl<'v> Table<'v> {
         by_key
     }
 
-    /// Refuses keys that a join does not take.
+    /// Refuses keys that a join does not accept.
     fn check(&self, most: usize) -> Result<(), String> {
         let name = &self.name;
         if let Some(row) = self.has_empty {
@@ -209,8 +209,8 @@ impl<'v> Table<'v> {
     }
 }
 
-/// Adds the encoding of a part of a key, so that no two keys of one type have the same bytes.
-/// Whether it is no empty text.
+/// Appends the encoding of a part of a key, so that no two keys of one type have the same bytes.
+/// Returns false if the part is an empty text.
 fn push_part(
     program: &Program,
     part: &JoinKeyField,
@@ -247,8 +247,8 @@ fn push_part(
     !text.is_empty() || part.kind == KeyKind::Bytes
 }
 
-/// What both parties have of the bins of a join whose pairs these are, an element for each: the
-/// stage's own values are random, but for tags that are equal where there is a pair.
+/// Returns both parties' inputs of the bins of a join with these pairs, one element for each. The
+/// stage's own values are random, except for tags, which are equal if there is a pair.
 pub(crate) fn bins(program: &Program, join: &Join, pairs: &Value) -> [Vec<bool>; 2] {
     let types = &program.types;
     let (mine, other) = (join.placers(), 1 - join.placers());
@@ -272,7 +272,7 @@ pub(crate) fn bins(program: &Program, join: &Join, pairs: &Value) -> [Vec<bool>;
         let pair = pair.as_list();
         let matched = pair[0].as_bool();
         let tag: Vec<bool> = (0..tag_bits).map(|_| drawn()).collect();
-        // A row of the placer is there whether it has a pair or not.
+        // A row of the placer is present whether it has a pair or not.
         let mut row = Vec::new();
         fields(mine, &pair[1 + mine], &mut row);
         if !matched {

@@ -8,7 +8,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use crate::program::{BinaryOperator, TypeId, TypeKind, TypeTable, UnaryOperator, Value, low_bits};
 
-/// `a operator b`, both of type `ty`; the amount of a shift is of any unsigned type.
+/// Computes `a operator b`, both of type `ty`. The amount of a shift may have any unsigned type.
 pub(crate) fn binary(
     types: &TypeTable,
     operator: BinaryOperator,
@@ -40,7 +40,7 @@ pub(crate) fn binary(
     }
 }
 
-/// The order of two values: that of numbers, and of parts from the first on.
+/// Compares two values: as numbers, or part by part from the first on.
 pub(crate) fn order(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
@@ -70,7 +70,8 @@ fn bitwise(
     }
 }
 
-/// A shift: zeros or the sign come in; by the width or more, nothing else is left.
+/// Shifts a number. Zeros or copies of the sign come in. A shift by the width or more leaves
+/// nothing else.
 pub(crate) fn shift(
     types: &TypeTable,
     operator: BinaryOperator,
@@ -86,7 +87,7 @@ pub(crate) fn shift(
     Value::Integer(types.wrap(ty, number))
 }
 
-/// The exact result of arithmetic, not wrapped yet.
+/// Returns the exact result of arithmetic, before it is wrapped.
 pub(crate) fn arithmetic(
     types: &TypeTable,
     operator: BinaryOperator,
@@ -107,7 +108,7 @@ pub(crate) fn arithmetic(
     }
 }
 
-/// `operator a`.
+/// Computes `operator a`.
 pub(crate) fn unary(types: &TypeTable, operator: UnaryOperator, ty: TypeId, a: &Value) -> Value {
     match (operator, a) {
         (UnaryOperator::Not, Value::Bool(a)) => Value::Bool(!a),
@@ -122,7 +123,7 @@ pub(crate) fn unary(types: &TypeTable, operator: UnaryOperator, ty: TypeId, a: &
     }
 }
 
-/// A conversion that the checker allows.
+/// Converts a value. The elaborator allows the conversion.
 pub(crate) fn cast(types: &TypeTable, from: TypeId, to: TypeId, value: &Value) -> Value {
     match (types.kind(from), types.kind(to), value) {
         (_, TypeKind::Array(..) | TypeKind::Bytes(_) | TypeKind::Text(_), Value::List(_)) => {
@@ -157,8 +158,8 @@ pub(crate) fn cast(types: &TypeTable, from: TypeId, to: TypeId, value: &Value) -
     }
 }
 
-/// A number of type `from` with as many bits behind the point as `to` has, rounded down, and not
-/// wrapped yet.
+/// Changes a number of type `from` to as many bits after the point as `to` has. Rounds down and
+/// does not wrap yet.
 pub(crate) fn rescaled(types: &TypeTable, from: TypeId, to: TypeId, number: &BigInt) -> BigInt {
     match (fraction_bits(types, from), fraction_bits(types, to)) {
         (a, b) if a >= b => number >> (a - b),
@@ -173,12 +174,12 @@ pub(crate) fn fraction_bits(types: &TypeTable, ty: TypeId) -> u32 {
     }
 }
 
-/// The product in twice the width.
+/// Returns the product at twice the width.
 pub(crate) fn wide_mul(a: &Value, b: &Value) -> Value {
     Value::Integer(a.as_integer() * b.as_integer())
 }
 
-/// The sum, or the bound of the type that it passes.
+/// Returns the sum, or the bound of the type that the sum passes.
 pub(crate) fn add_sat(types: &TypeTable, ty: TypeId, a: &Value, b: &Value) -> Value {
     let sum = a.as_integer() + b.as_integer();
     match types.range(ty) {
@@ -187,23 +188,24 @@ pub(crate) fn add_sat(types: &TypeTable, ty: TypeId, a: &Value, b: &Value) -> Va
     }
 }
 
-/// How many of the most significant bits of a number are one.
+/// Returns the number of leading ones.
 pub(crate) fn leading_ones(width: u64, number: &BigInt) -> u64 {
     let low = low_bits(number, width as u32);
     (0..width).rev().take_while(|&bit| low.bit(bit)).count() as u64
 }
 
-/// How many bits of a number are one.
+/// Returns the number of ones.
 pub(crate) fn count_ones(width: u64, number: &BigInt) -> u64 {
     low_bits(number, width as u32).magnitude().count_ones()
 }
 
-/// The magnitude; that of the least number wraps around to itself.
+/// Returns the magnitude. That of the least number wraps around to the number itself.
 pub(crate) fn abs(types: &TypeTable, ty: TypeId, a: &Value) -> Value {
     Value::Integer(types.wrap(ty, a.as_integer().abs()))
 }
 
-/// Number of the element that a secret index stands for: past the end, the last.
+/// Returns the number of the element that a secret index selects. Past the end, that is the last
+/// element.
 pub(crate) fn clamped(index: &Value, length: usize) -> usize {
     let last = length - 1;
     match index {
@@ -232,7 +234,7 @@ pub(crate) fn is_const_error(
     }
 }
 
-/// A fraction times 2^`fraction`, rounded to the nearest whole number, ties to even.
+/// Returns a fraction times 2^`fraction`, rounded to the nearest whole number, ties to even.
 pub(crate) fn scaled(number: &num_rational::BigRational, fraction: u32) -> BigInt {
     let (quotient, remainder) = (number.numer() << fraction).div_mod_floor(number.denom());
     let twice: BigInt = remainder << 1;

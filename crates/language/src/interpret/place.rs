@@ -8,7 +8,7 @@ use crate::program::{LocalId, Root, Step, Value, ValuePath};
 
 impl<'p> Machine<'p> {
     pub(super) fn read(&mut self, frame: &mut Frame, place: &'p ValuePath) -> Run<Value> {
-        // What is in no variable is computed before the indices.
+        // A root that is not in a variable is computed before the indices.
         let computed = match &place.root {
             Root::Value(root) => self.expression(frame, root)?,
             Root::Local(_) | Root::State(_) => Value::UNIT,
@@ -25,7 +25,7 @@ impl<'p> Machine<'p> {
                 Resolved::Part(number) => &parts[*number],
                 Resolved::Index(index) => &parts[operators::clamped(index, parts.len())],
                 Resolved::Slice(from, count) => {
-                    // Nothing but steps on the slice's own parts follow; it is small.
+                    // Only steps into the slice's own parts can follow, and the slice is small.
                     let slice = Value::List(parts[*from..*from + *count].to_vec());
                     let rest = &steps[1 + position(&steps, step)..];
                     return Ok(below(&slice, rest));
@@ -35,7 +35,7 @@ impl<'p> Machine<'p> {
         Ok(value.clone())
     }
 
-    /// The steps of a place, with the numbers that they have now.
+    /// Returns the steps of a place, with the current values of their numbers.
     fn steps(&mut self, frame: &mut Frame, place: &'p ValuePath) -> Run<Vec<Resolved>> {
         let mut steps = Vec::with_capacity(place.path.len());
         for step in &place.path {
@@ -102,7 +102,7 @@ fn below(value: &Value, steps: &[Resolved]) -> Value {
     }
 }
 
-/// Writes a part of a value; an index past the end writes nothing.
+/// Writes a part of a value. An index past the end writes nothing.
 fn set(target: &mut Value, steps: &[Resolved], value: Value) {
     let Some((step, rest)) = steps.split_first() else {
         *target = value;

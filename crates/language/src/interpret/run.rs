@@ -1,4 +1,4 @@
-//! Running functions over values.
+//! Runs functions on values.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,7 +15,7 @@ use crate::program::{
 };
 use crate::source::Span;
 
-/// Why a run ended.
+/// The reason that a run ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) span: Span,
@@ -24,7 +24,7 @@ pub(crate) struct Failure {
 
 pub(super) type Run<T> = Result<T, Failure>;
 
-/// The result of a function of these arguments, which takes from `fuel`.
+/// Returns the result of a function of these arguments. The steps are taken from `fuel`.
 pub(crate) fn call(
     program: &Program,
     function: FunctionId,
@@ -37,29 +37,29 @@ pub(crate) fn call(
     result
 }
 
-/// A program's states, and what a run takes.
+/// The states of a program, and the resources of a run.
 pub(crate) struct Machine<'p> {
     program: &'p Program,
-    /// Where circuits are that the program names.
+    /// The circuit files that the program names.
     pub(crate) files: &'p dyn CircuitFiles,
     circuits: HashMap<FunctionId, Circuit>,
     pub(crate) states: Vec<Value>,
-    /// Steps that are left.
+    /// The number of remaining steps.
     fuel: u64,
     random: Random,
-    /// Random bits that this run drew.
+    /// The random bits that this run drew.
     drawn: Vec<bool>,
-    /// Looks at each run when it is over.
+    /// Checks each run after its end.
     pub(crate) after_run: Option<Watch<'p>>,
-    /// What a failed assertion compared.
+    /// The values that a failed assertion compared.
     pub(crate) compared: Option<(Value, Value, TypeId)>,
-    /// Is given the values that `debug` shows, and where each is written.
+    /// Receives the values that `debug` shows, with their places in the source.
     pub(crate) debug: Option<Show<'p>>,
-    /// Whether a branch is run that is not taken.
+    /// Whether the branch being run is not the one taken.
     is_other_branch: bool,
 }
 
-/// A run that is over.
+/// A completed run.
 pub(crate) struct Ran<'r> {
     pub(crate) entry: EntryId,
     pub(crate) inputs: &'r [Value],
@@ -67,22 +67,23 @@ pub(crate) struct Ran<'r> {
     /// All states before the run.
     pub(crate) before: &'r [Value],
     pub(crate) results: &'r Value,
-    /// All states after it.
+    /// All states after the run.
     pub(crate) after: &'r [Value],
 }
 
-/// Says what is wrong with a run that is over.
+/// Checks a completed run. The error describes what is wrong.
 type Watch<'p> = &'p mut dyn FnMut(&Ran<'_>) -> Result<(), String>;
 
-/// Shows a value that stands at a place of the program.
+/// Shows a value of an expression at a place of the program.
 type Show<'p> = &'p mut dyn FnMut(Span, &str);
 
-/// Where random bits come from.
+/// The source of random bits.
 #[derive(Clone, Debug)]
 pub(crate) enum Random {
-    /// A generator for tests, the same for the same seed: SplitMix64 (Steele, Lea and Flood 2014).
+    /// A test generator that always gives the same bits for a seed: SplitMix64 (Steele, Lea and
+    /// Flood 2014).
     Seed(u64),
-    /// These bits, the last first.
+    /// These bits, in reverse order.
     Bits(Vec<bool>),
 }
 
@@ -107,7 +108,7 @@ pub(super) struct Frame {
 }
 
 impl<'p> Machine<'p> {
-    /// A machine with the states' first values.
+    /// Creates a machine with the states' first values.
     pub(crate) fn new(program: &'p Program, fuel: u64, random: Random) -> Self {
         let first = |state: &crate::program::StateVariable| {
             let zero = || program.types.zero(state.ty);
@@ -128,7 +129,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// The result of a run, whose states stay for the next.
+    /// Returns the result of a run. The states are kept for the next run.
     pub(crate) fn run(&mut self, id: EntryId, arguments: Vec<Value>) -> Run<Value> {
         let entry = &self.program.entries[id.0 as usize];
         if entry.kind == crate::program::EntryKind::Start {
@@ -162,7 +163,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// The result of a run, of the pairs of its tables where it joins two.
+    /// Returns the result of a run. If the run joins two tables, it gets their pairs.
     fn call_entry(&mut self, id: EntryId, mut arguments: Vec<Value>) -> Run<Value> {
         let program = self.program;
         let entry = &program.entries[id.0 as usize];
@@ -179,7 +180,7 @@ impl<'p> Machine<'p> {
         Ok(result)
     }
 
-    /// The result of a function.
+    /// Returns the result of a function.
     pub(crate) fn call(&mut self, function: FunctionId, arguments: Vec<Value>) -> Run<Value> {
         let id = function;
         let function = &self.program.functions[id.0 as usize];
@@ -196,7 +197,7 @@ impl<'p> Machine<'p> {
         self.block(&mut frame, block)
     }
 
-    /// The result of a function that stands for a circuit of the library or of a file.
+    /// Returns the result of a function that stands for a circuit of the library or of a file.
     fn circuit(&mut self, id: FunctionId, arguments: &[Value]) -> Run<Value> {
         let function = &self.program.functions[id.0 as usize];
         let circuit = match self.circuits.entry(id) {
@@ -297,8 +298,8 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// Runs one of two branches. Of a secret condition the other changes nothing, but draws the
-    /// random bits that it draws, each branch in its order.
+    /// Runs one of two branches. If the condition is secret, the other branch has no effect, but
+    /// draws its random bits, so that both branches draw in their order.
     fn choose<T>(
         &mut self,
         frame: &mut Frame,

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::source::Span;
 
-/// A token and where it stands; its text is the span's.
+/// A token and its place. The token's text is that of the span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
@@ -13,7 +13,7 @@ pub(crate) struct Token {
 
 macro_rules! tokens {
     (words { $($word:ident $word_text:literal)* } signs { $($sign:ident $sign_text:literal)* }) => {
-        /// What a token is.
+        /// The kind of a token.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum TokenKind {
             /// A name.
@@ -30,7 +30,7 @@ macro_rules! tokens {
             $($sign,)*
         }
 
-        /// The token that a word is.
+        /// Returns the token of a word.
         pub(super) fn word(text: &str) -> TokenKind {
             match text {
                 $($word_text => TokenKind::$word,)*
@@ -38,7 +38,8 @@ macro_rules! tokens {
             }
         }
 
-        /// The longest sign that `rest` begins with, and its length. Longer ones stand first.
+        /// Returns the longest sign at the start of `rest`, and its length. Longer signs are listed
+        /// first.
         pub(super) fn sign(rest: &[u8]) -> Option<(TokenKind, usize)> {
             $(if rest.starts_with($sign_text.as_bytes()) {
                 return Some((TokenKind::$sign, $sign_text.len()));

@@ -1,12 +1,13 @@
-//! What order-free loops add up, as trees.
+//! The addends of order-free loops, as trees.
 //!
-//! Addends are collected while the loop is traced, in order. In a run each 64 of them become a call
-//! of a component that gives two numbers of the same sum (or, of other kinds, one value), which are
-//! addends of the next level; what is left at the end is added up by gates. In a component all is.
+//! Addends are collected in order while the loop is traced. In a run, each 64 of them become a call
+//! of a component. It returns two numbers of the same sum (or one value, for other kinds), which
+//! are addends of the next level. Gates add up the rest at the end. In a component, gates add up
+//! all addends.
 //!
-//! Zero bits on top of numbers are left out, and so is what a sign copies into them:
-//! −s·2^k = ¬s·2^k − 2^k. A number that is subtracted is its negation, −e = ¬e + 1. Constants are
-//! added up outside of the circuit.
+//! Zero bits on top of numbers are left out. Copies of a sign on top are left out too, by −s·2^k =
+//! ¬s·2^k − 2^k. A number that is subtracted becomes its negation, −e = ¬e + 1. Constants are added
+//! up outside of the circuit.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,18 +22,18 @@ use super::trace::{Called, Frame, Tracer, Variable};
 use crate::program::{BinaryOperator, Intrinsic, Loop, Program, TypeId, TypeKind};
 use crate::source::Span;
 
-/// Most addends of a component.
+/// The greatest number of addends of a component.
 const MOST: usize = 64;
 
 /// A component that adds up `count` numbers of `width` bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tree {
     pub(super) kind: Kind,
-    /// The type of the values, whose order is that of the least and the greatest.
+    /// The type of the values, which defines the order for the least and the greatest.
     ty: TypeId,
     pub(super) count: usize,
     pub(super) width: usize,
-    /// Bits of each of the two numbers that a sum becomes, or of the one value.
+    /// The number of bits of each of the two numbers that a sum becomes, or of the one value.
     pub(super) result: usize,
 }
 
@@ -81,7 +82,7 @@ fn two_of_sum<'b>(builder: &'b Builder, numbers: &[Bits<'b>], width: usize) -> [
     two.map(|number| number.bus().bits().collect())
 }
 
-/// Values of one kind, of which there is one at least, by a binary tree.
+/// Combines at least one value of one kind by a binary tree.
 fn combined<'b>(
     operators: Operators<'b, '_>,
     kind: Kind,
@@ -113,12 +114,13 @@ fn combined<'b>(
     values.swap_remove(0)
 }
 
-/// What is added to a variable while a loop is traced.
+/// The addends of a variable while a loop is traced.
 pub(super) struct Pending<'b> {
     kind: Kind,
-    /// How many conditions there were outside the loop.
+    /// The number of conditions outside the loop.
     conditions: usize,
-    /// By the part of the variable: its first wire and how many there are.
+    /// The addends of each part of the variable. The key is the part's first wire and its number of
+    /// wires.
     parts: BTreeMap<(usize, usize), Part<'b>>,
 }
 
@@ -132,18 +134,18 @@ impl<'b> Pending<'b> {
     }
 }
 
-/// What a turn adds to a part of a variable.
+/// The addends of one turn for a part of a variable.
 pub(super) struct TurnAddends<'b> {
-    /// The part: its first wire and how many there are.
+    /// The part: its first wire and its number of wires.
     pub(super) place: (usize, usize),
     pub(super) ty: TypeId,
     pub(super) addends: Vec<Bits<'b>>,
-    /// What constants add to a sum.
+    /// The constants of a sum, added up.
     pub(super) constant: Vec<bool>,
 }
 
 impl<'b> Pending<'b> {
-    /// What was added while one turn was traced in a component, where nothing adds it up.
+    /// Returns the addends of one turn that was traced in a component, which does not add them up.
     pub(super) fn into_addends(self) -> impl Iterator<Item = TurnAddends<'b>> {
         self.parts.into_iter().map(|(place, part)| TurnAddends {
             place,
@@ -154,18 +156,19 @@ impl<'b> Pending<'b> {
     }
 }
 
-/// What many turns of a loop of calls add to a part of a variable, as far as it is added up.
+/// The addends of many turns of a loop of calls for a part of a variable, as far as they are added
+/// up.
 pub(super) struct ManyAddends<'b> {
-    /// The part: its first wire and how many there are.
+    /// The part: its first wire and its number of wires.
     pub(super) place: (usize, usize),
     pub(super) ty: TypeId,
-    /// What is left, and the level of each.
+    /// The remaining addends, with the level of each.
     pub(super) addends: Vec<(usize, Bits<'b>)>,
-    /// What constants of one turn add to a sum.
+    /// The constants of one turn of a sum, added up.
     pub(super) constant: Vec<bool>,
 }
 
-/// How a component adds up addends of `width` bits, 64 at once, for a sum of `most` bits.
+/// Returns the component that adds up 64 addends of `width` bits, for a sum of `most` bits.
 pub(super) fn tree_of(kind: Kind, ty: TypeId, width: usize, most: usize) -> Tree {
     Tree {
         kind,
@@ -176,8 +179,8 @@ pub(super) fn tree_of(kind: Kind, ty: TypeId, width: usize, most: usize) -> Tree
     }
 }
 
-/// Bits of a result of a tree. Those of a sum are whole bytes, which keep the function's value in
-/// elements that are not single bits.
+/// Returns the number of bits of a tree's result. Sums have whole bytes, so that the function does
+/// not hold them in elements of single bits.
 fn result_bits(kind: Kind, width: usize, most: usize) -> usize {
     match kind {
         Kind::Sum => (width + 6).min(most).next_multiple_of(8),
@@ -188,15 +191,15 @@ fn result_bits(kind: Kind, width: usize, most: usize) -> usize {
 /// The addends of a part of a variable.
 struct Part<'b> {
     ty: TypeId,
-    /// Addends that wait for others, by level.
+    /// The addends that wait for others, by level.
     levels: Vec<Vec<Bits<'b>>>,
-    /// What constants add to a sum.
+    /// The constants of a sum, added up.
     constant: Vec<bool>,
 }
 
 impl<'b, 'p> Tracer<'b, 'p> {
-    /// The variables that a loop adds up, which are noted; none where it is not order-free. Those
-    /// that a loop around it adds up are judged with that one.
+    /// Records and returns the variables that a loop adds up, or none if it is not order-free.
+    /// Variables that an outer loop adds up are judged with that loop.
     pub(super) fn order_free(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -220,7 +223,8 @@ impl<'b, 'p> Tracer<'b, 'p> {
         sums.into_iter().map(|(variable, _)| variable).collect()
     }
 
-    /// Adds `addend` to parts of a variable, each under its own condition besides those around.
+    /// Adds `addend` to parts of a variable. Each part has its own condition, in addition to the
+    /// surrounding ones.
     pub(super) fn add(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -258,7 +262,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.check_gates(0, addition.addend.span)
     }
 
-    /// Gives a variable what was added up.
+    /// Assigns the sum of the addends to a variable.
     pub(super) fn give_sum(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -286,7 +290,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.check_gates(0, span)
     }
 
-    /// Gives a variable what the turns of a loop of calls add up to, `turns` of them.
+    /// Assigns the sum over `turns` turns of a loop of calls to a variable.
     pub(super) fn give_many(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -311,7 +315,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.give_sum(frame, variable, span)
     }
 
-    /// The value that changes nothing.
+    /// Returns the neutral value.
     fn neutral(&self, kind: Kind, ty: TypeId, width: usize) -> Bits<'b> {
         let is_signed = !matches!(self.program.types.kind(ty), TypeKind::Unsigned(_));
         let bit = |place| match kind {
@@ -325,7 +329,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             .collect()
     }
 
-    /// Adds an addend of a level, and calls the component of the level once it has enough.
+    /// Adds an addend of a level, and calls the component of the level once there are enough.
     fn push(&mut self, kind: Kind, part: &mut Part<'b>, level: usize, addend: Bits<'b>, at: Span) {
         if part.levels.len() == level {
             part.levels.push(Vec::new());
@@ -336,7 +340,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         }
     }
 
-    /// Makes of the addends of a level what is added at the next one.
+    /// Turns the addends of a level into addends of the next level.
     fn call_tree(&mut self, kind: Kind, part: &mut Part<'b>, level: usize, span: Span) {
         let addends = std::mem::take(&mut part.levels[level]);
         let width = addends.iter().map(Vec::len).max().unwrap_or(0);
@@ -363,7 +367,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     fn total(&mut self, kind: Kind, mut part: Part<'b>, width: usize, span: Span) -> Bits<'b> {
         let fewest = if kind == Kind::Sum { 2 } else { 1 };
         for level in 0.. {
-            // The last level's addends are added up by gates.
+            // Gates add up the addends of the last level.
             if part.levels.iter().skip(level + 1).all(Vec::is_empty) {
                 part.levels.truncate(level + 1);
                 break;
@@ -400,7 +404,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     }
 }
 
-/// A number times another, as wide as it is.
+/// Returns a number times another, modulo 2^width for the width of the first.
 fn times(number: &[bool], times: u64) -> Vec<bool> {
     let mut sum = vec![false; number.len()];
     for place in (0..64).filter(|place| times >> place & 1 == 1) {
@@ -426,7 +430,7 @@ impl<'b> Part<'b> {
         }
     }
 
-    /// No more bits than a sum has.
+    /// Limits a width to that of the sum.
     fn width(&self, otherwise: usize) -> usize {
         match self.constant.len() {
             0 => otherwise,
@@ -434,8 +438,8 @@ impl<'b> Part<'b> {
         }
     }
 
-    /// The bits of a number that are no constants on top, and its negation if it is subtracted;
-    /// what that takes away or adds goes into the constant. Nothing is left of a constant.
+    /// Returns the bits of a number without constant bits on top, negated if the number is
+    /// subtracted. The difference goes into the constant. Nothing is left of a constant number.
     fn without_constants(&mut self, mut number: Bits<'b>, is_subtracted: bool) -> Bits<'b> {
         let width = number.len();
         self.constant.resize(width, false);
@@ -457,7 +461,7 @@ impl<'b> Part<'b> {
                 self.add_constant(low, false);
             }
             Some(false) => number.truncate(low),
-            // One bit of a sign in the place of two or more.
+            // One bit of the sign replaces two or more.
             None if low + 1 < width => {
                 number.truncate(low + 1);
                 number[low] = !top;

@@ -1,18 +1,18 @@
 //! Calls of functions that only add, as additions.
 //!
-//! `(count, total) = add(count, total, hit, amount)` in a loop is a chain of calls, even if `add`
-//! does no more than `(count + hit as u8, total + amount)`. Where few layers count, such a call
-//! becomes one of what it adds, `(hit as u8, amount)`, and additions of the parts, which
+//! In a loop, `(count, total) = add(count, total, hit, amount)` is a chain of calls, even if `add`
+//! computes only `(count + hit as u8, total + amount)`. If layers must be few, such a call becomes
+//! a call that returns the addends `(hit as u8, amount)`, followed by additions of the parts, which
 //! `order_free` finds.
 //!
-//! A function adds to a parameter p if nothing of its result depends on p but for a sum of p, or of
-//! a variable that begins as p:
+//! A function adds to a parameter p if its result depends on p only through a sum with p, or with a
+//! variable that starts as p:
 //!
-//! | the function's value | what is read of p elsewhere | what it adds |
+//! | the function's value | other reads of p | the addend |
 //! |---|---|---|
-//! | p + e | nothing | e |
-//! | a tuple or struct of such sums of different parameters | nothing | its parts' |
-//! | a variable that is p at first, and that statements add to | nothing | the variable, from 0 |
+//! | p + e | none | e |
+//! | a tuple or struct of such sums of different parameters | none | those of its parts |
+//! | a variable that is p at first, and to which statements add | none | the variable, from 0 |
 
 use super::order_free::{Judged, Kind, same_place};
 use super::trace::Variable;
@@ -23,19 +23,20 @@ use crate::program::{
 };
 use crate::source::{Span, Symbol};
 
-/// Most numbers that a call adds to one by one.
+/// The greatest number of numbers to which a call adds one by one.
 const MAX_PARTS: usize = 1 << 10;
 
-/// What a function adds.
+/// The additions of a function.
 struct Adds {
-    /// The numbers of the parameters that it adds to: of the whole result, or of each of its parts.
+    /// The numbers of the parameters to which the function adds, for the whole result or for each
+    /// of its parts.
     to: Vec<usize>,
     is_of_parts: bool,
-    /// What computes the addends from the other parameters.
+    /// The function that computes the addends from the other parameters.
     addends: FunctionId,
 }
 
-/// The program with calls in loops as additions, where functions only add.
+/// Returns the program with additions in place of calls in loops to functions that only add.
 pub(super) fn with_additions(program: &Program) -> Program {
     let mut adding = program.clone();
     let mut known: Vec<Option<Adds>> = Vec::with_capacity(program.functions.len());
@@ -67,7 +68,7 @@ pub(super) fn with_additions(program: &Program) -> Program {
     adding
 }
 
-/// What `function` adds to, and the function of its addends.
+/// Returns the parameters to which `function` adds, and the function of its addends.
 fn addends(function: &Function, types: &TypeTable) -> Option<(Vec<usize>, bool, Function)> {
     let Body::Block(block) = &function.body else {
         return None;
@@ -118,7 +119,7 @@ fn addends(function: &Function, types: &TypeTable) -> Option<(Vec<usize>, bool, 
         .map(|at| function.sorted[at].clone())
         .collect();
     addends.result_sorted = None;
-    // What makes no gates is no component.
+    // A function without gates is not a component.
     addends.is_component = !is_wires(&block);
     addends.body = Body::Block(block);
     Some((to, is_of_parts, addends))
@@ -131,7 +132,7 @@ fn of_value(block: &Block, value: Expression) -> Block {
     }
 }
 
-/// The variable and the addend of a sum.
+/// Returns the variable and the addend of a sum.
 fn sum(value: &Expression) -> Option<(LocalId, Expression)> {
     let ExpressionKind::Binary(BinaryOperator::Add, first, addend) = &value.kind else {
         return None;
@@ -139,7 +140,7 @@ fn sum(value: &Expression) -> Option<(LocalId, Expression)> {
     Some((whole(first)?, (**addend).clone()))
 }
 
-/// The variable that is read as a whole.
+/// Returns the variable that is read as a whole.
 fn whole(value: &Expression) -> Option<LocalId> {
     let ExpressionKind::Read(place) = &value.kind else {
         return None;
@@ -150,8 +151,8 @@ fn whole(value: &Expression) -> Option<LocalId> {
     }
 }
 
-/// Where the value is a variable that is a parameter at first: the parameter, and the same block
-/// with the variable at zero.
+/// Handles a value that is a variable which starts as a parameter. Returns the parameter, and the
+/// same block with the variable starting at zero.
 fn of_variable(function: &Function, block: &Block, types: &TypeTable) -> Option<(LocalId, Block)> {
     let result = whole(&block.value)?;
     let (at, from) = block
@@ -212,7 +213,7 @@ fn is_wires(block: &Block) -> bool {
     block.statements.is_empty() && moves(&block.value)
 }
 
-/// Puts additions in the place of calls.
+/// Replaces calls by additions.
 struct Rewriter<'a> {
     known: &'a [Option<Adds>],
     types: &'a TypeTable,
@@ -246,14 +247,15 @@ impl Rewriter<'_> {
         }
     }
 
-    /// What the first statements do, and how many they are, if they are a call that only adds.
+    /// Returns the additions that replace the first statements, and the number of these, if they
+    /// are a call that only adds.
     fn additions(&mut self, statements: &[Statement]) -> Option<(usize, Vec<Statement>)> {
         let (first, rest) = statements.split_first()?;
         let (value, places) = match &first.kind {
             StatementKind::Assign(place, value) => (value, vec![place]),
             StatementKind::Let(local, value) => {
                 let places = parts_of(*local, rest);
-                // The sums are not known here, so that nothing else may read them.
+                // The sums are not known here, so that no other statement may read them.
                 let mut others = Reads(Vec::new());
                 others.statements(&rest[places.len()..]);
                 (value, (!others.0.contains(local)).then_some(places)?)
@@ -312,7 +314,7 @@ impl Rewriter<'_> {
         Some((if is_let { 1 + places.len() } else { 1 }, all))
     }
 
-    /// Additions of the numbers of `addend` to those of `place`, which are of this type.
+    /// Returns additions of the numbers of `addend` to those of `place`, both of this type.
     fn sums(
         &self,
         (place, addend): (&ValuePath, &ValuePath),
@@ -339,7 +341,8 @@ impl Rewriter<'_> {
         Some(sums.collect())
     }
 
-    /// The paths to the numbers of a value; whether it has only numbers, and not too many.
+    /// Collects the paths to the numbers of a value. Returns whether the value has only numbers,
+    /// and not too many.
     fn paths(
         &self,
         ty: TypeId,
@@ -372,7 +375,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The places that the statements assign the parts of a variable to, in order.
+/// Returns the places to which the statements assign the parts of a variable, in order.
 fn parts_of(local: LocalId, statements: &[Statement]) -> Vec<&ValuePath> {
     let parts = statements.iter().enumerate();
     let parts = parts.map_while(|(number, statement)| {
@@ -395,7 +398,7 @@ fn is_secret(step: &Step) -> bool {
     matches!(step, Step::AtSecret(_))
 }
 
-/// Whether both places are of one variable or state.
+/// Whether both places are in the same variable or state.
 fn same_root(a: &ValuePath, b: &ValuePath) -> bool {
     match (&a.root, &b.root) {
         (Root::Local(a), Root::Local(b)) => a == b,

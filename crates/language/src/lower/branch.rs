@@ -1,4 +1,4 @@
-//! Both branches of a secret condition, and the selection of what they give and assign.
+//! Both branches of a secret condition, and the selection of their values and assignments.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use super::trace::{Frame, Tracer, Variable, Written};
 use crate::program::Condition;
 use crate::source::Span;
 
-/// The wires that a branch gave to bits of variables.
+/// The wires that a branch assigned to bits of variables.
 type Changes<'b> = BTreeMap<(Variable, usize), Bit<'b>>;
 
 impl<'b, 'p> Tracer<'b, 'p> {
-    /// One branch, or both and a selection of what they give and assign.
+    /// Traces one branch, or both and a selection of their values and assignments.
     pub(super) fn choose(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -47,7 +47,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         Ok(self.operators().select(bit, &first, &second))
     }
 
-    /// Puts back what was overwritten, and gives what it was overwritten with.
+    /// Restores the overwritten wires, and returns the wires that replaced them.
     fn undo(&mut self, frame: &mut Frame<'b, 'p>) -> Changes<'b> {
         let log = frame.log.take().unwrap_or_default();
         let mut changes = Changes::new();

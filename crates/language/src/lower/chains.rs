@@ -1,9 +1,9 @@
-//! Loops of a run that stay chains: each turn waits for the one before it.
+//! The loops of a run that remain chains: each turn waits for the previous one.
 //!
 //! While a run is traced in the shallow form, a recorder notes the loops that are not order-free,
-//! with the gates and calls of their turns. Such a loop is a chain if it has a layer of AND gates
-//! for each turn at least; a loop whose turns do not wait has those of a turn alone. Layers count
-//! as if both parties owned every operand.
+//! with the gates and calls of their turns. Such a loop is a chain if it has at least one layer of
+//! AND gates for each turn. A loop whose turns do not wait has only the layers of one turn. Layers
+//! are counted as if both parties owned every operand.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,38 +13,38 @@ use super::trace::{Components, Frame, Tracer, Variable};
 use crate::program::Loop;
 use crate::source::{Span, Symbol};
 
-/// A loop that stays a chain.
+/// A loop that remains a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainedLoop {
-    /// Where it is written.
+    /// The place of the loop in the source.
     pub span: Span,
-    /// The function that it is in, or the run.
+    /// The function that contains the loop, or the run.
     pub function: Symbol,
-    /// What its turns change, and not by adding alone.
+    /// The variables that its turns change, other than by adding only.
     pub variables: Vec<Symbol>,
-    /// The number of its turns, the most where it is run several times.
+    /// The number of its turns, or the greatest such number if the loop is run several times.
     pub turns: u64,
-    /// Layers of AND gates from its first to its last, at most.
+    /// An upper bound on the layers of AND gates from its first to its last.
     pub layers: u32,
 }
 
-/// A loop as it was traced.
+/// A loop in the trace.
 #[derive(Clone, Debug)]
 pub(super) struct TracedLoop {
     pub(super) span: Span,
     pub(super) function: Symbol,
     pub(super) variables: Vec<Symbol>,
     pub(super) turns: u64,
-    /// How many gates and calls the trace had made before and after it.
+    /// The numbers of gates before and after the loop. The next field has those of the calls.
     pub(super) gates: Range<usize>,
     pub(super) calls: Range<usize>,
 }
 
-/// Most loops that are noted, each as often as it is run.
+/// The greatest number of recorded loops. A loop counts as often as it is run.
 pub(super) const MAX_LOOPS: usize = 1 << 10;
 
 impl<'b, 'p> Tracer<'b, 'p> {
-    /// How many gates and calls there are.
+    /// Returns the numbers of gates and calls so far.
     pub(super) fn made(&self) -> [usize; 2] {
         let calls = match &self.components {
             Components::Inline => 0,
@@ -53,7 +53,8 @@ impl<'b, 'p> Tracer<'b, 'p> {
         [self.builder.gate_count(), calls]
     }
 
-    /// Notes a loop that is not order-free, before which there were this many gates and calls.
+    /// Records a loop that is not order-free. `before` holds the numbers of gates and calls before
+    /// it.
     pub(super) fn note_loop(
         &mut self,
         frame: &Frame<'b, 'p>,
@@ -86,7 +87,8 @@ impl<'b, 'p> Tracer<'b, 'p> {
     }
 }
 
-/// The chains among `loops`, those of the most layers first, where a call takes this many.
+/// Returns the chains among `loops`, those with the most layers first. `depth` gives the layers of
+/// a call.
 pub(super) fn chains(
     traced: &Traced<'_>,
     loops: &[TracedLoop],
@@ -98,7 +100,7 @@ pub(super) fn chains(
     let [gates, calls] = traced.layers(&depth);
     let mut found: BTreeMap<(Span, Symbol), ChainedLoop> = BTreeMap::new();
     for each in loops {
-        // The numbers ascend.
+        // The numbers are in ascending order.
         let place = |number| traced.numbers.partition_point(|of| (*of as usize) < number);
         let of_gates = place(each.gates.start)..place(each.gates.end);
         let of_gates = of_gates.map(|gate| (gates[gate] - traced.own_layers(gate), gates[gate]));

@@ -10,8 +10,8 @@ use super::trace::{Components, MAX_GATES, Tracer};
 use super::{CircuitFiles, Error, Lower};
 use crate::program::{BitOrder, Body, Function, FunctionId, Program};
 
-/// The circuit of a component: a port for each parameter that has bits, and one for the result.
-/// Where `recorded`, also what its lines cost.
+/// Returns the circuit of a component, with a port for each parameter that has bits, and one for
+/// the result. If `recorded` is set, also returns the costs of its lines.
 pub(super) fn circuit(
     program: &Program,
     id: FunctionId,
@@ -52,7 +52,7 @@ pub(super) fn circuit(
     Ok((circuit, Some(lines)))
 }
 
-/// The costs of a circuit whose gates are of these sites.
+/// Returns the costs of a circuit, given the sites of its gates.
 fn costs(program: &Program, recorder: &Recorder, circuit: &Circuit, sites: &[SiteId]) -> LineCosts {
     let mut costs = SiteCosts::default();
     for (gate, &site) in circuit.gates().zip(sites) {
@@ -63,7 +63,8 @@ fn costs(program: &Program, recorder: &Recorder, circuit: &Circuit, sites: &[Sit
     LineCosts::new(program, recorder, &costs, std::iter::empty())
 }
 
-/// The circuit of the library or a file that a function stands for, if it has the same ports.
+/// Returns the circuit of the library or a file for which a function stands, if it has the same
+/// ports.
 pub(super) fn external(
     program: &Program,
     function: &Function,
@@ -112,8 +113,8 @@ pub(super) fn external(
     Ok(circuit)
 }
 
-/// Refuses bytes under the order of numbers, which says neither which byte of the file comes first
-/// nor which bit of it: the circuit would compute, and of other values.
+/// Refuses bytes in the bit order of numbers. That order determines neither the first byte of the
+/// file nor the first bit of a byte, so the circuit would compute on other values.
 fn check_order(program: &Program, function: &Function, order: BitOrder) -> Lower<()> {
     let types = &program.types;
     let parameters = function.parameters.iter();

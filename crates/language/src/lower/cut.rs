@@ -1,9 +1,9 @@
-//! Which gates between the calls of a run form one component.
+//! The division of a run's gates between calls into components.
 //!
-//! A gate has a *level*: how many calls in a row its value waits for at least. Gates of one level
-//! form a region, which is one component; a gate may move to a later level as long as what reads it
-//! does not wait, and moves to a level that has a region anyway. Regions and calls then alternate,
-//! level by level.
+//! The *level* of a gate is the least number of successive calls for which its value waits. The
+//! gates of one level form a region, which is one component. A gate may move to a later level if no
+//! reader of the gate has to wait for that, and moves only to levels that already have a region.
+//! Regions and calls then alternate, level by level.
 
 use std::ops::Range;
 
@@ -14,61 +14,63 @@ use super::pieces::Piece;
 use super::run::Run;
 use super::trace::Call;
 
-/// Levels of wires and calls.
+/// The levels of wires and calls.
 pub(super) struct Levels {
-    /// The region of each gate, by its number among the gates.
+    /// The region of each gate, indexed by the gate's number.
     pub(super) gates: Vec<u32>,
-    /// How many calls in a row each call waits for, itself among them: 1 or more.
+    /// The number of successive calls for which each call waits, including itself: 1 or more.
     pub(super) calls: Vec<u32>,
 }
 
-/// What a wire is.
+/// The source of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// An input, by its number among those that gates read.
+    /// An input, by its number among the inputs that gates read.
     Input(usize),
     /// A gate, by its number.
     Gate(usize),
 }
 
-/// What a gate, an argument or a result waits for.
+/// A value for which a gate, an argument or a result waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     Gate(usize),
     Call(usize),
 }
 
-/// The gates that a call or a result needs, a negation that something reads being one, right before
-/// the first gate that reads it.
+/// The gates that a call or a result needs. A negation that is read is a gate, right before the
+/// first gate that reads it.
 pub(super) struct Traced<'r> {
     calls: &'r [Call],
     pub(super) gates: Vec<Gate>,
-    /// For each gate how many the trace had made before the one that it is written for.
+    /// For each gate, the number of gates that the trace had made before the gate from which it
+    /// comes.
     pub(super) numbers: Vec<u32>,
     /// The inputs that gates read.
     inputs: Vec<Input>,
     /// The wires of each node and of its negation, or [`NONE`].
     wires: Vec<[Wire; 2]>,
-    /// What the arguments of each call, and then the results, are made of, and where those of each
-    /// begin.
+    /// The sources of the arguments of each call, followed by those of the results. `starts` holds
+    /// the start of each.
     needs: Vec<Need>,
     starts: Vec<usize>,
-    /// How many gates stand before each call: all that its arguments and those of earlier calls are
-    /// made of, and none that reads its result. Both were made in the order of the trace, but for
-    /// inverters, which stand anywhere behind what they invert and count as that.
+    /// The number of gates before each call. These include all gates needed by its arguments and
+    /// those of earlier calls, and none that reads its result. Gates and calls are in the order of
+    /// the trace, except for inverters. An inverter may be anywhere after its input and counts as
+    /// that input.
     ready: Vec<u32>,
 }
 
 #[derive(Clone, Copy)]
 struct Input {
     place: u32,
-    /// The call whose result it is, if it is one.
+    /// The call whose result the input is, if any.
     call: Option<u32>,
-    /// How many gates the trace had made before there was this input.
+    /// The number of gates that the trace had made before the input existed.
     gates: usize,
 }
 
-/// No wire.
+/// The absence of a wire.
 const NONE: Wire = Wire::MAX;
 
 impl<'r> Traced<'r> {
@@ -123,9 +125,9 @@ impl<'r> Traced<'r> {
         traced
     }
 
-    /// Writes the gates that are live, in order.
+    /// Writes the live gates, in order.
     fn write(&mut self, run: &Run, live: &[bool]) {
-        // How many gates there were before each node.
+        // The number of gates before each node.
         let mut numbers = Vec::with_capacity(live.len());
         let mut number = 0;
         for node in 0..live.len() as u32 {
@@ -139,7 +141,7 @@ impl<'r> Traced<'r> {
                 Node::And(a, b) => (Gate::And, [a, b]),
             };
             if live[node as usize] {
-                // An input is as old as the call that gives it, whenever it was read first.
+                // An input is as old as the call that returns it, even if it was first read later.
                 let age = |literal: Literal| {
                     let number = numbers[literal.node() as usize];
                     match self.wires[literal.node() as usize] {
@@ -164,7 +166,8 @@ impl<'r> Traced<'r> {
         (self.inputs.len() + self.gates.len() - 1) as Wire
     }
 
-    /// The wire of a literal, with its inverter where it takes one and has none.
+    /// Returns the wire of a literal. Adds an inverter if the literal needs one that does not
+    /// exist.
     fn wire(&mut self, literal: Literal, number: u32) -> Wire {
         let node = literal.node() as usize;
         let [wire, negation] = self.wires[node];
@@ -179,7 +182,7 @@ impl<'r> Traced<'r> {
         }
     }
 
-    /// What a wire is.
+    /// Returns the source of a wire.
     pub(super) fn source(&self, wire: Wire) -> Source {
         match (wire as usize).checked_sub(self.inputs.len()) {
             None => Source::Input(wire as usize),
@@ -187,23 +190,23 @@ impl<'r> Traced<'r> {
         }
     }
 
-    /// What a literal that a call or a result needs is.
+    /// Returns the source of a literal that a call or a result needs.
     pub(super) fn source_of(&self, literal: Literal) -> Source {
         let wires = self.wires[literal.node() as usize];
         self.source(wires[usize::from(literal.is_negated())])
     }
 
-    /// How many wires there are.
+    /// Returns the number of wires.
     pub(super) fn wire_count(&self) -> usize {
         self.inputs.len() + self.gates.len()
     }
 
-    /// The place of an input.
+    /// Returns the place of an input.
     pub(super) fn place(&self, input: usize) -> usize {
         self.inputs[input].place as usize
     }
 
-    /// The wires that a gate reads.
+    /// Returns the wires that a gate reads.
     pub(super) fn reads(&self, gate: usize) -> impl Iterator<Item = Wire> + use<> {
         let (a, b) = match self.gates[gate] {
             Gate::Xor(a, b) | Gate::And(a, b) => (a, Some(b)),
@@ -226,7 +229,7 @@ impl<'r> Traced<'r> {
         }
     }
 
-    /// What an inverter inverts needs; others as they are.
+    /// Replaces an inverter by the source of its input. Other sources are unchanged.
     fn inverted(&self, need: Need) -> Option<Need> {
         match need {
             Need::Gate(gate) => match self.gates[gate] {
@@ -237,7 +240,7 @@ impl<'r> Traced<'r> {
         }
     }
 
-    /// Adds what these pieces are made of to `needs`.
+    /// Adds the sources of these pieces to `needs`.
     fn add_needs<'p>(&mut self, pieces: impl Iterator<Item = &'p Piece>) {
         self.starts.push(self.needs.len());
         for piece in pieces {
@@ -252,8 +255,8 @@ impl<'r> Traced<'r> {
         }
     }
 
-    /// For each gate and each call how many layers of AND gates its value takes; `depth` says how
-    /// many a call has.
+    /// Returns for each gate and each call the number of layers of AND gates up to its value.
+    /// `depth` gives the layers of a call.
     pub(super) fn layers(&self, depth: impl Fn(usize) -> u32) -> [Vec<u32>; 2] {
         let (mut gates, mut calls) = (vec![0; self.gates.len()], vec![0; self.calls.len()]);
         let mut next = 0;
@@ -270,7 +273,7 @@ impl<'r> Traced<'r> {
                 next += 1;
             }
             if call < calls.len() {
-                // An inverter may stand behind the call.
+                // An inverter may come after the call.
                 let needs = self.arguments(call).iter();
                 let needs = needs.filter_map(|need| self.inverted(*need));
                 let waits = needs.map(|need| of(need, &gates, &calls)).max();
@@ -280,38 +283,38 @@ impl<'r> Traced<'r> {
         [gates, calls]
     }
 
-    /// Layers of a gate alone.
+    /// Returns the layers of the gate alone.
     pub(super) fn own_layers(&self, gate: usize) -> u32 {
         u32::from(matches!(self.gates[gate], Gate::And(..)))
     }
 
-    /// What a call's arguments are made of.
+    /// Returns the sources of a call's arguments.
     fn arguments(&self, call: usize) -> &[Need] {
         &self.needs[self.starts[call]..self.starts[call + 1]]
     }
 
-    /// What the run's results are made of.
+    /// Returns the sources of the run's results.
     fn results(&self) -> &[Need] {
         &self.needs[self.starts[self.calls.len()]..]
     }
 }
 
-/// The calls that give what is in these places.
+/// Returns the calls whose results are in these places.
 fn calls_of(calls: &[Call], places: Range<usize>) -> Range<usize> {
     let first = calls.partition_point(|call| call.result.end <= places.start);
     let count = calls[first..].partition_point(|call| call.result.start < places.end);
     first..first + count
 }
 
-/// Which gates and calls a result depends on.
+/// The gates and calls on which a result depends.
 pub(super) struct Live {
     pub(super) gates: Vec<bool>,
     pub(super) calls: Vec<bool>,
 }
 
 impl Live {
-    /// One walk from the last gate to the first, each call between the gates that read its result
-    /// and those that its arguments are made of.
+    /// Walks from the last gate to the first. Each call is visited between the gates that read its
+    /// result and those that its arguments need.
     pub(super) fn new(traced: &Traced<'_>) -> Self {
         let mut live = Self {
             gates: vec![false; traced.gates.len()],
@@ -343,7 +346,7 @@ impl Live {
     fn need_all(&mut self, traced: &Traced<'_>, needs: &[Need]) {
         for &need in needs {
             self.note(need);
-            // The walk may be past the inverter.
+            // The walk may already be past the inverter.
             if let Some(inverted) = traced.inverted(need) {
                 self.note(inverted);
             }
@@ -358,7 +361,7 @@ impl Live {
     }
 }
 
-/// Gives each gate its region. What no result needs does not wait for anything.
+/// Assigns a region to each gate. Gates that no result needs wait for nothing.
 pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
     let arguments = |call: usize| match live.calls[call] {
         true => traced.arguments(call),
@@ -367,7 +370,7 @@ pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
     let earliest = Earliest::new(traced, arguments);
     let calls = earliest.calls;
     let last = calls.iter().copied().max().unwrap_or(0);
-    // The level at whose end a gate's value is needed.
+    // The last level at which each gate's value can be computed.
     let mut latest = vec![last; traced.gates.len()];
     for (call, level) in calls.iter().enumerate() {
         for need in arguments(call) {
@@ -384,7 +387,7 @@ pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
             }
         }
     }
-    // Levels with a gate that stays there have a region anyway.
+    // A level with a gate that cannot move has a region in any case.
     let mut open = LevelSet::below(last + 1);
     let mut gates = earliest.gates;
     for (earliest, latest) in gates.iter().zip(&latest) {
@@ -405,7 +408,7 @@ pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
     Levels { gates, calls }
 }
 
-/// A set of levels, a bit for each, and a bit for each word of them that is not empty.
+/// A set of levels, with one bit for each, and one bit for each word that is not zero.
 struct LevelSet {
     words: Vec<u64>,
     summary: Vec<u64>,
@@ -426,7 +429,7 @@ impl LevelSet {
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
-    /// The first level from this one on.
+    /// Returns the first level from `least` on.
     fn first_from(&self, least: u32) -> Option<u32> {
         let first_set = |words: &[u64], from: usize| {
             let from_bit = |word: usize| match word == from / 64 {
@@ -446,15 +449,15 @@ impl LevelSet {
     }
 }
 
-/// The least level of everything.
+/// The least level of each gate and call.
 struct Earliest {
     gates: Vec<u32>,
     calls: Vec<u32>,
 }
 
 impl Earliest {
-    /// One walk from the first gate to the last, each call as soon as all is there that its
-    /// arguments are made of.
+    /// Walks from the first gate to the last. Each call is visited as soon as the sources of its
+    /// arguments are.
     fn new<'t>(traced: &'t Traced<'_>, arguments: impl Fn(usize) -> &'t [Need]) -> Self {
         let mut levels = Self {
             gates: Vec::with_capacity(traced.gates.len()),
@@ -480,7 +483,7 @@ impl Earliest {
         levels
     }
 
-    /// The level of what stands before.
+    /// Returns the level of a source.
     fn of(&self, need: Need) -> u32 {
         match need {
             Need::Gate(gate) => self.gates[gate],

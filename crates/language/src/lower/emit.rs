@@ -1,6 +1,6 @@
 //! The function of a run: its ports, its components, and the steps that move wires between them.
 //!
-//! All wires that calls read and give stand in one value, each at a place of its own.
+//! One value holds all wires that calls read and return, each at a separate place.
 
 mod costs;
 mod pairs;
@@ -27,11 +27,11 @@ use super::{CircuitFiles, Error, Lower, Lowered, Progress, Watch, component, siz
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
 use crate::source::Span;
 
-/// Most gates of all components that a run calls together: they are in memory at once, and take
-/// up to 24 bytes each once they are compiled.
+/// The greatest number of gates of all components that a run calls. They are in memory at the same
+/// time, and take up to 24 bytes each when compiled.
 const MAX_GATES_TOGETHER: usize = 1 << 26;
 
-/// The function of a run.
+/// Makes the function of a run.
 pub(super) fn function(
     program: &Program,
     name: &str,
@@ -40,12 +40,12 @@ pub(super) fn function(
     recorded: bool,
 ) -> Lower<(Lowered, LineCosts)> {
     let adding = (program.form == CircuitForm::Shallow).then(|| with_additions(program));
-    // Additions of many parts may be more steps than a call of them all.
+    // Additions of many parts may take more steps than one call that adds them all.
     let fits = |adding: &&Program| size::check(adding, &adding.entries[id.0 as usize]).is_ok();
     let program = adding.as_ref().filter(fits).unwrap_or(program);
     let entry = &program.entries[id.0 as usize];
     let steps = size::check(program, entry)?;
-    // The traces, and then about as long what becomes of them.
+    // The traces, and then about as much time for emitting.
     let traces = if program.draws_random { 2 } else { 1 };
     let total = (traces + 1) * steps;
     let tell = |done| watch(Progress { done, total });
@@ -63,7 +63,7 @@ pub(super) fn function(
 /// The place of a gate that nothing outside its region reads.
 const NO_PLACE: u32 = u32::MAX;
 
-/// Most pieces that a step puts together.
+/// The greatest number of pieces that a step puts together.
 const MAX_PIECES: usize = 40;
 
 struct Emitter<'r, 'p> {
@@ -78,28 +78,29 @@ struct Emitter<'r, 'p> {
     steps: Steps,
     /// The name of the value that holds all wires.
     value: String,
-    /// Places of the value that are taken.
+    /// The number of places of the value that are taken.
     size: usize,
-    /// Where the gates are that something outside their region reads; [`NO_PLACE`] of others.
+    /// The places of the gates that are read outside of their region. Other gates have
+    /// [`NO_PLACE`].
     gates: Vec<u32>,
-    /// The wire of each gate in its region, once that is made.
+    /// The wire of each gate in its region, once the region is made.
     wires: Vec<Wire>,
-    /// For each wire that the region at hand reads from outside the number of its port, from 1.
+    /// The port number, from 1, of each wire that the current region reads from outside.
     ports: Vec<Wire>,
     components: HashMap<Called, usize>,
-    /// Layers of each, where costs are recorded.
+    /// The layers of each component, if costs are recorded.
     depths: HashMap<Called, u32>,
-    /// The gates of these together.
+    /// The total number of gates of the components.
     component_gates: usize,
     regions: HashMap<Digest, usize>,
     /// The names of the function's components, by number.
     names: Vec<String>,
-    /// The widths of their results.
+    /// The widths of the components' results.
     widths: Vec<Vec<usize>>,
     costs: Costs,
-    /// The names of other values, and of what a join gives.
+    /// The names of other values, and of the values that a join provides.
     values: Vec<String>,
-    /// The value that holds the pairs of a join, and bits of one.
+    /// The value that holds the pairs of a join. The next field is the number of bits of a pair.
     pairs: String,
     pair_bits: usize,
 }
@@ -144,7 +145,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         })
     }
 
-    /// `tell` hears how many of the levels are done.
+    /// Emits the function. `tell` gets the number of completed levels and of all levels.
     fn emit(mut self, name: &str, tell: &dyn Fn(u64, u64)) -> Lower<(Lowered, LineCosts)> {
         self.builder = FunctionBuilder::new(name);
         let join = self.test_bins()?;
@@ -189,7 +190,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         Ok((lowered, lines))
     }
 
-    /// For each place of what the run is given whether something reads it.
+    /// Returns for each place of the run's inputs whether anything reads it.
     fn used_inputs(&self) -> Vec<bool> {
         let given = self.run.given.iter().map(|given| given.width).sum();
         let mut used = vec![false; given];
@@ -208,7 +209,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
         for piece in arguments.chain(self.run.results.iter().flatten()) {
             match *piece {
                 Piece::Wires(start, width) => note(start, width),
-                // As where constants were made of the first input: digests cover what is moved.
+                // A constant counts as a read of the first input. Digests cover the inputs that are
+                // moved, so this cannot change.
                 Piece::Constant(..) => note(0, 1),
                 Piece::Gate(literal) => {
                     if let Source::Input(input) = self.traced.source_of(literal) {
@@ -221,8 +223,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
     }
 
     /// Declares inputs and copies them to their places. A state that the run neither reads nor
-    /// changes is not loaded. One that it sets without reading it is: what a chain keeps is
-    /// replaced by the next run as the program says, and by no `start`.
+    /// changes is not loaded. A state that it sets without reading is loaded, so that no party
+    /// takes the run for a `start`, which discards the values that a chain keeps.
     fn give(&mut self, used: &[bool]) {
         let mut start = 0;
         let saved = self.run.saved.iter();
@@ -261,7 +263,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         role(self.program, party)
     }
 
-    /// The place of a gate or an input.
+    /// Returns the place of a gate or an input.
     fn place(&self, source: Source) -> usize {
         match source {
             Source::Input(input) => self.traced.place(input),
@@ -273,8 +275,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
         }
     }
 
-    /// Pieces whose gates have places. Where they are many, steps bring them together first; `most`
-    /// of them are left as they are.
+    /// Returns pieces whose gates have places. If there are many, steps first bring them together,
+    /// except for `most` of them.
     fn joined(&mut self, pieces: &[Piece], most: usize) -> Vec<Piece> {
         let mut placed = Vec::with_capacity(pieces.len());
         for &piece in pieces {
@@ -286,7 +288,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 },
             );
         }
-        // Bits that mean a number stand in a row.
+        // The bits of a number are consecutive.
         let most = match placed.first() {
             Some(Piece::Constant(..)) if most == 1 => 0,
             _ => most,
@@ -316,7 +318,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             let read = read.map(|piece| piece.width()).sum();
             self.costs.call(call.site, call.called, read);
         }
-        // The ports of a circuit from elsewhere may mean numbers; those of others are bits.
+        // The ports of a circuit from elsewhere may be numbers. Those of other circuits are bits.
         let is_from_elsewhere = |id: FunctionId| {
             let body = &self.program.functions[id.0 as usize].body;
             matches!(body, Body::Library(..) | Body::File(..))
@@ -332,7 +334,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         Ok(())
     }
 
-    /// The number of a component, which is made when it is first called.
+    /// Returns the number of a component. The first call makes the component.
     fn component(&mut self, called: Called, span: Span) -> Lower<usize> {
         if let Some(number) = self.components.get(&called) {
             return Ok(*number);
@@ -349,8 +351,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
             self.depths.insert(called, circuit.statistics().and_depth);
             self.costs.component(called, lines);
         }
-        // What the ports of a circuit promise, a program sees to. Else it stays itself, since other
-        // functions may have it in stock.
+        // The program ensures the promises of a circuit's ports. The circuit is otherwise
+        // unchanged, since other functions may have it in stock.
         let inputs = circuit.inputs().iter();
         let inputs = inputs.map(|port| Port::new(&port.name, port.ty.clone()));
         let (inputs, outputs) = (inputs.collect(), circuit.outputs().to_vec());
@@ -365,7 +367,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         Ok(number)
     }
 
-    /// The name that a component should have, its circuit, and what its lines cost.
+    /// Returns the preferred name of a component, its circuit, and the costs of its lines.
     fn made(&self, called: Called, span: Span) -> Lower<(String, (Circuit, Option<LineCosts>))> {
         let recorded = self.run.recorder.is_some();
         match called {
@@ -387,7 +389,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         }
     }
 
-    /// A name for the next component, whose results have these widths.
+    /// Returns a name for the next component, whose results have these widths.
     fn free_name(&mut self, wanted: &str, widths: Vec<usize>) -> String {
         let wanted = wanted.trim_start_matches('_').replace("::", "_");
         let wanted: String = wanted.chars().take(40).collect();
@@ -443,7 +445,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
     }
 }
 
-/// Which role a party plays.
+/// Returns the role of a party.
 fn role(program: &Program, party: usize) -> Role {
     match party == program.garbler {
         true => Role::Garbler,
@@ -451,15 +453,15 @@ fn role(program: &Program, party: usize) -> Role {
     }
 }
 
-/// Gates or calls, those of each level in their order.
+/// Gates or calls, sorted by level and in their order within each level.
 struct ByLevel {
     numbers: Vec<u32>,
-    /// Where each level begins among `numbers`, and behind them where the last one ends.
+    /// The start of each level in `numbers`, followed by the end of the last level.
     starts: Vec<usize>,
 }
 
 impl ByLevel {
-    /// Those that are `kept`, of which `levels` has the levels up to `last`.
+    /// Sorts those that are `kept`. `levels` holds their levels, up to `last`.
     fn new(last: u32, levels: &[u32], kept: impl Fn(usize) -> bool) -> Self {
         let kept = || (0..levels.len()).filter(|number| kept(*number));
         let mut starts = vec![0; last as usize + 2];
@@ -482,7 +484,7 @@ impl ByLevel {
     }
 }
 
-/// A name that no input has, of which `clashes` says when another one is in its way.
+/// Returns a name that clashes with no input. `clashes` compares it with an input's name.
 fn unused(run: &Run, wanted: &str, clashes: impl Fn(&str, &str) -> bool) -> String {
     let mut name = wanted.to_owned();
     while run.given.iter().any(|given| clashes(&name, &given.name)) {

@@ -1,9 +1,9 @@
-//! What each line of a run costs: who made which gate, calls included.
+//! The costs of each line of a run: the origin of each gate, including calls.
 //!
 //! A *site* is an expression or statement of a function, under the site that called the function.
-//! While a run is traced, a [`Recorder`] notes at which number of gates the trace went over to
-//! which site. A gate that several lines share counts for the first; gates that no result needs
-//! count for none.
+//! While a run is traced, a [`Recorder`] notes the number of gates at which the trace moves to each
+//! site. A gate that several lines share counts for the first line. Gates that no result needs
+//! count for no line.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,23 +13,23 @@ use super::chains::{ChainedLoop, TracedLoop};
 use crate::program::{FunctionId, Program};
 use crate::source::{FileId, SourceMap, Span, Symbol};
 
-/// What a run costs, by who makes the gates. The sums are those of the function.
+/// The costs of a run by origin. Their sums are those of the function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineCosts {
     /// Each stack once, in the order of the source.
     pub stacks: Vec<CostStack>,
-    /// In the shallow form: loops that stay chains, those of the most layers first.
+    /// The loops that remain chains, in the shallow form, with those of the most layers first.
     pub chains: Vec<ChainedLoop>,
 }
 
-/// A place in the source, the calls that lead to it, and what it costs over the whole run.
+/// A place in the source, the calls that lead to it, and its costs over the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostStack {
-    /// From the run inwards; the last makes the gates.
+    /// The frames from the run inwards. The last one makes the gates.
     pub frames: Vec<CostFrame>,
-    /// AND gates.
+    /// The number of AND gates.
     pub and_gates: u64,
-    /// Bits that go into components here.
+    /// The number of bits that enter components here.
     pub link_bits: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct CostFrame {
     pub span: Span,
 }
 
-/// A line of a file, counted from 1. Lines come in the order of the files.
+/// A line of a file, counted from 1. Lines are ordered by file first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
     /// The file.
@@ -51,19 +51,20 @@ pub struct Line {
     pub number: usize,
 }
 
-/// What a line costs over the whole run.
+/// The costs of a line over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCost {
-    /// AND gates, those of the functions and components that it calls among them.
+    /// The number of AND gates, including those of the functions and components that the line
+    /// calls.
     pub and_gates: u64,
-    /// AND gates of the line alone.
+    /// The number of AND gates of the line alone.
     pub own_and_gates: u64,
-    /// Bits that go into components, as for `and_gates`.
+    /// The number of bits that enter components, counted as for `and_gates`.
     pub link_bits: u64,
 }
 
 impl CostFrame {
-    /// The line that it is in.
+    /// Returns the line of the frame.
     #[must_use]
     pub fn line(&self, map: &SourceMap) -> Line {
         let (number, _) = map.line_and_column(self.span);
@@ -73,7 +74,7 @@ impl CostFrame {
 }
 
 impl LineCosts {
-    /// AND gates and bits into components of the whole run.
+    /// Returns the AND gates of the whole run, and the bits that enter components.
     #[must_use]
     pub fn sums(&self) -> (u64, u64) {
         let stacks = self.stacks.iter();
@@ -82,7 +83,7 @@ impl LineCosts {
         })
     }
 
-    /// The lines that cost anything, those of the program's own file first.
+    /// Returns the lines that cost anything, those of the program's own file first.
     #[must_use]
     pub fn by_line(&self, map: &SourceMap) -> Vec<(Line, LineCost)> {
         let mut lines: BTreeMap<Line, LineCost> = BTreeMap::new();
@@ -102,7 +103,7 @@ impl LineCosts {
     }
 }
 
-/// A place by its number.
+/// The number of a site.
 pub(super) type SiteId = u32;
 
 const NO_SITE: SiteId = SiteId::MAX;
@@ -114,7 +115,7 @@ struct Site {
     span: Span,
 }
 
-/// What was at the top of a recorder, to go back to.
+/// The current state of a recorder, to return to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecorderMark {
     current: SiteId,
@@ -122,15 +123,15 @@ pub(super) struct RecorderMark {
     function: FunctionId,
 }
 
-/// Notes who makes gates while a run or component is traced.
+/// Records the origin of gates while a run or component is traced.
 #[derive(Debug)]
 pub(super) struct Recorder {
     sites: Vec<Site>,
     known: HashMap<(SiteId, Span), SiteId>,
-    /// From which number of gates on a site makes them, in order.
+    /// The number of gates from which on each site makes them, in order.
     marks: Vec<(usize, SiteId)>,
     top: RecorderMark,
-    /// Loops that are not order-free, where the form is shallow.
+    /// The loops that are not order-free, if the form is shallow.
     pub(super) loops: Vec<TracedLoop>,
 }
 
@@ -151,12 +152,12 @@ impl Recorder {
         recorder
     }
 
-    /// The site that makes gates now.
+    /// Returns the current site.
     pub(super) fn site(&self) -> SiteId {
         self.top.current
     }
 
-    /// From here on `span` makes gates, of which there are `gates`.
+    /// Moves to `span`, which makes the gates from number `gates` on.
     pub(super) fn go_to(&mut self, span: Span, gates: usize) -> RecorderMark {
         let before = self.top;
         let RecorderMark {
@@ -175,7 +176,8 @@ impl Recorder {
         before
     }
 
-    /// A call of a function from the site that makes gates now. What is traced is there already.
+    /// Enters a function that the current site calls. If the function is the one being traced,
+    /// nothing changes.
     pub(super) fn enter(&mut self, function: FunctionId) -> RecorderMark {
         let before = self.top;
         if function != before.function {
@@ -199,7 +201,7 @@ impl Recorder {
         }
     }
 
-    /// The sites of gates, of which each has the number of gates made before it, in order.
+    /// Returns the sites of gates, given for each the number of gates made before it, in order.
     pub(super) fn sites_of(&self, numbers: &[u32]) -> Vec<SiteId> {
         let mut next = 0;
         let site_of = |&number: &u32| {
@@ -227,7 +229,7 @@ impl Recorder {
     }
 }
 
-/// Costs by site, to be added up.
+/// Costs by site, while they are added up.
 #[derive(Debug, Default)]
 pub(super) struct SiteCosts(BTreeMap<SiteId, (u64, u64)>);
 
@@ -240,7 +242,7 @@ impl SiteCosts {
 }
 
 impl LineCosts {
-    /// The costs of a circuit that no line of its own stands for: they are the caller's.
+    /// Returns the costs of a circuit without lines of its own, which count for its caller.
     pub(super) fn of_caller(circuit: &Circuit) -> Self {
         let stack = CostStack {
             frames: Vec::new(),
@@ -253,8 +255,8 @@ impl LineCosts {
         }
     }
 
-    /// Costs by the places of a recorder; `calls` says how often a site calls components of which
-    /// costs.
+    /// Returns costs by the places of a recorder. `calls` lists how often a site calls components,
+    /// and the costs of these.
     pub(super) fn new<'c>(
         program: &Program,
         recorder: &Recorder,

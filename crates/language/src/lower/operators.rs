@@ -1,4 +1,4 @@
-//! Operators over wires. Their costs are documented with the operations of the circuit builder.
+//! Operators over wires. The circuit builder documents the costs of its operations.
 
 use tacit_circuit::builder::{Bit, Builder, Bus, Fixed, Int, UInt};
 
@@ -7,7 +7,7 @@ use crate::program::{BinaryOperator, Intrinsic, TypeId, TypeKind, TypeTable, Una
 /// The wires of a value, in the order of its bits.
 pub(super) type Bits<'b> = Vec<Bit<'b>>;
 
-/// Operators of one builder, over one program's types.
+/// The operators of one builder, over one program's types.
 #[derive(Clone, Copy)]
 pub(super) struct Operators<'b, 'p> {
     pub(super) builder: &'b Builder,
@@ -44,7 +44,7 @@ impl<'b> Operators<'b, '_> {
         self.builder.constant(bit)
     }
 
-    /// `a` where the condition holds, else `b`, wire by wire.
+    /// Returns `a` if the condition holds and `b` otherwise, wire by wire.
     pub(super) fn select(self, condition: Bit<'b>, a: &[Bit<'b>], b: &[Bit<'b>]) -> Bits<'b> {
         let pairs = a.iter().zip(b);
         pairs.map(|(&a, &b)| b ^ (condition & (a ^ b))).collect()
@@ -54,7 +54,7 @@ impl<'b> Operators<'b, '_> {
         self.bus(a).equals(&self.bus(b))
     }
 
-    /// Wires whose order as an unsigned number is the order of a type's values.
+    /// Returns wires whose order as an unsigned number is the order of a type's values.
     fn key(self, ty: TypeId, bits: &[Bit<'b>]) -> Bits<'b> {
         match self.types.kind(ty) {
             TypeKind::Signed(_) | TypeKind::Fixed(..) => {
@@ -112,8 +112,8 @@ impl<'b> Operators<'b, '_> {
         }
     }
 
-    /// A number of gates that the operator takes at least; 0 where that is not worth a bound.
-    /// Nothing but products and quotients takes more than some gates a bit.
+    /// Returns a lower bound on the operator's gates, or 0 if a bound is not worthwhile. Only
+    /// products and quotients take more than a few gates a bit.
     pub(super) fn least_gates(
         self,
         operator: BinaryOperator,
@@ -123,7 +123,8 @@ impl<'b> Operators<'b, '_> {
         use BinaryOperator as B;
         let bits = |of: &[Bit<'b>]| of.iter().filter(|bit| bit.as_constant().is_none()).count();
         match operator {
-            // Of n bits 3 n² gates, and half as many for a square, whose bits meet twice.
+            // 3n² gates for n bits, and half as many for a square, in which each pair of bits
+            // occurs twice.
             B::Multiply | B::Divide | B::Remainder => bits(a).saturating_mul(bits(b)) / 4 * 5,
             _ => 0,
         }
@@ -190,7 +191,7 @@ impl<'b> Operators<'b, '_> {
         self.of(&shifted)
     }
 
-    /// A shift by a number that is no secret.
+    /// Shifts by a number that is not secret.
     pub(super) fn shift(
         self,
         operator: BinaryOperator,
@@ -243,16 +244,16 @@ impl<'b> Operators<'b, '_> {
             (TypeKind::Unsigned(_) | TypeKind::Bool | TypeKind::Enum(_), to_kind)
                 if !matches!(to_kind, TypeKind::Array(..)) =>
             {
-                // A zero above makes it a number with a sign.
+                // A zero on top makes it a signed number.
                 let number = self.uint(a).resize(a.len() + 1).as_signed();
                 self.of(self.rescaled(number, (0, fraction(to)), width).bus())
             }
-            // The same bits under another type.
+            // The bits stay the same under the new type.
             _ => a.to_vec(),
         }
     }
 
-    /// A number with another fraction and width, rounded down.
+    /// Changes the fraction and width of a number, rounding down.
     fn rescaled(self, number: Int<'b>, (from, to): (usize, usize), width: usize) -> Int<'b> {
         match from >= to {
             true => number.shift_right(from - to).resize(width),
@@ -263,8 +264,8 @@ impl<'b> Operators<'b, '_> {
         }
     }
 
-    /// Bits that a peer or chance gave as those of a value: a variant past the last becomes the
-    /// last, and a length past the greatest the greatest.
+    /// Makes random bits, or bits from a peer, a valid value: a variant past the last becomes the
+    /// last, and a length past the greatest becomes the greatest.
     pub(super) fn canonical(self, ty: TypeId, bits: &[Bit<'b>]) -> Bits<'b> {
         let at_most = |bits: &[Bit<'b>], last: u128| {
             let last = UInt::constant(self.builder, bits.len(), last);
@@ -304,12 +305,12 @@ impl<'b> Operators<'b, '_> {
         all
     }
 
-    /// For each number below `length` whether it is the index.
+    /// Returns for each number below `length` whether it is the index.
     pub(super) fn one_hot(self, index: &[Bit<'b>], length: usize) -> Bits<'b> {
         let mut level = vec![self.constant(true)];
         for place in (0..index.len()).rev() {
             let bit = index[place];
-            // The numbers whose upper bits these are begin at multiples of 2^place.
+            // The numbers with these upper bits start at multiples of 2^place.
             let reached = (length - 1).checked_shr(place as u32).unwrap_or(0) + 1;
             let split = level.iter().flat_map(|&prefix| {
                 let one = prefix & bit;
@@ -321,7 +322,8 @@ impl<'b> Operators<'b, '_> {
         level
     }
 
-    /// The element at an index; past the end, the last. A tree of selections.
+    /// Returns the element at an index, or the last element past the end. Uses a tree of
+    /// selections.
     pub(super) fn lookup(self, elements: &[&[Bit<'b>]], index: &[Bit<'b>]) -> Bits<'b> {
         let reachable = 1_usize
             .checked_shl(index.len() as u32)
@@ -382,7 +384,7 @@ impl<'b> Operators<'b, '_> {
         }
     }
 
-    /// A value with zero in each `Maybe` that holds none.
+    /// Returns a value with zero in each `Maybe` that holds no value.
     fn opened(self, ty: TypeId, bits: &[Bit<'b>]) -> Bits<'b> {
         if !self.types.has_maybe(ty) {
             return bits.to_vec();
@@ -405,7 +407,7 @@ impl<'b> Operators<'b, '_> {
         all
     }
 
-    /// The sum of the products, none of which is resolved by itself.
+    /// Returns the sum of the products, none of which is resolved separately.
     fn wide_dot(self, ty: TypeId, arrays: TypeId, [a, b]: [&[Bit<'b>]; 2]) -> Bits<'b> {
         let width = self.types.width(ty) as usize;
         let (element, _) = self.types.element(arrays).unwrap_or((arrays, 0));
@@ -440,15 +442,15 @@ impl<'b> Operators<'b, '_> {
         let sum = self.int(a).resize(width + 1) + self.int(b).resize(width + 1);
         let sign = sum.bus().bit(width);
         let overflows = sign ^ sum.bus().bit(width - 1);
-        // The greatest number is a zero and ones, the least a one and zeros.
+        // The greatest number is a zero followed by ones, and the least is a one followed by zeros.
         let mut bound = vec![!sign; width - 1];
         bound.push(sign);
         let sum: Bits<'b> = sum.bus().bits().take(width).collect();
         self.select(overflows, &bound, &sum)
     }
 
-    /// How many of the most significant bits are one. Whether the first k are ones is a unary
-    /// number, and bit j of what it counts is the sum of its bits at multiples of 2^j.
+    /// Returns the number of leading ones. The bits that tell whether the first k bits are ones
+    /// form a unary number. Bit j of the count is the sum of its bits at multiples of 2^j.
     fn leading_ones(self, a: &[Bit<'b>], ty: TypeId) -> Bits<'b> {
         let unary: Bits<'b> = self.bus(a).reversed().prefix_ands().bits().collect();
         let count = (0..self.types.width(ty)).map(|bit| {

@@ -1,9 +1,10 @@
-//! Which loops add up: in any order they compute the same, so that what they add is added as a
-//! tree. Nothing else may depend on a part of the sum.
+//! The loops that add up. They compute the same in any order, so that their addends can be added as
+//! a tree. Nothing else may depend on a partial sum.
 //!
-//! A loop is *order-free* if each outer variable that it changes, fields and elements of it among
-//! them, is changed by one kind of statement, such as `x += e` or `x = min(x, e)`, and is read
-//! nowhere else in the loop: in no `e`, index or condition. A loop in it is judged with it.
+//! A loop is *order-free* if each outer variable that it changes, including fields and elements, is
+//! changed by one kind of statement only, such as `x += e` or `x = min(x, e)`, and is read nowhere
+//! else in the loop: in no `e`, index or condition. An inner loop is judged together with the outer
+//! one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,7 +14,7 @@ use crate::program::{
     StatementKind, Step, ValuePath, Visit, in_statement,
 };
 
-/// How a variable is changed. Two values of one kind are added up in any order.
+/// The way in which a variable is changed. Values of one kind are added up in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
     /// `x += e` or `x -= e`.
@@ -41,19 +42,19 @@ pub(crate) struct Addition<'p> {
 /// The outer variables that a loop changes.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
-    /// Those that it adds up.
+    /// The variables that the loop adds up.
     pub(super) sums: BTreeMap<Variable, Kind>,
-    /// The others.
+    /// The other variables.
     pub(super) chains: BTreeSet<Variable>,
 }
 
 impl Judged {
-    /// The outer variables of a loop.
+    /// Judges the outer variables of a loop.
     pub(crate) fn of(each: &Loop) -> Self {
         Self::of_statements(&each.body)
     }
 
-    /// The same of statements that are a turn of a loop.
+    /// Judges the outer variables of statements that are a turn of a loop.
     pub(super) fn of_statements(all: &[Statement]) -> Self {
         let mut judge = Judge::default();
         judge.statements(all);
@@ -66,7 +67,7 @@ impl Judged {
         judged
     }
 
-    /// Those that it does not add up.
+    /// Returns the variables that the loop changes but does not add up.
     pub(crate) fn chains(&self) -> &BTreeSet<Variable> {
         &self.chains
     }
@@ -75,7 +76,7 @@ impl Judged {
 #[derive(Default)]
 struct Judge {
     judged: Judged,
-    /// Variables of the loop itself.
+    /// The loop's own variables.
     inner: HashSet<LocalId>,
     read: BTreeSet<Variable>,
 }
@@ -111,7 +112,7 @@ impl<'p> Visit<'p> for Judge {
                     self.note(variable, addition.map(|addition| addition.kind));
                 }
                 match addition {
-                    // What it adds to is read as well, and nothing comes of that.
+                    // The read of the target itself does not count.
                     Some(addition) => {
                         self.expression(addition.addend);
                         self.indices(place);
@@ -145,7 +146,7 @@ impl<'p> Judge {
     }
 }
 
-/// The variable or state that a place is of.
+/// Returns the variable or state that contains a place.
 pub(crate) fn variable(place: &ValuePath) -> Option<Variable> {
     match &place.root {
         Root::Local(local) => Some(Variable::Local(local.0)),
@@ -154,7 +155,7 @@ pub(crate) fn variable(place: &ValuePath) -> Option<Variable> {
     }
 }
 
-/// What an assignment adds to its place, if that is all that it does.
+/// Returns the addition that an assignment makes, if it does nothing else.
 pub(crate) fn addition<'p>(place: &ValuePath, value: &'p Expression) -> Option<Addition<'p>> {
     use BinaryOperator as B;
     let (kind, is_subtracted, first, addend) = match &value.kind {
@@ -189,7 +190,7 @@ pub(crate) fn addition<'p>(place: &ValuePath, value: &'p Expression) -> Option<A
     })
 }
 
-/// Whether two places are one, wherever they are written.
+/// Whether two places are the same, independent of where they are written.
 pub(super) fn same_place(a: &ValuePath, b: &ValuePath) -> bool {
     let same_step = |steps: (&Step, &Step)| match steps {
         (Step::Field(a), Step::Field(b)) => a == b,
@@ -202,7 +203,7 @@ pub(super) fn same_place(a: &ValuePath, b: &ValuePath) -> bool {
     is_variable && a.path.len() == b.path.len() && a.path.iter().zip(&b.path).all(same_step)
 }
 
-/// Whether two expressions without effects are one.
+/// Whether two expressions without effects are the same.
 fn same_value(a: &Expression, b: &Expression) -> bool {
     use ExpressionKind as K;
     a.ty == b.ty

@@ -1,6 +1,6 @@
 //! Loops over the pairs of a join. They are not unrolled: a turn becomes a component, which a loop
-//! of the function calls for each bin, and what the turns add up is added up by loops too, 64 at
-//! once. What is left of each level is added up as that of other loops.
+//! of the function calls for each bin. Further loops add up the results of the turns, 64 at once.
+//! The remaining addends of each level are added up like those of other loops.
 
 use tacit_circuit::Circuit;
 use tacit_circuit::builder::{Builder, Bus};
@@ -22,43 +22,43 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// A loop of calls over the pairs.
 #[derive(Clone, Debug)]
 pub(super) struct PairLoop {
-    /// The circuit of a turn: of a pair, and of what else it reads, if it does.
+    /// The circuit of a turn. It reads a pair, and other values if the turn needs any.
     pub(super) turn: Circuit,
-    /// What its lines cost, where that is recorded.
+    /// The costs of its lines, if they are recorded.
     pub(super) lines: Option<LineCosts>,
-    /// Turns.
+    /// The number of turns.
     pub(super) turns: u64,
-    /// Its results, in order. A result that stays has no trees.
+    /// The results, in order. A result that is kept for each pair has no trees.
     pub(super) results: Vec<TurnResult>,
 }
 
 /// A result of each turn.
 #[derive(Clone, Debug)]
 pub(super) struct TurnResult {
-    /// Bits.
+    /// The number of bits.
     pub(super) width: usize,
-    /// How the results of all turns are added up.
+    /// The levels at which the results of all turns are added up.
     pub(super) levels: Vec<TreeLevel>,
 }
 
-/// Values of a level, and the component that adds up 64 of them at once.
+/// The values of a level, and the component that adds up 64 of them at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TreeLevel {
-    /// How many there are.
+    /// The number of values.
     pub(super) values: u64,
-    /// Bits of each.
+    /// The number of bits of each value.
     pub(super) width: usize,
-    /// What adds them up; nothing where they are too few.
+    /// The component that adds them up, or `None` if there are too few.
     pub(super) tree: Option<Tree>,
 }
 
 impl TreeLevel {
-    /// Calls of the component.
+    /// Returns the number of calls of the component.
     pub(super) fn calls(&self) -> u64 {
         self.tree.map_or(0, |tree| self.values / tree.count as u64)
     }
 
-    /// Values that no call takes.
+    /// Returns the number of values that no call takes.
     pub(super) fn left(&self) -> u64 {
         match self.tree {
             Some(tree) => self.values % tree.count as u64,
@@ -67,7 +67,7 @@ impl TreeLevel {
     }
 }
 
-/// The levels at which the results of `values` turns are added up.
+/// Returns the levels at which the results of `values` turns are added up.
 fn levels(
     kind: Kind,
     ty: crate::program::TypeId,
@@ -98,7 +98,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         entries.filter_map(|entry| entry.join.as_ref()).next()
     }
 
-    /// A loop over pairs.
+    /// Traces a loop over pairs.
     pub(super) fn pair_loop(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -171,7 +171,8 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.check_gates(0, span)
     }
 
-    /// A value for each pair: a result of the run, which no wire of it holds.
+    /// Traces a value for each pair. It is a result of the run, but none of the run's wires holds
+    /// it.
     pub(super) fn for_each_pair(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -204,7 +205,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         Ok(())
     }
 
-    /// A turn that is traced as a component, which reads these variables besides its pair.
+    /// Traces a turn as a component. It reads these variables in addition to its pair.
     fn turn<'t>(
         &self,
         builder: &'t Builder,
@@ -227,7 +228,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         });
         let mut locals = vec![Vec::new(); frame.function.locals.len()];
         locals[join.pairs.0 as usize] = pair_of_port(self.program, join, builder);
-        // What is no constant is given to each turn.
+        // Each turn gets the values that are not constant.
         let mut given: Bits<'b> = Vec::new();
         for local in read {
             let bits = &frame.locals[local.0 as usize];
@@ -269,7 +270,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
 struct Turn<'t, 'b, 'p> {
     tracer: Tracer<'t, 'p>,
     frame: Frame<'t, 'p>,
-    /// What the port `given` is given.
+    /// The wires for the port `given`.
     given: Bits<'b>,
 }
 
@@ -299,7 +300,7 @@ impl PartPlan {
         }
     }
 
-    /// The addends that are left of all levels, whose bits are next.
+    /// Returns the remaining addends of all levels. Their bits are next in `rest`.
     fn with<'b>(
         self,
         rest: &mut impl Iterator<Item = tacit_circuit::builder::Bit<'b>>,
@@ -312,7 +313,7 @@ impl PartPlan {
                 }
             }
         }
-        // Lower levels first: what they are added up to goes to the next ones.
+        // Lower levels come first, since their sums go to higher levels.
         addends.sort_by_key(|(level, _)| *level);
         ManyAddends {
             place: self.place,
@@ -323,7 +324,7 @@ impl PartPlan {
     }
 }
 
-/// The wires of a pair, from the port that has the fields that are read.
+/// Returns the wires of a pair, from the port with the fields that are read.
 fn pair_of_port<'t>(
     program: &crate::program::Program,
     join: &Join,
@@ -399,7 +400,7 @@ struct OuterReads {
 }
 
 impl OuterReads {
-    /// Those that are given to a turn: no sums, and no pairs.
+    /// Returns the variables that a turn gets, except sums and the pairs.
     fn given(self, sums: &[(Variable, Kind)], pairs: Option<LocalId>) -> Vec<LocalId> {
         let is_sum = |local: u32| sums.iter().any(|(sum, _)| *sum == Variable::Local(local));
         let read = self.read.into_iter().filter(|local| !is_sum(*local));

@@ -1,4 +1,4 @@
-//! Wires in a row, as what steps read: few pieces, however many wires they are.
+//! Consecutive wires that steps read: few pieces, even for many wires.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use tacit_circuit::builder::Bit;
 use tacit_circuit::netlist::Literal;
 use tacit_function::{Operand, Part};
 
-/// Wires in a row, or constants.
+/// Consecutive wires, or constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Piece {
-    /// The place of the first wire and how many there are.
+    /// The place of the first wire, and the number of wires.
     Wires(usize, usize),
-    /// A number of at most 32 bits and how many there are.
+    /// A number of at most 32 bits, and the number of its bits.
     Constant(u64, usize),
-    /// What a gate gives, while it has no place.
+    /// The value of a gate that has no place yet.
     Gate(Literal),
 }
 
@@ -36,7 +36,7 @@ impl Piece {
     }
 }
 
-/// Wires as pieces. A late input's number is its place.
+/// Returns wires as pieces. A late input's number is its place.
 pub(super) fn pieces(bits: &[Bit<'_>]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for bit in bits {
@@ -45,16 +45,16 @@ pub(super) fn pieces(bits: &[Bit<'_>]) -> Vec<Piece> {
     pieces
 }
 
-/// Rows of pieces, one behind the other: runs have many calls, of few pieces each.
+/// Consecutive rows of pieces. Runs have many calls with few pieces each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PieceRows {
     pieces: Vec<Piece>,
-    /// For each row where its pieces end.
+    /// The end of each row's pieces.
     ends: Vec<u32>,
 }
 
 impl PieceRows {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -65,7 +65,7 @@ impl PieceRows {
         self.ends.push(self.pieces.len() as u32);
     }
 
-    /// The rows with these numbers.
+    /// Returns the rows with these numbers.
     pub(super) fn rows(&self, numbers: Range<usize>) -> impl Iterator<Item = &[Piece]> + Clone {
         numbers.map(|number| {
             let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -73,13 +73,13 @@ impl PieceRows {
         })
     }
 
-    /// The pieces of all rows.
+    /// Returns the pieces of all rows.
     pub(super) fn all(&self) -> &[Piece] {
         &self.pieces
     }
 }
 
-/// Adds a piece to those before it, and to the last one where it goes on.
+/// Appends a piece, or extends the last one if the piece continues it.
 pub(super) fn push(pieces: &mut Vec<Piece>, next: Piece) {
     match (pieces.last_mut(), next) {
         (Some(Piece::Wires(start, width)), Piece::Wires(at, more)) if *start + *width == at => {
@@ -95,7 +95,8 @@ pub(super) fn push(pieces: &mut Vec<Piece>, next: Piece) {
     }
 }
 
-/// Pieces as an operand; `wires` gives the part that is a piece's first wire and their number.
+/// Returns pieces as an operand. `wires` returns the part for a piece's first wire and number of
+/// wires.
 pub(super) fn operand(pieces: &[Piece], mut wires: impl FnMut(usize, usize) -> Part) -> Operand {
     let operands = pieces.iter().map(|piece| match *piece {
         Piece::Wires(start, width) => wires(start, width).into(),

@@ -8,9 +8,9 @@ use super::trace::{Frame, Tracer, Variable, Written};
 use super::{Error, Lower};
 use crate::program::{Expression, Root, Step, TypeId, TypeKind, ValuePath};
 
-/// A step whose numbers are known, and the wires of its index where that is a secret.
+/// A step whose numbers are known, and for a secret index its wires.
 enum Resolved<'b> {
-    /// This many wires from the start of what comes before.
+    /// The offset and number of the wires within the part before.
     At(usize, usize),
     /// One of `count` elements of `width` wires.
     Secret(Bits<'b>, usize, usize),
@@ -39,7 +39,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         }
     }
 
-    /// Overwrites wires; under a secret condition what was there is noted.
+    /// Overwrites wires. Under a secret condition, records the old wires.
     pub(super) fn write(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -78,7 +78,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         Ok(self.part(wires, &steps, width))
     }
 
-    /// The part of `wires` that is `width` wide and that steps lead to.
+    /// Returns the part of `wires` that steps lead to, which is `width` wide.
     fn part(&self, wires: &[Bit<'b>], steps: &[Resolved<'b>], width: usize) -> Bits<'b> {
         let Some((step, rest)) = steps.split_first() else {
             return wires[..width].to_vec();
@@ -86,7 +86,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         match step {
             Resolved::At(start, length) => self.part(&wires[*start..start + length], rest, width),
             Resolved::Secret(index, count, element) => {
-                // What follows picks the same part of each element.
+                // The following steps select the same part of each element.
                 let known = rest
                     .iter()
                     .take_while(|step| matches!(step, Resolved::At(..)));
@@ -110,7 +110,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         }
     }
 
-    /// The steps of a place, and how wide the part is that they lead to.
+    /// Returns the steps of a place, and the width of the part that they lead to.
     fn steps(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -200,8 +200,8 @@ impl<'b, 'p> Tracer<'b, 'p> {
         Ok(())
     }
 
-    /// Adds to the place's parts: to each element that an index may name, under the condition that
-    /// it does.
+    /// Adds to the place's parts. Each element that an index may select gets an addition under the
+    /// condition that the index selects it.
     pub(super) fn add_at(
         &mut self,
         frame: &mut Frame<'b, 'p>,
@@ -241,7 +241,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.add(frame, variable, addition, &parts, &addend)
     }
 
-    /// `wires` after the part that steps lead to has become `bits`.
+    /// Returns `wires` with `bits` in the part that steps lead to.
     fn updated(&self, wires: &[Bit<'b>], steps: &[Resolved<'b>], bits: &[Bit<'b>]) -> Bits<'b> {
         let Some((step, rest)) = steps.split_first() else {
             return bits.to_vec();

@@ -12,38 +12,39 @@ use super::trace::{Calls, Components, MAX_GATES, Tracer};
 use super::{CircuitFiles, Error, Lower};
 use crate::program::{Entry, EntryKind, Program, TypeId, TypeKind};
 
-/// A run as gates and calls. What it is given and what calls give has a place each, one after the
-/// other; a gate that reads one of them reads an input of the netlist.
+/// A run as gates and calls. The run's inputs and the results of calls have consecutive places. A
+/// gate that reads one of them reads an input of the netlist.
 pub(super) struct Run {
     pub(super) netlist: Netlist,
     /// The place of each input of the netlist.
     pub(super) read: Vec<u32>,
     pub(super) calls: Calls,
-    /// Its results, and then the states that it saves.
+    /// The run's results, followed by the states that it saves.
     pub(super) results: Vec<Vec<Piece>>,
-    /// Wires of the run's inputs, random bits and states, in this order.
+    /// The wires of the run's inputs, random bits and states, in this order.
     pub(super) given: Vec<RunInput>,
-    /// Which states the run assigns.
+    /// The states that the run assigns.
     pub(super) saved: Vec<usize>,
     pub(super) drawn: usize,
-    /// Who made the gates, where that is recorded.
+    /// The recorder of the gates' origins, if costs are recorded.
     pub(super) recorder: Option<Recorder>,
-    /// The loops over pairs, and which of them gives a result with an element for each.
+    /// The loops over pairs. The next field tells which of them gives a result with an element for
+    /// each pair.
     pub(super) pair_loops: Vec<PairLoop>,
     pub(super) by_pair: Option<u32>,
-    /// Where the join is written, for costs.
+    /// The site of the join, for costs.
     pub(super) join_site: SiteId,
 }
 
 impl Run {
-    /// How many places there are.
+    /// Returns the number of places.
     pub(super) fn places(&self) -> usize {
         let given = self.given.iter().map(|given| given.width).sum();
         self.calls.list.last().map_or(given, |call| call.result.end)
     }
 }
 
-/// What a run is given that is no call's result.
+/// An input of a run that is not a call's result.
 #[derive(Clone, Debug)]
 pub(super) struct RunInput {
     pub(super) name: String,
@@ -57,11 +58,11 @@ pub(super) enum Origin {
     Party(usize),
     Random(usize),
     State,
-    /// A run without inputs has this one, which nobody gives, as a circuit needs an input.
+    /// The input of a run without inputs. Nobody gives it, but a circuit needs an input.
     Nobody,
 }
 
-/// The type of a port on the border.
+/// Returns the type of a port on the border.
 pub(super) fn port_type(program: &Program, ty: TypeId) -> String {
     let types = &program.types;
     let plain = match *types.kind(ty) {
@@ -83,7 +84,7 @@ pub(super) fn port_type(program: &Program, ty: TypeId) -> String {
 fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>> {
     let mut all = Vec::new();
     for (number, input) in entry.inputs.iter().enumerate() {
-        // Of a table that is joined, the run is given what the stage makes of it.
+        // For a table that is joined, the run gets the stage's results.
         if entry.is_joined(number) {
             continue;
         }
@@ -134,8 +135,8 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>
     Ok(all)
 }
 
-/// Traces a run that draws `random` bits, and where `recorded` who makes its gates. `tell` hears
-/// how many steps are done.
+/// Traces a run that draws `random` bits. If `recorded` is set, also records the origins of its
+/// gates. `tell` gets the number of completed steps.
 pub(super) fn trace(
     program: &Program,
     entry: &Entry,
@@ -180,7 +181,7 @@ pub(super) fn trace(
             tracer.states.push(bits);
         }
     }
-    // Tables behind the last input, and the pairs, have no wires.
+    // The joined tables after the last input, and the pairs, have no wires.
     let parameters = &program.functions[entry.function.0 as usize].parameters;
     arguments.resize(parameters.len(), Vec::new());
     let join_site = tracer.site_of(entry.join.as_ref().map(|join| join.span));
@@ -211,7 +212,8 @@ pub(super) fn trace(
     })
 }
 
-/// The wires of each result. Where pairs give one, the loop over them gives its wires.
+/// Returns the wires of each result. The loop over pairs provides the wires of a result with an
+/// element for each pair.
 fn results_of(
     program: &Program,
     entry: &Entry,
@@ -234,7 +236,8 @@ fn results_of(
     results.collect()
 }
 
-/// The states that a run saves: those that it assigns, and all where it begins a chain.
+/// Returns the states that a run saves. A run saves the states that it assigns, and a `start` saves
+/// all.
 fn assigned_states(program: &Program, entry: &Entry) -> Vec<usize> {
     let all = 0..program.states.len();
     match entry.kind {

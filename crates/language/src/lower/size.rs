@@ -1,15 +1,15 @@
-//! What a run takes, before anything is built: its steps, what its calls give, and the elements of
-//! its one value.
+//! The resources of a run, before anything is built: its steps, the results of its calls, and the
+//! elements of its one value.
 //!
-//! The inputs of a run and the results of its calls stand in one value of the function, which is
-//! cut into elements ([`Function::MAX_ELEMENTS`]): none is wider than the greatest common divisor
-//! of the results' widths. What lies between the calls is not counted, so that a run which passes
-//! may still be too large.
+//! The inputs of a run and the results of its calls are in one value of the function, which is cut
+//! into elements ([`Function::MAX_ELEMENTS`]). No element is wider than the greatest common divisor
+//! of the results' widths. Gates between the calls are not counted, so that a run which passes may
+//! still be too large.
 //!
-//! Each function is counted once, without a wire. Its text becomes a [`Cost`] first: a sum, and the
-//! parts that depend on counters. A loop whose turns are all alike is counted once and multiplied;
-//! of the others the parts are summed up turn by turn, and there are no more of these than a run
-//! has steps.
+//! Each function is counted once, without wires. Its text first becomes a [`Cost`]: a sum, and the
+//! parts that depend on counters. A loop whose turns are all alike is counted once and multiplied.
+//! For other loops, the parts are added up turn by turn. The number of such turns is at most the
+//! number of the run's steps.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,12 +24,13 @@ use crate::program::{
 };
 use crate::source::Span;
 
-/// Most bits that calls of components give: each takes some 30 bytes while a run is lowered.
+/// The greatest number of bits that calls of components return. Each takes about 30 bytes while a
+/// run is lowered.
 const MAX_CALL_BITS: u64 = 1 << 27;
 
-/// Refuses a run that takes more steps, or whose inputs and calls alone are more, than a function
-/// may have. Gives the run's steps; 0 where a number of counters has no value, which the trace
-/// reports.
+/// Refuses a run that has more steps than allowed, or whose inputs and calls alone are more than a
+/// function may have. Returns the run's steps, or 0 if a number of counters has no value, which the
+/// trace reports.
 ///
 /// # Errors
 ///
@@ -83,7 +84,8 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
     ))
 }
 
-/// Refuses a join of more bins than a function has elements, or of more bits than it holds at once.
+/// Refuses a join with more bins than a function has elements, or with more bits than it can hold
+/// at once.
 fn check_bins(entry: &Entry) -> Lower<()> {
     let Some(join) = &entry.join else {
         return Ok(());
@@ -94,7 +96,7 @@ fn check_bins(entry: &Entry) -> Lower<()> {
         sizes.placer_bits,
         sizes.payload_bits,
     );
-    // What each party has of a bin, the pair, and as much again for what turns give.
+    // Each party's input of a bin, the pair, and as much again for the results of turns.
     let (elements, bits) = (4 * bins, bins * (2 * tag + 3 * row + 4 * payload));
     if elements <= Function::MAX_ELEMENTS && bits <= 1 << 30 {
         return Ok(());
@@ -112,7 +114,7 @@ fn check_bins(entry: &Entry) -> Lower<()> {
     ))
 }
 
-/// What a run that takes too many steps is told, by whom it counts them.
+/// Returns the error of a run that takes too many steps, named as `what`.
 pub(super) fn too_long(span: Span, what: &str) -> Error {
     let message = format!(
         "{what} has more than 2^26 steps when it is unrolled: give it fewer rows, or compute it in \
@@ -121,10 +123,10 @@ pub(super) fn too_long(span: Span, what: &str) -> Error {
     Error::At(span, message)
 }
 
-/// Why something is not counted.
+/// The reason that something cannot be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stopped {
-    /// It has more than [`MAX_STEPS`] steps.
+    /// There are more than [`MAX_STEPS`] steps.
     TooLong,
     /// A number of counters has no value, which the trace reports.
     NoValue,
@@ -133,11 +135,11 @@ enum Stopped {
 /// Steps, and results of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
-    /// Steps as [`super::trace`] takes them.
+    /// The steps that [`super::trace`] takes.
     steps: u64,
-    /// Bits that calls of components give.
+    /// The number of bits that calls of components return.
     bits: u64,
-    /// The greatest common divisor of these calls' widths, 0 where there are none.
+    /// The greatest common divisor of these calls' widths, or 0 if there are none.
     divisor: u64,
 }
 
@@ -168,22 +170,22 @@ impl Counts {
     }
 }
 
-/// What a part of a function takes.
+/// The cost of a part of a function.
 #[derive(Default)]
 struct Cost<'p> {
-    /// What it takes whatever the counters are.
+    /// The cost that does not depend on counters.
     counts: Counts,
     parts: Vec<Part<'p>>,
 }
 
-/// A part whose cost is not known without the counters or another function.
+/// A part whose cost depends on the counters or on another function.
 enum Part<'p> {
-    /// One of two costs: the second where the number is not 0.
+    /// One of two costs. The second applies if the number is not 0.
     Choice(&'p Number, [Cost<'p>; 2]),
     Turns(Turns<'p>),
     /// A call that is inlined.
     Call(FunctionId),
-    /// A call of a component, where it is written, and how many bits it gives.
+    /// A call of a component, with its place in the source and the number of bits that it returns.
     Component(FunctionId, Span, u64),
 }
 
@@ -192,11 +194,11 @@ struct Turns<'p> {
     from: &'p Number,
     end: End<'p>,
     turn: Cost<'p>,
-    /// Whether turns differ: the counter is in `turn`.
+    /// Whether turns differ because `turn` depends on the counter.
     varies: bool,
 }
 
-/// Where a loop ends.
+/// The end of a loop.
 enum End<'p> {
     At(&'p Number),
     After(u32),
@@ -221,7 +223,7 @@ impl<'p> Cost<'p> {
         self
     }
 
-    /// Whether it depends on a counter.
+    /// Whether the cost depends on a counter.
     fn reads(&self, counter: u32) -> bool {
         let is_in = |number: &Number| {
             let mut found = false;
@@ -242,17 +244,17 @@ impl<'p> Cost<'p> {
     }
 }
 
-/// Counts what functions take.
+/// Counts the costs of functions.
 struct Counting<'p> {
     program: &'p Program,
-    /// Whether components are inlined, as they are in each other.
+    /// Whether components are inlined, as they are within components.
     inlines: bool,
     known: HashMap<FunctionId, Result<Counts, Stopped>>,
-    /// Components that are called, and where one calls them first.
+    /// The components that are called, with the first call of each.
     called: BTreeMap<FunctionId, Span>,
-    /// Turns that may still be walked. Each has a step at least.
+    /// The remaining number of turns that may be walked. Each has at least one step.
     left: u64,
-    /// What the walk took up to here.
+    /// The cost of the walk so far.
     cost: Cost<'p>,
 }
 
@@ -284,7 +286,7 @@ impl<'p> Counting<'p> {
         counted
     }
 
-    /// The sum of a cost at these counters.
+    /// Returns the sum of a cost at these counters.
     fn sum(&mut self, cost: &Cost<'p>, counters: &mut [i128]) -> Result<Counts, Stopped> {
         let mut sum = cost.counts;
         for part in &cost.parts {
@@ -347,14 +349,15 @@ impl<'p> Counting<'p> {
         self.cost = std::mem::take(&mut self.cost).and(cost);
     }
 
-    /// What a walk takes, apart from what was walked before.
+    /// Returns the cost of a walk, without that of earlier walks.
     fn cost_of(&mut self, walk: impl FnOnce(&mut Self)) -> Cost<'p> {
         let before = std::mem::take(&mut self.cost);
         walk(self);
         std::mem::replace(&mut self.cost, before)
     }
 
-    /// Both costs where a condition is a secret, else one of them: the second where it holds.
+    /// Returns both costs if a condition is secret. Otherwise it returns one of them, the second if
+    /// the condition holds.
     fn choice(&mut self, of: &'p Condition, [otherwise, then]: [Cost<'p>; 2]) {
         let cost = match of {
             Condition::Guard(number) => match number.as_constant() {
@@ -426,7 +429,7 @@ impl<'p> Visit<'p> for Counting<'p> {
     }
 }
 
-/// The cost of turns.
+/// Returns the cost of all turns of a loop.
 fn repeated<'p>(counter: u32, (from, end): (&'p Number, End<'p>), turn: Cost<'p>) -> Cost<'p> {
     let varies = turn.reads(counter);
     Cost::of(Part::Turns(Turns {

@@ -1,4 +1,4 @@
-//! Runs functions over wires in place of values, every loop unrolled.
+//! Runs functions over wires in place of values, with every loop unrolled.
 
 use super::addends::{Pending, Tree};
 use super::lines::{Recorder, RecorderMark, SiteId};
@@ -19,42 +19,42 @@ use std::rc::Rc;
 
 use tacit_circuit::builder::{Bit, Builder, Bus};
 
-/// Most steps of a run that is unrolled.
+/// The greatest number of steps of an unrolled run.
 pub(super) const MAX_STEPS: u64 = 1 << 26;
-/// Steps from one report of progress to the next.
+/// The number of steps between reports of progress.
 const STEPS_BETWEEN: u64 = 1 << 18;
-/// Most gates of a circuit.
+/// The greatest number of gates of a circuit.
 pub(super) const MAX_GATES: usize = 1 << 24;
 
-/// What a call calls.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Called {
     /// A `component fn`.
     Function(FunctionId),
-    /// What adds up some of the addends of a loop.
+    /// A component that adds up some of the addends of a loop.
     Tree(Tree),
-    /// The turns of a loop over pairs, by its number, and what adds them up.
+    /// The turns of a loop over pairs, by its number, and the components that add them up.
     PairLoop(u32),
 }
 
 /// A call of a component that is not inlined.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    /// What is called.
+    /// The target of the call.
     pub(super) called: Called,
-    /// Where the call is written.
+    /// The call's place in the source.
     pub(super) span: Span,
-    /// Who calls, where that is recorded.
+    /// The calling site, if costs are recorded.
     pub(super) site: SiteId,
-    /// How many gates were made before.
+    /// The number of gates made before the call.
     pub(super) gates: usize,
-    /// What it reads: a row of [`Calls::arguments`] for each argument that has bits.
+    /// The rows of [`Calls::arguments`] that the call reads, one for each argument that has bits.
     pub(super) arguments: Range<u32>,
-    /// The places of its result.
+    /// The places of the call's result.
     pub(super) result: Range<usize>,
 }
 
-/// Calls in order.
+/// The calls in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     pub(super) list: Vec<Call>,
@@ -62,18 +62,18 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// The arguments of a call.
+    /// Returns the arguments of a call.
     pub(super) fn arguments_of(&self, call: &Call) -> impl Iterator<Item = &[Piece]> + Clone {
         let Range { start, end } = call.arguments;
         self.arguments.rows(start as usize..end as usize)
     }
 }
 
-/// What becomes of component calls.
+/// The treatment of component calls.
 pub(super) enum Components {
-    /// They are inlined: this is a component itself.
+    /// Components are inlined, since this trace is of a component itself.
     Inline,
-    /// Each is a call, whose result is late inputs.
+    /// Each component is called, and the results are late inputs.
     Call(Calls),
 }
 
@@ -82,23 +82,23 @@ pub(super) struct Tracer<'b, 'p> {
     pub(super) program: &'p Program,
     pub(super) files: &'p dyn CircuitFiles,
     pub(super) states: Vec<Bits<'b>>,
-    /// How many late inputs the run is given.
+    /// The number of late inputs that the run gets.
     pub(super) given: usize,
-    /// Random bits that are drawn one after the other.
+    /// The random bits that the run draws, in order.
     pub(super) random: Bits<'b>,
-    /// How many of them are drawn.
+    /// The number of random bits drawn so far.
     pub(super) drawn: usize,
     pub(super) components: Components,
     pub(super) left: u64,
-    /// Hears now and then how many steps are done.
+    /// Gets the number of completed steps from time to time.
     pub(super) tell: &'p dyn Fn(u64),
-    /// Notes who makes gates, where that is asked for.
+    /// Records the origins of gates, if costs are recorded.
     pub(super) recorder: Option<Recorder>,
-    /// What the loops are that were met, by where they stand in memory.
+    /// The judgements of the loops visited so far, by their addresses in memory.
     pub(super) judged: HashMap<*const Loop, Rc<Judged>>,
-    /// The loops over pairs that were met.
+    /// The loops over pairs visited so far.
     pub(super) pair_loops: Vec<PairLoop>,
-    /// Which of them gives a result with an element for each pair.
+    /// The loop among them that gives a result with an element for each pair.
     pub(super) by_pair: Option<u32>,
 }
 
@@ -107,11 +107,11 @@ pub(super) struct Frame<'b, 'p> {
     pub(super) function: &'p Function,
     pub(super) locals: Vec<Bits<'b>>,
     pub(super) counters: Vec<i128>,
-    /// What was overwritten under the innermost secret condition, oldest first.
+    /// The wires overwritten under the innermost secret condition, oldest first.
     pub(super) log: Option<Vec<Written<'b>>>,
-    /// The secret conditions around what is traced, outermost first.
+    /// The surrounding secret conditions, outermost first.
     pub(super) conditions: Vec<Bit<'b>>,
-    /// The variables that loops around it add up.
+    /// The variables that surrounding loops add up.
     pub(super) pending: BTreeMap<Variable, Pending<'b>>,
 }
 
@@ -173,7 +173,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         Ok(())
     }
 
-    /// Refuses a circuit that has more than [`MAX_GATES`] gates with `more`.
+    /// Refuses a circuit that would have more than [`MAX_GATES`] gates after `more` gates.
     pub(super) fn check_gates(&self, more: usize, span: Span) -> Lower<()> {
         if self.builder.gate_count().saturating_add(more) <= MAX_GATES {
             return Ok(());
@@ -183,7 +183,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         Err(Error::At(span, message.to_owned()))
     }
 
-    /// The result of a function.
+    /// Returns the result of a function.
     pub(super) fn call(&mut self, id: FunctionId, arguments: Vec<Bits<'b>>) -> Lower<Bits<'b>> {
         let program = self.program;
         let function = &program.functions[id.0 as usize];
@@ -217,7 +217,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         recorder.map(|recorder| recorder.go_to(span, gates))
     }
 
-    /// The number of a place of the run itself, where costs are recorded.
+    /// Returns the site of a place in the run itself, if costs are recorded.
     pub(super) fn site_of(&mut self, span: Option<Span>) -> SiteId {
         let Some((span, recorder)) = span.zip(self.recorder.as_mut()) else {
             return 0;
@@ -234,7 +234,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         }
     }
 
-    /// A circuit in the place of a call.
+    /// Inserts a circuit in the place of a call.
     fn splice(
         &self,
         function: &Function,
@@ -420,7 +420,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         of.iter().map(|part| self.expression(frame, part)).collect()
     }
 
-    /// A component is called where this run calls components, else inlined.
+    /// Calls a component if this run calls components, and inlines it otherwise.
     fn function_call(
         &mut self,
         id: FunctionId,
@@ -436,12 +436,12 @@ impl<'b, 'p> Tracer<'b, 'p> {
         Ok(self.called(Called::Function(id), arguments, width, span))
     }
 
-    /// Whether what is traced calls components: it is none itself.
+    /// Whether this trace calls components. The trace of a component does not.
     pub(super) fn calls_components(&self) -> bool {
         matches!(self.components, Components::Call(_))
     }
 
-    /// The result of a call that is not inlined.
+    /// Returns the result of a call that is not inlined.
     pub(super) fn called(
         &mut self,
         called: Called,
@@ -469,14 +469,14 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.builder.late_inputs(width).bits().collect()
     }
 
-    /// The next random bits as a value.
+    /// Draws the next random bits as a value.
     fn draw(&mut self, ty: TypeId) -> Bits<'b> {
         let width = self.program.types.width(ty) as usize;
         let drawn = self.drawn..self.drawn + width;
         self.drawn = drawn.end;
         match self.random.get(drawn) {
             Some(bits) => self.operators().canonical(ty, bits),
-            // The run is traced once to count them.
+            // A first trace of the run counts the random bits.
             None => vec![self.builder.constant(false); width],
         }
     }

@@ -8,8 +8,8 @@ use crate::syntax::{
     PatternKind, UnaryOperator,
 };
 
-/// Most operators and accesses in a row, which is as deep as the tree gets: `a + b + c` is
-/// `(a + b) + c`.
+/// The greatest number of operators and accesses in a row, which bounds the depth of the tree:
+/// `a + b + c` is `(a + b) + c`.
 const MAX_CHAIN: usize = 256;
 
 impl Parser<'_> {
@@ -17,7 +17,7 @@ impl Parser<'_> {
         self.nested(|parser| parser.binary(0))
     }
 
-    /// An expression or a range.
+    /// Parses an expression or a range.
     pub(super) fn range(&mut self) -> Parsed<Expression> {
         let from = self.expression()?;
         let is_inclusive = match self.kind() {
@@ -32,12 +32,12 @@ impl Parser<'_> {
         Ok(Expression { kind, span })
     }
 
-    /// An expression before or after `..`.
+    /// Parses an expression before or after `..`.
     pub(super) fn range_end(&mut self) -> Parsed<Expression> {
         self.nested(|parser| parser.binary(BinaryOperator::ShiftLeft.precedence()))
     }
 
-    /// Operators that bind at least as tightly as `least`.
+    /// Parses operators that bind at least as tightly as `least`.
     pub(super) fn binary(&mut self, least: u8) -> Parsed<Expression> {
         let mut left = self.unary()?;
         let mut length = 0;
@@ -68,7 +68,7 @@ impl Parser<'_> {
         self.report(error.help("give parts of it a name with `let`"))
     }
 
-    /// `a < b < c` compares a bool.
+    /// Refuses `a < b < c`, which would compare a bool.
     fn single_comparison(&mut self, first: BinaryOperator) -> Parsed<()> {
         match binary_operator(self.kind()) {
             Some(next) if next.is_comparison() => {
@@ -97,7 +97,7 @@ impl Parser<'_> {
         }
     }
 
-    /// With `-` and `!` before it, which bind tighter than `as`.
+    /// Parses an operand after `-` and `!`, which bind tighter than `as`.
     fn unary_operand(&mut self) -> Parsed<Expression> {
         match self.kind() {
             T::Minus | T::Not => {
@@ -152,7 +152,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `.name`, `.0` or `.f(…)`.
+    /// Parses `.name`, `.0` or `.f(…)`.
     fn member(&mut self, of: &mut Expression) -> Parsed<ExpressionKind> {
         self.skip();
         match self.kind() {
@@ -164,7 +164,7 @@ impl Parser<'_> {
                     Ident { name, span },
                 ))
             }
-            // `x.0.1` has `0.1` in it.
+            // In `x.0.1`, the lexer reads `0.1` as one token.
             T::Fraction => {
                 let span = self.skip();
                 let text = self.text_of(span);
@@ -274,7 +274,7 @@ impl Parser<'_> {
         if is_struct {
             return self.struct_value(path);
         }
-        // No block begins so.
+        // No block starts like this.
         if names_field && self.is(T::OpenBrace) && self.kind_after(2) == T::Colon {
             let value = self.struct_value(path)?;
             let message = "a struct's value stands in parentheses before a block";
@@ -306,7 +306,7 @@ impl Parser<'_> {
         Ok(Expression { kind, span })
     }
 
-    /// `(e)` or a tuple.
+    /// Parses `(e)` or a tuple.
     fn parenthesised(&mut self) -> Parsed<Expression> {
         let start = self.skip();
         let mut parts = Vec::new();
@@ -324,7 +324,7 @@ impl Parser<'_> {
         }
         let span = start.to(self.skip());
         let kind = match parts.pop() {
-            // The parentheses stay in the span alone.
+            // Only the span keeps the parentheses.
             Some(only) if !is_tuple => only.kind,
             last => {
                 parts.extend(last);
@@ -334,7 +334,7 @@ impl Parser<'_> {
         Ok(Expression { kind, span })
     }
 
-    /// `[a, b]`, `[x; n]` or `[for … { … }]`.
+    /// Parses `[a, b]`, `[x; n]` or `[for … { … }]`.
     fn array(&mut self) -> Parsed<ExpressionKind> {
         self.skip();
         if self.is(T::For) {
@@ -383,7 +383,7 @@ impl Parser<'_> {
         Ok(ExpressionKind::Lambda(parameters, Box::new(body)))
     }
 
-    /// An expression that ends with its block.
+    /// Parses an expression that ends with its block.
     pub(super) fn block_expression(&mut self) -> Parsed<Expression> {
         self.nested(|parser| {
             let start = parser.span();
@@ -445,7 +445,7 @@ impl Parser<'_> {
 }
 
 impl Expression {
-    /// The expression, whose span stays here as well.
+    /// Takes the expression out. Its span also stays here.
     fn take(&mut self) -> Self {
         let kind = std::mem::replace(&mut self.kind, ExpressionKind::Bool(false));
         Self {

@@ -10,7 +10,7 @@ use crate::syntax::{
     method_name,
 };
 
-/// The words that items begin with, those that are names elsewhere among them.
+/// The words with which items start, including words that are names elsewhere.
 const ITEM_WORDS: &[&str] = &[
     "parties",
     "param",
@@ -50,7 +50,7 @@ impl Parser<'_> {
         items
     }
 
-    /// The name that the item whose first word is at `first` was to declare.
+    /// Returns the name that the item whose first word is at `first` was meant to declare.
     fn name_of_item(&mut self, first: usize) -> Option<Symbol> {
         let component = self.text_of(self.tokens[first].span) == "component";
         let token = self.tokens.get(first + 1 + usize::from(component))?;
@@ -65,7 +65,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes on at the next item that begins a line.
+    /// Skips to the next item at the start of a line.
     fn skip_to_item(&mut self) {
         while !self.is(T::End) {
             let start = self.span().start as usize;
@@ -77,8 +77,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The `;` of an item. One that is missing is told, and the item stays, so that what uses it
-    /// gets no error for that.
+    /// Takes the `;` of an item. A missing one is reported, but the item is kept, so that its uses
+    /// cause no further errors.
     fn end_item(&mut self) {
         if self.expect(T::Semicolon).is_err() {
             self.skip_to_item();
@@ -306,7 +306,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// `norm`, or `Point::norm` of a method.
+    /// Parses `norm`, or `Point::norm` for a method.
     fn function_name(&mut self) -> Parsed<Ident> {
         let first = self.ident("the function's name")?;
         if self.take(T::ColonColon).is_none() {
@@ -319,7 +319,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Reports the owner of a parameter.
+    /// Reports an owner of a parameter.
     fn input_of_function<K>(&mut self, is_main: bool) -> Parsed<K> {
         let owner = self.span();
         let error = match is_main {
@@ -331,7 +331,7 @@ impl Parser<'_> {
         self.report(error)
     }
 
-    /// `library "NAME"(PARAMETER: NUMBER);` or `file "PATH" order lsb_first;`
+    /// Parses `library "NAME"(PARAMETER: NUMBER);` or `file "PATH" order lsb_first;`.
     fn external(&mut self) -> Parsed<FunctionBody> {
         let start = self.span();
         let body = if self.take_word("library").is_some() {
@@ -417,7 +417,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `sorted` or `sorted by id` of what is no input, if it stands here.
+    /// Parses `sorted` or `sorted by id` after something that is not an input, if it is there.
     fn sorted_value(&mut self) -> Parsed<Option<Sorted>> {
         let sorted = self.sorted()?;
         if let Some(sorted) = sorted.as_ref().filter(|sorted| sorted.is_strict) {
@@ -428,7 +428,8 @@ impl Parser<'_> {
         Ok(sorted)
     }
 
-    /// `sorted`, `sorted by id`, `strictly sorted` or `strictly sorted by id`, if it stands here.
+    /// Parses `sorted`, `sorted by id`, `strictly sorted` or `strictly sorted by id`, if it is
+    /// there.
     fn sorted(&mut self) -> Parsed<Option<Sorted>> {
         let strictly = self.take_word("strictly");
         let start = match (strictly, self.take_word("sorted")) {

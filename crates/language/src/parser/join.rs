@@ -1,4 +1,4 @@
-//! The join of a `main`. Its words are names elsewhere.
+//! The join of a `main`. Its keywords are names in other contexts.
 
 use super::{Parsed, Parser};
 use crate::diagnostic::Diagnostic;
@@ -6,7 +6,7 @@ use crate::lexer::TokenKind as T;
 use crate::syntax::{EntryKind, Input, Join, JoinedTable, KeyField};
 
 impl Parser<'_> {
-    /// The inputs of a run, and the join among them.
+    /// Parses the inputs of a run, including a join.
     pub(super) fn inputs(&mut self, kind: EntryKind) -> Parsed<(Vec<Input>, Option<Join>)> {
         let (mut inputs, mut join) = (Vec::new(), None);
         self.list(T::OpenParen, T::CloseParen, |parser| {
@@ -19,7 +19,7 @@ impl Parser<'_> {
         Ok((inputs, join))
     }
 
-    /// Whether `pairs: join people …` comes next; an input may have a type that is called `join`.
+    /// Whether `pairs: join people …` comes next. An input may have a type named `join`.
     fn begins_join(&self) -> bool {
         let word = |ahead: usize| {
             let last = self.tokens.len() - 1;
@@ -33,7 +33,7 @@ impl Parser<'_> {
             && word(3).is_some_and(is_table)
     }
 
-    /// `pairs: join people by name with sales by name upto D`, once in `main`.
+    /// Parses `pairs: join people by name with sales by name upto D`, which `main` may have once.
     fn join(&mut self, kind: EntryKind, known: &mut Option<Join>) -> Parsed<()> {
         let name = self.ident("a name for the pairs")?;
         self.expect(T::Colon)?;
@@ -68,7 +68,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `people by name` or `people by (name, born)`
+    /// Parses `people by name` or `people by (name, born)`.
     fn joined_table(&mut self) -> Parsed<JoinedTable> {
         let table = self.ident("the input that is joined")?;
         if self.take_word("by").is_none() {
@@ -85,7 +85,7 @@ impl Parser<'_> {
         Ok(JoinedTable { table, key })
     }
 
-    /// `name`, or `email(address)`
+    /// Parses `name`, or `email(address)`.
     fn key_field(&mut self) -> Parsed<KeyField> {
         let first = self.ident("a field")?;
         if self.take(T::OpenParen).is_none() {

@@ -9,7 +9,7 @@ use crate::lexer::TokenKind as T;
 use crate::source::{Span, Symbol};
 use crate::syntax::ExpressionKind;
 
-/// Most digits of a number, which bounds the quadratic work of reading it.
+/// The greatest number of digits of a number, which bounds the quadratic work of reading it.
 const MAX_DIGITS: usize = 2048;
 
 impl Parser<'_> {
@@ -51,17 +51,17 @@ impl Parser<'_> {
                 })
             }
         };
-        // The lexer has said what is wrong with a number that is none.
+        // The lexer has reported the error of an invalid number.
         Ok(number.unwrap_or(ExpressionKind::Integer(BigInt::ZERO)))
     }
 
-    /// A text in quotes, and where it stands.
+    /// Parses a text in quotes. Returns the text and its place.
     pub(super) fn quoted(&mut self, what: &str) -> Parsed<(Symbol, Span)> {
         if !self.is(T::Text) {
             return self.unexpected(what);
         }
         let span = self.skip();
-        // The lexer has said what is wrong with a text in single quotes.
+        // The lexer has reported the error of a text in single quotes.
         let inside = self.text_of(span);
         let inside = inside.strip_prefix(['"', '\'']).unwrap_or(inside);
         let inside = inside.strip_suffix(['"', '\'']).unwrap_or(inside);

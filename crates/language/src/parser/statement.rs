@@ -62,10 +62,10 @@ impl Parser<'_> {
         })
     }
 
-    /// Goes on after the next `;` of this block, or at its end.
+    /// Skips past the next `;` of this block, or to its end.
     fn skip_statement(&mut self, failed: usize) {
         let mut open = 0_usize;
-        // What the statement opened before it failed is open still.
+        // The braces that the statement opened before it failed are still open.
         for token in &self.tokens[failed..self.at] {
             match token.kind {
                 T::OpenBrace => open += 1,
@@ -138,7 +138,7 @@ impl Parser<'_> {
         Ok(StatementKind::Let(pattern, ty, value))
     }
 
-    /// `const NAME: TYPE = VALUE`
+    /// Parses `const NAME: TYPE = VALUE`.
     pub(super) fn constant(&mut self) -> Parsed<(Ident, Option<TypeExpression>, Expression)> {
         self.skip();
         let name = self.ident("the const's name")?;
@@ -146,7 +146,7 @@ impl Parser<'_> {
         Ok((name, ty, value))
     }
 
-    /// `: TYPE = VALUE`, or without the type.
+    /// Parses `: TYPE = VALUE`, in which the type is optional.
     fn typed_value(&mut self) -> Parsed<(Option<TypeExpression>, Expression)> {
         let ty = match self.take(T::Colon) {
             Some(_) => Some(self.ty()?),
@@ -172,7 +172,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A statement that begins with `if`, `match` or a block ends with its block.
+    /// Parses a statement that starts with `if`, `match` or a block, and ends with its block.
     fn block_statement(&mut self) -> Parsed<Part> {
         let expression = self.block_expression()?;
         if self.is(T::CloseBrace) {
@@ -209,12 +209,12 @@ impl Parser<'_> {
         })
     }
 
-    /// A pattern of a `match`: its names are consts and variants.
+    /// Parses a pattern of a `match`. Names in it are consts and variants.
     pub(super) fn value_pattern(&mut self) -> Parsed<Pattern> {
         self.pattern_of(|parser| Ok(PatternKind::Value(Box::new(parser.value_or_range()?))))
     }
 
-    /// A pattern of tuples, `_` and what `leaf` reads.
+    /// Parses a pattern of tuples, `_` and the leaves that `leaf` parses.
     fn pattern_of(&mut self, leaf: fn(&mut Self) -> Parsed<PatternKind>) -> Parsed<Pattern> {
         self.nested(|parser| {
             let start = parser.span();
@@ -249,7 +249,7 @@ impl Parser<'_> {
     }
 }
 
-/// The operator of `+=` and its like.
+/// Returns the operator of `+=` and similar signs.
 fn assigned(kind: T) -> Option<BinaryOperator> {
     Some(match kind {
         T::PlusAssign => BinaryOperator::Add,

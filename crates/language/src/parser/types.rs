@@ -1,4 +1,4 @@
-//! Types, paths and what stands between angle brackets.
+//! Types, paths and generic arguments.
 
 use super::{Parsed, Parser, Role};
 use crate::diagnostic::Diagnostic;
@@ -8,7 +8,7 @@ use crate::syntax::{
 };
 
 impl Parser<'_> {
-    /// `<const N, T>`, or nothing.
+    /// Parses `<const N, T>`, or nothing.
     pub(super) fn generics(&mut self) -> Parsed<Vec<Generic>> {
         let mut generics = Vec::new();
         if !self.is(T::Less) {
@@ -67,8 +67,8 @@ impl Parser<'_> {
         })
     }
 
-    /// The type after `as`. A `<` behind its name compares, unless it opens generics: in
-    /// `a as u16 < b` it does not.
+    /// Parses the type after `as`. A `<` after its name is a comparison, as in `a as u16 < b`,
+    /// unless it opens generics.
     pub(super) fn cast_type(&mut self) -> Parsed<TypeExpression> {
         let names = self.is(T::Name) && self.kind_after(1) == T::Less;
         let name = self.text_of(self.span());
@@ -76,7 +76,7 @@ impl Parser<'_> {
         if !names || is_sized {
             return self.ty();
         }
-        // No generics follow `u16` and `bool`.
+        // `u16` and `bool` have no generics.
         let is_number =
             name.starts_with(['u', 'i']) && name[1..].bytes().all(|byte| byte.is_ascii_digit());
         let mark = self.mark();
@@ -115,7 +115,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A path whose generics follow without `::`.
+    /// Parses a path whose generics follow without `::`.
     fn type_path(&mut self) -> Parsed<Path> {
         let first = self.ident("a type")?;
         let start = first.span;
@@ -134,7 +134,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A path in an expression, whose generics follow after `::`.
+    /// Parses a path in an expression, whose generics follow after `::`.
     pub(super) fn path(&mut self) -> Parsed<Path> {
         let first = self.ident("a name")?;
         let start = first.span;
@@ -168,7 +168,7 @@ impl Parser<'_> {
         Ok(arguments)
     }
 
-    /// A type, or else a sum.
+    /// Parses a type, or otherwise a sum.
     fn generic_argument(&mut self) -> Parsed<GenericArgument> {
         let mark = self.mark();
         if let Ok(ty) = self.ty() {
@@ -188,8 +188,8 @@ impl Parser<'_> {
         Ok(GenericArgument::Number(sum))
     }
 
-    /// An expression without shifts and comparisons, which stand in parentheses between angle
-    /// brackets.
+    /// Parses an expression without shifts and comparisons. Inside angle brackets, these need
+    /// parentheses.
     fn sum(&mut self) -> Parsed<Expression> {
         self.binary(BinaryOperator::Add.precedence())
     }

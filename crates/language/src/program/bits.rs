@@ -6,12 +6,12 @@ use num_traits::One;
 use super::{TypeId, TypeKind, TypeTable, Value, low_bits};
 
 impl TypeTable {
-    /// How many elements a value of this type has; 0 of what has none.
+    /// Returns the number of elements of a value of this type, or 0 if it has none.
     pub(crate) fn length(&self, ty: TypeId) -> usize {
         self.element(ty).map_or(0, |(_, n)| n as usize)
     }
 
-    /// A number of counters as a value of a bool or number.
+    /// Returns a number made from counters as a value of a bool or number type.
     #[must_use]
     pub fn value_of_number(&self, ty: TypeId, number: i128) -> Value {
         match *self.kind(ty) {
@@ -21,8 +21,8 @@ impl TypeTable {
         }
     }
 
-    /// The value that bits stand for, as the peer or random bits may give them: a variant past
-    /// the last is the last, and a length past the greatest the greatest.
+    /// Returns the value with these bits, which may be random or come from the peer. A variant past
+    /// the last becomes the last, and a length past the greatest becomes the greatest.
     #[must_use]
     pub fn value_of_bits(&self, ty: TypeId, bits: &[bool]) -> Value {
         let number = |bits: &[bool]| {
@@ -74,7 +74,7 @@ impl TypeTable {
         }
     }
 
-    /// The bits of a value, the least significant of each number first.
+    /// Returns the bits of a value, the least significant of each number first.
     #[must_use]
     pub fn bits_of_value(&self, ty: TypeId, value: &Value) -> Vec<bool> {
         let mut bits = Vec::with_capacity(self.width(ty) as usize);

@@ -1,4 +1,4 @@
-//! One walk over expressions and statements, from the outside in, for all that look at them.
+//! A shared walk over expressions and statements, from the outside in.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,7 @@ use super::{
 };
 use crate::source::Span;
 
-/// A walk. What it does not look at itself leads to the parts, in the order in which they are
-/// computed.
+/// A walk. By default, each method visits the parts, in the order in which they are computed.
 pub(crate) trait Visit<'p>: Sized {
     fn statement(&mut self, of: &'p Statement) {
         in_statement(self, of);
@@ -46,7 +45,7 @@ pub(crate) trait Visit<'p>: Sized {
     }
 }
 
-/// Leads a walk to the parts of a statement.
+/// Visits the parts of a statement.
 pub(crate) fn in_statement<'p>(walk: &mut impl Visit<'p>, of: &'p Statement) {
     match &of.kind {
         StatementKind::Let(_, value)
@@ -66,7 +65,7 @@ pub(crate) fn in_statement<'p>(walk: &mut impl Visit<'p>, of: &'p Statement) {
     }
 }
 
-/// Leads a walk to the parts of an expression.
+/// Visits the parts of an expression.
 pub(crate) fn in_expression<'p>(walk: &mut impl Visit<'p>, of: &'p Expression) {
     use ExpressionKind as K;
     match &of.kind {
@@ -101,7 +100,7 @@ enum Node<'f> {
     Expression(&'f Expression),
 }
 
-/// Gives each statement and expression to a closure, and after it those that it is made of.
+/// Passes each statement and expression to a closure, and then visits its parts.
 struct Nodes<F>(F);
 
 impl<'f, F: FnMut(Node<'f>)> Visit<'f> for Nodes<F> {
@@ -117,7 +116,7 @@ impl<'f, F: FnMut(Node<'f>)> Visit<'f> for Nodes<F> {
 }
 
 impl Function {
-    /// The functions that it calls are given to `see`, with the place of each call.
+    /// Passes the functions that this function calls to `see`, with the place of each call.
     pub fn callees(&self, see: &mut impl FnMut(FunctionId, Span)) {
         self.expressions(&mut |expression| {
             if let ExpressionKind::Call(id, _) = &expression.kind {
@@ -126,7 +125,7 @@ impl Function {
         });
     }
 
-    /// Each expression is given to `see`, and after it those that it is made of.
+    /// Passes each expression to `see`, before its parts.
     pub fn expressions<'f>(&'f self, see: &mut impl FnMut(&'f Expression)) {
         self.nodes(|node| {
             if let Node::Expression(expression) = node {
@@ -135,8 +134,8 @@ impl Function {
         });
     }
 
-    /// The values of variables that a `let` binds and nothing assigns, and the variables that are
-    /// assigned.
+    /// Returns the values of variables that a `let` binds and nothing assigns, and the variables
+    /// that are assigned.
     pub(crate) fn values(&self) -> (HashMap<LocalId, &Expression>, HashSet<LocalId>) {
         let mut values = HashMap::new();
         let mut changed = HashSet::new();
@@ -160,7 +159,7 @@ impl Function {
         (values, changed)
     }
 
-    /// Each statement and expression is given to `see`, and after it those that it is made of.
+    /// Passes each statement and expression to `see`, before its parts.
     fn nodes<'f>(&'f self, see: impl FnMut(Node<'f>)) {
         if let Body::Block(block) = &self.body {
             Nodes(see).block(block);
@@ -169,7 +168,7 @@ impl Function {
 }
 
 impl Expression {
-    /// Whether a `let` in it binds the variable.
+    /// Whether a `let` in the expression binds the variable.
     pub(crate) fn binds(&self, variable: LocalId) -> bool {
         let mut is_bound = false;
         let walk = |node: Node<'_>| {
@@ -183,8 +182,8 @@ impl Expression {
         is_bound
     }
 
-    /// Whether it draws random bits, is a run, or assigns what is not its own: computed twice, it
-    /// does that twice.
+    /// Whether the expression draws random bits, is a run, or assigns an outer variable. Computing
+    /// it twice would have these effects twice.
     pub(crate) fn has_effects(&self) -> bool {
         let (mut has_effects, mut bound, mut assigned) = (false, HashSet::new(), HashSet::new());
         let walk = |node: Node<'_>| match node {

@@ -5,10 +5,10 @@ use tacit_function::join::{JoinSide, KeyKind, Sizes};
 use super::{LocalId, TypeId};
 use crate::source::{Span, Symbol};
 
-/// A join of two inputs of `main`. What there is for each table stands for the left one first.
+/// A join of two inputs of `main`. Arrays hold one entry for each table, the left one first.
 #[derive(Clone, Debug)]
 pub struct Join {
-    /// What the pairs are called.
+    /// The name of the pairs.
     pub name: Symbol,
     /// The numbers of the inputs.
     pub tables: [usize; 2],
@@ -16,23 +16,24 @@ pub struct Join {
     pub pairs: LocalId,
     /// The type of a pair.
     pub pair: TypeId,
-    /// The type of a row in a pair: that of a row of the table without fields of no length.
+    /// The type of a row in a pair: that of a row of the table, without the fields that have no
+    /// fixed length.
     pub rows: [TypeId; 2],
     /// The parts of the key, in order.
     pub key: [Vec<JoinKeyField>; 2],
-    /// Most rows of the right table with one key: D of `upto D`, else 1.
+    /// The greatest number of rows of the right table with one key: D of `upto D`, otherwise 1.
     pub most_rows_of_key: u32,
-    /// Most different keys of each table.
+    /// The greatest number of distinct keys of each table.
     pub keys: [u64; 2],
-    /// The fields of rows in a pair that are read, by number, ascending.
+    /// The numbers of the fields of rows in a pair that are read, in ascending order.
     pub read: [Vec<u32>; 2],
-    /// Whose owner places.
+    /// The side whose owner is the placer.
     pub placer: JoinSide,
     /// The sizes of the stage.
     pub sizes: Sizes,
     /// The number of the result that has an element for each pair.
     pub by_pair: Option<usize>,
-    /// Where it is written.
+    /// The join's place in the source.
     pub span: Span,
 }
 
@@ -41,12 +42,12 @@ pub struct Join {
 pub struct JoinKeyField {
     /// The field's number in the struct of the table's rows.
     pub field: u32,
-    /// How it is encoded.
+    /// The encoding of the field.
     pub kind: KeyKind,
 }
 
 impl Join {
-    /// The place of a side among what there is for each table.
+    /// Returns the index of a side in the arrays with one entry for each table.
     #[must_use]
     pub const fn place(side: JoinSide) -> usize {
         match side {
@@ -55,7 +56,7 @@ impl Join {
         }
     }
 
-    /// Most rows of a key of the left table, or of the right one.
+    /// Returns the greatest number of rows with one key in the left (0) or the right (1) table.
     #[must_use]
     pub const fn most_rows_of(&self, place: usize) -> usize {
         match place {
@@ -64,13 +65,13 @@ impl Join {
         }
     }
 
-    /// The number of the input that is the placer's table.
+    /// Returns the number of the input that is the placer's table.
     #[must_use]
     pub const fn placers_input(&self) -> usize {
         self.tables[self.placers()]
     }
 
-    /// The place of the placer's table among what there is for each.
+    /// Returns the index of the placer's table in the arrays with one entry for each table.
     #[must_use]
     pub const fn placers(&self) -> usize {
         Self::place(self.placer)

@@ -1,4 +1,4 @@
-//! Whole numbers made of constants and counters.
+//! Whole numbers made from constants and counters.
 
 use crate::source::Symbol;
 
@@ -6,7 +6,7 @@ use crate::source::Symbol;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CounterId(pub u32);
 
-/// A whole number, or a truth value as 0 or 1, that no secret is in.
+/// A whole number, or a truth value as 0 or 1, that depends on no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Number {
     /// A constant.
@@ -17,7 +17,7 @@ pub enum Number {
     Apply(NumberOperator, Vec<Number>),
 }
 
-/// What joins numbers. Comparisons and logic give 0 or 1.
+/// An operator on numbers. Comparisons and logic give 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum NumberOperator {
@@ -40,14 +40,14 @@ pub enum NumberOperator {
     Minimum,
     Maximum,
     Absolute,
-    /// How many bits it takes to write a number, at least 1.
+    /// The number of bits that it takes to write a number, at least 1.
     Bits,
-    /// The second operand where the first is 1, else the third.
+    /// The second operand if the first is 1, otherwise the third.
     If,
 }
 
 impl Number {
-    /// The constant, if it is one.
+    /// Returns the constant, if the number is one.
     #[must_use]
     pub fn as_constant(&self) -> Option<i128> {
         match self {
@@ -56,7 +56,7 @@ impl Number {
         }
     }
 
-    /// The operator applied, and computed where all operands are constants.
+    /// Applies the operator. The result is a constant if all operands are.
     #[must_use]
     pub fn apply(operator: NumberOperator, operands: Vec<Self>) -> Self {
         let constants: Option<Vec<i128>> = operands.iter().map(Self::as_constant).collect();
@@ -66,7 +66,7 @@ impl Number {
         }
     }
 
-    /// The value with these counters; nothing where it overflows or divides by zero.
+    /// Returns the value for these counters, or `None` if it overflows or divides by zero.
     #[must_use]
     pub fn evaluate(&self, counters: &[i128]) -> Option<i128> {
         match self {
@@ -89,7 +89,7 @@ impl Number {
         }
     }
 
-    /// The counters in it are given to `see`.
+    /// Passes the counters in the number to `see`.
     pub fn counters(&self, see: &mut impl FnMut(CounterId)) {
         match self {
             Self::Constant(_) => {}
@@ -98,7 +98,7 @@ impl Number {
         }
     }
 
-    /// The number as it would be written, for messages.
+    /// Returns the number as a program would write it, for messages.
     #[must_use]
     pub fn display(&self, names: &[Symbol]) -> String {
         match self {
@@ -149,7 +149,7 @@ impl NumberOperator {
         })
     }
 
-    /// The value for these operands; nothing where it overflows or divides by zero.
+    /// Returns the value for these operands, or `None` if it overflows or divides by zero.
     #[must_use]
     pub fn compute(self, operands: &[i128]) -> Option<i128> {
         let truth = |holds: bool| Some(i128::from(holds));

@@ -1,4 +1,4 @@
-//! Types of known size, each once.
+//! Types of known size. Each type exists once.
 
 mod text;
 
@@ -10,11 +10,11 @@ use num_traits::One;
 use super::Value;
 use crate::source::{FileId, Symbol};
 
-/// A type, by its number in a [`TypeTable`]; equal types have equal numbers.
+/// The number of a type in a [`TypeTable`]. Equal types have equal numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeId(u32);
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TypeKind {
     /// `bool`
@@ -23,15 +23,15 @@ pub enum TypeKind {
     Unsigned(u32),
     /// `i<w>`
     Signed(u32),
-    /// `fixed<i,f>`: the bits before the point, the sign among them, and those behind it.
+    /// `fixed<i,f>`: the bits before the point, including the sign, and those after it.
     Fixed(u32, u32),
     /// `bytes<n>`
     Bytes(u32),
     /// `text<n>`
     Text(u32),
-    /// `bytes` of any length, of a key of a joined table. It has no bits.
+    /// `bytes` of any length, for a key of a joined table. It has no bits.
     OpenBytes,
-    /// `text` of any length, of a key of a joined table. It has no bits.
+    /// `text` of any length, for a key of a joined table. It has no bits.
     OpenText,
     /// `[T; n]`
     Array(TypeId, u32),
@@ -48,11 +48,11 @@ pub enum TypeKind {
 /// A struct.
 #[derive(Clone, Debug)]
 pub struct StructType {
-    /// Its name.
+    /// The name.
     pub name: Symbol,
-    /// What stands in its angle brackets.
+    /// The generic arguments.
     pub generics: Vec<GenericValue>,
-    /// Its fields, in order.
+    /// The fields, in order.
     pub fields: Vec<(Symbol, TypeId)>,
     /// Whether it is the `Maybe` of the prelude.
     pub is_maybe: bool,
@@ -61,13 +61,13 @@ pub struct StructType {
 /// An enum.
 #[derive(Clone, Debug)]
 pub struct EnumType {
-    /// Its name.
+    /// The name.
     pub name: Symbol,
-    /// Its variants, in order.
+    /// The variants, in order.
     pub variants: Vec<Symbol>,
 }
 
-/// What a generic parameter stands for.
+/// The value of a generic parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GenericValue {
     /// A type.
@@ -76,19 +76,19 @@ pub enum GenericValue {
     Number(BigInt),
 }
 
-/// Where an item is declared: its file and its number there.
+/// The identity of an item: its file and its number there.
 pub(crate) type ItemKey = (FileId, u32);
 
-/// How large a value of a type is.
+/// The size of a value of a type.
 #[derive(Clone, Copy, Debug)]
 struct Size {
     bits: u64,
-    /// Numbers, bits, and what holds them.
+    /// The number of parts: numbers, bits, and the values that contain them.
     parts: u64,
 }
 
 impl Size {
-    /// A value that holds these.
+    /// Returns the size of a value that contains these.
     fn of_all(held: impl Iterator<Item = Self>) -> Self {
         let nothing = Self { bits: 0, parts: 1 };
         held.fold(nothing, |all, one| Self {
@@ -97,7 +97,7 @@ impl Size {
         })
     }
 
-    /// `count` of these, one after another.
+    /// Returns the size of `count` of these, one after another.
     fn times(self, count: u32) -> Self {
         Self {
             bits: self.bits.saturating_mul(count.into()),
@@ -119,21 +119,21 @@ pub struct TypeTable {
 }
 
 impl TypeTable {
-    /// Widest integer and fixed-point number, in bits.
+    /// The width of the widest integer and fixed-point number, in bits.
     pub const MAX_NUMBER_BITS: u32 = 4096;
-    /// Widest type, in bits.
+    /// The width of the widest type, in bits.
     pub const MAX_BITS: u64 = 1 << 26;
-    /// Most parts of a value: numbers, bits, and what holds them. An array of what has no bits has
-    /// parts all the same.
+    /// The greatest number of parts of a value: numbers, bits, and the values that contain them. An
+    /// array of values without bits still has parts.
     pub const MAX_PARTS: u64 = 1 << 22;
 
-    /// The type of this kind.
+    /// Returns the type of this kind, and adds it if it is new.
     pub fn add(&mut self, kind: TypeKind) -> TypeId {
         if let Some(&id) = self.ids.get(&kind) {
             return id;
         }
         match &kind {
-            // Their parts are types of their own.
+            // The parts of these types are types themselves.
             TypeKind::Bytes(_) | TypeKind::Text(_) => {
                 self.unsigned(8);
             }
@@ -150,22 +150,22 @@ impl TypeTable {
         id
     }
 
-    /// The type of this kind, if the program has it.
+    /// Returns the type of this kind, if the program has it.
     pub(crate) fn find(&self, kind: &TypeKind) -> Option<TypeId> {
         self.ids.get(kind).copied()
     }
 
-    /// `bool`.
+    /// Returns the type `bool`.
     pub fn bool(&mut self) -> TypeId {
         self.add(TypeKind::Bool)
     }
 
-    /// `u<width>`.
+    /// Returns the type `u<width>`.
     pub fn unsigned(&mut self, width: u32) -> TypeId {
         self.add(TypeKind::Unsigned(width))
     }
 
-    /// The empty tuple.
+    /// Returns the empty tuple type.
     pub fn unit(&mut self) -> TypeId {
         self.add(TypeKind::Tuple(Vec::new()))
     }
@@ -195,25 +195,26 @@ impl TypeTable {
         id
     }
 
-    /// The item that declares a struct, and what its generics stand for.
+    /// Returns the item that declares a struct, and the values of its generics.
     pub(crate) fn origin(&self, id: TypeId) -> Option<&(ItemKey, Vec<GenericValue>)> {
         let mut pairs = self.struct_ids.iter();
         pairs.find(|(_, ty)| **ty == id).map(|(key, _)| key)
     }
 
-    /// What a type is.
+    /// Returns the kind of a type.
     #[must_use]
     pub fn kind(&self, id: TypeId) -> &TypeKind {
         &self.kinds[id.0 as usize]
     }
 
-    /// Width in bits; of a type that is too wide, more than [`TypeTable::MAX_BITS`].
+    /// Returns the width in bits. For a type that is too wide, it is more than
+    /// [`TypeTable::MAX_BITS`].
     #[must_use]
     pub fn width(&self, id: TypeId) -> u64 {
         self.size(id).bits
     }
 
-    /// Whether no value may be of this type, since it would take too much memory.
+    /// Whether values of this type would take too much memory.
     pub(crate) fn is_too_large(&self, id: TypeId) -> bool {
         let Size { bits, parts } = self.size(id);
         bits > Self::MAX_BITS || parts > Self::MAX_PARTS
@@ -223,19 +224,19 @@ impl TypeTable {
         self.sizes[id.0 as usize]
     }
 
-    /// The struct of this number.
+    /// Returns the struct with this number.
     #[must_use]
     pub fn struct_type(&self, number: u32) -> &StructType {
         &self.structs[number as usize]
     }
 
-    /// The enum of this number.
+    /// Returns the enum with this number.
     #[must_use]
     pub fn enum_type(&self, number: u32) -> &EnumType {
         &self.enums[number as usize]
     }
 
-    /// The types of the fields of a struct, a tuple or a table.
+    /// Returns the types of the fields of a struct, a tuple or a table.
     #[must_use]
     pub fn fields(&self, id: TypeId) -> Vec<TypeId> {
         match self.kind(id) {
@@ -253,7 +254,7 @@ impl TypeTable {
         }
     }
 
-    /// The type of a part of a type: an array's elements, a field.
+    /// Returns the type and the number of the elements of an array-like type.
     #[must_use]
     pub fn element(&self, id: TypeId) -> Option<(TypeId, u32)> {
         match self.kind(id) {
@@ -292,7 +293,7 @@ impl TypeTable {
         }
     }
 
-    /// Whether some part is `bytes<n>` or `text<n>`.
+    /// Whether any part is `bytes<n>` or `text<n>`.
     pub fn has_bytes(&self, id: TypeId) -> bool {
         match self.kind(id) {
             TypeKind::Bytes(_) | TypeKind::Text(_) => true,
@@ -304,7 +305,7 @@ impl TypeTable {
         }
     }
 
-    /// Whether some part has no length.
+    /// Whether any part has no fixed length.
     #[must_use]
     pub fn is_open(&self, id: TypeId) -> bool {
         match self.kind(id) {
@@ -317,19 +318,19 @@ impl TypeTable {
         }
     }
 
-    /// Whether it is an integer, signed or not.
+    /// Whether the type is an integer, signed or not.
     #[must_use]
     pub fn is_integer(&self, id: TypeId) -> bool {
         matches!(self.kind(id), TypeKind::Unsigned(_) | TypeKind::Signed(_))
     }
 
-    /// Whether it is an integer or a fixed-point number.
+    /// Whether the type is an integer or a fixed-point number.
     #[must_use]
     pub fn is_number(&self, id: TypeId) -> bool {
         self.is_integer(id) || matches!(self.kind(id), TypeKind::Fixed(..))
     }
 
-    /// The least and the greatest integer that stands for a value, for numbers and enums.
+    /// Returns the least and the greatest integer that represents a value, for numbers and enums.
     #[must_use]
     pub fn range(&self, id: TypeId) -> Option<(BigInt, BigInt)> {
         let power = |bits: u32| BigInt::one() << bits;
@@ -348,7 +349,7 @@ impl TypeTable {
         }
     }
 
-    /// A number wrapped into the range of a number's type.
+    /// Wraps a number into the range of a number's type.
     #[must_use]
     pub fn wrap(&self, id: TypeId, number: BigInt) -> BigInt {
         let width = self.width(id) as u32;
@@ -361,7 +362,7 @@ impl TypeTable {
         }
     }
 
-    /// The value all of whose bits are zero.
+    /// Returns the value whose bits are all zero.
     #[must_use]
     pub fn zero(&self, id: TypeId) -> Value {
         match self.kind(id) {
@@ -386,12 +387,12 @@ impl TypeTable {
         }
     }
 
-    /// Whether it is a `Maybe`: a bool, and a value that there is if it holds.
+    /// Whether the type is a `Maybe`: a bool, and a value that exists if the bool is true.
     pub(crate) fn is_maybe(&self, id: TypeId) -> bool {
         matches!(self.kind(id), TypeKind::Struct(number) if self.struct_type(*number).is_maybe)
     }
 
-    /// Whether a `Maybe` is in it.
+    /// Whether the type contains a `Maybe`.
     pub(crate) fn has_maybe(&self, id: TypeId) -> bool {
         match self.kind(id) {
             TypeKind::Array(element, _) | TypeKind::Table(element, _) => self.has_maybe(*element),
@@ -404,12 +405,12 @@ impl TypeTable {
     }
 }
 
-/// How many bits it takes to write `number`, at least 1.
+/// Returns the number of bits that it takes to write `number`, at least 1.
 pub(crate) fn bits_of(number: u64) -> u32 {
     (64 - number.leading_zeros()).max(1)
 }
 
-/// The number modulo 2^width, from 0 on.
+/// Returns the number modulo 2^width, from 0 on.
 pub(crate) fn low_bits(number: &BigInt, width: u32) -> BigInt {
     let mask = (BigInt::one() << width) - 1;
     let low = number & &mask;

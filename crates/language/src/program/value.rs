@@ -5,13 +5,13 @@ use num_bigint::BigInt;
 /// A value of any type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Of `bool`.
+    /// A value of `bool`.
     Bool(bool),
-    /// Of an integer; of a fixed-point number, the number times 2^f; of an enum, the variant's
-    /// place. It is in its type's range.
+    /// An integer, a fixed-point number times 2^f, or the index of an enum's variant. It is in the
+    /// range of its type.
     Integer(BigInt),
-    /// The elements of an array, the bytes of `bytes` and `text`, the fields of a struct or tuple;
-    /// of a table, its length and an array of its items.
+    /// The elements of an array, the bytes of `bytes` and `text`, or the fields of a struct or
+    /// tuple. For a table, the length and an array of the items.
     List(Vec<Value>),
 }
 
@@ -19,11 +19,11 @@ impl Value {
     /// The value of the empty tuple.
     pub const UNIT: Self = Self::List(Vec::new());
 
-    /// The value of a bool.
+    /// Returns the value of a bool.
     ///
     /// # Panics
     ///
-    /// If it is of another type, which a checked program excludes.
+    /// If the value has another type, which a checked program excludes.
     #[must_use]
     pub fn as_bool(&self) -> bool {
         match self {
@@ -32,11 +32,11 @@ impl Value {
         }
     }
 
-    /// The value of a number or enum.
+    /// Returns the value of a number or enum.
     ///
     /// # Panics
     ///
-    /// If it is of another type, which a checked program excludes.
+    /// If the value has another type, which a checked program excludes.
     #[must_use]
     pub fn as_integer(&self) -> &BigInt {
         match self {
@@ -45,11 +45,11 @@ impl Value {
         }
     }
 
-    /// The parts of an array, a struct or a tuple.
+    /// Returns the parts of an array, a struct or a tuple.
     ///
     /// # Panics
     ///
-    /// If it is of another type, which a checked program excludes.
+    /// If the value has another type, which a checked program excludes.
     #[must_use]
     pub fn as_list(&self) -> &[Self] {
         match self {
@@ -58,7 +58,7 @@ impl Value {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the same parts, mutably.
     pub(crate) fn as_list_mut(&mut self) -> &mut Vec<Self> {
         match self {
             Self::List(parts) => parts,

@@ -24,7 +24,7 @@ pub(crate) enum ExpressionKind {
     Path(Path),
     /// `-x`, `!x`
     Unary(UnaryOperator, Box<Expression>),
-    /// `a + b`; the span is the operator's.
+    /// `a + b`, with the span of the operator
     Binary(BinaryOperator, Span, Box<Expression>, Box<Expression>),
     /// `x as T`
     Cast(Box<Expression>, TypeExpression),
@@ -66,7 +66,7 @@ pub(crate) enum ExpressionKind {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Argument {
-    /// The parameter that it is for, where that is said.
+    /// The parameter's name, if it is given.
     pub(crate) name: Option<Ident>,
     pub(crate) value: Expression,
 }
@@ -75,13 +75,13 @@ pub(crate) struct Argument {
 #[derive(Clone, Debug)]
 pub(crate) struct FieldValue {
     pub(crate) name: Ident,
-    /// Its value; without it, the variable of the field's name.
+    /// The value. Without it, the variable of the field's name is used.
     pub(crate) value: Option<Expression>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Arm {
-    /// What it is for; several are joined by `|`.
+    /// The patterns, which the source joins by `|`.
     pub(crate) patterns: Vec<Pattern>,
     pub(crate) value: Expression,
 }
@@ -137,7 +137,7 @@ pub enum BinaryOperator {
 }
 
 impl BinaryOperator {
-    /// As it is written.
+    /// Returns the operator as a program writes it.
     #[must_use]
     pub fn sign(self) -> &'static str {
         match self {
@@ -162,7 +162,8 @@ impl BinaryOperator {
         }
     }
 
-    /// How tightly it binds; `as` and what stands before an operand bind tighter.
+    /// Returns the precedence. A greater one binds tighter, and `as` and prefix operators bind
+    /// tighter than all.
     #[must_use]
     pub fn precedence(self) -> u8 {
         match self {
@@ -183,7 +184,7 @@ impl BinaryOperator {
         }
     }
 
-    /// Whether it compares two values.
+    /// Whether the operator compares two values.
     #[must_use]
     pub fn is_comparison(self) -> bool {
         self.precedence() == 3
@@ -195,22 +196,22 @@ impl BinaryOperator {
 pub(crate) struct ForLoop {
     /// `for const`: unrolled, with a const counter.
     pub(crate) is_const: bool,
-    /// What each turn is called.
+    /// The pattern that each turn binds.
     pub(crate) pattern: Pattern,
-    /// What it runs over: a range, an array or an enum.
+    /// The range, array or enum that the loop runs over.
     pub(crate) over: Expression,
     pub(crate) body: Block,
 }
 
-/// Statements between braces, and the value at their end.
+/// Statements between braces, followed by an optional value.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) statements: Vec<Statement>,
     /// The value at the end, if there is one.
     pub(crate) value: Option<Box<Expression>>,
-    /// Whether a part of it could not be read.
+    /// Whether a part of the block could not be parsed.
     pub(crate) is_broken: bool,
-    /// From brace to brace.
+    /// The span from brace to brace.
     pub(crate) span: Span,
 }
 
@@ -232,11 +233,11 @@ pub(crate) enum StatementKind {
     For(Box<ForLoop>),
     /// `assert e;`
     Assert(Expression),
-    /// An expression for what it does.
+    /// An expression that is evaluated for its effects.
     Expression(Expression),
 }
 
-/// What a value is taken apart by.
+/// A pattern that takes a value apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) kind: PatternKind,

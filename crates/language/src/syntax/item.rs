@@ -35,12 +35,13 @@ pub(crate) enum ItemKind {
     Entry(Entry),
     /// `test "…" { … }`
     Test(TestItem),
-    /// What was to declare this name and could not be read: what uses it gets no error for that.
+    /// An item with an error that was meant to declare this name. Uses of the name cause no further
+    /// errors.
     Broken(Symbol),
 }
 
 impl ItemKind {
-    /// The name that it declares, if it is one that others use.
+    /// Returns the name that the item declares, if others can use it.
     pub(crate) fn name(&self) -> Option<&Ident> {
         match self {
             Self::Param(param) => Some(&param.name),
@@ -58,26 +59,27 @@ impl ItemKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Party {
     pub(crate) name: Ident,
-    /// Whether the file says that it garbles.
+    /// Whether the file declares the party as the garbler.
     pub(crate) garbles: bool,
 }
 
-/// `use PATH;` or `use PATH::{NAME, …};`; of `std` alone, the names are modules.
+/// `use PATH;` or `use PATH::{NAME, …};`. If the path is only `std`, the names are modules.
 #[derive(Clone, Debug)]
 pub(crate) struct UseItem {
     /// The module: `std::order`, or a file's name.
     pub(crate) module: Vec<Ident>,
-    /// What is used of it.
+    /// The names used from the module.
     pub(crate) names: Vec<Ident>,
 }
 
 impl UseItem {
-    /// Whether it names modules of the standard library and nothing in them: `use std::psi;`.
+    /// Whether the item names modules of the standard library, and nothing in them:
+    /// `use std::psi;`.
     pub(crate) fn is_of_modules(&self) -> bool {
         matches!(&self.module[..], [only] if only.as_str() == "std")
     }
 
-    /// A use of each module that it names.
+    /// Returns one use for each module that the item names.
     pub(crate) fn modules(&self) -> Vec<Self> {
         if !self.is_of_modules() {
             return vec![self.clone()];
@@ -98,7 +100,7 @@ pub(crate) struct ParamItem {
     pub(crate) name: Ident,
     pub(crate) from: Expression,
     pub(crate) to: Expression,
-    /// The value where none is given.
+    /// The value if none is given.
     pub(crate) default: Option<Expression>,
 }
 
@@ -119,7 +121,7 @@ pub(crate) struct EnumItem {
 pub(crate) struct StateItem {
     pub(crate) name: Ident,
     pub(crate) ty: TypeExpression,
-    /// What it holds before any run, if the file says so.
+    /// The value before any run, if the file states it.
     pub(crate) value: Option<Expression>,
 }
 
@@ -127,25 +129,25 @@ pub(crate) struct StateItem {
 #[derive(Clone, Debug)]
 pub(crate) struct Generic {
     pub(crate) name: Ident,
-    /// Whether it is a number rather than a type.
+    /// Whether the generic is a number rather than a type.
     pub(crate) is_const: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: Ident,
-    /// Whether its circuit is a component of its own.
+    /// Whether the function's circuit is a separate component.
     pub(crate) is_component: bool,
     pub(crate) generics: Vec<Generic>,
     pub(crate) parameters: Vec<Parameter>,
-    /// The type of its result; without it, there is none.
+    /// The type of the result, if there is one.
     pub(crate) result: Option<TypeExpression>,
-    /// Whether its result is in order.
+    /// The order of the result, if it is declared.
     pub(crate) result_sorted: Option<Sorted>,
     pub(crate) body: FunctionBody,
 }
 
-/// The name under which a method of a struct is declared, which is no name of anything else.
+/// Returns the name under which a method of a struct is declared. Nothing else can have this name.
 pub(crate) fn method_name(of: &str, name: &str) -> Symbol {
     Symbol::new(&format!("{of}::{name}"))
 }
@@ -159,19 +161,19 @@ pub(crate) enum FunctionBody {
     File(Symbol, BitOrder, Span),
 }
 
-/// In which order a circuit file has the bits of a value.
+/// The order in which a circuit file has the bits of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BitOrder {
-    /// `lsb_first`: those of a number, the least significant first.
+    /// `lsb_first`: the least significant bit of a number comes first.
     LsbFirst,
-    /// `msb_first`: those of a number, the most significant first.
+    /// `msb_first`: the most significant bit of a number comes first.
     MsbFirst,
-    /// As `tacit --bit-order` names it, with `_` for `-`.
+    /// An order by its name in `tacit --bit-order`, with `_` in place of `-`.
     Named(formats::BitOrder),
 }
 
 impl BitOrder {
-    /// Every order, and its word.
+    /// Every order, with its word.
     pub(crate) const WORDS: [(&'static str, Self); 6] = [
         ("lsb_first", Self::LsbFirst),
         ("msb_first", Self::MsbFirst),
@@ -187,7 +189,7 @@ impl BitOrder {
         ("reversed", Self::Named(formats::BitOrder::Reversed)),
     ];
 
-    /// The order of the file.
+    /// Returns the order of the file.
     pub(crate) fn of_file(self) -> formats::BitOrder {
         match self {
             Self::LsbFirst => formats::BitOrder::AsGiven,
@@ -196,7 +198,7 @@ impl BitOrder {
         }
     }
 
-    /// Whether the order says nothing of bytes: in which order they come, and where each begins.
+    /// Whether the order does not determine the order of bytes, nor the first bit of each byte.
     pub(crate) fn is_of_numbers(self) -> bool {
         matches!(self, Self::LsbFirst | Self::MsbFirst)
     }
@@ -204,36 +206,36 @@ impl BitOrder {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
-    /// Whether the body may assign it.
+    /// Whether the body may assign the parameter.
     pub(crate) is_mutable: bool,
     pub(crate) name: Ident,
     pub(crate) ty: TypeExpression,
-    /// Whether its callers give it in order.
+    /// The order in which callers must pass the argument, if it is declared.
     pub(crate) sorted: Option<Sorted>,
 }
 
 /// `sorted`, or `sorted by` a field of the elements or by a lambda that is a parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Sorted {
-    /// Whether it is `strictly sorted`, as inputs alone may be.
+    /// Whether it is `strictly sorted`, which is allowed for inputs only.
     pub(crate) is_strict: bool,
     pub(crate) by: Option<Ident>,
     pub(crate) span: Span,
 }
 
-/// What a `main`, `run` or `start` is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A function of its own, without states.
+    /// A separate function without states.
     Main,
     /// A run of a chain.
     Run,
-    /// The run that begins a chain.
+    /// The run that starts a chain.
     Start,
 }
 
 impl EntryKind {
-    /// The word that it begins with.
+    /// Returns the word with which the entry starts.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -248,17 +250,17 @@ impl EntryKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) kind: EntryKind,
-    /// Its name; that of `main` is `main`.
+    /// The name, which is `main` for a `main`.
     pub(crate) name: Ident,
     pub(crate) inputs: Vec<Input>,
-    /// The pairs of two of its inputs, of `main` alone.
+    /// The pairs of two of the inputs. Only a `main` may have them.
     pub(crate) join: Option<Join>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) body: Block,
 }
 
 impl Entry {
-    /// Whether it joins the input of this name.
+    /// Whether the entry joins the input with this name.
     pub(crate) fn joins(&self, input: &Symbol) -> bool {
         let tables = self.join.iter();
         let mut tables = tables.flat_map(|join| [&join.left.table, &join.right.table]);
@@ -269,11 +271,11 @@ impl Entry {
 /// `pairs: join people by name with sales by name upto D`
 #[derive(Clone, Debug)]
 pub(crate) struct Join {
-    /// What the pairs are called.
+    /// The name of the pairs.
     pub(crate) name: Ident,
     pub(crate) left: JoinedTable,
     pub(crate) right: JoinedTable,
-    /// How many rows of the right table may have one key, if that is more than one.
+    /// The greatest number of rows of the right table with one key, if it may be more than one.
     pub(crate) upto: Option<Expression>,
     pub(crate) span: Span,
 }
@@ -283,14 +285,14 @@ pub(crate) struct Join {
 pub(crate) struct JoinedTable {
     /// The input.
     pub(crate) table: Ident,
-    /// The parts of its key, in order.
+    /// The parts of the key, in order.
     pub(crate) key: Vec<KeyField>,
 }
 
 /// `name`, or `email(address)`
 #[derive(Clone, Debug)]
 pub(crate) struct KeyField {
-    /// How the field is made alike before it is compared.
+    /// The normalization of the field before the comparison.
     pub(crate) normalization: Option<Ident>,
     pub(crate) field: Ident,
 }
@@ -299,9 +301,9 @@ pub(crate) struct KeyField {
 pub(crate) struct Input {
     pub(crate) name: Ident,
     pub(crate) ty: TypeExpression,
-    /// The party whose secret it is; nothing where it is public.
+    /// The party that owns the secret input, or `None` for a public one.
     pub(crate) owner: Option<Ident>,
-    /// Whether its owner's client sorts it.
+    /// The order into which the owner's client sorts the input, if it is declared.
     pub(crate) sorted: Option<Sorted>,
 }
 
@@ -309,17 +311,17 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     pub(crate) name: Ident,
     pub(crate) ty: TypeExpression,
-    /// The party that gets it; nothing where both do.
+    /// The party that gets the result, or `None` if both do.
     pub(crate) to: Option<Ident>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct TestItem {
-    /// What it says.
+    /// The name of the test.
     pub(crate) name: Symbol,
-    /// Where the name stands.
+    /// The place of the name.
     pub(crate) name_span: Span,
-    /// Params and the seed.
+    /// The params and the seed.
     pub(crate) with: Vec<(Ident, Expression)>,
     pub(crate) body: Block,
 }
@@ -328,13 +330,13 @@ pub(crate) struct TestItem {
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     pub(crate) segments: Vec<Ident>,
-    /// What stands in `::<…>`.
+    /// The arguments in `::<…>`.
     pub(crate) generics: Vec<GenericArgument>,
     pub(crate) span: Span,
 }
 
 impl Path {
-    /// The name, if it is one alone.
+    /// Returns the name, if the path is just one name.
     pub(crate) fn as_name(&self) -> Option<&Ident> {
         match &self.segments[..] {
             [name] if self.generics.is_empty() => Some(name),
@@ -342,7 +344,7 @@ impl Path {
         }
     }
 
-    /// The last name.
+    /// Returns the last name.
     pub(crate) fn last(&self) -> &Ident {
         self.segments.last().expect("a path has a name")
     }
@@ -368,7 +370,7 @@ pub(crate) enum TypeExpressionKind {
     Function,
 }
 
-/// What stands between angle brackets.
+/// A generic argument, between angle brackets.
 #[derive(Clone, Debug)]
 pub(crate) enum GenericArgument {
     /// A type, or a name that may be one.

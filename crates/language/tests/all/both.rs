@@ -1,4 +1,4 @@
-//! Runs a program both ways: by the interpreter, and by the lowered function in the clear.
+//! Runs a program in two ways: by the interpreter, and by the lowered function in the clear.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ pub(crate) fn program_of(text: &str) -> Program {
     program.unwrap_or_else(|errors| panic!("{}", rendered(&loaded, &errors)))
 }
 
-/// Errors as people read them.
+/// Returns errors as people read them.
 pub(crate) fn rendered(loaded: &Loaded, errors: &[Diagnostic]) -> String {
     render_all(errors, loaded.source_map(), false)
 }
 
-/// The programs in a folder of the repository, by name.
+/// Returns the programs in a folder of the repository, by name.
 pub(crate) fn programs_in(folder: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let entries = fs::read_dir(root.join(folder)).expect("a folder of programs");
@@ -30,7 +30,7 @@ pub(crate) fn programs_in(folder: &str) -> Vec<PathBuf> {
     programs
 }
 
-/// What is wrong with a program, or else what it is warned of.
+/// Returns the errors of a program, or its warnings if there are none.
 pub(crate) fn told(loaded: &Loaded) -> Vec<Diagnostic> {
     let mut found = loaded.check(&ParamValues::new(), &NoCircuitFiles);
     if let Ok(program) = loaded.program(&ParamValues::new()) {
@@ -63,7 +63,7 @@ pub(crate) fn lower(program: &Program, entry: &str) -> (EntryId, Lowered) {
     )
 }
 
-/// Random bits for tests: SplitMix64.
+/// Random bits for tests, by SplitMix64.
 pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {
@@ -75,7 +75,7 @@ impl Chance {
         (z ^ z >> 31) & 1 == 1
     }
 
-    /// A number below `bound`, which is small.
+    /// Returns a number below `bound`, which is small.
     #[allow(dead_code)] // Not every test draws numbers.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bits = self.bits(16);
@@ -88,7 +88,7 @@ impl Chance {
     }
 }
 
-/// Runs the function and the interpreter on the same random bits.
+/// Compares the function and the interpreter on the same random bits.
 pub(crate) fn compare(program: &Program, id: EntryId, lowered: &Lowered, chance: &mut Chance) {
     let entry = &program.entries[id.0 as usize];
     let types = &program.types;

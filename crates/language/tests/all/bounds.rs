@@ -1,5 +1,5 @@
-//! What a program may be at most, a case for each row of the reference's table: nothing hangs, and
-//! the error says the bound.
+//! The bounds on programs, with a case for each row of the reference's table. Nothing hangs, and
+//! the error states the bound.
 
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::EntryId;
@@ -11,7 +11,7 @@ fn errors(text: &str) -> Vec<Diagnostic> {
     Loaded::new("snippet.tacit", text, &NoFiles).check(&ParamValues::new(), &NoCircuitFiles)
 }
 
-/// A `main` with this body.
+/// Returns a `main` with this body.
 fn main(items: &str, body: &str) -> String {
     format!(
         "parties alice, bob;\n{items}\n\
@@ -19,7 +19,7 @@ fn main(items: &str, body: &str) -> String {
     )
 }
 
-/// What is told of a program, an error of `word` among it.
+/// Checks that one of a program's errors contains `word`.
 #[track_caller]
 fn refused(text: &str, word: &str) {
     let errors = errors(text);
@@ -69,7 +69,7 @@ fn a_number_has_at_most_2048_digits_and_a_const_2_to_the_14_bits() {
     refused(&shifted(1 << 14), "beyond 2^16384");
 }
 
-/// `main` and its 63 calls are 64.
+/// `main` and its 63 calls make 64.
 #[test]
 fn at_most_64_functions_call_each_other_in_a_row() {
     let item = "fn sum<const N>(x: u8) -> u8 { if N == 1 { x } else { x ^ sum::<N - 1>(x) } }";
@@ -114,8 +114,8 @@ fn consts_and_unrolled_loops_take_at_most_10_to_the_7_steps() {
     refused(&main("", body), "more than 10000000 steps");
 }
 
-/// The turns are counted before the first: what is left of the steps is there for the rest of the
-/// program, so that one error is told and not one a statement.
+/// The turns are counted before the first one. The remaining steps are kept for the rest of the
+/// program, so that there is one error and not one for each statement.
 #[test]
 fn a_loop_of_too_many_turns_is_refused_before_its_first() {
     let body = "let mut x = a ^ b; for const k in 0..1_000_000_000 { x ^= a; }\
@@ -153,8 +153,8 @@ fn a_component_has_at_most_2_to_the_24_gates() {
     assert!(error.message.contains("more than 2^24 gates"), "{error:?}");
 }
 
-/// Each instance of a generic component is within its own bound, and some hundred of them would
-/// fill the memory of whoever looks at the program. What is called again is not there again.
+/// Each instance of a generic component is within its own bound, but a few hundred of them would
+/// fill the memory of anyone who compiles the program. A repeated call needs no further memory.
 #[test]
 fn components_have_at_most_2_to_the_26_gates_together() {
     let items = "component fn big<const K>(x: u512) -> u512 {

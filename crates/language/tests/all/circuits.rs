@@ -1,4 +1,4 @@
-//! Circuits of the library and of files, as functions of a program.
+//! Tests of circuits of the library and of files, as functions of a program.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use tacit_circuit::formats::{BitOrder, BristolFormat, write_bristol};
 use tacit_language::program::EntryId;
 use tacit_language::{Diagnostic, Loaded, NoFiles, ParamValues, ProgramFolder};
 
-/// A folder of this test's own with these components of the library as circuit files.
+/// Returns a separate folder for a test, with these components of the library as circuit files.
 fn folder(test: &str, files: &[(&str, &str, BristolFormat, BitOrder)]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
     fs::create_dir_all(&folder).expect("a folder");
@@ -43,7 +43,7 @@ fn encrypting(file: &str, order: &str) -> String {
     )
 }
 
-/// FIPS-197, appendix C.1, by a file in each order that files have.
+/// FIPS-197, appendix C.1, with a file in each bit order.
 #[test]
 fn a_file_of_aes_gives_the_ciphertext_of_the_standard_in_every_order() {
     let orders = [
@@ -69,7 +69,8 @@ fn a_file_of_aes_gives_the_ciphertext_of_the_standard_in_every_order() {
     }
 }
 
-/// The orders of numbers do not say which byte comes first: what they gave was another ciphertext.
+/// Orders of numbers do not determine the first byte. Before they were refused, they gave another
+/// ciphertext.
 #[test]
 fn bytes_under_an_order_of_numbers_are_refused() {
     let file = (
@@ -89,7 +90,7 @@ fn bytes_under_an_order_of_numbers_are_refused() {
             "{error:?}"
         );
     }
-    // Bytes within other values are bytes, too.
+    // Bytes inside other values also count as bytes.
     let nested = "parties alice, bob;\nstruct Pair { key: bytes<16>, block: bytes<16> }\n\
          component fn aes(pair: Pair) -> u128 = file \"aes.txt\" order lsb_first;\n\
          main(pair: Pair of alice) -> (out: u128 to bob) { aes(pair) }\n";
@@ -100,7 +101,7 @@ fn bytes_under_an_order_of_numbers_are_refused() {
     );
 }
 
-/// `check` says what a run would say of the circuits that a program names.
+/// `check` reports the errors that a run would report about the circuits that a program names.
 #[test]
 fn a_circuit_that_cannot_be_used_is_found_by_check() {
     let file = (
@@ -153,7 +154,7 @@ fn a_circuit_that_cannot_be_used_is_found_by_check() {
     }
 }
 
-/// A test may have params under which the circuit has other ports.
+/// Under a test's params, the circuit may have other ports.
 #[test]
 fn a_circuit_that_a_test_cannot_use_is_found_by_check() {
     let text = "parties alice, bob;\nparam W: 1..=16 = 8;\n\

@@ -1,13 +1,13 @@
-//! What an expression assigns is assigned wherever the expression stands, and in the order in which
-//! the program is written. The values are counted by hand, since an interpreter that shares the
+//! An expression takes effect wherever it is written, and in the order in which the program is
+//! written. The expected values are computed by hand, since an interpreter that shares the
 //! compiler's front end cannot find what the front end drops.
 
 use tacit_language::{Loaded, NoFiles};
 
 use crate::both::run_tests;
 
-/// Passes if after each text `x` is what stands beside it. `x` is 5 before, `c` is true and secret,
-/// `s` is 1 and secret, `v` is `[10, 20, 30]` and secret.
+/// Checks the value of `x` after each text. Before the text, `x` is 5, `c` is true and secret, `s`
+/// is 1 and secret, and `v` is `[10, 20, 30]` and secret.
 fn check(cases: &[(&str, u32)]) {
     for (text, expected) in cases {
         let program = format!(

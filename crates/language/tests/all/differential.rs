@@ -1,4 +1,4 @@
-//! Random programs that are right compute the same in the clear and as functions.
+//! Valid random programs compute the same in the clear and as functions.
 
 use crate::both::{Chance, compare, lower, program_of};
 use crate::writer;

@@ -1,4 +1,4 @@
-//! What editors ask about places in a program.
+//! Tests of an editor's questions about places in a program.
 
 use tacit_language::{Loaded, ParamValues, Sources};
 
@@ -22,7 +22,7 @@ impl Sources for Ledger {
     }
 }
 
-/// The file and the place where the name at the `number`th `word` is declared.
+/// Returns the file and the place of the declaration of the name at the `number`th `word`.
 fn declared(word: &str, number: usize) -> Option<(String, usize)> {
     let loaded = Loaded::new("a.tacit", TEXT, &Ledger);
     let (place, _) = TEXT.match_indices(word).nth(number).expect("the word");
@@ -39,7 +39,7 @@ fn names_lead_to_where_they_are_declared() {
     assert_eq!(declared("x", 2), place("x: u8) ->"));
     assert_eq!(declared("q", 2), place("q)"));
     assert_eq!(declared("p", 2), place("p, mut"));
-    // The variable is not there in its own first value, nor behind the block that it is in.
+    // A variable is not in scope in its own first value, nor after the block that contains it.
     assert_eq!(declared("y }", 0), place("y: u8 of b"));
     assert_eq!(declared("y; }", 0), place("y = if"));
     assert_eq!(declared("y }", 1), place("y = if"));

@@ -1,5 +1,6 @@
-//! Random programs of bytes that assign in conditions, indices, arguments, scrutinees and what is
-//! dropped, against a model of the order of evaluation that is written from the reference alone.
+//! Compares random programs of bytes with a model of the order of evaluation that is written from
+//! the reference alone. The programs assign in conditions, indices, arguments, scrutinees and
+//! dropped values.
 
 use std::fmt::Write as _;
 
@@ -7,25 +8,25 @@ use tacit_language::program::Value;
 
 use crate::both::{Chance, compare, lower, program_of};
 
-/// Variables `x0` to `x3`, and the array `a` of four.
+/// The number of variables `x0` to `x3`. There is also the array `a` of four.
 const VARIABLES: usize = 4;
 
-/// An expression of a byte.
+/// An expression of type byte.
 enum Byte {
     Variable(usize),
     /// A number that is not const.
     Literal(u8),
-    /// An element of `a`; past the end, the last.
+    /// An element of `a`, or the last one past the end.
     Element(Box<Byte>),
-    /// An element of an array that is written here; past the end, the last.
+    /// An element of an array literal, or the last one past the end.
     OfArray(Vec<Byte>, Box<Byte>),
     Add(Box<Byte>, Box<Byte>),
     Call(Box<Byte>, Box<Byte>),
     Block(Vec<Statement>, Box<Byte>),
     If(Box<Truth>, Box<Byte>, Box<Byte>),
-    /// What a byte is matched with, and the value for each and for all others.
+    /// The byte that is matched, the value for each pattern, and the value for all others.
     Match(Box<Byte>, Vec<(u8, Byte)>, Box<Byte>),
-    /// A part of a tuple whose other part is a number of no type.
+    /// A part of a tuple whose other part is a number without a type.
     Part(Box<Byte>),
 }
 
@@ -101,7 +102,7 @@ impl Maker<'_> {
         }
     }
 
-    /// None half the time: blocks that do nothing are what this is about.
+    /// Returns no statements half the time, since these tests are about blocks that do nothing.
     fn statements(&mut self, depth: usize) -> Vec<Statement> {
         let count = match self.chance.bit() {
             true => 0,
@@ -368,7 +369,7 @@ impl Model {
     }
 }
 
-/// A random program, and what it does.
+/// Returns a random program, and its statements.
 fn program(chance: &mut Chance) -> (String, Vec<Statement>) {
     let mut maker = Maker { chance };
     let statements: Vec<Statement> = (0..4).map(|_| maker.statement(4)).collect();

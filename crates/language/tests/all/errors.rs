@@ -1,8 +1,8 @@
-//! Programs with a mistake each, and what is said of them.
+//! Programs with one mistake each, and the messages about them.
 //!
-//! `tests/errors/NAME.tacit` is a program, `NAME.txt` the whole of what `tacit check` says: errors,
-//! or the warnings of a program that has none. With
-//! `TACIT_WRITE_EXPECTED=1` the test writes these files, to be read before they are committed.
+//! `tests/errors/NAME.tacit` is a program. `NAME.txt` holds the full output of `tacit check`: the
+//! errors, or the warnings of a program without errors. With `TACIT_WRITE_EXPECTED=1`, the test
+//! writes these files. Read them before you commit them.
 
 use std::fs;
 

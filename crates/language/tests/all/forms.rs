@@ -1,4 +1,4 @@
-//! What a program may look like, and that it means the same wherever it is looked at.
+//! Tests of the accepted forms of programs, and that all tools give them the same meaning.
 
 use tacit_language::lower::{CircuitFiles, NoCircuitFiles};
 use tacit_language::program::{BitOrder, EntryId};
@@ -6,7 +6,7 @@ use tacit_language::{Loaded, NoFiles, ParamValues, ProgramFolder, Signature};
 
 use crate::both::{lower, program_of, rendered, run_tests, told};
 
-/// The program is right, nothing is told of it, and its tests pass.
+/// Checks that the program is valid, causes no warnings, and passes its tests.
 #[track_caller]
 fn right(text: &str) {
     let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
@@ -15,7 +15,7 @@ fn right(text: &str) {
     run_tests(&loaded);
 }
 
-/// What `check` accepts, `test` and a run between two parties accept, too.
+/// `test` and a run between two parties also accept every program that `check` accepts.
 #[test]
 fn a_program_that_is_right_is_lowered() {
     let long = "a".repeat(64);
@@ -59,8 +59,8 @@ fn a_program_that_is_right_is_lowered() {
     }
 }
 
-/// A chain's state that a run sets without reading it is loaded and saved, so that no party takes
-/// the run for one that discards what the chain keeps. A `start` loads nothing.
+/// A run that sets a chain's state without reading it still loads and saves the state, so that no
+/// party takes the run for one that discards the chain's values. A `start` loads nothing.
 #[test]
 fn a_run_that_sets_a_state_goes_on_with_its_chain() {
     let program = program_of(
@@ -82,7 +82,7 @@ fn a_run_that_sets_a_state_goes_on_with_its_chain() {
     assert_eq!(names("start"), (Vec::new(), both));
 }
 
-/// A name that a function cannot have is refused by `check`.
+/// `check` refuses a name that a function cannot have.
 #[test]
 fn names_of_ports_have_at_most_64_bytes() {
     let long = "a".repeat(65);
@@ -112,7 +112,7 @@ fn a_conversion_is_compared() {
     );
 }
 
-/// What stands in a struct's braces tells its generics, as arguments tell those of a function.
+/// A struct's fields determine its generics, as arguments do for a function.
 #[test]
 fn the_fields_of_a_struct_tell_its_generics() {
     right(
@@ -138,8 +138,8 @@ fn modules_of_the_standard_library_are_used_as_wholes() {
     );
 }
 
-/// Two structs may have methods of one name; a method of a struct goes before a function of its
-/// name.
+/// Two structs may have methods of the same name. A struct's method takes precedence over a
+/// function of its name.
 #[test]
 fn structs_have_methods() {
     let text = "parties a, b;\n\nstruct Point { x: u8, y: u8 }\n\
@@ -180,7 +180,7 @@ fn a_comment_between_signs_changes_nothing() {
     assert_eq!(formatted, text);
 }
 
-/// A file in the program's folder is named as a shell does, too, and none outside it.
+/// A program may also name a file in its folder as a shell does, but no file outside of it.
 #[test]
 fn a_circuit_file_may_be_named_from_its_folder() {
     let name = format!("tacit-folder-{}", std::process::id());
@@ -208,7 +208,7 @@ const DEBUGGED: &str = "parties a, b;\nuse std::random::random;\n\
     y ^ (random::<u8>() & 0)\n}\n\
     test \"shown\" { debug(main(7, \"Ann\")); assert main(1, \"Ben\") == 2; }\n";
 
-/// A test and an evaluation show what `debug` is given, of the branch that is taken alone.
+/// A test and an evaluation show the values of `debug`, but only in the branch that is taken.
 #[test]
 fn debug_shows_values_in_tests() {
     let loaded = Loaded::new("shown.tacit", DEBUGGED, &NoFiles);
@@ -234,7 +234,8 @@ fn debug_shows_values_in_tests() {
     assert_eq!(reports[0].debugged, expected);
 }
 
-/// A program that is run has nothing of `debug`: it is the program without it, and is warned of.
+/// A program that is run contains no `debug`. It equals the program without it, and there is a
+/// warning.
 #[test]
 fn debug_is_in_no_run() {
     let loaded = Loaded::new("shown.tacit", DEBUGGED, &NoFiles);

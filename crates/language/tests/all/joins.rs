@@ -1,5 +1,5 @@
-//! Joins: examples pass their tests, pairs are those of a plain join, and the lowered function
-//! gives the same from bins in any order.
+//! Tests of joins: the examples pass their tests, the pairs are those of a plain join, and the
+//! lowered function gives the same results for any order of bins.
 
 mod plain;
 
@@ -13,7 +13,7 @@ use tacit_language::{Loaded, NoFiles, ParamValues};
 use crate::both::{Chance, lower, rendered, run_tests};
 use crate::lowering::program;
 
-/// All kinds of sums, with a number that is no pair's.
+/// All kinds of sums, and a number that belongs to no pair.
 const KINDS: &str = "
 parties a, b;
 param N: 0..=100_000 = len(left);
@@ -49,7 +49,7 @@ main(left: [L; ..N] of a, right: [R; ..M] of b, bias: u8 of b,
 }
 ";
 
-/// Values for each pair, to the owner of the right table.
+/// A value for each pair, for the owner of the right table.
 const BY_PAIR: &str = "
 parties a, b;
 param N: 1..=100 = len(left);
@@ -78,7 +78,7 @@ fn number(value: i64) -> Value {
     value.into()
 }
 
-/// A table of these rows, filled up with `zero`.
+/// Returns a table of these rows, filled up with `zero`.
 fn table(rows: Vec<Value>, most: u64, zero: &Value) -> Value {
     let count = number(rows.len() as i64);
     let mut items = rows;
@@ -86,8 +86,8 @@ fn table(rows: Vec<Value>, most: u64, zero: &Value) -> Value {
     Value::List(vec![count, Value::List(items)])
 }
 
-/// What a stage would give for the pairs of the placer's rows: its row, and the payload if another
-/// row has its key. Rows stand in bins at random.
+/// Returns the outputs of a stage for the pairs of the placer's rows: each row, and the payload if
+/// another row has the same key. The rows are in bins in random order.
 fn staged(
     plan: &JoinPlan,
     rows: &[(Vec<bool>, Option<Vec<bool>>)],
@@ -131,7 +131,7 @@ fn bits(value: i64, width: u64) -> Vec<bool> {
     (0..width).map(|place| value >> place & 1 == 1).collect()
 }
 
-/// The function's inputs: those of the stage, and `others` by name.
+/// Returns the function's inputs: those of the stage, and the others by name.
 fn inputs(program: &Program, name: &str, given: &BTreeMap<&str, Vec<bool>>) -> Vec<bool> {
     let (_, lowered) = lower(program, name);
     let ports = lowered.function.inputs().iter();
@@ -156,7 +156,7 @@ fn examples_of_joins_pass_their_tests() {
     }
 }
 
-/// In the shallow form such calls are additions, around the turns and in them.
+/// In the shallow form, such calls become additions, both inside and outside of the turns.
 #[test]
 fn calls_that_only_add_give_the_same_in_both_forms() {
     let text = KINDS
@@ -247,7 +247,7 @@ fn a_value_for_each_pair_comes_in_the_order_of_the_recipients_rows() {
     let outcome = program
         .evaluate(id, given, Vec::new(), Vec::new())
         .expect("results");
-    // Not matched: of zeros. Behind the table: zeros.
+    // Rows without a match give the value for zeros. After the table there are zeros.
     let sums = [1, 22, 33, 0].map(number);
     assert_eq!(
         outcome.results,
@@ -280,7 +280,7 @@ param N: 1..=100 = len(left);
 param M: 1..=100 = keys(right);
 struct L { id: (u8, text), w: u4 }
 ";
-    // A tuple is no part of a key; its parts are fields of the struct.
+    // A tuple cannot be a part of a key. Its parts must be fields of the struct.
     let loaded = Loaded::new("tuple.tacit", text, &NoFiles);
     assert!(loaded.program(&ParamValues::new()).is_err());
     let text = "
@@ -315,7 +315,7 @@ test \"the rows of a key\" with N = 2, M = 2 {
     );
 }
 
-/// A join by two fields, each of any length.
+/// A join by two fields without a fixed length.
 const BY_TWO: &str = "
 parties a, b;
 param N: 0..=100 = len(left);
@@ -382,7 +382,7 @@ fn roles_and_sizes_follow_from_params_and_types() {
         (few.left.most_keys, few.right.most_rows),
         (1 << 12, 1 << 15)
     );
-    // Of equal tables, the one with the wider row is placed.
+    // If the tables have equal sizes, the owner of the one with the wider row places.
     assert_eq!(plan([1000, 1000]).placer, JoinSide::Left);
 }
 

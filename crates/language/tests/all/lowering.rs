@@ -1,5 +1,5 @@
-//! The lowered function of each run computes what the interpreter says, and costs no more AND
-//! gates than it did.
+//! The lowered function of each run gives the results of the interpreter, and takes no more AND
+//! gates than before.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -84,8 +84,9 @@ fn lowered_programs_compute_what_the_interpreter_says() {
     }
 }
 
-/// AND gates at the default params. The design estimates no less for any but `06_logistic`, for
-/// which it says 10,672: its 30 products of `fixed<6, 12>` cost what the builder's do.
+/// The numbers of AND gates at the default params. None exceeds the design's estimate except that
+/// of `06_logistic`, for which the design states 10,672: its 30 products of `fixed<6, 12>` cost as
+/// much as the builder's.
 #[test]
 fn programs_cost_no_more_than_they_did() {
     let known: &[(&str, &str, u64)] = &[
@@ -161,7 +162,7 @@ fn a_line_costs_what_its_calls_cost() {
         sum.1 += stack.link_bits;
     }
     let expected = [
-        // The gates of `dropped` are not there; its last line reads `a` and `b`.
+        // The gates of `dropped` are gone. Its last line reads `a` and `b`.
         (vec!["main"], (8, 16)),
         // Three calls, and the XOR of two of their results.
         (vec!["main", "twice"], (0, 3 * 16 + 16)),
@@ -170,7 +171,8 @@ fn a_line_costs_what_its_calls_cost() {
     assert_eq!(found, BTreeMap::from(expected));
 }
 
-/// Compares `main` of a program with these types and this body on random inputs.
+/// Compares `main` of a program with these types and this body with the interpreter, on random
+/// inputs.
 fn agree(declared: &str, inputs: &str, output: &str, body: &str) {
     let text = format!(
         "parties alice, bob;\n{declared}\nmain({inputs}) -> (result: {output} to both) {{\n\
@@ -319,7 +321,8 @@ fn random_bits_are_drawn_in_both_branches_and_in_order() {
     agree(declared, "c: bool of alice, d: bool of bob", "u8", body);
 }
 
-/// An index of what is read and written, what is matched, and what becomes a table.
+/// This covers an index of a place that is read and written, a matched value, and a value that
+/// becomes a table.
 #[test]
 fn what_has_effects_is_computed_once() {
     let text = "parties alice, bob;
@@ -349,7 +352,7 @@ test \"once\" {
     run_tests(&Loaded::new("once.tacit", text, &NoFiles));
 }
 
-/// FIPS 197, appendix C.1, by the library's circuit.
+/// FIPS 197, appendix C.1, computed by the library's circuit.
 #[test]
 fn a_component_of_the_library_is_called() {
     let program = program_of(
@@ -372,7 +375,8 @@ fn a_component_of_the_library_is_called() {
     assert_eq!(lowered.function.evaluate(&inputs), expected);
 }
 
-/// Its parameters are consts, generics among them, and a circuit of one result stays itself.
+/// The parameters of a library circuit are consts and may be generics. A circuit with one result is
+/// not changed.
 #[test]
 fn a_component_of_the_library_has_parameters() {
     let program = program_of(
@@ -391,7 +395,7 @@ fn a_component_of_the_library_has_parameters() {
     assert_eq!(lowered.function.components()[0].digest(), adder.digest());
 }
 
-/// A `start` that takes nothing, written or implied, saves each state's first value.
+/// A `start` without inputs, written or implied, saves each state's first value.
 #[test]
 fn a_chain_begins_without_inputs() {
     for own in ["", "start begin() { count = 5; }\n"] {
@@ -407,7 +411,7 @@ fn a_chain_begins_without_inputs() {
         let first = (0..8).map(|bit| 5 >> bit & 1 == 1).chain([true]);
         assert_eq!(function.evaluate(&[]), first.collect::<Vec<bool>>());
     }
-    // What is called `start` already stays what it is.
+    // Other items named `start` are not changed.
     for own in [
         "state start: u8 = 5;",
         "state other: u8 = 5;\nfn start(x: u8) -> u8 { x }",

@@ -1,4 +1,4 @@
-//! All files are one program, since each program builds and links anew what it tests.
+//! All files are one program, since each test program would build and link the tested crates anew.
 
 mod both;
 mod bounds;

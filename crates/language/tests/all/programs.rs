@@ -1,5 +1,5 @@
-//! The programs of `examples/` and of the Python package are right, and pass their tests; those of
-//! `circuits/` are right, and have their tests in `shipped`.
+//! The programs of `examples/` and of the Python package are valid and pass their tests. Those of
+//! `circuits/` are valid, and `shipped` tests them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,8 @@ use std::order::{
     }
 }
 
-/// A comma between generic parameters ends no item, so what follows the item begins at the margin.
+/// A comma between generic parameters does not end the item, so the text after the item starts at
+/// the margin.
 #[test]
 fn items_after_two_generic_parameters_are_not_indented() {
     let text = "parties alice, bob;
@@ -115,7 +116,7 @@ main(a: u8 of alice) -> (r: u8 to both) {
     assert_eq!(formatted, text);
 }
 
-/// Some editors write a byte order mark before what they save.
+/// Some editors write a byte order mark at the start of a file.
 #[test]
 fn a_byte_order_mark_is_no_part_of_a_program() {
     let name = format!("tacit-mark-{}.tacit", std::process::id());

@@ -1,4 +1,4 @@
-//! Rules of the reference, a test for each.
+//! The rules of the reference, with a test for each.
 
 use num_bigint::BigInt;
 use tacit_language::lower::NoCircuitFiles;
@@ -7,7 +7,7 @@ use tacit_language::{Loaded, NoFiles, ParamValues, Signature};
 
 use crate::both::{Chance, compare, lower, program_of};
 
-/// A `main` of two numbers with this body, and the functions before it.
+/// Returns a `main` of two numbers with this body, and the items before it.
 fn main(items: &str, result: &str, body: &str) -> String {
     format!(
         "parties alice, bob;\n{items}\n\
@@ -15,7 +15,7 @@ fn main(items: &str, result: &str, body: &str) -> String {
     )
 }
 
-/// The result for these inputs; the lowered function agrees.
+/// Returns the result for these inputs. The lowered function must give the same.
 fn result(text: &str, inputs: [i64; 2]) -> Value {
     let program = program_of(text);
     let (id, lowered) = lower(&program, "main");
@@ -305,7 +305,7 @@ fn rows(program: &Program, inputs: [Value; 2]) -> Vec<(bool, BigInt)> {
     rows.collect()
 }
 
-/// What a row held is not opened with it.
+/// Opening an absent row does not reveal its content.
 #[test]
 fn a_row_that_is_not_there_opens_as_zero() {
     let text = |body: &str| {

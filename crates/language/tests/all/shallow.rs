@@ -1,4 +1,4 @@
-//! Programs in the shallow form: they compute the same, and loops that add up are trees.
+//! Programs in the shallow form compute the same, and loops that add up become trees.
 
 mod chains;
 
@@ -14,7 +14,7 @@ use crate::both::{Chance, compare, lower, program_of};
 use crate::lowering::{SMALL, program};
 use crate::writer;
 
-/// A run of a program in the shallow form.
+/// Lowers a run of a program in the shallow form.
 fn shallow(program: &Program, entry: &str) -> (EntryId, Lowered) {
     let mut program = program.clone();
     program.form = CircuitForm::Shallow;
@@ -31,7 +31,7 @@ fn agrees(text: &str, chance: &mut Chance) -> Function {
     lowered.function
 }
 
-/// AND gates in a row, each call waiting for what it reads.
+/// Returns the number of AND gates in a row. Each call waits for its inputs.
 fn layers(function: &Function) -> u32 {
     let schedule = function.schedule();
     schedule
@@ -87,7 +87,7 @@ fn random_programs_compute_what_the_interpreter_says() {
     }
 }
 
-/// Statements of a loop over `i`, which add up; those after them do not.
+/// Statements in a loop over `i` that add up. The next list has other statements.
 const ADDITIONS: &[&str] = &[
     "total += a[i] as u16;",
     "total -= b[i] as u16;",
@@ -149,7 +149,7 @@ fn random_loop(chance: &mut Chance, depth: usize) -> String {
     text
 }
 
-/// A program that adds up over `n` elements, in a component or in the run itself.
+/// Returns a program that adds up over `n` elements, in a component or in the run itself.
 fn loops(n: usize, before: &str, body: &str, is_component: bool) -> String {
     let component = if is_component { "component " } else { "" };
     format!(
@@ -193,14 +193,14 @@ fn every_addition_alone_and_with_another_is_a_tree() {
         for body in [*statement, &both] {
             let few = layers(&agrees(&loops(130, "", body, false), &mut chance));
             let some = layers(&agrees(&loops(65, "", body, false), &mut chance));
-            // Twice as many elements are two compressions, or two comparisons, more.
+            // Twice as many elements take two more compressions, or two more comparisons.
             assert!(few <= some + 2 * 5, "{some}, {few} layers: {body}");
             assert!(few < 50, "{few} layers: {body}");
         }
     }
 }
 
-/// The planted fault: a sum is made a tree where the loop reads the variable.
+/// This test fails if a sum becomes a tree although the loop reads the variable.
 #[test]
 fn a_loop_that_reads_what_it_adds_up_keeps_its_chain() {
     let mut chance = Chance(23);
@@ -215,14 +215,14 @@ fn a_loop_that_reads_what_it_adds_up_keeps_its_chain() {
         "sums[2] += a[i] as u16;\nlet seen = sums;\nparity ^= seen[0] as u8;",
     ] {
         let function = agrees(&loops(40, "", body, false), &mut chance);
-        // The sum bits of a chain of adders are XORs, so that its carries overlap: however long it
-        // is, it is not deeper than some two layers a bit. A tree has 12.
+        // The sum bits of a chain of adders are XORs, so that its carries overlap. A chain of any
+        // length has at most about two layers a bit. A tree has 12.
         let found = layers(&function);
         assert!(found > 20, "{found} layers: {body}");
     }
 }
 
-/// `main` sums up `n` numbers of 32 bits, half of each party.
+/// Returns a `main` that sums up `n` numbers of 32 bits, half of them from each party.
 fn sum_of(n: usize) -> Function {
     let (width, half) = (32 + n.ilog2(), n / 2);
     let text = format!(
@@ -236,8 +236,9 @@ fn sum_of(n: usize) -> Function {
     shallow(&program, "main").1.function
 }
 
-/// 2^20 numbers of 32 bits take 30 layers: 6 for each of three levels of 64 addends, 5 for the 32
-/// numbers that are left, and 7 for the sum of the last two. Here are fewer of the same levels.
+/// 2^20 numbers of 32 bits take 30 layers: 6 for each of three levels of 64 addends, 5 for the
+/// remaining 32 numbers, and 7 for the sum of the last two. The cases here have fewer of the same
+/// levels.
 #[test]
 fn sums_take_few_layers_and_an_and_gate_a_bit() {
     for (n, most) in [
@@ -286,8 +287,8 @@ fn forms_have_digests_of_their_own_and_one_meaning() {
     );
 }
 
-/// The table of both forms at the default params, for a page: AND gates, and layers where a run has
-/// no states, which the schedule refuses.
+/// Prints the table of both forms at the default params, for a documentation page: AND gates, and
+/// layers if a run has no states, which the schedule refuses.
 #[test]
 #[ignore = "a table, in a minute or two"]
 fn the_examples_in_both_forms() {
@@ -308,7 +309,7 @@ fn the_examples_in_both_forms() {
     }
 }
 
-/// Calls of the largest group.
+/// Returns the number of calls of the largest group.
 fn widest(function: &Function) -> usize {
     let schedule = function.schedule().expect("nothing is saved");
     let groups = (0..schedule.group_count()).map(|number| schedule.group(number).instances());
@@ -328,7 +329,7 @@ fn the_turns_of_a_loop_are_calls_of_one_component() {
         &mut chance,
     );
     assert_eq!(widest(&pairs), 12 * 15);
-    // What inverts an input is in each part that reads it, and a result besides.
+    // An inverter of an input is in each part that reads it, and is also a result.
     let inverted = agrees(
         "parties alice, bob;
         main(a: [u8; 20] of alice, b: [u8; 20] of bob)
@@ -367,7 +368,7 @@ fn few_or_small_parts_are_one_component() {
     assert_eq!(widest(&bits), 1);
 }
 
-/// A component that only adds is a tree in a loop, and any other stays a chain.
+/// A component that only adds becomes a tree in a loop. Any other component stays a chain.
 #[test]
 fn calls_that_only_add_are_trees() {
     let mut chance = Chance(17);
@@ -406,7 +407,7 @@ fn calls_that_only_add_are_trees() {
     for (component, call) in [
         (reads, "(n, t) = add(n, t, y[i], v);"),
         (other, "(n, t) = add(n, t, y[i], v);"),
-        // It is added to another value; and what it adds to is read, too.
+        // The sum is added to another value, or the target of the addition is also read.
         (twice, "n = add(v ^ n, v);"),
         (tuple, "let old = n; (n, t) = add(n, t, old == v, v);"),
     ] {
@@ -414,7 +415,7 @@ fn calls_that_only_add_are_trees() {
         let function = agrees(&text, &mut chance);
         assert!(layers(&function) >= 64, "{}:\n{text}", layers(&function));
     }
-    // What is read besides stays what it is.
+    // Other values that the call reads do not change.
     for (component, call) in [
         (twice, "n = add(n, n ^ v);"),
         (
@@ -442,7 +443,8 @@ fn calls_that_only_add_are_trees() {
     }
 }
 
-/// 10,000 keys have 152 layers, and 03 with its 1,024 keys and the check of their order 118.
+/// 10,000 keys take 152 layers. Example 03, with 1,024 keys and the check of their order, takes
+/// 118.
 #[test]
 fn sums_of_common_keys_and_of_groups_have_few_layers() {
     let of_keys = program_of(
@@ -461,7 +463,7 @@ fn sums_of_common_keys_and_of_groups_have_few_layers() {
     }
 }
 
-/// The small form is what it was.
+/// The small form is not affected.
 #[test]
 fn the_small_form_calls_what_adds() {
     let text = "parties a, b;\ncomponent fn add(n: u8, y: bool) -> u8 { n + y as u8 }\n\

@@ -1,5 +1,5 @@
-//! The functions that come with Tacit compute what plain code does, at the AND gates that
-//! `docs/components.md` shows.
+//! The functions that come with Tacit give the results of plain code, and have the numbers of AND
+//! gates that `docs/components.md` lists.
 
 mod kept;
 
@@ -11,7 +11,7 @@ use tacit_components::library;
 use tacit_function::Function;
 use tacit_language::shipped;
 
-/// A function that comes with Tacit.
+/// Returns a function that comes with Tacit.
 fn shipped_with<const N: usize>(name: &str, given: [(&str, u64); N]) -> Function {
     shipped_of(name, given.into_iter())
 }
@@ -24,7 +24,7 @@ fn shipped_of<'n>(name: &str, given: impl Iterator<Item = (&'n str, u64)>) -> Fu
     typed.function().clone()
 }
 
-/// The outputs as text, from inputs as text.
+/// Returns the outputs as text, for inputs as text.
 fn run(function: &Function, inputs: &[&str]) -> Vec<String> {
     let ports = function.inputs().iter().map(|input| &input.port);
     let values = ports.chain(function.loads()).zip(inputs);
@@ -39,7 +39,7 @@ fn symbols(text: &str) -> String {
     format!("[{}]", numbers.join(","))
 }
 
-/// Levenshtein's distance as the textbook has it.
+/// Computes Levenshtein's distance by the textbook method.
 fn levenshtein(x: &[u8], y: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=y.len()).collect();
     for (i, a) in x.iter().enumerate() {
@@ -54,8 +54,8 @@ fn levenshtein(x: &[u8], y: &[u8]) -> usize {
     row[y.len()]
 }
 
-/// Name, params, AND gates, and what PartialGC's Table 1 has for the same program without and with
-/// reuse of garbled values.
+/// Name, params, AND gates, and the counts of PartialGC's Table 1 for the same program without and
+/// with reuse of garbled values.
 type Row = (
     &'static str,
     &'static [(&'static str, u64)],
@@ -63,8 +63,8 @@ type Row = (
     [Option<u64>; 2],
 );
 
-/// The paper's counts with reuse include a MAC of the output, which is part of the protocol here;
-/// where it has the program without reuse as well, that count is the ceiling.
+/// The paper's counts with reuse include a MAC of the output, which is part of the protocol here.
+/// If the paper also has a count without reuse, that count is the ceiling.
 #[rustfmt::skip]
 const OF_THE_PAPER: &[Row] = &[
     ("matrix-product", &[("n", 8)], 262_016, [Some(3_060_802), Some(3_305_113)]),
@@ -83,7 +83,7 @@ const OF_THE_PAPER: &[Row] = &[
     ("friend-map-set", &[("cells", 2048)], 49182, [None, None]),
 ];
 
-/// Those that the paper has nothing of.
+/// The functions that the paper does not have.
 #[rustfmt::skip]
 const OTHERS: &[Row] = &[
     ("aes-128-rounds", &[], 6400, [None, None]),
@@ -133,7 +133,7 @@ fn they_cost_what_they_are_known_to_cost() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// `vectors/function-*.txt`: one function each.
+/// Each of `vectors/function-*.txt` freezes one function.
 #[test]
 fn digests_are_frozen() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors");
@@ -203,7 +203,7 @@ fn levenshtein_by_tiles_is_the_same() {
     assert_eq!(function.call_count(), 25);
 }
 
-/// Lengths, sides and borders in no proportion to each other, against the circuit of the whole.
+/// Compares lengths, sides and borders of unrelated sizes with the circuit of the whole.
 #[test]
 fn levenshtein_by_tiles_of_two_sizes_is_the_same() {
     for (n, m, side, border) in [
@@ -222,7 +222,7 @@ fn levenshtein_by_tiles_of_two_sizes_is_the_same() {
         let whole = library::find("edit-distance", &BTreeMap::from(lengths)).expect("a circuit");
         let mut draws = Draws(n);
         for _ in 0..10 {
-            // Few symbols, so that many are alike.
+            // Few distinct symbols, so that many are equal.
             let symbols = (0..n + m).map(|_| draws.below(3));
             let bits = symbols.flat_map(|symbol| (0..8).map(move |bit| symbol >> bit & 1 == 1));
             let bits: Vec<bool> = bits.collect();
@@ -332,7 +332,7 @@ fn a_table_keeps_little_more_than_its_front() {
     );
 }
 
-/// Numbers that look random: Knuth's MMIX generator, upper bits.
+/// Numbers that look random: the upper bits of Knuth's MMIX generator.
 struct Draws(u64);
 
 impl Draws {

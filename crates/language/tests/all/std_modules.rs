@@ -1,4 +1,5 @@
-//! The standard library computes what it says, at the AND gates that it says.
+//! The standard library computes what its documentation states, with the stated numbers of AND
+//! gates.
 
 use crate::both::{Chance, compare, lower, program_of, run_tests};
 use tacit_language::{Loaded, NoFiles};
@@ -53,7 +54,7 @@ fn the_median_and_the_greatest() {
     check(text, 416);
 }
 
-/// The quartiles by nearest rank, of counts that four does and does not divide.
+/// Quartiles by nearest rank, for counts that are and are not divisible by four.
 #[test]
 fn quantiles() {
     let text = "parties alice, bob;\nuse std::order::quantiles;\n\
@@ -110,7 +111,7 @@ fn set_intersection() {
     check(text, 1308);
 }
 
-/// What a call of constants gives is constant, also where it is in order by what a lambda computes.
+/// The result of a call with constants is constant, even if it is sorted by a lambda.
 #[test]
 fn constants_are_sorted_by_what_is_computed() {
     let text = "parties alice, bob;\nuse std::order::{merge_by, sort_by};\n\
@@ -123,7 +124,7 @@ fn constants_are_sorted_by_what_is_computed() {
     check(text, 7);
 }
 
-/// Elements of a sorted array that are taken in their order are sorted, and so is one alone.
+/// Elements taken in order from a sorted array are sorted, and so is a single element.
 #[test]
 fn keys_in_order_are_known_to_be() {
     let text = "parties alice, bob;\nuse std::psi::count;\nuse std::order::merge_by;\n\
@@ -172,7 +173,7 @@ fn edit_distances() {
     check(text, 487);
 }
 
-/// Against the table of the textbook, over lengths around that of a block.
+/// Compares with the table of the textbook, for lengths around that of a block.
 #[test]
 fn edit_distances_of_all_lengths() {
     for (m, n) in [(1, 1), (1, 5), (15, 17), (16, 16), (18, 33)] {
@@ -196,7 +197,7 @@ fn edit_distances_of_all_lengths() {
     }
 }
 
-/// Each pair of rows of one key, where keys repeat on both sides, and none of the key 0.
+/// All pairs of rows with the same key. Keys repeat on both sides, and key 0 does not count.
 #[test]
 fn tables_are_joined_many_to_many() {
     let text = "parties alice, bob;\nuse std::table::{join_many, repeats_at_most};\n\
@@ -222,14 +223,14 @@ fn tables_are_joined_many_to_many() {
     check(text, 5811);
 }
 
-/// A text of at most this many bytes, as bits.
+/// Returns a text of at most `size` bytes, as bits.
 fn text_bits(text: &str, size: usize) -> Vec<bool> {
     let bytes = text.bytes().chain(std::iter::repeat(0)).take(size);
     let bits = bytes.flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
     bits.collect()
 }
 
-/// What fills a text up is no part of it, and an accent is a byte more but no letter more.
+/// The padding of a text is not a part of it. An accent adds a byte but not a letter.
 #[test]
 fn edit_distances_of_texts() {
     let (m, n) = (17, 20);
@@ -373,7 +374,7 @@ fn matrices() {
     check(text, 851);
 }
 
-/// As many gates as the library's circuit of a linear classifier.
+/// The sum takes as many gates as the library's circuit of a linear classifier.
 #[test]
 fn sums_of_products() {
     let text = "parties model, client;\n\
@@ -401,7 +402,7 @@ fn noise_is_two_sided() {
     run_tests(&loaded);
 }
 
-/// Whole roots are exact, and the others are as near as they say.
+/// Whole roots are exact. The other functions are as precise as documented.
 #[test]
 fn roots_powers_and_logarithms() {
     for (whole, fraction) in [(6, 12), (8, 20)] {

@@ -1,5 +1,5 @@
-//! Writes random programs that are right: every expression has the type that its place asks for,
-//! and every number that is no secret is in range.
+//! Writes valid random programs: every expression has the type that its context needs, and every
+//! number that is not secret is in range.
 
 use std::fmt::Write as _;
 
@@ -50,17 +50,17 @@ struct Function {
     result: Type,
 }
 
-/// What is in sight, and the text so far.
+/// The names in scope, and the text so far.
 struct Writer<'c> {
     chance: &'c mut Chance,
     variables: Vec<Variable>,
-    /// Counters and what they stay below.
+    /// The counters, with their exclusive upper bounds.
     counters: Vec<(String, usize)>,
     functions: Vec<Function>,
     names: usize,
 }
 
-/// A program.
+/// Writes a program.
 pub(crate) fn program(chance: &mut Chance) -> String {
     let mut writer = Writer {
         chance,
@@ -75,7 +75,7 @@ pub(crate) fn program(chance: &mut Chance) -> String {
     for _ in 0..writer.chance.below(3) {
         text += &writer.function();
     }
-    // There is always a number from which another can be made, and one that is wide.
+    // There is always a number from which another can be made, and a wide one.
     let mut inputs = vec![T::Unsigned(8), T::Signed(13), T::Bool];
     for _ in 0..writer.chance.below(4) {
         inputs.push(writer.ty(2));
@@ -214,7 +214,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A secret, or a number of counters.
+    /// Writes a condition: a secret, or a comparison of a counter.
     fn condition(&mut self) -> String {
         match self.counters.last().cloned() {
             Some((counter, turns)) if self.chance.bit() => {
@@ -250,7 +250,7 @@ impl Writer<'_> {
         format!("{place} {operator} {};\n", self.expression(&ty, 2))
     }
 
-    /// A step to a part of a value, and the part's type.
+    /// Writes a step to a part of a value. Returns it with the part's type.
     fn step(&mut self, ty: &Type) -> Option<(String, Type)> {
         match ty {
             T::Array(of, n) => Some((format!("[{}]", self.index(*n)), (**of).clone())),
@@ -267,7 +267,8 @@ impl Writer<'_> {
         }
     }
 
-    /// An index of an array of `n`: a number, a counter, or a secret that may be past the end.
+    /// Writes an index of an array of `n`: a number, a counter, or a secret that may be past the
+    /// end.
     fn index(&mut self, n: usize) -> String {
         let fits: Vec<(String, usize)> = self
             .counters
@@ -296,7 +297,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A place of a variable that has this type.
+    /// Writes a place of a variable with this type.
     fn place(&mut self, ty: &Type) -> Option<String> {
         let first = self.chance.below(self.variables.len().max(1));
         for turn in 0..self.variables.len() {
@@ -448,7 +449,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An operand on the right, which may be a literal.
+    /// Writes an operand on the right, which may be a literal.
     fn operand(&mut self, ty: &Type, depth: usize) -> String {
         match self.literal(ty) {
             Some(literal) if self.chance.below(3) == 0 => match ty {

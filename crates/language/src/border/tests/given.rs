@@ -1,4 +1,4 @@
-//! Values as other languages hold them: as what their JSON is.
+//! Values in the memory of other languages are read like their JSON.
 
 use serde_json::{Value as Json, json};
 use tacit_circuit::{HostValue, NumberFormat, Numbers};
@@ -6,7 +6,7 @@ use tacit_circuit::{HostValue, NumberFormat, Numbers};
 use super::super::Signature;
 use super::{read, with_input};
 
-/// The same value or the same error, whoever held it.
+/// Checks that both forms of a value give the same value or the same error.
 fn assert_alike(signature: &Signature, given: HostValue<'_>, json: &Json) {
     let input = &signature.inputs()[0];
     let value = signature.read_given(input, given);
@@ -103,7 +103,7 @@ fn columns_are_read_as_their_rows_are() {
     );
 }
 
-/// Of two values one would be lost.
+/// One of two values would be lost.
 #[test]
 fn a_name_that_comes_twice_is_refused() {
     let signature = with_input("Person", "of alice");

@@ -1,4 +1,4 @@
-//! Inputs that are `strictly sorted`: their owner's client names the rows that are alike.
+//! The owner's client names the equal rows of an input that is `strictly sorted`.
 
 use serde_json::{Value as Json, json};
 use tacit_circuit::{HostValue, NumberFormat, Numbers};
@@ -44,7 +44,7 @@ fn rows_that_are_alike_are_named_by_their_places() {
         found.contains("each value once in \"age\", found the same in [0], [2]"),
         "{found}"
     );
-    // Of all its parts where no field is named.
+    // Without a field, elements are compared in all parts.
     let people = with_input("[Person; ..6]", "of alice strictly sorted");
     assert!(read(&people, &json!([person("A", 3), person("B", 3)])).is_ok());
     assert!(read(&people, &json!([person("A", 3), person("A", 3)])).is_err());
@@ -82,10 +82,10 @@ fn a_row_that_counts_as_none_is_refused() {
     );
     let found = csv(&numbers, "age\n7\n0\n", None).expect_err("an error");
     assert!(found.contains("found 0 in line 3; "), "{found}");
-    // Nothing stands for a missing row of a table.
+    // A missing row of a table is not filled up.
     let table = with_input("[u8; ..4]", "of alice strictly sorted");
     assert!(read(&table, &json!([5, 0, 2])).is_ok());
-    // Sorted alone promises no such thing.
+    // `sorted` without `strictly` makes no such promise.
     let sorted = with_input("[u8; 4]", "of alice sorted");
     assert!(read(&sorted, &json!([5, 0, 5])).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Which fields of rows a `main` reads through its pairs: the others take no bits.
+//! The fields of rows that a `main` reads through its pairs. The other fields take no bits.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,10 +7,10 @@ use crate::program::{
     TypeId, TypeKind, TypeTable, ValuePath, Visit, in_statement,
 };
 
-/// The number of the field `left` of a pair; `right` is the next one.
+/// The number of the field `left` of a pair. The field `right` is the next one.
 const LEFT: usize = 1;
 
-/// The fields of the left and the right rows that are read, ascending.
+/// Returns the fields of the left and of the right rows that are read, in ascending order.
 pub(super) fn read(
     types: &TypeTable,
     function: &Function,
@@ -36,7 +36,7 @@ pub(super) fn read(
 }
 
 struct Reads {
-    /// The part of a pair that a variable was given, as the fields that lead to it.
+    /// For each variable that was given a part of a pair, the fields that lead to the part.
     parts: HashMap<LocalId, Vec<u32>>,
     read: [BTreeSet<u32>; 2],
     counts: [u32; 2],
@@ -45,7 +45,7 @@ struct Reads {
 }
 
 impl Reads {
-    /// The fields that lead from a pair to a place, if it is part of one.
+    /// Returns the fields that lead from a pair to a place, if the place is part of a pair.
     fn part(&self, place: &ValuePath) -> Option<Vec<u32>> {
         let Root::Local(local) = &place.root else {
             return None;
@@ -58,7 +58,7 @@ impl Reads {
         Some(part)
     }
 
-    /// Notes that the place of these fields is read.
+    /// Records a read of the place at these fields.
     fn note(&mut self, part: &[u32]) {
         let Some((&first, rest)) = part.split_first() else {
             (0..2).for_each(|side| self.all(side));
@@ -67,7 +67,7 @@ impl Reads {
         let Some(side) = (first as usize).checked_sub(LEFT) else {
             return;
         };
-        // Rows of a table are its field `items`; its `len` is no field of a row.
+        // The rows of a table are its field `items`. Its field `len` is not a field of a row.
         let rest = match (side == 1 && self.is_table, rest) {
             (true, [0, ..]) => return,
             (true, [_, rest @ ..]) => rest,
@@ -86,7 +86,7 @@ impl Reads {
 
 impl<'p> Visit<'p> for Reads {
     fn statement(&mut self, of: &'p Statement) {
-        // A variable that is given a part of a pair stands for it.
+        // A variable that is given a part of a pair stands for that part.
         if let StatementKind::Let(local, value) = &of.kind
             && let Expression {
                 kind: ExpressionKind::Read(place),

@@ -8,7 +8,7 @@ use crate::program::{JoinKeyField, TypeId, TypeKind};
 use crate::syntax::{self, JoinedTable, KeyField};
 
 impl<'a> Elaborator<'a> {
-    /// The parts of a table's key.
+    /// Returns the parts of a table's key.
     pub(super) fn key(&mut self, table: &'a JoinedTable, row: TypeId) -> Done<Vec<JoinKeyField>> {
         let mut key = Vec::with_capacity(table.key.len());
         for part in &table.key {
@@ -67,7 +67,7 @@ impl<'a> Elaborator<'a> {
         Ok(JoinKeyField { field, kind })
     }
 
-    /// Reports keys of two types, whose encodings would never be equal.
+    /// Reports keys of different types, whose encodings would never be equal.
     pub(super) fn same_keys(
         &mut self,
         join: &syntax::Join,

@@ -1,6 +1,6 @@
-//! What may be done with pairs. The order in which they come follows from both parties' keys, so
-//! nothing that depends on it may be computed: a loop over pairs is order-free and draws no random
-//! bits, and a value for each pair is a result, which the placer puts in the order of its rows.
+//! The operations allowed on pairs. The order of pairs depends on both parties' keys, so no
+//! computation may depend on that order. A loop over pairs is order-free and draws no random bits.
+//! A value for each pair is a result, which the placer puts in the order of its rows.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,7 +15,7 @@ use crate::source::Span;
 
 type Checked<T> = Result<T, Diagnostic>;
 
-/// Checks the loops over pairs of a `main` that has this many results. Gives the number of the
+/// Checks the loops over pairs of a `main` with this number of results. Returns the number of the
 /// result that has a value for each pair.
 pub(super) fn check(function: &Function, results: usize) -> Checked<Option<usize>> {
     let Body::Block(block) = &function.body else {
@@ -69,7 +69,7 @@ fn no_pairs(of: &Expression) -> Checked<()> {
     walk.none()
 }
 
-/// Where pairs are read.
+/// The first place where pairs are read.
 #[derive(Default)]
 struct PairReads(Option<Span>);
 
@@ -103,7 +103,7 @@ impl<'p> Visit<'p> for PairReads {
     }
 }
 
-/// Checks that a loop over pairs adds up, and no more.
+/// Checks that a loop over pairs only adds up.
 fn order_free(function: &Function, each: &Loop) -> Checked<()> {
     let mut walk = PairReads::default();
     walk.statements(&each.body);
@@ -145,7 +145,7 @@ fn no_random(look: impl FnOnce(&mut RandomBits)) -> Checked<()> {
     }
 }
 
-/// Where random bits are drawn.
+/// The first place where random bits are drawn.
 struct RandomBits(Option<Span>);
 
 impl<'p> Visit<'p> for RandomBits {
@@ -160,8 +160,8 @@ impl<'p> Visit<'p> for RandomBits {
     }
 }
 
-/// Finds what makes a variable depend on the order of turns: the first assignment that does not add
-/// to it as the others do, or else the first place where it is read.
+/// Finds the reason that a variable depends on the order of turns: the first assignment that does
+/// not add to it as the others do, or else the first place that reads it.
 struct Reason {
     chain: Variable,
     kind: Option<Kind>,
@@ -200,7 +200,7 @@ impl<'p> Visit<'p> for Reason {
     }
 }
 
-/// Checks that a value for each pair is of that pair and constants alone.
+/// Checks that a value for each pair depends only on that pair and constants.
 fn of_pair_alone(function: &Function, value: &Expression) -> Checked<()> {
     no_random(|walk| walk.expression(value))?;
     no_pairs(value)?;

@@ -8,11 +8,11 @@ use crate::program::{COMPUTED, InputPort, SortKey, TypeId, TypeKind, TypeTable};
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, ExpressionKind as Syntax, PatternKind, Sorted, TypeExpressionKind};
 
-/// Longest text of a lambda that is compared with others.
+/// The length of the longest text of a lambda that is compared with others.
 const MAX_TEXT: usize = 256;
 
 impl Elaborator<'_> {
-    /// The keys by which a function's arguments and its result are in order.
+    /// Returns the keys by which a function's arguments and its result are in order.
     pub(in crate::elaborate) fn sort_keys(
         &mut self,
         function: &syntax::Function,
@@ -40,8 +40,8 @@ impl Elaborator<'_> {
         Ok((keys, of_result))
     }
 
-    /// The key that `sorted` names, of an array of type `ty`. The rows of a table have none, since
-    /// zeros stand behind them.
+    /// Returns the key that `sorted` names for an array of type `ty`. The rows of a table have no
+    /// key, since zeros follow them.
     pub(in crate::elaborate) fn sort_key(
         &mut self,
         ty: TypeId,
@@ -67,7 +67,7 @@ impl Elaborator<'_> {
         Ok(key_by(&self.program.types, ty, by.map(|by| &by.name)))
     }
 
-    /// The parts of an element that a lambda gives.
+    /// Returns the parts of an element that a lambda returns.
     fn key_of_lambda(&mut self, number: u32, element: TypeId) -> SortKey {
         let Lambda {
             parameters, body, ..
@@ -94,9 +94,9 @@ impl Elaborator<'_> {
         key
     }
 
-    /// The number of what a lambda computes of an element. It is the same for what is written alike
-    /// and has names of the same meaning; where these are more than numbers, types and lambdas, for
-    /// the lambda itself alone.
+    /// Returns the number of the value that a lambda computes from an element. Lambdas share a
+    /// number if their texts are equal and their names have the same meanings. If the meanings
+    /// include more than numbers, types and lambdas, the number is for this lambda alone.
     fn computed(&mut self, number: u32, part: Span, element: TypeId) -> u32 {
         let lambda = &self.lambdas[number as usize];
         let map = self.loaded.source_map();
@@ -122,7 +122,7 @@ impl Elaborator<'_> {
     }
 }
 
-/// The fields that lead from the element that `name` stands for to what `part` is, and its type.
+/// Returns the fields that lead from the element `name` to `part`, and the type of `part`.
 fn part_of_element(
     types: &TypeTable,
     part: &syntax::Expression,
@@ -141,7 +141,7 @@ fn part_of_element(
     }
 }
 
-/// The number of the field of this name, of a struct or tuple.
+/// Returns the number of the field of this name in a struct or tuple.
 fn field(types: &TypeTable, ty: TypeId, name: &str) -> Option<usize> {
     match types.kind(ty) {
         TypeKind::Struct(number) => {
@@ -153,7 +153,7 @@ fn field(types: &TypeTable, ty: TypeId, name: &str) -> Option<usize> {
     }
 }
 
-/// The key of an array whose elements ascend, or ascend by a field.
+/// Returns the key of an array whose elements ascend, possibly by a field.
 fn key_by(types: &TypeTable, ty: TypeId, by: Option<&Symbol>) -> Option<SortKey> {
     let &TypeKind::Array(element, _) = types.kind(ty) else {
         return None;
@@ -168,13 +168,13 @@ fn key_by(types: &TypeTable, ty: TypeId, by: Option<&Symbol>) -> Option<SortKey>
     }
 }
 
-/// The key by which an input is in order.
+/// Returns the key by which an input is in order.
 pub(in crate::elaborate) fn key_of_input(types: &TypeTable, input: &InputPort) -> Option<SortKey> {
     let by = input.sorted.as_ref()?;
     key_by(types, input.ty, by.as_ref())
 }
 
-/// The parts at `path` that have no fields, in order: by these a value is compared.
+/// Returns the parts at `path` without fields, in the order in which they are compared.
 pub(super) fn leaves(types: &TypeTable, ty: TypeId, path: &[u32]) -> SortKey {
     let mut found = Vec::new();
     match take_apart(types, ty, &mut path.to_vec(), &mut found) {
@@ -183,7 +183,7 @@ pub(super) fn leaves(types: &TypeTable, ty: TypeId, path: &[u32]) -> SortKey {
     }
 }
 
-/// Gives false where there are too many.
+/// Collects the parts without fields. Returns false if there are too many.
 fn take_apart(types: &TypeTable, ty: TypeId, path: &mut Vec<u32>, found: &mut SortKey) -> bool {
     if !matches!(types.kind(ty), TypeKind::Struct(_) | TypeKind::Tuple(_)) {
         found.push(path.clone());
@@ -201,7 +201,7 @@ fn take_apart(types: &TypeTable, ty: TypeId, path: &mut Vec<u32>, found: &mut So
         })
 }
 
-/// What a lambda of `v` gives that orders elements by these parts.
+/// Returns the body of a lambda of `v` that orders elements by these parts.
 pub(super) fn text(types: &TypeTable, element: TypeId, key: &SortKey) -> String {
     let part = |path: &Vec<u32>| {
         let (mut text, mut ty) = ("v".to_owned(), element);

@@ -1,5 +1,5 @@
-//! How an array is in order, and what its elements are made of: parts of another array's elements,
-//! and constants.
+//! The order of an array, and the parts of its elements: parts of another array's elements, and
+//! constants.
 
 use std::cmp::Ordering;
 
@@ -15,12 +15,12 @@ pub(super) enum Part {
     Other,
 }
 
-/// How an array is in order.
+/// The order of an array.
 #[derive(Clone, Default)]
 pub(super) struct Order {
-    /// The parts by which it ascends.
+    /// The parts by which the array ascends.
     pub(super) key: SortKey,
-    /// Parts that all its elements have in common.
+    /// The parts that are the same in all elements.
     pub(super) constant: SortKey,
 }
 
@@ -42,7 +42,7 @@ impl From<SortKey> for Order {
     }
 }
 
-/// The order of two elements by these parts of them.
+/// Compares two elements by these parts.
 pub(super) fn order(a: &Value, b: &Value, key: &SortKey) -> Ordering {
     let part = |value: &Value, path: &[u32]| -> Value {
         let parts = path.iter();
@@ -55,7 +55,7 @@ pub(super) fn order(a: &Value, b: &Value, key: &SortKey) -> Ordering {
     orders.fold(Ordering::Equal, Ordering::then)
 }
 
-/// The array of which the first part is, and the number of its element.
+/// Returns the array that contains the first part, and the number of its element.
 pub(super) fn first_array(part: &Part) -> Option<(LocalId, Number)> {
     match part {
         Part::Of(array, number, _) => Some((*array, number.clone())),
@@ -64,8 +64,8 @@ pub(super) fn first_array(part: &Part) -> Option<(LocalId, Number)> {
     }
 }
 
-/// Whether a number is never less in a later turn of the counter's loop. The counters of loops
-/// around it stand still.
+/// Whether a number never decreases over the turns of the counter's loop. The counters of outer
+/// loops are constant.
 pub(super) fn ascends(number: &Number, counter: CounterId) -> bool {
     let stands = |number: &Number| {
         let mut is_in = false;
@@ -85,7 +85,7 @@ pub(super) fn ascends(number: &Number, counter: CounterId) -> bool {
     }
 }
 
-/// The places of constant parts.
+/// Collects the paths of constant parts.
 pub(super) fn constants(part: &Part, path: &mut Vec<u32>, found: &mut SortKey) {
     match part {
         Part::Constant => found.push(path.clone()),

@@ -1,4 +1,4 @@
-//! What conditions on secrets say of a sum: `if n < 10 { n += 1; }` keeps `n` within its type.
+//! Facts about a sum from conditions on secrets: `if n < 10 { n += 1; }` keeps `n` within its type.
 
 use num_bigint::BigInt;
 use num_traits::Signed;
@@ -8,22 +8,22 @@ use crate::program::{
     BinaryOperator, Condition, Expression, ExpressionKind as K, LocalId, TypeId, UnaryOperator,
 };
 
-/// What a condition says of a variable or a part of it, until that is assigned.
+/// A fact that a condition implies about a variable or a part of it, until that is assigned.
 pub(super) struct Fact {
     local: LocalId,
     part: Part,
-    /// It is no greater, where that is said.
+    /// The greatest possible value, if the condition bounds it.
     greatest: Option<BigInt>,
-    /// It is no less, where that is said.
+    /// The least possible value, if the condition bounds it.
     least: Option<BigInt>,
-    /// How many loops were open: in a further one, an earlier turn may have assigned it.
+    /// The number of open loops. In a further loop, an earlier turn may have assigned the variable.
     loops: usize,
-    /// Whether it was assigned since.
+    /// Whether the variable has been assigned since.
     is_stale: bool,
 }
 
 impl<'p> SumCheck<'p> {
-    /// Looks at what is done where a condition holds, or where it does not.
+    /// Checks the part of a program that runs if a condition holds, or if it does not.
     pub(super) fn under<T>(
         &mut self,
         condition: &'p Condition,
@@ -41,7 +41,7 @@ impl<'p> SumCheck<'p> {
         result
     }
 
-    /// Notes what a secret condition says of variables.
+    /// Records the facts about variables that a secret condition implies.
     pub(super) fn learn(&mut self, condition: &'p Expression, holds: bool) {
         use BinaryOperator as B;
         let (operator, a, b) = match &condition.kind {
@@ -62,7 +62,7 @@ impl<'p> SumCheck<'p> {
         }
     }
 
-    /// Notes that one value is less than another one by at least `by`.
+    /// Records that one value is less than another by at least `by`.
     fn learn_order(&mut self, less: &'p Expression, more: &'p Expression, by: u8) {
         let loops = self.loops.len();
         if let (Some((local, part)), Some((_, greatest))) = (place_of(less), self.range(more)) {
@@ -89,7 +89,7 @@ impl<'p> SumCheck<'p> {
         }
     }
 
-    /// Whether a condition keeps a variable within its type when this is added to it.
+    /// Whether a condition keeps a variable within its type when `added` is added to it.
     pub(super) fn is_kept_within(
         &self,
         (local, part): (LocalId, &Part),
@@ -114,7 +114,7 @@ impl<'p> SumCheck<'p> {
         is_below && is_above
     }
 
-    /// Forgets what conditions say of a variable, since it is assigned.
+    /// Marks the facts about a variable as stale, since it is assigned.
     pub(super) fn forget(&mut self, local: LocalId) {
         let facts = self.facts.iter_mut();
         facts.for_each(|fact| fact.is_stale |= fact.local == local);

@@ -1,4 +1,4 @@
-//! Sums that are divided: of a sum that wraps, no quotient is a mean.
+//! Sums that are divided. If the sum wraps, the quotient is not a mean.
 
 use num_bigint::BigInt;
 use num_traits::Zero;
@@ -10,8 +10,8 @@ use crate::program::{BinaryOperator, Expression, ExpressionKind as K, Root, Type
 use crate::source::Span;
 
 impl<'p> SumCheck<'p> {
-    /// Warns of a sum that may wrap before it is divided, by `/` or by a shift that halves it once
-    /// for each doubling of its summands.
+    /// Warns about a sum that may wrap before it is divided, by `/` or by a shift that halves it
+    /// once for each doubling of its summands.
     pub(super) fn mean(&mut self, dividend: &'p Expression, shift: Option<i128>) {
         let types = &self.program.types;
         let mut sum = dividend;
@@ -59,7 +59,7 @@ impl<'p> SumCheck<'p> {
         )));
     }
 
-    /// A warning with the range of the type of a sum.
+    /// Creates a warning with the range of a sum's type.
     pub(super) fn too_wide(&self, ty: TypeId, span: Span, message: String) -> Diagnostic {
         let types = &self.program.types;
         let (least, greatest) = ends(types, ty);
@@ -67,7 +67,8 @@ impl<'p> SumCheck<'p> {
         Diagnostic::warning(span, message).label(label)
     }
 
-    /// The type that holds such a sum, and the end of the range that the type `ty` does not hold.
+    /// Returns the type that holds such a sum, and the end of the sum's range that `ty` does not
+    /// hold.
     pub(super) fn wide_enough(&self, ty: TypeId, (least, greatest): &Range) -> (String, BigInt) {
         let types = &self.program.types;
         let is_above = types.range(ty).is_some_and(|(_, most)| *greatest > most);
@@ -84,7 +85,7 @@ impl<'p> SumCheck<'p> {
     }
 }
 
-/// What a sum adds up.
+/// Collects the summands of a sum.
 fn summands_of<'e>(sum: &'e Expression, found: &mut Vec<&'e Expression>) {
     match &sum.kind {
         K::Binary(BinaryOperator::Add, a, b) => {

@@ -1,4 +1,5 @@
-//! What the turns of loops add up to: one by one, where their counters say how much or whether.
+//! The totals over the turns of loops. Turns are checked one by one if the amount or the condition
+//! of an addition depends on their counters.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +11,8 @@ use crate::elaborate::ranges::bounds;
 use crate::program::{BinaryOperator, Expression, ExpressionKind as K, Intrinsic, Number};
 
 impl<'p> SumCheck<'p> {
-    /// How often these loops add a value, and the range of what they add together. Turns are looked
-    /// at one by one where what is added, or whether it is, depends on their counters.
+    /// Returns how often these loops add a value, and the range of the total. Turns are checked one
+    /// by one if the added value, or the condition of the addition, depends on their counters.
     pub(super) fn over_turns(
         &mut self,
         loops: &[(usize, u128)],
@@ -74,7 +75,7 @@ impl<'p> SumCheck<'p> {
         Some(())
     }
 
-    /// The counters on which the range of a value depends.
+    /// Collects the counters on which the range of a value depends.
     fn counters_in(&self, value: &Expression, found: &mut BTreeSet<usize>) {
         match &value.kind {
             K::Number(number) => found.extend(counters_of(number)),
@@ -92,7 +93,7 @@ impl<'p> SumCheck<'p> {
     }
 }
 
-/// The counters in a number.
+/// Returns the counters in a number.
 pub(super) fn counters_of(number: &Number) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     number.counters(&mut |counter| {

@@ -1,4 +1,4 @@
-//! What the lines of a run cost, from its regions and calls.
+//! The costs of a run's lines, from its regions and calls.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,16 +10,16 @@ use super::super::run::Run;
 use super::super::trace::Called;
 use crate::program::Program;
 
-/// Costs so far; stays empty where nothing is recorded.
+/// The costs so far. They stay empty if nothing is recorded.
 #[derive(Debug)]
 pub(super) struct Costs {
-    /// Who made each gate, where that is recorded.
+    /// The site that made each gate, if costs are recorded.
     made_by: Option<Vec<SiteId>>,
     sites: SiteCosts,
-    /// How often each site calls each component.
+    /// The number of calls of each component by each site.
     calls: HashMap<(SiteId, Called), u64>,
     components: HashMap<Called, LineCosts>,
-    /// What the region at hand reads, as far as it is known.
+    /// The places that the current region reads, as far as they are known.
     read: HashSet<usize>,
 }
 
@@ -39,13 +39,13 @@ impl Costs {
         self.calls(site, called, 1, bits as u64);
     }
 
-    /// This many calls, which read `bits` each.
+    /// Adds `times` calls, each of which reads `bits` bits.
     pub(super) fn calls(&mut self, site: SiteId, called: Called, times: u64, bits: u64) {
         *self.calls.entry((site, called)).or_default() += times;
         self.sites.add(site, 0, times * bits);
     }
 
-    /// AND gates of a site, where costs are recorded.
+    /// Adds AND gates of a site, if costs are recorded.
     pub(super) fn add_ands(&mut self, site: SiteId, ands: u64) {
         if self.made_by.is_some() {
             self.sites.add(site, ands, 0);
@@ -56,7 +56,7 @@ impl Costs {
         self.components.insert(called, lines);
     }
 
-    /// A region's gates, before what it reads.
+    /// Adds a region's gates, before the wires that it reads.
     pub(super) fn region(&mut self, gates: &[u32], traced: &Traced<'_>) {
         let Some(made_by) = &self.made_by else {
             return;
@@ -70,7 +70,8 @@ impl Costs {
         }
     }
 
-    /// A gate of the region reads a wire from outside: a port, which is the first reader's.
+    /// Records that a gate of the region reads a wire from outside. The wire becomes a port, whose
+    /// cost belongs to the first reader.
     pub(super) fn read(&mut self, gate: usize, at: usize) {
         if let Some(made_by) = &self.made_by
             && self.read.insert(at)

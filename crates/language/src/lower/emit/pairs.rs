@@ -1,5 +1,5 @@
 //! The pairs of a join: the inputs that the stage makes, the test and mask of each bin, and the
-//! loops of calls over pairs. Pairs and what turns give stand in values of their own.
+//! loops of calls over pairs. Pairs and the results of turns are held in separate values.
 
 use tacit_circuit::builder::{Bit, Builder, Bus, CircuitForm};
 use tacit_circuit::{Circuit, CircuitError, Component};
@@ -15,11 +15,11 @@ use super::roll::{LoopArgument, MadeStep};
 use crate::program::{Join, Program, TypeKind};
 use crate::source::Span;
 
-/// The name of the component that is called for each bin, before all else.
+/// The name of the component that is first called, once for each bin.
 const TEST_AND_MASK: &str = "test_and_mask";
 
-/// Whether the tags of a bin are equal, and if so its row and payload: a tree of ℓ − 1 ANDs, then
-/// one for each bit.
+/// Makes the circuit that tests whether the tags of a bin are equal, and masks its row and payload
+/// if they are not: a tree of ℓ − 1 ANDs, then one for each bit.
 fn test_and_mask(form: CircuitForm, sizes: &Sizes) -> Result<Circuit, CircuitError> {
     let builder = Builder::new().in_form(form);
     let (tag, row) = (sizes.tag_bits as usize, sizes.placer_bits as usize);
@@ -43,7 +43,7 @@ fn test_and_mask(form: CircuitForm, sizes: &Sizes) -> Result<Circuit, CircuitErr
     builder.finish()
 }
 
-/// What the parties must know of a join to run it.
+/// Returns the part of a join that the parties must know to run it.
 fn plan(
     program: &Program,
     join: &Join,
@@ -97,7 +97,7 @@ fn plan(
 }
 
 impl Emitter<'_, '_> {
-    /// A name that no input and no value has.
+    /// Returns a name that no input and no value has.
     fn free_value(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let given = &self.run.given;
@@ -111,14 +111,14 @@ impl Emitter<'_, '_> {
         name
     }
 
-    /// Declares a value of this many bits.
+    /// Declares a value of `bits` bits.
     fn own_value(&mut self, wanted: &str, bits: u64) -> String {
         let name = self.free_value(wanted);
         self.builder.value(&name, &format!("bits[{bits}]"));
         name
     }
 
-    /// Declares what the stage gives, and calls the test of each bin, before all else.
+    /// Declares the inputs from the stage, and calls the test of each bin, before anything else.
     pub(super) fn test_bins(&mut self) -> Lower<Option<JoinPlan>> {
         let program = self.program;
         let Some(join) = &self.entry.join else {
@@ -178,8 +178,8 @@ impl Emitter<'_, '_> {
         Ok(Some(plan))
     }
 
-    /// A loop of calls over pairs, and the loops that add up what its turns give; what is left goes
-    /// to the places of the call's result.
+    /// Emits a loop of calls over pairs, and the loops that add up the results of its turns. The
+    /// remaining addends go to the places of the call's result.
     pub(super) fn pair_loop(&mut self, call: &Call, number: u32) -> Lower<()> {
         let run = self.run;
         let of = &run.pair_loops[number as usize];
@@ -227,7 +227,8 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// A call of a loop's component for each pair; the names of the values that hold the results.
+    /// Calls a loop's component for each pair. Returns the names of the values that hold the
+    /// results.
     fn turns(
         &mut self,
         of: &PairLoop,
@@ -259,7 +260,7 @@ impl Emitter<'_, '_> {
         Ok(names)
     }
 
-    /// The value that holds a result with an element for each pair, and its type.
+    /// Returns the value that holds a result with an element for each pair, and its type.
     pub(super) fn value_for_each_pair(&mut self) -> Lower<Option<(String, String)>> {
         let run = self.run;
         let Some(number) = run.by_pair else {

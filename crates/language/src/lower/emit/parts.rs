@@ -1,8 +1,9 @@
-//! Parts of a region that do not depend on each other and are alike, such as the turns of a loop.
+//! Independent and alike parts of a region, such as the turns of a loop.
 //!
-//! Over XOR shares many calls of one component are computed at a time, and the gates of one call
-//! one by one. A *part* is what gates connect, but for inverters of wires from outside, which each
-//! part that reads them has for itself. Parts are alike if they differ in what they read alone.
+//! Over XOR shares, many calls of one component are computed at a time, but the gates of one call
+//! one by one. A *part* is a connected set of gates. Inverters of wires from outside do not
+//! connect: each part that reads one has its own copy. Parts are alike if they differ only in the
+//! wires that they read.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -12,12 +13,12 @@ use tacit_circuit::{Gate, Wire};
 use super::super::cut::Source;
 use super::Emitter;
 
-/// Fewest AND gates of a part that is called by itself: a call has its own cost.
+/// The least number of AND gates of a part that becomes a call. A call has its own cost.
 const MIN_ANDS: usize = 4;
-/// Fewest parts that are alike.
+/// The least number of alike parts.
 const MIN_ALIKE: usize = 16;
 
-/// Lists of gates, one behind the other.
+/// Consecutive lists of gates.
 #[derive(Default)]
 pub(super) struct Parts {
     gates: Vec<u32>,
@@ -25,7 +26,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The gates of each part, in order.
+    /// Iterates over the parts, each as its gates in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts
@@ -40,7 +41,7 @@ impl Parts {
 }
 
 impl Emitter<'_, '_> {
-    /// The parts of a level's gates that are to be called by themselves, and its other gates.
+    /// Returns the parts of a level's gates that become calls, and its other gates.
     pub(super) fn alike_parts(
         &mut self,
         gates: &[u32],
@@ -71,7 +72,7 @@ impl Emitter<'_, '_> {
                 rest.extend_from_slice(part);
             }
         }
-        // Inverters that others read, and that no part has but those that are called.
+        // Add inverters that others read, if only called parts contain them.
         let outside = gates.iter().copied();
         rest.extend(
             outside.filter(|gate| {
@@ -83,7 +84,7 @@ impl Emitter<'_, '_> {
         (alike, rest)
     }
 
-    /// Whether a gate is an inverter of what is not of its level.
+    /// Whether a gate inverts a wire from outside of its level.
     fn inverts_outside(&self, gate: usize) -> bool {
         match self.traced.gates[gate] {
             Gate::Inv(of) => {
@@ -94,7 +95,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether a gate of a part gives a result: inverters of what is outside are in many parts.
+    /// Whether a gate of a part gives a result. Inverters of outside wires do not, since they may
+    /// be in many parts.
     pub(super) fn exports(&self, gate: u32, read_outside: &[bool]) -> bool {
         read_outside[gate as usize] && !self.inverts_outside(gate as usize)
     }
@@ -104,7 +106,7 @@ impl Emitter<'_, '_> {
         part.iter().filter(is_and).count()
     }
 
-    /// The gate of the same level that drives this wire, if there is one.
+    /// Returns the gate of the same level that drives this wire, if there is one.
     fn inside(&self, wire: Wire, level: u32) -> Option<usize> {
         let source = self.traced.source(wire);
         match source {
@@ -113,7 +115,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// What gates of a level connect, in order of first gates, with the inverters that each reads.
+    /// Returns the connected sets of a level's gates, ordered by their first gates, with the
+    /// inverters that each reads.
     fn parts(&mut self, gates: &[u32]) -> Parts {
         for (place, gate) in (0..).zip(gates) {
             self.wires[*gate as usize] = place;
@@ -129,7 +132,7 @@ impl Emitter<'_, '_> {
                 }
             }
         }
-        // Places in order of their parts.
+        // Sort the places by part.
         let mut sorted: Vec<(u32, u32)> = (0..gates.len() as u32)
             .filter(|place| !self.inverts_outside(gates[*place as usize] as usize))
             .map(|place| (joined.first(place), place))
@@ -137,7 +140,8 @@ impl Emitter<'_, '_> {
         sorted.sort_unstable();
         let mut parts = Parts::default();
         for part in sorted.chunk_by(|(one, _), (other, _)| one == other) {
-            // Inverters come first, in the order of what they invert: wherever they were made.
+            // Inverters come first, in the order of the wires that they invert, independent of
+            // their own order.
             let mut inverters: Vec<(usize, u32)> = Vec::new();
             for (_, place) in part {
                 let gate = gates[*place as usize] as usize;
@@ -160,8 +164,8 @@ impl Emitter<'_, '_> {
         parts
     }
 
-    /// A number that parts have in common if they differ in what they read alone, and else hardly
-    /// ever: nothing goes wrong then but that parts are called which are few.
+    /// Returns a number that parts share if they differ only in the wires that they read. Other
+    /// parts hardly ever share it. If they do, the only harm is that a few parts become calls.
     fn shape(&mut self, part: &[u32], read_outside: &[bool]) -> u64 {
         let read = self.number_ports(part, false);
         let mut hasher = DefaultHasher::new();
@@ -188,7 +192,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Disjoint sets of places, each known by its first one.
+/// Disjoint sets of places. The first place of a set identifies it.
 struct Joined(Vec<u32>);
 
 impl Joined {

@@ -1,5 +1,5 @@
-//! Regions: the gates between calls, each region as one component that is called once, but for its
-//! parts that are alike.
+//! Regions: the gates between calls. Each region is one component that is called once, except for
+//! its parts that are alike.
 
 use tacit_circuit::builder::CircuitForm;
 use tacit_circuit::{Circuit, Component, Gate, Port, Type, Wire};
@@ -10,7 +10,7 @@ use super::super::{Error, Lower};
 use super::{Emitter, MAX_PIECES};
 
 impl Emitter<'_, '_> {
-    /// For each gate whether a gate of another region, a call or a result reads it.
+    /// Returns for each gate whether a gate of another region, a call or a result reads it.
     pub(super) fn read_outside(&self) -> Vec<bool> {
         let mut outside = vec![false; self.traced.gates.len()];
         for (gate, &level) in self.levels.gates.iter().enumerate() {
@@ -39,8 +39,8 @@ impl Emitter<'_, '_> {
         outside
     }
 
-    /// The gates of a level: where few layers count its parts that are alike as calls of one
-    /// component, and the others as one component that is called once.
+    /// Emits the gates of a level. If layers must be few, alike parts become calls of one
+    /// component. The other gates become one component that is called once.
     pub(super) fn region(&mut self, gates: &[u32], read_outside: &[bool]) -> Lower<()> {
         if self.program.form != CircuitForm::Shallow {
             let exported = gates.iter().map(|gate| read_outside[*gate as usize]);
@@ -56,8 +56,8 @@ impl Emitter<'_, '_> {
         self.called_once(&rest, &exported.collect::<Vec<_>>())
     }
 
-    /// Notes for each wire that these gates of one level read from outside the number of its port,
-    /// from 1. Returns the places of these wires, and the wires.
+    /// Assigns port numbers, from 1, to the wires that these gates of one level read from outside.
+    /// Returns the places of these wires, and the wires.
     pub(super) fn number_ports(&mut self, gates: &[u32], counted: bool) -> Vec<(usize, Wire)> {
         let mut read: Vec<(usize, Wire)> = Vec::new();
         for &gate in gates {
@@ -88,8 +88,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Gates of one level as a component, and its one call. Of those that are `exported` something
-    /// else reads the value.
+    /// Makes a component of gates of one level, and calls it once. `exported` marks the gates whose
+    /// values are read elsewhere.
     fn called_once(&mut self, gates: &[u32], exported: &[bool]) -> Lower<()> {
         if gates.is_empty() {
             return Ok(());
@@ -135,7 +135,7 @@ impl Emitter<'_, '_> {
         matches!(source, Source::Gate(gate) if self.levels.gates[gate] == level)
     }
 
-    /// The circuit of a level's gates, whose input wires are `self.ports`.
+    /// Returns the circuit of a level's gates, whose input wires are `self.ports`.
     fn region_circuit(
         &mut self,
         gates: &[u32],

@@ -1,10 +1,10 @@
 //! Turns repeated steps into loops.
 //!
 //! A run is traced turn by turn, so that its steps come one by one. Two steps are *alike* if they
-//! differ in where their wires stand alone. Where a row of steps repeats the row before it three
-//! times or more, each of its places moved by the same distance, the rows become one loop, whose
-//! counter is in the places. This is done again with the loops as steps, so that loops in loops
-//! come back; what is found need not be the loops of the source, and means the same.
+//! differ only in the places of their wires. If a row of steps repeats the previous row three times
+//! or more, and each place moves by a constant distance, the rows become one loop with its counter
+//! in the places. The search is repeated with these loops as steps, which restores nested loops.
+//! The loops found may differ from those of the source, but compute the same.
 
 mod rows;
 mod writer;
@@ -17,63 +17,63 @@ use super::super::pieces::Piece;
 use rows::Rows;
 use writer::Writer;
 
-/// Longest row of steps that is looked for.
+/// The length of the longest row of steps in the search.
 const MAX_ROW: usize = 12;
-/// Most pieces of wires of a step in a loop.
+/// The greatest number of pieces of wires of a step in a loop.
 const MAX_STARTS: usize = 16;
-/// Fewest turns of a loop.
+/// The least number of turns of a loop.
 const MIN_TURNS: usize = 3;
-/// Deepest nesting of loops in a function.
+/// The greatest nesting depth of loops in a function.
 const MAX_DEPTH: usize = 8;
 
-/// What a step assigns to wires in a row.
+/// The value that a step assigns to consecutive wires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct StepPattern {
-    /// How many wires.
+    /// The number of wires.
     pub(super) width: usize,
-    /// The component that is called, by number; nothing where wires are moved.
+    /// The number of the component that is called, or `None` if wires are moved.
     pub(super) component: Option<usize>,
-    /// Its arguments, with 0 in place of where wires stand.
+    /// The arguments, with 0 in place of the starts of wires.
     arguments: Vec<Vec<Piece>>,
 }
 
-/// Steps of a function, in the order in which they run.
+/// The steps of a function, in the order in which they run.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     nodes: Vec<Node>,
     shapes: Vec<StepPattern>,
     numbers: HashMap<StepPattern, usize>,
-    /// The likeness of nodes, each by its number.
+    /// The number of each class of alike nodes.
     likeness: HashMap<Vec<i64>, i64>,
-    /// The steps that come last, in a row.
+    /// The last steps, as a row of repetitions.
     row: Option<RepeatedStep>,
     made: Vec<MadeStep>,
 }
 
 /// A step that is repeated, each time moved by the same distance. Most steps are in such rows,
-/// which are never held step by step.
+/// which are never expanded.
 #[derive(Debug)]
 struct RepeatedStep {
     shape: usize,
     turns: usize,
     first: Vec<i64>,
     last: Vec<i64>,
-    /// From one turn to the next, where there are two.
+    /// The distances from one turn to the next, if there are two turns.
     moved: Vec<i64>,
 }
 
-/// A step that is a loop from the start, or moves what such a loop gave.
+/// A step that is a loop from the start, or that moves the results of such a loop.
 #[derive(Debug)]
 pub(super) enum MadeStep {
-    /// Calls of a component, one a turn.
+    /// Calls of a component, one for each turn.
     Calls {
         turns: u64,
         component: usize,
-        /// The values that hold the results, and how many bits of each a turn assigns.
+        /// The values that hold the results, and the number of bits of each that a turn assigns.
         targets: Vec<(String, usize)>,
         arguments: Vec<LoopArgument>,
     },
-    /// Moves bits of a value to wires from `place` on.
+    /// A move of bits of a value to wires from `place` on.
     Move {
         from: String,
         start: u64,
@@ -82,10 +82,10 @@ pub(super) enum MadeStep {
     },
 }
 
-/// What each turn of a loop of calls reads.
+/// An argument of a loop of calls.
 #[derive(Debug)]
 pub(super) enum LoopArgument {
-    /// The next bits of a value, this many.
+    /// The next bits of a value, with their number.
     Element(String, usize),
     /// The same wires in each turn.
     Wires(Vec<Piece>),
@@ -94,10 +94,10 @@ pub(super) enum LoopArgument {
 /// A step or a loop.
 #[derive(Debug)]
 struct Node {
-    /// Nodes of the same number differ in `starts` alone.
+    /// The class of alike nodes, which differ only in `starts`.
     alike: i64,
     what: What,
-    /// The number of loops in each other; the most there is where it may stand in none.
+    /// The number of nested loops. It is the maximum if the node cannot be in a loop.
     depth: usize,
 }
 
@@ -105,16 +105,17 @@ struct Node {
 enum What {
     Step {
         shape: usize,
-        /// Where wires stand in the first turns: the target, then the arguments' pieces.
+        /// The starts of wires in the first turns: the target, then the arguments' pieces.
         starts: Vec<i64>,
-        /// How far each start moves with a turn of each loop around the step, innermost first.
+        /// The distance by which each start moves with a turn of each surrounding loop, innermost
+        /// first.
         strides: Vec<Vec<i64>>,
     },
     Loop {
         turns: usize,
         body: Vec<Node>,
     },
-    /// A step that was made as it is, by its number.
+    /// A finished step, by its number.
     Made(usize),
 }
 
@@ -194,7 +195,7 @@ impl Steps {
         self.repeat(shape, starts);
     }
 
-    /// Adds a step to those in a row, or begins another row.
+    /// Adds a step to the current row, or starts a new row.
     fn repeat(&mut self, shape: usize, starts: Vec<i64>) {
         let Some(row) = self.row.as_mut().filter(|row| row.shape == shape) else {
             self.end_row();
@@ -208,7 +209,7 @@ impl Steps {
         if row.turns > 1 && moved != row.moved {
             let second = (row.turns == 2).then(|| std::mem::take(&mut row.last));
             match second {
-                // The first step stands alone, and the second one may be the first of a row.
+                // The first step stays single, and the second one may start a row.
                 Some(second) => {
                     let first = std::mem::take(&mut row.first);
                     self.row = None;
@@ -237,7 +238,7 @@ impl Steps {
         });
     }
 
-    /// Makes nodes of the steps that come last.
+    /// Turns the last steps into nodes.
     fn end_row(&mut self) {
         let Some(row) = self.row.take() else { return };
         let mut first = Node::step(row.shape, row.first);
@@ -264,8 +265,9 @@ impl Steps {
         });
     }
 
-    /// Gives the steps to a builder, what repeats as loops. Components have these names and
-    /// widths of results; `value` is where the wires are; counters' names begin with `counter`.
+    /// Passes the steps to a builder, with repetitions as loops. `names` and `widths` are those of
+    /// the components and their results, `value` holds the wires, and the names of counters start
+    /// with `counter`.
     pub(super) fn give(
         mut self,
         builder: &mut FunctionBuilder,
@@ -273,7 +275,7 @@ impl Steps {
         value: &str,
         counter: &str,
     ) {
-        // Steps in a row are loops already, so that the rows of loops are short.
+        // Rows of steps are loops already, so that the rows of loops are short.
         self.end_row();
         let mut nodes = std::mem::take(&mut self.nodes);
         for _ in 0..4 {

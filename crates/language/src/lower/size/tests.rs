@@ -1,4 +1,5 @@
-//! Work is counted, not timed: what is refused is refused before anything is built.
+//! Tests that count work instead of timing it. A run that is refused is refused before anything is
+//! built.
 
 use tacit_circuit::builder::Builder;
 
@@ -13,7 +14,8 @@ fn program_of(text: &str) -> Program {
     loaded.program(&ParamValues::new()).expect("a program")
 }
 
-/// Traces `main`: its steps, or why there is no circuit, and the gates that were made.
+/// Traces `main`. Returns its steps, or the reason that there is no circuit, and the number of
+/// gates made.
 fn traced(program: &Program) -> (Lower<u64>, usize) {
     let entry = &program.entries[0];
     let builder = Builder::new();
@@ -40,7 +42,7 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// Forty functions, of which each calls the next twice.
+/// Returns forty functions, each of which calls the next one twice.
 fn doubling() -> String {
     let twice = |n: usize| format!("fn f{n}(x: u8) -> u8 {{ f{}(x) ^ f{}(x) }}\n", n + 1, n + 1);
     let functions: String = (0..40).map(twice).collect();
@@ -54,8 +56,8 @@ fn main_of(items: &str, body: &str) -> String {
     )
 }
 
-/// All that takes steps: both branches of a secret, one of a guard, loops whose turns differ,
-/// secret indices, inlined calls and calls of components.
+/// All constructs that take steps: both branches of a secret, one of a guard, loops whose turns
+/// differ, secret indices, inlined calls and calls of components.
 const MIXED: &str = "parties alice, bob;
 use std::table::join;
 use std::order::sort;

@@ -1,4 +1,4 @@
-//! Types and values as they are written.
+//! Types and values in the form in which a program writes them.
 
 use num_bigint::{BigInt, Sign};
 
@@ -6,7 +6,7 @@ use super::super::Value;
 use super::{GenericValue, StructType, TypeId, TypeKind, TypeTable};
 
 impl TypeTable {
-    /// A value as it would be written.
+    /// Returns a value as a program would write it.
     #[must_use]
     pub fn value_text(&self, ty: TypeId, value: &Value) -> String {
         let joined = |parts: Vec<String>| parts.join(", ");
@@ -55,7 +55,7 @@ impl TypeTable {
         }
     }
 
-    /// The type as it is written.
+    /// Returns the type as a program writes it.
     #[must_use]
     pub fn name(&self, id: TypeId) -> String {
         match self.kind(id) {
@@ -84,7 +84,7 @@ impl TypeTable {
         }
     }
 
-    /// Generic arguments as they are written.
+    /// Returns generic arguments as a program writes them.
     #[must_use]
     pub fn generics_text(&self, generics: &[GenericValue]) -> String {
         let text = |generic: &GenericValue| match generic {
@@ -95,7 +95,7 @@ impl TypeTable {
     }
 }
 
-/// A whole number divided by 2^fraction, exactly.
+/// Writes a whole number divided by 2^fraction, exactly.
 fn fixed_text(number: &BigInt, fraction: u32) -> String {
     // x / 2^f = x * 5^f / 10^f.
     let scaled = number.magnitude() * num_bigint::BigUint::from(5_u32).pow(fraction);

@@ -1,8 +1,8 @@
-//! Sums of all kinds over the pairs of tables at random, against a join by hand.
+//! Compares sums of all kinds over the pairs of random tables with a handwritten join.
 
 use super::*;
 
-/// Rows of both tables, and a number that is no pair's.
+/// The rows of both tables. The last field is a number that belongs to no pair.
 struct Tables {
     /// A key, `x` and `color`.
     left: Vec<(i64, i64, i64)>,
@@ -12,7 +12,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// At most so many rows each, of keys of which some are in both.
+    /// Draws tables of at most these numbers of rows. Some of their keys are in both tables.
     fn draw(sizes: [u64; 2], chance: &mut Chance) -> Self {
         let keys = 1 + sizes[0].max(sizes[1]) * 3 / 2;
         let mut ids = |most: u64| -> Vec<i64> {
@@ -38,7 +38,7 @@ impl Tables {
         }
     }
 
-    /// What the program gives, by hand.
+    /// Returns the program's results, computed by hand.
     fn results(&self) -> Value {
         let (mut count, mut sum, mut least, mut most) = (0, 5_i64, 255, -128);
         let (mut all, mut any, mut parity, mut colors) = (true, false, 1, [0; 3]);
@@ -69,7 +69,7 @@ impl Tables {
         ])
     }
 
-    /// The inputs of the program.
+    /// Returns the inputs of the program.
     fn given(&self, sizes: [u64; 2]) -> Vec<Value> {
         let left_row =
             |(id, x, color): &(i64, i64, i64)| Value::List([*id, *x, *color, 7].map(number).into());
@@ -83,7 +83,7 @@ impl Tables {
         ]
     }
 
-    /// The placer's rows, each with the row of its key in the other table.
+    /// Returns the placer's rows, each with the row of the same key in the other table.
     fn placed(&self, placer: JoinSide) -> Vec<(Vec<bool>, Option<Vec<bool>>)> {
         let of_left = |(_, x, color): &(i64, i64, i64)| [bits(*x, 8), bits(*color, 2)].concat();
         let of_right = |(_, y): &(i64, i64)| bits(*y, 8);

@@ -1,8 +1,8 @@
-//! Loops that stay chains.
+//! Tests of loops that remain chains.
 
 use super::*;
 
-/// A loop whose turns wait for each other is named with its layers, and no other is.
+/// A loop whose turns wait for each other is reported with its layers. Other loops are not.
 #[test]
 fn loops_that_stay_chains_are_named() {
     let chains = |body: &str| {

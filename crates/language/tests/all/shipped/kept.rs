@@ -1,5 +1,5 @@
-//! Functions over saved values: runs in a row, the state of each given to the next, against plain
-//! code.
+//! Compares functions over saved values with plain code. Consecutive runs pass their state on to
+//! each other.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use tacit_function::{Function, Role};
 
 use super::{Draws, run, shipped_with};
 
-/// The kept values of a chain of runs, by name, as text.
+/// The saved values of a chain of runs, by name, as text.
 #[derive(Default)]
 struct Kept(BTreeMap<String, String>);
 
 impl Kept {
-    /// Runs `function` on the inputs of both parties and on what it loads by name, keeps what it
-    /// saves, and gives its results.
+    /// Runs `function` on the inputs of both parties and on the values that it loads by name. Keeps
+    /// the saved values, and returns the results.
     fn run(&mut self, function: &Function, inputs: &[&str]) -> Vec<String> {
         assert_eq!(inputs.len(), function.inputs().len());
         let loads = function.loads().iter();
@@ -33,7 +33,7 @@ fn list(numbers: &[u64]) -> String {
     format!("[{}]", numbers.join(","))
 }
 
-/// The length of the longest run of symbols that both strings have.
+/// Returns the length of the longest run of symbols that is in both strings.
 fn longest_shared(x: &[u64], y: &[u64]) -> usize {
     let run = |i: usize, j: usize| {
         let pairs = x[i..].iter().zip(&y[j..]);

@@ -2,11 +2,11 @@
 
 use super::{MAX_DEPTH, MAX_ROW, MIN_TURNS, Node};
 
-/// Nodes in a row, to be compared.
+/// Consecutive nodes that are compared.
 pub(super) struct Rows {
     alike: Vec<i64>,
     depths: Vec<usize>,
-    /// The starts of all nodes, and where each node's begin.
+    /// The starts of all nodes, and the position of each node's starts.
     starts: Vec<i64>,
     first: Vec<usize>,
 }
@@ -27,7 +27,7 @@ impl Rows {
         }
     }
 
-    /// The row at `at` that repeats most, as its length and how many turns.
+    /// Returns the row at `at` that repeats most, as its length and its number of turns.
     pub(super) fn longest_at(&self, at: usize) -> Option<(usize, usize)> {
         let mut best: Option<(usize, usize)> = None;
         for row in 1..=MAX_ROW {
@@ -71,7 +71,7 @@ impl Rows {
         pairs.map(|(before, now)| now - before).collect()
     }
 
-    /// The starts of the nodes of a row.
+    /// Returns the starts of the nodes of a row.
     fn of(&self, at: usize, row: usize) -> &[i64] {
         &self.starts[self.first[at]..self.first[at + row]]
     }

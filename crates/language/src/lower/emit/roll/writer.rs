@@ -1,11 +1,11 @@
-//! Gives nodes to a function's builder.
+//! Passes nodes to a function's builder.
 
 use tacit_function::{Expression, FunctionBuilder, Part};
 
 use super::super::super::pieces::operand;
 use super::{LoopArgument, MadeStep, Node, StepPattern, What};
 
-/// Gives steps to a function's builder.
+/// Passes steps to a function's builder.
 pub(super) struct Writer<'t> {
     pub(super) shapes: &'t [StepPattern],
     pub(super) made: &'t [MadeStep],
@@ -16,7 +16,7 @@ pub(super) struct Writer<'t> {
 }
 
 impl Writer<'_> {
-    /// `counters` are those of the loops around the nodes, outermost first.
+    /// Writes nodes. `counters` holds the counters of the surrounding loops, outermost first.
     pub(super) fn nodes(
         &self,
         builder: &mut FunctionBuilder,
@@ -88,7 +88,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A step; `part` gives the wires of the start of this number, from an offset on.
+    /// Writes a step. `part` returns the wires of the start with a given number, from an offset on.
     fn step(
         &self,
         builder: &mut FunctionBuilder,
@@ -116,7 +116,7 @@ impl Writer<'_> {
         };
     }
 
-    /// Wires in a row that move with each counter by so many places.
+    /// Returns consecutive wires that move with each counter by a stride.
     fn part<'e>(
         &self,
         start: usize,
