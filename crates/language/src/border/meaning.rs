@@ -8,7 +8,7 @@
 //! same bytes.
 //!
 //! The digest does not cover comments, places in the source, the names of functions, variables and
-//! counters, and the choice of functions that are components.
+//! counters, or the choice of functions that are components.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -364,7 +364,7 @@ impl Signature {
 
     /// Returns the digest of the program's meaning, which people pin. It covers its types, ports
     /// and params with their names, the owners, the recipients and `sorted`, and the computation.
-    /// It does not cover comments, names of variables and functions, and the division into
+    /// It does not cover comments, names of variables and functions, or the division into
     /// components.
     ///
     /// # Errors
