@@ -1,8 +1,8 @@
-//! Tells the crate which commit it is built from, for its records.
+//! Tells the crate the commit that it is built from, for its records.
 
 use std::process::Command;
 
-/// The code that is measured; whoever changes it rebuilds this crate in any case.
+/// The paths of the measured code. A change of it rebuilds this crate in any case.
 const MEASURED: [&str; 12] = [
     "src",
     "../kernels/src",
@@ -19,7 +19,7 @@ const MEASURED: [&str; 12] = [
 ];
 
 fn main() {
-    // Without git or outside a clone nobody knows, and the records say so.
+    // Without git or outside a clone the commit is unknown, and the records say so.
     let commit = git(&["rev-parse", "--short=12", "HEAD"]);
     let changed = git(&[&["status", "--porcelain", "--"], &MEASURED[..]].concat());
     let commit = match (commit, changed) {
@@ -32,13 +32,13 @@ fn main() {
     for folder in MEASURED {
         println!("cargo:rerun-if-changed={folder}");
     }
-    // Every commit, checkout and rebase writes a line there.
+    // Every commit, checkout and rebase adds a line there.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo:rerun-if-changed={log}");
     }
 }
 
-/// What git answers, where it does.
+/// Returns the output of git, if it succeeds.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

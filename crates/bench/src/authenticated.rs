@@ -1,9 +1,10 @@
-//! Whole functions under `authenticated`, from nothing and against a malicious party, each beside
-//! the same function under `direct`; and some of them from nothing, triples and instances
-//! ([`sources`]). The suite `batch` has what the same takes where many executions of one function
-//! are prepared.
+//! Whole functions under `authenticated`, from nothing and against a malicious party, each next to
+//! the same function under `direct`. Some of them also run from nothing, triples and instances
+//! ([`sources`]). The suite `batch` has the figures for many executions of one function that are
+//! prepared together.
 //!
-//! A run from nothing makes its triples. The base OTs are the session's, and apart.
+//! A run from nothing makes its own triples. The base OTs belong to the session and are measured
+//! separately.
 
 pub mod sources;
 
@@ -19,7 +20,7 @@ use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
 /// A function under `authenticated`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuthenticatedFigures {
-    /// The run, as one of `direct` is measured.
+    /// The run, with the figures of a run by `direct`.
     pub run: DirectFigures,
     /// s.
     pub statistical_security_bits: u8,
@@ -28,7 +29,7 @@ pub struct AuthenticatedFigures {
 }
 
 impl AuthenticatedFigures {
-    /// Bytes of an AND gate, both ways.
+    /// Returns the bytes of an AND gate, both ways.
     #[must_use]
     pub fn bytes_an_and(&self) -> f64 {
         self.run.run_traffic.bytes() as f64 / self.run.ands.max(1) as f64
@@ -57,7 +58,7 @@ impl Row for AuthenticatedFigures {
     ];
 }
 
-/// The functions, those first that a first look takes; the last two have 10 and 100 million AND
+/// The functions, starting with those of a first look. The last two have 10 and 100 million AND
 /// gates.
 const FUNCTIONS: [Case; 7] = [
     ("aes-128", &[]),
@@ -73,9 +74,9 @@ const QUICK_FUNCTIONS: usize = 2;
 /// s.
 const SECURITY_BITS: [u8; 2] = [40, 64];
 
-/// AND gates from which on a function is run on loopback alone, and at the first s.
+/// From this many AND gates on, a function runs only on loopback and at the first s.
 const LARGE_ANDS: u64 = 5_000_000;
-/// Of a function that is so large.
+/// The number of runs of such a large function.
 const LARGE_RUNS: usize = 2;
 
 /// Measures all functions at all places.
@@ -97,7 +98,7 @@ fn cases(options: &Options) -> &'static [Case] {
     }
 }
 
-/// Measures a function at a place, if it is wanted there.
+/// Measures a function at a place, if that case is wanted.
 fn measure(
     case: &Case,
     bits: u8,

@@ -19,15 +19,15 @@ use crate::{Error, Options, Tell, USUAL_LINKS};
 /// A batch of base OTs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BaseOtFigures {
-    /// On what they rest.
+    /// The assumption.
     pub kind: String,
-    /// How many there are in the batch.
+    /// The number of base OTs in the batch.
     pub count: usize,
-    /// Threads of each party.
+    /// The threads of each party.
     pub threads: usize,
     /// `loopback`, or the link.
     pub link: String,
-    /// From the common start until both parties have their keys.
+    /// The time from the common start until both parties have their keys.
     pub elapsed_ms: Spread,
     /// The garbler's own work, without waiting.
     pub garbler_work_ms: Spread,
@@ -57,7 +57,7 @@ impl Row for BaseOtFigures {
     ];
 }
 
-/// What the parties do: this many batches, one after the other.
+/// The task of the parties: this many batches, one after the other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     kind: String,
@@ -67,7 +67,7 @@ pub(crate) struct Exchanged {
 
 #[cfg(test)]
 impl Exchanged {
-    /// The least task.
+    /// Returns the smallest task.
     pub(crate) fn of_one_batch() -> Self {
         Self {
             kind: BaseOt::default().name().to_owned(),
@@ -164,7 +164,7 @@ impl Exchange for Exchanged {
     }
 }
 
-/// A clock that runs while a party works and stands still while it waits.
+/// A clock that runs while a party works and stops while it waits.
 #[derive(Debug, Default)]
 pub(crate) struct WorkClock(Duration);
 
@@ -179,7 +179,7 @@ impl WorkClock {
 
 const TAG: SessionTag = SessionTag::new([1; 32]);
 
-/// The garbler's half: the receiver, whose choices are the bits of Δ.
+/// Plays the garbler's half: the receiver, whose choices are the bits of Δ.
 pub(crate) fn receive(
     kind: BaseOt,
     threads: NonZeroUsize,
@@ -207,7 +207,7 @@ pub(crate) fn receive(
     Ok(work.on(|| receiver.finish(threads, offer.payload))?)
 }
 
-/// The evaluator's half: the sender.
+/// Plays the evaluator's half: the sender.
 pub(crate) fn send(
     kind: BaseOt,
     threads: NonZeroUsize,

@@ -1,12 +1,12 @@
-//! Functions under `batch`, secure against a malicious party: per-execution figures of Lindell and
-//! Riva, *Blazing Fast 2PC in the Offline/Online Setting with Security for Malicious Adversaries*
-//! (CCS 2015, section 6), again.
+//! Functions under `batch`, secure against a malicious party. Repeats the per-execution figures of
+//! Lindell and Riva, *Blazing Fast 2PC in the Offline/Online Setting with Security for Malicious
+//! Adversaries* (CCS 2015, section 6).
 //!
-//! Both parties prepare and check a batch over TLS on loopback, and then run executions of it,
-//! over each link in turn. *Offline* is the preparation's wall time over its executions, with the
-//! base OTs and the disk; *online* the evaluator's from its first byte to its result. A chain of
-//! AES-128 has a hundred times its gates and the same inputs and outputs: what it sends online
-//! differs by nothing but the size of its buckets.
+//! Both parties prepare and check a batch over TLS on loopback, and then run executions of it, over
+//! each link in turn. *Offline* is the wall time of the preparation divided by its executions, with
+//! the base OTs and the disk; *online* is the evaluator's time from its first byte to its result. A
+//! chain of AES-128 has a hundred times the gates of one AES-128 and the same inputs and outputs:
+//! its online messages differ only through the size of its buckets.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -38,11 +38,11 @@ pub struct BatchFigures {
     pub scheme: String,
     /// s.
     pub statistical_security_bits: u8,
-    /// N: executions that were prepared together.
+    /// N: the number of executions that were prepared together.
     pub executions: u64,
-    /// B: circuits of an execution.
+    /// B: the number of circuits of an execution.
     pub bucket: u64,
-    /// M: circuits of the batch.
+    /// M: the number of circuits of the batch.
     pub circuits: u64,
     /// Threads of each party.
     pub threads: usize,
@@ -50,25 +50,26 @@ pub struct BatchFigures {
     pub link: String,
     /// AND gates.
     pub ands: u64,
-    /// To prepare an execution, on loopback: both parties' wall time over the executions.
+    /// The time to prepare an execution, on loopback: both parties' wall time divided by the
+    /// executions.
     pub offline_ms: f64,
-    /// Bytes and rounds of the whole preparation; its bytes are of one execution.
+    /// The bytes and rounds of the whole preparation; the bytes are per execution.
     pub offline_traffic: Traffic,
-    /// From the evaluator's first byte to its result.
+    /// The time from the evaluator's first byte to its result.
     pub online_ms: Spread,
-    /// Its mean, as the paper states it.
+    /// The mean of this time, as the paper states it.
     pub online_mean_ms: Mean,
-    /// The same with the agreement, the leases and the garbler's garbling again before it.
+    /// The same, including the agreement, the leases and the garbler's repeated garbling before it.
     pub agreed_online_ms: Spread,
-    /// Bytes and rounds of a run from the evaluator's first byte on.
+    /// The bytes and rounds of a run from the evaluator's first byte on.
     pub online_traffic: Traffic,
-    /// What the paper has.
+    /// The paper's figures.
     pub paper: Option<Paper>,
     /// Peak memory of each party, over preparation and runs.
     pub memory: Memory,
 }
 
-/// What the paper has for 1024 executions on 9 threads at 2.9 GHz, milliseconds each.
+/// The paper's figures for 1024 executions on 9 threads at 2.9 GHz, in milliseconds each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Paper {
     /// Offline.
@@ -108,26 +109,26 @@ impl Row for BatchFigures {
     ];
 }
 
-/// The chain: this many calls of AES-128, each on the result of the one before.
+/// The chain: this many calls of AES-128, each on the result of the previous one.
 const CHAIN: &str = "aes-128-chain";
 const CHAIN_CALLS: u64 = 100;
-/// The one batch of the chain: 20 MB a circuit.
+/// The size of the only batch of the chain: 20 MB per circuit.
 const CHAIN_EXECUTIONS: u64 = 32;
 
-/// Functions, with what the paper has for them.
+/// The functions, with the paper's figures for them.
 const FUNCTIONS: [(&str, Paper); 2] = [
     ("aes-128", paper(74.0, 7.0)),
     ("sha-256-compress", paper(206.0, 33.0)),
 ];
-/// Executions of a batch; the paper's last.
+/// The numbers of executions of a batch; the last is the paper's.
 const EXECUTIONS: [u64; 3] = [32, 128, PAPERS_EXECUTIONS];
 const PAPERS_EXECUTIONS: u64 = 1024;
 const QUICK_EXECUTIONS: [u64; 1] = [8];
 
-/// A round trip of 75 ms, for which the paper has AES-128 online in 160 ms.
+/// A link with a round trip of 75 ms, over which the paper has AES-128 online in 160 ms.
 const LINKS: [&str; 1] = ["37500us,1gbit"];
 
-/// Runs over a link, at most.
+/// The most runs over a link.
 const RUNS: u64 = 100;
 
 const fn paper(offline_ms: f64, online_ms: f64) -> Paper {
@@ -137,7 +138,7 @@ const fn paper(offline_ms: f64, online_ms: f64) -> Paper {
     }
 }
 
-/// What the parties do: prepare a batch, and run executions of it over each link.
+/// The task of the parties: prepare a batch, and run executions of it over each link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,
@@ -147,18 +148,18 @@ pub(crate) struct Exchanged {
     links: Vec<Option<String>>,
 }
 
-/// What a party measured.
+/// A party's measurements.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     bucket: u64,
     circuits: u64,
     offline_s: f64,
     offline: Traffic,
-    /// Runs over each link, without the one that warms up.
+    /// The runs over each link, without the warm-up run.
     links: Vec<Vec<Timed>>,
 }
 
-/// What a run took a party.
+/// The cost of a run for one party.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Timed {
     online_ms: f64,
@@ -203,7 +204,7 @@ fn link_of(place: PartyLink) -> Option<String> {
     place.0.map(|link| link.to_string())
 }
 
-/// Functions, how many executions, and what the paper has.
+/// Returns the functions, numbers of executions, and the paper's figures.
 fn cases(options: &Options) -> Vec<(&'static str, u64, Option<Paper>)> {
     let sizes: &[u64] = match options.quick {
         true => &QUICK_EXECUTIONS,
@@ -222,7 +223,8 @@ fn cases(options: &Options) -> Vec<(&'static str, u64, Option<Paper>)> {
     cases
 }
 
-/// Threads of a party: one, and as many as there are cores unless it is kept on one.
+/// Returns the numbers of threads of a party: one, and the number of cores unless it is pinned to
+/// one.
 fn threads(options: &Options) -> Vec<NonZeroUsize> {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     match (options.pin, options.quick) {
@@ -271,7 +273,7 @@ fn figures(
     })
 }
 
-/// s of everything here, as the paper has it.
+/// The s of all measurements here, which is the paper's.
 const SECURITY_BITS: u8 = 40;
 
 impl Exchanged {
@@ -285,14 +287,15 @@ impl Exchanged {
         }
     }
 
-    /// Runs over one link, one that warms up among them.
+    /// Returns the number of runs over one link, including the warm-up run.
     fn runs(&self) -> u64 {
         let each = self.executions / self.links.len().max(1) as u64;
         each.clamp(2, 1 + RUNS)
     }
 }
 
-/// A function of one call, its result for the evaluator alone: what the papers measure.
+/// Returns a function of one call whose result only the evaluator gets: this is what the papers
+/// measure.
 fn told_to_evaluator(function: &Function) -> Result<Function, tacit::Error> {
     let mut builder = FunctionBuilder::new(function.name());
     builder.library("call", function.name(), &[]);
@@ -311,7 +314,7 @@ fn told_to_evaluator(function: &Function) -> Result<Function, tacit::Error> {
     Ok(builder.finish()?)
 }
 
-/// AES-128 this many times, each block the one before enciphered.
+/// Returns a chain of this many AES-128 calls, each of which enciphers the previous block.
 fn chain(calls: u64) -> Result<Function, tacit::Error> {
     let mut builder = FunctionBuilder::new(CHAIN);
     builder
@@ -388,7 +391,7 @@ impl Exchange for Exchanged {
 }
 
 impl Timed {
-    /// What the evaluator's run took.
+    /// Returns the costs of the evaluator's run.
     fn of(cost: &tacit::cost::Cost) -> Self {
         let ms = |phase: &tacit::cost::PhaseCost| 1e3 * phase.wall.as_secs_f64();
         let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);

@@ -1,7 +1,7 @@
-//! Whole functions under `direct`, between two parties: the field's usual workloads under the
-//! default scheme, and three circuits under every scheme, which is Table 7 of *Fast Garbling of
-//! Circuits Under Standard Assumptions* again. Last come long results and inputs, which no gate
-//! reads, in sizes over three decades: their time grows with their length.
+//! Whole functions under `direct`, between two parties: the usual workloads of the field under the
+//! default scheme, and three circuits under every scheme, which repeats Table 7 of *Fast Garbling
+//! of Circuits Under Standard Assumptions*. Last come long results and inputs, which no gate reads,
+//! in sizes over three decades: their time grows with their length.
 
 use std::collections::BTreeMap;
 
@@ -31,11 +31,11 @@ pub struct DirectFigures {
     pub link: String,
     /// AND gates.
     pub ands: u64,
-    /// Base OTs, which a session does once.
+    /// The time of the base OTs, which a session does once.
     pub setup_ms: Spread,
     /// Their bytes and rounds.
     pub setup_traffic: Traffic,
-    /// A run of the function, agreement included.
+    /// The time of a run of the function, agreement included.
     pub run_ms: Spread,
     /// Its bytes and rounds.
     pub run_traffic: Traffic,
@@ -74,7 +74,7 @@ pub(crate) fn full_name(function: &str, parameters: &BTreeMap<String, u64>) -> S
     function.to_owned() + &parameters.collect::<String>()
 }
 
-/// What the parties do: this many runs over one session, after one that warms up.
+/// The task of the parties: this many runs over one session, after a warm-up run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,
@@ -82,9 +82,9 @@ pub(crate) struct Exchanged {
     /// The scheme's name.
     scheme: String,
     runs: usize,
-    /// s of runs by `authenticated`; nothing where they are by `direct`.
+    /// The s of runs by `authenticated`; `None` for runs by `direct`.
     security_bits: Option<u8>,
-    /// The link, where the parties choose their OTs by it.
+    /// The link, if the parties choose their OTs by it.
     link: Option<String>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Report {
 /// A function and its parameters.
 pub(crate) type Case = (&'static str, &'static [(&'static str, u64)]);
 
-/// The field's usual workloads, those first that a first look takes.
+/// The usual workloads of the field, starting with those of a first look.
 const FUNCTIONS: [Case; 9] = [
     ("millionaires", &[("bits", 64)]),
     ("aes-128", &[]),
@@ -113,22 +113,23 @@ const FUNCTIONS: [Case; 9] = [
 ];
 const QUICK_FUNCTIONS: usize = 4;
 
-/// What the paper runs under every scheme. Its circuits are other ones, and the last of its sizes.
+/// The functions that the paper runs under every scheme. Its circuits differ, and so does the size
+/// of the last.
 const EVERY_SCHEME: [Case; 3] = [
     ("aes-128", &[]),
     ("sha-256-compress", &[]),
     ("min-cut-250k-synthetic", &[]),
 ];
 
-/// An input of the garbler that is the evaluator's result, and one of the evaluator that is the
-/// garbler's result.
+/// Functions that pass an input of the garbler to the evaluator as its result, or the other way
+/// round.
 const LONG: [&str; 2] = ["long-result", "long-input"];
-/// Lengths of both in bytes. A function has no more than 2^28 bits at a time, which are 33 MB.
+/// The lengths of both in bytes. A function has at most 2^28 bits at a time, which are 33 MB.
 const LONG_BYTES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
-/// From which on they are run less often.
+/// From this length on they run less often.
 const LARGE_BYTES: u64 = 1_000_000;
 
-/// The function of this name among [`LONG`].
+/// Returns the function of this name from [`LONG`].
 fn long(name: &str, bytes: u64) -> Result<Function, Error> {
     let (owner, recipient) = match name {
         "long-result" => (Role::Garbler, Recipient::Evaluator),
@@ -171,7 +172,8 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The functions under the default scheme, then the paper's circuits under every other.
+/// Returns the functions under the default scheme, then the paper's circuits under every other
+/// scheme.
 fn tasks(options: &Options) -> Vec<Exchanged> {
     let first_look = options.quick && options.only.is_empty();
     let runs = if options.quick { 6 } else { 15 };
@@ -202,15 +204,15 @@ fn tasks(options: &Options) -> Vec<Exchanged> {
     tasks
 }
 
-/// AND gates from which on a function is run less often: its runs are long, and alike.
+/// From this many AND gates on, a function runs less often: its runs are long, and alike.
 const LARGE_ANDS: u64 = 10_000_000;
 const LARGE_RUNS: usize = 5;
 
-/// Whether a run's bytes take so long over a link that nobody learns more by waiting.
+/// Returns whether a run's bytes take too long over a link to be worth the wait.
 fn too_slow(place: PartyLink, function: &Function, scheme: SchemeId) -> bool {
     const MOST_SECONDS: u64 = 5;
     let Some(link) = place.0 else { return false };
-    // XOR gates that cost something are as many as AND gates, or up to four times as many.
+    // There are as many XOR gates that cost something as AND gates, or up to four times as many.
     let free_xor = scheme.rung().is_ok_and(|rung| rung.cost.xor.bits == 0);
     let bits_an_and = if free_xor { 384 } else { 384 + 4 * 127 };
     let tables = function.and_gates() * bits_an_and;
@@ -250,7 +252,7 @@ pub(crate) fn figures(
 }
 
 impl Exchanged {
-    /// This many runs by `direct`.
+    /// Returns the task of this many runs by `direct`.
     pub(crate) fn new(
         (function, parameters): (&str, &[(&str, u64)]),
         scheme: SchemeId,
@@ -269,13 +271,13 @@ impl Exchanged {
         }
     }
 
-    /// With no more runs than these.
+    /// Limits the number of runs.
     pub(crate) fn at_most(mut self, runs: usize) -> Self {
         self.runs = self.runs.min(runs);
         self
     }
 
-    /// By `authenticated` at this s, with the OTs that suit `place`.
+    /// Changes the protocol to `authenticated` at this s, with the OTs that suit `place`.
     pub(crate) fn against_malicious(mut self, bits: u8, place: PartyLink) -> Self {
         self.security_bits = Some(bits);
         self.link = place.0.map(|link| link.to_string());
@@ -327,7 +329,7 @@ impl Exchange for Exchanged {
     }
 }
 
-/// A party's steps in this many runs of `job`, after one that warms up.
+/// Returns a party's steps in this many runs of `job`, after a warm-up run.
 pub(crate) fn measured_runs<'f>(
     session: &mut Session,
     control: &mut Control,

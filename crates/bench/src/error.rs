@@ -4,38 +4,38 @@ use std::io;
 
 use tacit_net::NetError;
 
-/// Why there is no figure.
+/// The reason why there is no figure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// One of the parties that are measured has failed.
+    /// One of the measured parties has failed.
     #[error("the measured {party} failed: {reason}; run the suite again, alone on the machine")]
     Party {
-        /// Which party.
+        /// The party.
         party: &'static str,
-        /// What it said last.
+        /// Its last message.
         reason: String,
     },
-    /// Several have: most of them because one did.
+    /// Several parties have failed, most of them because one did.
     #[error("{}", reasons.join(". And: "))]
     Parties {
-        /// What each says, in the order of the parties.
+        /// The message of each, in the order of the parties.
         reasons: Vec<String>,
     },
     /// A process for a party cannot be started.
     #[error("cannot start a process for the {party}: {reason}; see whether more may be started")]
     Start {
-        /// Which party.
+        /// The party.
         party: &'static str,
-        /// What the system says.
+        /// The system's message.
         reason: io::Error,
     },
-    /// A party cannot be kept on a core.
+    /// A party cannot be pinned to a core.
     #[error("cannot pin a party to core {core}: {reason}; name cores that this machine has")]
     Pin {
         /// The core.
         core: usize,
-        /// What the system says.
+        /// The system's message.
         reason: String,
     },
     /// The connection between the parties failed.

@@ -1,8 +1,8 @@
-//! Functions by `gmw` next to `direct`, over each kind of OT; then its parts alone: rows evaluated
+//! Functions by `gmw` next to `direct`, over each kind of OT. Then its parts alone: rows evaluated
 //! in memory, and crosses made.
 //!
-//! The programs are compiled in the form for each protocol. A run is one of a session that is open:
-//! its OTs are made in it, its base OTs are *setup*.
+//! The programs are compiled in the form for each protocol. A run takes place in an open session:
+//! it makes its own OTs, and the base OTs are *setup*.
 
 mod crosses;
 mod rows;
@@ -37,23 +37,23 @@ pub struct GmwFigures {
     pub parameters: BTreeMap<String, u64>,
     /// The protocol: `gmw` or `direct`.
     pub protocol: String,
-    /// How OTs are made.
+    /// The OT extension.
     pub extension: String,
     /// `loopback`, or the link.
     pub link: String,
     /// AND gates in the form for the protocol.
     pub ands: u64,
-    /// Layers of AND gates, each of which waits for a message; none by `direct`.
+    /// The layers of AND gates, each of which waits for a message; 0 by `direct`.
     pub layers: u32,
-    /// Base OTs, which a session does once.
+    /// The time of the base OTs, which a session does once.
     pub setup_ms: Spread,
-    /// A run, agreement included.
+    /// The time of a run, agreement included.
     pub run_ms: Spread,
     /// Its bytes and rounds.
     pub run_traffic: Traffic,
-    /// Bits on the link, both ways, for each AND gate.
+    /// The bits on the link, both ways, for each AND gate.
     pub bits_per_and: f64,
-    /// Time for each AND gate, from the median.
+    /// The time for each AND gate, from the median.
     pub and_ns: f64,
     /// Peak memory of each party.
     pub memory: Memory,
@@ -101,7 +101,7 @@ main(a: [u32; N] of alice sorted, b: [u32; N] of bob sorted, amounts: [u32; N] o
 }
 ";
 
-/// The functions and their sizes, those first that a first look takes.
+/// The functions and their sizes, starting with those of a first look.
 const FUNCTIONS: [(&str, &str, u64); 3] = [
     ("aes-128-calls", "calls", 160),
     ("sort-program", "n", 1024),
@@ -109,7 +109,7 @@ const FUNCTIONS: [(&str, &str, u64); 3] = [
 ];
 const QUICK_FUNCTIONS: usize = 1;
 
-/// What the parties do: this many runs over one session, after one that warms up.
+/// The task of the parties: this many runs over one session, after a warm-up run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,
@@ -167,19 +167,19 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// `gmw` by each kind of OT, then `direct`.
+/// Returns `gmw` with each kind of OT, then `direct`.
 fn ways() -> impl Iterator<Item = (Protocol, OtExtension)> {
     let by_shares = extensions().map(|extension| (Protocol::Gmw, extension));
     by_shares.chain([(Protocol::Direct, OtExtension::default())])
 }
 
-/// The kinds of OT that are measured.
+/// Returns the measured kinds of OT.
 fn extensions() -> impl Iterator<Item = OtExtension> {
     let names = ["silent", "softspoken-8", "softspoken-4", "softspoken-2"];
     names.into_iter().filter_map(OtExtension::from_name)
 }
 
-/// Whether bytes or layers take so long over a link that nobody learns more by waiting.
+/// Returns whether bytes or layers take too long over a link to be worth the wait.
 fn too_slow(place: PartyLink, protocol: Protocol, (ands, layers): (u64, u32)) -> bool {
     const MOST_SECONDS: u64 = 20;
     let Some(link) = place.0 else { return false };
@@ -248,7 +248,7 @@ impl Exchanged {
     }
 }
 
-/// This many calls of AES-128 that do not wait for each other.
+/// Returns a function of this many calls of AES-128 that do not depend on each other.
 fn calls_of_aes(calls: u64) -> Result<Function, Error> {
     let circuit = library::find("aes-128", &BTreeMap::new()).map_err(tacit::Error::from)?;
     let blocks = format!("bytes[16][{calls}]");
@@ -297,7 +297,7 @@ impl Exchange for Exchanged {
 mod tests {
     use super::*;
 
-    /// Small sizes: the programs are right in both forms.
+    /// Uses small sizes: the programs compile in both forms.
     #[test]
     fn every_function_compiles_in_both_forms() {
         for (function, _, _) in FUNCTIONS {

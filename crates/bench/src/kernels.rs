@@ -1,6 +1,6 @@
-//! The kernels on each backend, on one thread: the ceiling of all that rests on them.
+//! The kernels on each backend, on one thread: the upper limit of everything that rests on them.
 //!
-//! Each works on 1024 blocks, which stay in the first-level cache.
+//! Each works on 1024 blocks, which fit into the first-level cache.
 
 use std::hint::black_box;
 
@@ -17,11 +17,11 @@ use crate::{Error, Figures, Options, Tell};
 /// A kernel on a backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelFigures {
-    /// Which kernel.
+    /// The kernel.
     pub kernel: String,
-    /// Which backend.
+    /// The backend.
     pub backend: String,
-    /// Time for each block that it makes.
+    /// The time for each block that it makes.
     pub block_ns: Spread,
     /// Millions of blocks a second, from the median.
     pub million_blocks_per_s: f64,
@@ -38,7 +38,7 @@ impl Row for KernelFigures {
     ];
 }
 
-/// Blocks that a run works on.
+/// The number of blocks that a run works on.
 const BLOCKS: usize = 1024;
 
 const TWEAK: Tweak = Tweak {
@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A kernel's name, how many blocks a run of it makes, and a run.
+/// A kernel's name, the number of blocks that one run makes, and the run.
 type Kernel = (&'static str, usize, Box<dyn FnMut()>);
 
 fn kernels(cpu: Cpu) -> Vec<Kernel> {

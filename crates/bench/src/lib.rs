@@ -1,31 +1,35 @@
-//! Measurements of Tacit: every figure that is claimed, one command away.
+//! Measurements of Tacit: a command for every published figure.
 //!
-//! A [`Suite`] measures one layer and gives [`Record`]s, one a case, which carry the machine, the
-//! build and every parameter, so that records of many machines and days can be thrown together.
+//! A [`Suite`] measures one layer and produces [`Record`]s, one per case, which carry the machine,
+//! the build and every parameter, so that records of many machines and days can be combined.
 //!
-//! | suite | what it measures |
+//! | suite | measurements |
 //! |---|---|
-//! | [`kernels`] | AES, hashes, generators and transpose on each backend: the ceiling of all else |
-//! | [`schemes`] | garbling and evaluating under each scheme, and its share of that ceiling |
+//! | [`kernels`] | AES, hashes, generators and transpose on each backend: the upper limit of
+//! everything else |
+//! | [`schemes`] | garbling and evaluating under each scheme, and the share of that limit |
 //! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
 //! | [`direct`] | whole functions between two parties |
-//! | [`gmw`] | functions on XOR shares next to `direct`, and the parts of it |
+//! | [`gmw`] | functions on XOR shares next to `direct`, and their parts |
 //! | [`authenticated`] | the same against a malicious party, from nothing |
 //! | [`lots`] | components garbled for the stock, by threads |
-//! | [`prepared`] | the same from the stock, beside `naive`: CompGC's table |
+//! | [`prepared`] | the same from the stock, next to `naive`: CompGC's table |
 //! | [`batch`] | the same against a malicious party: Lindell and Riva's figures |
-//! | [`outsourced`] | functions between three, with values that stay: PartialGC's tables |
-//! | [`plan`] | what `tacit plan` predicts beside what runs take, and whether its choice is the fastest |
+//! | [`outsourced`] | functions of three parties, with kept values: PartialGC's tables |
+//! | [`plan`] | the predictions of `tacit plan` next to the times of runs, and whether its choice
+//! is the fastest |
 //! | [`serve`] | a service under load, with a hostile peer among many |
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | [`measure`], [`spread`] | the clock, and what a set of samples says |
-//! | [`machine`], [`record`], [`table`] | where a figure is from, and how programs and people get it |
-//! | [`parties`] | two parties or three as processes, pinned if wanted, over loopback or a shaped link |
+//! | [`measure`], [`spread`] | the clock, and the statistics of a set of samples |
+//! | [`machine`], [`record`], [`table`] | the origin of a figure, and its form for programs and
+//! people |
+//! | [`parties`] | two or three parties as processes, pinned if wanted, over loopback or a shaped
+//! link |
 //!
-//! The shaped link delays and slows bytes and does nothing else: no loss, no slow start, no queue
-//! that drops. Over a real link of that delay and rate nothing is faster than here.
+//! The shaped link only delays and slows bytes: no loss, no slow start, no queue that drops. Over a
+//! real link of that delay and rate nothing is faster than here.
 #![forbid(unsafe_code)]
 
 pub mod authenticated;
@@ -61,7 +65,7 @@ use tacit_net::Link;
 use crate::measure::Patience;
 use crate::parties::PartyLink;
 
-/// What is measured together, from the lowest layer up.
+/// A set of measurements, listed from the lowest layer up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Suite {
     /// The kernels on each backend
@@ -88,24 +92,24 @@ pub enum Suite {
     Serve,
 }
 
-/// How to measure.
+/// The settings of a measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Few cases and short runs, for a first look.
+    /// Whether to measure few cases in short runs, for a first look.
     pub quick: bool,
-    /// Links to imitate instead of those that a suite takes by itself.
+    /// The links to imitate instead of a suite's own.
     pub links: Vec<Link>,
     /// Words that must all occur in a case's name for it to be measured.
     pub only: Vec<String>,
-    /// The cores on which the garbler and the evaluator stay; `kernels` and `schemes` take the
-    /// first, and a cloud the evaluator's.
+    /// The cores to which the garbler and the evaluator are pinned. `kernels` and `schemes` use the
+    /// first, and a cloud uses the evaluator's.
     pub pin: Option<[usize; 2]>,
-    /// How long the suite `serve` loads its service.
+    /// The number of seconds for which the suite `serve` loads its service.
     pub seconds: Option<u64>,
-    /// Idle peers of a service that the suite `serve` measures instead of the one it loads.
+    /// The number of idle peers that the suite `serve` measures a service with, instead of a load.
     pub idle: Option<u64>,
     /// The command of a process that calls [`parties::party`] on its standard input and output.
-    /// Without it the parties are threads of this process, which share their peak memory.
+    /// Without it the parties are threads of this process and share one figure of peak memory.
     pub party_command: Option<Vec<OsString>>,
 }
 
@@ -118,12 +122,12 @@ impl Options {
         }
     }
 
-    /// Whether a case of this name is wanted.
+    /// Returns whether a case of this name is wanted.
     fn wants(&self, name: &str) -> bool {
         self.only.iter().all(|word| name.contains(word.as_str()))
     }
 
-    /// The links that were asked for, or loopback, or in a full run loopback and `usual`.
+    /// Returns the requested links; or loopback, and in a full run also `usual`.
     fn places(&self, usual: &[&str]) -> Vec<PartyLink> {
         if !self.links.is_empty() {
             return self
@@ -141,7 +145,7 @@ impl Options {
 /// The links that papers in the field measure over: a local network, and two wide ones.
 const USUAL_LINKS: [&str; 3] = ["500us,1gbit", "40ms,100mbit", "33ms,50mbit"];
 
-/// Measures `suite` and gives each record to `tell` as soon as it is there.
+/// Measures `suite` and passes each record to `tell` as soon as it exists.
 ///
 /// # Errors
 ///
@@ -179,5 +183,5 @@ pub fn run(
     }
 }
 
-/// Where a suite puts its figures.
+/// The function to which a suite passes its figures.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(Figures) -> Result<(), Error>;

@@ -1,8 +1,8 @@
-//! Garbling for the stock on several threads: what `tacit prepare` does before it sends.
+//! Garbling for the stock on several threads: the work of `tacit prepare` before it sends.
 //!
-//! A lot of AES-128 components is garbled whole, in memory, by `protocol::prepared::send_lot`;
-//! instances do not depend on each other, so that the limit is as many times the rate of one thread
-//! as there are cores, until the memory's bandwidth ends it: each AND gate writes 32 bytes.
+//! `protocol::prepared::send_lot` garbles a lot of AES-128 components completely, in memory.
+//! Instances do not depend on each other, so the upper limit is the rate of one thread times the
+//! number of cores, until the memory's bandwidth is reached: each AND gate writes 32 bytes.
 
 use std::hint::black_box;
 use std::task::Poll;
@@ -32,13 +32,13 @@ pub struct LotFigures {
     pub component: String,
     /// The garbling scheme.
     pub scheme: String,
-    /// Instances in the lot.
+    /// The number of instances in the lot.
     pub instances: u64,
-    /// AND gates of each.
+    /// The AND gates of each instance.
     pub ands: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: u64,
-    /// Time for the lot.
+    /// The time for the lot.
     pub lot_ms: Spread,
     /// Instances a second, from the median.
     pub instances_per_s: f64,
@@ -62,11 +62,12 @@ impl Row for LotFigures {
 }
 
 const COMPONENT: &str = "aes-128";
-/// Instances of a lot: 52 MB of tables, so that the start of threads is little of the time.
+/// The number of instances in a lot: 52 MB of tables, so that starting threads takes little of the
+/// time.
 const INSTANCES: usize = 256;
 const INSTANCES_QUICK: usize = 32;
 
-/// Garbles lots on one thread, two, four and so on, and on as many as there are cores.
+/// Garbles lots on one thread, two, four and so on, and on one thread per core.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let cores = available_parallelism().map_or(1, usize::from);
     let mut threads: Vec<usize> = std::iter::successors(Some(1), |threads| Some(2 * threads))
@@ -110,7 +111,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Garbles a lot to its end; what would be sent is thrown away.
+/// Garbles a complete lot, and discards what would be sent.
 fn garble(program: &Program, seeds: &[InstanceSeed], threads: usize) {
     let delta = Prg::new(Block::ONES).next_block().with_lsb(1.into());
     let what = (HalfGates::new(Construction::TwoCall), program);
@@ -118,7 +119,7 @@ fn garble(program: &Program, seeds: &[InstanceSeed], threads: usize) {
     sent.expect("at least one thread");
 }
 
-/// Throws away what is sent.
+/// Discards everything that is sent.
 struct Nowhere;
 
 impl Wire for Nowhere {

@@ -1,4 +1,4 @@
-//! What a figure was measured on.
+//! The machine on which a figure was measured.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -9,26 +9,26 @@ use tacit_kernels::Cpu;
 /// The machine and the build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The CPU's name, where the system tells it.
+    /// The CPU's name, if the system reports it.
     pub cpu: String,
-    /// Cores that this process may use.
+    /// The number of cores that this process may use.
     pub cores: usize,
-    /// What of the CPU's instructions matters here.
+    /// The CPU's instructions that matter here.
     pub cpu_features: Vec<String>,
     /// The backends of the kernels that this CPU runs, slowest first.
     pub backends: Vec<String>,
-    /// Architecture and operating system.
+    /// The architecture and the operating system.
     pub platform: String,
-    /// Processes that wanted a core on average over the last minute, before anything was measured:
-    /// well below 1 on an idle machine.
+    /// The average number of processes that wanted a core during the last minute, before any
+    /// measurement: well below 1 on an idle machine.
     pub load_average: Option<f64>,
-    /// The commit that was built, `+changes` where the measured code differed from it.
+    /// The commit that was built, with `+changes` if the measured code differed from it.
     pub commit: String,
     /// Whether the compiler optimised as for a release.
     pub optimised: bool,
 }
 
-/// Instructions that kernels use, as the system names them.
+/// Instructions that kernels use, under the system's names.
 const FEATURES: [&str; 9] = [
     "aes",
     "vaes",
@@ -42,7 +42,7 @@ const FEATURES: [&str; 9] = [
 ];
 
 impl Machine {
-    /// This one.
+    /// Returns the description of this machine.
     #[must_use]
     pub fn this() -> Self {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -46,7 +46,7 @@ struct Cli {
     measure: MeasureArgs,
 }
 
-/// What `tacit-bench` does other than measure.
+/// The commands of `tacit-bench` other than measuring.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Play one party of a measurement, as told on standard input
@@ -54,7 +54,7 @@ enum Command {
     Party,
 }
 
-/// What to measure, and how.
+/// The measurements and their settings.
 #[derive(Debug, Args)]
 struct MeasureArgs {
     /// What to measure; everything if nothing is named
@@ -113,14 +113,14 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            // If standard error is closed too, no one is left to tell.
+            // If standard error is closed too, nobody can be told.
             let _ = writeln!(io::stderr(), "tacit-bench: {error}");
             ExitCode::from(category(&error) as u8)
         }
     }
 }
 
-/// The kind of an error; its number is the exit code.
+/// Returns the category of an error; its number is the exit code.
 fn category(error: &Error) -> Category {
     match error {
         Error::Tacit(error) => error.category(),
@@ -164,7 +164,7 @@ fn measure(args: MeasureArgs) -> Result<(), Error> {
     }
 }
 
-/// What a person reads before the first table.
+/// Returns the text before the first table.
 fn introduction(args: &MeasureArgs) -> String {
     let machine = Machine::this();
     let mut text = format!(
@@ -191,7 +191,7 @@ fn introduction(args: &MeasureArgs) -> String {
     text + "\n"
 }
 
-/// Writes to standard output at once.
+/// Writes to standard output and flushes it.
 fn print(text: &str) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

@@ -1,37 +1,38 @@
-//! The clock: a piece of work timed many times, after a warm-up.
+//! The clock: times a piece of work many times, after a warm-up.
 
 use std::time::{Duration, Instant};
 
-/// A sample is at least so long, so that the clock's own cost (some 30 ns) is nothing in it.
+/// The shortest sample, long enough that the clock's own cost (some 30 ns) does not matter.
 const SAMPLE: Duration = Duration::from_micros(100);
 
-/// How long to try for a good figure.
+/// The time spent on a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Unmeasured work beforehand: caches fill, the CPU's frequency settles.
+    /// The time of unmeasured work beforehand: caches fill, the CPU's frequency settles.
     pub warm_up: Duration,
-    /// Measured work.
+    /// The time of measured work.
     pub measured: Duration,
-    /// Samples that are taken even where they last longer than that.
+    /// The number of samples that are taken even if they last longer than that.
     pub least_samples: usize,
 }
 
 impl Patience {
-    /// For a figure to be quoted.
+    /// The patience for a figure to be quoted.
     pub const FULL: Self = Self {
         warm_up: Duration::from_millis(100),
         measured: Duration::from_millis(500),
         least_samples: 9,
     };
 
-    /// For a first look.
+    /// The patience for a first look.
     pub const QUICK: Self = Self {
         warm_up: Duration::from_millis(5),
         measured: Duration::from_millis(25),
         least_samples: 6,
     };
 
-    /// The seconds that `work` takes, a figure a sample; a short `work` is repeated within one.
+    /// Returns the seconds that `work` takes, one figure per sample. A short `work` is repeated
+    /// within a sample.
     pub fn time(self, mut work: impl FnMut()) -> Vec<f64> {
         let begun = Instant::now();
         work();
@@ -54,7 +55,7 @@ impl Patience {
     }
 }
 
-/// The time of this many repetitions of `work`.
+/// Returns the time of this many repetitions of `work`.
 fn sample(repeats: u32, work: &mut impl FnMut()) -> Duration {
     let begun = Instant::now();
     for _ in 0..repeats {

@@ -1,5 +1,5 @@
 //! Two measured parties that meet over TLS, since prepared material belongs to two identities, and
-//! what they run there.
+//! the runs that they make there.
 
 use tacit::garble::SchemeId;
 use tacit::stock::Stocks;
@@ -9,7 +9,7 @@ use tacit_net::{Channel, Link};
 use crate::Error;
 use crate::parties::Party;
 
-/// The role of a party.
+/// Returns the role of a party.
 pub(crate) fn role(party: Party) -> Role {
     match party {
         Party::Garbler => Role::Garbler,
@@ -17,7 +17,7 @@ pub(crate) fn role(party: Party) -> Role {
     }
 }
 
-/// A run of `function` on inputs of zeros, from `stocks` if there are any.
+/// Returns a run of `function` on inputs of zeros, from `stocks` if there are any.
 pub(crate) fn job<'f>(
     function: &'f Function,
     role: Role,
@@ -35,7 +35,7 @@ pub(crate) fn job<'f>(
     Ok(job)
 }
 
-/// How the parties meet over TLS.
+/// A party's means to meet the other over TLS.
 pub(crate) struct Meeting {
     identity: Identity,
     peer: Fingerprint,
@@ -49,7 +49,7 @@ enum MeetingPlace {
 }
 
 impl Meeting {
-    /// Tells the other party, in the clear, who this one is and where it listens.
+    /// Tells the other party, in the clear, this one's fingerprint and address.
     pub(crate) fn arrange(
         plain: &mut Channel,
         party: Party,
@@ -90,7 +90,7 @@ impl Meeting {
         self.settings.link = link;
     }
 
-    /// The next session.
+    /// Starts the next session.
     pub(crate) fn session(&mut self) -> Result<Session, Error> {
         let (identity, peer, settings) = (&self.identity, &self.peer, &self.settings);
         let mut session = match &self.place {
@@ -104,5 +104,5 @@ impl Meeting {
     }
 }
 
-/// Longest text by which parties meet.
+/// The longest text by which parties meet, in bytes.
 const MAX_TEXT_BYTES: usize = 256;

@@ -1,9 +1,9 @@
-//! Correlated OTs by every extension, in every form, one thread a party.
+//! Correlated OTs by every extension, in every form, on one thread per party.
 //!
 //! Each case is set up several times: base OTs on ristretto255, and OTs until both parties hold
 //! their first. Then the last setup's source is refilled, once to warm memory up and then several
-//! times with a clock, and what a refill made is taken out in parts, which leaves the source its
-//! memory, and brought into the case's form.
+//! times under the clock. The OTs of a refill are taken out in parts, which leaves the source its
+//! memory, and converted to the case's form.
 
 mod form;
 mod half;
@@ -21,44 +21,46 @@ use crate::spread::Spread;
 use crate::table::{Column, Row, mebibytes, number, short, text};
 use crate::{Error, Options, Tell, USUAL_LINKS};
 
-/// Correlated OTs by an extension, and a form of them.
+/// Figures of correlated OTs by an extension, and of a form of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OtFigures {
     /// The extension: `softspoken-2`, `silent`.
     pub extension: String,
-    /// Whom it withstands: `semi-honest` or `malicious`.
+    /// The adversaries that it withstands: `semi-honest` or `malicious`.
     pub security: String,
-    /// What the OTs are used for.
+    /// The form in which the OTs are used.
     pub form: Form,
     /// `loopback`, or the link.
     pub link: String,
-    /// How many OTs are asked for and used.
+    /// The number of OTs that are requested and used.
     pub count: usize,
-    /// How many a refill makes, which is more where an extension makes many at a time.
+    /// The number of OTs that a refill makes: more than requested if an extension makes many at a
+    /// time.
     pub made: u64,
-    /// From nothing until both parties hold their first correlated OT, base OTs included.
+    /// The time from nothing until both parties hold their first correlated OT, base OTs included.
     pub setup_ms: Spread,
     /// Its bytes and rounds.
     pub setup_traffic: Traffic,
-    /// A refill.
+    /// The time of a refill.
     pub making_ms: Spread,
     /// Its bytes and rounds.
     pub making_traffic: Traffic,
-    /// Bringing the OTs into their form; for correlated OTs, taking them out of the source.
+    /// The time to convert the OTs to their form; for correlated OTs, to take them out of the
+    /// source.
     pub using_ms: Spread,
     /// Its bytes and rounds.
     pub using_traffic: Traffic,
-    /// Millions of correlated OTs a second, from the median.
+    /// Millions of correlated OTs per second, from the median.
     pub made_million_per_s: f64,
-    /// Millions of OTs a second in their form, making included.
+    /// Millions of OTs per second in their form, making included.
     pub used_million_per_s: f64,
-    /// Bits on the link, both ways, for each OT that is made.
+    /// The bits on the link, both ways, for each OT that is made.
     pub made_bits_per_ot: f64,
-    /// Bits on the link, both ways, for each OT in its form, making included.
+    /// The bits on the link, both ways, for each OT in its form, making included.
     pub used_bits_per_ot: f64,
-    /// Time that the garbler's thread was on a core in a refill, where the system tells it.
+    /// The time that the garbler's thread was on a core in a refill, if the system reports it.
     pub garbler_busy_ms: Option<Spread>,
-    /// Time that the evaluator's thread was.
+    /// The time that the evaluator's thread was on a core in a refill, if the system reports it.
     pub evaluator_busy_ms: Option<Spread>,
     /// Peak memory of each party.
     pub memory: Memory,
@@ -89,7 +91,7 @@ impl Row for OtFigures {
     ];
 }
 
-/// What the parties do.
+/// The task of the parties.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     /// The extension's number ([`Extension::id`]).
@@ -132,7 +134,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The extensions that are measured.
+/// Returns the measured extensions.
 fn extensions() -> impl Iterator<Item = Extension> {
     let fields = [1, 2, 4, 8]
         .into_iter()
@@ -162,8 +164,9 @@ impl Case {
         format!("ot {} {} {form} {place}", self.extension, self.security())
     }
 
-    /// Forms do not depend on how the OTs were made, and links matter where OTs are made: a first
-    /// look takes forms of one extension, and no run takes them over links unless it is told to.
+    /// Returns whether a case belongs to a usual run. Forms do not depend on the extension, and
+    /// links matter only for making OTs. So a first look takes forms of one extension, and no run
+    /// takes them over links unless asked to.
     fn is_usual(&self, options: &Options) -> bool {
         let told = !options.only.is_empty() || !options.links.is_empty();
         let default = self.extension == Extension::SoftSpoken(FieldBits::DEFAULT);
@@ -279,7 +282,7 @@ impl Exchange for Exchanged {
 }
 
 impl Exchanged {
-    /// One party's steps, given how it is set up and how it uses what was made.
+    /// Returns one party's steps, given the functions that set it up and that use its OTs.
     fn steps<H: half::Half>(
         &self,
         wire: &mut Wire,
@@ -292,7 +295,7 @@ impl Exchanged {
             using: Vec::new(),
             made: 0,
         };
-        // The first setup warms up, and so does the first refill.
+        // The first setup is a warm-up, and so is the first refill.
         let (mut half, _) = wire.step(&set_up)?;
         for _ in 0..self.setups {
             let (again, step) = wire.step(&set_up)?;

@@ -1,15 +1,15 @@
-//! Functions under `outsourced`, between a generator, a thin client and a cloud: Tables 1 to 4 and
-//! Figures 4, 5 and 7 of Mood, Gupta, Butler and Feigenbaum, *Reuse It or Lose It: More Efficient
-//! Secure Computation Through Reuse of Encrypted Values* (CCS 2014), again.
+//! Functions under `outsourced`, between a generator, a thin client and a cloud. Repeats Tables 1
+//! to 4 and Figures 4, 5 and 7 of Mood, Gupta, Butler and Feigenbaum, *Reuse It or Lose It: More
+//! Efficient Secure Computation Through Reuse of Encrypted Values* (CCS 2014).
 //!
-//! The three parties are processes on this machine, each with a TLS session to both others. What
-//! keeps values runs in a chain: functions that belong together run one after the other, and all of
-//! them again in another chain for the next sample. What takes long runs once.
+//! The three parties are processes on this machine, each with a TLS session to both others.
+//! Functions that keep values run in a chain: those that belong together run one after the other,
+//! and all of them again in another chain for the next sample. Long functions run once.
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | `cases` | what is run, how often and with how many circuits |
-//! | `exchange` | what each party does |
+//! | `cases` | the programs, and the numbers of their runs and circuits |
+//! | `exchange` | the actions of each party |
 
 mod cases;
 mod exchange;
@@ -31,10 +31,10 @@ use crate::{Error, Options, Tell};
 use cases::Program;
 use exchange::{Report, Timed};
 
-/// The names of the parties, by seat: the others connect to the generator.
+/// The names of the parties, by seat. The others connect to the generator.
 pub(crate) const NAMES: [&str; 3] = ["generator", "evaluator", "cloud"];
 
-/// k of everything but the circuits, as the protocol's default.
+/// The k of everything but the circuits: the protocol's default.
 const SECURITY_BITS: u8 = 40;
 
 /// A function under `outsourced`.
@@ -46,42 +46,43 @@ pub struct OutsourcedFigures {
     pub parameters: BTreeMap<String, u64>,
     /// The garbling scheme.
     pub scheme: String,
-    /// σ: circuits. One is semi-honest.
+    /// σ: the number of circuits. A single one is semi-honest.
     pub copies: u32,
-    /// Those of them that the cloud evaluates.
+    /// The number of them that the cloud evaluates.
     pub evaluated_copies: u32,
-    /// Minus the logarithm of the probability that a generator gets away with it; nothing where the
-    /// run is semi-honest.
+    /// Minus the logarithm of the probability that a cheating generator is not caught; `None` if
+    /// the run is semi-honest.
     pub statistical_security_bits: Option<f64>,
     /// Threads of each server.
     pub threads: usize,
-    /// `loopback`, or the link between any two.
+    /// `loopback`, or the link between any two parties.
     pub link: String,
     /// AND gates of the function.
     pub ands: u64,
-    /// AND gates of a circuit: the function's, and those that mask and authenticate results.
+    /// The AND gates of a circuit: the function's, and those that mask and authenticate results.
     pub circuit_ands: u64,
-    /// Bits that it loads.
+    /// The number of bits that it loads.
     pub loaded_bits: u64,
-    /// Bits that it saves.
+    /// The number of bits that it saves.
     pub saved_bits: u64,
-    /// From the common start to the last party's end.
+    /// The time from the common start to the last party's end.
     pub whole_ms: Spread,
-    /// Agreement on the run; here and below that of the slowest party.
+    /// The time of the agreement on the run; here and below, the time of the slowest party.
     pub agreement_ms: Spread,
-    /// The servers' chains compared, moved forward, and what is loaded read from the disk.
+    /// The time to compare the servers' chains, to move them forward, and to read loaded values
+    /// from the disk.
     pub chain_ms: Spread,
-    /// Base OTs and OT extensions.
+    /// The time of base OTs and OT extensions.
     pub setup_ms: Spread,
-    /// The protocol's run, with what it saves on the disk.
+    /// The time of the protocol's run, including the values that it saves to disk.
     pub run_ms: Spread,
-    /// What went over the three links in a run.
+    /// The traffic of the three links in a run.
     pub traffic: ThreeTraffic,
     /// Peak memory of each party, over all functions that ran in one chain.
     pub memory: ThreeMemory,
 }
 
-/// What each party sent to each, with the 5 bytes before each message, and rounds.
+/// The bytes that each party sent to each, with the 5 bytes before each message, and rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreeTraffic {
     /// From the generator to the cloud.
@@ -96,16 +97,16 @@ pub struct ThreeTraffic {
     pub evaluator_to_cloud_bytes: u64,
     /// From the cloud to the evaluator.
     pub cloud_to_evaluator_bytes: u64,
-    /// Changes of direction, and one, between generator and cloud.
+    /// The changes of direction, plus one, between generator and cloud.
     pub generator_cloud_rounds: u64,
-    /// Between generator and evaluator.
+    /// The same between generator and evaluator.
     pub generator_evaluator_rounds: u64,
-    /// Between evaluator and cloud.
+    /// The same between evaluator and cloud.
     pub evaluator_cloud_rounds: u64,
 }
 
 impl ThreeTraffic {
-    /// What reports of the three parties say.
+    /// Sums up the reports of the three parties.
     fn of([generator, evaluator, cloud]: [&Timed; 3]) -> Self {
         Self {
             generator_to_cloud_bytes: generator.sent_bytes[2],
@@ -120,7 +121,7 @@ impl ThreeTraffic {
         }
     }
 
-    /// What the thin client sends and receives.
+    /// Returns the bytes that the thin client sends and receives.
     #[must_use]
     pub fn client_bytes(&self) -> u64 {
         self.generator_to_evaluator_bytes
@@ -130,12 +131,12 @@ impl ThreeTraffic {
     }
 }
 
-/// The most memory that each party's process held, in bytes, where the system tells it.
+/// The most memory that each party's process held, in bytes, if the system reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreeMemory {
     /// The generator's.
     pub generator_bytes: Option<u64>,
-    /// The evaluator's: the thin client's.
+    /// The evaluator's, which is the thin client's.
     pub evaluator_bytes: Option<u64>,
     /// The cloud's.
     pub cloud_bytes: Option<u64>,
@@ -213,7 +214,7 @@ fn figures(
     mut runs: [&[Timed]; 3],
     memory: ThreeMemory,
 ) -> Result<OutsourcedFigures, Error> {
-    // The first of several warms up.
+    // If there are several, the first is a warm-up.
     runs = runs.map(|runs| &runs[usize::from(runs.len() > 1)..]);
     let samples = runs.iter().map(|runs| runs.len()).min().unwrap_or(0);
     let [Some(generator), Some(evaluator), Some(cloud)] = runs.map(|runs| runs.last()) else {

@@ -1,8 +1,8 @@
-//! Parties that are measured, two or three: a process or a thread each, joined by a link.
+//! The measured parties, two or three: a process or a thread each, joined by a link.
 //!
-//! Each party has two connections to the first, both plain TCP on loopback: one that is measured,
-//! shaped where a link is imitated, and one by which they start each step together, which is not.
-//! A step takes as long as the slowest party takes. A process is started anew for each task, so
+//! Each party has two connections to the first, both plain TCP on loopback. One is measured, and
+//! shaped if a link is imitated; the other, which is not measured, lets them start each step
+//! together. A step takes as long as its slowest party. A process is started anew for each task, so
 //! that its peak memory is the task's; threads, which tests use, share one figure.
 
 mod launch;
@@ -21,7 +21,7 @@ pub(crate) use task::Task;
 
 use crate::Error;
 
-/// One of two.
+/// One of two parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Party {
@@ -32,10 +32,10 @@ pub(crate) enum Party {
 }
 
 impl Party {
-    /// The names of both, by seat.
+    /// The names of both parties, by seat.
     pub(crate) const NAMES: [&'static str; 2] = [Self::Garbler.name(), Self::Evaluator.name()];
 
-    /// Whose seat this is.
+    /// Returns the party at this seat.
     fn of(seat: usize) -> Self {
         match seat {
             0 => Self::Garbler,
@@ -58,7 +58,7 @@ impl Party {
     }
 }
 
-/// What both parties do together, and what each reports of it.
+/// The actions of both parties, and their reports.
 pub(crate) trait Exchange: Clone + Into<Task> {
     /// One party's report.
     type Report: Serialize + for<'de> Deserialize<'de>;
@@ -67,7 +67,7 @@ pub(crate) trait Exchange: Clone + Into<Task> {
     fn play(&self, party: Party, wire: Wire) -> Result<Self::Report, Error>;
 }
 
-/// What both parties reported.
+/// The reports of both parties.
 #[derive(Debug)]
 pub(crate) struct Both<R> {
     pub(crate) garbler: R,
@@ -75,7 +75,7 @@ pub(crate) struct Both<R> {
     pub(crate) memory: Memory,
 }
 
-/// The most memory that each party's process held, in bytes, where the system tells it.
+/// The most memory that each party's process held, in bytes, if the system reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// The garbler's.
@@ -86,39 +86,39 @@ pub struct Memory {
 
 /// A party's connections to the other.
 pub(crate) struct Wire {
-    /// The one that is measured.
+    /// The measured connection.
     pub(crate) channel: Channel,
-    /// The one by which steps start together.
+    /// The connection that lets steps start together.
     control: Control,
 }
 
-/// The connection by which steps start together.
+/// The connection that lets steps start together.
 pub(crate) struct Control(Channel);
 
 impl Control {
     /// Waits until the other party is here too.
     pub(crate) fn meet(&mut self) -> Result<(), NetError> {
         self.0.send(1, &[])?;
-        // The other party's word may be here already, and then nothing waits for a flush.
+        // The other party's message may be here already, and then nothing waits for a flush.
         self.0.flush()?;
         self.0.receive(1)?;
         Ok(())
     }
 }
 
-/// Longest wait of a party for the other: a step over a slow link takes minutes.
+/// The longest wait of a party for the other: a step over a slow link takes minutes.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What one step took one party.
+/// The cost of one step for one party.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Step {
-    /// From the common start to this party's end.
+    /// The time from the common start to this party's end.
     pub(crate) seconds: f64,
-    /// What it sent.
+    /// The bytes that it sent.
     pub(crate) sent_bytes: u64,
-    /// Messages in one direction without one in the other, as this party saw them.
+    /// The number of series of messages in one direction, as this party saw them.
     pub(crate) rounds: u64,
-    /// Time that this party's thread was on a core, where the system tells it.
+    /// The time that this party's thread was on a core, if the system reports it.
     pub(crate) busy_seconds: Option<f64>,
 }
 
@@ -133,7 +133,7 @@ impl Wire {
         Self { channel, control }
     }
 
-    /// The two connections apart, for a party that measures by itself.
+    /// Returns the two connections separately, for a party that does its own measurements.
     pub(crate) fn split(self) -> (Channel, Control) {
         (self.channel, self.control)
     }
@@ -160,7 +160,7 @@ impl Wire {
     }
 }
 
-/// How long this thread has been on a core.
+/// Returns the time that this thread has been on a core.
 fn busy() -> Option<Duration> {
     let read = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanos = read.split(' ').next()?.parse().ok()?;

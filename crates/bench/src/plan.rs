@@ -1,8 +1,8 @@
-//! What `tacit plan` predicts next to what runs take, and whether its choice is the fastest.
+//! The predictions of `tacit plan` next to the times of runs, and whether its choice is the
+//! fastest.
 //!
-//! Each function is run by `prepared` and by `direct` over the same links, and prepared once for
-//! all links, without one. The prediction is made before anything is measured, as `tacit plan`
-//! makes it.
+//! Each function runs by `prepared` and by `direct` over the same links. It is prepared once for
+//! all links, without a link. The prediction is made before any measurement, as `tacit plan` does.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
 use crate::{Error, Options, Tell, USUAL_LINKS};
 
-/// A prediction next to what was measured. Times are the evaluator's, online.
+/// A prediction next to the measurement. The times are the evaluator's, online.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanFigures {
     /// The function.
@@ -35,17 +35,17 @@ pub struct PlanFigures {
     pub scheme: String,
     /// The link.
     pub link: String,
-    /// What was predicted.
+    /// The predicted time.
     pub predicted_ms: f64,
-    /// What runs took.
+    /// The time of runs.
     pub online_ms: Spread,
-    /// How much more was predicted than the median was, in percent; less is negative.
+    /// The excess of the prediction over the median, in percent; negative if it was too low.
     pub error_percent: f64,
-    /// Whether the plan chose it.
+    /// Whether the plan chose this alternative.
     pub chosen: bool,
-    /// How much slower its median was than that of the fastest measured, in percent.
+    /// The excess of its median over that of the fastest measured alternative, in percent.
     pub behind_percent: f64,
-    /// Whether the bytes that were predicted are those that were sent and received.
+    /// Whether the predicted bytes are those that were sent and received.
     pub bytes_exact: bool,
 }
 
@@ -68,10 +68,10 @@ impl Row for PlanFigures {
     ];
 }
 
-/// A function and parameters, as they are asked for.
+/// A function and parameters, as requested.
 type Asked = (&'static str, &'static [(&'static str, u64)]);
 
-/// The same at several sizes of components.
+/// The functions, some of them with components of several sizes.
 const FUNCTIONS: [Asked; 7] = [
     ("aes-128", &[]),
     ("aes-128-rounds", &[]),
@@ -88,7 +88,7 @@ const FUNCTIONS: [Asked; 7] = [
     ("levenshtein", &[("n", 30), ("m", 30)]),
 ];
 
-/// What the parties do: this many runs over each link.
+/// The task of the parties: this many runs over each link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,
@@ -98,7 +98,7 @@ pub(crate) struct Exchanged {
     links: Vec<String>,
 }
 
-/// What a party measured over each link.
+/// A party's measurements over each link.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     links: Vec<Vec<Timed>>,
@@ -136,7 +136,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The links that were asked for, or all usual ones.
+/// Returns the requested links, or all usual ones.
 fn links(options: &Options) -> Vec<Link> {
     match options.links.is_empty() {
         true => {
@@ -147,7 +147,7 @@ fn links(options: &Options) -> Vec<Link> {
     }
 }
 
-/// Runs the alternatives of these plans, which are of one function over several links.
+/// Runs the alternatives of these plans, which are for one function over several links.
 fn measure(
     (function, parameters): (&str, &BTreeMap<String, u64>),
     plans: &[(Link, Plan)],
@@ -226,7 +226,7 @@ impl Exchange for Exchanged {
         let mut meeting = Meeting::arrange(&mut plain, party, Settings::default())?;
         let folder = tempfile::tempdir()?;
         let stocks = Stocks::open(folder.path(), 64 << 30)?;
-        // One run warms up over each link.
+        // One run over each link is a warm-up.
         let runs = self.runs + 1;
         if self.is_prepared {
             let mut session = meeting.session()?;

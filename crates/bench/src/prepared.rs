@@ -1,9 +1,9 @@
-//! Functions under `prepared` next to `naive`: the tables of CompGC's experiment again.
+//! Functions under `prepared` next to `naive`. Repeats the tables of CompGC's experiment.
 //!
 //! CompGC (Groce, Ledger, Malozemoff, Yerukhimovich), Table 2: the evaluator's time from its first
-//! online byte to its result, where what is prepared lies on disk. `naive` sends the tables online;
-//! here it is `direct` in a session that is open and has its base OTs. Parties meet over TLS, since
-//! prepared material belongs to two identities; the link is shaped under it.
+//! online byte to its result, with the prepared material on disk. `naive` sends the tables online;
+//! here it is `direct` in an open session that has its base OTs. The parties meet over TLS, since
+//! prepared material belongs to two identities; the link below TLS is shaped.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, kilobytes, known, number, short, text};
 use crate::{Error, Options, Tell};
 
-/// A function under `prepared` and under `naive`. Times are the evaluator's.
+/// A function under `prepared` and under `naive`. The times are the evaluator's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreparedFigures {
     /// The function.
@@ -35,38 +35,38 @@ pub struct PreparedFigures {
     pub link: String,
     /// AND gates.
     pub ands: u64,
-    /// Calls of components.
+    /// The number of calls of components.
     pub calls: u64,
-    /// From the first online byte to the decoded result, function agreed and garbler's inputs known
-    /// beforehand.
+    /// The time from the first online byte to the decoded result, if the function is agreed and the
+    /// garbler's inputs are known beforehand.
     pub online_ms: Spread,
-    /// Its mean, as the paper states it.
+    /// The mean of this time, as the paper states it.
     pub online_mean_ms: Mean,
-    /// The same and before it agreement, leases on disk and the links that no input of the
-    /// evaluator decides.
+    /// The same, plus the agreement, the leases on disk and the links that do not depend on the
+    /// evaluator's inputs, which come before it.
     pub agreed_online_ms: Spread,
-    /// A session from nothing: TLS, the meeting of the stocks, one run.
+    /// The time of a session from nothing: TLS, the meeting of the stocks, one run.
     pub cold_ms: f64,
-    /// A run of `naive` in an open session, function agreed beforehand.
+    /// The time of a run of `naive` in an open session, with the function agreed beforehand.
     pub naive_ms: Spread,
     /// Its mean.
     pub naive_mean_ms: Mean,
-    /// Bytes that the evaluator receives from the garbler for a run, those included that do not
-    /// depend on its inputs.
+    /// The bytes that the evaluator receives from the garbler for a run, including those that do
+    /// not depend on its inputs.
     pub received_bytes: u64,
-    /// Those of them that depend on its inputs.
+    /// The part of these that depends on its inputs.
     pub late_bytes: u64,
-    /// Bytes that the evaluator sends for a run.
+    /// The bytes that the evaluator sends for a run.
     pub sent_bytes: u64,
-    /// Bytes that it receives under `naive`.
+    /// The bytes that it receives under `naive`.
     pub naive_received_bytes: u64,
-    /// Seconds that it took to prepare a run, on one thread a party.
+    /// The seconds to prepare a run, on one thread per party.
     pub offline_s: f64,
-    /// Instances of components garbled, sent and stored a second.
+    /// The instances of components that are garbled, sent and stored per second.
     pub offline_instances_per_s: f64,
-    /// Bytes that the evaluator received to prepare a run.
+    /// The bytes that the evaluator received to prepare a run.
     pub offline_bytes: u64,
-    /// What the paper has.
+    /// The paper's figures.
     pub paper: Option<Paper>,
     /// Peak memory of each party.
     pub memory: Memory,
@@ -75,13 +75,13 @@ pub struct PreparedFigures {
 /// A row of the paper's table, over 33 ms and 50 Mbit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Paper {
-    /// Online, milliseconds.
+    /// The online time, in milliseconds.
     pub online_ms: f64,
-    /// Received online, Mbit.
+    /// The amount received online, in Mbit.
     pub online_mbit: f64,
-    /// Naive, milliseconds.
+    /// The naive time, in milliseconds.
     pub naive_ms: f64,
-    /// Received naively, Mbit.
+    /// The amount received naively, in Mbit.
     pub naive_mbit: f64,
 }
 
@@ -113,7 +113,7 @@ impl Row for PreparedFigures {
     ];
 }
 
-/// A row of the paper's table by our cut of its function.
+/// A row of the paper's table, with our division of its function.
 type Case = (&'static str, &'static [(&'static str, u64)], Option<Paper>);
 
 /// The rows of the paper's table.
@@ -155,10 +155,10 @@ const fn paper(online_ms: f64, online_mbit: f64, naive_ms: f64, naive_mbit: f64)
     })
 }
 
-/// The paper's link, its 33 ms read as one way and as a round trip.
+/// The paper's link, with its 33 ms read as the one-way delay and as the round trip.
 const LINKS: [&str; 2] = ["33ms,50mbit", "16500us,50mbit"];
 
-/// What the parties do: this many runs over one session, prepared before.
+/// The task of the parties: this many runs over one session, prepared before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,
@@ -167,7 +167,7 @@ pub(crate) struct Exchanged {
     link: Option<String>,
 }
 
-/// What a party measured.
+/// A party's measurements.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     runs: Vec<Timed>,
@@ -177,7 +177,7 @@ pub(crate) struct Report {
     offline_bytes: u64,
 }
 
-/// What a run took a party.
+/// The cost of a run for one party.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Timed {
     online_ms: f64,
@@ -209,8 +209,8 @@ impl Timed {
 }
 
 impl PreparedFigures {
-    /// What no run over the link can be faster than: a round trip, and the bytes that depend on the
-    /// evaluator's inputs at the link's rate. None on loopback.
+    /// Returns the lower limit of a run's time over the link: a round trip, plus the bytes that
+    /// depend on the evaluator's inputs at the link's rate. Returns `None` on loopback.
     #[must_use]
     pub fn floor_ms(&self) -> Option<f64> {
         let link: Link = self.link.parse().ok()?;
@@ -315,7 +315,7 @@ impl Exchange for Exchanged {
         let stocks = Stocks::open(folder.path(), 64 << 30)?;
 
         let mut session = meeting.session()?;
-        // One run warms up, and one is cold.
+        // One run is a warm-up, and one is cold.
         let order = Preparation::new(role).scheme(SchemeId::HALF_GATES_TWO_CALL);
         let order = order.enough_for(&function, self.runs + 2)?;
         let prepared = order.run(&mut session, &stocks)?;

@@ -1,7 +1,7 @@
 //! Records for programs, one JSON object per line.
 //!
-//! Each stands for itself. Fields keep their meaning while the version stays, and new ones may
-//! come. A unit is the last word of a field's name.
+//! Each record is self-contained. As long as the version stays, fields keep their meaning; new ones
+//! may be added. A field's name ends with its unit.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +32,9 @@ pub const VERSION: u32 = 1;
 pub struct Record {
     /// [`VERSION`].
     pub version: u32,
-    /// What it was measured on, and with which build.
+    /// The machine and the build.
     pub machine: Machine,
-    /// Whether it is a first look only.
+    /// Whether it is only a first look.
     pub quick: bool,
     /// The case and its figures.
     #[serde(flatten)]
@@ -43,7 +43,7 @@ pub struct Record {
 
 macro_rules! figures {
     ($($(#[$doc:meta])* $kind:ident($figures:ty),)*) => {
-        /// The figures of a case, by what was measured.
+        /// The figures of a case, by the kind of measurement.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "measured", rename_all = "kebab-case")]
         pub enum Figures {
@@ -51,7 +51,7 @@ macro_rules! figures {
         }
 
         impl Figures {
-            /// Their line in a table of such figures.
+            /// Returns their line in a table of such figures.
             pub(crate) fn line(&self) -> Line {
                 match self {
                     $(Self::$kind(figures) => figures.line(),)*
@@ -88,7 +88,7 @@ figures! {
     GmwCrosses(CrossFigures),
     /// A function under `authenticated`.
     Authenticated(AuthenticatedFigures),
-    /// A function under `authenticated` by what is prepared.
+    /// A function under `authenticated` from prepared material.
     AuthenticatedSource(SourceFigures),
     /// Components garbled for the stock.
     Lot(LotFigures),
@@ -98,7 +98,7 @@ figures! {
     Batch(BatchFigures),
     /// A function under `outsourced`.
     Outsourced(OutsourcedFigures),
-    /// A prediction next to what was measured.
+    /// A prediction next to the measurement.
     Plan(PlanFigures),
     /// A service under load.
     Serve(ServeFigures),
@@ -106,20 +106,20 @@ figures! {
     ServeIdle(IdleFigures),
 }
 
-/// What went over the link.
+/// The traffic of the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// From the garbler to the evaluator, with the 5 bytes before each message.
+    /// The bytes from the garbler to the evaluator, with the 5 bytes before each message.
     pub garbler_bytes: u64,
-    /// From the evaluator to the garbler.
+    /// The bytes from the evaluator to the garbler.
     pub evaluator_bytes: u64,
-    /// Changes of direction, and one: a message and its answer are two. Where both parties send at
-    /// once they may see different orders; this is the longer.
+    /// The changes of direction, plus one: a message and its answer are two. If both parties send
+    /// at once they may see different orders; this is the larger number.
     pub rounds: u64,
 }
 
 impl Traffic {
-    /// What went over the link in a step.
+    /// Returns the traffic of a step.
     pub(crate) fn of(garbler: &Step, evaluator: &Step) -> Self {
         Self {
             garbler_bytes: garbler.sent_bytes,
@@ -128,14 +128,14 @@ impl Traffic {
         }
     }
 
-    /// Both ways.
+    /// Returns the bytes of both directions.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.garbler_bytes + self.evaluator_bytes
     }
 }
 
-/// The times of a step's runs, each that of the slower party, in milliseconds.
+/// Returns the times of a step's runs, each that of the slower party, in milliseconds.
 pub(crate) fn slower_ms(steps: &Both<Vec<Step>>) -> Vec<f64> {
     let pairs = steps.garbler.iter().zip(&steps.evaluator);
     pairs.map(|(a, b)| 1e3 * a.seconds.max(b.seconds)).collect()

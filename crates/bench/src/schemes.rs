@@ -1,7 +1,7 @@
 //! Garbling and evaluating, on one thread, under each scheme of the ladder.
 //!
-//! Next to each time stands the share of it that its cipher calls would take at the speed of the
-//! bare AES kernels, measured around it in the same run: 100 % is the ceiling. Bytes and calls are
+//! Each time comes with the share of it that its cipher calls would take at the speed of the bare
+//! AES kernels, measured around it in the same run: 100 % is the upper limit. Bytes and calls are
 //! counted, not measured.
 
 use std::collections::BTreeMap;
@@ -25,29 +25,29 @@ use crate::{Error, Figures, Options, Tell};
 pub struct SchemeFigures {
     /// The scheme's id in text.
     pub scheme: String,
-    /// What it assumes of AES.
+    /// The scheme's assumption about AES.
     pub assumption: String,
-    /// Which circuit.
+    /// The circuit.
     pub circuit: String,
     /// Its AND gates.
     pub ands: u64,
     /// Its XOR gates.
     pub xors: u64,
-    /// Which backend.
+    /// The backend.
     pub backend: String,
     /// `garbler` or `evaluator`.
     pub role: String,
-    /// Time for the whole circuit, divided by its AND gates.
+    /// The time for the whole circuit, divided by its AND gates.
     pub and_ns: Spread,
-    /// Time for the whole circuit, divided by its AND and XOR gates.
+    /// The time for the whole circuit, divided by its AND and XOR gates.
     pub gate_ns: Spread,
     /// Bytes of tables.
     pub table_bytes: u64,
-    /// Cipher calls of this role.
+    /// The cipher calls of this role.
     pub cipher_calls: u64,
-    /// Key schedules of this role, without keys that serve many gates.
+    /// The key schedules of this role, without keys that serve many gates.
     pub key_schedules: u64,
-    /// What these calls would take at the speed of the bare kernels, as a part of the time.
+    /// The time of these calls at the speed of the bare kernels, as a fraction of the time.
     pub ceiling_share: f64,
 }
 
@@ -74,16 +74,16 @@ impl Row for SchemeFigures {
     ];
 }
 
-/// A circuit that is measured.
+/// A measured circuit.
 struct Case {
     name: &'static str,
     program: Program,
 }
 
-/// Gates from which on the portable backend is too slow for a round of all schemes.
+/// From this many gates on, the portable backend is too slow for a round of all schemes.
 const LARGE_GATES: usize = 1_000_000;
 
-/// Measures every scheme on every circuit; a first look takes the fastest backend alone.
+/// Measures every scheme on every circuit. A first look takes only the fastest backend.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let cases = cases(options).map_err(|error| tacit::Error::Input(error.to_string()))?;
     for case in &cases {
@@ -103,7 +103,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Those circuits of which some case is wanted.
+/// Returns the circuits that have a wanted case.
 fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
     type Make = fn() -> Result<Circuit, LibraryError>;
     let circuits: [(&str, Make); 7] = [
@@ -112,7 +112,7 @@ fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
         ("min-cut-250k", || component("min-cut-250k-synthetic", &[])),
         ("chain", || Ok(chain(20_000))),
         ("wide-1m", || Ok(wide(4096, 256))),
-        // Its tables, gates and labels stay in a second-level cache of 512 KiB.
+        // Its tables, gates and labels fit into a second-level cache of 512 KiB.
         ("wide-4k", || Ok(wide(512, 8))),
         ("aes-128-copies-16", || {
             component("aes-128-copies", &[("copies", 16)])
@@ -141,7 +141,7 @@ fn component(name: &str, parameters: &[(&str, u64)]) -> Result<Circuit, LibraryE
     library::find(name, &parameters.collect::<BTreeMap<_, _>>())
 }
 
-/// AND gates each of which waits for the one before.
+/// Returns a chain of AND gates, each of which waits for the one before.
 fn chain(length: u32) -> Circuit {
     let inputs = 64;
     let gates = (0..length).map(|i| match i {
@@ -158,7 +158,8 @@ fn chain(length: u32) -> Circuit {
     .expect("a chain is a circuit")
 }
 
-/// Layers of AND gates that do not wait for each other. Each reads two gates of the layer before.
+/// Returns layers of AND gates that do not wait for each other. Each gate reads two gates of the
+/// layer before.
 fn wide(width: u32, layers: u32) -> Circuit {
     let gates = (0..width * layers).map(|i| {
         let (layer, place) = (i / width * width, i % width);
@@ -229,14 +230,14 @@ fn measure(
     Ok(())
 }
 
-/// Seconds for a cipher call by the bare kernels.
+/// The seconds of a cipher call by the bare kernels.
 #[derive(Clone, Copy)]
 struct Ceiling {
-    /// Under a key that serves many calls.
+    /// The time under a key that serves many calls.
     one_key: f64,
-    /// With a key schedule for it alone.
+    /// The time with a key schedule for this call alone.
     key_a_call: f64,
-    /// A second one under the same key.
+    /// The time of a second call under the same key.
     second_call: f64,
 }
 
@@ -266,7 +267,7 @@ impl Ceiling {
         }
     }
 
-    /// The middle of two.
+    /// Returns the mean of the two.
     fn with(self, other: Self) -> Self {
         let middle = |a: f64, b: f64| (a + b) / 2.0;
         Self {
@@ -276,7 +277,7 @@ impl Ceiling {
         }
     }
 
-    /// What this many calls take with this many key schedules among them.
+    /// Returns the time of this many calls with this many key schedules.
     fn seconds(self, calls: u64, key_schedules: u64) -> f64 {
         if key_schedules == 0 {
             return calls as f64 * self.one_key;
@@ -286,7 +287,7 @@ impl Ceiling {
     }
 }
 
-/// Times a circuit under a scheme: the garbler, then the evaluator, where each is wanted.
+/// Times a circuit under a scheme: the garbler, then the evaluator, each if wanted.
 struct Timing<'p> {
     program: &'p Program,
     wanted: [bool; 2],
@@ -294,7 +295,7 @@ struct Timing<'p> {
 }
 
 impl Timing<'_> {
-    /// The times of a role, the garbler's being 0 and the evaluator's 1, if it is wanted.
+    /// Returns the times of a role, if it is wanted: 0 is the garbler, 1 the evaluator.
     fn of(&self, role: usize, work: impl FnMut()) -> Option<Spread> {
         self.wanted[role].then(|| Spread::of(&self.patience.time(work)))
     }
@@ -317,7 +318,7 @@ impl SchemeVisitor for Timing<'_> {
         let mut tables: Vec<Vec<u8>> = (0..program.segments().len())
             .map(|segment| vec![0; scheme.table_bytes(program, segment)])
             .collect();
-        // The evaluator works on any bytes as long as on the right ones.
+        // The evaluator takes as long for arbitrary bytes as for the right ones.
         let garbling = self.of(0, || {
             garbler.begin(0, program, &wires);
             for (segment, tables) in tables.iter_mut().enumerate() {

@@ -1,14 +1,15 @@
-//! A service under load: sixteen peers, of which one is hostile, for as long as is wanted.
+//! A service under load: sixteen peers, one of which is hostile, for the requested time.
 //!
 //! One process is the service, the other all its peers, over TLS on loopback. Fifteen of them run
-//! mixed functions again and again, by `direct` and from stocks that are filled meanwhile, some by
-//! themselves and some by the service, which connects to them. The last does what it may not:
-//! silent and broken connections, functions that are not its own, orders that nobody gave, runs
-//! that it leaves. Every result is compared with that of the function in the clear.
+//! mixed functions again and again, by `direct` and from stocks that are filled at the same time.
+//! Some peers fill theirs themselves; for others the service connects to them. The last peer does
+//! forbidden things: silent and broken connections, functions that are not offered to it, orders
+//! without a level, runs that it leaves. Every result is compared with that of the function in the
+//! clear.
 //!
-//! When that is over, four peers open sessions of one small run each.
+//! When that is over, four peers open sessions with one small run each.
 //!
-//! [`idle`] measures another service instead, with as many idle peers as are wanted.
+//! [`idle`] measures another service instead, with the requested number of idle peers.
 
 mod hostile;
 pub mod idle;
@@ -28,12 +29,12 @@ use crate::{Error, Figures, Options, Tell};
 
 pub use samples::Taken;
 
-/// What a service did under load.
+/// The figures of a service under load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServeFigures {
-    /// Peers, the hostile one included.
+    /// The number of peers, including the hostile one.
     pub peers: u64,
-    /// How long it took.
+    /// The seconds of the load.
     pub seconds: f64,
     /// Runs that ended with the right result.
     pub runs: u64,
@@ -41,46 +42,46 @@ pub struct ServeFigures {
     pub wrong_results: u64,
     /// Runs and sessions of honest peers that failed.
     pub failed: u64,
-    /// Why they did, and how often.
+    /// The reasons of these failures, with their numbers.
     pub failures: BTreeMap<String, u64>,
-    /// Runs that ended a second.
+    /// The number of runs that ended per second.
     pub runs_per_s: f64,
-    /// Times of a run at its peer, by offer and protocol, and of all of them.
+    /// The times of a run at its peer, by offer and protocol, and over all.
     pub latency: BTreeMap<String, Latency>,
-    /// What the slowest hundredth of the runs took, by offer and protocol.
+    /// The costs of the slowest hundredth of the runs, by offer and protocol.
     #[serde(default)]
     pub slowest: BTreeMap<String, Taken>,
-    /// What the other runs took.
+    /// The costs of the other runs.
     #[serde(default)]
     pub others: BTreeMap<String, Taken>,
     /// Sessions of one small run each.
     pub sessions: Sessions,
-    /// Attempts of the hostile peer, by what it tried.
+    /// The attempts of the hostile peer, by kind.
     pub hostile: BTreeMap<String, u64>,
-    /// What the service refused.
+    /// The number of refusals by the service.
     pub refused: u64,
-    /// Instances and OTs that were made for the stock meanwhile.
+    /// The instances and OTs that were made for the stock during the load.
     pub stocked: u64,
-    /// The most bytes that a stock held, at the service, and its bound.
+    /// The most bytes that a stock at the service held.
     pub stock_bytes: u64,
-    /// The bound.
+    /// The limit of a stock in bytes.
     pub stock_limit_bytes: u64,
-    /// The most runs for which a stock had enough, and its level.
+    /// The most runs that a stock sufficed for.
     pub stock_runs: u64,
-    /// The level.
+    /// The level of a stock in runs.
     pub stock_level_runs: u64,
-    /// Resident memory of the service: the median of each quarter of the time.
+    /// The resident memory of the service: the median of each quarter of the time.
     pub resident_bytes: Vec<u64>,
-    /// Threads of the service at the end of each quarter.
+    /// The threads of the service at the end of each quarter.
     pub threads: Vec<u64>,
-    /// Peak memory: the service is the garbler, its peers the evaluator.
+    /// The peak memory: the service is the garbler, its peers the evaluator.
     pub memory: Memory,
 }
 
 /// Sessions that peers opened one after the other, several peers at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sessions {
-    /// How many a second, of all peers together.
+    /// The number per second, of all peers together.
     pub per_s: f64,
     /// Their times, from the connection to its end.
     pub latency: Latency,
@@ -89,18 +90,18 @@ pub struct Sessions {
 /// Times of runs, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// How many.
+    /// The number of runs.
     pub runs: u64,
-    /// Half took no longer.
+    /// The median.
     pub p50_ms: f64,
-    /// 99 of 100 took no longer.
+    /// The 99th percentile.
     pub p99_ms: f64,
     /// The longest.
     pub most_ms: f64,
 }
 
 impl Latency {
-    /// What these times say.
+    /// Returns the statistics of these times.
     fn of(mut times_ms: Vec<f64>) -> Self {
         times_ms.sort_by(f64::total_cmp);
         let last = times_ms.len().saturating_sub(1);
@@ -121,7 +122,7 @@ impl Latency {
 }
 
 impl ServeFigures {
-    /// All runs together.
+    /// Returns the times of all runs together.
     fn all(&self) -> Latency {
         self.latency.get(ALL).copied().unwrap_or_default()
     }
@@ -158,21 +159,21 @@ impl Row for ServeFigures {
     ];
 }
 
-/// The name of all runs together among the latencies.
+/// The name for all runs together in the latencies.
 const ALL: &str = "all";
-/// Peers, the hostile one included.
+/// The number of peers, including the hostile one.
 const PEERS: usize = 16;
-/// How long, unless told otherwise.
+/// The default times of the load.
 const QUICK: Duration = Duration::from_secs(5);
 const FULL: Duration = Duration::from_secs(300);
 
-/// What the parties do.
+/// The task of the parties.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     seconds: u64,
 }
 
-/// What a party saw.
+/// A party's observations.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
     Service(scene::ServiceReport),
@@ -239,7 +240,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     }))
 }
 
-/// A party reported what the other one should.
+/// Returns the error for a report of the wrong party.
 fn swapped() -> Error {
     Error::Party {
         party: Party::Garbler.name(),
@@ -247,7 +248,7 @@ fn swapped() -> Error {
     }
 }
 
-/// The median of each quarter of the samples.
+/// Returns the median of each quarter of the samples.
 fn quarters(samples: &[u64]) -> Vec<u64> {
     let quarter = samples.len().div_ceil(4).max(1);
     let medians = samples.chunks(quarter).map(|samples| {

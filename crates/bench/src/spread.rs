@@ -1,29 +1,30 @@
 //! The median of a set of samples, and its uncertainty.
 //!
-//! Times on a machine have a floor and a long tail, so that everything here rests on order alone:
-//! the median, the median absolute deviation, and the interval between two order statistics that
-//! covers the true median with 95 % (David and Nagaraja, *Order Statistics*, section 7.1; no
-//! assumption on the distribution but that samples are independent).
+//! Times on a machine have a floor and a long tail, so everything here depends only on order: the
+//! median, the median absolute deviation, and the interval between two order statistics that covers
+//! the true median with 95 % (David and Nagaraja, *Order Statistics*, section 7.1; the only
+//! assumption is that samples are independent).
 
 use serde::{Deserialize, Serialize};
 
-/// A measured quantity. Its unit is in the name of the field that it stands in.
+/// A measured quantity. The name of the field that holds it contains its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many samples there are.
+    /// The number of samples.
     pub samples: usize,
     /// Their median.
     pub median: f64,
     /// The median of the distances from the median.
     pub deviation: f64,
-    /// Where the true median lies with 95 %; nothing below six samples, which cannot tell.
+    /// The interval that covers the true median with 95 %; `None` below six samples, which are too
+    /// few.
     pub interval_95: Option<[f64; 2]>,
-    /// The least sample: what the work takes when nothing else has the machine.
+    /// The least sample: the time of the work when nothing else uses the machine.
     pub least: f64,
 }
 
 impl Spread {
-    /// What `samples` say.
+    /// Returns the statistics of `samples`.
     ///
     /// # Panics
     ///
@@ -46,7 +47,7 @@ impl Spread {
         }
     }
 
-    /// What they say of each sample times `factor`, which is positive.
+    /// Returns the statistics of the samples times `factor`, which must be positive.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self {
@@ -58,7 +59,7 @@ impl Spread {
         }
     }
 
-    /// The deviation in percent of the median, in text.
+    /// Returns the deviation in percent of the median, as text.
     pub(crate) fn deviation_text(&self) -> String {
         let share = if self.median == 0.0 {
             0.0
@@ -69,7 +70,8 @@ impl Spread {
     }
 }
 
-/// The mean of samples, where a published table has one: no median can be compared with it.
+/// The mean of samples, for comparison with a published table of means: a median cannot be compared
+/// with those.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mean {
     /// The mean.
@@ -80,7 +82,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// What `samples` say.
+    /// Returns the mean of `samples`.
     ///
     /// # Panics
     ///
@@ -105,7 +107,7 @@ impl core::fmt::Display for Mean {
     }
 }
 
-/// Of samples in order.
+/// Returns the median of ordered samples.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len().is_multiple_of(2) {
@@ -115,17 +117,18 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The greatest rank such that the median lies between the samples of that rank from both ends
-/// with at least 95 %: each sample is below the median with 1/2, so that the number below is
-/// binomial.
+/// Returns the greatest rank such that the median lies between the samples of that rank from both
+/// ends with at least 95 %. Each sample is below the median with probability 1/2, so the number
+/// below is binomial.
 fn rank_95(samples: usize) -> Option<usize> {
-    // Beyond this the binomial is a normal distribution for every purpose here.
+    // Beyond this number the normal distribution is a sufficient approximation of the binomial.
     const EXACT: usize = 500;
     if samples > EXACT {
         let samples = samples as f64;
         return Some((samples / 2.0 - 0.98 * samples.sqrt()).floor() as usize);
     }
-    // The chance of at most `rank` samples below, which is the chance to miss on one side.
+    // The probability of at most `rank` samples below, which is the probability of missing on one
+    // side.
     let (mut chance, mut sum, mut rank) = (0.5_f64.powi(samples as i32), 0.0, None);
     for below in 0..samples / 2 {
         sum += chance;
@@ -146,7 +149,7 @@ mod tests {
     fn a_known_set() {
         let spread = Spread::of(&[9.0, 1.0, 2.0, 4.0, 3.0, 100.0, 5.0]);
         assert_eq!((spread.samples, spread.median, spread.least), (7, 4.0, 1.0));
-        // Distances 3, 2, 1, 0, 1, 5, 96.
+        // The distances are 3, 2, 1, 0, 1, 5, 96.
         assert_eq!(spread.deviation, 2.0);
         assert_eq!(spread.interval_95, Some([1.0, 100.0]));
         let doubled = spread.scaled(2.0);
@@ -170,7 +173,7 @@ mod tests {
         for (samples, rank) in known.into_iter().chain([(20, Some(5)), (50, Some(17))]) {
             assert_eq!(rank_95(samples), rank, "{samples}");
         }
-        // Where the exact sum ends, the approximation goes on.
+        // The approximation continues the exact sum.
         let (exact, normal) = (rank_95(500).unwrap(), rank_95(501).unwrap());
         assert!(exact.abs_diff(normal) <= 1, "{exact} {normal}");
     }

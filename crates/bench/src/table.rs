@@ -1,8 +1,8 @@
-//! Records for people: a table that grows by a line with each.
+//! Records for people: a table that grows by a line with each record.
 
 use crate::Record;
 
-/// A column of a table of figures `F`.
+/// A column of a table with figures `F`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<F> {
     /// Its head.
@@ -13,7 +13,7 @@ pub(crate) struct Column<F> {
     cell: fn(&F) -> String,
 }
 
-/// A column of numbers.
+/// Returns a column of numbers.
 pub(crate) const fn number<F>(
     head: &'static str,
     width: usize,
@@ -28,7 +28,7 @@ pub(crate) const fn number<F>(
     }
 }
 
-/// A column of text, on the left of it.
+/// Returns a left-aligned column of text.
 pub(crate) const fn text<F>(head: &'static str, width: usize, cell: fn(&F) -> String) -> Column<F> {
     let is_text = true;
     Column {
@@ -37,14 +37,14 @@ pub(crate) const fn text<F>(head: &'static str, width: usize, cell: fn(&F) -> St
     }
 }
 
-/// Figures that make a line of a table.
+/// Figures that form a line of a table.
 pub(crate) trait Row: Sized + 'static {
-    /// What stands above the table, a sentence.
+    /// The sentence above the table.
     const TITLE: &'static str;
     /// The columns.
     const COLUMNS: &'static [Column<Self>];
 
-    /// The line.
+    /// Returns the line.
     fn line(&self) -> Line {
         let columns = Self::COLUMNS.iter();
         Line {
@@ -57,7 +57,7 @@ pub(crate) trait Row: Sized + 'static {
 
 /// A line of a table.
 pub(crate) struct Line {
-    /// What stands above the table.
+    /// The sentence above the table.
     pub(crate) title: &'static str,
     heads: String,
     cells: String,
@@ -70,7 +70,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The text for the next record: its line, after the heads where another table begins.
+    /// Returns the text for the next record: its line, after the heads if another table starts.
     #[must_use]
     pub fn add(&mut self, record: &Record) -> String {
         let Line {
@@ -97,7 +97,7 @@ fn join<F>(columns: &[Column<F>], cells: impl Iterator<Item = String>) -> String
     format!("{}\n", line.trim_end())
 }
 
-/// A number with about three digits.
+/// Formats a number with about three digits.
 pub(crate) fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),
@@ -107,17 +107,17 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// The same, where there is a number.
+/// Formats a number in the same way, if there is one.
 pub(crate) fn known(value: Option<f64>) -> String {
     value.map_or_else(String::new, short)
 }
 
-/// Thousands of bytes.
+/// Formats thousands of bytes.
 pub(crate) fn kilobytes(bytes: u64) -> String {
     short(bytes as f64 / 1e3)
 }
 
-/// Mebibytes, where they are known.
+/// Formats mebibytes, if they are known.
 pub(crate) fn mebibytes(bytes: Option<u64>) -> String {
     bytes.map_or_else(
         || "?".to_owned(),

@@ -1,8 +1,8 @@
-//! Functions under `authenticated` by what is prepared: nothing, triples, or instances of their
-//! components.
+//! Functions under `authenticated` from different prepared material: nothing, triples, or instances
+//! of their components.
 //!
-//! The protocol's states alone: what is prepared lies in memory, and no session agrees on anything,
-//! counts tries or leases. A run of `tacit` does, and reads a disk.
+//! This measures only the protocol's states: the material is in memory, and no session agrees on
+//! anything, counts tries or leases. A run of `tacit` does all this, and reads a disk.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -43,23 +43,23 @@ pub struct SourceFigures {
     pub source: String,
     /// `loopback`, or the link.
     pub link: String,
-    /// How OTs were made.
+    /// The OT extension.
     pub ot_extension: String,
     /// s.
     pub statistical_security_bits: u8,
     /// AND gates.
     pub ands: u64,
-    /// Time to prepare a run, base OTs apart; 0 where nothing is prepared.
+    /// The time to prepare a run, without base OTs; 0 if nothing is prepared.
     pub offline_ms: f64,
-    /// Its bytes for a run.
+    /// The bytes of the preparation for a run.
     pub offline_traffic: Traffic,
-    /// What each party keeps of it for a run.
+    /// The material that each party keeps for a run.
     pub kept_bytes: Traffic,
-    /// A run.
+    /// The time of a run.
     pub run_ms: Spread,
     /// Its bytes and rounds.
     pub run_traffic: Traffic,
-    /// Peak memory of each party, with what was prepared for all runs.
+    /// The peak memory of each party, including the material of all runs.
     pub memory: Memory,
 }
 
@@ -92,7 +92,7 @@ impl Row for SourceFigures {
     ];
 }
 
-/// What a run has when it starts.
+/// The material that a run starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Source {
@@ -113,7 +113,7 @@ impl Source {
     }
 }
 
-/// Two functions of one component each, and one of 3,600 calls; a first look takes the first.
+/// Two functions of one component each, and one of 3,600 calls. A first look takes the first.
 const FUNCTIONS: [Case; 3] = [
     ("aes-128", &[]),
     ("sha-256-compress", &[]),
@@ -122,22 +122,22 @@ const FUNCTIONS: [Case; 3] = [
 
 const SECURITY_BITS: u8 = 40;
 
-/// Each way, where a triple is of three leaky ANDs.
+/// The number in each direction, where a triple consists of three leaky ANDs.
 const OTS_AN_AND: usize = 10;
 
-/// AND gates that are prepared for a function, and the runs that this bounds.
+/// The AND gates that are prepared for a function, and the bound on its runs.
 const PREPARED_ANDS: u64 = 1_000_000;
 const MOST_RUNS: u64 = 15;
 const LEAST_RUNS: u64 = 3;
 
-/// What the parties do: this many runs, prepared together, after one that warms up.
+/// The task of the parties: this many runs, prepared together, after a warm-up run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     function: String,
     parameters: BTreeMap<String, u64>,
     source: Source,
     runs: u64,
-    /// The link, by which OTs are chosen.
+    /// The link, which decides how OTs are made.
     link: Option<String>,
 }
 
@@ -225,7 +225,7 @@ impl Exchanged {
         Ok(library::function(&self.function, &self.parameters)?)
     }
 
-    /// What a session takes at this place.
+    /// Returns the extension that a session takes at this place.
     fn extension(&self, ands: u64) -> Extension {
         let link: Option<Link> = self.link.as_ref().and_then(|link| link.parse().ok());
         let Some(link) = link else {
@@ -312,7 +312,7 @@ impl Exchanged {
     }
 }
 
-/// An epoch, from base OTs.
+/// Makes an epoch, from base OTs.
 fn set_up(role: Role, extension: Extension, wire: &mut Wire) -> Result<Epoch, Error> {
     let settings = OtSettings {
         extension,
@@ -334,7 +334,7 @@ fn set_up(role: Role, extension: Extension, wire: &mut Wire) -> Result<Epoch, Er
     base.0.epoch().map_err(failed)
 }
 
-/// What a party has prepared: blocks of triples with the number of the first, and instances of each
+/// The material of a party: blocks of triples with the number of the first, and instances of each
 /// component.
 #[derive(Default)]
 struct Kept {
@@ -398,7 +398,7 @@ impl Kept {
         all.map(|bytes| bytes.len() as u64).sum()
     }
 
-    /// What the next run takes.
+    /// Takes the material of the next run.
     fn take(&mut self, function: &Function) -> Result<Self, Error> {
         let demand = Demand::of(function).map_err(failed)?;
         let blocks = self.blocks.len().min(blocks_for(function) as usize);
@@ -452,13 +452,13 @@ fn seed() -> Zeroizing<[u8; 32]> {
     seed
 }
 
-/// A session that nobody opened: both parties know its tag.
+/// Returns the tag of a session that nobody opened, which both parties know.
 fn session() -> SessionTag {
     let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
 
-/// The terms of a run.
+/// Returns the terms of a run.
 fn terms(function: &Function, ot_extension: Extension, run: u64) -> Result<Terms<'_>, Error> {
     let tag = session().run(&Proposal {
         protocol: ProtocolId::Authenticated,

@@ -1,5 +1,5 @@
-//! Crosses made for the stock, by each kind of OT: of one direction and of both. Both parties
-//! work in memory on one thread, so that a party's time is half of all.
+//! The making of crosses for the stock, by each kind of OT: of one direction and of both. Both
+//! parties work in memory on one thread, so a party's time is half of the total.
 
 use serde::{Deserialize, Serialize};
 use tacit::Role;
@@ -17,18 +17,18 @@ use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
 use crate::{Error, Options, Tell};
 
-/// Crosses of one gate.
+/// Figures of crosses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CrossFigures {
-    /// How OTs are made.
+    /// The OT extension.
     pub extension: String,
-    /// Directions that are made together: 1 or 2.
+    /// The number of directions that are made together: 1 or 2.
     pub directions: u64,
     /// Crosses of each direction.
     pub count: u64,
-    /// Time of a party for a cross of each direction, base OTs apart.
+    /// The time of a party for a cross of each direction, without base OTs.
     pub cross_ns: Spread,
-    /// Bits on the link for a cross of a direction, both ways.
+    /// The bits on the link, both ways, for a cross of a direction.
     pub bits_per_cross: f64,
 }
 
@@ -45,7 +45,7 @@ impl Row for CrossFigures {
     ];
 }
 
-/// Blocks of a direction: a million crosses, and in a first look a silent batch.
+/// The blocks of a direction: a million crosses; in a first look, a silent batch.
 const BLOCKS: u64 = 32;
 const QUICK_BLOCKS: u64 = 4;
 
@@ -82,7 +82,7 @@ pub(super) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Seconds of both parties to make these crosses, from base OTs on.
+/// Returns the seconds of both parties to make these crosses, starting with base OTs.
 fn seconds(extension: OtExtension, demand: &CrossDemand) -> Result<f64, Error> {
     let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
     let session = SessionTag::new(&[0; 32], (&[1; 32], &a), (&[2; 32], &b));

@@ -1,5 +1,5 @@
-//! What a party of `gmw` computes between messages, from masks that are there: rows of many calls
-//! at once, one thread.
+//! The computation of a party of `gmw` between messages, with masks that already exist: rows of
+//! many calls at once, on one thread.
 
 use serde::{Deserialize, Serialize};
 use tacit::{Function, Role};
@@ -15,11 +15,11 @@ use crate::{Error, Options, Tell};
 pub struct RowFigures {
     /// The component.
     pub component: String,
-    /// Calls that are evaluated together.
+    /// The number of calls that are evaluated together.
     pub instances: u64,
     /// AND gates of all calls.
     pub ands: u64,
-    /// Time for each AND gate: what is opened is gathered and taken in.
+    /// The time for each AND gate, including gathering and absorbing the opened bits.
     pub and_ns: Spread,
 }
 
@@ -34,7 +34,7 @@ impl Row for RowFigures {
     ];
 }
 
-/// Calls together: one word of a row, and enough for every register.
+/// The numbers of calls together: one word of a row, and enough for every register.
 const INSTANCES: [u64; 2] = [64, 4096];
 
 /// Measures all sizes of groups.
@@ -59,7 +59,7 @@ pub(super) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Seconds of evaluations of a function.
+/// Returns the seconds of evaluations of a function.
 fn seconds(options: &Options, function: &Function) -> Result<Vec<f64>, Error> {
     let schedule = function.schedule().map_err(tacit::Error::from)?;
     Ok(options.patience().time(|| {
@@ -72,7 +72,7 @@ fn seconds(options: &Options, function: &Function) -> Result<Vec<f64>, Error> {
     }))
 }
 
-/// Masks that are no secret.
+/// Masks that are not secret.
 struct Masks;
 
 impl CrossMasks for Masks {

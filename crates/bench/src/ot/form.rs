@@ -1,4 +1,4 @@
-//! What OTs are used for once they are made.
+//! The forms in which OTs are used once they are made.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -11,11 +11,11 @@ use tacit_ot::precomputed::ChosenOts;
 use super::half::{EvaluatorHalf, GarblerHalf, Half, TAG};
 use crate::Error;
 
-/// What the OTs are used for.
+/// The form in which OTs are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// As they are made.
+    /// Correlated OTs, as they are made.
     Correlated,
     /// Hashed to random OTs.
     Random,
@@ -28,7 +28,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Every form.
+    /// All forms.
     pub const ALL: [Self; 5] = [
         Self::Correlated,
         Self::Random,
@@ -37,7 +37,7 @@ impl Form {
         Self::Strings,
     ];
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Form {
         }
     }
 
-    /// Bytes of an OT's answer.
+    /// Returns the bytes of an OT's answer.
     fn answer_bytes(self) -> usize {
         match self {
             Self::Correlated | Self::Random => 0,
@@ -60,22 +60,22 @@ impl Form {
     }
 }
 
-/// Length of the strings.
+/// The length of the strings, in bytes.
 const STRING_BYTES: usize = 256;
 
-/// OTs of one message.
+/// The number of OTs in one message.
 const CHUNK: usize = 1 << 15;
 
-/// Messages with choices that the receiver sends ahead of their answers.
+/// The number of messages with choices that the receiver sends ahead of their answers.
 const AHEAD: usize = 4;
 
-/// The first number of each chunk of `count` OTs, and how many it has.
+/// Returns the first number of each chunk of `count` OTs, and the chunk's length.
 fn chunks(first: u64, count: usize) -> impl Iterator<Item = (u64, usize)> {
     let offsets = (0..count).step_by(CHUNK);
     offsets.map(move |offset| (first + offset as u64, CHUNK.min(count - offset)))
 }
 
-/// The garbler's part in `count` OTs, the last that were made.
+/// Plays the garbler's part in `count` OTs, the last ones made.
 pub(super) fn send(
     form: Form,
     half: &mut GarblerHalf,
@@ -112,7 +112,7 @@ pub(super) fn send(
     Ok(())
 }
 
-/// The evaluator's part in `count` OTs, the last that were made.
+/// Plays the evaluator's part in `count` OTs, the last ones made.
 pub(super) fn receive(
     form: Form,
     half: &mut EvaluatorHalf,
@@ -149,7 +149,7 @@ pub(super) fn receive(
     Ok(())
 }
 
-/// Opens the answer to the choices that have waited longest.
+/// Opens the answer to the oldest unanswered choices.
 fn open(
     form: Form,
     waiting: &mut VecDeque<(ChosenOts, usize)>,

@@ -1,4 +1,4 @@
-//! A party's half of a source, and how it is driven over a channel.
+//! A party's half of a source, driven over a channel.
 
 use core::num::NonZeroUsize;
 
@@ -19,20 +19,20 @@ pub(super) trait Half {
     fn ask(&mut self, count: usize) -> Result<(), tacit_ot::Error>;
     fn next(&mut self, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error>;
     fn hear(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error>;
-    /// The number after the last OT that is made.
+    /// Returns the number after that of the last OT.
     fn end(&self) -> u64;
-    /// Wipes what is left.
+    /// Wipes the remaining OTs.
     fn drop_all(&mut self) -> Result<(), tacit_ot::Error>;
 }
 
-/// The garbler's.
+/// The garbler's half.
 pub(crate) struct GarblerHalf(pub(super) SourceSender);
 
-/// The evaluator's.
+/// The evaluator's half.
 pub(crate) struct EvaluatorHalf(pub(super) SourceReceiver);
 
 impl GarblerHalf {
-    /// From nothing to the first OT.
+    /// Sets up a half, from nothing to the first OT.
     pub(super) fn set_up(
         extension: Extension,
         security: Security,
@@ -49,7 +49,7 @@ impl GarblerHalf {
 }
 
 impl EvaluatorHalf {
-    /// From nothing to the first OT.
+    /// Sets up a half, from nothing to the first OT.
     pub(super) fn set_up(
         extension: Extension,
         security: Security,
@@ -105,7 +105,7 @@ pub(super) fn refill(
         match half.next(&mut message)? {
             Turn::Send => {
                 channel.send(1, &message)?;
-                // The peer has something to do while this party works on.
+                // The peer can work while this party goes on.
                 channel.flush()?;
             }
             Turn::Receive { bytes } => half.hear(channel.receive(bytes)?.payload)?,

@@ -1,4 +1,4 @@
-//! What is run: the paper's programs, and two that do nothing but keep and load.
+//! The programs that run: the paper's, and two that only save and load bits.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -19,9 +19,9 @@ pub(crate) struct Program {
     pub(super) parameters: BTreeMap<String, u64>,
 }
 
-/// A function that keeps this many bits and computes nothing.
+/// A function that saves this many bits and computes nothing.
 pub(crate) const SAVE: &str = "bits-save";
-/// A function that loads this many bits and gives one of them.
+/// A function that loads this many bits and returns one of them.
 pub(crate) const LOAD: &str = "bits-load";
 
 /// The paper's largest number of circuits, about 2^-82.
@@ -36,12 +36,12 @@ impl Program {
         }
     }
 
-    /// Its name with its parameters.
+    /// Returns its name with its parameters.
     pub(super) fn name(&self) -> String {
         full_name(&self.function, &self.parameters)
     }
 
-    /// The function.
+    /// Returns the function.
     pub(super) fn function(&self) -> Result<Function, Error> {
         let bits = self.parameters.get("bits").copied().unwrap_or(1);
         let ty = format!("bits[{bits}]");
@@ -63,11 +63,11 @@ impl Program {
     }
 }
 
-/// Programs that run one after the other, and how often.
+/// Programs that run one after the other, and the number of runs.
 struct Scene {
     programs: Vec<Program>,
     copies: u32,
-    /// Whether a run takes so long that one is all there is time for.
+    /// Whether a run takes so long that there is only time for one.
     long: bool,
 }
 
@@ -102,7 +102,7 @@ fn matrix() -> Program {
     Program::new("matrix-product", &[("n", 8), ("bits", 32)])
 }
 
-/// A text is kept, and a symbol added.
+/// Returns a scene in which a text is kept and a symbol added.
 fn incremental(length: u64, copies: u32) -> Scene {
     let parameters = [("length", length)];
     let programs = ["substring-start", "substring-next"];
@@ -113,7 +113,7 @@ fn incremental(length: u64, copies: u32) -> Scene {
     }
 }
 
-/// The same from the start: `CMTB-Full`.
+/// Returns the same computation from the start: `CMTB-Full`.
 fn full(length: u64) -> Program {
     let parameters = [
         ("x_symbols", length),
@@ -144,7 +144,7 @@ fn kept(bits: u64, copies: u32) -> Scene {
     }
 }
 
-/// A first look.
+/// Returns the scenes of a first look.
 fn quick() -> Vec<Scene> {
     let mut scenes = vec![one(database(64), 1), one(database(64), 16)];
     scenes.extend([128, 1024].map(|bits| kept(bits, 16)));
@@ -154,7 +154,8 @@ fn quick() -> Vec<Scene> {
     scenes
 }
 
-/// Everything that the paper has, and one circuit: parties that follow the protocol.
+/// Returns all scenes of the paper, and with one circuit those for parties that follow the
+/// protocol.
 fn thorough() -> Vec<Scene> {
     let mut scenes = Vec::new();
     for copies in [1, 16, 64, PAPERS_COPIES] {
@@ -175,19 +176,20 @@ fn thorough() -> Vec<Scene> {
     scenes
 }
 
-/// Runs of what takes long, of the rest, and of a first look; of more than one the first warms up.
+/// The number of runs of long scenes, of the others, and of a first look. If there are several, the
+/// first is a warm-up.
 const LONG_RUNS: usize = 1;
 const RUNS: usize = 4;
 const QUICK_RUNS: usize = 2;
 
-/// What is asked for, in order.
+/// Returns the requested exchanges, in order.
 pub(super) fn exchanges(options: &Options) -> Vec<Exchanged> {
     let scenes = match options.quick {
         true => quick(),
         false => thorough(),
     };
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    // Both servers are on this machine.
+    // Both servers share this machine.
     let threads = match options.pin {
         Some(_) => 1,
         None => (cores / 2).max(1),

@@ -1,8 +1,8 @@
-//! What the three parties do: they meet over TLS, each with both others, and run programs.
+//! The actions of the three parties: they meet over TLS, each with both others, and run programs.
 //!
-//! The generator, to which both others connect, tells each who and where the third one is. All
-//! work on their links in one order, generator–cloud, generator–evaluator, evaluator–cloud, so that
-//! no three wait for each other in a ring.
+//! The generator, to which both others connect, tells each the fingerprint and address of the
+//! third. All work on their links in one order, generator–cloud, generator–evaluator,
+//! evaluator–cloud, so that no three wait for each other in a cycle.
 
 use std::num::NonZeroUsize;
 
@@ -20,41 +20,41 @@ use super::{NAMES, SECURITY_BITS};
 use crate::Error;
 use crate::parties::{Control, Wire};
 
-/// Most bytes that a server keeps.
+/// The most bytes that a server stores.
 const STOCK_BYTES: u64 = 64 << 30;
-/// Longest text by which parties meet.
+/// The longest text by which parties meet, in bytes.
 const MAX_TEXT_BYTES: usize = 1024;
 
-/// Programs that run one after the other, those that keep values in one chain; and again.
+/// Programs that run one after the other, those that keep values in one chain, and the repetitions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
-    /// What runs, in order.
+    /// The programs, in order.
     pub(super) programs: Vec<Program>,
-    /// σ; one circuit is semi-honest.
+    /// σ; a single circuit is semi-honest.
     pub(super) copies: u32,
     /// Threads of each server.
     pub(super) threads: NonZeroUsize,
-    /// How often all programs run, each time in a new chain.
+    /// The number of times that all programs run, each time in a new chain.
     pub(super) repetitions: usize,
-    /// The link between any two, in text.
+    /// The link between any two parties, as text.
     pub(super) link: Option<String>,
 }
 
-/// What a run took one party.
+/// The cost of a run for one party.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Timed {
     pub(super) agreement_ms: f64,
     pub(super) chain_ms: f64,
     pub(super) setup_ms: f64,
     pub(super) run_ms: f64,
-    /// What it sent to each party, in the order of [`OutsourcedRole::ALL`].
+    /// The bytes that it sent to each party, in the order of [`OutsourcedRole::ALL`].
     pub(super) sent_bytes: [u64; 3],
-    /// Rounds on its link to each party.
+    /// The rounds on its link to each party.
     pub(super) rounds: [u64; 3],
 }
 
 impl Timed {
-    /// All phases.
+    /// Returns the time of all phases.
     pub(super) fn whole_ms(&self) -> f64 {
         self.agreement_ms + self.chain_ms + self.setup_ms + self.run_ms
     }
@@ -74,11 +74,11 @@ impl Timed {
     }
 }
 
-/// One party's report: for each program its runs.
+/// One party's report: the runs of each program.
 pub(crate) type Report = Vec<Vec<Timed>>;
 
 impl Exchanged {
-    /// How many circuits, and the security of the rest.
+    /// Returns the number of circuits, and the security of the rest.
     pub(super) fn parameters(&self) -> Result<OutsourcedParameters, Error> {
         match self.copies {
             1 => Ok(OutsourcedParameters::SEMI_HONEST),
@@ -90,7 +90,7 @@ impl Exchanged {
         }
     }
 
-    /// Plays the party of a seat.
+    /// Plays the party at a seat.
     pub(crate) fn play(&self, seat: usize, wires: Vec<Wire>) -> Result<Report, Error> {
         let role = OutsourcedRole::ALL[seat.min(2)];
         let (mut plain, mut controls) = (Vec::new(), Vec::new());
@@ -130,7 +130,7 @@ impl Exchanged {
         Ok(report)
     }
 
-    /// A run on the least inputs.
+    /// Returns a run on the least inputs.
     fn job<'f>(
         &self,
         function: &'f Function,
@@ -155,8 +155,8 @@ impl Exchanged {
     }
 }
 
-/// Waits until all parties are here: the first meets each other twice, so that nobody goes on
-/// before the last has come.
+/// Waits until all parties are here. The first meets each other party twice, so that no party goes
+/// on before the last has come.
 fn start_together(controls: &mut [Control]) -> Result<(), Error> {
     for _ in 0..2 {
         for control in &mut *controls {
@@ -166,7 +166,7 @@ fn start_together(controls: &mut [Control]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A party's sessions, each with whom.
+/// A party's sessions, each with its peer.
 type Sessions = Vec<(OutsourcedRole, Session)>;
 
 fn run(
@@ -202,7 +202,7 @@ fn lost(role: OutsourcedRole, what: &str) -> Error {
     }
 }
 
-/// Who a party is, and where it listens for each of those that connect to it.
+/// A party's fingerprint, and its address for each of those that connect to it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Introduction {
     fingerprint: String,
@@ -213,11 +213,11 @@ struct Introduction {
 struct Arrival {
     identity: Identity,
     settings: Settings,
-    /// In the order of [`OutsourcedRole::ALL`].
+    /// The introductions, in the order of [`OutsourcedRole::ALL`].
     all: Vec<Introduction>,
 }
 
-/// Meets both others, the one of the earlier link first.
+/// Meets both others, the one with the earlier link first.
 fn meet(
     role: OutsourcedRole,
     plain: &mut [Channel],
@@ -226,7 +226,7 @@ fn meet(
     use OutsourcedRole::{Cloud, Evaluator, Generator};
     let identity = Identity::generate()?;
     let listening = match role {
-        // For the evaluator and for the cloud.
+        // The generator listens for the evaluator and for the cloud.
         Generator => 2,
         Evaluator => 0,
         Cloud => 1,
@@ -262,7 +262,8 @@ fn meet(
     Ok(sessions.into())
 }
 
-/// Tells the generator who this party is, or, at the generator, all of all.
+/// Tells the generator this party's fingerprint and address; at the generator, tells all of them to
+/// all.
 fn introduce(
     role: OutsourcedRole,
     own: Introduction,

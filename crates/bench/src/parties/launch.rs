@@ -1,8 +1,8 @@
-//! Starting the parties.
+//! Starts the parties.
 //!
-//! A party reads its [`Order`] as one line of JSON and answers with [`Answer`]s, a line each: the
-//! first one (garbler or generator) where it listens for each of the others, and all at last what
-//! they report.
+//! A party reads its [`Order`] as one line of JSON and answers with [`Answer`]s, one per line. The
+//! first party (garbler or generator) answers first with its address for each of the others, and
+//! every party answers last with its report.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -17,33 +17,33 @@ use tacit_net::{Link, Settings, plain};
 use super::{Both, Exchange, Memory, Task, Wire};
 use crate::{Error, Options};
 
-/// Where the parties are to each other.
+/// The link between the parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartyLink(pub(crate) Option<Link>);
 
 impl PartyLink {
-    /// As records name it.
+    /// Returns the name in records.
     pub(crate) fn name(self) -> String {
         self.0
             .map_or_else(|| "loopback".to_owned(), |link| link.to_string())
     }
 }
 
-/// What a party is told.
+/// The order for a party.
 #[derive(Serialize, Deserialize)]
 struct Order {
     task: Task,
-    /// Which of the task's parties to play.
+    /// The seat of the party to play.
     seat: usize,
-    /// The link to imitate, in text.
+    /// The link to imitate, as text.
     link: Option<String>,
-    /// The core to stay on.
+    /// The core to which the party is pinned.
     core: Option<usize>,
-    /// Where the first party listens; the others are told.
+    /// The address of the first party, for the others.
     address: Option<String>,
 }
 
-/// What a party answers.
+/// An answer of a party.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
@@ -56,10 +56,10 @@ enum Answer {
     Failed(String),
 }
 
-/// A party's last word: its report and its peak memory.
+/// A party's final answer: its report and its peak memory.
 pub(crate) type LastWord = (Json, Option<u64>);
 
-/// Has both parties do `task` at `place`.
+/// Makes both parties do `task` at `place`.
 pub(crate) fn both<E: Exchange>(
     task: &E,
     place: PartyLink,
@@ -77,7 +77,7 @@ pub(crate) fn both<E: Exchange>(
     })
 }
 
-/// Has the `N` parties of `task` do it at `place`. Gives their last words, in their order.
+/// Makes the `N` parties of `task` do it at `place`. Returns their final answers, in their order.
 pub(crate) fn all<const N: usize>(
     task: &Task,
     place: PartyLink,
@@ -88,7 +88,7 @@ pub(crate) fn all<const N: usize>(
         task: task.clone(),
         seat,
         link: place.0.map(|link| link.to_string()),
-        // A cloud does the evaluator's work, on its core.
+        // A cloud does the evaluator's work, so it gets its core.
         core: options.pin.map(|cores| cores[seat.min(1)]),
         address,
     };
@@ -102,11 +102,11 @@ pub(crate) fn all<const N: usize>(
     })
 }
 
-/// Plays a party as told on `input`: what a process started for one does.
+/// Plays the party that `input` orders. A process that was started for a party calls this.
 ///
 /// # Errors
 ///
-/// Answers cannot be written. Whatever else goes wrong is an answer itself.
+/// Answers cannot be written. Any other failure is an answer itself.
 pub fn party(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Error> {
     let mut line = String::new();
     input.read_line(&mut line)?;
@@ -117,7 +117,7 @@ pub fn party(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Erro
     let order = serde_json::from_str::<Order>(&line).map_err(Error::from);
     let played = order.and_then(|order| {
         play(&order, &mut |addresses| {
-            // Nobody hears of it if this fails, and the first party's wait ends in time.
+            // If this fails nobody learns of it, and the first party's wait ends in time.
             let _ = answer(&Answer::Listening(addresses));
         })
     });
@@ -130,8 +130,8 @@ pub fn party(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), Erro
     })
 }
 
-/// Connects to the first party, or the first to all others, and plays; `listening` hears where the
-/// first waits for each of them.
+/// Connects to the first party, or as the first party to all others, and plays. `listening`
+/// receives the addresses at which the first party waits for each of them.
 fn play(order: &Order, listening: &mut dyn FnMut(Vec<String>)) -> Result<Json, Error> {
     if let Some(core) = order.core {
         pin(core)?;
@@ -191,7 +191,7 @@ fn by_threads(
             let _ = tell.send(addresses);
         })
     })];
-    // A first party that has failed before tells no address, and says why at the end.
+    // A first party that failed earlier sends no address, and gives the reason at the end.
     for (other, address) in hear.recv().unwrap_or_default().into_iter().enumerate() {
         let order = order(1 + other, Some(address));
         playing.push(thread::spawn(move || play(&order, &mut |_| ())));
@@ -206,7 +206,7 @@ fn by_threads(
     words_of(played.collect())
 }
 
-/// All last words, or what those who have none say instead.
+/// Returns all final answers, or the errors of the parties without one.
 fn words_of(all: Vec<Result<LastWord, Error>>) -> Result<Vec<LastWord>, Error> {
     let (mut words, mut errors) = (Vec::new(), Vec::new());
     for one in all {
@@ -257,7 +257,7 @@ impl Process {
             answers: BufReader::new(output),
         };
         match writeln!(input, "{}", serde_json::to_string(order)?) {
-            // It ended before it read its order: the answer that never comes says so.
+            // It ended before it read its order. The missing answer will show that.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(process),
             written => written.map(|()| process).map_err(failed),
         }
@@ -293,7 +293,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It has ended or is of no use any more.
+        // The process has ended or is no longer needed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -315,7 +315,7 @@ fn by_processes(
     });
     let mut others = others.collect::<Result<Vec<_>, _>>()?;
     let words: Vec<_> = others.iter_mut().map(Process::last_word).collect();
-    // A first party that still waits for another that failed hears of it by this.
+    // A first party that still waits for a failed one learns of it by this.
     drop(others);
     words_of([first.last_word()].into_iter().chain(words).collect())
 }

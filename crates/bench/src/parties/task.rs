@@ -1,4 +1,4 @@
-//! What a party is told to do, as it is told to a process.
+//! The task of a party, in the form that a process receives.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -28,7 +28,7 @@ macro_rules! tasks {
         )*
 
         impl Task {
-            /// Plays the party of a seat, with a wire to the first, or from the first to each
+            /// Plays the party at a seat, with a wire to the first party, or from the first to each
             /// other. Returns its report.
             pub(super) fn play(&self, seat: usize, wires: Vec<Wire>) -> Result<Json, Error> {
                 match self {
@@ -49,7 +49,7 @@ tasks! {
     Direct(direct),
     /// A function under `gmw`, or under `direct` next to it.
     Gmw(gmw),
-    /// A function under `authenticated` by what is prepared.
+    /// A function under `authenticated` from prepared material.
     AuthenticatedSource(sources),
     /// A function under `prepared`.
     Prepared(prepared),
@@ -64,7 +64,7 @@ tasks! {
 }
 
 impl Task {
-    /// The names of its parties, by seat; all others connect to the first.
+    /// Returns the names of its parties, by seat. All others connect to the first.
     pub(super) fn parties(&self) -> &'static [&'static str] {
         match self {
             Self::Outsourced(_) => &outsourced::NAMES,

@@ -1,10 +1,10 @@
-//! Parties as threads: what they report, and what becomes of their failures.
+//! Parties as threads: their reports, and the handling of their failures.
 
 use super::*;
 use crate::Options;
 
-/// Sends `count` messages of 100,000 bytes from the garbler, each answered, after `count` that are
-/// not; so that messages wait in buffers while parties meet.
+/// Sends `count` messages of 100,000 bytes from the garbler, each of which is answered, after
+/// `count` that are not. So messages wait in buffers while the parties meet.
 fn talk(party: Party, wire: &mut Wire, count: usize) -> Result<Vec<Step>, Error> {
     let payload = vec![7; 100_000];
     let mut steps = Vec::new();
@@ -43,7 +43,8 @@ fn steps_count_what_is_theirs() {
         (garbler.join().unwrap(), evaluator)
     });
     for step in [0, 2] {
-        // The last message before went the other way, or the same: it is a round in either case.
+        // The message before went in the other direction, or in the same: this is a round in either
+        // case.
         assert_eq!(
             (garbler[step].sent_bytes, garbler[step].rounds),
             (20 * 100_005, 1)

@@ -14,10 +14,10 @@ use super::scene::{STOCKED, values};
 
 /// The pause between two attempts: a flood of some fifty a second.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Silent connections that are held at once.
+/// The number of silent connections at once.
 const MAX_SILENT: usize = 12;
 
-/// An attempt, by its name.
+/// An attempt with its name.
 type Attempt = (&'static str, fn(&Field, &Identity, &mut Vec<TcpStream>));
 
 const ATTEMPTS: [Attempt; 8] = [
@@ -31,7 +31,7 @@ const ATTEMPTS: [Attempt; 8] = [
     ("many-sessions", many),
 ];
 
-/// Annoys the service until all is over; how often by what.
+/// Attacks the service until the load is over. Returns the number of attempts by name.
 pub(super) fn annoy(field: &Field, identity: &Identity) -> BTreeMap<String, u64> {
     let mut dice = Dice(666);
     let mut silent = Vec::new();
@@ -67,7 +67,7 @@ fn stranger(field: &Field, _: &Identity, _: &mut Vec<TcpStream>) {
     }
 }
 
-/// A session with less patience than an honest peer has.
+/// Starts a session with less patience than an honest peer has.
 fn session(field: &Field, identity: &Identity) -> Option<Session> {
     let settings = Settings {
         connect_timeout: Duration::from_secs(1),
@@ -77,12 +77,12 @@ fn session(field: &Field, identity: &Identity) -> Option<Session> {
     Session::connect(&field.address, identity, &field.service, &settings).ok()
 }
 
-/// The function of others.
+/// Asks for a function of other peers.
 fn another_function(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     run(field, identity, 1, PATIENCE);
 }
 
-/// Its own function, left as soon as it has started.
+/// Runs its own function, and leaves as soon as it has started.
 fn left_run(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     run(field, identity, 0, Duration::from_micros(500));
 }
@@ -102,7 +102,7 @@ fn run(field: &Field, identity: &Identity, offer: usize, limit: Duration) {
     let _ = job.run(&mut session);
 }
 
-/// An order that nobody gave.
+/// Places an order for which there is no level.
 fn another_order(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     let Some(mut session) = session(field, identity) else {
         return;
@@ -117,7 +117,7 @@ fn another_order(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     let _ = order.map(|order| order.run(&mut session, &stocks).map(drop));
 }
 
-/// A session in which nothing is asked for.
+/// Opens a session and asks for nothing.
 fn idle(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     if let Some(session) = session(field, identity) {
         thread::sleep(Duration::from_millis(100));
@@ -125,7 +125,7 @@ fn idle(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     }
 }
 
-/// More sessions than one peer may have.
+/// Opens more sessions than one peer may have.
 fn many(field: &Field, identity: &Identity, _: &mut Vec<TcpStream>) {
     let sessions: Vec<_> = (0..6).filter_map(|_| session(field, identity)).collect();
     drop(sessions);

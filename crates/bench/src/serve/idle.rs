@@ -1,7 +1,8 @@
-//! What idle peers cost a service: with nobody, with sixteen busy peers, with idle ones, with both.
+//! The cost of idle peers for a service: without peers, with sixteen busy ones, with idle ones,
+//! with both.
 //!
-//! Every peer runs once and is then idle. The busy ones go on, `millionaires` and AES-128 by
-//! `direct` in turn, without a pause. The service looks at its own process.
+//! Every peer runs once and is then idle. The busy ones go on without a pause, with `millionaires`
+//! and AES-128 by `direct` in turn. The service measures its own process.
 
 use std::fs;
 use std::sync::{Mutex, PoisonError};
@@ -25,23 +26,23 @@ use crate::{Error, Figures, Options, Tell};
 /// A service with idle peers, with busy ones, with both or with neither.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IdleFigures {
-    /// Peers that are in a session and ask for nothing.
+    /// The number of peers that are in a session and ask for nothing.
     pub idle: u64,
-    /// Peers that run without a pause.
+    /// The number of peers that run without a pause.
     pub busy: u64,
-    /// For how long.
+    /// The seconds of the measurement.
     pub seconds: f64,
-    /// Resident memory of the service at the end.
+    /// The resident memory of the service at the end.
     pub resident_bytes: Option<u64>,
-    /// Its threads at the end.
+    /// The service's threads at the end.
     pub threads: Option<u64>,
-    /// Its time on cores, as a share of one.
+    /// The service's time on cores, as a fraction of one core.
     pub core_share: Option<f64>,
-    /// How many times a second a thread of it woke.
+    /// The number of times per second that one of its threads woke.
     pub wakeups_per_s: Option<f64>,
-    /// Runs that ended a second.
+    /// The number of runs that ended per second.
     pub runs_per_s: f64,
-    /// Times of a run at its peer.
+    /// The times of a run at its peer.
     pub latency: Latency,
 }
 
@@ -66,25 +67,25 @@ impl Row for IdleFigures {
 }
 
 const BUSY: u64 = 16;
-/// Peers that come at the same time.
+/// The number of peers that connect at the same time.
 const COMING: usize = 4;
-/// Until the service has noticed that whoever came is idle.
+/// The time for the service to notice that the new peers are idle.
 const SETTLE: Duration = Duration::from_secs(2);
-/// How long it is looked at: a quarter of the suite's time, within these.
+/// The bounds of the measured time, which is a quarter of the suite's time.
 const LOOK_AT_LEAST: Duration = Duration::from_secs(1);
 const LOOK_AT_MOST: Duration = Duration::from_secs(60);
-/// What the peers say of a look.
+/// The peers' messages about a measurement.
 const BEGINS: u8 = 1;
 const ENDS: u8 = 2;
 
-/// What the parties do.
+/// The task of the parties.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     idle: u64,
     look: Duration,
 }
 
-/// What a party saw at each look.
+/// A party's observations in each measurement.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
     Service(Vec<Seen>),
@@ -92,7 +93,7 @@ pub(crate) enum Report {
     Peers(Vec<Vec<f64>>),
 }
 
-/// What the service saw of itself.
+/// The service's observations of itself.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Seen {
     seconds: f64,
@@ -147,7 +148,7 @@ impl Exchange for Exchanged {
     }
 }
 
-/// Serves, and looks at this process whenever the peers say so.
+/// Serves, and measures this process whenever the peers say so.
 fn serve(mut plain: Channel, peers: u64) -> Result<Vec<Seen>, Error> {
     let identity = Identity::generate()?;
     say(&mut plain, &identity.fingerprint().to_string())?;
@@ -186,7 +187,7 @@ fn serve(mut plain: Channel, peers: u64) -> Result<Vec<Seen>, Error> {
     Ok(seen)
 }
 
-/// The time, and until then the seconds on cores and the waits of all threads of this process.
+/// The time, and up to then the seconds on cores and the waits of all threads of this process.
 type Now = (Instant, Option<(f64, u64)>);
 
 fn now() -> Now {
@@ -221,7 +222,7 @@ fn since((begun, before): &Now) -> Seen {
     }
 }
 
-/// Connects busy peers and then idle ones. Returns the busy peers' times at each look.
+/// Connects busy peers and then idle ones. Returns the busy peers' times in each measurement.
 fn load(mut plain: Channel, idle: u64, look: Duration) -> Result<Vec<Vec<f64>>, Error> {
     let service = fingerprint(&hear(&mut plain)?)?;
     let identities = (0..idle + BUSY).map(|_| Identity::generate());
@@ -240,7 +241,7 @@ fn load(mut plain: Channel, idle: u64, look: Duration) -> Result<Vec<Vec<f64>>, 
         plain.flush()?;
         let seen = runs(&field, sessions, look);
         plain.send(ENDS, &[])?;
-        // No peer leaves before the service has looked.
+        // No peer leaves before the service has measured.
         plain.receive(0)?;
         times.push(seen?);
         Ok(())
@@ -262,7 +263,7 @@ fn load(mut plain: Channel, idle: u64, look: Duration) -> Result<Vec<Vec<f64>>, 
     }
 }
 
-/// Sessions of these peers, each of which has run once.
+/// Starts sessions of these peers, each of which runs once.
 fn come(field: &Field, identities: &[Identity]) -> Result<Vec<Session>, tacit::Error> {
     let met = Mutex::new(Vec::new());
     let note = |session| {
@@ -287,7 +288,7 @@ fn come(field: &Field, identities: &[Identity]) -> Result<Vec<Session>, tacit::E
     met.into_iter().collect()
 }
 
-/// Runs in these sessions for `time`. Returns the milliseconds that each run took.
+/// Runs in these sessions for `time`. Returns the milliseconds of each run.
 fn runs(field: &Field, sessions: &mut [Session], time: Duration) -> Result<Vec<f64>, Error> {
     let begun = Instant::now();
     let done = thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The peers of the service: what they run, and what they see.
+//! The peers of the service: their runs and their observations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,28 +25,28 @@ use super::sessions::{Visits, visit};
 use super::{PEERS, hostile};
 use crate::Error;
 
-/// Runs of a session, after which a peer opens another.
+/// The runs of a session, after which a peer opens another.
 const RUNS_A_SESSION: u64 = 25;
-/// Runs that a peer leases from its stock together with the one that needs them.
+/// The runs that a peer leases from its stock in addition to the one that needs them.
 const LEASED_AHEAD: u64 = 7;
-/// How often the service is told that the peers go on.
+/// The interval at which the peers tell the service that they go on.
 const BEAT: Duration = Duration::from_millis(100);
-/// How long an honest peer waits after a failure.
+/// The pause of an honest peer after a failure.
 pub(super) const AFTER_FAILURE: Duration = Duration::from_millis(200);
-/// How long peers open sessions of one run.
+/// The time for which peers open sessions of one run.
 const SESSIONS_AT_LEAST: Duration = Duration::from_secs(2);
 const SESSIONS_AT_MOST: Duration = Duration::from_secs(20);
-/// For each wait of a peer.
+/// The longest of each wait of a peer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-/// A peer's own stocks: the tables of some runs of AES.
+/// The limit of a peer's own stocks: the tables of some runs of AES.
 const STOCK_BYTES: u64 = 64 << 20;
 
-/// What the peers saw.
+/// The observations of the peers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LoadReport {
     pub(super) seconds: f64,
     pub(super) times_ms: BTreeMap<String, Vec<f64>>,
-    /// By offer and protocol, the slowest hundredth of the runs, and the others.
+    /// By offer and protocol: the slowest hundredth of the runs, and the others.
     pub(super) taken: BTreeMap<String, [Taken; 2]>,
     pub(super) wrong: u64,
     pub(super) failures: BTreeMap<String, u64>,
@@ -54,7 +54,7 @@ pub(crate) struct LoadReport {
     pub(super) sessions: Visits,
 }
 
-/// What all peers know.
+/// The values that all peers share.
 pub(super) struct Field {
     pub(super) address: String,
     pub(super) service: Fingerprint,
@@ -83,13 +83,13 @@ impl Field {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Counts what failed for an honest peer.
+    /// Counts a failure of an honest peer.
     pub(super) fn failed(&self, error: &tacit::Error) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         *failures.entry(error.to_string()).or_insert(0) += 1;
     }
 
-    /// Notes what a run took, if its result was right.
+    /// Records the cost of a run, if its result was right.
     fn note(&self, offer: usize, sample: Option<Sample>) {
         let (name, _, protocol) = OFFERS[offer];
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +109,7 @@ impl Field {
     }
 }
 
-/// SplitMix64: inputs need be no more random.
+/// SplitMix64, which is random enough for inputs.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -172,7 +172,7 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
     Ok(report(field, seconds, hostile, sessions))
 }
 
-/// What was seen in these seconds by the peers of `field`, which have all ended.
+/// Returns the observations in these seconds of the peers of `field`, which have all ended.
 fn report(
     field: Field,
     seconds: f64,
@@ -210,7 +210,7 @@ pub(super) fn beats(plain: &mut Channel, begun: Instant, time: Duration) -> Resu
     Ok(())
 }
 
-/// A peer that is a service of its own, whose stock the service under load fills.
+/// Starts a peer that is a service of its own, whose stock the service under load fills.
 fn filled_by(
     service: Fingerprint,
     identity: Identity,
@@ -228,7 +228,7 @@ fn filled_by(
     start(identity, Some(stocks), policy, |_| ())
 }
 
-/// A peer that fills its stock with the service by itself.
+/// Plays a peer that fills its stock with the service itself.
 fn keep_filled(field: &Field, identity: &Identity, stocks: &Stocks) {
     let function = &field.functions[STOCKED];
     let name = StockName {
@@ -245,16 +245,17 @@ fn keep_filled(field: &Field, identity: &Identity, stocks: &Stocks) {
         {
             continue;
         }
-        // Room that cannot be had yet is found missing by the preparation itself.
+        // If room cannot be freed yet, the preparation itself finds it missing.
         let _ = stocks.compact(&name);
         let order = Preparation::new(Role::Evaluator).enough_for(function, LEVEL_RUNS);
         let session = field.session(identity);
-        // The service may prepare with as many others as it may: later, then.
+        // The service may be preparing with as many others as it may. Then this peer tries again
+        // later.
         let _ = order.and_then(|order| order.run(&mut session?, stocks).map(drop));
     }
 }
 
-/// A peer that runs functions, one session after another.
+/// Plays a peer that runs functions, in one session after another.
 fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Stocks>) {
     let mut dice = Dice(number as u64);
     while !field.is_over() {
@@ -285,12 +286,13 @@ fn honest(field: &Field, number: usize, identity: &Identity, stocks: Option<&Sto
                 }
             }
         }
-        // The service has said all that it has to.
+        // The service has nothing more to say.
         let _ = session.close();
     }
 }
 
-/// A run; its time in milliseconds and its cost if the result is right, which is counted if not.
+/// Makes a run. Returns its time in milliseconds and its cost if the result is right, and counts a
+/// wrong one.
 pub(super) fn run(
     field: &Field,
     offer: usize,
@@ -318,7 +320,7 @@ pub(super) fn run(
     Ok(Some((time_ms, outcome.cost)))
 }
 
-/// What the function gives in the clear.
+/// Returns the function's result in the clear.
 fn expected(
     function: &Function,
     mut inputs: BTreeMap<String, Value>,

@@ -1,18 +1,18 @@
-//! Runs as their peers see them, and what the slowest of them wait for.
+//! Runs as their peers see them, and the waits of the slowest.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tacit::cost::Cost;
 
-/// What runs took, each figure a mean.
+/// The mean costs of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Taken {
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// How many of a hundred were the first of their session.
+    /// The percentage that were the first of their session.
     pub first_percent: f64,
-    /// Milliseconds by phase, as costs name them; what no phase has is `rest`.
+    /// The milliseconds by phase, under the names in costs. The remaining time is `rest`.
     pub phases_ms: BTreeMap<String, f64>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// A run of this cost, which may be the first of its session.
+    /// Returns the sample of a run of this cost, which may be the first of its session.
     pub(super) fn new(time_ms: f64, is_first: bool, cost: &Cost) -> Self {
         let mut phases_ms = BTreeMap::new();
         for phase in &cost.phases {
@@ -39,7 +39,7 @@ impl Sample {
     }
 }
 
-/// What the slowest hundredth of these runs took, and what the others did.
+/// Returns the costs of the slowest hundredth of these runs, and those of the others.
 pub(super) fn slowest_and_others(mut samples: Vec<Sample>) -> [Taken; 2] {
     samples.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
     let (slowest, others) = samples.split_at(samples.len().div_ceil(100));

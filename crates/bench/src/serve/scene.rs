@@ -1,4 +1,4 @@
-//! Who there is, what may be asked for, and the service itself.
+//! The peers, the offers, and the service itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,27 +19,28 @@ use tacit_serve::{Asked, Event, Level, Limits, Material, Offer, Peer, Policy, Ra
 use super::PEERS;
 use crate::Error;
 
-/// Most bytes of each stock at the service, which garbles: seeds and OTs.
+/// The most bytes of each stock at the service, which garbles: seeds and OTs.
 pub(super) const STOCK_BYTES: u64 = 2 << 20;
-/// Enough for this many runs after a stock was filled, and when it is: by the pace of a peer that
-/// never pauses, as docs/operate.md says.
+/// The runs that a full stock suffices for, and the level at which it is refilled. They suit the
+/// pace of a peer that never pauses, as docs/operate.md describes.
 pub(super) const LEVEL_RUNS: u64 = 120;
 pub(super) const REFILL_BELOW: u64 = 80;
-/// Peers by number: from here on they run from stock, and from there on the service fills it.
+/// The numbers of the first peer that runs from stock, and of the first whose stock the service
+/// fills.
 pub(super) const FIRST_STOCKED: usize = 9;
 pub(super) const FIRST_FILLED: usize = 12;
 pub(super) const HOSTILE: usize = PEERS - 1;
-/// Longest text by which the parties meet.
+/// The longest text by which the parties meet, in bytes.
 const MAX_TEXT_BYTES: usize = 256;
-/// How often the service looks at itself.
+/// The interval at which the service measures itself.
 const SAMPLE: Duration = Duration::from_millis(250);
-/// For runs to end when all is over.
+/// The time for runs to end when the load is over.
 pub(super) const STOP_TIME: Duration = Duration::from_secs(20);
-/// What the peers say of their own.
+/// The peers' messages.
 pub(super) const GOES_ON: u8 = 1;
 pub(super) const OVER: u8 = 3;
 
-/// What is run: a name, its parameters, the protocol.
+/// A function's name, its parameters, the protocol.
 type Offered = (&'static str, &'static [(&'static str, u64)], ProtocolId);
 
 pub(super) const OFFERS: [Offered; 4] = [
@@ -48,7 +49,7 @@ pub(super) const OFFERS: [Offered; 4] = [
     ("levenshtein", &[("n", 8), ("m", 8)], ProtocolId::Direct),
     ("aes-128-rounds", &[], ProtocolId::Prepared),
 ];
-/// The place of what runs from stock.
+/// The place of the function that runs from stock.
 pub(super) const STOCKED: usize = 3;
 
 pub(super) fn function(offer: usize) -> Result<Function, Error> {
@@ -59,13 +60,13 @@ pub(super) fn function(offer: usize) -> Result<Function, Error> {
     Ok(library::function(name, &parameters.collect())?)
 }
 
-/// The bit at a place of the service's inputs: any that the peers know as well, so that they can
-/// tell a wrong result.
+/// Returns the bit at a place of the service's inputs. The peers know these bits as well, so that
+/// they can recognise a wrong result.
 pub(super) fn service_bit(place: usize) -> bool {
     place.wrapping_mul(0x9e37_79b9) >> 7 & 1 == 1
 }
 
-/// Values of the inputs of `role` whose bits are those of `bit`, by their place among them.
+/// Returns values of the inputs of `role`. `bit` gives each bit by its place among their bits.
 pub(super) fn values(
     function: &Function,
     role: Role,
@@ -85,7 +86,7 @@ pub(super) fn values(
     Ok(values)
 }
 
-/// What a service saw.
+/// The observations of a service.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ServiceReport {
     pub(super) refused: u64,
@@ -113,7 +114,7 @@ pub(super) fn fingerprint(text: &str) -> Result<Fingerprint, Error> {
     })
 }
 
-/// What the service and its peers keep of each other, seen from either side.
+/// Returns the level that the service and its peers keep with each other, seen from either side.
 pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> Level {
     Level {
         peer,
@@ -146,7 +147,7 @@ pub(super) fn start(
     Ok(service)
 }
 
-/// An offer by its place, to these peers.
+/// Returns an offer, by its place, to these peers.
 pub(super) fn offer(number: usize, peers: &[Peer]) -> Result<Offer, Error> {
     let (name, _, protocol) = OFFERS[number];
     let inputs = FromProgram(|asked: &Asked<'_>| {
@@ -174,7 +175,7 @@ pub(super) fn offer(number: usize, peers: &[Peer]) -> Result<Offer, Error> {
 }
 
 fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
-    // The hostile peer may have one function and asks for others.
+    // The hostile peer may run one function and asks for others.
     let offers = (0..OFFERS.len()).map(|number| match number {
         0 => offer(number, &peers),
         _ => offer(number, &peers[..HOSTILE]),
@@ -196,7 +197,7 @@ fn policy(peers: Vec<Peer>) -> Result<Policy, Error> {
     Ok(Policy::new(peers.clone(), offers, levels, limits, None)?)
 }
 
-/// Serves until the peers say that it is over.
+/// Serves until the peers say that the load is over.
 pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
     let identity = Identity::generate()?;
     say(&mut plain, &identity.fingerprint().to_string())?;
@@ -269,14 +270,14 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
     Ok(report)
 }
 
-/// This process's resident memory in bytes and its threads, where the system tells them.
+/// Returns this process's resident memory in bytes and its threads, if the system reports them.
 pub(super) fn resident_and_threads() -> (Option<u64>, Option<u64>) {
     let own = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let resident = status(&own, "VmRSS:").map(|kib| kib * 1024);
     (resident, status(&own, "Threads:"))
 }
 
-/// A number of a process's or a thread's status, where the system tells it.
+/// Returns a number from the status of a process or a thread, if the system reports it.
 pub(super) fn status(status: &str, field: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(field))?;
     line.split_whitespace().next()?.parse().ok()

@@ -10,20 +10,20 @@ use tacit::net::Channel;
 use super::load::{AFTER_FAILURE, Dice, Field, beats, run};
 use crate::Error;
 
-/// Peers that open sessions at the same time, one after the other each.
+/// The number of peers that open sessions at the same time, each one after the other.
 const VISITORS: usize = 4;
-/// What the sessions run: a small function by `direct`.
+/// The function of the sessions: a small one by `direct`.
 const OFFER: usize = 0;
 
-/// Sessions that the peers had.
+/// The sessions of the peers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Visits {
     pub(super) seconds: f64,
-    /// From the connection to its end.
+    /// The times from the connection to its end.
     pub(super) times_ms: Vec<f64>,
 }
 
-/// Sessions for `time`.
+/// Opens sessions for `time`.
 pub(super) fn visit(
     plain: &mut Channel,
     field: &Field,
@@ -46,7 +46,7 @@ pub(super) fn visit(
     Ok(Visits { seconds, times_ms })
 }
 
-/// The times of one peer's sessions.
+/// Returns the times of one peer's sessions.
 fn visits(field: &Field, identity: &Identity, is_over: impl Fn() -> bool) -> Vec<f64> {
     let mut dice = Dice(1);
     let mut times_ms = Vec::new();

@@ -157,7 +157,7 @@ fn records_make_a_page_that_has_them_all() {
         let words = words.iter().filter_map(|word| record[word].as_str());
         let words: Vec<_> = words.collect();
         let is_row = |row: &str| words.iter().all(|word| row.contains(word));
-        // What all rows share stands above them.
+        // The properties that all rows share are above them.
         assert!(
             words.len() > 1 && record["measured"] != "scheme" || page.lines().any(is_row),
             "{words:?}"

@@ -1,7 +1,7 @@
-//! What is exact does not grow unseen: bytes and rounds of whole runs, cipher calls of schemes.
+//! Exact figures cannot grow unnoticed: bytes and rounds of whole runs, cipher calls of schemes.
 //!
-//! Times differ from run to run, counts do not. A change of any figure here is one of the protocol
-//! or of a scheme and is made on purpose, with its reason in the commit.
+//! Times differ from run to run, counts do not. Any change of a figure here is a change of the
+//! protocol or of a scheme and is made on purpose, with its reason in the commit.
 
 use tacit_bench::record::Traffic;
 use tacit_bench::{Figures, Options, Suite, run};
@@ -9,7 +9,7 @@ use tacit_circuit::Program;
 use tacit_components::library;
 use tacit_garble::SCHEMES;
 
-/// The figures of the cases with these words in their names.
+/// Returns the figures of the cases with these words in their names.
 fn figures(suite: Suite, only: &[&str]) -> Vec<Figures> {
     let options = Options {
         quick: true,
@@ -25,7 +25,8 @@ fn figures(suite: Suite, only: &[&str]) -> Vec<Figures> {
     all
 }
 
-/// A function and a scheme; bytes of the garbler and the evaluator, and rounds, of a run.
+/// A function and a scheme; the bytes of the garbler and of the evaluator, and the rounds, of a
+/// run.
 type Counted = (&'static str, &'static str, u64, u64, u64);
 
 const DIRECT: [Counted; 4] = [
@@ -38,7 +39,7 @@ const DIRECT: [Counted; 4] = [
 #[test]
 fn runs_have_the_bytes_and_rounds_that_they_had() {
     let found = DIRECT.map(|(function, scheme, ..)| {
-        // `aes-128` begins the names of other functions, and `prf` those of other schemes.
+        // `aes-128` is a prefix of other functions' names, and `prf` of other schemes' names.
         let words = [format!("direct {function}"), format!(" {scheme} loopback")];
         let cases = figures(Suite::Direct, &words.each_ref().map(String::as_str));
         let mut traffic = cases.iter().filter_map(|figures| match figures {
@@ -95,8 +96,8 @@ fn a_batch_has_the_bytes_that_it_had() {
     assert_eq!(of.online_traffic.rounds, 4);
 }
 
-/// A case; AND gates of the function and of a circuit with its MAC; bytes from generator to cloud
-/// and back, from generator to evaluator and back, and from evaluator to cloud and back.
+/// A case; the AND gates of the function and of a circuit with its MAC; the bytes from generator to
+/// cloud and back, from generator to evaluator and back, and from evaluator to cloud and back.
 type CountedOfThree = (&'static str, [u64; 2], [u64; 6]);
 
 const OUTSOURCED: [CountedOfThree; 5] = [
@@ -148,7 +149,7 @@ fn outsourced_runs_have_the_gates_and_bytes_that_they_had() {
     assert_eq!(found, OUTSOURCED);
 }
 
-/// A scheme; bytes of tables, and cipher calls of garbler and evaluator, for AES-128.
+/// A scheme; the bytes of tables, and the cipher calls of garbler and evaluator, for AES-128.
 const COUNTS: [(&str, u64, u64, u64); 11] = [
     ("half-gates/two-call", 204_800, 51_200, 25_600),
     ("half-gates/re-keyed", 204_800, 25_600, 12_800),

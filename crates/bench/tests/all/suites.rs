@@ -1,4 +1,4 @@
-//! Every suite measures something, and its records go through JSON and into a table.
+//! Every suite measures something, and its records can be written as JSON and in a table.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use tacit_bench::table::Table;
 use tacit_bench::{Figures, Options, Record, Suite, run};
 use tacit_protocol::authenticated::{linked_outline, stocked_outline};
 
-/// The records of the cases of a suite with these words in their names.
+/// Returns the records of the cases of a suite with these words in their names.
 fn records(suite: Suite, only: &[&str]) -> Vec<Record> {
     let options = Options {
         quick: true,
@@ -48,7 +48,7 @@ fn kernels_have_all_backends() {
 fn schemes_are_both_roles_and_below_the_ceiling() {
     let case = ["half-gates/two-call", "aes-128 "];
     let mut records = records(Suite::Schemes, &case);
-    // The fastest backend, and one that is named.
+    // The fastest backend, and a named one.
     assert_eq!(records.len(), 2);
     records.extend(self::records(
         Suite::Schemes,
@@ -69,7 +69,7 @@ fn schemes_are_both_roles_and_below_the_ceiling() {
 #[test]
 fn correlated_ots_have_the_bytes_that_they_should() {
     let records = records(Suite::Ot, &["ot softspoken-2 semi-honest", "loopback"]);
-    // One for each form.
+    // There is one for each form.
     assert_eq!(records.len(), 5);
     for record in &records {
         let Figures::Ot(figures) = &record.figures else {
@@ -80,7 +80,7 @@ fn correlated_ots_have_the_bytes_that_they_should() {
             (64.0..64.1).contains(&figures.made_bits_per_ot),
             "{figures:?}"
         );
-        // 64 bytes a base OT, in eight parts, and an offer for all; corrections and a block of
+        // 64 bytes per base OT, in eight parts, and an offer for all; corrections and a block of
         // rows.
         assert_eq!(figures.setup_traffic.garbler_bytes, 8_192 + 8 * 5);
         assert_eq!(
@@ -107,7 +107,7 @@ fn base_ots_have_the_bytes_that_they_should() {
             other => panic!("{other:?}"),
         })
         .collect();
-    // The last message is of two frames.
+    // The last message consists of two frames.
     let header = 5;
     let expected = [
         ("ristretto255", 8_192 + 8 * header, 32 + header),
@@ -116,7 +116,7 @@ fn base_ots_have_the_bytes_that_they_should() {
     assert_eq!(bytes, expected);
 }
 
-/// As `docs/protocols/batch.md` counts them, each message with the 5 bytes before it.
+/// The counts of `docs/protocols/batch.md`, each message with the 5 bytes before it.
 #[test]
 fn batches_have_the_bytes_that_they_should() {
     let records = records(Suite::Batch, &["batch aes-128 executions", "loopback"]);
@@ -135,7 +135,7 @@ fn batches_have_the_bytes_that_they_should() {
     }
 }
 
-/// What an AND gate of one lot takes, as `docs/protocols/authenticated.md` counts it.
+/// The cost of an AND gate of one lot, as `docs/protocols/authenticated.md` counts it.
 #[test]
 fn runs_from_nothing_have_the_bytes_that_they_should() {
     let records = records(Suite::Authenticated, &["aes-128 s-40", "loopback"]);
@@ -164,7 +164,7 @@ fn runs_from_nothing_have_the_bytes_that_they_should() {
     }
 }
 
-/// Runs from what is prepared, as their outlines say; what is kept is as
+/// Runs from prepared material have the counts of their outlines; the kept material is as
 /// `docs/protocols/authenticated.md` counts it.
 #[test]
 fn runs_from_what_is_prepared_have_the_bytes_that_they_should() {
@@ -206,8 +206,8 @@ fn runs_from_what_is_prepared_have_the_bytes_that_they_should() {
     }
 }
 
-/// What kept values cost is on their chain and nowhere else; the thin client's bytes are as
-/// `docs/protocols/outsourced.md` counts them, and do not depend on what is loaded.
+/// Kept values cost only the servers something. The thin client's bytes are as
+/// `docs/protocols/outsourced.md` counts them, and do not depend on the loaded values.
 #[test]
 fn outsourced_runs_keep_values_at_no_cost_of_the_client() {
     let records = records(
@@ -234,7 +234,7 @@ fn outsourced_runs_keep_values_at_no_cost_of_the_client() {
         assert_eq!((runs[0].0, runs[1].0), (128, 1024));
         assert_eq!(runs[0].1.client_bytes(), runs[1].1.client_bytes());
     }
-    // 32 bytes a circuit and loaded bit, in messages of 256 KiB with 5 bytes before each.
+    // 32 bytes per circuit and loaded bit, in messages of 256 KiB with 5 bytes before each.
     let more = loaded[1].1.generator_to_cloud_bytes - loaded[0].1.generator_to_cloud_bytes;
     let gates = 16 * 32 * (1024 - 128);
     assert!((gates..gates + 5 * 4).contains(&more), "{more}");
@@ -254,7 +254,7 @@ fn functions_run_over_a_shaped_link() {
             panic!("{record:?}");
         };
         assert_eq!((figures.link.as_str(), figures.ands), ("1ms,1gbit", 64));
-        // A trip each way at least, whatever the machine does meanwhile.
+        // At least one trip in each direction, whatever else the machine does.
         assert!(figures.run_ms.least >= 2.0, "{figures:?}");
         seen += 1;
         Ok(())
