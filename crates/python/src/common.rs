@@ -11,7 +11,7 @@ use crate::error;
 use crate::party::seconds;
 use crate::session::{PhaseRow, phases};
 
-/// How a matching is to be done, as Python says it.
+/// The terms of a matching, as Python gives them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct CommonTerms {
@@ -21,7 +21,7 @@ pub(crate) struct CommonTerms {
     pub(crate) progress: Option<Py<PyAny>>,
 }
 
-/// What a matching gave.
+/// The result of a matching.
 #[derive(IntoPyObject)]
 pub(crate) struct Common {
     rows: Option<Vec<usize>>,
@@ -48,12 +48,12 @@ impl OwnedPart {
     }
 }
 
-/// The matching of these keys, which are texts, bytes, integers, or tuples of these, and its time
-/// limit.
+/// Returns the matching of these keys, which are texts, bytes, integers, or tuples of these, and
+/// its time limit.
 ///
 /// # Errors
 ///
-/// A key is of another class, of another type than the first, or there twice; or a term is unknown.
+/// A key is of another class, of another type than the first, or repeated; or a term is unknown.
 pub(crate) fn order(
     keys: &Bound<'_, PyList>,
     terms: &CommonTerms,

@@ -1,4 +1,4 @@
-//! What a function costs before it runs: a row for each protocol, as the planner has them.
+//! The cost of a function before it runs: the planner's row for each protocol.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,29 +11,29 @@ use tacit::{Error, Function};
 
 use crate::{error, wait};
 
-/// One protocol and what a run costs by it.
+/// A protocol and the cost of a run by it.
 #[derive(Clone, IntoPyObject)]
 pub(crate) struct Row {
     protocol: &'static str,
     scheme: String,
-    /// Bytes of a run, both ways.
+    /// The bytes of a run, both ways.
     bytes: u64,
     round_trips: u32,
     seconds: f64,
-    /// Bytes that are sent and time that passes before, where the protocol prepares.
+    /// The bytes and seconds of the preparation, if the protocol prepares.
     prepare_bytes: u64,
     prepare_seconds: f64,
 }
 
-/// What was asked for: the link, the threat model, and for how many runs is prepared.
+/// The question: the link, the threat model, and the number of runs to prepare for.
 type Question = (String, String, u64);
 
-/// The costs that a function was asked for, each of which takes a walk over all of it.
+/// The costs of a function by question. Each takes a walk over the whole function.
 #[derive(Default)]
 pub(crate) struct Costs(Mutex<HashMap<Question, Vec<Row>>>);
 
 impl Costs {
-    /// The answer, from earlier where the same was asked before.
+    /// Returns the answer, from earlier if the same question was asked before.
     ///
     /// # Errors
     ///
@@ -54,8 +54,8 @@ impl Costs {
     }
 }
 
-/// The rows of the protocols that protect as `security` asks, as a run takes them that is told
-/// nothing more: under the function's scheme.
+/// Returns the rows of the protocols that give the protection of `security`, for a run without
+/// further options: under the function's scheme.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Errors of Rust as the exceptions of `tacit.errors`, which has a class for each kind.
+//! Converts errors of Rust to the exceptions of `tacit.errors`, which has a class for each kind.
 
 use pyo3::prelude::*;
 use tacit::net::NetError;
@@ -6,23 +6,23 @@ use tacit::{Category, Error, ProtocolError};
 
 use crate::remedy;
 
-/// The exception `class` of `tacit.errors`.
+/// Returns the exception `class` of `tacit.errors`.
 pub(crate) fn exception(py: Python<'_>, class: &str, message: &str) -> PyErr {
     let made = || py.import("tacit.errors")?.getattr(class)?.call1((message,));
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The library was used wrongly.
+/// Returns the exception for a wrong use of the library.
 pub(crate) fn usage(py: Python<'_>, message: &str) -> PyErr {
     exception(py, "UsageError", message)
 }
 
-/// An input is wrong.
+/// Returns the exception for a wrong input.
 pub(crate) fn input(py: Python<'_>, message: &str) -> PyErr {
     exception(py, "InputError", message)
 }
 
-/// Whatever ended a call of the library.
+/// Returns the exception for any error that ended a call of the library.
 pub(crate) fn raise(py: Python<'_>, error: impl Into<Error>) -> PyErr {
     let error = error.into();
     let advice = error.advice().in_words(remedy::named);

@@ -1,4 +1,4 @@
-//! What is computed: a function of the library or of a program.
+//! The function to compute, of the library or of a program.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::shape::PythonType;
 use crate::value;
 use crate::{error, wait};
 
-/// A function with its parameters. `tacit.Function` is what people use.
+/// A function with its parameters. Python code uses `tacit.Function`.
 #[pyclass(frozen, module = "tacit._tacit")]
 pub(crate) struct Function {
     body: Body,
@@ -24,9 +24,9 @@ pub(crate) struct Function {
 }
 
 enum Body {
-    /// Of circuits: what it takes and gives is in the function itself.
+    /// A function of circuits, which itself describes its inputs and results.
     Circuits(Box<tacit::Function>),
-    /// Of a program, whose values have types of the language.
+    /// A program, whose values have types of the language.
     Program(Box<Program>),
 }
 
@@ -37,18 +37,18 @@ impl From<Body> for Function {
     }
 }
 
-/// Values of inputs, checked against their types.
+/// The values of inputs, checked against their types.
 pub(crate) enum Inputs {
     Circuits(BTreeMap<String, Value>),
     Program(BTreeMap<String, PortValue>),
 }
 
-/// A port: its name, its type as text, and the party whose it is or `both`.
+/// A port: its name, its type as text, and the party that owns it, or `both`.
 type PortRow = (String, String, String);
 
 #[pymethods]
 impl Function {
-    /// The library's function `name`.
+    /// Returns the library's function `name`.
     #[staticmethod]
     fn library(py: Python<'_>, name: &str, params: BTreeMap<String, u64>) -> PyResult<Self> {
         let name = name.to_owned();
@@ -59,7 +59,7 @@ impl Function {
         Ok(Body::Circuits(Box::new(function)).into())
     }
 
-    /// A run of the program in a file, or of the program `text`.
+    /// Returns a run of the program in a file, or of the program `text`.
     #[staticmethod]
     #[pyo3(signature = (path, text, run, params, public))]
     fn program(
@@ -79,7 +79,7 @@ impl Function {
         Ok(Body::Program(Box::new(program)).into())
     }
 
-    /// The names of the library's functions.
+    /// Returns the names of the library's functions.
     #[staticmethod]
     fn names() -> Vec<String> {
         let components = library::list().iter().map(|entry| entry.name.to_owned());
@@ -95,7 +95,7 @@ impl Function {
         }
     }
 
-    /// What the program says of itself.
+    /// Returns the program's own documentation.
     #[getter]
     fn documentation(&self) -> String {
         match &self.body {
@@ -104,7 +104,7 @@ impl Function {
         }
     }
 
-    /// What the program may get wrong: a text and a place for each.
+    /// Returns the program's warnings: a text and a place for each.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         match &self.body {
@@ -164,7 +164,7 @@ impl Function {
         }
     }
 
-    /// The parties, the garbler first.
+    /// Returns the parties, the garbler first.
     #[getter]
     pub(crate) fn parties(&self) -> (String, String) {
         let name = |role: Role| match &self.body {
@@ -177,8 +177,8 @@ impl Function {
         (name(Role::Garbler), name(Role::Evaluator))
     }
 
-    /// The function in the clear: all inputs to all results. What a program draws at random comes
-    /// from `seed`.
+    /// Computes the function in the clear, from all inputs to all results. The program's random
+    /// values come from `seed`.
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
@@ -205,7 +205,7 @@ impl Function {
         Ok(outputs)
     }
 
-    /// Checks the inputs of the party in this role, as a run does before anything is sent.
+    /// Checks the inputs of the party in this role, as a run does before it sends anything.
     fn check(&self, py: Python<'_>, inputs: &Bound<'_, PyDict>, role: &str) -> PyResult<()> {
         let role = match role {
             "garbler" => Role::Garbler,
@@ -224,7 +224,7 @@ impl Function {
         bits.map(drop).map_err(|error| error::raise(py, error))
     }
 
-    /// Compiles a program now; `progress` hears the steps that are done and all of them.
+    /// Compiles a program now. `progress` gets the number of finished steps and of all steps.
     #[pyo3(signature = (progress))]
     fn compile(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
         if let Body::Program(program) = &self.body {
@@ -233,7 +233,7 @@ impl Function {
         Ok(())
     }
 
-    /// What a run costs by each protocol over this link.
+    /// Returns the cost of a run by each protocol over this link.
     fn cost(&self, py: Python<'_>, link: &str, security: &str, runs: u64) -> PyResult<Vec<Row>> {
         let question = (link.to_owned(), security.to_owned(), runs);
         self.costs.of(py, self.lowered(py)?, question)
@@ -241,20 +241,20 @@ impl Function {
 }
 
 impl Function {
-    /// What two parties run; a program is compiled the first time.
+    /// Returns the function that two parties run. A program is compiled the first time.
     ///
     /// # Errors
     ///
-    /// As [`Program::compiled`].
+    /// Those of [`Program::compiled`].
     pub(crate) fn lowered(&self, py: Python<'_>) -> PyResult<&tacit::Function> {
         self.lowered_in(py, CircuitForm::Small)
     }
 
-    /// The same, where a program is of operations in this form.
+    /// Returns the same function; a program is made of operations in this form.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// Those of [`Function::lowered`].
     pub(crate) fn lowered_in(
         &self,
         py: Python<'_>,
@@ -266,7 +266,7 @@ impl Function {
         }
     }
 
-    /// Whether it is a program that joins two tables.
+    /// Returns whether it is a program that joins two tables.
     pub(crate) fn joins_tables(&self) -> bool {
         match &self.body {
             Body::Circuits(_) => false,
@@ -274,12 +274,12 @@ impl Function {
         }
     }
 
-    /// The values of these inputs, which are all that the party in this role gives. A program is
-    /// not compiled for it.
+    /// Returns the values of these inputs, which must be all inputs of the party in this role. A
+    /// program need not be compiled for it.
     ///
     /// # Errors
     ///
-    /// As [`Function::read`], or an input of a program has no value.
+    /// Those of [`Function::read`], or an input of a program has no value.
     pub(crate) fn given(
         &self,
         py: Python<'_>,
@@ -295,7 +295,7 @@ impl Function {
         Ok(read)
     }
 
-    /// The values of these inputs, checked against the function's types.
+    /// Returns the values of these inputs, checked against the function's types.
     ///
     /// # Errors
     ///
@@ -324,7 +324,7 @@ impl Function {
         }
     }
 
-    /// The bits of a party's inputs; those that a program draws at random are drawn here.
+    /// Returns the bits of a party's inputs. Draws those that a program draws at random.
     ///
     /// # Errors
     ///
@@ -359,11 +359,11 @@ impl Function {
         }
     }
 
-    /// The results of a run as Python's values.
+    /// Returns the results of a run as Python values.
     ///
     /// # Errors
     ///
-    /// Python's.
+    /// Those of Python.
     pub(crate) fn results<'py>(
         &self,
         py: Python<'py>,
@@ -441,7 +441,7 @@ fn evaluate_circuits(
     Ok(())
 }
 
-/// The known name that `name` is most like, if one is like it.
+/// Returns the known name that is most similar to `name`, if one is similar.
 #[pyfunction]
 pub(crate) fn most_like(name: &str, known: Vec<String>) -> Option<String> {
     tacit_language::most_like(name, known.iter().map(String::as_str))
@@ -451,7 +451,7 @@ fn row(port: &Port, whose: &str) -> PortRow {
     (port.name.clone(), port.ty.to_string(), whose.to_owned())
 }
 
-/// A value as Python's.
+/// Returns a value as a Python value.
 fn python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     PythonType::of_type(value.ty()).python(py, &value.to_bits())
 }

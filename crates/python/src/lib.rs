@@ -1,19 +1,19 @@
 //! The native module of the Python package: the library crate `tacit` as Python classes.
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
-//! | `error` | errors of Rust as the exceptions of `tacit.errors` |
-//! | `value` | Python's values as the library reads them |
-//! | `shape` | what types are to Python, and the library's values as Python's |
-//! | `function` | what is computed, and its run in the clear |
-//! | `program` | programs of the language, and what is wrong with them |
-//! | `cost` | what a function costs before it runs |
-//! | `party` | identities, and how two parties meet |
+//! | `error` | conversion of Rust's errors to the exceptions of `tacit.errors` |
+//! | `value` | conversion of Python's values to the library's |
+//! | `shape` | types in Python, and conversion of the library's values to Python's |
+//! | `function` | the function to compute, and its run in the clear |
+//! | `program` | programs of the language, and their errors |
+//! | `cost` | the cost of a function before it runs |
+//! | `party` | identities, and the meeting of two parties |
 //! | `session` | runs and preparations |
 //! | `common` | the keys that two parties' tables have in common |
 //! | `wait` | work without the GIL, which Ctrl-C and a deadline end |
 //!
-//! The module holds no cryptography. What is pleasant to use is written in Python on top of it, in
+//! The module holds no cryptography. The convenient interface is written in Python on top of it, in
 //! `python/tacit`.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Who the parties are to each other, and how they meet.
+//! The parties' identities, and their meeting.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub(crate) struct Identity {
 
 #[pymethods]
 impl Identity {
-    /// A new identity, from the operating system's randomness; `save` keeps it.
+    /// Makes a new identity from the operating system's randomness. `save` stores it.
     #[staticmethod]
     fn generate(py: Python<'_>) -> PyResult<Self> {
         let made = tacit::Identity::generate();
@@ -35,7 +35,7 @@ impl Identity {
         Ok(Self { identity })
     }
 
-    /// The identity of the file at `path`, which is made where there is none.
+    /// Returns the identity in the file at `path`, or makes one there if the file does not exist.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         if path.exists() {
@@ -52,7 +52,7 @@ impl Identity {
         written.map_err(|error| error::raise(py, error))
     }
 
-    /// What the other party has to know of this identity; it is no secret.
+    /// Returns the fingerprint, by which the other party knows this identity. It is no secret.
     #[getter]
     fn fingerprint(&self) -> String {
         self.identity.fingerprint().to_string()
@@ -82,10 +82,10 @@ impl Cancel {
     }
 }
 
-/// How long the library's own bound on connecting is given, whose error says more.
+/// The extra time for the library's own limit on connecting, whose error says more.
 const GRACE: Duration = Duration::from_millis(60);
 
-/// How a session is to be made, as Python says it.
+/// The terms of a session, as Python gives them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Meeting {
@@ -96,7 +96,7 @@ pub(crate) struct Meeting {
     cancel: Py<Cancel>,
 }
 
-/// The peer, and the bounds of the wait for it.
+/// The peer, and the limits of the wait for it.
 struct Bounds {
     peer: Fingerprint,
     settings: Settings,
@@ -120,7 +120,7 @@ impl Bounds {
         })
     }
 
-    /// Waits for a session, `timeout` in all.
+    /// Waits for a session, for `timeout` in all.
     fn wait(
         self,
         py: Python<'_>,
@@ -141,7 +141,7 @@ impl Bounds {
     }
 }
 
-/// Connects to the peer at `address`, which is tried until it is there.
+/// Connects to the peer at `address`. Repeats the try until the peer is there.
 #[pyfunction]
 pub(crate) fn connect(
     py: Python<'_>,
@@ -155,10 +155,10 @@ pub(crate) fn connect(
     })
 }
 
-/// An address at which a peer connects.
+/// An address to which a peer connects.
 #[pyclass(frozen, module = "tacit._tacit")]
 pub(crate) struct Listener {
-    /// Nothing once it is closed.
+    /// `None` once it is closed.
     listener: Mutex<Option<Arc<tacit::Listener>>>,
     address: String,
 }
@@ -183,13 +183,13 @@ impl Listener {
         Ok(Self { listener, address })
     }
 
-    /// The address, with the port that was taken.
+    /// Returns the address, with the port that was taken.
     #[getter]
     fn address(&self) -> &str {
         &self.address
     }
 
-    /// Gives the port back, once a wait that goes on has ended.
+    /// Frees the port, once a running wait has ended.
     fn close(&self) {
         let listener = self.listener.lock();
         listener.unwrap_or_else(PoisonError::into_inner).take();
@@ -218,7 +218,7 @@ fn fingerprint(py: Python<'_>, own: &Identity, peer: &str) -> PyResult<Fingerpri
     Ok(fingerprint)
 }
 
-/// A number of seconds that `name` gives.
+/// Converts the argument `name`, a number of seconds.
 pub(crate) fn seconds(py: Python<'_>, name: &str, given: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(given)
         .ok()

@@ -1,4 +1,4 @@
-//! Programs of the language: their files and params, and what is wrong with them.
+//! Programs of the language: their files and params, and their errors.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use tacit_language::{
 use crate::shape::PythonType;
 use crate::{error, value, wait};
 
-/// A run of a program with all that it is made of. It is compiled when that is first needed: its
-/// ports, values and errors are there before.
+/// A run of a program with all its parts. It is compiled when that is first needed; its ports,
+/// values and errors are known before.
 pub(crate) struct Program {
     pub(crate) signature: Signature,
     /// The function's name.
@@ -26,18 +26,19 @@ pub(crate) struct Program {
     pub(crate) public: BTreeMap<String, PortValue>,
     map: SourceMap,
     folder: Arc<ProgramFolder>,
-    /// In the small form and in the shallow one.
+    /// The compiled function in the small form and in the shallow one.
     compiled: [OnceLock<TypedFunction>; 2],
 }
 
-/// Where a program's text is.
+/// The place of a program's text.
 pub(crate) enum Source {
     File(PathBuf),
     Text(String),
 }
 
 impl Program {
-    /// The only run of a program, or its `main`, with values for its params and public inputs.
+    /// Reads the only run of a program, or its `main`, with values for its params and public
+    /// inputs.
     ///
     /// # Errors
     ///
@@ -67,7 +68,7 @@ impl Program {
             let loaded = Loaded::new(&name, &text, &folder);
             let signature = Signature::new(&loaded, &params, run.as_deref());
             let signature = signature.and_then(|signature| {
-                // What compiling would find, as far as that shows at once.
+                // Errors of compilation that can be found at once.
                 signature.check_size()?;
                 signature.meaning(&folder)?;
                 Ok(signature)
@@ -94,11 +95,11 @@ impl Program {
         })
     }
 
-    /// The program as a function in the small form, which most protocols run.
+    /// Returns the program as a function in the small form, which most protocols run.
     ///
     /// # Errors
     ///
-    /// As [`Program::compiled_in`].
+    /// Those of [`Program::compiled_in`].
     pub(crate) fn compiled(
         &self,
         py: Python<'_>,
@@ -107,12 +108,12 @@ impl Program {
         self.compiled_in(py, CircuitForm::Small, progress)
     }
 
-    /// The program as a function of operations in this form, which is compiled the first time;
-    /// `progress` hears of that from one second on.
+    /// Returns the program as a function of operations in this form, which is compiled the first
+    /// time. After one second, `progress` is called with the compilation's progress.
     ///
     /// # Errors
     ///
-    /// The run is beyond a limit, or a signal's exception or that of `progress`.
+    /// The run is beyond a limit, or the exception of a signal or of `progress`.
     pub(crate) fn compiled_in(
         &self,
         py: Python<'_>,
@@ -130,11 +131,11 @@ impl Program {
             typed.inspect(|typed| typed.function().compile())
         })?;
         let made = made.map_err(|error| self.raise(py, error))?;
-        // Another thread may have been faster, with the same.
+        // Another thread may have been faster, with an equal result.
         Ok(slot.get_or_init(|| made))
     }
 
-    /// The value of an input.
+    /// Reads the value of an input.
     ///
     /// # Errors
     ///
@@ -143,7 +144,7 @@ impl Program {
         read(&self.signature, &self.map, name, value)
     }
 
-    /// A value as Python's.
+    /// Returns a value as a Python value.
     pub(crate) fn python<'py>(
         &self,
         py: Python<'py>,
@@ -155,11 +156,11 @@ impl Program {
         PythonType::of_program(signature, ty).python(py, value.bits())
     }
 
-    /// What the program may get wrong: a text and a place for each.
+    /// Returns the program's warnings: a text and a place for each.
     ///
     /// # Errors
     ///
-    /// Python's.
+    /// Those of Python.
     pub(crate) fn warnings<'py>(
         &self,
         py: Python<'py>,
@@ -170,7 +171,7 @@ impl Program {
             .collect()
     }
 
-    /// What is wrong, as Python's exception.
+    /// Returns an error as Python's exception.
     pub(crate) fn raise(&self, py: Python<'_>, failed: BorderError) -> PyErr {
         raise(py, failed, &self.map)
     }
@@ -190,7 +191,7 @@ fn read(
     value::read_with(name, &shape, value, read)?.map_err(failed)
 }
 
-/// An error of the border as Python's exception, with the places of what is wrong in a program.
+/// Returns an error of the border as Python's exception, with the places of a program's errors.
 fn raise(py: Python<'_>, failed: BorderError, map: &SourceMap) -> PyErr {
     let BorderError::Program(errors) = failed else {
         return error::input(py, &failed.to_string());
@@ -205,7 +206,7 @@ fn raise(py: Python<'_>, failed: BorderError, map: &SourceMap) -> PyErr {
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// Where something is wrong, as a dict.
+/// Returns the place of an error as a dict.
 fn place<'py>(py: Python<'py>, found: &Diagnostic, map: &SourceMap) -> PyResult<Bound<'py, PyAny>> {
     let parse = py.import("json")?.getattr("loads")?;
     parse.call1((found.to_json(map).to_string(),))

@@ -1,8 +1,8 @@
-//! What a user can do about an error of the library, by the arguments of the package.
+//! The remedies for the library's errors, in terms of the package's arguments.
 
 use tacit::advice::{Remedy, Setting, listed};
 
-/// What a remedy is called in Python. What is in stock is kept by the command there, too.
+/// Returns the name of a remedy in Python. The stock is managed by the command there, too.
 pub(crate) fn named(remedy: &Remedy) -> String {
     match remedy {
         Remedy::Settings(settings) => {

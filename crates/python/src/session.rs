@@ -22,10 +22,10 @@ use crate::function::Function;
 use crate::party::seconds;
 use crate::wait::{self, Watch};
 
-/// Most bytes of a stock, as the command has it without a configuration.
+/// The limit of a stock in bytes, the same as the command's without a configuration.
 const STOCK_LIMIT_BYTES: u64 = 20 << 30;
 
-/// An authenticated connection. `tacit.Session` is what people use.
+/// An authenticated connection. Python code uses `tacit.Session`.
 #[pyclass(frozen, module = "tacit._tacit")]
 pub(crate) struct Session {
     session: Mutex<Option<tacit::Session>>,
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     stock: Option<PathBuf>,
 }
 
-/// How a run or preparation is to be done, as Python says it.
+/// The terms of a run or preparation, as Python gives them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Terms {
@@ -50,7 +50,7 @@ struct Terms {
     progress: Option<Py<PyAny>>,
 }
 
-/// What a phase of a run took: its name, seconds, bytes sent and received, and rounds.
+/// The cost of a phase of a run: its name, seconds, bytes sent and received, and rounds.
 pub(crate) type PhaseRow = (&'static str, f64, u64, u64, u64);
 
 /// What a run gave.
@@ -60,22 +60,22 @@ struct Ran<'py> {
     protocol: &'static str,
     security: String,
     security_bits: Option<u8>,
-    /// Whether `security_bits` holds for this run alone, since nobody counts tries.
+    /// Whether `security_bits` holds only for this run, because tries are not counted.
     of_this_run_alone: bool,
-    /// The chain of kept values and the version that it has now.
+    /// The chain of kept values with its present version.
     chain: Option<String>,
-    /// Where the base OTs come from, in a session's first run.
+    /// The source of the base OTs, in a session's first run.
     base_ots: Option<&'static str>,
     phases: Vec<PhaseRow>,
     and_gates: u64,
     and_gates_on_the_spot: u64,
 }
 
-/// What a preparation made: name, made and usable, kind by kind.
+/// The result of a preparation for one kind: its name, the number made and the number usable.
 type PreparedRow = (String, u64, u64);
 
 impl Session {
-    /// The session that `watch` was made for.
+    /// Wraps a session that uses the handle of `watch`.
     pub(crate) fn new(
         session: tacit::Session,
         watch: Watch,
@@ -102,7 +102,7 @@ impl Session {
         }
     }
 
-    /// What has been prepared: in the folder that was said, or where the command has it.
+    /// Returns the stocks in the given folder, or in the command's.
     fn stocks(&self, py: Python<'_>) -> PyResult<Stocks> {
         let folder = match &self.stock {
             Some(folder) => folder.clone(),
@@ -115,7 +115,7 @@ impl Session {
         opened.map_err(|error| error::raise(py, error))
     }
 
-    /// Whether a checked execution of the function is in stock, which `batch` would run.
+    /// Returns whether a checked execution of the function is in stock, for `batch` to run.
     fn has_checked(&self, py: Python<'_>, job: &Job<'_>, run: &Run<'_>) -> PyResult<bool> {
         let Some(peer) = self.peer else {
             return Ok(false);
@@ -133,7 +133,7 @@ impl Session {
     }
 }
 
-/// A function and the terms, read.
+/// A function with its terms, checked.
 struct Run<'f> {
     function: &'f tacit::Function,
     /// The names of the parties, the garbler's first.
@@ -190,7 +190,7 @@ impl<'f> Run<'f> {
         })
     }
 
-    /// The names of this party and of the other one.
+    /// Returns the names of this party and of the other one.
     fn names(&self) -> (&str, &str) {
         let (garbler, evaluator) = (&*self.parties.0, &*self.parties.1);
         match self.role {
@@ -199,7 +199,7 @@ impl<'f> Run<'f> {
         }
     }
 
-    /// s under `protocol`.
+    /// Returns s under `protocol`.
     fn security(&self, py: Python<'_>, protocol: Protocol) -> PyResult<StatisticalSecurity> {
         let Some(bits) = self.security_bits else {
             return Ok(StatisticalSecurity::DEFAULT);
@@ -209,7 +209,7 @@ impl<'f> Run<'f> {
     }
 }
 
-/// The role of this name.
+/// Returns the role of this name.
 fn role(py: Python<'_>, name: &str) -> PyResult<Role> {
     match name {
         "garbler" => Ok(Role::Garbler),
@@ -221,7 +221,7 @@ fn role(py: Python<'_>, name: &str) -> PyResult<Role> {
     }
 }
 
-/// The protocol of this name between two parties.
+/// Returns the two-party protocol of this name.
 fn named(py: Python<'_>, name: &str) -> PyResult<Protocol> {
     let found = Protocol::between_two().find(|one| one.name() == name);
     found.ok_or_else(|| {
@@ -234,13 +234,13 @@ fn named(py: Python<'_>, name: &str) -> PyResult<Protocol> {
 
 #[pymethods]
 impl Session {
-    /// The peer's fingerprint.
+    /// Returns the peer's fingerprint.
     #[getter]
     fn peer(&self) -> Option<String> {
         self.peer.map(|peer| peer.to_string())
     }
 
-    /// Ends what the session does, from another thread; the session is then spent.
+    /// Ends the session's work, from another thread. The session cannot be used afterwards.
     fn cancel(&self) {
         self.watch.cancel_handle().cancel();
     }
@@ -249,13 +249,13 @@ impl Session {
         let Some(session) = self.lock(py)?.take() else {
             return Ok(());
         };
-        // The results are there; a peer that has left already takes nothing from them.
+        // The results are here, so a peer that has already left does not matter.
         let terms = wait::Terms::default();
         let _ = self.watch.run(py, terms, || session.close())?;
         Ok(())
     }
 
-    /// Runs a function once. The inputs are checked before anything is sent to the peer.
+    /// Runs a function once. Checks the inputs before sending anything to the peer.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -301,12 +301,12 @@ impl Session {
         })?;
         let outputs = function.results(py, &outcome.outputs)?;
         let ran = ran(outputs, protocol, &outcome);
-        // It may take long to make the results.
+        // Making the results may take long.
         wait::hold_interrupt(py);
         Ok(ran)
     }
 
-    /// Finds the keys that both parties have. They are checked before anything is sent to the peer.
+    /// Finds the keys that both parties have. Checks them before sending anything to the peer.
     fn common(
         &self,
         py: Python<'_>,
@@ -322,7 +322,7 @@ impl Session {
         ))
     }
 
-    /// Prepares for `runs` runs of a function; the peer does the same in the other role.
+    /// Prepares for `runs` runs of a function. The peer does the same in the other role.
     fn prepare(
         &self,
         py: Python<'_>,
@@ -378,7 +378,7 @@ impl Session {
 }
 
 impl Session {
-    /// Works over the session without the GIL, at most for `limit`.
+    /// Works over the session without the GIL, for at most `limit`.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -395,7 +395,7 @@ impl Session {
         self.watch.run(py, terms, || work(session))
     }
 
-    /// [`work`](Self::work) of a run.
+    /// Does the same as [`work`](Self::work) for a run.
     fn work_of<T: Send>(
         &self,
         py: Python<'_>,
@@ -418,7 +418,7 @@ impl Session {
     }
 }
 
-/// A row for each kind.
+/// Returns a row for each kind.
 fn rows(prepared: Prepared) -> Vec<PreparedRow> {
     let kinds = prepared.kinds.into_iter();
     kinds
@@ -455,7 +455,7 @@ pub(crate) fn phases(cost: &Cost) -> Vec<PhaseRow> {
     phases.collect()
 }
 
-/// Where the command keeps its stock.
+/// Returns the folder of the command's stock.
 fn usual_stock() -> Option<PathBuf> {
     let base = etcetera::choose_base_strategy().ok()?;
     Some(base.data_dir().join("tacit").join("stock"))

@@ -10,19 +10,19 @@ use tacit_circuit::Kind;
 use tacit_language::Signature;
 use tacit_language::program::{TypeId, TypeKind};
 
-/// What a type is to Python, and how many bits its values have.
+/// A type in Python's terms, and the number of bits of its values.
 pub(crate) struct PythonType<'s> {
     width: usize,
     parts: Parts<'s>,
 }
 
-/// The JSON of a value's bits.
+/// Converts a value's bits to JSON.
 type ToJson<'s> = Box<dyn Fn(&[bool]) -> Json + 's>;
 
 enum Parts<'s> {
-    /// None.
+    /// A value without parts.
     Scalar(Scalar, ToJson<'s>),
-    /// Items, at most this many. Of a table, bits before them say how many it has.
+    /// Items, at most this many. In a table, bits before them give their number.
     List(Box<PythonType<'s>>, usize),
     Tuple(Vec<PythonType<'s>>),
     Struct(Vec<(String, PythonType<'s>)>),
@@ -37,18 +37,18 @@ enum Scalar {
     Text,
 }
 
-/// What a value from Python is to be.
+/// The expected type of a value from Python.
 #[derive(Clone, Copy)]
 pub(crate) enum Expected<'a> {
     Value(&'a PythonType<'a>),
     /// A list of such values: those of a field in all rows.
     Column(&'a PythonType<'a>),
-    /// The type has no place for it.
+    /// No value: the type has no place for it.
     Nothing,
 }
 
 impl<'a> Expected<'a> {
-    /// An item of a list of this many.
+    /// Returns the expected type of an item in a list of `length` items.
     pub(crate) fn item(self, number: usize, length: usize) -> Self {
         let item = match self {
             Self::Column(shape) => Some(shape),
@@ -62,7 +62,7 @@ impl<'a> Expected<'a> {
         item.map_or(Self::Nothing, Self::Value)
     }
 
-    /// A field of a struct.
+    /// Returns the expected type of a field of a struct.
     pub(crate) fn field(self, name: &str) -> Self {
         let field = match self {
             Self::Value(PythonType {
@@ -100,7 +100,7 @@ impl Scalar {
 }
 
 impl<'s> PythonType<'s> {
-    /// That of a port of a circuit.
+    /// Returns the type of a port of a circuit.
     pub(crate) fn of_type(ty: &'s Type) -> Self {
         let parts = match (ty.kind(), Scalar::of_kind(ty.kind())) {
             (_, Some(scalar)) => Parts::Scalar(
@@ -116,7 +116,7 @@ impl<'s> PythonType<'s> {
         Self { width, parts }
     }
 
-    /// That of a port of a program.
+    /// Returns the type of a port of a program.
     pub(crate) fn of_program(signature: &'s Signature, ty: TypeId) -> Self {
         let types = &signature.program().types;
         let part = |ty| Self::of_program(signature, ty);
@@ -146,7 +146,7 @@ impl<'s> PythonType<'s> {
         Self { width, parts }
     }
 
-    /// The fields of the rows of a table or of an array of structs.
+    /// Returns the fields of the rows of a table or of an array of structs.
     pub(crate) fn columns(&self) -> Option<&[(String, Self)]> {
         match &self.parts {
             Parts::List(row, _) => match &row.parts {
@@ -157,12 +157,12 @@ impl<'s> PythonType<'s> {
         }
     }
 
-    /// The Python value of these bits. An array of NumPy is made where NumPy has a type that holds
+    /// Returns the Python value of these bits. Makes a NumPy array if NumPy has a type that holds
     /// every element, and `Rows` of a table.
     ///
     /// # Errors
     ///
-    /// Python's.
+    /// Those of Python.
     pub(crate) fn python<'py>(
         &self,
         py: Python<'py>,
@@ -175,7 +175,7 @@ impl<'s> PythonType<'s> {
                 let (length, items) = bits.split_at(bits.len() - most * width);
                 let length = match length {
                     [] => *most,
-                    // A dishonest peer can give a length past the last.
+                    // A dishonest peer can give a length beyond the maximum.
                     _ => (unsigned(length) as usize).min(*most),
                 };
                 let place = |from: usize, width: usize| {
@@ -210,7 +210,7 @@ impl<'s> PythonType<'s> {
         }
     }
 
-    /// Values in a row: an array of NumPy, or a list.
+    /// Returns a series of values: a NumPy array, or a list.
     fn column<'py, 'b>(
         &self,
         py: Python<'py>,
@@ -233,8 +233,8 @@ impl<'s> PythonType<'s> {
         array.call1((memory, dtype, sizes))
     }
 
-    /// The number that this is or that arrays of this have, NumPy's type that holds every such
-    /// number and how many bytes it has, where there is one. The arrays' sizes go to `sizes`.
+    /// Returns the number type that this is or that arrays of this contain, with NumPy's type for
+    /// such numbers and its size in bytes, if there is one. Appends the arrays' sizes to `sizes`.
     fn numbers(&self, sizes: &mut Vec<usize>) -> Option<(&Self, &'static str, usize)> {
         let (of_size, bits) = match &self.parts {
             Parts::List(item, n) if self.width == n * item.width => {
@@ -258,7 +258,7 @@ impl<'s> PythonType<'s> {
         Some((self, dtype, bytes))
     }
 
-    /// What NumPy has in memory for a number of these bits.
+    /// Returns NumPy's memory content for a number of these bits.
     fn in_memory(&self, bits: &[bool]) -> u64 {
         let is_negative = bits.last() == Some(&true);
         let extended = match bits.len() {
@@ -273,7 +273,7 @@ impl<'s> PythonType<'s> {
                 } else {
                     unsigned(bits)
                 };
-                // Exact, as both have 53 bits at most.
+                // The result is exact, as both have at most 53 bits.
                 let scale = 2_f64.powi(-(fraction as i32));
                 (number as i64 as f64 * scale).to_bits()
             }
@@ -281,8 +281,8 @@ impl<'s> PythonType<'s> {
         }
     }
 
-    /// Arrow's type of a column of such values; numbers that no type holds are texts. None where
-    /// each value has parts.
+    /// Returns Arrow's type of a column of such values. Numbers that no type holds are texts.
+    /// Returns `None` if each value has parts.
     fn arrow(&self) -> Option<&'static str> {
         match self.parts {
             Parts::Scalar(Scalar::Bytes, _) => Some("binary"),
@@ -296,7 +296,7 @@ impl<'s> PythonType<'s> {
 }
 
 impl Scalar {
-    /// The Python value that the library's JSON writes.
+    /// Returns the Python value for the library's JSON.
     fn python<'py>(self, py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
         let text = || {
             json.as_str()
@@ -323,13 +323,13 @@ impl Scalar {
     }
 }
 
-/// The number of at most 64 bits, the least significant first.
+/// Returns the number of at most 64 bits, the least significant first.
 fn unsigned(bits: &[bool]) -> u64 {
     let places = bits.iter().enumerate();
     places.fold(0, |sum, (place, bit)| sum | u64::from(*bit) << place)
 }
 
-/// The bits of parts that stand one behind the other.
+/// Splits the bits of consecutive parts.
 fn split<'b, 's: 'b>(
     mut bits: &'b [bool],
     parts: impl Iterator<Item = &'b PythonType<'s>>,

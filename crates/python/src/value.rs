@@ -1,8 +1,8 @@
-//! Python objects as the library's values.
+//! Converts Python objects to the library's values.
 //!
-//! The library reads and checks every value itself. All that is decided here is which Python value
-//! stands for what. Numbers in arrays and columns go by their memory, as one object of Python's for
-//! all of them; other values go by JSON.
+//! The library reads and checks every value itself. This module only decides which Python value
+//! stands for which JSON. Numbers in arrays and columns are passed as memory, in a single Python
+//! object; other values are passed as JSON.
 
 use core::fmt;
 
@@ -15,14 +15,14 @@ use tacit::circuit::{HostValue, NumberFormat, Numbers, wipe_json};
 use crate::error;
 use crate::shape::{Expected, PythonType};
 
-/// Integers of this magnitude and above are strings in the library's JSON.
+/// Integers of at least this magnitude are strings in the library's JSON.
 const FIRST_STRING: u64 = 1 << 53;
 
-/// How often one value is converted until it is one of Python's own: an array without sizes may
+/// The most conversions of a value until it is one of Python's own: an array of no dimensions may
 /// hold a number of NumPy's.
 const MAX_CONVERSIONS: usize = 2;
 
-/// Where a value is, for errors: `rows[3].age`.
+/// The place of a value, for errors: `rows[3].age`.
 #[derive(Clone, Copy)]
 enum ValueLocation<'a> {
     Input(&'a str),
@@ -34,7 +34,7 @@ impl fmt::Display for ValueLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(name) => f.write_str(name),
-            // A value of a column is named as that of its row is.
+            // A value of a column has the name of the row's value.
             Self::Item(Self::Field(table, name), row) => write!(f, "{table}[{row}].{name}"),
             Self::Item(list, number) => write!(f, "{list}[{number}]"),
             Self::Field(outer, name) => write!(f, "{outer}.{name}"),
@@ -42,7 +42,7 @@ impl fmt::Display for ValueLocation<'_> {
     }
 }
 
-/// A value that Python gives, which is not yet held to its type.
+/// A value from Python that is not yet checked against its type.
 enum Source {
     Json(Json),
     Numbers {
@@ -71,14 +71,14 @@ impl Source {
     }
 }
 
-/// Reads a Python value for a port of this shape. Columns of Arrow's C data interface, arrays and
-/// what has a method `tolist` or `to_list` are lists. Where a table is wanted, a DataFrame or a
-/// dict of columns gives the columns that its fields name; elsewhere a DataFrame is the list of its
-/// rows. `name` is that of the input, for errors.
+/// Reads a Python value for a port of this shape. Columns of Arrow's C data interface, arrays, and
+/// objects with a method `tolist` or `to_list` are lists. For a table, a DataFrame or a dict of
+/// columns gives the columns that its fields name; elsewhere a DataFrame is the list of its rows.
+/// `name` is that of the input, for errors.
 ///
 /// # Errors
 ///
-/// There is nothing to read.
+/// The value cannot be read.
 pub(crate) fn read_with<T>(
     name: &str,
     shape: &PythonType<'_>,
@@ -110,12 +110,12 @@ pub(crate) fn read_with<T>(
     Ok(result)
 }
 
-/// A function of the module `tacit._columns`.
+/// Returns a function of the module `tacit._columns`.
 fn python<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("tacit._columns")?.getattr(name)
 }
 
-/// The columns that these fields name of what has columns.
+/// Returns the columns for these fields of an object that has columns.
 fn columns(
     at: ValueLocation<'_>,
     fields: &[(String, PythonType<'_>)],
@@ -149,7 +149,7 @@ fn columns(
     Ok(columns)
 }
 
-/// The memory of an array or column of bools or numbers without a gap, or JSON.
+/// Returns the memory of a contiguous array or column of bools or numbers, or else JSON.
 fn source(
     at: ValueLocation<'_>,
     expected: Expected<'_>,
@@ -174,10 +174,10 @@ fn source(
     })
 }
 
-/// A float: as a number where that has all of its digits, or else as the text of them.
+/// Returns a float as a number if that keeps all its digits, or else as the text of its digits.
 fn exact(float: f64) -> Option<Json> {
     let exponent = float.to_bits() >> 52 & 0x7ff;
-    // It is a multiple of 2^-digits, which has this many decimal digits.
+    // The float is a multiple of 2^-digits, which has this many decimal digits.
     let digits = 1075_usize.saturating_sub(exponent.max(1) as usize).max(1);
     let number = Number::from_f64(float)?;
     let text = format!("{float:.digits$}");
@@ -187,8 +187,8 @@ fn exact(float: f64) -> Option<Json> {
     }
 }
 
-/// Reads a value as far as its type has parts, which bounds how deep and how much is read. What the
-/// type has no place for is null, and the library then says what it expects there.
+/// Reads a value as far as its type has parts, which limits the depth and the amount. A value for
+/// which the type has no place becomes null, and the library then reports what it expects there.
 fn read(at: ValueLocation<'_>, expected: Expected<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
     if let Expected::Nothing = expected {
         return Ok(Json::Null);
@@ -207,7 +207,7 @@ fn read(at: ValueLocation<'_>, expected: Expected<'_>, value: &Bound<'_, PyAny>)
     Err(refused(at, &value))
 }
 
-/// A value of one of Python's own classes; nothing where it is of another.
+/// Reads a value of one of Python's own classes. Returns `None` for another class.
 fn own(
     at: ValueLocation<'_>,
     expected: Expected<'_>,
@@ -239,7 +239,7 @@ fn own(
         items(at, expected, tuple.iter())?
     } else if let Ok(dict) = value.cast::<PyDict>() {
         let mut fields = Map::new();
-        // A copy, since what is read may change the dict.
+        // This is a copy, since reading a value may change the dict.
         for pair in dict.items() {
             let (field, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
             let field = key(at, &field)?;
@@ -254,7 +254,7 @@ fn own(
     Ok(Some(json))
 }
 
-/// The items of a list or tuple: those that it has, whatever its class says when it is iterated.
+/// Returns the items that a list or tuple contains, even if its class defines another iteration.
 fn items<'py>(
     at: ValueLocation<'_>,
     expected: Expected<'_>,
@@ -268,11 +268,11 @@ fn items<'py>(
     Ok(Json::Array(items.collect::<PyResult<_>>()?))
 }
 
-/// The name of an input.
+/// Returns the name of an input.
 ///
 /// # Errors
 ///
-/// It is no text.
+/// The name is no text.
 pub(crate) fn name(name: &Bound<'_, PyAny>) -> PyResult<String> {
     key(ValueLocation::Input("an input"), name)
 }
@@ -295,7 +295,7 @@ fn text(at: ValueLocation<'_>, text: &Bound<'_, PyString>) -> PyResult<String> {
     }
 }
 
-/// The error of a value that cannot be read.
+/// Returns the error of a value that cannot be read.
 fn refused(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyErr {
     let py = value.py();
     let reason = python(py, "refusal").and_then(|refusal| refusal.call1((value,))?.extract());

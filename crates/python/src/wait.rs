@@ -1,8 +1,8 @@
-//! Runs work without the GIL until it ends, or Ctrl-C, a deadline or a callback's exception ends
-//! it.
+//! Runs work without the GIL until it ends, or until Ctrl-C, a deadline or a callback's exception
+//! ends it.
 //!
-//! A run is done on the thread that Python calls from. Another one would cost two changes of
-//! threads a call, each of which takes milliseconds on a busy machine.
+//! A run takes place on the thread that Python calls from. Another thread would cost two thread
+//! changes per call, each of which takes milliseconds on a busy machine.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,23 +17,22 @@ use tacit_language::lower;
 
 use crate::error;
 
-/// How long a signal waits until Python handles it. It takes the GIL, for which a thread that
-/// computes in Python may let one wait 5 ms.
+/// The longest time until Python handles a signal. The check takes the GIL, for which a thread that
+/// computes in Python may let this one wait 5 ms.
 const SIGNAL_TICK: Duration = Duration::from_millis(40);
 
-/// How often Python is told of progress.
+/// The interval at which Python is told of progress.
 const PROGRESS_TICK: Duration = Duration::from_millis(10);
 
-/// How much later an interrupt is raised that came when the work was done: whoever called has the
-/// result by then.
+/// The delay of an interrupt that came when the work was done: the caller has the result by then.
 const INTERRUPT_DELAY: Duration = Duration::from_millis(100);
 
-/// Does work that cannot be told to end, without the GIL and on a thread of its own, which is left
-/// alone where a signal ends the wait: it ends by itself, and drops what it has.
+/// Does work that cannot be cancelled, without the GIL and on a thread of its own. If a signal ends
+/// the wait, the thread is abandoned: it ends by itself, and drops its result.
 ///
 /// # Errors
 ///
-/// A signal's exception.
+/// The exception of a signal.
 pub(crate) fn apart<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -41,14 +40,15 @@ pub(crate) fn apart<T: Send + 'static>(
     apart_told(py, work, || Ok(()))
 }
 
-/// The same, and calls `look` now and then, whose exception ends the wait as a signal's does.
+/// Does the same, and calls `look` now and then. An exception of `look` ends the wait as a signal's
+/// does.
 fn apart_told<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
     mut look: impl FnMut() -> PyResult<()>,
 ) -> PyResult<T> {
     let (report, mut done) = mpsc::sync_channel(1);
-    // Nobody listens any more once the wait has ended.
+    // The receiver is gone once the wait has ended.
     let worker = thread::Builder::new().spawn(move || drop(report.send(work())))?;
     loop {
         let heard = py.detach(move || {
@@ -71,15 +71,15 @@ fn apart_told<T: Send + 'static>(
     }
 }
 
-/// How long a compilation takes until Python hears of it.
+/// The time after which Python is told of a compilation.
 const COMPILING_TOLD_AFTER: Duration = Duration::from_secs(1);
 
-/// The same for a compilation, which gives `work` what it tells its progress. Python's function
-/// hears the steps that are done and all of them.
+/// Does the same for a compilation, whose `work` gets a function for its progress. The Python
+/// function gets the number of finished steps and of all steps.
 ///
 /// # Errors
 ///
-/// A signal's exception, or that of `hear`.
+/// The exception of a signal or of `hear`.
 pub(crate) fn compiling<T: Send + 'static>(
     py: Python<'_>,
     hear: Option<&Py<PyAny>>,
@@ -88,7 +88,7 @@ pub(crate) fn compiling<T: Send + 'static>(
     let (tell, told) = mpsc::channel();
     let begun = Instant::now();
     let work = move || {
-        // Nobody listens any more once the wait has ended.
+        // The receiver is gone once the wait has ended.
         work(&|at| _ = tell.send(at))
     };
     apart_told(py, work, || {
@@ -102,23 +102,23 @@ pub(crate) fn compiling<T: Send + 'static>(
     })
 }
 
-/// Does work one after the other, and hears meanwhile what ends it.
+/// Does one piece of work at a time, and watches for events that end it.
 #[derive(Clone)]
 pub(crate) struct Watch {
     cancel: CancelHandle,
     work: Arc<Mutex<Option<Work>>>,
 }
 
-/// What may happen while work goes on.
+/// The events to watch for during the work.
 #[derive(Default)]
 pub(crate) struct Terms {
-    /// When the work must be over, and the time that was given for it.
+    /// The time when the work must be over, and the time limit.
     pub(crate) deadline: Option<(Instant, Duration)>,
-    /// The Python function that hears of progress.
+    /// The Python function that gets the progress.
     pub(crate) progress: Option<Py<PyAny>>,
 }
 
-/// Work that goes on.
+/// Work in progress.
 struct Work {
     thread: ThreadId,
     terms: Terms,
@@ -127,7 +127,7 @@ struct Work {
     ended: Option<Ended>,
 }
 
-/// Why work ends before it is done.
+/// The reason why work ends early.
 enum Ended {
     Late(Duration),
     Raised(PyErr),
@@ -143,25 +143,25 @@ impl Watch {
         }
     }
 
-    /// Ends the work.
+    /// Returns the handle that ends the work.
     pub(crate) fn cancel_handle(&self) -> &CancelHandle {
         &self.cancel
     }
 
-    /// Takes note of how far the work is.
+    /// Records the progress of the work.
     pub(crate) fn note(&self, now: Progress) {
         if let Some(work) = &mut *lock(&self.work) {
             work.at = now;
         }
     }
 
-    /// Does `work`, and returns what it ends with. When it is to end early it is cancelled and
-    /// waited for: nothing of it goes on after the exception. Where it is done all the same, its
-    /// result is returned, and Ctrl-C is raised a little later.
+    /// Does `work`, and returns its result. If it has to end early, it is cancelled and waited for:
+    /// no part of it continues after the exception. If it is completed all the same, its result is
+    /// returned, and Ctrl-C is raised a little later.
     ///
     /// # Errors
     ///
-    /// A signal's exception or that of the callback, or the deadline.
+    /// The exception of a signal or of the callback, or the deadline.
     pub(crate) fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -201,21 +201,20 @@ impl Watch {
     }
 }
 
-/// Lets an interrupt that is there be raised a little later, when the caller has the result that
-/// is about to be returned.
+/// Postpones a pending interrupt until the caller has the result that is about to be returned.
 pub(crate) fn hold_interrupt(py: Python<'_>) {
     if let Err(error) = py.check_signals() {
         raise_later(py, error);
     }
 }
 
-/// Raises Ctrl-C's exception again after [`INTERRUPT_DELAY`]. Others, such as a callback's, are
-/// told to `sys.unraisablehook`.
+/// Raises Ctrl-C's exception again after [`INTERRUPT_DELAY`]. Other exceptions, such as a
+/// callback's, go to `sys.unraisablehook`.
 fn raise_later(py: Python<'_>, error: PyErr) {
     let is_interrupt = error.is_instance_of::<PyKeyboardInterrupt>(py);
     let interrupt = || {
         thread::sleep(INTERRUPT_DELAY);
-        // There is nobody to interrupt where Python has ended.
+        // If Python has ended, there is nothing to interrupt.
         let _ = Python::try_attach(interrupt_main);
     };
     if !is_interrupt || thread::Builder::new().spawn(interrupt).is_err() {
@@ -223,7 +222,8 @@ fn raise_later(py: Python<'_>, error: PyErr) {
     }
 }
 
-/// Interrupts the main thread as Ctrl-C does: a signal ends the system call that it may be in.
+/// Interrupts the main thread as Ctrl-C does: a signal ends the system call that the thread may be
+/// in.
 fn interrupt_main(py: Python<'_>) -> PyResult<()> {
     let main = py.import("threading")?.call_method0("main_thread")?;
     let signal = py.import("signal")?;
@@ -251,8 +251,8 @@ fn lock(work: &Mutex<Option<Work>>) -> MutexGuard<'_, Option<Work>> {
     work.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
-/// Whether the work is to end, of which its own thread alone is asked: a look at the clock, and now
-/// and then one at what Python has to say.
+/// Returns whether the work has to end. Only its own thread asks. It checks the clock, and now and
+/// then Python.
 fn ends(work: &Mutex<Option<Work>>) -> bool {
     let (at, now) = match &mut *lock(work) {
         Some(work) if work.thread == thread::current().id() => {
@@ -270,7 +270,7 @@ fn ends(work: &Mutex<Option<Work>>) -> bool {
         }
         _ => return false,
     };
-    // Without the lock: what Python does may come here again.
+    // The lock is not held, because Python code may call this function again.
     let raised = Python::attach(|py| {
         let hear = lock(work).as_ref().and_then(|work| {
             let hear = work.terms.progress.as_ref()?;
@@ -287,7 +287,7 @@ fn ends(work: &Mutex<Option<Work>>) -> bool {
     work.ended.is_some()
 }
 
-/// Lets Python handle signals, and tells of progress.
+/// Lets Python handle signals, and reports progress.
 fn tell(py: Python<'_>, at: Progress, hear: Option<Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
     if let Some(hear) = hear
