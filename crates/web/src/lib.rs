@@ -1,14 +1,16 @@
-//! Tacit in a browser: what its worker calls. Docs for people are in docs/web.md.
+//! Tacit in a browser: the functions that its worker calls. docs/web.md is the documentation for
+//! people.
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
-//! | `program` | a program as people type it: errors, ports, results in the clear |
-//! | `link` | a transport whose bytes another worker moves, and a key that signs there |
+//! | `program` | a typed program: errors, ports, results in the clear |
+//! | `link` | a transport whose bytes another worker moves, and a key with which that worker signs
+//! |
 //! | `run` | runs of two parties, and the thin client of three |
 //! | `speed` | AND gates a second on this device |
 //!
-//! Everything crosses the border to JavaScript as text, JSON where it has parts. A call blocks its
-//! worker until it is done; the page has promises (`js/tacit.js`).
+//! All values pass to and from JavaScript as text, in JSON if they have parts. A call blocks its
+//! worker until it is done; the page gets promises (`js/tacit.js`).
 #![forbid(unsafe_code)]
 
 mod link;
@@ -29,21 +31,20 @@ extern "C" {
     fn tell(text: &str);
 }
 
-/// Tells panics to the browser's console; called once, before anything else.
+/// Sends panics to the browser's console. Called once, before anything else.
 #[wasm_bindgen(start)]
 pub fn start() {
     std::panic::set_hook(Box::new(|panic| tell(&panic.to_string())));
 }
 
-/// What is wrong: in a sentence, and for pages that act on it of which kind it is and what
-/// happened.
+/// An error: a sentence, and its kind and reason for pages that act on it.
 #[derive(Debug)]
 struct Refused {
     kind: &'static str,
     message: String,
     /// One of the reasons of `js/tacit.d.ts`.
     reason: Option<&'static str>,
-    /// Whether the run may have begun, so that the other party may have done its part.
+    /// Whether the run may have started, so that the other party may have done its part.
     started: bool,
 }
 
@@ -85,7 +86,7 @@ impl From<Error> for Refused {
     }
 }
 
-/// Whether somebody else answers than whose fingerprint was given.
+/// Returns whether another party answered than the one with the given fingerprint.
 fn is_of_another(error: &Error) -> bool {
     matches!(
         error.cause(),
@@ -93,7 +94,7 @@ fn is_of_another(error: &Error) -> bool {
     )
 }
 
-/// What happened, where pages have words of their own for it.
+/// Returns the reason of an error, if pages have their own words for it.
 fn reason(error: &Error) -> Option<&'static str> {
     Some(match error.cause() {
         Error::Network(NetError::Refused { .. }) => "unknown",
@@ -109,7 +110,7 @@ fn reason(error: &Error) -> Option<&'static str> {
     })
 }
 
-/// An error as the worker takes it: the JSON of its parts.
+/// Converts an error for the worker: the JSON of its parts.
 fn failed(refused: impl Into<Refused>) -> JsValue {
     let Refused {
         kind,
@@ -121,20 +122,20 @@ fn failed(refused: impl Into<Refused>) -> JsValue {
     JsValue::from_str(&told.to_string())
 }
 
-/// What is wrong with a program, as a JSON array; empty where it is right. `program` is JSON: see
-/// `program::Given`.
+/// Returns the errors of a program as a JSON array, which is empty for a right program. `program`
+/// is JSON: see `program::Given`.
 ///
 /// # Errors
 ///
-/// `program` is something else.
+/// `program` is not of that form.
 #[wasm_bindgen]
 pub fn check(program: &str) -> Result<String, JsValue> {
     let errors = program::check(program).map_err(failed)?;
     Ok(errors.to_string())
 }
 
-/// A run of a program as JSON: its ports, and once its public inputs have values its gates, what
-/// each line costs, and its digests.
+/// Returns a run of a program as JSON: its ports, and once its public inputs have values its gates,
+/// the cost of each line, and its digests.
 ///
 /// # Errors
 ///
@@ -145,8 +146,8 @@ pub fn describe(program: &str) -> Result<String, JsValue> {
     Ok(described.to_string())
 }
 
-/// The results of a run in the clear, as a JSON array. `order` is JSON with a `program` and with
-/// `inputs`, each input's value.
+/// Returns the results of a run in the clear, as a JSON array. `order` is JSON with a `program` and
+/// with `inputs`, the value of each input.
 ///
 /// # Errors
 ///
@@ -157,17 +158,17 @@ pub fn evaluate(order: &str) -> Result<String, JsValue> {
     Ok(results.to_string())
 }
 
-/// A program in the one format.
+/// Returns a program in the standard format.
 ///
 /// # Errors
 ///
-/// It does not parse.
+/// The program does not parse.
 #[wasm_bindgen]
 pub fn format(text: &str) -> Result<String, JsValue> {
     program::format(text).map_err(failed)
 }
 
-/// A new identity as PEM text, which is secret.
+/// Makes a new identity. Returns it as PEM text, which is secret.
 ///
 /// # Errors
 ///
@@ -179,62 +180,63 @@ pub fn generate_identity() -> Result<String, JsValue> {
     Ok(String::clone(&pem))
 }
 
-/// The fingerprint of an identity, by which others know it. `identity` is JSON: see
+/// Returns the fingerprint of an identity, by which others know it. `identity` is JSON: see
 /// `run::identity`.
 ///
 /// # Errors
 ///
-/// It is no identity.
+/// `identity` is not of that form.
 #[wasm_bindgen]
 pub fn fingerprint(identity: &str) -> Result<String, JsValue> {
     let identity = run::identity(&program::parsed(identity).map_err(failed)?);
     Ok(identity.map_err(failed)?.fingerprint().to_string())
 }
 
-/// Runs a program with a peer over the link of this number, and gives results and cost as JSON.
+/// Runs a program with a peer over the link of this number, and returns results and cost as JSON.
 /// `order` is JSON: see `run::two_party`.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the order, or ends the run.
+/// The order is wrong, or an error ends the run.
 #[wasm_bindgen]
 pub fn run_two_party(link: u32, order: &str) -> Result<String, JsValue> {
     run::two_party(link, order).map_err(failed)
 }
 
-/// Meets generator and cloud over these links, for the next run. `order` is JSON: see `run::meet`.
+/// Meets generator and cloud over these links, in advance of the next run. `order` is JSON: see
+/// `run::meet`.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the order, or with a server.
+/// The order or a server is wrong.
 #[wasm_bindgen]
 pub fn meet(generator: u32, cloud: u32, order: &str) -> Result<(), JsValue> {
     run::meet(generator, cloud, order).map_err(failed)
 }
 
-/// Ends the session over this link, if one is kept.
+/// Ends the session over this link, if there is one.
 #[wasm_bindgen]
 pub fn part(link: u32) {
     run::part(link);
 }
 
 /// Runs a function of the library as the thin client of `outsourced`, over links to generator and
-/// cloud, in the sessions that are kept or in new ones. `order` is JSON: see `run::client`.
+/// cloud, in existing sessions or in new ones. `order` is JSON: see `run::client`.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the order, or ends the run.
+/// The order is wrong, or an error ends the run.
 #[wasm_bindgen]
 pub fn run_client(generator: u32, cloud: u32, order: &str) -> Result<String, JsValue> {
     run::client(generator, cloud, order).map_err(failed)
 }
 
-/// Millions of AND gates a second that this device garbles and evaluates, as JSON. Each is measured
-/// for about this time.
+/// Returns the millions of AND gates per second that this device garbles and evaluates, as JSON.
+/// Each is measured for about this time.
 ///
 /// # Errors
 ///
-/// Never: the circuit is a valid one.
+/// None: the circuit is valid.
 #[wasm_bindgen]
 pub fn speed(milliseconds: u32) -> Result<String, JsValue> {
     speed::measure(milliseconds).map_err(failed)

@@ -1,7 +1,7 @@
-//! A transport whose bytes another worker moves: over a WebSocket, or to another tab; and a private
-//! key that the browser has.
+//! A transport whose bytes another worker moves, over a WebSocket or to another tab; and a private
+//! key that the browser holds.
 //!
-//! The functions of `js/link.js` block this worker, for at most as long as they are told.
+//! The functions of `js/link.js` block this worker, for at most the given time.
 
 use std::io::{self, IoSlice};
 use std::time::Duration;
@@ -15,23 +15,24 @@ extern "C" {
     /// Opens the link, if it is not open.
     fn link_open(link: u32);
 
-    /// Bytes read into `into`, 0 at the end; below zero one of the numbers below.
+    /// Reads bytes into `into`. Returns their number, 0 at the end, or one of the negative numbers
+    /// below.
     fn link_read(link: u32, into: &mut [u8], wait_ms: f64) -> i32;
 
-    /// Whether a read gives something at once.
+    /// Returns whether a read returns something at once.
     fn link_ready(link: u32) -> bool;
 
-    /// Bytes of `bytes` that were taken; below zero one of the numbers below. Where it `reads` it
-    /// does not wait while there is something to read.
+    /// Writes some of `bytes`. Returns the number taken, or one of the negative numbers below. If
+    /// `reads` is true, does not wait while there is something to read.
     fn link_write(link: u32, bytes: &[u8], reads: bool, wait_ms: f64) -> i32;
 
     /// Says that no more follows.
     fn link_finish(link: u32);
 
-    /// One of the states of `js/link.js`.
+    /// Returns one of the states of `js/link.js`.
     fn link_state(link: u32) -> u32;
 
-    /// Signs with the private key of this number into `into`; whether it did.
+    /// Signs with the private key of this number into `into`. Returns whether it did.
     fn key_sign(key: u32, message: &[u8], into: &mut [u8]) -> bool;
 }
 
@@ -39,21 +40,21 @@ extern "C" {
 const NOTHING: i32 = -1;
 /// There is something to read.
 const READABLE: i32 = -2;
-/// The link is gone: `-GONE` less its state.
+/// The link is gone. The answer is `-GONE` minus its state.
 const GONE: i32 = 10;
 
-/// How far a link came, of which pages tell more than of the error that it ended in.
+/// The progress of a link, which tells pages more than the error that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Nobody has been at the other end.
     Unreached,
     /// Another tab is this party already.
     Occupied,
-    /// Somebody is there, or was.
+    /// Another party is there, or was.
     Met,
 }
 
-/// How far the link of this number came.
+/// Returns the progress of the link of this number.
 pub(crate) fn state(link: u32) -> State {
     match link_state(link) {
         OPENING | UNREACHED => State::Unreached,
@@ -67,10 +68,10 @@ const UNREACHED: u32 = 4;
 const FLOODED: u32 = 5;
 const OCCUPIED: u32 = 6;
 
-/// Bytes handed over at once, at most.
+/// The most bytes that are passed at once.
 const PIECE: usize = 256 * 1024;
 
-/// The identity with this public key, for which the browser signs with the private key of this
+/// Returns the identity with this public key. The browser signs for it with the private key of this
 /// number.
 pub(crate) fn identity(key: u32, public_key: &[u8; 32]) -> Identity {
     Identity::elsewhere(public_key, move |message| {
@@ -82,19 +83,19 @@ pub(crate) fn identity(key: u32, public_key: &[u8; 32]) -> Identity {
 struct LinkSource(u32);
 struct LinkSink(u32);
 
-/// Begins to connect the link of this number, unless that has begun. What this side computes before
-/// comes before: the other side waits for a first message only so long.
+/// Starts connecting the link of this number, unless that has started. Longer computations of this
+/// side come first, because the other side limits its wait for a first message.
 pub(crate) fn open(link: u32) {
     link_open(link);
 }
 
-/// The transport of the link of this number.
+/// Returns the transport of the link of this number.
 pub(crate) fn transport(link: u32) -> Transport {
     open(link);
     Transport::new(Box::new(LinkSource(link)), Box::new(LinkSink(link)))
 }
 
-/// Repeats `operation`, which blocks for at most the milliseconds it is given, until it answers.
+/// Repeats `operation`, which blocks for at most the given milliseconds, until it answers.
 fn repeat(wait: &Wait<'_>, mut operation: impl FnMut(f64) -> i32) -> Result<usize, Interrupt> {
     loop {
         match operation(milliseconds(wait.slice()?)) {
@@ -105,7 +106,7 @@ fn repeat(wait: &Wait<'_>, mut operation: impl FnMut(f64) -> i32) -> Result<usiz
     }
 }
 
-/// Why a link is gone.
+/// Returns the reason why a link is gone.
 fn gone(answer: i32) -> Interrupt {
     let flooded = || io::Error::other("the other side sent more than there was room for");
     let is_flooded = u32::try_from(-GONE - answer) == Ok(FLOODED);

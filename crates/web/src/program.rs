@@ -1,5 +1,5 @@
-//! A program as people type it: errors, ports, costs, results in the clear. All of it is the
-//! language's own front end, which the command and the Python package have as well.
+//! A typed program: errors, ports, costs, results in the clear. This uses the same front end of the
+//! language as the command and the Python package.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use tacit_language::{
 
 use crate::Refused;
 
-/// What a program is called in messages.
+/// The program's name in messages.
 const NAME: &str = "program.tacit";
-/// What its function is called.
+/// The name of its function.
 const STEM: &str = "program";
 
 /// A program with values for its params and public inputs:
 ///
-/// | member | what it is |
+/// | member | content |
 /// |---|---|
 /// | `text` | the text |
 /// | `params` | a JSON object of whole numbers; may be left out |
 /// | `public` | a JSON object of the values that both parties agree on; may be left out |
-/// | `run` | which run it is; `main`, or the only one, if left out |
+/// | `run` | the name of the run; `main`, or the only one, if left out |
 pub(crate) struct Given {
     loaded: Loaded,
     params: ParamValues,
@@ -35,7 +35,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The program that `json` says.
+    /// Reads the program from `json`.
     pub(crate) fn new(json: &Json) -> Result<Self, Refused> {
         let text = json["text"].as_str();
         let text = text.ok_or("a program is a JSON object with its text")?;
@@ -55,13 +55,13 @@ impl Given {
         Signature::new(&self.loaded, &self.params, self.run.as_deref())
     }
 
-    /// What both parties agree on.
+    /// Reads the values that both parties agree on.
     fn public(&self, signature: &Signature) -> Result<BTreeMap<String, PortValue>, Refused> {
         let wanted = |input: &InputPort| input.owner.is_none();
         self.values(signature, &self.public, "public input", &wanted)
     }
 
-    /// The function that two parties run.
+    /// Returns the function that two parties run.
     pub(crate) fn function(&self) -> Result<TypedFunction, Refused> {
         let signature = self.signature().map_err(|error| self.told(error))?;
         let public = self.public(&signature)?;
@@ -69,7 +69,8 @@ impl Given {
             .map_err(|error| self.told(error))
     }
 
-    /// The values that `given` has of the inputs that are `wanted`, which messages call `what`.
+    /// Returns the values in `given` for the inputs that are `wanted`. Messages call these inputs
+    /// `what`.
     fn values(
         &self,
         signature: &Signature,
@@ -106,7 +107,7 @@ impl Given {
         Ok(values)
     }
 
-    /// The values of a party's inputs.
+    /// Returns the values of a party's inputs.
     pub(crate) fn inputs_of(
         &self,
         signature: &Signature,
@@ -118,7 +119,7 @@ impl Given {
         self.values(signature, given, &what, &wanted)
     }
 
-    /// What is wrong, with the places of it in the program.
+    /// Returns an error with its places in the program.
     pub(crate) fn told(&self, error: BorderError) -> Refused {
         match error {
             BorderError::Program(errors) => {
@@ -147,7 +148,7 @@ fn params(given: &Json) -> Result<ParamValues, Refused> {
     Ok(params)
 }
 
-/// Where a span is, in the units of JavaScript's strings.
+/// Returns the place of a span, in the units of JavaScript's strings.
 fn place(map: &SourceMap, span: Span) -> Json {
     let text = &map.file(span.file).text;
     let units = |byte: u32| {
@@ -178,13 +179,13 @@ fn error_json(map: &SourceMap, error: &Diagnostic) -> Json {
     })
 }
 
-/// The JSON of a text.
+/// Parses a text as JSON.
 pub(crate) fn parsed(text: &str) -> Result<Json, Refused> {
-    // The error's own text may quote a secret.
+    // The library's own text may quote a secret.
     serde_json::from_str(text).map_err(|_| "the order is not JSON".into())
 }
 
-/// What is wrong with a program.
+/// Returns the errors of a program.
 pub(crate) fn check(program: &str) -> Result<Json, Refused> {
     let given = Given::new(&parsed(program)?)?;
     let errors = given.loaded.check(&given.params, &NoCircuitFiles);
@@ -192,13 +193,13 @@ pub(crate) fn check(program: &str) -> Result<Json, Refused> {
     Ok(errors.collect())
 }
 
-/// A program in the one format.
+/// Returns a program in the standard format.
 pub(crate) fn format(text: &str) -> Result<String, Refused> {
     tacit_language::format(NAME, text)
         .map_err(|(map, errors)| tacit_language::render_all(&errors, &map, false).into())
 }
 
-/// The ports of a run and, once its public inputs have values, what it costs.
+/// Returns the ports of a run and, once its public inputs have values, its cost.
 pub(crate) fn describe(program: &str) -> Result<Json, Refused> {
     let given = Given::new(&parsed(program)?)?;
     let signature = given.signature().map_err(|error| given.told(error))?;
@@ -229,7 +230,7 @@ pub(crate) fn describe(program: &str) -> Result<Json, Refused> {
     Ok(described)
 }
 
-/// A result as pages have it.
+/// Returns a result in the form for pages.
 pub(crate) fn result_json(signature: &Signature, name: &str, value: &PortValue) -> Json {
     let rows = signature.rows(value);
     json!({
@@ -240,8 +241,8 @@ pub(crate) fn result_json(signature: &Signature, name: &str, value: &PortValue) 
     })
 }
 
-/// The results of a run in the clear, for all inputs of both parties. `order` has a `program`,
-/// `inputs`, and the `seed` of what the run draws at random.
+/// Returns the results of a run in the clear, for all inputs of both parties. `order` has a
+/// `program`, `inputs`, and the `seed` of the run's random values.
 pub(crate) fn evaluate(order: &str) -> Result<Json, Refused> {
     let mut order = parsed(order)?;
     let inputs = order["inputs"].take();

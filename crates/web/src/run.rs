@@ -19,12 +19,12 @@ use crate::Refused;
 use crate::link::{self, State};
 use crate::program::{Given, result_json};
 
-/// How long the other party may take to come, and then for each of its messages, if an order does
-/// not say.
+/// The default and the largest value of the longest wait for the other party to come, and then for
+/// each of its messages.
 const PATIENCE: Duration = Duration::from_secs(120);
 const MAX_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long an order allows for the other party to come, and for each of its messages.
+/// Returns the longest wait of an order for the other party to come, and for each of its messages.
 fn patience(order: &Json) -> Result<Duration, Refused> {
     let given = &order["patience_ms"];
     if given.is_null() {
@@ -35,19 +35,19 @@ fn patience(order: &Json) -> Result<Duration, Refused> {
     given.ok_or_else(|| "patience_ms is a whole number of ms, of a day at most".into())
 }
 
-/// Who is at the other end of a link.
+/// The party at the other end of a link.
 #[derive(Clone, Copy)]
 enum With<'a> {
     /// Another tab of this browser.
     Tab,
     /// A service that plays the other party.
     Service,
-    /// A server of a run of three, by what it is called.
+    /// A server of a run of three, by its name.
     Server(&'a str),
 }
 
-/// What to tell of a run over this link that ended so. Of a link at whose other end nobody was the
-/// network's own error says little.
+/// Returns the error to report for a run over this link that ended with `refused`. If nobody was at
+/// the link's other end, the network's own error says little.
 fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Refused) -> Refused {
     let told = |kind, reason, message: String| Refused {
         kind,
@@ -84,7 +84,7 @@ fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Refused) -> R
     }
 }
 
-/// What is wrong in the session with one of several.
+/// Adds to an error in the session with one of several servers the name of the server.
 fn in_session(with: With<'_>, refused: Refused) -> Refused {
     let With::Server(server) = with else {
         return refused;
@@ -93,7 +93,7 @@ fn in_session(with: With<'_>, refused: Refused) -> Refused {
     Refused { message, ..refused }
 }
 
-/// What ended a run after it was asked for.
+/// Returns the error that ended a run after it was requested.
 fn of_run(error: tacit::Error) -> Refused {
     let refused = Refused::from(error);
     let is_declined = matches!(refused.reason, Some("not-allowed" | "too-often" | "busy"));
@@ -103,15 +103,15 @@ fn of_run(error: tacit::Error) -> Refused {
     }
 }
 
-/// A member of an order that is a text.
+/// Returns a text member of an order.
 fn text<'o>(order: &'o Json, name: &str) -> Result<&'o str, Refused> {
     let member = order[name].as_str();
     member.ok_or_else(|| format!("the order's {name:?} is missing or not a text").into())
 }
 
-/// The order, and the inputs that were in it.
+/// Parses an order, and separates the inputs that it contains.
 fn order(text: &str) -> Result<(Json, Json), Refused> {
-    // The error's own text may quote a secret.
+    // The library's own text may quote a secret.
     let order: Result<Json, _> = serde_json::from_str(text);
     let mut order = order.map_err(|_| "the order is not JSON")?;
     let inputs = order["inputs"].take();
@@ -151,15 +151,16 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
     })
 }
 
-/// A run of two parties, who give the same program and protocol:
+/// Makes a run of two parties, which give the same program and protocol:
 ///
-/// | member | what it is |
+/// | member | content |
 /// |---|---|
 /// | `program` | see [`Given`] |
-/// | `party` | the name of this party, as the program has it |
+/// | `party` | the name of this party in the program |
 /// | `protocol` | `direct` or `authenticated` |
 /// | `inputs` | a JSON object of this party's inputs |
-/// | `identity`, `peer` | who this party is ([`identity`]), and the other's fingerprint, for a service to which the link leads; without them there is no TLS, for two tabs of one browser |
+/// | `identity`, `peer` | this party's identity ([`identity`]) and the other's fingerprint, for a
+/// service to which the link leads; without them there is no TLS, for two tabs of one browser |
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;
@@ -206,7 +207,7 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
     };
     let mut session = session.map_err(|refused| of_link(link, with, patience, refused))?;
     let outcome = job.run(&mut session).map_err(of_run)?;
-    // The result is here; a peer that has already left takes nothing from it.
+    // The result is here, so a peer that has already left does not matter.
     let _ = session.close();
     let results = typed.results(&outcome.outputs);
     let results = results.map_err(|error| program.told(error))?;
@@ -215,7 +216,7 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
     Ok(outcome_json(&outcome, results.collect()).to_string())
 }
 
-/// A session with another tab of this browser.
+/// Starts a session with another tab of this browser.
 fn with_tab(transport: Transport, role: Role, patience: Duration) -> Result<Session, Refused> {
     let side = match role {
         Role::Garbler => Side::Listening,
@@ -226,7 +227,7 @@ fn with_tab(transport: Transport, role: Role, patience: Duration) -> Result<Sess
     Ok(Session::over(channel, side, None)?)
 }
 
-/// The values of the evaluator's inputs of a function of the library.
+/// Returns the values of the evaluator's inputs of a function of the library.
 fn values(function: &Function, given: &Json) -> Result<Vec<(String, Value)>, Refused> {
     let wanted = function.inputs().iter();
     let wanted = wanted.filter(|input| input.owner == Role::Evaluator);
@@ -243,8 +244,8 @@ fn values(function: &Function, given: &Json) -> Result<Vec<(String, Value)>, Ref
     Ok(values)
 }
 
-/// Who somebody is: PEM text, or an object with the `publicKey`, 32 numbers, and the number of the
-/// `privateKey` that the browser has.
+/// Reads an identity: PEM text, or an object with the `publicKey`, 32 numbers, and the number of
+/// the `privateKey` that the browser holds.
 pub(crate) fn identity(json: &Json) -> Result<Identity, Refused> {
     if let Some(pem) = json.as_str() {
         return Ok(Identity::from_pem(pem.as_bytes()).map_err(tacit::Error::from)?);
@@ -260,8 +261,8 @@ pub(crate) fn identity(json: &Json) -> Result<Identity, Refused> {
     Ok(link::identity(key, &public))
 }
 
-/// A session with the party whose fingerprint the order has under this name, in which TLS proves
-/// both identities. A page connects, whatever its role.
+/// Starts a session with the party whose fingerprint the order has under this name. TLS proves both
+/// identities. A page connects, whatever its role.
 fn authenticated(transport: Transport, order: &Json, peer: &str) -> Result<Session, Refused> {
     let identity = identity(&order["identity"])?;
     let peer: Fingerprint = text(order, peer)?
@@ -274,7 +275,7 @@ fn authenticated(transport: Transport, order: &Json, peer: &str) -> Result<Sessi
 }
 
 thread_local! {
-    /// Sessions with servers that are kept for the next run, by the numbers of their links.
+    /// The sessions with servers that are kept for the next run, by the numbers of their links.
     static MET: RefCell<BTreeMap<u32, Session>> = const { RefCell::new(BTreeMap::new()) };
 }
 
@@ -283,7 +284,8 @@ fn open(links: [u32; 2]) {
     links.into_iter().for_each(link::open);
 }
 
-/// Meets the server that the order names so, over this link, if that has not been done.
+/// Returns the session with the server of this name in the order, over this link, and meets the
+/// server if there is none.
 fn met(link: u32, order: &Json, server: &str) -> Result<Session, Refused> {
     match MET.with_borrow_mut(|met| met.remove(&link)) {
         Some(session) => Ok(session),
@@ -299,8 +301,8 @@ fn keep(link: u32, session: Session) {
     MET.with_borrow_mut(|met| met.insert(link, session));
 }
 
-/// Meets both servers, so that the next run need not. Of an order it takes `identity`, `generator`,
-/// `cloud` and `patience_ms`.
+/// Meets both servers in advance of the next run. Uses `identity`, `generator`, `cloud` and
+/// `patience_ms` of the order.
 pub(crate) fn meet(generator: u32, cloud: u32, text_of_order: &str) -> Result<(), Refused> {
     let (order, _) = order(text_of_order)?;
     open([generator, cloud]);
@@ -310,24 +312,25 @@ pub(crate) fn meet(generator: u32, cloud: u32, text_of_order: &str) -> Result<()
     Ok(())
 }
 
-/// Ends the session over this link, if one is kept.
+/// Ends the session over this link, if there is one.
 pub(crate) fn part(link: u32) {
     let session = MET.with_borrow_mut(|met| met.remove(&link));
-    // A server that has already left needs no word.
+    // A server that has already left need not be told.
     let _ = session.map(Session::close);
 }
 
-/// A run of a function of the library as the thin client of `outsourced`; its sessions are kept for
-/// the next one:
+/// Runs a function of the library as the thin client of `outsourced`, and keeps its sessions for
+/// the next run:
 ///
-/// | member | what it is |
+/// | member | content |
 /// |---|---|
 /// | `function`, `params` | its name, and a JSON object of whole numbers |
 /// | `inputs` | a JSON object of the evaluator's inputs |
-/// | `copies`, `security_bits` | circuits, and k, as both servers have them |
-/// | `identity` | who this person is ([`identity`]) |
+/// | `copies`, `security_bits` | the number of circuits, and k, the same as at both servers |
+/// | `identity` | this person's identity ([`identity`]) |
 /// | `generator`, `cloud` | fingerprints of the servers |
-/// | `pin` | the chain of an earlier run, from which on this one runs; or null |
+/// | `pin` | the chain of an earlier run, at whose version or a later one this run must start; or
+/// null |
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;

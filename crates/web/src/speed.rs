@@ -14,7 +14,7 @@ use crate::Refused;
 const WIDTH: u32 = 1024;
 const LAYERS: u32 = 64;
 
-/// Layers of AND gates that do not wait for each other.
+/// Returns layers of AND gates that do not wait for each other.
 fn layers() -> Result<Circuit, String> {
     let gates = (0..WIDTH * LAYERS).map(|i| {
         let (layer, place) = (i / WIDTH * WIDTH, i % WIDTH);
@@ -25,7 +25,7 @@ fn layers() -> Result<Circuit, String> {
     Circuit::new(ports("in"), ports("out"), gates, results).map_err(|error| error.to_string())
 }
 
-/// Millions of gates a second: `run` does all of `program`, again and again for `time`.
+/// Returns millions of gates per second: `run` does all of `program`, again and again for `time`.
 fn rate(program: &Program, time: Duration, mut run: impl FnMut()) -> f64 {
     let (begin, mut best) = (Instant::now(), Duration::MAX);
     while begin.elapsed() < time {
@@ -36,7 +36,7 @@ fn rate(program: &Program, time: Duration, mut run: impl FnMut()) -> f64 {
     program.ands().len() as f64 / best.as_secs_f64() / 1e6
 }
 
-/// What this device garbles and evaluates.
+/// Measures the rates at which this device garbles and evaluates.
 pub(crate) fn measure(milliseconds: u32) -> Result<String, Refused> {
     let time = Duration::from_millis(u64::from(milliseconds));
     let program = Program::compile(&layers()?);
