@@ -1,28 +1,28 @@
-//! `outsourced`: a thin client, a generator, and a cloud that does the client's work, against
-//! malicious parties that do not collude; values stay garbled from one run to the next.
+//! `outsourced`: a thin client, a generator, and a cloud that does the client's work, secure
+//! against malicious parties that do not collude. Values stay garbled from one run to the next.
 //!
-//! Mood, Gupta, Butler and Feigenbaum, "Reuse it or lose it: more efficient secure computation
-//! through reuse of encrypted values" (CCS 2014), over Carter, Mood, Traynor and Butler (USENIX
-//! Security 2013) and shelat and Shen (CCS 2013), with corrections and deviations that
-//! `docs/protocols/outsourced.md` lists, each with its reason.
+//! The protocol is that of Mood, Gupta, Butler and Feigenbaum, "Reuse it or lose it: more efficient
+//! secure computation through reuse of encrypted values" (CCS 2014), over Carter, Mood, Traynor and
+//! Butler (USENIX Security 2013) and shelat and Shen (CCS 2013). `docs/protocols/outsourced.md`
+//! lists the corrections and deviations, each with its reason.
 //!
 //! | module | step |
 //! |---|---|
-//! | `parameters` | how many circuits, and every way to cheat added up |
-//! | `terms` | what the three agree on, and the name of a run |
-//! | `ticket` | by which a server finds the two links of one run |
-//! | `cut`, `chain` | which circuits are evaluated, and the keys that say so, run after run |
+//! | `parameters` | the number of circuits, and the sum of all ways to cheat |
+//! | `terms` | the agreement of the three parties, and the name of a run |
+//! | `ticket` | the ticket by which a server finds the two connections of one run |
+//! | `cut`, `chain` | the choice of evaluated circuits, and its keys over a chain of runs |
 //! | `copy`, `work` | a circuit from its seed, and its bytes |
 //! | `transfer` | oblivious transfer from the generator to the cloud, by the evaluator's choice |
-//! | `toss`, `same_input` | one input of the generator to all circuits |
-//! | `judge`, `judging` | what the cloud does with a circuit's head and body |
-//! | `majority` | from the evaluated circuits to a result |
-//! | `messages` | each message: its kind, who sends it to whom, its length |
+//! | `toss`, `same_input` | the check that the generator gives all circuits the same input |
+//! | `judge`, `judging` | the cloud's work on a circuit's head and body |
+//! | `majority` | the result of the evaluated circuits |
+//! | `messages` | each message: its kind, sender, receiver and length |
 //! | `generator`, `evaluator`, `cloud` | the parties |
 //!
-//! **Assumptions.** SHA-256 as a random oracle; AES as an ideal cipher for garbling and links, a
-//! pseudorandom permutation elsewhere; the malicious OT extension's. At most one of the three is
-//! corrupt, or several are but tell each other nothing.
+//! **Assumptions.** SHA-256 is a random oracle. AES is an ideal cipher for garbling and links, and
+//! a pseudorandom permutation elsewhere. The malicious OT extension adds its own. At most one of
+//! the three parties is corrupt, or several are but share no information.
 
 mod chain;
 mod cheat;
@@ -69,15 +69,15 @@ use crate::error::cheated;
 use crate::malicious::returned;
 use crate::message::Kind;
 
-/// Under which chain a server runs.
+/// The chain under which a server runs.
 pub enum ServerStart<O, C> {
-    /// A new one, whose keys come from OTs with the other server.
+    /// A new chain, whose keys come from OTs with the other server.
     NewChain(O),
-    /// One that was started before, forwarded and kept for this attempt.
+    /// A chain that was started before, and was forwarded and stored for this attempt.
     Chain(C),
 }
 
-/// What a run leaves a server for later runs.
+/// The data that a run leaves a server for later runs.
 pub struct ServerKept<C, V> {
     /// The chain.
     pub chain: C,
@@ -85,7 +85,8 @@ pub struct ServerKept<C, V> {
     pub saved: Vec<V>,
 }
 
-/// The result that the cloud returned in this many bits, masked with the `added` input bits.
+/// Returns the result of `bits` bits that the cloud returned, without the mask of the `added` input
+/// bits.
 fn read_result(payload: &[u8], bits: usize, added: &[bool]) -> Result<Zeroizing<Vec<bool>>, Error> {
     check_bits(Kind::OutsourcedResult, payload, bits)?;
     returned::unmask(&unpack(payload, bits), added).ok_or_else(|| cheated(Cheat::Result))

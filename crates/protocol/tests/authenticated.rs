@@ -1,4 +1,4 @@
-//! `authenticated` dropped at each of its awaits: nothing that is freed has a party's Δ or seed.
+//! `authenticated` dropped at each of its awaits: no freed memory contains a party's Δ or seed.
 
 use std::collections::BTreeMap;
 use std::task::Poll;
@@ -27,11 +27,11 @@ static ALLOCATOR: Watching = Watching;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
-/// Seeds of the parties: no byte of one stands anywhere else.
+/// Seeds of the parties. No other data contains their bytes.
 const SEEDS: [[u8; 32]; 2] = [[201; 32], [202; 32]];
 
-/// A wire over which a party hears what it heard in an honest run, up to its await with this
-/// number: there it waits for ever.
+/// A wire over which a party receives what it received in an honest run, up to its await number
+/// `awaits`, at which it waits for ever.
 struct Cut<'m> {
     heard: std::slice::Iter<'m, Vec<u8>>,
     awaits: usize,
@@ -69,7 +69,7 @@ impl Wire for Cut<'_> {
     }
 }
 
-/// Both parties' halves of an epoch, and their Δ.
+/// Returns both parties' halves of an epoch, and their Δ.
 fn epochs() -> ([Epoch; 2], [Block; 2]) {
     let (settings, session) = (OtSettings::default(), session());
     let tag = |sender| {
@@ -91,7 +91,7 @@ fn epochs() -> ([Epoch; 2], [Block; 2]) {
         async |io| a.run(io).await?.epoch(),
         async |io| b.run(io).await?.epoch(),
     );
-    // The first that a set-up draws, but for two bits.
+    // Δ is the first block that a setup draws, except for two bits.
     let deltas = [(1, 0b11), (2, 0b01)].map(|(number, bits)| {
         let drawn = Prg::new(Block::from_u128(number)).next_block().to_u128();
         Block::from_u128(drawn & !0b11 | bits)
@@ -104,14 +104,15 @@ fn session() -> SessionTag {
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
 
-/// Clears what set-ups left below on the stack: a future that is not begun is moved with it.
+/// Clears what setups left on the stack below: a future that has not been started is moved together
+/// with it.
 #[inline(never)]
 fn clear_stack() {
     std::hint::black_box(&mut [0_u8; 1 << 18]);
 }
 
-/// Runs `script` as each party up to each of its awaits and drops it there. Neither its frame
-/// nor anything else that was freed has the party's Δ or its seed.
+/// Runs `script` as each party up to each of its awaits and drops it there. Neither its frame nor
+/// any other freed memory may contain the party's Δ or its seed.
 fn leaves_nothing<S>(script: S)
 where
     S: AsyncFn(&mut Io<'_>, Epoch, &Zeroizing<[u8; 32]>) -> Result<(), Error>,
@@ -141,7 +142,7 @@ where
                 complete(Box::pin(script(io, epoch, &seeds[own])))
             });
             let delta = deltas[own];
-            // As wires carry constants and negations, too.
+            // Wires carry constants and negations in this form, too.
             for secret in [delta, delta ^ Block::from_u128(1)] {
                 let found = memory.freed(&secret.to_bytes());
                 assert_eq!(found, 0, "Δ after {awaits} awaits of party {own}");

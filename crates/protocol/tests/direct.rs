@@ -1,5 +1,5 @@
 //! `direct` message by message: frames of other lengths than the garbler's are refused, no step
-//! works for long, and input bits come in as many messages as it takes.
+//! works for long, and input bits arrive in the required number of messages.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,8 @@ fn session() -> SessionTag {
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
 
-/// The OTs of a session, of which `count` are made already where they have to be.
+/// Returns the OTs of a session. If the extension makes OTs ahead, `count` of them are made
+/// already.
 fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
     let settings = OtSettings {
         extension,
@@ -66,7 +67,7 @@ fn run_tag(function: &Function) -> RunTag {
     })
 }
 
-/// A run between honest parties whose input bits are all ones: what it gives, and what both sent.
+/// A run between honest parties whose input bits are all ones, with its results and messages.
 struct Ran {
     garbler: Zeroizing<Vec<bool>>,
     evaluator: Zeroizing<Vec<bool>>,
@@ -75,7 +76,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// The payloads of one kind.
+    /// Returns the payloads of one kind.
     fn payloads(&self, kind: Kind) -> Vec<Vec<u8>> {
         let those = self.sent.iter().filter(|(sent, _)| *sent == kind);
         those.map(|(_, payload)| payload.clone()).collect()
@@ -88,7 +89,7 @@ fn run(function: &Function) -> Ran {
     run_by(ots_for(Extension::default(), function), function)
 }
 
-/// OTs for a run of `function`.
+/// Returns the OTs for a run of `function`.
 fn ots_for(extension: Extension, function: &Function) -> (GarblerOt, EvaluatorOt) {
     ots(extension, function.input_bits(Role::Evaluator) as u64)
 }
@@ -130,14 +131,14 @@ fn run_by((mut offers, mut choices): (GarblerOt, EvaluatorOt), function: &Functi
     }
 }
 
-/// The results on ones.
+/// Returns the results on inputs of ones.
 fn plain(function: &Function) -> Vec<bool> {
     let bits = function.input_bits(Role::Garbler) + function.input_bits(Role::Evaluator);
     function.evaluate(&vec![true; bits])
 }
 
-/// Evaluates what a garbler sends that has no other tables than these frames, and nothing after
-/// them. Passes if the evaluator takes all of them.
+/// Evaluates the messages of a garbler whose only tables are these frames, with nothing after them.
+/// Succeeds if the evaluator takes all of them.
 fn evaluate(function: &Function, frames: &[&[u8]]) -> Result<(), Error> {
     let (_, mut choices) = ots_for(Extension::default(), function);
     let yours = ones(function, Role::Evaluator);
@@ -174,7 +175,7 @@ fn frames_of_other_lengths_are_refused() {
         .map(|segment| scheme().table_bytes(program, segment))
         .filter(|bytes| *bytes > 0)
         .collect();
-    // Gives the tables in frames of this many segments each, and what is left in one.
+    // Sends the tables in frames with these numbers of segments, and the rest in one frame.
     let run_in = |counts: &[usize]| {
         let tables = run(&function).payloads(Kind::Tables).concat();
         let (mut segments, mut rest, mut frames) = (&segments[..], &tables[..], Vec::new());
@@ -186,7 +187,7 @@ fn frames_of_other_lengths_are_refused() {
         }
         evaluate(&function, &frames)
     };
-    // As an honest garbler cuts them.
+    // The frames of an honest garbler.
     let (mut honest, mut count, mut filled) = (Vec::new(), 0, 0);
     for bytes in &segments {
         (count, filled) = (count + 1, filled + bytes);
@@ -201,12 +202,12 @@ fn frames_of_other_lengths_are_refused() {
         Err(Error::PeerMisbehaved(Misbehaviour::WrongLength { kind, .. })) => kind == Kind::Tables,
         other => panic!("{counts:?}: {other:?}"),
     };
-    // One segment at a time, a short frame first, a long one first, all in one.
+    // One segment at a time; a short frame first; a long frame first; everything in one frame.
     assert!(is_refused(&vec![1; segments.len()]));
     assert!(is_refused(&[honest[0] - 1]));
     assert!(is_refused(&[honest[0] + 1]));
     assert!(is_refused(&[]));
-    // Nothing, a segment cut in two, and more than there is.
+    // An empty frame, a segment cut in two, and more bytes than there are.
     let other = |change: fn(&[u8]) -> Vec<u8>| {
         let frames = run(&function).payloads(Kind::Tables);
         let last = change(&frames[frames.len() - 1]);
@@ -229,7 +230,7 @@ fn frames_of_other_lengths_are_refused() {
     }
 }
 
-/// A function of 2^23 XOR gates and nothing else.
+/// Returns a function of 2^23 XOR gates and nothing else.
 fn xors() -> Function {
     let mut builder = FunctionBuilder::new("xors");
     builder
@@ -253,7 +254,7 @@ fn xors() -> Function {
 fn work_without_messages_gives_way_now_and_then() {
     let function = xors();
     let ran = run(&function);
-    // 2^20 gates at most, or bits that calls move, at a time.
+    // A step processes at most 2^20 gates, or bits that calls move.
     for breaths in ran.breaths {
         assert!((8..64).contains(&breaths), "{breaths}");
     }
@@ -264,7 +265,8 @@ fn work_without_messages_gives_way_now_and_then() {
 
 #[test]
 fn giving_way_changes_no_frame() {
-    // Few AND gates among so many XOR gates that both sides give way within the one frame.
+    // There are few AND gates among so many XOR gates that both parties yield within the only
+    // frame.
     let mut builder = FunctionBuilder::new("mixed");
     builder
         .library("xor", "xor", &[("bytes", 4096)])
@@ -305,7 +307,7 @@ fn giving_way_changes_no_frame() {
     assert_eq!(*ran.evaluator, s);
 }
 
-/// A function with 140,000 input bits of the evaluator.
+/// Returns a function with 140,000 input bits of the evaluator.
 fn many() -> Function {
     let mut builder = FunctionBuilder::new("many");
     builder
@@ -325,7 +327,8 @@ fn many() -> Function {
 #[test]
 fn many_input_bits_come_in_several_messages() {
     let function = many();
-    // 2^16 OTs, twice, with the corrections of trees before the first; then the other 8928.
+    // The messages have 2^16 OTs, twice, with the corrections of trees before the first; then the
+    // other 8928.
     let softspoken = |k: usize, trees| {
         let row = 16 * 128 / k;
         [512 * row + trees, 512 * row, 70 * row]
@@ -345,7 +348,7 @@ fn many_input_bits_come_in_several_messages() {
     }
 }
 
-/// Runs both parties to their results; the lengths of the evaluator's messages of choices.
+/// Runs both parties to their results. Returns the lengths of the evaluator's messages of choices.
 fn lengths_of_choices(extension: Extension, function: &Function) -> Vec<usize> {
     let ran = run_by(ots_for(extension, function), function);
     let expected = plain(function);

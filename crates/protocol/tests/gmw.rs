@@ -1,4 +1,4 @@
-//! What runs of `gmw` that are dropped at any await leave in memory: nothing in what was freed.
+//! Runs of `gmw` that are dropped at any await leave no secret in freed memory.
 
 use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 use tacit_kernels::Prg;
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
-/// ANDs of bits of both parties, some of which share an operand.
+/// Returns a function with ANDs of bits of both parties, some of which share an operand.
 fn ands() -> Function {
     let mut builder = FunctionBuilder::new("ands");
     builder
@@ -36,7 +36,7 @@ fn a_run_of_gmw_that_is_dropped_leaves_no_secret() {
         schedule: &schedule,
     };
     let seeds = [0, 1, 2, 3].map(|number| Zeroizing::new([100 + number; 32]));
-    // What the garbler draws first.
+    // The first values that the garbler draws.
     let mut delta = [0; 16];
     Prg::from_seed(&seeds[0]).fill_bytes(&mut delta);
     delta[0] |= 1;
@@ -52,7 +52,7 @@ fn a_run_of_gmw_that_is_dropped_leaves_no_secret() {
         };
         let mut sent = 0;
         let (ended, memory) = watch(|| {
-            // Frames of futures are memory that is freed. The message after these does not leave.
+            // The frames of futures are memory that is freed. The message after these is not sent.
             run_two(
                 async |io| Box::pin(both(io, Role::Garbler, &seeds[..2])).await,
                 async |io| Box::pin(both(io, Role::Evaluator, &seeds[2..])).await,

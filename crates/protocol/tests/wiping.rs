@@ -1,5 +1,4 @@
-//! What reading kept keys and seeds leaves in memory, and scripts that are dropped at an await:
-//! nothing in what was freed.
+//! Reading kept keys and seeds, and dropping scripts at an await, leaves no secret in freed memory.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,7 +33,7 @@ use zeroize::Zeroizing;
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
-/// A key or seed that stands nowhere else.
+/// Returns a key or seed whose bytes occur nowhere else.
 fn key(number: usize) -> [u8; 32] {
     [100 + number as u8; 32]
 }
@@ -48,7 +47,7 @@ fn assert_wiped(memory: &Memory, keys: usize) {
 #[test]
 fn a_chain_that_was_read_leaves_no_key() {
     const COPIES: usize = 9;
-    // A generator's, of 9 circuits, at k = 8; its id; its attempt.
+    // The chain of a generator, of 9 circuits, at k = 8; its id; its attempt.
     let mut bytes = vec![1, 1, COPIES as u8, 0, 8];
     bytes.extend_from_slice(&[9; 16]);
     bytes.extend_from_slice(&4_u64.to_le_bytes());
@@ -58,7 +57,7 @@ fn a_chain_that_was_read_leaves_no_key() {
     assert_wiped(&memory, 2 * COPIES);
 }
 
-/// Masks that differ from zero.
+/// Masks that are not zero.
 struct Masks;
 
 impl CrossMasks for Masks {
@@ -70,7 +69,7 @@ impl CrossMasks for Masks {
 
 #[test]
 fn rows_of_shares_that_are_dropped_leave_none() {
-    // The garbler's bits and the evaluator's, and the garbler's as they are.
+    // The results are the ANDs of both parties' bits, and the garbler's bits unchanged.
     let port = |name: &str| Port::new(name, Type::bits(256));
     let gates = (0..256).map(|i| Gate::And(i, 256 + i));
     let results = (512..768).chain(0..256).collect();
@@ -106,7 +105,8 @@ fn rows_of_shares_that_are_dropped_leave_none() {
     }
 }
 
-/// Adds two numbers; the first is the garbler's, and both get the sum.
+/// Returns a function that adds two numbers. The first is the garbler's, and both parties get the
+/// sum.
 fn adder() -> Function {
     let circuit = library::find("adder", &BTreeMap::new()).expect("the library has it");
     let first = circuit.inputs()[0].name.clone();
@@ -137,7 +137,7 @@ fn an_execution_that_was_read_leaves_no_seed() {
     assert_wiped(&memory, seeds);
 }
 
-/// Maliciously secure OTs of a session.
+/// Returns maliciously secure OTs of a session.
 fn ots() -> (GarblerOt, EvaluatorOt) {
     let settings = OtSettings::default();
     let hello = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
@@ -153,15 +153,15 @@ fn ots() -> (GarblerOt, EvaluatorOt) {
     made.expect("honest")
 }
 
-/// Runs both scripts until they have sent this many messages, and drops them where they are. The
-/// message after these, whose kind is returned, is written but does not leave.
+/// Runs both scripts until they have sent `messages` messages, and drops them there. The next
+/// message, whose kind is returned, is written but not sent.
 fn stopped_after<A, B>(
     messages: usize,
     a: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
     b: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
 ) -> (Option<Kind>, Ended<A, B>) {
     let (mut sent, mut last) = (0, None);
-    // Frames of futures are memory that is freed.
+    // The frames of futures are memory that is freed.
     let boxed_a = async |io: &mut Io<'_>| Box::pin(a(io)).await;
     let boxed_b = async |io: &mut Io<'_>| Box::pin(b(io)).await;
     let ended = run_two(boxed_a, boxed_b, &mut |_, _, kind, _| {
@@ -178,7 +178,7 @@ fn stopped_after<A, B>(
 fn a_preparation_that_is_dropped_leaves_no_choice() {
     let function = adder();
     let batch = batch(&function, 4);
-    // The evaluator's draws: its seed, what opens check set and buckets, and W.
+    // The evaluator draws its seed, the openings of check set and buckets, and W.
     let mut draws = Prg::new(Block::from_u128(9));
     let mut drawn = [[0; 32]; 3];
     drawn.iter_mut().for_each(|bytes| draws.fill_bytes(bytes));
@@ -219,7 +219,7 @@ fn a_preparation_that_is_dropped_leaves_no_choice() {
     assert!(seen.contains(&Kind::BatchChecked));
 }
 
-/// An execution, as both have prepared it.
+/// Prepares an execution and returns both halves.
 fn prepared(batch: &Batch<'_, HalfGates>) -> (GarblerExecution, EvaluatorExecution<'static>) {
     let ((mut garbler, mut evaluator), seed) = (ots(), Zeroizing::new(key(0)));
     let mut rng = Prg::new(Block::from_u128(9));
@@ -270,11 +270,11 @@ fn an_execution_that_is_dropped_leaves_no_seed_and_no_input() {
     }
 }
 
-/// Input bits of the evaluator, as they stand nowhere else.
+/// Input bits of the evaluator, a pattern that occurs nowhere else.
 const INPUT: u64 = 0x9d3c_51e8_7b06_af42;
 
-/// A run of three parties that begins a chain, and ends at message number `end` if it is that long.
-/// Returns how many messages were sent, what was left in memory, and both ends of the chain.
+/// Runs three parties with a new chain, and ends the run at message number `end` if it has that
+/// many. Returns the number of messages sent, the memory, and both ends of the chain.
 fn three(end: usize) -> (usize, Memory, Option<(GeneratorChain, CloudChain)>) {
     let mut builder = FunctionBuilder::new("adder");
     builder
@@ -319,7 +319,7 @@ fn three(end: usize) -> (usize, Memory, Option<(GeneratorChain, CloudChain)>) {
             evaluator.expect("a run"),
             cloud.expect("a run"),
         );
-        // In boxes, so that what a script leaves in its frame is seen.
+        // Boxed, so that what a script leaves in its frame is visible.
         let (generator, _, cloud) = run_three(
             async |io| Ok(Box::pin(generator.make(io)).await?.0.chain),
             async |io| Box::pin(evaluator.evaluate(io, &mut Verdict::default())).await,
@@ -345,7 +345,7 @@ fn bits(number: u64) -> Vec<bool> {
 fn a_run_of_three_that_ends_anywhere_leaves_no_secret() {
     let (messages, _, chains) = three(usize::MAX);
     let (generator, cloud) = chains.expect("a run to the end");
-    // What the generator draws behind its nonce.
+    // The values that the generator draws after its nonce.
     let mut root = [[0; 32]; 2];
     Prg::from_seed(&key(0)).fill_bytes(root.as_flattened_mut());
     let mut secrets = vec![root[1].to_vec()];
@@ -363,7 +363,7 @@ fn a_run_of_three_that_ends_anywhere_leaves_no_secret() {
     }
 }
 
-/// Instances of a function's only component, first in first out.
+/// Instances of a function's only component, first in, first out.
 struct Shelf<T>(VecDeque<T>);
 
 impl<T> Instances for Shelf<T> {
@@ -375,7 +375,7 @@ impl<T> Instances for Shelf<T> {
     }
 }
 
-/// What both have before a run of `prepared`.
+/// The state of both parties before a run of `prepared`.
 struct Material {
     delta: Block,
     ots: (GarblerOts, EvaluatorOts),

@@ -1,15 +1,15 @@
-//! A chain of runs: the keys of one cut, which stays fixed as long as values are saved under it.
+//! A chain of runs: the keys of one cut, which stays fixed while values are saved under it.
 //!
-//! With two splits the cloud would evaluate a circuit under one and know its seed under the other,
-//! and hold both labels of a saved wire. So all runs that share saved values share a chain, and a
-//! value of another chain is refused.
+//! With two different splits the cloud would evaluate a circuit under one and know its seed under
+//! the other, and so hold both labels of a saved wire. Therefore all runs that share saved values
+//! share a chain, and a value of another chain is refused.
 //!
 //! Bytes, numbers little-endian, all secret:
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 1 | version of this table, 1 |
-//! | 1 | whose: 1 generator, 2 cloud |
+//! | 1 | owner: 1 generator, 2 cloud |
 //! | 2, 1 | σ, k |
 //! | 16 | id |
 //! | 8 | attempt |
@@ -28,20 +28,21 @@ use crate::saved::{BROKEN, ChainId, ChainVersion, Reader, StoredChain, steps_to}
 
 const VERSION: u8 = 1;
 
-/// What both ends of a chain have in common.
+/// The fields that both ends of a chain have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) id: ChainId,
     pub(super) attempt: u64,
     pub(super) parameters: Parameters,
-    /// The version that a run loads from, which is told and not kept here; 0 before one is saved.
+    /// The version that a run loads from; 0 before one is saved. The caller sets it, and it is not
+    /// stored here.
     pub(super) version: u64,
 }
 
 impl Head {
     const BYTES: usize = 29;
 
-    /// That of a chain which the run of `oracle` begins.
+    /// Returns the head of a chain that the run of `oracle` starts.
     pub(super) fn new(oracle: &Oracle, parameters: Parameters) -> Self {
         Self {
             id: ChainId::new(oracle),
@@ -73,13 +74,13 @@ impl Head {
         })
     }
 
-    /// The version that a run loads from, and the attempt.
+    /// Returns the version that a run loads from, and the attempt.
     pub(super) fn place(&self) -> (ChainVersion, u64) {
         let (id, version) = (self.id, self.version);
         (ChainVersion { id, version }, self.attempt)
     }
 
-    /// How many times keys are hashed to get to `attempt`.
+    /// Returns the number of times that keys are hashed to reach `attempt`.
     fn steps_to(&self, attempt: u64) -> Result<u64, Error> {
         steps_to(self.attempt, attempt)
     }
@@ -96,20 +97,20 @@ pub struct GeneratorChain {
 pub struct CloudChain {
     pub(super) head: Head,
     pub(super) split: Split,
-    /// The key that it got of each circuit.
+    /// The key that the cloud has of each circuit.
     pub(super) keys: Vec<CutKey>,
 }
 
 macro_rules! both_ends {
     ($name:ident) => {
         impl $name {
-            /// The attempt that its keys are for.
+            /// Returns the attempt that its keys are for.
             #[must_use]
             pub fn attempt(&self) -> u64 {
                 self.head.attempt
             }
 
-            /// What it was started with.
+            /// Returns the parameters that it was started with.
             #[must_use]
             pub fn parameters(&self) -> Parameters {
                 self.head.parameters
@@ -210,7 +211,7 @@ impl StoredChain for CloudChain {
         let mut reader = Reader(bytes);
         let head = Head::read(Self::SIDE, &mut reader)?;
         let copies = head.parameters.copies();
-        // As above.
+        // Reserve room for all, as above.
         let mut split = Zeroizing::new(Vec::with_capacity(copies));
         let mut keys = Vec::with_capacity(copies);
         for _ in 0..copies {
@@ -309,7 +310,7 @@ mod tests {
         let mut more = cloud.to_vec();
         more.push(0);
         assert!(CloudChain::from_bytes(&more).is_err());
-        // Circuit 0 evaluated too: three of five.
+        // Circuit 0 is evaluated, too: three of five.
         let mut changed = cloud.to_vec();
         changed[Head::BYTES] = 1;
         assert!(CloudChain::from_bytes(&changed).is_err());

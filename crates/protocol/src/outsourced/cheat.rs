@@ -1,4 +1,4 @@
-//! The checks at which one of three parties is caught cheating, and what each check ends.
+//! The checks that catch one of three parties cheating, and the consequences of each.
 
 use super::Peer;
 use crate::message::AbortReason;
@@ -8,42 +8,43 @@ use crate::{Check, Error, Misbehaviour};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cheat {
-    /// The cloud's split evaluates another number of circuits than it should.
+    /// The cloud's split evaluates a wrong number of circuits.
     #[error("the cloud evaluates {found} circuits where {expected} are agreed")]
     SplitSize {
-        /// Circuits that are evaluated by it.
+        /// The number of circuits that the split evaluates.
         found: usize,
-        /// Circuits that should be.
+        /// The agreed number of evaluated circuits.
         expected: usize,
     },
     /// The cloud's keys are not those of the generator for this split: one of the two cheats.
     #[error("the cloud's keys are not the generator's: one of the two lies")]
     Keys,
-    /// The evaluator says so of the cloud's keys, to the cloud alone, in place of its input.
+    /// The evaluator's report about the cloud's keys, which only the cloud gets, in place of the
+    /// evaluator's input.
     #[error(
         "the evaluator finds that the cloud's keys are not the generator's: generator or \
          evaluator lies"
     )]
     Refused,
-    /// The cloud's share of the coin toss is not what it had committed to.
+    /// The cloud's share of the coin toss does not match its commitment.
     #[error("the cloud changed its share of the coin toss")]
     Toss,
-    /// A circuit that was checked is not what its seed says, in this part.
+    /// This part of a checked circuit does not match the circuit's seed.
     #[error("the generator's circuit {0} has wrong {1}")]
     CheckedCopy(usize, &'static str),
     /// A label of the generator's input to an evaluated circuit does not open its commitment.
     #[error("a label of the generator's input to circuit {0} is wrong")]
     GeneratorInput(usize),
-    /// The generator's input to a circuit is not that of the others.
+    /// The generator's input to a circuit differs from that to the others.
     #[error("the generator gives circuit {0} another input")]
     DifferentInputs(usize),
-    /// The order of labels that the evaluator was told of a circuit is not its seed's.
+    /// The order of labels that the evaluator got for a circuit is not that of the circuit's seed.
     #[error(
         "the order of labels of circuit {0} is not the generator's seed's: generator or \
          evaluator lies"
     )]
     Order(usize),
-    /// Labels of the evaluator's input to a circuit do not stand for the values that it chose.
+    /// Labels of the evaluator's input to a circuit do not stand for the chosen values.
     #[error(
         "labels of circuit {0} are not for the evaluator's values: generator or evaluator lies"
     )]
@@ -56,7 +57,7 @@ pub enum Cheat {
     /// The evaluated circuits are tied on the value of an output.
     #[error("half of the generator's circuits are wrong")]
     NoMajority,
-    /// A result that came back is not that of the circuits.
+    /// A returned result is not that of the circuits.
     #[error("the result that the cloud returned is forged")]
     Result,
 }
@@ -67,18 +68,18 @@ impl Check for Cheat {
     }
 }
 
-/// Whether a run that ended with `error` of `party` takes its chain and all saved values with it.
-/// Whoever keeps them removes them, durably, **before** anyone is told, since what a later run of
-/// the same split would tell is what an abort must not.
+/// Returns whether a run that ended with `error` of `party` destroys its chain and all saved
+/// values. The server that stores them removes them durably **before** it reports the error to
+/// anyone, because an abort must not reveal what a later run of the same split would.
 ///
-/// A failed check does: which circuits the cloud checks may have decided it. So does whatever the
-/// other server sends that no honest server does, and its word that it has found such a thing,
-/// since it has then killed its half.
+/// A failed check destroys the chain: the set of checked circuits may have decided it. So does any
+/// message of the other server that no honest server sends, and the other server's report that it
+/// has found such a message, since that server has then destroyed its half.
 ///
-/// What the evaluator alone does wrong does not: a malformed message, a failed OT or an abort says
-/// nothing of the split, and is no more than the lost connection that the evaluator could have had
-/// instead. Nor do a lost connection, a cancelled run, and states that differ
-/// ([`Incompatibility::SavedValues`]): keys were forwarded before the run.
+/// Misbehaviour of the evaluator alone does not destroy the chain: a malformed message, a failed OT
+/// or an abort reveals nothing about the split, and has the same effect as a lost connection, which
+/// the evaluator could also cause. A lost connection, a cancelled run, and differing states
+/// ([`Incompatibility::SavedValues`]) do not destroy it either: keys were forwarded before the run.
 ///
 /// [`Incompatibility::SavedValues`]: crate::Incompatibility::SavedValues
 #[must_use]

@@ -1,12 +1,12 @@
-//! The cloud: checks or evaluates each circuit as it passes.
+//! The cloud: it checks or evaluates each circuit as it arrives.
 //!
 //! **It does the same work for every circuit**, checked or evaluated, so that the pace at which it
-//! reads says nothing of the split to a generator who watches it: with the one key that it has it
-//! opens both boxes, makes a circuit from the seed that it finds, and evaluates the one that came.
-//! What it finds under the key that it lacks means nothing, and is not used.
+//! reads reveals nothing about the split to a generator that watches it. With its one key it opens
+//! both boxes, makes a circuit from the seed that it finds, and evaluates the circuit that arrived.
+//! The content of the box whose key it lacks has no meaning, and is not used.
 //!
 //! **Memory**: 16 bytes for each input bit of each evaluated circuit, and on several threads the
-//! body of a circuit for each. **Cost**: each circuit garbled and evaluated once.
+//! body of one circuit for each thread. **Cost**: each circuit is garbled and evaluated once.
 
 mod taking;
 
@@ -33,11 +33,11 @@ use crate::party::Peer;
 use crate::saved::{EvaluatorHalf as CloudValue, SavedState};
 use crate::setup::EvaluatorOt;
 
-/// Under which chain a cloud runs: a new one, whose keys come from OTs with the generator, or one
-/// that was started before.
+/// The chain under which a cloud runs: a new one, whose keys come from OTs with the generator, or
+/// one that was started before.
 pub type CloudStart = ServerStart<EvaluatorOt, CloudChain>;
 
-/// What a run leaves the cloud.
+/// The data that a run leaves the cloud.
 pub type CloudKept = ServerKept<CloudChain, CloudValue>;
 
 /// A run on the cloud's side.
@@ -47,19 +47,19 @@ pub struct Cloud<'f, S: Scheme<Wire = Block>> {
     meeting: Meeting,
     start: Box<CloudStart>,
     loads: Vec<CloudValue>,
-    /// The split of a chain that it begins.
+    /// The split of a chain that the run starts.
     split: Split,
     share: Box<Share>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
-    /// A run of `function` with the cloud's half of each value that the function loads, in order.
-    /// `seed` is random, secret and used for this run alone.
+    /// Returns a run of `function` with the cloud's half of each value that the function loads, in
+    /// order. `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// `loads` are not as the function asks, a value or the parameters are of another chain, or the
-    /// function can't be run.
+    /// `loads` do not match the function, a value or the parameters belong to another chain, or the
+    /// function cannot be run.
     pub fn new(
         scheme: S,
         function: &'f Function,
@@ -94,8 +94,8 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         })
     }
 
-    /// Checks or evaluates all circuits. What the run saves is kept, durably and at the generator
-    /// too, before any result is given.
+    /// Checks or evaluates all circuits. The caller gives no result before the values that the run
+    /// saves are durable here and at the generator.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         messages::TOSS_OPENING.send_copy(io, &self.share.0)?;
         let seed = self.share.with(&share);
         let hash = InputHash::new(&seed, parameters.hash_rows(), work.own_bits);
-        // What was sent goes out before long work.
+        // Send the previous messages before the long work.
         io.breathe().await?;
         let sums = taking.hash_inputs(&held, &hash);
         taking.check_decodings(&sums, messages::decodings(work).receive(io).await?)?;
@@ -137,7 +137,7 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
         Ok((CloudKept { chain, saved }, results))
     }
 
-    /// The split of the chain that this run goes on or will begin.
+    /// Returns the split of the chain that this run continues or will start.
     #[cfg(test)]
     pub(super) fn split(&self) -> Split {
         match &*self.start {
@@ -147,16 +147,16 @@ impl<'f, S: Scheme<Wire = Block>> Cloud<'f, S> {
     }
 }
 
-/// The results of a run whose circuits are judged, of which none is sent.
+/// The results of a run whose circuits are judged. None of them is sent yet.
 pub struct MaskedResults {
     generator: Vec<u8>,
     evaluator: Vec<u8>,
-    /// Bits of those of evaluator and generator.
+    /// The numbers of bits of the evaluator's and of the generator's result.
     bits: [usize; 2],
 }
 
 impl MaskedResults {
-    /// Gives both parties their results.
+    /// Sends both parties their results.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl MaskedResults {
     }
 }
 
-/// Chooses by OT one key of each circuit.
+/// Chooses one key of each circuit by OT.
 fn begin_chain(
     io: &mut Io<'_, Peer>,
     oracle: &Oracle,
@@ -189,7 +189,8 @@ fn begin_chain(
     Ok(CloudChain { head, split, keys })
 }
 
-/// Tells the evaluator the split, and a hash that only a holder of its keys can compute.
+/// Writes the split for the evaluator, and a hash that only a holder of the matching keys can
+/// compute.
 fn write_split(oracle: &Oracle, chain: &CloudChain, message: &mut Vec<u8>) {
     let evaluated = chain.split.iter().map(|fate| *fate == Fate::Evaluate);
     let evaluated = Zeroizing::new(evaluated.collect::<Vec<_>>());

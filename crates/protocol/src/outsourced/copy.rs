@@ -1,11 +1,11 @@
-//! A circuit as its generator knows it: everything follows from its seed.
+//! A circuit as its generator knows it: its seed determines everything.
 //!
-//! From the seed come, in this order: Δ, the start point, R, a seed for the scheme, the seed ω of
-//! the evaluator's select bits; labels of 0 of the generator's input, of the evaluator's encoded
-//! input and of loaded values. The select bit of the label of 0 of encoded bit j is bit j of
-//! PRG(ω), which starts at a place of the run's and the circuit's own: who knows ω knows which of
-//! two labels is at which position of their commitments, and 16 bytes a circuit say it. Blinds are
-//! *not* from the seed: a checked circuit's delivered labels stay hidden.
+//! The seed gives, in this order: Δ, the start point, R, a seed for the scheme, and the seed ω of
+//! the evaluator's select bits; then labels of 0 of the generator's input, of the evaluator's
+//! encoded input and of loaded values. The select bit of the label of 0 of encoded bit j is bit j
+//! of PRG(ω), whose start point is specific to the run and the circuit. So 16 bytes for each
+//! circuit, ω, tell which of two labels is at which position of their commitments. Blinds do *not*
+//! come from the seed: a checked circuit's delivered labels stay hidden.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};
@@ -19,18 +19,18 @@ use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
 use crate::malicious::walk::{Garbling, InputLabels, MaskedWalk, Material};
 use crate::saved::{SavedCopy, write_gates};
 
-/// What a circuit follows from. Secret until it is checked.
+/// The seed of a circuit. Secret until the circuit is checked.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(super) struct CopySeed(pub(super) [u8; SEED_BYTES]);
 
 impl CopySeed {
-    /// The seed of circuit `copy` under the generator's.
+    /// Returns the seed of circuit `copy` under the generator's seed.
     pub(super) fn derive(oracle: &Oracle, root: &[u8; 32], copy: usize) -> Self {
         Self(oracle.parts(Domain::CircuitSeed, copy as u32, 0, &[root]))
     }
 }
 
-/// What a circuit's seed gives first, and its labels, which are drawn one after the other.
+/// The first values of a circuit's seed, and its labels, which are drawn one after the other.
 pub(super) struct Drawing {
     pub(super) delta: Zeroizing<Block>,
     pub(super) start: Block,
@@ -42,7 +42,7 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// That of the circuit of `seed`.
+    /// Starts the drawing for the circuit of `seed`.
     pub(super) fn begin(seed: &CopySeed) -> Self {
         let mut prg = Prg::from_seed(&seed.0);
         let delta = Zeroizing::new(prg.next_block().with_lsb(1.into()));
@@ -59,7 +59,7 @@ impl Drawing {
         }
     }
 
-    /// Draws the labels that come next.
+    /// Draws the next labels.
     pub(super) fn labels(&mut self, labels: &mut [Block]) {
         self.prg.fill_blocks(labels);
     }
@@ -70,7 +70,7 @@ impl Drawing {
         labels
     }
 
-    /// The next labels as those of 0 of the evaluator's encoded input to circuit `copy`.
+    /// Returns the next labels as those of 0 of the evaluator's encoded input to circuit `copy`.
     fn encoded(&mut self, oracle: &Oracle, copy: usize, count: usize) -> Vec<Block> {
         let mut encoded = self.next_labels(count);
         let selects = order_bits(oracle, copy, *self.order, count);
@@ -80,7 +80,7 @@ impl Drawing {
         encoded
     }
 
-    /// The labels of 0 of the evaluator's encoded input to circuit `copy`, and no others.
+    /// Returns only the labels of 0 of the evaluator's encoded input to circuit `copy`.
     pub(super) fn encoded_alone<S: Scheme<Wire = Block>>(
         mut self,
         work: &ServerRun<'_, S>,
@@ -91,7 +91,8 @@ impl Drawing {
         Zeroizing::new(self.encoded(oracle, copy, work.transfers()))
     }
 
-    /// H·π: `hash` of the permute bits of the generator's input, whose labels come next.
+    /// Returns H·π: `hash` of the permute bits of the generator's input, whose labels are the next
+    /// ones.
     pub(super) fn hash_permute_bits(mut self, hash: &InputHash) -> Block {
         let mut labels = Zeroizing::new([Block::ZERO; WIRES]);
         let mut sum = Block::ZERO;
@@ -104,7 +105,7 @@ impl Drawing {
     }
 }
 
-/// What follows from a circuit's seed before anything is garbled.
+/// The values that a circuit's seed gives before anything is garbled.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct CopySecrets {
     #[zeroize(skip)]
@@ -124,7 +125,7 @@ pub(super) struct CopySecrets {
 }
 
 impl CopySecrets {
-    /// Those of circuit `copy`.
+    /// Returns the secrets of circuit `copy`.
     pub(super) fn derive<S: Scheme<Wire = Block>>(
         work: &ServerRun<'_, S>,
         oracle: &Oracle,
@@ -147,13 +148,13 @@ impl CopySecrets {
         }
     }
 
-    /// Appends the head without what is under keys.
+    /// Appends the head without the parts that keys encrypt.
     pub(super) fn write_head(&self, oracle: &Oracle, out: &mut Vec<u8>) {
         append_blocks(out, &[self.start, self.link_start]);
         self.commit(oracle, Domain::GarblerInput, &self.own, out);
     }
 
-    /// Appends the labels of the generator's input of these bits.
+    /// Appends the labels of the generator's input for these bits.
     pub(super) fn write_opening(&self, input: &[u8], out: &mut Vec<u8>) {
         let begin = out.len();
         out.resize(begin + Block::BYTES * self.own.len(), 0);
@@ -166,7 +167,7 @@ impl CopySecrets {
         }
     }
 
-    /// Appends what a body has before its tables, with gates from what was `saved`.
+    /// Appends the part of a body before its tables, with the gates from the values in `saved`.
     fn write_before_tables<'a>(
         &self,
         oracle: &Oracle,
@@ -177,7 +178,7 @@ impl CopySecrets {
         self.write_gates(saved, out);
     }
 
-    /// Appends the gates from what was `saved`.
+    /// Appends the gates from the values in `saved`.
     pub(super) fn write_gates<'a>(
         &self,
         saved: impl Iterator<Item = &'a SavedCopy>,
@@ -186,7 +187,7 @@ impl CopySecrets {
         write_gates(self.link_start, saved, &self.loaded, self.delta, out);
     }
 
-    /// What the circuit is garbled by.
+    /// Returns the material that the circuit is garbled with.
     pub(super) fn material(&self) -> Material {
         Material {
             seed: self.garbling_seed,
@@ -195,20 +196,20 @@ impl CopySecrets {
         }
     }
 
-    /// Labels of 0 of the evaluator's input.
+    /// Returns the labels of 0 of the evaluator's input.
     pub(super) fn chosen<S>(&self, work: &ServerRun<'_, S>) -> Zeroizing<Vec<Block>> {
         Zeroizing::new(work.encoding.decode_blocks(&self.encoded))
     }
 
-    /// Appends commitments to both labels of each of `zeros`, at position p the one with select bit
-    /// p.
+    /// Appends commitments to both labels of each of `zeros`. At position p is the label with
+    /// select bit p.
     fn commit(&self, oracle: &Oracle, domain: Domain, zeros: &[Block], out: &mut Vec<u8>) {
         let committing = Committing::new(oracle, domain, self.copy as u32);
         committing.commit_by_select_bits(zeros, self.delta, out);
     }
 }
 
-/// The select bits of circuit `copy` that ω gives, eight a byte.
+/// Returns the select bits of circuit `copy` that ω gives, eight to a byte.
 pub(super) fn order_bits(
     oracle: &Oracle,
     copy: usize,
@@ -218,12 +219,12 @@ pub(super) fn order_bits(
     masking_bits(oracle, (Domain::OrderStart, copy as u32), order, count)
 }
 
-/// p, from its seed, eight a byte.
+/// Returns p, from its seed, eight bits to a byte.
 pub(super) fn permutation(oracle: &Oracle, seed: Block, count: usize) -> Zeroizing<Vec<u8>> {
     masking_bits(oracle, (Domain::PermutationStart, 0), seed, count)
 }
 
-/// What masks the encoded input, for one use and circuit.
+/// Returns the bits that mask the encoded input, for one use and one circuit.
 fn masking_bits(
     oracle: &Oracle,
     (domain, circuit): (Domain, u32),
@@ -236,17 +237,17 @@ fn masking_bits(
     bits
 }
 
-/// The hash of the select bits that labels of encoded bits should have: a ⊕ PRG(ω).
+/// Returns the hash of the select bits that labels of encoded bits should have: a ⊕ PRG(ω).
 pub(super) fn expected_selects(oracle: &Oracle, copy: usize, selects: &[u8]) -> [u8; HASH_BYTES] {
     oracle.parts(Domain::Selects, copy as u32, 0, &[selects])
 }
 
-/// The seed of the blinds of a circuit's delivered labels under the run's.
+/// Returns the seed of the blinds of a circuit's delivered labels, under the run's seed.
 pub(super) fn blind_seed(oracle: &Oracle, root: &[u8; 32], copy: usize) -> Block {
     read_block(&oracle.parts(Domain::Blind, copy as u32, 0, &[root]))
 }
 
-/// A body that is being written. It pauses after each segment of its tables.
+/// A body during its creation. It pauses after each segment of its tables.
 pub(super) struct Body<'f, S: Scheme<Wire = Block>> {
     delta: Zeroizing<Block>,
     masked_bits: usize,
@@ -254,7 +255,7 @@ pub(super) struct Body<'f, S: Scheme<Wire = Block>> {
 }
 
 impl<'f, S: Scheme<Wire = Block>> Body<'f, S> {
-    /// Appends what comes before the tables, with gates from what was `saved`.
+    /// Appends the part before the tables, with the gates from the values in `saved`.
     pub(super) fn begin<'a>(
         work: &ServerRun<'f, S>,
         oracle: &Oracle,
@@ -276,12 +277,12 @@ impl<'f, S: Scheme<Wire = Block>> Body<'f, S> {
         }
     }
 
-    /// Appends the tables of one more segment; `false` if there is none.
+    /// Appends the tables of the next segment. Returns `false` if there is none.
     pub(super) fn append(&mut self, out: &mut Vec<u8>) -> bool {
         self.walk.append(out)
     }
 
-    /// Appends what comes behind the tables; gives labels of 0 of what is saved now.
+    /// Appends the part after the tables. Returns the labels of 0 of the values that are saved now.
     pub(super) fn finish(self, out: &mut Vec<u8>) -> SavedCopy {
         let zeros = self.walk.outputs();
         let (masked, saved) = zeros.split_at(self.masked_bits);
@@ -297,9 +298,9 @@ impl<'f, S: Scheme<Wire = Block>> Body<'f, S> {
 mod tests {
     use super::*;
 
-    /// The cloud has a ⊕ PRG(ω) of every circuit that it evaluates, and a ⊕ p. Where it knows bits
-    /// of a it knows what the seeds gave: were that alike for a seed, one call of the cipher would
-    /// test a guess against the seeds of all circuits and runs.
+    /// The cloud has a ⊕ PRG(ω) of every circuit that it evaluates, and a ⊕ p. If it knows bits of
+    /// a, it knows bits of the seeds' output. If equal seeds had equal output, one call of the
+    /// cipher would test a guess against the seeds of all circuits and runs.
     #[test]
     fn a_guess_at_a_seed_is_tested_against_one_circuit_of_one_run() {
         let seed = Block::from_u128(3);

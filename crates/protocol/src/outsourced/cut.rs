@@ -1,18 +1,18 @@
-//! The cut: which circuits the cloud evaluates, and the keys that say so.
+//! The cut: the choice of the circuits that the cloud evaluates, and the keys that encode it.
 //!
 //! For each circuit the generator has a check key and an evaluation key, of which the cloud gets
 //! one by oblivious transfer (shelat and Shen 2013), once for a chain of runs. A key K of circuit j
 //! is hashed in three ways:
 //!
-//! | hash | of | for |
+//! | hash | of | use |
 //! |---|---|---|
-//! | cmp | run, j, which, K | what generator and cloud let the evaluator compare |
-//! | enc | run, j, which, K | the seed of what K opens in this run |
+//! | cmp | run, j, which, K | the hash by which the evaluator compares generator and cloud |
+//! | enc | run, j, which, K | the seed of the pad for the data that K opens in this run |
 //! | next | K | K of the next attempt |
 //!
-//! They are different functions: with one hash for all, what the evaluator is sent in a run would
-//! be a key of the next. `next` is applied before every attempt, finished or not: under one key two
-//! attempts would encrypt two things with one pad.
+//! These are different functions: with one hash for all, the evaluator would receive in one run a
+//! key of the next. `next` is applied before every attempt, finished or not: under the same key two
+//! attempts would encrypt two messages with one pad.
 
 use sha2::{Digest as _, Sha256};
 use tacit_kernels::{Block, Prg};
@@ -22,7 +22,7 @@ use super::parameters::Parameters;
 use crate::malicious::oracle::{Domain, Hash, Oracle};
 use crate::malicious::shuffle::shuffle;
 
-/// Whether a key, a circuit or a position in a pair is of the one use or the other.
+/// The use of a key, a circuit or a position in a pair: check or evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fate {
     /// The circuit is checked.
@@ -44,30 +44,30 @@ pub(super) struct CutKey(pub(super) [u8; CutKey::BYTES]);
 impl CutKey {
     pub(super) const BYTES: usize = 32;
 
-    /// The key that an oblivious transfer gives.
+    /// Returns the key that an oblivious transfer gives.
     pub(super) fn from_transfer(oracle: &Oracle, copy: usize, fate: Fate, given: Block) -> Self {
         Self(oracle.block(Domain::CutKey, copy as u32, fate as u32, given))
     }
 
-    /// next: the key of the attempt after.
+    /// Replaces the key by that of the next attempt (next).
     pub(super) fn forward(&mut self) {
         let hash = Sha256::new_with_prefix(b"tacit outsourced next key 1\0").chain_update(self.0);
         self.0 = hash.finalize().into();
     }
 
-    /// cmp: what is compared.
+    /// Returns the hash that is compared (cmp).
     pub(super) fn compare(&self, oracle: &Oracle, copy: usize, fate: Fate) -> Hash {
         oracle.parts(Domain::CutCompare, copy as u32, fate as u32, &[&self.0])
     }
 
-    /// enc: what is added to what this key opens.
+    /// Returns the pad that is added to the data that this key opens (enc).
     pub(super) fn pad(&self, oracle: &Oracle, copy: usize, fate: Fate) -> Prg {
         let parts: [&[u8]; 1] = [&self.0];
         let seed = oracle.parts(Domain::CutEncrypt, copy as u32, fate as u32, &parts);
         Prg::from_seed(&Zeroizing::new(seed))
     }
 
-    /// Encrypts or decrypts what this key opens, `boxed`.
+    /// Encrypts or decrypts `boxed`, the data that this key opens.
     pub(super) fn open(&self, oracle: &Oracle, copy: usize, fate: Fate, boxed: &mut [u8]) {
         let mut prg = self.pad(oracle, copy, fate);
         let mut pad = Zeroizing::new([Block::ZERO; PAD_BLOCKS]);
@@ -85,10 +85,10 @@ impl CutKey {
     }
 }
 
-/// Blocks of a pad that are made at a time.
+/// The number of blocks of a pad that are made at a time.
 const PAD_BLOCKS: usize = 256;
 
-/// A fresh split: e of σ circuits are evaluated, each set alike.
+/// Returns a fresh split: e of σ circuits are evaluated, and each set is equally likely.
 pub(super) fn draw_split(parameters: &Parameters, prg: &mut Prg) -> Split {
     let mut order: Zeroizing<Vec<u32>> = Zeroizing::new((0..parameters.copies() as u32).collect());
     shuffle(prg, &mut order);
@@ -99,7 +99,7 @@ pub(super) fn draw_split(parameters: &Parameters, prg: &mut Prg) -> Split {
     split
 }
 
-/// The hash of the comparison hashes of the keys that the cloud has, in the order of circuits.
+/// Returns the hash of the comparison hashes of the cloud's keys, in the order of circuits.
 pub(super) fn compare_all(oracle: &Oracle, hashes: impl Iterator<Item = Hash>) -> Hash {
     let mut all = oracle.start(Domain::CutCompareAll, 0, 0);
     hashes.for_each(|hash| all.update(hash));

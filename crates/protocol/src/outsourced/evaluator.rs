@@ -1,14 +1,15 @@
-//! The evaluator: a thin client. It chooses, compares and hands on; it garbles nothing, holds no
-//! circuit and needs no thread.
+//! The evaluator: a thin client. It chooses, compares and forwards data. It garbles nothing, holds
+//! no circuit and needs no thread.
 //!
-//! **Encoded bits**: n bits of input, and with a result of r bits r + 128 that mask it, are encoded
-//! in those and some 9 to 15 for each 2 bits of distance: 128 in 309, 8192 in 8487 at k = 40.
+//! **Encoded bits**: the n bits of input and, with a result of r bits, the r + 128 bits that mask
+//! it, are encoded in as many bits and some 9 to 15 more for each 2 bits of distance: 128 in 309,
+//! 8192 in 8487 at k = 40.
 //!
-//! **Cost** of an encoded bit: 24 bytes and a bit sent; for its OT 2 cipher calls, for its key one
-//! and a key schedule; 1/128 cipher call a circuit. Of a circuit: 80 bytes received, at most 48
-//! sent, 3 hashes. **State** of an encoded bit while a run lasts: 50 bytes and a few bits; of a
-//! circuit 80 bytes; and the encoding's redundancy, some 40 to 80 bytes an input bit. Nothing is
-//! kept between runs.
+//! **Cost** of an encoded bit: 24 bytes and a bit sent; 2 cipher calls for its OT; one cipher call
+//! and a key schedule for its key; and 1/128 cipher call for each circuit. Cost of a circuit: 80
+//! bytes received, at most 48 sent, 3 hashes. **State** during a run: 50 bytes and a few bits for
+//! each encoded bit, 80 bytes for each circuit, and the encoding's redundancy, some 40 to 80 bytes
+//! for each input bit. Nothing is kept between runs.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -32,13 +33,13 @@ use crate::party::{Peer, Progress};
 use crate::saved::ChainVersion;
 use crate::setup::EvaluatorOt;
 
-/// What a run gives the evaluator.
+/// The evaluator's result of a run.
 pub struct EvaluatorOutcome {
-    /// Its output bits, in port order.
+    /// The evaluator's output bits, in port order.
     pub outputs: Zeroizing<Vec<bool>>,
-    /// The chain, at the version that was loaded, or 0 where the run began it.
+    /// The chain at the loaded version, which is 0 if the run started the chain.
     pub loaded: ChainVersion,
-    /// The chain, at the version that is saved, if the function saves anything.
+    /// The chain at the saved version, if the function saves anything.
     pub saved: ChainVersion,
 }
 
@@ -51,9 +52,9 @@ pub struct Evaluator {
     secrets: Box<Secrets>,
 }
 
-/// What an evaluator knows and the others do not.
+/// The values that only the evaluator knows.
 struct Secrets {
-    /// What masks its result: the MAC's key, and the pad.
+    /// The mask of its result: the MAC's key, and the pad.
     added: Zeroizing<Vec<bool>>,
     /// a: its input and `added`, encoded.
     choices: Zeroizing<Vec<bool>>,
@@ -61,25 +62,25 @@ struct Secrets {
     permutation: Zeroizing<Block>,
 }
 
-/// What the evaluator has found of the cloud's keys in a run that ended with an error.
+/// The evaluator's finding about the cloud's keys in a run that ended with an error.
 ///
-/// It tells this the cloud, and **nobody else**: whether generator and cloud are at odds over a key
-/// says how one circuit fares, and a generator that heard of it while the chain lives would learn
-/// the split circuit by circuit.
+/// The evaluator reports it to the cloud, and to **nobody else**. A disagreement of generator and
+/// cloud about a key reveals the fate of one circuit. A generator that heard of it while the chain
+/// exists would learn the split circuit by circuit.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// Whether the cloud has been told that keys do not agree.
+    /// Whether the cloud has been told that keys disagree.
     has_refused: bool,
 }
 
 impl Verdict {
-    /// That keys do not agree, which the evaluator has found and told the cloud alone, where its
-    /// user may hear of it: if the run ended with `error` of `party`, and that is the cloud's word
-    /// that somebody cheated. The cloud has then read the verdict and killed the chain.
+    /// Returns the error that keys disagree, for the evaluator's user, if the user may know it: if
+    /// the run ended with `error` of `party`, and that is the cloud's report that a party cheated.
+    /// The cloud has then read the verdict and destroyed the chain.
     ///
-    /// Any other end says nothing of the verdict, and is to be reported as it is: while the chain
-    /// lives, a generator that lies about one key and then ends the run would learn from the
-    /// evaluator's user whether that circuit is checked.
+    /// For any other end, returns `None`, and the caller must report `error` unchanged. While the
+    /// chain exists, a generator that lies about one key and then ends the run could otherwise
+    /// learn from the evaluator's user whether that circuit is checked.
     #[must_use]
     pub fn refusal(&self, party: Peer, error: &Error) -> Option<Error> {
         let has_killed = *error == Error::PeerAborted(AbortReason::Misbehaved);
@@ -88,13 +89,13 @@ impl Verdict {
 }
 
 impl Evaluator {
-    /// A run with the evaluator's input bits, in port order. `with_generator` are OTs with the
-    /// generator, in which the evaluator chooses; `seed` is random, secret and used for this run
+    /// Returns a run with the evaluator's input bits, in port order. `with_generator` are OTs with
+    /// the generator in which the evaluator chooses. `seed` is random, secret and used for this run
     /// alone.
     ///
     /// # Errors
     ///
-    /// `inputs` are not as many as `shape` says, or more than can be encoded.
+    /// The number of `inputs` is not that of `shape`, or exceeds what can be encoded.
     pub fn new(
         terms: Terms,
         shape: Shape,
@@ -131,14 +132,14 @@ impl Evaluator {
         })
     }
 
-    /// Goes on only if the servers bring this chain, at this version or a later one.
+    /// Requires that the servers bring this chain, at this version or a later one.
     #[must_use]
     pub fn pinned(mut self, pin: ChainVersion) -> Self {
         self.meeting.pin = Some(pin);
         self
     }
 
-    /// Runs as the evaluator. After an error `verdict` says what its user may hear besides.
+    /// Runs the evaluator. After an error, `verdict` tells what else its user may know.
     ///
     /// # Errors
     ///
@@ -150,7 +151,7 @@ impl Evaluator {
     ) -> Result<EvaluatorOutcome, Error> {
         let (parameters, choices) = (self.parameters, &self.secrets.choices);
         let (oracle, [loaded, saved]) = self.meeting.meet(io).await?;
-        // It counts no gates; who watches hears that the run goes on.
+        // The evaluator counts no gates; this only reports that the run continues.
         io.progressed(Progress::default());
         let hashes = messages::key_hashes(&parameters).receive(io).await?;
         let hashes: Vec<Hash> = hashes.as_chunks().0.to_vec();
@@ -178,7 +179,7 @@ impl Evaluator {
         let bits = returned_bits(self.shape.output_bits);
         let payload = messages::result(Peer::Evaluator, bits).receive(io).await?;
         if !agree {
-            // Who got nothing but zeros has no result.
+            // A party that got only zeros has no result.
             return Err(cheated(Cheat::Result));
         }
         Ok(EvaluatorOutcome {
@@ -189,7 +190,7 @@ impl Evaluator {
     }
 }
 
-/// The cloud's split, and whether its keys are those of the generator's `hashes`.
+/// Returns the cloud's split, and whether its keys match the generator's `hashes`.
 fn read_split(
     parameters: &Parameters,
     oracle: &Oracle,
@@ -216,7 +217,7 @@ fn read_split(
 }
 
 impl Secrets {
-    /// Appends the positions of the evaluator's strings, and what is said of each circuit, from the
+    /// Appends the positions of the evaluator's strings, and the data about each circuit, from the
     /// generator's orders.
     fn hand(&self, oracle: &Oracle, split: &Split, orders: &[u8], out: &mut Vec<u8>) {
         let (root, orders) = orders.split_at(BLIND_ROOT_BYTES);

@@ -1,9 +1,9 @@
-//! The generator: makes all circuits, and never learns which of them are evaluated.
+//! The generator: it makes all circuits, and never learns which of them are evaluated.
 //!
-//! It keeps a root seed and makes what it sends of a circuit when it sends it: a circuit's secrets
-//! are derived three times, and its tables once. **Memory**: 16 bytes for each encoded bit of the
-//! evaluator and circuit while transfers are offered; then a message of a body, or on several
-//! threads a body for each.
+//! It keeps a root seed and makes the data of a circuit when it sends it. A circuit's secrets are
+//! derived three times, and its tables once. **Memory**: 16 bytes for each encoded bit of the
+//! evaluator and each circuit while transfers are offered; later a message of a body or, on several
+//! threads, a body for each thread.
 
 mod making;
 
@@ -31,11 +31,11 @@ use crate::party::Peer;
 use crate::saved::{GarblerHalf as GeneratorValue, SavedState};
 use crate::setup::GarblerOt;
 
-/// Under which chain a generator runs: a new one, whose keys come from OTs with the cloud, or one
-/// that was started before.
+/// The chain under which a generator runs: a new one, whose keys come from OTs with the cloud, or
+/// one that was started before.
 pub type GeneratorStart = ServerStart<GarblerOt, GeneratorChain>;
 
-/// What a run leaves the generator.
+/// The data that a run leaves the generator.
 pub type GeneratorKept = ServerKept<GeneratorChain, GeneratorValue>;
 
 /// A run on the generator's side.
@@ -46,15 +46,16 @@ pub struct Generator<'f, S: Scheme<Wire = Block>> {
     start: Box<GeneratorStart>,
     ot: GarblerOt,
     secrets: Box<Secrets>,
-    /// How the generator of a test cheats with its input.
+    /// The way in which a test's generator cheats with its input.
     #[cfg(test)]
     pub(super) spoiling: Option<super::tests::OtherInput>,
 }
 
-/// What a generator knows and the others do not.
+/// The values that only the generator knows.
 struct Secrets {
     loads: Vec<GeneratorValue>,
-    /// Its input, what masks its result, and what hides both under the hash, eight a byte.
+    /// Its input, the mask of its result, and the bits that hide both under the hash, eight to a
+    /// byte.
     input: Zeroizing<Vec<u8>>,
     root: Zeroizing<[u8; 32]>,
     blind_root: Zeroizing<[u8; 32]>,
@@ -62,14 +63,14 @@ struct Secrets {
 }
 
 impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
-    /// A run of `function` with the generator's input bits, in port order, and its half of each
-    /// value that the function loads, in order. `with_evaluator` are OTs with the evaluator, in
-    /// which the generator offers; `seed` is random, secret and used for this run alone.
+    /// Returns a run of `function` with the generator's input bits, in port order, and its half of
+    /// each value that the function loads, in order. `with_evaluator` are OTs with the evaluator in
+    /// which the generator offers. `seed` is random, secret and used for this run alone.
     ///
     /// # Errors
     ///
-    /// `inputs` or `loads` are not as the function asks, a value or the parameters are of another
-    /// chain, or the function can't be run.
+    /// `inputs` or `loads` do not match the function, a value or the parameters belong to another
+    /// chain, or the function cannot be run.
     #[expect(clippy::too_many_arguments, reason = "each is of another kind")]
     pub fn new(
         scheme: S,
@@ -126,8 +127,8 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         })
     }
 
-    /// Makes and sends all circuits. What the run saves is kept, durably and at the cloud too,
-    /// before the result is awaited.
+    /// Makes and sends all circuits. The caller awaits no result before the values that the run
+    /// saves are durable here and at the cloud.
     ///
     /// # Errors
     ///
@@ -177,7 +178,7 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
         let hash = InputHash::new(&seed, parameters.hash_rows(), self.work.own_bits);
         making.write_decodings(&hash, io.message());
         messages::decodings(&self.work).send(io)?;
-        // What was sent goes out before long work.
+        // Send the previous messages before the long work.
         io.breathe().await?;
         making.send_strings(io, (first, &q, self.ot.delta()), permutation)?;
         let saved = making.send_bodies(io)?;
@@ -194,14 +195,14 @@ impl<'f, S: Scheme<Wire = Block>> Generator<'f, S> {
 
 /// A run whose circuits are sent.
 pub struct AwaitedResult {
-    /// What masks the result.
+    /// The mask of the result.
     added: Zeroizing<Vec<bool>>,
-    /// Bits of it under its mask.
+    /// The number of bits of the masked result.
     bits: usize,
 }
 
 impl AwaitedResult {
-    /// Waits for the generator's output bits, in port order.
+    /// Waits for the generator's output bits and returns them, in port order.
     ///
     /// # Errors
     ///
@@ -212,7 +213,7 @@ impl AwaitedResult {
     }
 }
 
-/// The keys of a new chain, from both strings of each of the cloud's OTs.
+/// Returns the keys of a new chain, from both strings of each of the cloud's OTs.
 fn begin_chain(
     oracle: &Oracle,
     parameters: Parameters,
@@ -230,7 +231,7 @@ fn begin_chain(
     }
 }
 
-/// What circuits are made of.
+/// The context in which circuits are made.
 struct Making<'m, 'f, S: Scheme<Wire = Block>> {
     work: &'m ServerRun<'f, S>,
     threads: usize,

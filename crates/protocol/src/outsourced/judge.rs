@@ -1,4 +1,4 @@
-//! What the cloud does with a circuit's head: the same whether it is checked or evaluated.
+//! The cloud's work on a circuit's head, which is the same for checked and evaluated circuits.
 
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
@@ -13,24 +13,24 @@ use crate::bits::read_block;
 use crate::malicious::commitment::{Committing, Differences, PAIR_BYTES, WIRES};
 use crate::malicious::oracle::{Domain, Oracle};
 
-/// What is held of a circuit from its head on.
+/// The cloud's data of a circuit, from its head on.
 pub(super) struct HeldCopy {
     pub(super) copy: usize,
-    /// Its start point, and that of its partial-input gates.
+    /// The circuit's start point, and that of its partial-input gates.
     pub(super) starts: [Block; 2],
-    /// Means nothing where the circuit is evaluated.
+    /// The circuit's seed. It is meaningless if the circuit is evaluated.
     pub(super) seed: CopySeed,
-    /// Labels of the generator's input; none where the circuit is checked.
+    /// Labels of the generator's input; empty if the circuit is checked.
     pub(super) own: Zeroizing<Vec<Block>>,
 }
 
 impl HeldCopy {
-    /// Opens both boxes of a head with the key that there is, and judges it.
+    /// Opens both boxes of a head with the available key, and judges the head.
     ///
     /// # Errors
     ///
-    /// The circuit is checked and the head is not its seed's, or it is evaluated and a label of the
-    /// generator's input does not open.
+    /// The circuit is checked and the head does not match its seed, or the circuit is evaluated and
+    /// a label of the generator's input does not open its commitment.
     pub(super) fn open<S: Scheme<Wire = Block>>(
         work: &ServerRun<'_, S>,
         oracle: &Oracle,
@@ -50,8 +50,8 @@ impl HeldCopy {
         found.add([(start, drawing.start), (link_start, drawing.link_start)]);
         let mut own = Zeroizing::new(Vec::with_capacity(work.own_bits));
         let mut pad = key.pad(oracle, copy, Fate::Evaluate);
-        // Pad, and then labels of 0. All that is done with some wires is done while they are in the
-        // cache.
+        // First the pad, then labels of 0. All work on some wires is done together, while they are
+        // in the cache.
         let mut drawn = Zeroizing::new([Block::ZERO; WIRES]);
         let committing = Committing::new(oracle, Domain::GarblerInput, copy as u32);
         let (labels, _) = opening.as_chunks::<{ Block::BYTES }>();

@@ -1,5 +1,5 @@
-//! What the cloud does with a circuit's body: it makes the circuit again and evaluates the one that
-//! came, segment by segment, so that of neither the tables are held.
+//! The cloud's work on a circuit's body. It makes the circuit again and evaluates the one that
+//! arrived, segment by segment, so that it holds the tables of neither.
 
 use tacit_circuit::Program;
 use tacit_garble::Scheme;
@@ -17,9 +17,9 @@ use crate::malicious::oracle::{Domain, Oracle};
 use crate::malicious::walk::{Evaluating, Garbling, InputLabels, MaskedWalk, Walker};
 use crate::saved::{EvaluatorHalf as CloudValue, SavedCopy, follow_gates};
 
-/// A label of the circuit that is made and one of the circuit that came. They mean nothing to each
-/// other: where the circuit is checked they are the same label, where it is evaluated the first is
-/// of no circuit.
+/// A label of the circuit that is made again and a label of the circuit that arrived. If the
+/// circuit is checked they are the same label. If it is evaluated the first is of no circuit, and
+/// the two are unrelated.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Labels {
     made: Block,
@@ -28,7 +28,7 @@ pub(super) struct Labels {
 
 impl DefaultIsZeroes for Labels {}
 
-/// `made` and `came`, wire by wire.
+/// Combines `made` and `came`, wire by wire.
 fn both(made: &[Block], came: &[Block]) -> Zeroizing<Vec<Labels>> {
     let both = made.iter().zip(came);
     let both = both.map(|(made, came)| Labels {
@@ -46,13 +46,13 @@ fn came(labels: &[Labels]) -> Zeroizing<Vec<Block>> {
     Zeroizing::new(labels.iter().map(|labels| labels.came).collect())
 }
 
-/// Makes a circuit again, compares its tables, and evaluates those that came.
+/// A walker that makes a circuit again, compares its tables, and evaluates those that arrived.
 struct Comparing<S: Scheme> {
     making: Garbling<S>,
     evaluating: Evaluating<S>,
     /// The tables of the segment that is made.
     tables: Vec<u8>,
-    /// Whether any segment's differ.
+    /// Whether the tables of any segment differ.
     differs: bool,
 }
 
@@ -99,25 +99,25 @@ impl<S: Scheme<Wire = Block>> Walker for Comparing<S> {
 pub(super) struct Judged {
     /// Its masked results, if it is evaluated.
     pub(super) masked: Option<Zeroizing<Vec<bool>>>,
-    /// What is saved of it.
+    /// The values that are saved of it.
     pub(super) saved: SavedCopy,
 }
 
-/// A circuit whose body is on its way. The body comes in pieces: what is before the tables, the
-/// tables of each segment, and what is behind them.
+/// A circuit whose body is arriving. The body comes in pieces: the part before the tables, the
+/// tables of each segment, and the part after them.
 pub(super) struct Judging<'f, S: Scheme<Wire = Block>> {
     copy: usize,
     delta: Zeroizing<Block>,
     is_evaluated: bool,
     /// Whether the labels of the evaluator's input open their commitments.
     opened: bool,
-    /// Whether commitments and partial-input gates differ.
+    /// Whether commitments differ, and whether partial-input gates differ.
     differ: [bool; 2],
     walk: MaskedWalk<'f, Comparing<S>>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
-    /// Begins with what is before the tables. `encoded` are the labels of the evaluator's encoded
+    /// Starts with the part before the tables. `encoded` are the labels of the evaluator's encoded
     /// input, if the circuit is evaluated.
     pub(super) fn begin(
         work: &ServerRun<'f, S>,
@@ -165,7 +165,7 @@ impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
         }
     }
 
-    /// Bytes of the tables of the segment that comes next, or nothing behind the last.
+    /// Returns the number of bytes of the tables of the next segment, or `None` after the last.
     pub(super) fn next_bytes(&self) -> Option<usize> {
         self.walk.next_bytes()
     }
@@ -175,13 +175,13 @@ impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
         self.walk.segment(tables);
     }
 
-    /// Takes what is behind the tables, and judges the circuit. All parts of it were compared
-    /// whole, so that a circuit that is evaluated takes as long as one that is checked.
+    /// Takes the part after the tables, and judges the circuit. All of its parts were compared in
+    /// full, so that an evaluated circuit takes as long as a checked one.
     ///
     /// # Errors
     ///
-    /// The circuit is checked and the body is not its seed's, or it is evaluated and a label of the
-    /// evaluator's input does not open.
+    /// The circuit is checked and the body does not match its seed, or the circuit is evaluated and
+    /// a label of the evaluator's input does not open its commitment.
     pub(super) fn finish(self, work: &ServerRun<'_, S>, decoding: &[u8]) -> Result<Judged, Error> {
         let tables_differ = self.walk.walker().differs;
         let labels = self.walk.outputs();

@@ -1,17 +1,17 @@
-//! From the results of all evaluated circuits to one: bit by bit, what more than half of them say.
+//! The result of all evaluated circuits: for each bit, the value that more than half of them have.
 //!
-//! Nothing that was met while a circuit was evaluated counts against it: a circuit that is dropped
-//! would tell its generator what made it wrong. All results are masked, so that counting them is no
-//! secret.
+//! Nothing that happens during an evaluation counts against a circuit: if a circuit were dropped,
+//! its generator would learn what made it wrong. All results are masked, so counting them reveals
+//! no secret.
 
 use super::{Cheat, cheated};
 use crate::Error;
 
-/// The bits that more than half of `results` have, each of `bits` bits.
+/// Returns the bits that more than half of `results` have. Each result has `bits` bits.
 ///
 /// # Errors
 ///
-/// Of some bit there is no majority: ⊥.
+/// Some bit has no majority: ⊥.
 pub(super) fn majority<'a>(
     bits: usize,
     results: impl ExactSizeIterator<Item = &'a [bool]>,

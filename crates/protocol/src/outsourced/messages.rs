@@ -1,5 +1,5 @@
-//! The messages of `outsourced`, each stated once: its kind, who sends it to whom, and its length.
-//! Those that make OTs are [`setup`](crate::setup)'s.
+//! The messages of `outsourced`, each stated once: kind, sender, receiver and length. The messages
+//! that make OTs are those of [`setup`](crate::setup).
 
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
@@ -23,7 +23,7 @@ pub(super) struct Addressed {
     pub(super) kind: Kind,
     pub(super) from: Peer,
     pub(super) to: Peer,
-    /// Of the message, or of the whole stream.
+    /// The length of the message, or of the whole stream.
     pub(super) bytes: usize,
 }
 
@@ -46,19 +46,19 @@ impl Addressed {
         io.send_to(self.to, self.part(self.bytes))
     }
 
-    /// Sends this payload.
+    /// Sends a copy of `payload`.
     pub(super) fn send_copy(&self, io: &mut Io<'_, Peer>, payload: &[u8]) -> Result<(), Error> {
         io.message().clear();
         io.message().extend_from_slice(payload);
         self.send(io)
     }
 
-    /// Waits for the message and lends its payload.
+    /// Waits for the message and returns its payload.
     pub(super) async fn receive<'i>(&self, io: &'i mut Io<'_, Peer>) -> Result<&'i [u8], Error> {
         io.receive_from(self.from, self.part(self.bytes)).await
     }
 
-    /// Sends the messages of this stream that are whole.
+    /// Sends those messages of this stream that are full.
     pub(super) fn send_full(
         &self,
         io: &mut Io<'_, Peer>,
@@ -67,17 +67,17 @@ impl Addressed {
         stream.send_full(io, self.to, |bytes| self.part(bytes))
     }
 
-    /// Sends all that is left of this stream.
+    /// Sends everything that is left of this stream.
     pub(super) fn send_rest(&self, io: &mut Io<'_, Peer>, stream: Outgoing) -> Result<(), Error> {
         stream.send_rest(io, self.to, |bytes| self.part(bytes))
     }
 
-    /// This stream at its receiver, as this many pieces.
+    /// Returns this stream at its receiver, in `pieces` pieces.
     pub(super) fn incoming(&self, pieces: usize) -> Incoming {
         Incoming::new(self.kind, pieces, self.bytes)
     }
 
-    /// Waits for the next message of this stream.
+    /// Waits for the next message of this stream and returns its payload.
     pub(super) async fn receive_next<'i>(
         &self,
         io: &'i mut Io<'_, Peer>,
@@ -87,8 +87,8 @@ impl Addressed {
             .await
     }
 
-    /// Receives this stream, whose piece `i` is `length(i)` bytes long, and gives `take` the pieces
-    /// that each message makes whole, each with its number.
+    /// Receives this stream, whose piece `i` is `length(i)` bytes long. Passes to `take` the pieces
+    /// that each message completes, each with its number.
     pub(super) async fn receive_pieces(
         &self,
         io: &mut Io<'_, Peer>,
@@ -106,7 +106,7 @@ impl Addressed {
     }
 }
 
-/// What the sender was told to run, its nonce, and from the servers their state.
+/// The sender's terms and nonce, and from the servers also their state.
 pub(super) const fn terms(from: Peer, to: Peer) -> Addressed {
     addressed(Kind::OutsourcedTerms, from, to, terms_bytes(from))
 }
@@ -140,8 +140,8 @@ pub(super) fn orders(parameters: &Parameters) -> Addressed {
     addressed(Kind::Orders, Generator, Evaluator, bytes)
 }
 
-/// A stream: the evaluator's verdict on keys, the keys and positions of its strings, and what is
-/// said of each circuit.
+/// A stream: the evaluator's verdict on keys, the keys and positions of its strings, and its data
+/// about each circuit.
 pub(super) fn transfer_keys(parameters: &Parameters, transfers: usize) -> Addressed {
     let bytes = handed_bytes(parameters, transfers);
     addressed(Kind::TransferKeys, Evaluator, Cloud, bytes)
@@ -157,7 +157,7 @@ pub(super) fn heads<S: Scheme<Wire = Block>>(work: &ServerRun<'_, S>) -> Address
 pub(super) const TOSS_OPENING: Addressed =
     addressed(Kind::TossOpening, Cloud, Generator, SHARE_BYTES);
 
-/// What decodes the hash of the generator's input to each circuit.
+/// The decoding of the hash of the generator's input to each circuit.
 pub(super) fn decodings<S: Scheme<Wire = Block>>(work: &ServerRun<'_, S>) -> Addressed {
     let bytes = work.copies() * work.decoding_bytes();
     addressed(Kind::InputDecodings, Generator, Cloud, bytes)
@@ -175,7 +175,7 @@ pub(super) fn bodies<S: Scheme<Wire = Block>>(work: &ServerRun<'_, S>) -> Addres
     addressed(Kind::Copies, Generator, Cloud, bytes)
 }
 
-/// The masked result, of this many bits, of a party.
+/// The masked result of a party, in `bits` bits.
 pub(super) const fn result(to: Peer, bits: usize) -> Addressed {
     addressed(Kind::OutsourcedResult, Cloud, to, bytes_for(bits))
 }

@@ -1,10 +1,11 @@
-//! How many circuits, and every way to cheat added up.
+//! The number of circuits, and the sum of all ways to cheat.
 //!
 //! Of σ circuits the cloud evaluates e = ⌊2σ/5⌋ and checks the others. A generator that wants
 //! another result, or to learn from a run without one, needs ⌈e/2⌉ bad circuits, all of them among
-//! those that are evaluated: C(σ−b, e−b)/C(σ, e) for b = ⌈e/2⌉, which falls with every further bad
-//! circuit. (It may spread its attempt over keys, boxes, strings and tables, and learn on the way
-//! that some of its guesses were right. All guesses are about one split, so that the bound stays.)
+//! the evaluated ones. The probability is C(σ−b, e−b)/C(σ, e) for b = ⌈e/2⌉, and decreases with
+//! every further bad circuit. (The generator may spread its attempt over keys, boxes, strings and
+//! tables, and learn meanwhile that some of its guesses were right. All guesses are about one
+//! split, so the bound still holds.)
 //!
 //! | way | bounded by |
 //! |---|---|
@@ -14,11 +15,11 @@
 //! | a forged result of n bits | the one-time MAC: ⌈n/64⌉ · 2^−64, for each party that gets one |
 //! | different choices in one OT | the OT extension's check, on both links: `Extension::cheating_log2` |
 //!
-//! The last two do not grow with k, so that no run has more bits than they leave:
-//! [`Parameters::bound`] adds all of them up.
+//! The last two bounds do not depend on k, so they limit the bits of any run. [`Parameters::bound`]
+//! adds all bounds up.
 //!
-//! **Semi-honest** is the same with one circuit, which is evaluated, and k = 0: nothing is encoded
-//! and nothing compared.
+//! **Semi-honest** parties use the same protocol with one circuit, which is evaluated, and k = 0:
+//! nothing is encoded and nothing is compared.
 
 use core::fmt;
 
@@ -30,46 +31,46 @@ use crate::batch::plan::MAX_SECURITY_BITS;
 use crate::malicious::returned::forging_log2;
 use crate::malicious::{log2_sum, transfers_log2};
 
-/// Most circuits of a run.
+/// The largest number of circuits of a run.
 pub const MAX_COPIES: u32 = 1024;
 
-/// Fewest circuits of which one is evaluated and one checked.
+/// The smallest number of circuits of which one is evaluated and one checked.
 const MIN_COPIES: u32 = 3;
 
-/// Least bits of statistical security against a malicious party.
+/// The smallest number of bits of statistical security against a malicious party.
 pub const MIN_SECURITY_BITS: u8 = 40;
 
-/// What each way to cheat is held below the whole, in bits.
+/// The number of bits by which each way to cheat stays below the sum.
 const SHARE_BITS: usize = 2;
 
-/// Rounding of the logarithms of a bound.
+/// A margin for the rounding of a bound's logarithms.
 const MARGIN_BITS: f64 = 1e-3;
 
-/// How many circuits, and the statistical security of everything else.
+/// The number of circuits, and the statistical security of everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
     copies: u16,
     statistical_security_bits: u8,
 }
 
-/// What each way to cheat in a run succeeds with, as 2^-bits; all are 0 bits where parties are
-/// semi-honest.
+/// The success probability of each way to cheat in a run, as 2^-bits. All are 0 bits if the parties
+/// are semi-honest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunBound {
-    /// Of a generator, to have enough bad circuits evaluated and none checked.
+    /// A generator that has enough bad circuits evaluated and none checked.
     pub circuits_bits: f64,
-    /// Of a generator, to learn of the evaluator's input by which labels it spoils.
+    /// A generator that learns about the evaluator's input by spoiling some labels.
     pub encoding_bits: f64,
-    /// Of a generator, to give circuits different inputs.
+    /// A generator that gives circuits different inputs.
     pub consistency_bits: f64,
-    /// Of a cloud, to give a party a wrong result.
+    /// A cloud that gives a party a wrong result.
     pub results_bits: f64,
-    /// Of an evaluator or a cloud, to choose differently in one OT.
+    /// An evaluator or a cloud that chooses inconsistently in one OT.
     pub transfers_bits: f64,
 }
 
 impl RunBound {
-    /// Of all ways together.
+    /// Returns the bits of all ways together.
     #[must_use]
     pub fn total_bits(&self) -> f64 {
         let ways = [
@@ -100,13 +101,14 @@ impl fmt::Display for RunBound {
 }
 
 impl Parameters {
-    /// One circuit, evaluated: for parties that follow the protocol.
+    /// One circuit, which is evaluated, for parties that follow the protocol.
     pub const SEMI_HONEST: Self = Self {
         copies: 1,
         statistical_security_bits: 0,
     };
 
-    /// σ circuits, and k bits of security of the encoding and the input checks.
+    /// Returns parameters with σ circuits, and k bits of security of the encoding and the input
+    /// checks.
     ///
     /// # Errors
     ///
@@ -122,8 +124,8 @@ impl Parameters {
         }
     }
 
-    /// As [`malicious`](Self::malicious), with as little security as one likes: for measurements
-    /// and tests, and for nothing else.
+    /// Returns parameters as [`malicious`](Self::malicious) does, however insecure. For
+    /// measurements and tests only.
     ///
     /// # Errors
     ///
@@ -145,7 +147,7 @@ impl Parameters {
         })
     }
 
-    /// The parameters with these fields, if there are such.
+    /// Returns the parameters with these fields, if they are valid.
     pub(super) fn from_fields(copies: u16, bits: u8) -> Option<Self> {
         match (copies, bits) {
             (1, 0) => Some(Self::SEMI_HONEST),
@@ -153,28 +155,29 @@ impl Parameters {
         }
     }
 
-    /// Whether a malicious party succeeds with at most two to minus [`MIN_SECURITY_BITS`].
+    /// Whether a malicious party succeeds with probability at most two to minus
+    /// [`MIN_SECURITY_BITS`].
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn is_secure(&self) -> Result<bool, Error> {
         Ok(self.bound(None)?.total_bits() >= MIN_SECURITY_BITS.into())
     }
 
-    /// Whether the parties are taken to follow the protocol.
+    /// Whether the parties are assumed to follow the protocol.
     #[must_use]
     pub fn is_semi_honest(&self) -> bool {
         self.copies == 1
     }
 
-    /// σ: circuits in all.
+    /// Returns σ: the number of all circuits.
     #[must_use]
     pub fn copies(&self) -> usize {
         self.copies.into()
     }
 
-    /// Circuits that the cloud evaluates.
+    /// Returns the number of circuits that the cloud evaluates.
     #[must_use]
     pub fn evaluated(&self) -> usize {
         match self.is_semi_honest() {
@@ -183,25 +186,25 @@ impl Parameters {
         }
     }
 
-    /// Circuits that the cloud checks.
+    /// Returns the number of circuits that the cloud checks.
     #[must_use]
     pub fn checked(&self) -> usize {
         self.copies() - self.evaluated()
     }
 
-    /// k.
+    /// Returns k.
     #[must_use]
     pub fn statistical_security_bits(&self) -> u8 {
         self.statistical_security_bits
     }
 
-    /// What cheating in a run of `function`, or of one without results, succeeds with, computed for
-    /// this σ and k, and for OTs of whatever extension. All are 0 bits where parties are
+    /// Returns the success probabilities of cheating in a run of `function`, or in one without
+    /// results, for this σ and k, and for any OT extension. All are 0 bits if the parties are
     /// semi-honest.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub fn bound(&self, function: Option<&Function>) -> Result<RunBound, Error> {
         if self.is_semi_honest() {
             return Ok(RunBound {
@@ -215,7 +218,8 @@ impl Parameters {
         let share = self.share_bits() as f64;
         let of = |role| function.map_or(0, |function| function.output_bits(role));
         let results = [Role::Garbler, Role::Evaluator].map(of);
-        // One extension between generator and evaluator, one between generator and cloud.
+        // There is one extension between generator and evaluator, and one between generator and
+        // cloud.
         Ok(RunBound {
             circuits_bits: self.circuits_bits()?,
             encoding_bits: share,
@@ -225,11 +229,11 @@ impl Parameters {
         })
     }
 
-    /// What the split holds of a generator that has circuits evaluated that are bad.
+    /// Returns the bits by which the split bounds a generator that has bad circuits evaluated.
     ///
     /// # Errors
     ///
-    /// None that the caller could cause.
+    /// None that the caller can cause.
     pub(super) fn circuits_bits(&self) -> Result<f64, Error> {
         let [all, evaluated] = [self.copies(), self.evaluated()].map(|n| n as u64);
         let bad = evaluated.div_ceil(2);
@@ -239,7 +243,7 @@ impl Parameters {
         Ok(-ratio / core::f64::consts::LN_2 - MARGIN_BITS)
     }
 
-    /// k + 2: what the encoding and the input check hold.
+    /// Returns k + 2: the bits by which the encoding and the input check are bounded.
     fn share_bits(&self) -> usize {
         match self.is_semi_honest() {
             true => 0,
@@ -247,12 +251,12 @@ impl Parameters {
         }
     }
 
-    /// The distance of the encoding.
+    /// Returns the distance of the encoding.
     pub(super) fn encoding_distance(&self) -> usize {
         self.share_bits() + 1
     }
 
-    /// Rows of the matrix that hashes the generator's input.
+    /// Returns the number of rows of the matrix that hashes the generator's input.
     pub(super) fn hash_rows(&self) -> usize {
         match self.is_semi_honest() {
             true => 0,
@@ -260,8 +264,8 @@ impl Parameters {
         }
     }
 
-    /// Random bits behind the generator's input, which hide it under the hash (shelat and Shen
-    /// 2013): 2k + ⌈lg k⌉ for k rows.
+    /// Returns the number of random bits after the generator's input, which hide it under the hash
+    /// (shelat and Shen 2013): 2k + ⌈lg k⌉ for k rows.
     pub(super) fn hiding_bits(&self) -> usize {
         match self.hash_rows() {
             0 => 0,
@@ -285,7 +289,7 @@ impl fmt::Display for Parameters {
     }
 }
 
-/// ⌈lg n⌉.
+/// Returns ⌈lg n⌉.
 fn ceil_log2(n: usize) -> usize {
     n.next_power_of_two().trailing_zeros() as usize
 }
@@ -300,13 +304,13 @@ pub struct PointEncoding {
     pub coefficients: u64,
     /// N.
     pub points: u64,
-    /// Encoded bits: t·N, and the identity's n.
+    /// The encoded bits: t·N, and the n bits of the identity.
     pub encoded_bits: u64,
 }
 
 impl PointEncoding {
-    /// That of `bits` input bits at security `k`. Ours takes fewer bits and is no matter of luck:
-    /// `docs/protocols/outsourced.md`.
+    /// Returns the encoding of `bits` input bits at security `k`. The encoding of this crate takes
+    /// fewer bits and does not depend on chance: `docs/protocols/outsourced.md`.
     ///
     /// # Errors
     ///
@@ -346,7 +350,8 @@ mod tests {
         parameters.circuits_bits().unwrap()
     }
 
-    /// C(4,1)/C(5,2) = 4/10, C(13,3)/C(16,6) = 286/8008, C(51,12)/C(64,25), C(205,51)/C(256,102).
+    /// The bounds are C(4,1)/C(5,2) = 4/10, C(13,3)/C(16,6) = 286/8008, C(51,12)/C(64,25) and
+    /// C(205,51)/C(256,102).
     #[test]
     fn the_bound_is_that_of_the_split() {
         assert!((bits(5) + 0.4_f64.log2()).abs() < 0.01);
@@ -368,8 +373,8 @@ mod tests {
         );
     }
 
-    /// By hand: 2 · 2^-64 of two results of a word each, 2 · 8128 · 2^-64 of two extensions with
-    /// 8128 pairs of groups.
+    /// The values are computed by hand: 2 · 2^-64 for two results of a word each, and 2 · 8128 ·
+    /// 2^-64 for two extensions with 8128 pairs of groups.
     #[test]
     fn no_k_gives_more_than_the_mac_and_the_transfers_leave() {
         let parameters = Parameters::malicious(1024, 80).unwrap();
@@ -404,7 +409,7 @@ mod tests {
         assert_eq!(Parameters::from_fields(1, 0), Some(Parameters::SEMI_HONEST));
     }
 
-    /// With 4 circuits a generator cheats with one bad circuit in two tries.
+    /// With 4 circuits a generator needs one bad circuit and about two tries.
     #[test]
     fn few_circuits_are_for_measurements_alone() {
         for (copies, k) in [(4, 40), (64, 40), (256, 8), (120, 40)] {

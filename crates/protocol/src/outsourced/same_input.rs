@@ -1,16 +1,16 @@
 //! The check that the generator gives the same input to all circuits.
 //!
-//! shelat and Shen 2013, section 4: behind its input x the generator appends random bits r, and
-//! when its labels for all evaluated circuits are there and opened, a matrix H is drawn by a coin
-//! toss. H·(x ‖ r) of all evaluated circuits must agree: two different inputs agree with 2^−rows. r
-//! makes the rows' sums random, so that they say nothing of x.
+//! This is section 4 of shelat and Shen 2013. The generator appends random bits r to its input x.
+//! When its labels for all evaluated circuits have arrived and are opened, a coin toss draws a
+//! matrix H. H·(x ‖ r) must be equal for all evaluated circuits: two different inputs agree with
+//! probability 2^−rows. r makes the sums of the rows random, so that they reveal nothing about x.
 //!
 //! **No circuit computes it.** A sum of inputs is a sum of labels under free XOR, and the select
-//! bit of a sum is the sum of select bits. Each label of the generator's has been opened as the one
-//! with its select bit, s = z ⊕ π for input z and permute bit π. So H·s ⊕ H·π = H·z, and the
-//! generator sends H·π of *every* circuit, which the cloud compares with the seed where it has one:
-//! who lies about H·π has one more bad circuit. **Cost**: no gate, no table; rows/8 bytes a
-//! circuit.
+//! bit of a sum is the sum of the select bits. Each label of the generator has been opened as the
+//! one with its select bit, s = z ⊕ π for input z and permute bit π. So H·s ⊕ H·π = H·z. The
+//! generator sends H·π of *every* circuit, and the cloud compares it with the seed if it has the
+//! circuit's seed: a lie about H·π counts as one more bad circuit. **Cost**: no gate and no table;
+//! rows/8 bytes for each circuit.
 
 use tacit_kernels::{Block, Prg};
 
@@ -20,7 +20,7 @@ pub(crate) struct InputHash {
 }
 
 impl InputHash {
-    /// The matrix of this many rows and columns that `seed` names.
+    /// Returns the matrix with these numbers of rows and columns that `seed` draws.
     pub(super) fn new(seed: &[u8; 32], rows: usize, columns: usize) -> Self {
         debug_assert!(rows <= 128);
         let mut drawn = vec![Block::ZERO; columns];
@@ -35,12 +35,12 @@ impl InputHash {
         Self { columns: drawn }
     }
 
-    /// How many columns it has.
+    /// Returns the number of columns.
     pub(super) fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// The sum of those columns from `from` on whose label has select bit 1.
+    /// Returns the sum of those columns from `from` on whose label has select bit 1.
     pub(super) fn of(&self, from: usize, labels: &[Block]) -> Block {
         let columns = self.columns[from..].iter().zip(labels);
         columns.fold(Block::ZERO, |sum, (column, label)| {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use crate::bits::bit_mask;
 
-    /// The matrix times `input`, one bit a column.
+    /// Returns the matrix times `input`, which has one bit for each column.
     fn of(hash: &InputHash, input: &[u8]) -> Block {
         let labels: Vec<Block> = (0..hash.columns()).map(|i| bit_mask(input, i)).collect();
         let (first, rest) = labels.split_at(labels.len() / 2);
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(of(&InputHash::new(&[3; 32], 0, 20), &a), Block::ZERO);
     }
 
-    /// Of two inputs that differ, one in eight has the same hash of three rows.
+    /// Of two different inputs, one in eight has the same hash of three rows.
     #[test]
     fn different_inputs_agree_as_often_as_rows_say() {
         let agree = (0..2000_u32).filter(|n| {
@@ -83,7 +83,7 @@ mod tests {
             of(&hash, &[0x21]) == of(&hash, &[0x64])
         });
         let count = agree.count();
-        // 250, with deviation 15; the seeds are fixed.
+        // The expected count is 250, with deviation 15. The seeds are fixed.
         assert!((175..325).contains(&count), "{count}");
     }
 }

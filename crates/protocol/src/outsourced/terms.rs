@@ -1,7 +1,7 @@
-//! What the three agree on before anything else, and the name of the run.
+//! The agreement of the three parties before a run, and the name of the run.
 //!
-//! Each tells both others what it takes the run for, and a nonce; generator and cloud also what
-//! state they bring. `outsourced terms`, numbers little-endian:
+//! Each party sends both others its terms of the run and a nonce. Generator and cloud also send the
+//! state that they bring. `outsourced terms`, numbers little-endian:
 //!
 //! | byte | field |
 //! |---|---|
@@ -10,16 +10,16 @@
 //! | 64..68 | scheme id |
 //! | 68..70 | σ |
 //! | 70 | k |
-//! | 71 | generator and cloud: 1 where they go on a chain, 0 and then zeros where they begin one |
+//! | 71 | generator and cloud: 1 if they continue a chain; 0, and then zeros, if they start one |
 //! | 72..88 | the chain's id |
 //! | 88..96 | its attempt |
 //! | 96..104 | the version that is loaded |
 //! | 104..136 | hash of the marks and types of all loads |
 //!
-//! Generator and cloud compare their state, the fields from 71 on, with each other, and the
-//! evaluator compares theirs, and the chain and version with what it has pinned: states that differ
-//! end the run before a key is used. All that follows is bound to a name made of terms, states and
-//! the three nonces.
+//! Generator and cloud compare their state, the fields from 71 on, with each other. The evaluator
+//! compares both states, and compares the chain and version with its pin. States that differ end
+//! the run before a key is used. Everything that follows is bound to a name made from terms, states
+//! and the three nonces.
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
@@ -37,28 +37,28 @@ use crate::saved::{ChainId, ChainVersion, SavedState};
 use crate::session::Version;
 use crate::{Error, Incompatibility, Misbehaviour};
 
-/// What the three parties were told to run.
+/// The run that a party was told to join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The function.
     pub function: Digest,
-    /// Under which garbling scheme.
+    /// The garbling scheme.
     pub scheme: SchemeId,
-    /// How many circuits, how secure.
+    /// The number of circuits, and the security.
     pub parameters: Parameters,
 }
 
-/// All that the evaluator must know of a function: how many bits are its own.
+/// The evaluator's view of a function: its numbers of input and output bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Bits of its input.
+    /// The number of bits of its input.
     pub input_bits: usize,
-    /// Bits of its result.
+    /// The number of bits of its result.
     pub output_bits: usize,
 }
 
 impl Shape {
-    /// The evaluator's part of `function`.
+    /// Returns the evaluator's part of `function`.
     #[must_use]
     pub fn of(function: &Function) -> Self {
         Self {
@@ -67,8 +67,8 @@ impl Shape {
         }
     }
 
-    /// OTs between generator and evaluator that a run takes. (Between generator and cloud a new
-    /// chain takes σ, and a later run none.)
+    /// Returns the number of OTs between generator and evaluator that a run takes. (Between
+    /// generator and cloud a new chain takes σ OTs, and a later run none.)
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ pub(super) type Nonce = [u8; 32];
 
 const TERMS_BYTES: usize = 71;
 
-/// Bytes of the terms that `from` sends.
+/// Returns the bytes of the terms that `from` sends.
 pub(super) const fn terms_bytes(from: Peer) -> usize {
     match from {
         Peer::Evaluator => TERMS_BYTES,
@@ -91,7 +91,7 @@ pub(super) const fn terms_bytes(from: Peer) -> usize {
     }
 }
 
-/// The terms that a party sends to both others; the evaluator's have no state.
+/// Writes the terms that a party sends to both others. The evaluator's have no state.
 fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&SavedState>, message: &mut Vec<u8>) {
     message.clear();
     message.extend_from_slice(nonce);
@@ -104,11 +104,12 @@ fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&SavedState>, message
     }
 }
 
-/// What a peer's terms say in addition to ours: its nonce and, from generator or cloud, its state.
+/// Returns what a peer's terms contain in addition to ours: its nonce and, from generator or cloud,
+/// its state.
 ///
 /// # Errors
 ///
-/// They differ from ours, or are malformed.
+/// The terms differ from ours, or are malformed.
 fn read_terms(
     terms: &Terms,
     from: Peer,
@@ -157,21 +158,21 @@ fn compare(ours: &Terms, theirs: &Terms) -> Result<(), Incompatibility> {
     Ok(())
 }
 
-/// The exchange of terms, the same for all three.
+/// The exchange of terms, which is the same for all three parties.
 pub(super) struct Meeting {
     own: Peer,
     terms: Terms,
-    /// Of generator, evaluator and cloud, as far as they are known.
+    /// The known nonces of generator, evaluator and cloud.
     nonces: [Nonce; 3],
-    /// What the servers bring: that of this party, or the one that was heard first.
+    /// The state of the servers: this party's, or the first one received.
     state: Option<SavedState>,
-    /// What the evaluator has pinned: it goes on only if the servers bring this chain, at this
-    /// version or a later one.
+    /// The evaluator's pin: it continues only if the servers bring this chain, at this version or a
+    /// later one.
     pub(super) pin: Option<ChainVersion>,
 }
 
 impl Meeting {
-    /// Generator and cloud bring their state.
+    /// Starts a meeting. Generator and cloud bring their state.
     pub(super) fn new(own: Peer, terms: Terms, nonce: Nonce, state: Option<SavedState>) -> Self {
         Self {
             own,
@@ -182,9 +183,9 @@ impl Meeting {
         }
     }
 
-    /// Tells both others the terms and hears theirs. Returns the run's oracle, and the chain that
-    /// the run goes on or begins: at the version that it loads, 0 if it begins it, and at the one
-    /// that it saves, if it does.
+    /// Sends the terms to both others and receives theirs. Returns the run's oracle, and the chain
+    /// that the run continues or starts: at the version that it loads, which is 0 if it starts the
+    /// chain, and at the version that it saves, if it saves any.
     ///
     /// # Errors
     ///
@@ -218,8 +219,8 @@ impl Meeting {
         Ok((oracle, [loaded, saved]))
     }
 
-    /// Takes the terms of `from`. What both servers say is compared with our own state, or with one
-    /// another.
+    /// Takes the terms of `from`. Compares the states of both servers with this party's state, or
+    /// with each other.
     pub(super) fn hear(&mut self, from: Peer, payload: &[u8]) -> Result<(), Error> {
         let (nonce, theirs) = read_terms(&self.terms, from, payload)?;
         self.nonces[from as usize] = nonce;
@@ -236,7 +237,7 @@ impl Meeting {
         }
     }
 
-    /// The oracle of the run, when all has been heard.
+    /// Returns the oracle of the run, after everything is received.
     pub(super) fn oracle(&self) -> Result<Oracle, Error> {
         let missing = Error::ApiMisuse("a server brings its state");
         let state = self.state.as_ref().ok_or(missing)?;
@@ -244,7 +245,7 @@ impl Meeting {
     }
 }
 
-/// The name of a run, from the nonces of generator, evaluator and cloud.
+/// Returns the oracle of a run, which is named by the nonces of generator, evaluator and cloud.
 fn run_oracle(terms: &Terms, state: &SavedState, nonces: &[Nonce; 3]) -> Oracle {
     let mut hash = Sha256::new_with_prefix(b"tacit outsourced run 1\0")
         .chain_update(Version::CURRENT.0.to_le_bytes())

@@ -1,4 +1,4 @@
-//! Outsourced runs from end to end in memory, by honest parties and by such as cheat.
+//! Complete outsourced runs in memory, with honest and with cheating parties.
 
 mod against_cloud;
 mod against_evaluator;

@@ -1,23 +1,23 @@
-//! Tickets, by which the generator and the cloud match the two links of one run.
+//! Tickets, by which the generator and the cloud match the two connections of one run.
 //!
-//! The evaluator draws the number of a run and tells it to both servers; the cloud tells it to the
-//! generator, with whose evaluator's it is compared. It names a run until the run has its own name
-//! ([`Terms`](super::Terms)), and nothing secret rests on it. `run ticket`:
+//! The evaluator draws the number of a run and sends it to both servers. The cloud sends it to the
+//! generator, which compares it with the evaluator's. It identifies a run until the run has its own
+//! name ([`Terms`](super::Terms)), and no secret depends on it. `run ticket`:
 //!
 //! | byte | field |
 //! |---|---|
 //! | 0..16 | number of the run, random |
-//! | 16..48 | the evaluator's fingerprint; zero where links are not authenticated |
-//! | 48 | whom it is for: 1 the generator, 2 the cloud |
+//! | 16..48 | the evaluator's fingerprint; zero where connections are not authenticated |
+//! | 48 | the server that it is for: 1 the generator, 2 the cloud |
 //!
-//! A server that reads that it is for the other one ends the run before anything of it is touched:
-//! two addresses that were mixed up cost nobody more than the run.
+//! A server that reads a ticket for the other server ends the run before it touches any of its
+//! state: two addresses that were mixed up cost no more than the run.
 
 use super::Peer;
 use crate::Misbehaviour;
 use crate::message::{Kind, array};
 
-/// Which run of which evaluator a link is for.
+/// The evaluator and the run that a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RunTicket {
     /// Random; drawn by the evaluator for each run.
@@ -29,10 +29,10 @@ pub struct RunTicket {
 }
 
 impl RunTicket {
-    /// Size in bytes.
+    /// The size in bytes.
     pub const BYTES: usize = 49;
 
-    /// As it goes to a server.
+    /// Returns the bytes that are sent to a server.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
@@ -42,11 +42,11 @@ impl RunTicket {
         bytes
     }
 
-    /// What a peer sent.
+    /// Returns the ticket that a peer sent.
     ///
     /// # Errors
     ///
-    /// It is longer or shorter than a ticket, or for no server.
+    /// The message is not as long as a ticket, or the ticket is for no server.
     pub fn parse(payload: &[u8]) -> Result<Self, Misbehaviour> {
         let bytes: [u8; Self::BYTES] = array(Kind::RunTicket, payload)?;
         let servers = [Peer::Generator, Peer::Cloud];
@@ -66,7 +66,7 @@ impl RunTicket {
 }
 
 impl Peer {
-    /// Its byte in a ticket.
+    /// Returns the peer's byte in a ticket.
     const fn ticket_byte(self) -> u8 {
         match self {
             Self::Generator => 1,

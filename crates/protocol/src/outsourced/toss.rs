@@ -1,5 +1,5 @@
-//! The coin toss that draws the hash of the generator's input: the cloud commits to a share, the
-//! generator sends its own, and the cloud opens when the input is fixed.
+//! The coin toss that draws the hash of the generator's input. The cloud commits to a share, the
+//! generator sends its own, and the cloud opens its share when the input is fixed.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -8,7 +8,7 @@ use crate::Error;
 use crate::bits::xor_into;
 use crate::malicious::oracle::{Domain, Hash, Oracle};
 
-/// Bytes of a share.
+/// The size of a share in bytes.
 pub(super) const SHARE_BYTES: usize = 32;
 
 /// A share: random, and secret until it is sent.
@@ -16,12 +16,12 @@ pub(super) const SHARE_BYTES: usize = 32;
 pub(super) struct Share(pub(super) [u8; SHARE_BYTES]);
 
 impl Share {
-    /// What commits to it.
+    /// Returns the commitment to the share.
     pub(super) fn commit(&self, oracle: &Oracle) -> Hash {
         oracle.parts(Domain::Toss, 0, 0, &[&self.0])
     }
 
-    /// The seed that both shares give.
+    /// Returns the seed that both shares give.
     pub(super) fn with(&self, other: &Self) -> [u8; SHARE_BYTES] {
         let mut seed = self.0;
         xor_into(&mut seed, &other.0);
@@ -33,11 +33,11 @@ impl Share {
 pub(super) struct TossCommitment(pub(super) Hash);
 
 impl TossCommitment {
-    /// The seed, if `theirs` is what was committed to.
+    /// Returns the seed, if `theirs` matches the commitment.
     ///
     /// # Errors
     ///
-    /// It is not.
+    /// `theirs` does not match the commitment.
     pub(super) fn open(
         self,
         oracle: &Oracle,
@@ -55,8 +55,9 @@ impl TossCommitment {
 mod tests {
     use super::*;
 
-    /// A generator that knew the hash of its input before it sends labels would give one circuit
-    /// another input of the same hash. What it knows then is its own share, or what it likes.
+    /// A generator that knew the hash of its input before it sends labels could give one circuit
+    /// another input with the same hash. At that time it knows only its own share, which it may
+    /// choose freely.
     #[test]
     fn the_seed_takes_both_shares() {
         let oracle = Oracle::named([1; 16]);

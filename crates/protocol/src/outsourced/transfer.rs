@@ -1,26 +1,29 @@
-//! Outsourced oblivious transfer: the evaluator chooses, the generator offers, the cloud gets.
+//! Outsourced oblivious transfer: the evaluator chooses, the generator offers, and the cloud
+//! receives.
 //!
-//! Carter, Mood, Traynor and Butler (USENIX Security 2013), section 4, over a maliciously secure
-//! extension, whose receiver is the evaluator with its encoded input a as choices. For wire j the
-//! keys are K_j^b = H(j, q_j ⊕ b·Δ), of which the evaluator has K_j^{a_j}. The generator's strings
-//! for wire j are, at position v = b ⊕ p_j,
+//! This is section 4 of Carter, Mood, Traynor and Butler (USENIX Security 2013), over a maliciously
+//! secure extension. Its receiver is the evaluator, with its encoded input a as choices. For wire j
+//! the keys are K_j^b = H(j, q_j ⊕ b·Δ), of which the evaluator has K_j^{a_j}. The generator's
+//! strings for wire j are, at position v = b ⊕ p_j,
 //!
-//! (W_{j,c}^b ⊕ blind_{j,c}) of every circuit c, under PRG(K_j^b) from a place of j and the run,
+//! (W_{j,c}^b ⊕ blind_{j,c}) of every circuit c, under PRG(K_j^b) from a start point for j and the
+//! run,
 //!
-//! with p random and known to generator and evaluator. The evaluator hands the cloud K_j^{a_j} and
-//! a ⊕ p, and the blinds of those circuits that are evaluated. One transfer serves all circuits, so
-//! that the evaluator's input is the same in each.
+//! where p is random and known to generator and evaluator. The evaluator sends the cloud K_j^{a_j}
+//! and a ⊕ p, and the blinds of the evaluated circuits. One transfer serves all circuits, so the
+//! evaluator's input is the same in each.
 //!
-//! **Deviation.** The paper hands the cloud the rows t_j = q_j ⊕ a_j·Δ. Handing the keys instead
-//! costs the evaluator one hash a wire, and the cloud sees what an OT gives, and no row: the use of
-//! the extension is the usual one, by a receiver who then passes its outputs on.
+//! **Deviation.** In the paper the cloud gets the rows t_j = q_j ⊕ a_j·Δ. Here it gets the keys.
+//! This costs the evaluator one hash for each wire, and the cloud sees the output of an OT and no
+//! row: the extension is used in the usual way, by a receiver that then passes its outputs on.
 //!
-//! **The place.** Of a checked circuit the cloud knows both labels, and so a block of the PRG under
-//! the key that it lacks. Were it the block of the same number under every such key of a chain, one
-//! call of the cipher would test a guess against all of them.
+//! **The start point.** For a checked circuit the cloud knows both labels, and so a block of the
+//! PRG under the key that it lacks. If it were the block with the same number under every such key
+//! of a chain, one call of the cipher would test a guess against all of them.
 //!
-//! **Cost** for each encoded bit: 16 bytes and a bit from the evaluator; 32 bytes a circuit from
-//! the generator, and as many cipher blocks; two hashes from the generator and one from the cloud.
+//! **Cost** for each encoded bit: 16 bytes and a bit from the evaluator; 32 bytes for each circuit
+//! from the generator, and an equal number of cipher blocks; two hashes from the generator and one
+//! from the cloud.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -30,24 +33,24 @@ use crate::bits::{append_blocks, bit, bytes_for, read_block};
 use crate::malicious::oracle::{Domain, HASH_BYTES, Oracle};
 use crate::malicious::pads::Pads;
 
-/// The hash that makes the keys of a run's wires.
+/// Returns the hash that makes the keys of a run's wires.
 pub(super) fn wire_pads(oracle: &Oracle) -> Pads {
     Pads::new(read_block(&oracle.parts(Domain::Pads, 0, 0, &[])))
 }
 
-/// The hash that makes the keys of the cut.
+/// Returns the hash that makes the keys of the cut.
 pub(super) fn cut_pads(oracle: &Oracle) -> Pads {
     Pads::new(read_block(&oracle.parts(Domain::Pads, 1, 0, &[])))
 }
 
-/// What masks a string of wire `j` under its key.
+/// Returns the mask of a string of wire `j` under its key.
 fn string_prg(oracle: &Oracle, j: usize, key: Block) -> Prg {
     oracle.prg(Domain::TransferStart, 0, j as u32, key)
 }
 
 /// The generator's strings.
 pub(crate) struct Offer {
-    /// That of the run.
+    /// The oracle of the run.
     pub(super) oracle: Oracle,
     /// K_j^0 and K_j^1.
     pub(super) keys: [Zeroizing<Vec<Block>>; 2],
@@ -81,25 +84,25 @@ impl Offer {
     }
 }
 
-/// Bytes of what the evaluator hands the cloud: its verdict on the cloud's keys, keys of wires,
-/// a ⊕ p, and what is said of each circuit.
+/// Returns the bytes that the evaluator sends the cloud: its verdict on the cloud's keys, keys of
+/// wires, a ⊕ p, and its data about each circuit.
 pub(super) fn handed_bytes(parameters: &Parameters, transfers: usize) -> usize {
     1 + (Block::BYTES * transfers + bytes_for(transfers))
         + parameters.checked() * Block::BYTES
         + parameters.evaluated() * EVALUATED_BYTES
 }
 
-/// The evaluator's verdict: the cloud's keys are those of the generator for its split.
+/// The verdict that the cloud's keys match the generator's for the cloud's split.
 pub(super) const AGREED: u8 = 1;
-/// They are not, and all else of the message is zeros.
+/// The verdict that they do not match. The rest of the message is zeros.
 pub(super) const REFUSED: u8 = 0;
 
-/// Bytes that the evaluator says of an evaluated circuit: its blinds' seed, and the hash of the
-/// select bits of its labels.
+/// The number of bytes about an evaluated circuit: its blinds' seed, and the hash of the select
+/// bits of its labels.
 pub(super) const EVALUATED_BYTES: usize = Block::BYTES + HASH_BYTES;
 
-/// Adds to `labels`, of each circuit that is evaluated, what the strings of wire `j` hold for it
-/// under `key` at position `position`.
+/// Adds to the `labels` of each evaluated circuit the value that the strings of wire `j` hold for
+/// it under `key` at position `position`.
 pub(super) fn accept(
     oracle: &Oracle,
     j: usize,
@@ -112,7 +115,7 @@ pub(super) fn accept(
     let (blocks, _) = strings.as_chunks::<{ Block::BYTES }>();
     let copies = blocks.len() / 2;
     let (zero, one) = blocks.split_at(copies);
-    // Which one the evaluator has chosen is masked by p, which the cloud does not know.
+    // The choice of the evaluator is masked by p, which the cloud does not know.
     let chosen = if position { one } else { zero };
     let mut pads = Zeroizing::new(vec![Block::ZERO; copies]);
     string_prg(oracle, j, key).fill_blocks(&mut pads);
@@ -121,8 +124,8 @@ pub(super) fn accept(
     }
 }
 
-/// Draws the blinds of the labels of circuit `copy`, wire after wire. They begin at a place of the
-/// run's and the circuit's own, so that one table of AES does not serve against many of them.
+/// Draws the blinds of the labels of circuit `copy`, wire after wire. Their start point is specific
+/// to the run and the circuit, so that one table of AES does not serve against many of them.
 pub(super) fn blinds(
     oracle: &Oracle,
     copy: usize,
@@ -140,7 +143,7 @@ mod tests {
     use super::*;
     use crate::bits::pack;
 
-    /// The cloud gets the blinded label of each chosen value, in any order of the strings.
+    /// The cloud gets the blinded label of each chosen value, for any order of the strings.
     #[test]
     fn the_cloud_gets_what_the_evaluator_chose() {
         let mut prg = Prg::new(Block::ONES);
@@ -179,9 +182,9 @@ mod tests {
         }
     }
 
-    /// Of a checked circuit the cloud knows Δ, so that each wire's two strings give it a block
-    /// under the key of the value that was not chosen. Here that key is the same everywhere: alike
-    /// blocks would be those that one call of the cipher tests together.
+    /// For a checked circuit the cloud knows Δ, so each wire's two strings give it a block under
+    /// the key of the value that was not chosen. Here that key is the same everywhere. If blocks
+    /// were equal, one call of the cipher would test them together.
     #[test]
     fn a_guess_at_a_key_is_tested_against_one_wire_of_one_run() {
         let (wires, checked) = (3, 1);

@@ -1,14 +1,14 @@
 //! The function as generator and cloud see it, and the byte layout of a circuit.
 //!
-//! *Head*, before anything else of a circuit:
+//! *Head*, the first part of a circuit:
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 16 | start point |
 //! | 16 | R, the start point of the partial-input gates |
 //! | 64 a bit | commitments to both labels of the generator's input, by select bit |
-//! | 16 a bit | under the evaluation key: labels of the generator's input |
-//! | 32 | under the check key: the seed |
+//! | 16 a bit | encrypted under the evaluation key: labels of the generator's input |
+//! | 32 | encrypted under the check key: the seed |
 //!
 //! *Body*:
 //!
@@ -16,7 +16,7 @@
 //! |---|---|
 //! | 64 a bit | commitments to both labels of the evaluator's encoded input, by select bit |
 //! | 32 a bit | partial-input gates of loaded values |
-//! | tables | of all calls, then of what masks results |
+//! | tables | of all calls, then of the components that mask results |
 //! | ⌈n/8⌉ | select bits of the labels of 0 of the n masked outputs |
 
 use tacit_circuit::Component;
@@ -40,20 +40,21 @@ use crate::saved::{
     ChainId, GATE_BYTES, Labels, MAX_SAVED_BITS, SavedCopy, check_loads, keeps_under,
 };
 
-/// Most bytes of one circuit, which generator and cloud hold at once.
+/// The largest size of one circuit, which generator and cloud hold at once, in bytes.
 const MAX_BODY_BYTES: usize = 1 << 30;
 
-/// Bytes of a circuit's seed.
+/// The size of a circuit's seed in bytes.
 pub(super) const SEED_BYTES: usize = 32;
 
-/// The encoding of the evaluator's input: what it computes with, and what masks its result.
+/// Returns the encoding of the evaluator's input: the input of the computation, and the mask of its
+/// result.
 pub(super) fn encoding_of(shape: Shape, parameters: &Parameters) -> Result<Encoding, Error> {
     let bits = shape.input_bits + added_inputs(shape.output_bits);
     Encoding::new(bits, parameters.encoding_distance())
 }
 
-/// AND gates of one circuit of a run of `function`: its own, and those that mask and authenticate
-/// the results of both parties.
+/// Returns the number of AND gates of one circuit of a run of `function`: its own, and those that
+/// mask and authenticate both parties' results.
 ///
 /// # Errors
 ///
@@ -67,17 +68,17 @@ pub fn circuit_and_gates(function: &Function) -> Result<u64, Error> {
     Ok(ands)
 }
 
-/// The component that masks a result of this many bits, if there is one.
+/// Returns the component that masks a result of `bits` bits, if there is a result.
 fn masking(bits: usize) -> Result<Option<Component>, Error> {
     let masking = (bits > 0).then(|| component(bits)).transpose();
     masking.map_err(|_| Error::ApiMisuse("a result that fits a circuit"))
 }
 
-/// Checks that OTs withstand what the parties may do.
+/// Checks that OTs withstand the assumed behaviour of the parties.
 ///
 /// # Errors
 ///
-/// They are semi-honest, and the parties are not taken to be.
+/// The OTs are semi-honest, and the parties are not assumed to be.
 pub(super) fn check_transfers(parameters: &Parameters, security: Security) -> Result<(), Error> {
     if parameters.is_semi_honest() || security == Security::Malicious {
         return Ok(());
@@ -94,23 +95,25 @@ pub(super) struct ServerRun<'f, S> {
     pub(super) parameters: Parameters,
     for_garbler: Option<Component>,
     for_evaluator: Option<Component>,
-    /// Bits of the generator's input that enter gates: its own, and what masks its result.
+    /// The number of bits of the generator's input that enter gates: its own bits, and the mask of
+    /// its result.
     pub(super) garbled_bits: usize,
-    /// All bits of the generator's input: those, and what hides them under the hash.
+    /// The number of all bits of the generator's input, including those that hide it under the
+    /// hash.
     pub(super) own_bits: usize,
     pub(super) encoding: Encoding,
     pub(super) loaded_bits: usize,
-    /// Bits of the masked results of evaluator and generator.
+    /// The numbers of bits of the masked results of evaluator and generator.
     pub(super) masked_bits: [usize; 2],
     table_bytes: usize,
 }
 
 impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
-    /// `function` under `parameters`.
+    /// Returns the run of `function` under `parameters`.
     ///
     /// # Errors
     ///
-    /// The scheme is not of the ideal-cipher rung, or the function is too large.
+    /// The scheme does not have the ideal-cipher assumption, or the function is too large.
     pub(super) fn new(
         scheme: S,
         function: &'f Function,
@@ -154,8 +157,8 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         Ok(work)
     }
 
-    /// Checks what a server brings: parameters of the chain's, and values of the chain, of the
-    /// types that the function says.
+    /// Checks the state that a server brings: the chain's parameters, and values of the chain that
+    /// have the types of the function's ports.
     pub(super) fn check_state<'a>(
         &self,
         chain: Option<Head>,
@@ -170,7 +173,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         check_loads(chain, self.copies(), loads, self.function.loads())
     }
 
-    /// What is garbled.
+    /// Returns what is garbled.
     pub(super) fn whole(&self) -> Whole<'f, S> {
         Whole {
             scheme: self.scheme,
@@ -180,7 +183,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         }
     }
 
-    /// What the parties compare.
+    /// Returns the terms that the parties compare.
     pub(super) fn terms(&self) -> Terms {
         Terms {
             function: self.function.digest(),
@@ -189,17 +192,17 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         }
     }
 
-    /// σ.
+    /// Returns σ.
     pub(super) fn copies(&self) -> usize {
         self.parameters.copies()
     }
 
-    /// Bits of the evaluator's encoded input: its OTs.
+    /// Returns the number of bits of the evaluator's encoded input, which is the number of its OTs.
     pub(super) fn transfers(&self) -> usize {
         self.encoding.encoded_bits()
     }
 
-    /// What a run of the chain leaves of each value that the function saves.
+    /// Returns what a run of the chain leaves of each value that the function saves.
     pub(super) fn saved(
         &self,
         id: ChainId,
@@ -209,7 +212,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         Labels::cut(id, oracle, copies, self.function.saves())
     }
 
-    /// How far a server has come with `done` circuits.
+    /// Returns the progress of a server with `done` circuits.
     pub(super) fn progress(&self, done: usize) -> Progress {
         let ands = self.function.and_gates();
         Progress {
@@ -218,47 +221,47 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         }
     }
 
-    /// Bits of both masked results.
+    /// Returns the number of bits of both masked results.
     pub(super) fn all_masked_bits(&self) -> usize {
         self.masked_bits.iter().sum()
     }
 
-    /// Bytes of a head without what is under keys.
+    /// Returns the bytes of a head without the parts that keys encrypt.
     pub(super) fn open_head_bytes(&self) -> usize {
         2 * Block::BYTES + PAIR_BYTES * self.own_bits
     }
 
-    /// Bytes of what is under the evaluation key.
+    /// Returns the bytes that the evaluation key encrypts.
     pub(super) fn opening_bytes(&self) -> usize {
         Block::BYTES * self.own_bits
     }
 
-    /// Bytes of a head.
+    /// Returns the bytes of a head.
     pub(super) fn head_bytes(&self) -> usize {
         self.open_head_bytes() + self.opening_bytes() + SEED_BYTES
     }
 
-    /// Bytes of a body before its tables.
+    /// Returns the bytes of a body before its tables.
     pub(super) fn before_tables_bytes(&self) -> usize {
         PAIR_BYTES * self.transfers() + GATE_BYTES * self.loaded_bits
     }
 
-    /// Where a body's tables end.
+    /// Returns the end of a body's tables, in bytes.
     pub(super) fn tables_end(&self) -> usize {
         self.before_tables_bytes() + self.table_bytes
     }
 
-    /// Bytes of a body.
+    /// Returns the bytes of a body.
     pub(super) fn body_bytes(&self) -> usize {
         self.tables_end() + bytes_for(self.all_masked_bits())
     }
 
-    /// Bytes of both strings of an OT.
+    /// Returns the bytes of both strings of an OT.
     pub(super) fn string_bytes(&self) -> usize {
         2 * self.copies() * Block::BYTES
     }
 
-    /// Bytes of a circuit's decoding of the hash of the generator's input.
+    /// Returns the bytes of a circuit's decoding of the hash of the generator's input.
     pub(super) fn decoding_bytes(&self) -> usize {
         bytes_for(self.parameters.hash_rows())
     }

@@ -44,7 +44,7 @@ fn terms(function: &Function, construction: Construction) -> Terms<'_> {
     }
 }
 
-/// Both parties' setups of an epoch.
+/// Runs both parties' setups of an epoch.
 fn setups(extension: Extension, tags: EpochTags, transcript: &mut Transcript) -> [EpochBase; 2] {
     let (settings, mut prg) = (settings(BaseOt::default(), extension), prg(5));
     let [a, b] =
@@ -53,7 +53,7 @@ fn setups(extension: Extension, tags: EpochTags, transcript: &mut Transcript) ->
     bases.into()
 }
 
-/// A new epoch.
+/// Returns a new epoch.
 fn epochs(extension: Extension, transcript: &mut Transcript) -> [Epoch; 2] {
     let tag =
         |sender| session().authenticated_setup(Role::Garbler, sender, BaseOt::default(), extension);
@@ -64,7 +64,7 @@ fn epochs(extension: Extension, transcript: &mut Transcript) -> [Epoch; 2] {
     setups(extension, tags, transcript).map(|base| base.epoch().expect("base OTs"))
 }
 
-/// Two runs from nothing.
+/// Runs twice from nothing.
 fn from_nothing(construction: Construction, extension: Extension) -> Transcript {
     let (function, mut transcript) = (adder(), Transcript::default());
     let [mut a, mut b] = epochs(extension, &mut transcript);
@@ -81,7 +81,7 @@ fn from_nothing(construction: Construction, extension: Extension) -> Transcript 
     transcript
 }
 
-/// Instances of an adder, and a run from them.
+/// Makes instances of an adder, and runs from them.
 fn from_instances(construction: Construction) -> Transcript {
     let (function, mut transcript) = (adder(), Transcript::default());
     let [a, b] = epochs(Extension::default(), &mut transcript);
@@ -133,7 +133,7 @@ impl TripleBlocks for Leased {
     }
 }
 
-/// A lot of triples, and a run from them.
+/// Makes a lot of triples, and runs from them.
 fn from_triples() -> Transcript {
     let (function, mut transcript) = (adder(), Transcript::default());
     let [a, b] = epochs(Extension::default(), &mut transcript);
@@ -176,7 +176,7 @@ fn from_triples() -> Transcript {
     transcript
 }
 
-/// Two runs of a chain.
+/// Runs a chain twice.
 fn chain() -> Transcript {
     let mut transcript = Transcript::default();
     let functions = [keeping(false), keeping(true)];

@@ -9,7 +9,7 @@ use tacit_protocol::session::ProtocolId;
 
 use crate::{INPUTS, Transcript, adder, check, ots, prg, run_tag, seed, settings};
 
-/// A run by OTs of an extension.
+/// A run with OTs of an extension.
 struct DirectRun(Extension);
 
 impl SchemeVisitor for DirectRun {

@@ -7,7 +7,7 @@ use tacit_protocol::gmw::{CrossDemand, DirectionSetup, Directions, Run, prepare}
 
 use crate::{INPUTS, Transcript, adder, check, seed, session, settings};
 
-/// Both parties' halves of two directions.
+/// Returns both parties' halves of two directions.
 fn directions(
     base: BaseOt,
     extension: Extension,

@@ -1,8 +1,8 @@
-//! Every byte that honest parties send under fixed seeds, as one digest a run.
+//! Every byte that honest parties send under fixed seeds, as one digest for each run.
 //!
-//! The digests stand in `vectors/transcripts.txt`. A change of a protocol's bytes shows there as
-//! one line a run; a change of code alone shows nowhere. The order in which a party's messages
-//! leave counts, and the order between parties does not: that is the driver's.
+//! The digests are in `vectors/transcripts.txt`. A change of a protocol's bytes changes one line
+//! there for each run; a change of code alone changes none. A digest depends on the order of each
+//! party's messages, and not on the order between parties, which is up to the driver.
 
 mod authenticated;
 mod batch;
@@ -30,12 +30,12 @@ use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
 use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 use zeroize::Zeroizing;
 
-/// What was sent in each direction, in order.
+/// The messages sent in each direction, in order.
 #[derive(Default)]
 struct Transcript(Vec<((usize, usize), Sha256)>);
 
 impl Transcript {
-    /// Runs honest parties and notes what they send; what the scripts give.
+    /// Runs honest parties and records what they send. Returns the scripts' results.
     fn run_scripts<A, B>(
         &mut self,
         a: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
@@ -48,7 +48,7 @@ impl Transcript {
         ended.both().expect("honest")
     }
 
-    /// Notes a message.
+    /// Records a message.
     fn note(&mut self, direction: (usize, usize), kind: u8, payload: &[u8]) {
         let known = self.0.iter().position(|(known, _)| *known == direction);
         let place = known.unwrap_or_else(|| {
@@ -61,7 +61,7 @@ impl Transcript {
         hash.update(payload);
     }
 
-    /// The digest of all directions.
+    /// Returns the digest of all directions.
     fn digest(mut self) -> String {
         self.0.sort_by_key(|(direction, _)| *direction);
         let mut all = Sha256::new();
@@ -77,7 +77,7 @@ impl Transcript {
     }
 }
 
-/// Passes if the lines of the table that begin with `protocol` are these runs and their digests.
+/// Checks that the lines of the table that start with `protocol` are these runs and their digests.
 fn check(protocol: &str, found: Vec<(String, Transcript)>) {
     let table = include_str!("../../../../vectors/transcripts.txt");
     let prefix = format!("{protocol} ");
@@ -92,7 +92,7 @@ fn check(protocol: &str, found: Vec<(String, Transcript)>) {
     assert!(expected == found, "found\n{}", found.join("\n"));
 }
 
-/// Adds a number of each party; both get the sum.
+/// Returns a function that adds a number of each party. Both parties get the sum.
 fn adder() -> Function {
     let mut builder = FunctionBuilder::new("adder");
     builder
@@ -105,7 +105,8 @@ fn adder() -> Function {
     builder.finish().expect("a function")
 }
 
-/// Saves a number of each party. With `loads`, it adds both to what an earlier run saved instead.
+/// Returns a function that saves a number of each party. With `loads`, it adds both numbers to the
+/// saved ones of an earlier run instead.
 fn keeping(loads: bool) -> Function {
     let mut builder = FunctionBuilder::new("keeping");
     builder
@@ -171,7 +172,7 @@ fn settings(base: BaseOt, extension: Extension) -> OtSettings {
     }
 }
 
-/// A session's OTs, of which `count` are made where they are made ahead.
+/// Returns a session's OTs, of which `count` are made if the extension makes them ahead.
 fn ots(
     (settings, security): (OtSettings, Security),
     count: u64,
@@ -200,7 +201,7 @@ fn ots(
     )
 }
 
-/// The same with the default base OTs and extension, not noted.
+/// Returns OTs with the default base OTs and extension, without recording messages.
 fn default_ots(security: Security, prg: &mut Prg) -> (GarblerOt, EvaluatorOt) {
     let settings = OtSettings::default();
     let tag = session().setup(Role::Garbler, settings.base, settings.extension);

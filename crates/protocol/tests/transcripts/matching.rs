@@ -7,7 +7,7 @@ use tacit_protocol::matching::{KeyEncoding, Keys, Plain, PlainSizes, exchange_si
 
 use crate::{Transcript, check, seed, session, settings};
 
-/// The keys in order, as text.
+/// Returns keys in order, as text.
 fn keys(numbers: impl IntoIterator<Item = u32>) -> Keys {
     let encoding = |number: u32| KeyEncoding::default().text(number.to_string().as_bytes());
     Keys::new(numbers.into_iter().map(encoding)).expect("each once")

@@ -1,4 +1,4 @@
-//! Runs of `direct` on several threads, which send what those on one do.
+//! Runs of `direct` on several threads, which send the same bytes as those on one thread.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,19 +20,19 @@ use tacit_protocol::session::ProtocolId;
 
 use crate::{Transcript, ots, prg, run_tag, seed, settings};
 
-/// A wire whose calls wait, and what was sent over it.
+/// A wire whose calls block, and the messages sent over it.
 struct Blocking {
     to: Sender<(Kind, Vec<u8>)>,
     from: Receiver<(Kind, Vec<u8>)>,
     received: Vec<u8>,
     sent: Transcript,
-    /// Frames of tables that were sent.
+    /// The number of frames of tables that were sent.
     frames: usize,
-    /// What becomes of one of them.
+    /// The fault in one of them.
     fault: Option<Fault>,
 }
 
-/// A frame of tables by its number, and what becomes of it.
+/// The number of a frame of tables, and the change of it.
 type Fault = (usize, fn(&mut Vec<u8>));
 
 impl Blocking {
@@ -78,7 +78,7 @@ impl Wire for Blocking {
     }
 }
 
-/// A run on these threads of garbler and evaluator.
+/// A run with these numbers of threads at garbler and evaluator.
 struct OnThreads<'f> {
     function: &'f Function,
     inputs: [&'f [bool]; 2],
@@ -86,12 +86,12 @@ struct OnThreads<'f> {
     fault: Option<Fault>,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 struct Ended {
     results: [Result<Vec<bool>, Error>; 2],
-    /// A digest of what each party sent.
+    /// A digest of the messages of each party.
     sent: [String; 2],
-    /// Frames of tables.
+    /// The number of frames of tables.
     frames: usize,
 }
 
@@ -118,7 +118,7 @@ impl SchemeVisitor for OnThreads<'_> {
         let (seed, [mut here, mut there]) = (seed(7), Blocking::pair());
         here.fault = fault;
         thread::scope(|scope| {
-            // Each end is dropped with its script, so that the other does not wait for it.
+            // Each end is dropped with its script, so that the other party does not wait for it.
             let evaluator = scope.spawn(move || {
                 let mut io = Io::new(&mut there);
                 let ended = complete(evaluating.evaluate(&mut io, yours, &mut choices));
@@ -139,8 +139,8 @@ impl SchemeVisitor for OnThreads<'_> {
     }
 }
 
-/// Products of inputs, a sum of them in a chain, and products by that sum: calls that wait for
-/// none, for one and for all.
+/// Returns a function with products of inputs, a sum of them in a chain, and products by that sum:
+/// calls that wait for no other call, for one, and for all.
 fn products() -> Function {
     let (count, many) = (64, "u32[64]");
     let mut builder = FunctionBuilder::new("products");
@@ -176,8 +176,8 @@ fn inputs(function: &Function) -> [Vec<bool>; 2] {
     })
 }
 
-/// Under fixed seeds, the number of threads at either side changes no result and no byte, whatever
-/// calls wait for each other, and where one call is long.
+/// Under fixed seeds, the numbers of threads of both parties change no result and no byte, however
+/// calls depend on each other, and even if one call is long.
 #[test]
 fn threads_change_nothing() {
     let copies = BTreeMap::from([("copies".to_owned(), 16)]);
@@ -209,7 +209,7 @@ fn threads_change_nothing() {
     }
 }
 
-/// An evaluator on several threads refuses frames of lengths that are not the function's.
+/// An evaluator on several threads refuses frames whose lengths do not match the function.
 #[test]
 fn frames_of_other_lengths_are_refused_on_threads() {
     let function = products();

@@ -15,7 +15,7 @@ use tacit_protocol::session::ProtocolId;
 
 use crate::{INPUTS, Transcript, adder, check, keeping, prg, run_tag, seed};
 
-/// Instances by component, first in first out.
+/// Instances by component, first in, first out.
 pub(super) struct Shelf<T>(pub(super) Vec<VecDeque<T>>);
 
 impl<T> Instances for Shelf<T> {
@@ -31,8 +31,8 @@ const CHAIN: ChainId = ChainId([9; 16]);
 
 type Kept = (Vec<GarblerHalf>, Vec<EvaluatorHalf>);
 
-/// A run of `function` after what both kept, from lots that are part of the transcript. What the
-/// run saves, if it does.
+/// Runs `function` with the kept values of both parties, from lots that are part of the transcript.
+/// Returns the values that the run saves, if any.
 fn run<S: Scheme>(
     scheme: S,
     function: &Function,

@@ -1,4 +1,4 @@
-//! What the cloud does with what it is sent: it takes what its keys open, and checks or evaluates
+//! The cloud's handling of received messages: it opens what its keys open, and checks or evaluates
 //! each circuit.
 
 use tacit_garble::Scheme;
@@ -27,7 +27,7 @@ use crate::party::Peer;
 use crate::saved::SavedCopy;
 use crate::{Error, Misbehaviour};
 
-/// What the cloud takes circuits with.
+/// The context in which the cloud takes circuits.
 pub(super) struct Taking<'t, 'f, S: Scheme<Wire = Block>> {
     pub(super) work: &'t ServerRun<'f, S>,
     pub(super) threads: usize,
@@ -36,7 +36,7 @@ pub(super) struct Taking<'t, 'f, S: Scheme<Wire = Block>> {
     pub(super) loads: &'t [CloudValue],
 }
 
-/// What the evaluator forwarded.
+/// The data that the evaluator forwarded.
 pub(super) struct EvaluatorMaterial {
     keys: Zeroizing<Vec<Block>>,
     /// a ⊕ p.
@@ -46,15 +46,15 @@ pub(super) struct EvaluatorMaterial {
     encoded: Encoded,
 }
 
-/// The circuits that are evaluated, and the labels of the evaluator's encoded input to each, at
-/// first only its blinds.
+/// The evaluated circuits, and the labels of the evaluator's encoded input to each. At first these
+/// are only the labels' blinds.
 pub(super) struct Encoded {
     copies: Zeroizing<Vec<usize>>,
     labels: Vec<Zeroizing<Vec<Block>>>,
 }
 
 impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
-    /// Takes the generator's share of the toss, and the heads.
+    /// Receives the generator's share of the toss, and the heads.
     pub(super) async fn heads(
         &self,
         io: &mut Io<'_, Peer>,
@@ -65,7 +65,7 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
             _ => work.head_bytes(),
         };
         let mut share = Box::new(Share([0; SHARE_BYTES]));
-        // With room for all: a vector that grows would leave seeds behind.
+        // Reserve room for all: a vector that grows would leave seeds behind.
         let mut held = Vec::with_capacity(work.copies());
         let take = |whole: &mut Vec<(usize, Vec<u8>)>| {
             if let Some((0, given)) = whole.first() {
@@ -88,8 +88,8 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
         Ok((share, held))
     }
 
-    /// What there is of the hash of the generator's input before its decodings come: H·π of each
-    /// circuit that is checked, H·s of each that is evaluated.
+    /// Returns the known part of the hash of the generator's input before its decodings arrive: H·π
+    /// of each checked circuit, and H·s of each evaluated circuit.
     pub(super) fn hash_inputs(&self, held: &[HeldCopy], hash: &InputHash) -> Vec<Block> {
         let copies = held.iter().zip(self.chain.split.iter());
         let sums = copies.map(|(held, fate)| match fate {
@@ -99,7 +99,7 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
         sums.collect()
     }
 
-    /// Checks that the generator's input to all evaluated circuits is one. `sums` are from
+    /// Checks that the generator's input is the same for all evaluated circuits. `sums` come from
     /// [`hash_inputs`](Self::hash_inputs).
     pub(super) fn check_decodings(&self, sums: &[Block], payload: &[u8]) -> Result<(), Error> {
         let bytes = self.work.decoding_bytes();
@@ -124,7 +124,7 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
         Ok(())
     }
 
-    /// Takes what the evaluator hands on.
+    /// Receives the data that the evaluator forwards.
     pub(super) async fn handed(
         &self,
         io: &mut Io<'_, Peer>,
@@ -159,7 +159,7 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
         })
     }
 
-    /// What the evaluator says of each circuit.
+    /// Reads the evaluator's data about each circuit.
     fn said_of_circuits(
         &self,
         held: &[HeldCopy],
@@ -194,7 +194,8 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
         Ok((Encoded { copies, labels }, selects))
     }
 
-    /// Takes the generator's strings, and checks that labels stand for what the evaluator chose.
+    /// Receives the generator's strings, and checks that labels stand for the values that the
+    /// evaluator chose.
     pub(super) async fn strings(
         &self,
         io: &mut Io<'_, Peer>,
@@ -220,15 +221,15 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
         Ok(handed.encoded)
     }
 
-    /// Takes the bodies, and judges each circuit. Returns the bits that most of the evaluated ones
-    /// say, and the cloud's half of each saved value.
+    /// Receives the bodies, and judges each circuit. Returns the majority of the evaluated circuits
+    /// for each bit, and the cloud's half of each saved value.
     pub(super) async fn bodies(
         &self,
         io: &mut Io<'_, Peer>,
         held: &[HeldCopy],
         encoded: &Encoded,
     ) -> Result<(Vec<bool>, Vec<CloudValue>), Error> {
-        /// Bytes of bodies that wait at most, but for one body.
+        /// The largest number of bytes of waiting bodies, unless it is one body.
         const WAITING_BYTES: usize = 1 << 28;
         let (work, bytes) = (self.work, self.work.body_bytes());
         let together = self.threads.min(WAITING_BYTES / bytes.max(1));
@@ -261,7 +262,7 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
             io.progressed(work.progress(judge.saved.len()));
         }
         if bytes == 0 {
-            // Nothing is sent of circuits that save constants or inputs and do nothing else.
+            // Circuits that only save constants or inputs have no bytes.
             incoming.pass_empty(&mut judge)?;
         }
         let saved = work.saved(self.chain.head.id, &self.oracle, judge.saved);
@@ -271,7 +272,7 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
     }
 }
 
-/// What circuits are judged by.
+/// The data by which circuits are judged.
 struct Circuits<'j> {
     oracle: &'j Oracle,
     loads: &'j [CloudValue],
@@ -280,7 +281,7 @@ struct Circuits<'j> {
 }
 
 impl Circuits<'_> {
-    /// Begins to judge circuit `copy`.
+    /// Starts to judge circuit `copy`.
     fn begin<'f, S: Scheme<Wire = Block>>(
         &self,
         work: &ServerRun<'f, S>,
@@ -294,15 +295,15 @@ impl Circuits<'_> {
     }
 }
 
-/// Judges circuits as their bodies come.
+/// A judge of circuits, as their bodies arrive.
 struct Judge<'j, 'f, S: Scheme<Wire = Block>> {
     work: &'j ServerRun<'f, S>,
     circuits: Circuits<'j>,
-    /// The circuit that is judged as its body comes.
+    /// The circuit that is judged while its body arrives.
     judging: Option<Box<Judging<'f, S>>>,
     /// The results of each evaluated circuit.
     masked: Vec<Zeroizing<Vec<bool>>>,
-    /// What each circuit saves.
+    /// The saved values of each circuit.
     saved: Vec<SavedCopy>,
 }
 

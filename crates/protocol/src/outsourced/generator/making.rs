@@ -1,4 +1,4 @@
-//! What the generator makes of each circuit, in the order of its messages.
+//! The data that the generator makes of each circuit, in the order of its messages.
 
 use core::ops::Range;
 
@@ -27,7 +27,7 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         CopySecrets::derive(self.work, &self.oracle, copy, seed)
     }
 
-    /// What is compared of both keys of each circuit.
+    /// Writes the comparison hashes of both keys of each circuit.
     pub(super) fn write_hashes(&self, message: &mut Vec<u8>) {
         message.clear();
         for (copy, [check, evaluate]) in self.chain.keys.iter().enumerate() {
@@ -36,7 +36,7 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         }
     }
 
-    /// What ω of each circuit says to the evaluator, and the seed of all blinds.
+    /// Writes ω of each circuit for the evaluator, and the seed of all blinds.
     pub(super) fn write_orders(&self, message: &mut Vec<u8>) {
         message.clear();
         message.extend_from_slice(&*self.secrets.blind_root);
@@ -46,9 +46,9 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         }
     }
 
-    /// Circuits from `done` on that are worked on together, when each has this many bytes.
+    /// Returns the circuits from `done` on that are processed together, if each has `bytes` bytes.
     fn group(&self, done: usize, bytes: usize) -> Range<usize> {
-        /// Bytes for which a thread is worth its start.
+        /// The number of bytes for which starting a thread pays off.
         const THREAD_BYTES: usize = 1 << 18;
         let together = self.threads * (THREAD_BYTES / bytes.max(1)).max(1);
         done..self.work.copies().min(done + together)
@@ -88,7 +88,7 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         check.open(&self.oracle, copy, Fate::Check, &mut head[first..]);
     }
 
-    /// What decodes the hash of the generator's input to each circuit.
+    /// Writes the decoding of the hash of the generator's input to each circuit.
     pub(super) fn write_decodings(&self, hash: &InputHash, message: &mut Vec<u8>) {
         message.clear();
         for copy in 0..self.work.copies() {
@@ -102,7 +102,7 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         }
     }
 
-    /// Sends the strings of all transfers: of OTs from number `first` on with these `q`.
+    /// Sends the strings of all transfers. `q` are those of the OTs from number `first` on.
     pub(super) fn send_strings(
         &self,
         io: &mut Io<'_, Peer>,
@@ -144,7 +144,7 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         let work = self.work;
         let (bodies, mut stream) = (messages::bodies(work), Outgoing::default());
         let mut made = Vec::with_capacity(work.copies());
-        // The body that is being written, where each is written by itself.
+        // The current body, if bodies are written one at a time.
         let mut body = None;
         while made.len() < work.copies() {
             if self.threads > 1 {
@@ -176,7 +176,7 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         Ok(saved.into_iter().map(GeneratorValue).collect())
     }
 
-    /// Appends what the body of circuit `copy` has before its tables.
+    /// Appends the part of the body of circuit `copy` before its tables.
     fn begin_body(&self, copy: usize, out: &mut Vec<u8>) -> Body<'f, S> {
         let secrets = self.secrets(copy, &self.seed(copy));
         let loads = self.secrets.loads.iter();

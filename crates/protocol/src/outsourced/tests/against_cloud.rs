@@ -1,4 +1,4 @@
-//! The catalogue of a cheating cloud.
+//! The strategies of a cheating cloud.
 
 use super::cheats::{Due, Strategy, check_all};
 use crate::message::Kind;

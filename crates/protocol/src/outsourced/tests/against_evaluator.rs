@@ -1,4 +1,4 @@
-//! The catalogue of a cheating evaluator: it can spoil a run, and learns from none.
+//! The strategies of a cheating evaluator: it can spoil a run, and learns nothing from any.
 
 use super::cheats::{Due, Strategy, check_all};
 use crate::message::Kind;
@@ -106,7 +106,8 @@ fn what_is_said_of_circuits() {
     );
 }
 
-/// Where what is said of the last checked circuit begins: only the evaluated one may follow it.
+/// Returns the position of the data about the last checked circuit. Only evaluated circuits may
+/// follow it.
 fn said(checked: usize, evaluated: usize, length: usize) -> (usize, usize) {
     let after = match checked < evaluated {
         true => 48 * (evaluated - checked),

@@ -1,4 +1,4 @@
-//! The catalogue of a cheating generator.
+//! The strategies of a cheating generator.
 
 use tacit_kernels::Block;
 
@@ -18,7 +18,7 @@ fn is_checked(cheat: Cheat) -> bool {
 
 const CHECKED: Due = Due::Caught(Cloud, is_checked);
 
-/// Flips a bit of the heads, where `at` says.
+/// Flips a bit of the heads, in the byte that `at` returns.
 fn in_head(
     place: &CheatPlace<'_>,
     kind: Kind,
@@ -200,7 +200,7 @@ fn bodies() {
     );
 }
 
-/// The cloud compares tables segment by segment, as they come or, on several threads, together.
+/// The cloud compares tables segment by segment as they arrive or, on several threads, together.
 #[test]
 fn a_wrong_table_of_any_segment() {
     let mut builder = FunctionBuilder::new("twice");
@@ -235,7 +235,7 @@ fn a_wrong_table_of_any_segment() {
     }
 }
 
-/// Another input for one circuit, openly and with a lie about its hash.
+/// The generator gives one circuit another input, openly or with a lie about the input's hash.
 #[test]
 fn one_circuit_gets_another_input() {
     let function = adder(4, Recipient::Both);
@@ -274,7 +274,7 @@ fn one_circuit_gets_another_input() {
     }
 }
 
-/// The layout that the strategies rely on.
+/// The layout on which the strategies rely.
 #[test]
 fn parts_lie_where_strategies_change_them() {
     let function = adder(4, Recipient::Both);
@@ -288,7 +288,7 @@ fn parts_lie_where_strategies_change_them() {
 }
 
 /// A generator that lies about one key would learn whether the circuit is checked if the evaluator,
-/// which finds the lie, told it. It hears nothing but what the cloud says when the chain is dead.
+/// which detects the lie, told it. It hears only the cloud's report after the chain is destroyed.
 #[test]
 fn a_lie_about_a_key_asks_for_no_fate() {
     let function = adder(4, Recipient::Both);

@@ -1,4 +1,4 @@
-//! What a party would learn that lies and then computes on, with all that it holds.
+//! Attacks by a party that lies and then computes with everything that it holds.
 
 use core::iter;
 
@@ -26,27 +26,27 @@ use crate::outsourced::work::ServerRun;
 use crate::outsourced::{Peer, Terms};
 use crate::saved::{SavedState, StoredChain as _};
 
-/// A cloud that goes on after the evaluator has refused its keys.
+/// A cloud that continues after the evaluator has refused its keys.
 struct LyingCloud<'a> {
     work: &'a ServerRun<'a, tacit_garble::HalfGates>,
     chain: &'a CloudChain,
     oracle: Oracle,
     ended: &'a Ended,
-    /// The circuit that it checks, and says that it evaluates.
+    /// The circuit that it checks, and claims to evaluate.
     checked: usize,
-    /// The circuit that it evaluates, and says that it checks.
+    /// The circuit that it evaluates, and claims to check.
     evaluated: usize,
 }
 
 impl LyingCloud<'_> {
-    /// All that came from `from` as messages of this kind.
+    /// Returns everything that came from `from` in messages of this kind.
     fn heard(&self, from: Peer, kind: Kind) -> Vec<u8> {
         let all = self.ended.heard.iter();
         let of_kind = all.filter(|heard| heard.0 == from && heard.1 == kind);
         of_kind.flat_map(|heard| heard.2.iter().copied()).collect()
     }
 
-    /// The secrets of the circuit that it checks, by its check key.
+    /// Returns the secrets of the circuit that it checks, opened with its check key.
     fn secrets(&self) -> CopySecrets {
         let heads = self.heard(Generator, Kind::CopyHeads);
         let bytes = self.work.head_bytes();
@@ -57,8 +57,8 @@ impl LyingCloud<'_> {
         CopySecrets::derive(self.work, &self.oracle, self.checked, &seed)
     }
 
-    /// Where what the evaluator says of the checked circuit begins, under the split that it was
-    /// told.
+    /// Returns the position of the evaluator's data about the checked circuit, under the split that
+    /// the evaluator was told.
     fn said(&self) -> usize {
         let wires = self.work.transfers();
         let before = (0..self.checked).map(|copy| {
@@ -72,8 +72,8 @@ impl LyingCloud<'_> {
         1 + Block::BYTES * wires + bytes_for(wires) + before.sum::<usize>()
     }
 
-    /// What the labels that it unblinds of the checked circuit stand for, if they are labels of it:
-    /// it knows both of each wire.
+    /// Returns the values of the labels that it unblinds for the checked circuit, if they are
+    /// labels of that circuit. It knows both labels of each wire.
     fn read(&self) -> Option<Vec<bool>> {
         let (work, wires) = (self.work, self.work.transfers());
         let handed = self.heard(Evaluator, Kind::TransferKeys);
@@ -110,7 +110,7 @@ impl LyingCloud<'_> {
     }
 }
 
-/// The oracle of the run, as the cloud has it.
+/// Returns the oracle of the run, as the cloud has it.
 fn oracle_of(terms: Terms, chain: &CloudChain, own_terms: &[u8], ended: &Ended) -> Oracle {
     let state = SavedState::new(Some(chain.head.place()), iter::empty());
     let nonce = *own_terms.first_chunk().expect("a nonce");
@@ -124,10 +124,10 @@ fn oracle_of(terms: Terms, chain: &CloudChain, own_terms: &[u8], ended: &Ended) 
     meeting.oracle().expect("all terms")
 }
 
-/// A cloud tells the evaluator that it evaluates circuit c, of which it has the check key and so
-/// both labels of every wire. From an evaluator that believed it, or that told what belongs to
-/// another split, it would get c's blinds: with them it opens what the transfers brought, and reads
-/// the evaluator's input. The evaluator, which finds that keys do not agree, hands it nothing but
+/// A cloud claims to the evaluator that it evaluates circuit c, although it has the check key of c
+/// and so both labels of every wire. An evaluator that believed it, or that sent the data for
+/// another split, would give it c's blinds. With them the cloud could unblind the transferred
+/// labels and read the evaluator's input. The evaluator finds that keys disagree, and sends only
 /// zeros.
 #[test]
 fn a_cloud_that_lies_about_its_split_reads_nothing_of_the_evaluators_input() {

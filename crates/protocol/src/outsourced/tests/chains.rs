@@ -1,4 +1,5 @@
-//! Cheating over a chain of runs: older versions, keys and gates of earlier attempts, other splits.
+//! Cheating over a chain of runs: older versions, keys and gates of earlier attempts, and other
+//! splits.
 
 use tacit_function::{Function, FunctionBuilder, Recipient};
 
@@ -12,7 +13,7 @@ use crate::outsourced::{ChainVersion, Cheat, CloudValue, GeneratorValue, Peer};
 use crate::saved::{ChainId, StoredChain as _};
 use crate::{Error, Incompatibility};
 
-/// The chain after two runs, with the second's version and the first's.
+/// The chain after two runs, with the versions of the second run and of the first.
 struct Second {
     past: Past,
     older: (Vec<GeneratorValue>, Vec<CloudValue>),
@@ -32,7 +33,7 @@ fn two_runs(pay: &Function) -> Second {
     }
 }
 
-/// A third run, after `forge` has changed what the parties bring.
+/// Runs a third time, after `forge` has changed the parties' state.
 fn third(due: Due, cheater: Peer, forge: impl FnOnce(&mut Second), rewrite: Rewrite<'_>) {
     let pay = paid();
     let mut second = two_runs(&pay);
@@ -70,7 +71,7 @@ fn an_older_version_of_the_generators_is_found() {
     third(Due::Caught(Cloud, gates), Generator, forge, &mut honest);
 }
 
-/// The cloud's older labels fit no gate: it gets nothing that a party accepts.
+/// The cloud's older labels match no gate: it gets nothing that a party accepts.
 #[test]
 fn an_older_version_of_the_clouds_gives_no_result() {
     let forge = |second: &mut Second| {
@@ -87,7 +88,7 @@ fn an_older_version_of_the_clouds_gives_no_result() {
         let forged = second.older.1.iter().cloned().zip(newer).zip(newer_values);
         let forged = forged.map(|((mut value, mark), newer)| {
             value.0.mark = mark;
-            // It checks honestly, and evaluates from the older labels.
+            // The cloud checks honestly, and evaluates from the older labels.
             let copies = value.0.copies.iter_mut().zip(&newer.0.copies);
             for ((copy, newer), fate) in copies.zip(evaluated.iter()) {
                 if *fate == Fate::Check {
@@ -136,7 +137,7 @@ fn a_split_that_changes_is_found() {
     third(keys, Cloud, forge, &mut honest);
 }
 
-/// Changes the first gate of a circuit of this fate, or its R.
+/// Returns a change of the first gate, or of R, of a circuit with this fate.
 fn in_gates(fate: Fate, of_start: bool) -> impl FnMut(Peer, Kind, usize, &mut Vec<u8>) {
     let pay = paid();
     let split = two_runs(&pay).past.chains.expect("a chain").1.split;
@@ -183,7 +184,7 @@ fn another_start_of_gates_is_found_or_outvoted() {
     third(Due::Right, Generator, |_| {}, &mut rewrite);
 }
 
-/// A whole run that is sent again is one of other nonces, and so of other keys.
+/// A replayed run has other nonces, and so other keys.
 #[test]
 fn a_replayed_run_is_found() {
     let pay = paid();
@@ -208,13 +209,13 @@ fn a_replayed_run_is_found() {
     assert_eq!(found, 3, "{:?}", ended.ends);
 }
 
-/// A chain's name says nothing by itself: values of another chain don't fit this one's keys.
+/// A chain's name proves nothing: values of another chain do not match this chain's keys.
 #[test]
 fn a_value_that_claims_another_chain_is_found() {
     let forge = |second: &mut Second| {
         let id = second.past.chains.as_ref().expect("a chain").0.id();
         assert_ne!(id, ChainId([0; 16]));
-        // Labels of another chain's run, under the name and marks of this one's.
+        // The labels are from another chain's run, under the name and marks of this chain's.
         let (open, parameters) = (opened(), malicious(COPIES));
         let inputs = [&[][..], &bits(10, 8)[..]];
         let (other, ..) = run(&open, parameters, inputs, 77, Past::default()).expect("a run");
@@ -233,7 +234,7 @@ fn a_value_that_claims_another_chain_is_found() {
     third(Due::Caught(Cloud, gates), Generator, forge, &mut honest);
 }
 
-/// A function that loads what another saved, with a type of the same width.
+/// Returns a function that loads a value of another function as a type of the same width.
 fn balance_as(ty: &str) -> Function {
     let mut builder = FunctionBuilder::new("show");
     builder
@@ -242,7 +243,8 @@ fn balance_as(ty: &str) -> Function {
     builder.finish().expect("a function")
 }
 
-/// What was saved as one number is not loaded as four others, though it has as many bits.
+/// A value that was saved as one number is not loaded as four others, although the width is the
+/// same.
 #[test]
 fn a_value_is_loaded_as_the_type_that_it_was_saved_with() {
     let (open, parameters) = (opened(), malicious(3));
@@ -280,8 +282,8 @@ fn a_value_is_loaded_as_the_type_that_it_was_saved_with() {
     }
 }
 
-/// An evaluator that has pinned a version goes on from it or a later one of that chain, and from
-/// nothing else.
+/// An evaluator that has pinned a version continues only from that version or a later one of the
+/// chain.
 #[test]
 fn a_pin_refuses_servers_that_went_back() {
     let pay = paid();

@@ -1,4 +1,4 @@
-//! What cheating is made of: where in a message something lies, and how a run has to end.
+//! The parts of a cheat: positions in messages, and the required outcome of a run.
 
 use tacit_function::{Function, Recipient};
 use tacit_garble::HalfGates;
@@ -11,16 +11,16 @@ use crate::outsourced::cut::Fate;
 use crate::outsourced::work::ServerRun;
 use crate::outsourced::{Cheat, Parameters, Peer, kills_chain};
 
-/// Circuits of a run of the catalogue: three are evaluated, so that one bad one is outvoted.
+/// The number of circuits of a run: three are evaluated, so that one bad circuit is outvoted.
 pub(super) const COPIES: u32 = 8;
 
-/// The inputs on which every strategy is tried.
+/// The inputs with which every strategy is tried.
 pub(super) const INPUTS: [[u64; 2]; 2] = [[9, 4], [2, 15]];
 
-/// A generator that gives circuits another first input bit.
+/// A generator that changes its first input bit for some circuits.
 pub(in crate::outsourced) struct OtherInput {
     pub(super) copies: Vec<usize>,
-    /// Whether it lies about H·π so that the hash of its input comes out as for the others.
+    /// Whether it lies about H·π, so that the hash of its input equals that of the other circuits.
     pub(super) hidden: bool,
 }
 
@@ -56,10 +56,10 @@ impl OtherInput {
     }
 }
 
-/// Where the bytes of a run's messages lie, and who cheats where.
+/// The positions of fields in a run's messages, and the circuits in which a party cheats.
 pub(super) struct CheatPlace<'f> {
     pub(super) work: ServerRun<'f, HalfGates>,
-    /// A checked circuit and an evaluated one.
+    /// A checked circuit and an evaluated circuit.
     pub(super) checked: usize,
     pub(super) evaluated: usize,
 }
@@ -81,42 +81,42 @@ impl<'f> CheatPlace<'f> {
         }
     }
 
-    /// Where the head of `copy` begins in its message.
+    /// Returns the position of the head of `copy` in its message.
     pub(super) fn head(&self, copy: usize) -> usize {
         32 + copy * self.work.head_bytes()
     }
 
-    /// Where the box under the evaluation key of `copy` begins in the heads.
+    /// Returns the position of the box under the evaluation key of `copy` in the heads.
     pub(super) fn boxes(&self, copy: usize) -> usize {
         self.head(copy) + self.work.open_head_bytes()
     }
 
-    /// Where the body of `copy` begins in its message.
+    /// Returns the position of the body of `copy` in its message.
     pub(super) fn body(&self, copy: usize) -> usize {
         copy * self.work.body_bytes()
     }
 }
 
-/// How a run has to end.
+/// The required outcome of a run.
 #[derive(Clone, Copy)]
 pub(super) enum Due {
-    /// All finish, with the right result.
+    /// All parties finish, with the right result.
     Right,
-    /// This party finds this.
+    /// This party detects this cheat.
     Caught(Peer, fn(Cheat) -> bool),
-    /// This party finds that a message is not what any honest party sends.
+    /// This party detects a message that no honest party sends.
     Refused(Peer),
 }
 
-/// A strategy: what it is called, what of a message it changes, and how it ends.
+/// A strategy: its name, its change of a message, and the required outcome.
 pub(super) struct Strategy {
     pub(super) name: &'static str,
     pub(super) change: fn(&CheatPlace<'_>, Peer, Kind, &mut Vec<u8>),
     pub(super) due: Due,
 }
 
-/// Runs one strategy of `cheater` on both inputs: each time it ends as it has to, and what anyone
-/// sends looks the same.
+/// Runs one strategy of `cheater` on both inputs. Each time the outcome must be the required one,
+/// and the messages of every party must have the same shape.
 pub(super) fn check_all(cheater: Peer, strategies: &[Strategy]) {
     let function = adder(4, Recipient::Both);
     for strategy in strategies {
@@ -145,7 +145,7 @@ pub(super) fn check_all(cheater: Peer, strategies: &[Strategy]) {
     }
 }
 
-/// Checks that a run ended as it has to.
+/// Checks that a run ended as required.
 pub(super) fn check(strategy: &Strategy, ended: &Ended) {
     let name = strategy.name;
     let found = |peer: Peer| match &ended.ends[peer as usize] {

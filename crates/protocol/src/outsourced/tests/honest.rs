@@ -61,7 +61,7 @@ fn each_recipient_gets_the_sum() {
     }
 }
 
-/// Begins an account: the evaluator's number, saved, beside a constant.
+/// Returns a function that opens an account: it saves the evaluator's number, and a constant.
 pub(super) fn opened() -> Function {
     let mut builder = FunctionBuilder::new("open");
     builder
@@ -71,7 +71,8 @@ pub(super) fn opened() -> Function {
     instance(&mut builder)
 }
 
-/// Adds to an account, and gives the evaluator the balance and the generator the rate.
+/// Returns a function that adds to an account. The evaluator gets the balance and the generator the
+/// rate.
 pub(super) fn paid() -> Function {
     let mut builder = FunctionBuilder::new("pay");
     builder
@@ -95,7 +96,7 @@ fn instance(builder: &mut FunctionBuilder) -> Function {
     builder.finish().unwrap()
 }
 
-/// Four runs over one chain, of four evaluators that know nothing of each other.
+/// Four runs of one chain, with four evaluators that know nothing of each other.
 #[test]
 fn values_go_from_run_to_run() {
     for parameters in [Parameters::SEMI_HONEST, malicious(5)] {
@@ -122,7 +123,7 @@ fn values_go_from_run_to_run() {
     }
 }
 
-/// One version is loaded by two runs.
+/// Two runs load the same version.
 #[test]
 fn a_version_may_be_loaded_again() {
     let (open, pay) = (opened(), paid());
@@ -141,7 +142,7 @@ fn a_version_may_be_loaded_again() {
     assert_eq!(number(&evaluator.outputs), 16);
 }
 
-/// A run that saves a constant alone sends no circuit, and what it saved can be loaded.
+/// A run that only saves constants sends no circuit, and what it saved can be loaded.
 #[test]
 fn a_run_without_any_gate_saves() {
     let mut blank = FunctionBuilder::new("blank");
@@ -158,8 +159,8 @@ fn a_run_without_any_gate_saves() {
     assert_eq!(number(&generator.outputs), 2);
 }
 
-/// Generator and cloud that load different versions stop before a key is used, and the evaluator
-/// finds it too.
+/// If generator and cloud load different versions, they stop before a key is used, and the
+/// evaluator detects it, too.
 #[test]
 fn different_versions_stop_the_run() {
     let (open, pay) = (opened(), paid());
@@ -209,7 +210,7 @@ fn values_of_another_chain_are_refused() {
     assert_eq!(refused.err(), Some(Error::OtherChain { value }));
 }
 
-/// What anyone sends has the same shape for all inputs.
+/// The messages of every party have the same shape for all inputs.
 #[test]
 fn messages_look_alike_for_all_inputs() {
     let function = adder(6, Recipient::Both);
@@ -224,8 +225,8 @@ fn messages_look_alike_for_all_inputs() {
     assert!(shapes.all(|shape| shape == first));
 }
 
-/// All that a run sends under fixed seeds, which the wire rests on. A change of it is a change of
-/// the wire's version.
+/// Everything that a run sends under fixed seeds. The wire depends on it: a change requires a new
+/// version of the wire.
 #[test]
 fn what_is_sent_is_frozen() {
     let function = adder(6, Recipient::Both);
@@ -250,7 +251,7 @@ fn what_is_sent_is_frozen() {
     assert_eq!(digests, expected);
 }
 
-/// OTs whose choices are not checked are no ground for a run against malicious parties.
+/// OTs whose choices are not checked are refused for a run against malicious parties.
 #[test]
 fn semi_honest_transfers_are_refused() {
     let function = adder(6, Recipient::Both);

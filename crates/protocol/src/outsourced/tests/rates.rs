@@ -1,6 +1,6 @@
-//! Planted cheats are caught as often as the split says, at sizes where they often are not. Every
-//! run is from fixed seeds, so that a test gives the same counts each time, and bounds can be as
-//! narrow as to fail a model that is a little wrong.
+//! Planted cheats are caught at the rate that the split predicts, at sizes where many are missed.
+//! Every run has a fixed seed, so a test gives the same counts each time, and bounds are narrow
+//! enough to reject a model that is slightly wrong.
 
 use tacit_function::Recipient;
 
@@ -10,18 +10,18 @@ use crate::message::Kind;
 use crate::outsourced::cut::Fate;
 use crate::outsourced::{Cheat, Peer};
 
-/// Runs for each set of bad circuits.
+/// The number of runs for each set of bad circuits.
 const RUNS: u64 = 160;
 
-/// What generator, evaluator or cloud found in each run of a generator that changes messages, from
-/// seed number `first` on.
+/// Returns the cheat that generator, evaluator or cloud detected in each run of a generator that
+/// changes messages. The seeds start with number `first`.
 fn found(
     copies: u32,
     first: u64,
     change: impl Fn(&CheatPlace<'_>, Kind, &mut Vec<u8>),
 ) -> Vec<Option<Cheat>> {
     let function = adder(2, Recipient::Evaluator);
-    // Where parts of messages lie depends on no split.
+    // The positions of fields in messages do not depend on the split.
     let place = CheatPlace::new(&function, malicious(copies), &[Fate::Check, Fate::Evaluate]);
     let run = |seed| {
         let inputs = [&bits(1, 2)[..], &bits(seed % 4, 2)[..]];
@@ -34,7 +34,7 @@ fn found(
     (first..first + RUNS).map(run).collect()
 }
 
-/// What is found of a generator whose circuits `bad` negate a result.
+/// Returns the detected cheats of a generator whose circuits `bad` negate a result.
 fn found_of(copies: u32, first: u64, bad: &[usize]) -> Vec<Option<Cheat>> {
     found(copies, first, |place, kind, message| {
         if kind == Kind::Copies {
@@ -49,15 +49,15 @@ fn count(found: &[Option<Cheat>], is: impl Fn(Cheat) -> bool) -> u64 {
     found.iter().flatten().filter(|cheat| is(**cheat)).count() as u64
 }
 
-/// How many deviations a count of `runs` is from what a probability gives.
+/// Returns the number of standard deviations between a count of `runs` and its expectation.
 fn deviations(count: u64, runs: u64, probability: f64) -> f64 {
     let expected = runs as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();
     (count as f64 - expected) / deviation
 }
 
-/// Holds the counts of several sets of bad circuits to a probability: each within 3 deviations,
-/// since no set is worth more than another, and all together within 2.
+/// Compares the counts of several sets of bad circuits with a probability. Each must be within 3
+/// deviations, since no set has an advantage over another, and all together within 2.
 fn hold(counts: &[(&[usize], u64)], probability: f64) {
     for (bad, count) in counts {
         let off = deviations(*count, RUNS, probability);
@@ -75,9 +75,9 @@ fn is_checked(cheat: Cheat) -> bool {
     matches!(cheat, Cheat::CheckedCopy(..))
 }
 
-/// One bad circuit of five, whichever, is checked with 3/5, and with 2/5 makes a tie of the two
-/// evaluated ones, which is what `Parameters::circuits_bits` counts. 1/2 and 2/3 would be 5 and 4
-/// deviations off.
+/// One bad circuit of five, in any position, is checked with probability 3/5. With 2/5 it ties the
+/// two evaluated circuits, which is the event that `Parameters::circuits_bits` counts. 1/2 and 2/3
+/// would be 5 and 4 deviations off.
 #[test]
 fn one_bad_circuit_of_five() {
     let sets: [&[usize]; 5] = [&[0], &[1], &[2], &[3], &[4]];
@@ -93,16 +93,18 @@ fn one_bad_circuit_of_five() {
     assert!((bound + 0.4_f64.log2()).abs() < 0.01);
 }
 
-/// Two bad circuits of eight, next to each other or not, are both among the three evaluated ones
-/// with C(6,1)/C(8,3) = 6/56, and then outvote the third. Circuits drawn one by one, with 3/8 each,
-/// would make that 9/64, 3 deviations more; three in a row would make it 0 or 1/3 for each set.
+/// Two bad circuits of eight, adjacent or not, are both among the three evaluated ones with
+/// probability C(6,1)/C(8,3) = 6/56, and then outvote the third. If circuits were drawn one by one,
+/// with 3/8 each, that would be 9/64, which is 3 deviations more. Three in a row would make it 0 or
+/// 1/3 for each set.
 #[test]
 fn two_bad_circuits_of_eight() {
     let sets: [&[usize]; 5] = [&[0, 1], &[3, 4], &[6, 7], &[1, 6], &[0, 7]];
     let mut passed = Vec::new();
     for (number, bad) in (0..).zip(sets) {
         let found = found_of(8, RUNS * number, bad);
-        // A negated bit alone does not fit its MAC: the evaluator finds what the cloud could not.
+        // A negated bit alone does not match its MAC: the evaluator detects what the cloud could
+        // not.
         let wrong = count(&found, |cheat| cheat == Cheat::Result);
         assert_eq!(wrong + count(&found, is_checked), RUNS, "{found:?}");
         passed.push((bad, wrong));
@@ -110,7 +112,7 @@ fn two_bad_circuits_of_eight() {
     hold(&passed, 6.0 / 56.0);
 }
 
-/// One bad circuit of eight never wins: it is checked with 5/8, or outvoted.
+/// One bad circuit of eight never wins: it is checked with probability 5/8, or outvoted.
 #[test]
 fn one_bad_circuit_of_eight() {
     let sets: [&[usize]; 3] = [&[0], &[4], &[7]];
@@ -123,7 +125,7 @@ fn one_bad_circuit_of_eight() {
     hold(&checked, 5.0 / 8.0);
 }
 
-/// Strings that are wrong for one value of each of n encoded bits are missed with 2^−n.
+/// Strings that are wrong for one value of each of n encoded bits are missed with probability 2^−n.
 #[test]
 fn selective_failure_is_missed_as_often_as_its_bits_agree() {
     let mut seeds = (0..).step_by(RUNS as usize);

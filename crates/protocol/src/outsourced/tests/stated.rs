@@ -1,4 +1,5 @@
-//! Each message is stated once, in `messages`: what parties send and the protocol's page agree.
+//! Each message is stated once, in `messages`. What the parties send and the protocol's page agree
+//! with it.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,8 @@ use crate::outsourced::work::ServerRun;
 
 const COPIES: u32 = 5;
 
-/// All messages of a run of `function` that begins a chain. Of OT extensions, whose lengths are
-/// their own, there are 0 bytes.
+/// Returns all messages of a run of `function` that starts a chain. OT extensions, which determine
+/// their own lengths, are listed with 0 bytes.
 fn stated(function: &Function) -> Vec<Addressed> {
     let work = ServerRun::new(scheme(), function, malicious(COPIES)).expect("a run");
     let parameters = &work.parameters;
@@ -71,7 +72,7 @@ fn parties_send_what_is_stated() {
 
 #[test]
 fn the_page_has_each_message() {
-    // Read when it runs: a published crate does not have it.
+    // The page is read at run time, because a published crate does not include it.
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/protocols/outsourced.md"

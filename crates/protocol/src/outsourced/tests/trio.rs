@@ -1,4 +1,4 @@
-//! Three parties in memory, one of which may have its messages rewritten.
+//! Three parties in memory. The messages of one of them may be rewritten.
 
 use rand_core::UnwrapErr;
 use tacit_function::{Function, FunctionBuilder, Recipient, Role};
@@ -26,7 +26,7 @@ pub(super) fn malicious(copies: u32) -> Parameters {
     Parameters::insecure_for_measurements(copies, 8).expect("parameters")
 }
 
-/// Adds a number of each party, and gives the sum to `to`.
+/// Returns a function that adds a number of each party, and gives the sum to `to`.
 pub(in crate::outsourced) fn adder(bits: u64, to: Recipient) -> Function {
     let mut builder = FunctionBuilder::new("adder");
     let ty = format!("u{bits}");
@@ -40,7 +40,7 @@ pub(in crate::outsourced) fn adder(bits: u64, to: Recipient) -> Function {
     builder.finish().expect("a function")
 }
 
-/// What a run starts from: state of generator and cloud, if there is.
+/// The starting state of a run at generator and cloud, if there is any.
 #[derive(Default)]
 pub(super) struct Past {
     pub(super) chains: Option<(GeneratorChain, CloudChain)>,
@@ -48,7 +48,7 @@ pub(super) struct Past {
     pub(super) cloud: Vec<CloudValue>,
 }
 
-/// The state after a run, in which all that was saved is loaded next, through its bytes.
+/// Returns the state after a run. The next run loads all saved values, converted to bytes and back.
 pub(super) fn kept(generator: GeneratorOutcome, cloud: CloudKept) -> Past {
     let chain = |bytes: &[u8]| GeneratorChain::from_bytes(bytes).expect("its bytes");
     let generator = generator.kept;
@@ -70,7 +70,7 @@ pub(super) fn kept(generator: GeneratorOutcome, cloud: CloudKept) -> Past {
     }
 }
 
-/// What a run leaves the generator, and gives it.
+/// The data that a run leaves the generator, and the generator's outputs.
 pub(super) struct GeneratorOutcome {
     pub(super) kept: GeneratorKept,
     pub(super) outputs: Zeroizing<Vec<bool>>,
@@ -92,7 +92,7 @@ fn session_tag(number: u8) -> crate::session::RunTag {
     )
 }
 
-/// OTs whose receiver is not checked.
+/// Returns OTs whose receiver is not checked.
 pub(super) fn semi_honest_ots() -> (GarblerOt, EvaluatorOt) {
     let mut rng = UnwrapErr(getrandom::SysRng);
     let tag = session_tag(1);
@@ -106,7 +106,7 @@ pub(super) fn semi_honest_ots() -> (GarblerOt, EvaluatorOt) {
 }
 
 impl<'f> Trio<'f> {
-    /// The parties of run number `seed`, with the inputs of generator and evaluator.
+    /// Returns the parties of run number `seed`, with the inputs of generator and evaluator.
     pub(super) fn new(
         function: &'f Function,
         parameters: Parameters,
@@ -131,7 +131,7 @@ impl<'f> Trio<'f> {
                 CloudStart::NewChain(of_cloud),
             ),
         };
-        // One of the servers works on one thread, the other on two.
+        // One server uses one thread, the other two.
         let threads = 1 + (seed % 2) as usize;
         let generator = Generator::new(
             scheme(),
@@ -167,7 +167,8 @@ impl<'f> Trio<'f> {
         }
     }
 
-    /// Runs to the end of all. `cheater`'s messages are given to `rewrite` before they leave.
+    /// Runs all parties to their ends. `rewrite` gets the messages of `cheater` before they are
+    /// sent.
     pub(super) fn run(self, cheater: Option<Peer>, rewrite: Rewrite<'_>) -> Ended {
         let mut sent: [Vec<(Peer, Kind, usize)>; 3] = Default::default();
         let mut heard = Vec::new();
@@ -203,7 +204,7 @@ impl<'f> Trio<'f> {
         if let Err(error) = &evaluator
             && let Some(refusal) = from.and_then(|from| verdict.refusal(from, error))
         {
-            // What its user reads: the peers have been told without it.
+            // The evaluator's user reads this; the peers have been told without it.
             evaluator = Err(refusal);
         }
         let (generator, generators_end) = apart(generator);
@@ -227,15 +228,15 @@ fn apart<T>(ended: Result<T, Error>) -> (Option<T>, Result<(), Error>) {
     }
 }
 
-/// Changes a message, of which it is given the receiver, the kind, and the number among those of
-/// that kind.
+/// A change of a message, which gets the message's receiver, its kind, and its number among those
+/// of that kind.
 pub(super) type Rewrite<'r> = &'r mut dyn FnMut(Peer, Kind, usize, &mut Vec<u8>);
 
 /// Changes nothing.
 pub(super) fn honest(_: Peer, _: Kind, _: usize, _: &mut Vec<u8>) {}
 
-/// How a run ended for generator, evaluator and cloud, what it gave them, what each sent, and what
-/// was sent to the cheater, whether or not its own script had ended before.
+/// The outcomes of generator, evaluator and cloud, their results, the messages that each sent, and
+/// the messages to the cheater, including those after its own script had ended.
 pub(super) struct Ended {
     pub(super) ends: [Result<(), Error>; 3],
     pub(super) generator: Option<GeneratorOutcome>,
@@ -245,12 +246,12 @@ pub(super) struct Ended {
     pub(super) heard: Vec<(Peer, Kind, Vec<u8>)>,
 }
 
-/// A number's bits.
+/// Returns the bits of a number.
 pub(super) fn bits(number: u64, count: usize) -> Vec<bool> {
     (0..count).map(|i| number >> i & 1 == 1).collect()
 }
 
-/// The number of some bits.
+/// Returns the number with these bits.
 pub(super) fn number(bits: &[bool]) -> u64 {
     (0..)
         .zip(bits)
