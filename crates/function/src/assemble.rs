@@ -13,7 +13,7 @@ use crate::steps::{Assignment, Part};
 use crate::{Function, FunctionError, FunctionInput, FunctionOutput, Recipient, Role};
 
 impl Source {
-    /// One call of `component`; see [`Function::of_component`].
+    /// Returns a function of one call of `component`. See [`Function::of_component`].
     pub(super) fn of_component(
         component: Component,
         owner: impl Fn(&Port) -> Role,
@@ -34,7 +34,7 @@ impl Source {
             });
         }
         for port in circuit.outputs() {
-            // A result may have an input's name, and no value may.
+            // A result may share an input's name, but a value may not.
             let mut inner = format!("result_{}", source.values.len());
             while circuit.inputs().iter().any(|port| port.name == inner) {
                 inner.push('_');

@@ -1,4 +1,4 @@
-//! Functions written in Rust, by machines: people write programs of the language.
+//! A builder of functions for Rust code. People write programs of the language instead.
 //!
 //! ```
 //! use tacit_function::{FunctionBuilder, Operand, Part, Recipient, Role};
@@ -34,26 +34,27 @@ use crate::source::{
 use crate::steps::{Assignment, Head, Operand, Part};
 use crate::{ErrorLocation, Function, FunctionError, Recipient, Role};
 
-/// Makes a [`Function`] step by step. [`FunctionBuilder::finish`] returns the first error.
+/// Builds a [`Function`] step by step. [`FunctionBuilder::finish`] returns the first error.
 ///
 /// A step moves bits, or calls a component with an [`Operand`] for each input port and a [`Part`]
-/// of a value for each output port. Arrays are read from right to left: of a `u8[5][9]`, `d[i]` is
-/// a `u8[5]`. An index behind the last dimension picks a byte of a byte string or a bit of anything
-/// else.
+/// of a value for each output port. Array types are read from right to left: with `d` of type
+/// `u8[5][9]`, `d[i]` is a `u8[5]`. An index after the last dimension selects a byte of a byte
+/// string or a bit of anything else.
 ///
-/// A value and the place where it is put have one width, and their bits mean the same, except that
-/// `bit`, `bits[n]` and `bytes[n]` go anywhere and anything goes into them. An input that goes into
-/// a port with a [promise](tacit_circuit::Promise) takes it over, and must go there as it is.
+/// A value and its destination must have the same width, and their bits must have the same meaning.
+/// `bit`, `bits[n]` and `bytes[n]` are an exception: they go anywhere, and anything goes into them.
+/// An input that goes into a port with a [promise](tacit_circuit::Promise) takes over the promise,
+/// and must go there unchanged.
 #[derive(Debug, Default)]
 pub struct FunctionBuilder {
     source: Source,
-    /// The loops that are open, innermost last, with their steps.
+    /// The open loops, innermost last, with their steps.
     open: Vec<(Head, Vec<StepSource>)>,
     error: Option<FunctionError>,
 }
 
 impl FunctionBuilder {
-    /// A function of this name, without ports or steps.
+    /// Starts a function of this name, without ports or steps.
     #[must_use]
     pub fn new(name: &str) -> Self {
         let source = Source {
@@ -66,7 +67,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// A component under the name by which steps call it.
+    /// Declares a component under the name by which steps call it.
     pub fn component(&mut self, name: &str, component: Component) -> &mut Self {
         let name = name.to_owned();
         self.source.components.push(ComponentSource {
@@ -77,7 +78,7 @@ impl FunctionBuilder {
         self
     }
 
-    /// A component of the library with these parameters.
+    /// Declares a component of the library with these parameters.
     pub fn library(&mut self, name: &str, library: &str, parameters: &[(&str, u64)]) -> &mut Self {
         let parameters = parameters.iter();
         let parameters = parameters.map(|(name, value)| ((*name).to_owned(), *value));
@@ -97,12 +98,12 @@ impl FunctionBuilder {
         self
     }
 
-    /// An input of a party.
+    /// Declares an input of a party.
     pub fn input(&mut self, name: &str, ty: &str, owner: Role) -> &mut Self {
         self.input_of(name, ty, Owner::Party(owner))
     }
 
-    /// An input that is the saved value of this name.
+    /// Declares an input that is the saved value of this name.
     pub fn load(&mut self, name: &str, ty: &str) -> &mut Self {
         self.input_of(name, ty, Owner::Saved)
     }
@@ -118,7 +119,7 @@ impl FunctionBuilder {
         self
     }
 
-    /// A value that steps assign.
+    /// Declares a value that steps assign.
     pub fn value(&mut self, name: &str, ty: &str) -> &mut Self {
         if let Some(ty) = self.ty("value", name, ty) {
             self.source.values.push(ValueSource {
@@ -129,13 +130,13 @@ impl FunctionBuilder {
         self
     }
 
-    /// A step that moves bits: `x = y[2..4] ++ 0:u8`.
+    /// Adds a step that moves bits: `x = y[2..4] ++ 0:u8`.
     pub fn assign(&mut self, target: impl Into<Part>, value: impl Into<Operand>) -> &mut Self {
         let step = Assignment::Move(target.into(), value.into());
         self.push(StepSource::Assignment(step))
     }
 
-    /// A step that calls a component: `sum, carry = add(a[i], b[i])`. The target `_` drops an
+    /// Adds a step that calls a component: `sum, carry = add(a[i], b[i])`. The target `_` drops an
     /// output.
     pub fn call(
         &mut self,
@@ -150,8 +151,8 @@ impl FunctionBuilder {
         self.push(StepSource::Assignment(step))
     }
 
-    /// The steps that `steps` adds, for each value of a counter from the first to before the
-    /// second.
+    /// Adds a loop with the steps that `steps` adds. Its counter runs from `from` up to, but not
+    /// including, `to`.
     pub fn repeat(
         &mut self,
         counter: &str,
@@ -172,7 +173,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// A result that goes to one party or both.
+    /// Declares a result for one party or both.
     pub fn output(
         &mut self,
         name: &str,
@@ -183,7 +184,7 @@ impl FunctionBuilder {
         self.output_to(name, ty, Destination::Parties(to), value.into())
     }
 
-    /// A result that is kept as the saved value of this name.
+    /// Declares a result that is kept as the saved value of this name.
     pub fn save(&mut self, name: &str, ty: &str, value: impl Into<Operand>) -> &mut Self {
         self.output_to(name, ty, Destination::Saved, value.into())
     }
@@ -206,15 +207,15 @@ impl FunctionBuilder {
         self
     }
 
-    /// The function. All of it is checked; that takes time for each of its calls, and memory for
-    /// each element of its arrays.
+    /// Checks and returns the function. This takes time for each of its calls, and memory for each
+    /// element of its arrays.
     ///
     /// # Errors
     ///
-    /// The first thing that was wrong: a type that does not parse, a name that is not allowed or
-    /// taken, a component that the library cannot make; then a step that does not fit the
-    /// components, the types or the steps before it, or the whole past the limits. The error names
-    /// the call, the port and the loops' counters.
+    /// The first problem: a type that does not parse, a name that is not allowed or already taken,
+    /// a component that the library cannot make; then a step that does not fit the components, the
+    /// types or the earlier steps, or a function that exceeds the limits. The error names the call,
+    /// the port and the loops' counters.
     pub fn finish(&mut self) -> Result<Function, FunctionError> {
         let Self { source, error, .. } = std::mem::take(self);
         match error {

@@ -1,8 +1,8 @@
 //! The check of a plan: two walks over its steps without any values.
 //!
-//! The first holds every index to its dimension, finds elements that are assigned twice or read
-//! before they are assigned, and counts calls and reads. The second moves values that are none
-//! between the places of [`Places`], to know how many it takes.
+//! The first walk checks every index against its dimension, finds elements that are assigned twice
+//! or read before they are assigned, and counts calls and reads. The second walk moves dummy values
+//! between the places of [`Places`], to find out how many places are needed.
 
 use crate::expression::Affine;
 use crate::plan::{
@@ -11,19 +11,19 @@ use crate::plan::{
 use crate::source::MAX_LOOPS;
 use crate::{ErrorLocation, FunctionError};
 
-/// What is counted on the way.
+/// The counts of the first walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// Calls of components.
+    /// The number of calls.
     pub(super) calls: u32,
-    /// Calls of each component.
+    /// The number of calls of each component.
     pub(super) by_component: Vec<u32>,
 }
 
 type Counters = [i64; MAX_LOOPS];
 
-/// Checks `plan`, which calls this many components, and completes it with how often each granule is
-/// read and how many places there must be.
+/// Checks `plan`, which calls this many components, and adds to it how often each granule is read
+/// and how many places are needed.
 pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, FunctionError> {
     let widest = widest(plan);
     if widest > MAX_LIVE_BITS {
@@ -51,7 +51,7 @@ pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, Functi
     Ok(counts)
 }
 
-/// Most bits that an operation, or all outputs together, read.
+/// Returns the most bits that an operation, or all outputs together, read.
 fn widest(plan: &Plan) -> u64 {
     let operations = plan
         .operations
@@ -80,7 +80,7 @@ struct PlanCheck<'p> {
     plan: &'p Plan,
     written: Vec<bool>,
     uses: &'p mut [u32],
-    /// Granules read and written so far.
+    /// The number of granules read and written so far.
     touched: u64,
     counts: Counts,
 }
@@ -97,7 +97,7 @@ impl PlanCheck<'_> {
         while let Some(operation) = cursor.advance(plan) {
             self.operation(operation, &cursor)?;
             if let Some(component) = operation.component {
-                // Fewer than 2^28 steps are run.
+                // The count cannot overflow: fewer than 2^28 steps run.
                 self.counts.calls += 1;
                 self.counts.by_component[component as usize] += 1;
             }
@@ -198,7 +198,7 @@ impl PlanCheck<'_> {
         Ok(())
     }
 
-    /// The value of an expression of `operation` at these counters.
+    /// Returns the value of an expression of `operation` at these counters.
     fn value(
         &self,
         value: &Affine,
@@ -212,7 +212,7 @@ impl PlanCheck<'_> {
         })
     }
 
-    /// Which of the two errors it is: walks on to see whether the element is assigned later.
+    /// Returns the right one of two errors: walks on to see whether the element is assigned later.
     fn unassigned(
         &self,
         operation: &Operation,
@@ -246,7 +246,7 @@ impl PlanCheck<'_> {
         FunctionError::NeverAssigned { place, reference }
     }
 
-    /// An element for a message: its array and the bits that it has there.
+    /// Describes an element for a message: its array, and its bits there.
     fn element(&self, part: &Part, granule: usize) -> String {
         let array = &self.plan.arrays[part.array as usize];
         if array.width == u64::from(array.granule) {
@@ -258,7 +258,7 @@ impl PlanCheck<'_> {
         format!("{} (its bits {first} to {last})", array.name)
     }
 
-    /// The step with the number of the call and the counters.
+    /// Returns the location of the step, with the number of the call and the counters.
     fn place(&self, operation: &Operation, counters: &Counters) -> ErrorLocation {
         let mut text = match operation.component {
             Some(_) => format!("call {}, {}", self.counts.calls, operation.text),
@@ -272,7 +272,7 @@ impl PlanCheck<'_> {
     }
 }
 
-/// The second walk: how many places it takes.
+/// Runs the second walk. Returns the number of places needed.
 fn places(plan: &Plan) -> Result<u64, FunctionError> {
     let mut places = Places::new(plan);
     let too_many = |places: &Places| {

@@ -1,4 +1,4 @@
-//! What can be wrong with a function.
+//! The errors of functions.
 
 use core::fmt;
 
@@ -6,8 +6,8 @@ use tacit_circuit::{CircuitError, Type};
 use tacit_components::library::LibraryError;
 use thiserror::Error;
 
-/// Where in a function something is wrong: a port, a component, or a step, with the number of the
-/// call and the loops' counters where it shows only as the steps run.
+/// The location of an error in a function: a port, a component, or a step. If the error shows only
+/// as the steps run, the location includes the number of the call and the loops' counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLocation(String);
 
@@ -27,23 +27,23 @@ impl fmt::Display for ErrorLocation {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FunctionError {
-    /// More of something than a function may have.
+    /// Something exceeds a limit of functions.
     #[error("{place}: {what} pass the limit of {limit}; split the function or make it smaller")]
     TooMany {
-        /// Where it shows.
+        /// The location.
         place: ErrorLocation,
-        /// What is counted.
+        /// The thing that is counted.
         what: &'static str,
-        /// The most that there may be.
+        /// The limit.
         limit: u64,
     },
-    /// A name that has other characters than allowed.
+    /// A name with characters that are not allowed.
     #[error(
         "{place}: {name:?} cannot be a name here; use a letter and then up to 63 letters, digits \
          and underscores"
     )]
     Name {
-        /// Where it stands.
+        /// The location.
         place: ErrorLocation,
         /// The name, cut to 64 characters.
         name: String,
@@ -51,15 +51,15 @@ pub enum FunctionError {
     /// A name that is given twice.
     #[error("{place}: the name {name:?} is taken; give each port and value its own")]
     DuplicateName {
-        /// Where it is given for the second time.
+        /// The location of the second use.
         place: ErrorLocation,
         /// The name.
         name: String,
     },
-    /// A name that nothing has.
+    /// A name that is not declared.
     #[error("{place}: nothing is named {name:?}; declare it as an input or a value")]
     UnknownName {
-        /// Where it is used.
+        /// The location.
         place: ErrorLocation,
         /// The name.
         name: String,
@@ -71,7 +71,7 @@ pub enum FunctionError {
         place: ErrorLocation,
         /// The name.
         name: String,
-        /// The components declared.
+        /// The declared components.
         known: String,
     },
     /// A component that the library cannot make.
@@ -79,15 +79,15 @@ pub enum FunctionError {
     Library {
         /// The component's name in the function.
         component: String,
-        /// What the library says.
+        /// The library's error.
         error: Box<LibraryError>,
     },
-    /// A type that is none, or has a size that is not allowed.
+    /// An invalid type, or a type of a size that is not allowed.
     #[error("{place}: {error}")]
     Type {
-        /// Where it stands.
+        /// The location.
         place: ErrorLocation,
-        /// What is wrong with it.
+        /// The error.
         error: Box<CircuitError>,
     },
     /// A range whose width depends on a loop's counter.
@@ -95,7 +95,7 @@ pub enum FunctionError {
         "{place}: the width of {range} changes with the loops' counters; a range has one width"
     )]
     RangeWidth {
-        /// Where it stands.
+        /// The location.
         place: ErrorLocation,
         /// The range.
         range: String,
@@ -103,7 +103,7 @@ pub enum FunctionError {
     /// An expression without a value below 2^63.
     #[error("{place}: {expression} has no value below 2^63")]
     Overflow {
-        /// Where it stands.
+        /// The location.
         place: ErrorLocation,
         /// The expression.
         expression: String,
@@ -111,7 +111,7 @@ pub enum FunctionError {
     /// More indices than dimensions.
     #[error("{place}: {reference} has one index too many for its type {ty}")]
     Dimensions {
-        /// Where it stands.
+        /// The location.
         place: ErrorLocation,
         /// The value as it is indexed.
         reference: String,
@@ -125,9 +125,9 @@ pub enum FunctionError {
         place: ErrorLocation,
         /// The value as it is indexed.
         reference: String,
-        /// What is picked: an index or a range.
+        /// The index or range.
         found: String,
-        /// Elements of the dimension.
+        /// The number of elements of the dimension.
         size: u64,
     },
     /// A call with too few or too many arguments.
@@ -139,9 +139,9 @@ pub enum FunctionError {
         component: String,
         /// Its input ports.
         ports: String,
-        /// How many it takes.
+        /// The number that it takes.
         expected: usize,
-        /// How many it was given.
+        /// The number that it was given.
         found: usize,
     },
     /// A call whose results have too few or too many places.
@@ -156,26 +156,26 @@ pub enum FunctionError {
         component: String,
         /// Its output ports.
         ports: String,
-        /// How many it gives.
+        /// The number of its results.
         expected: usize,
-        /// How many places were named.
+        /// The number of places that were named.
         found: usize,
     },
-    /// Something is put where another width belongs.
+    /// Something has another width than its destination.
     #[error("{place}: {port} is {expected} bits wide and {value} has {found}")]
     Width {
         /// The call or port.
         place: ErrorLocation,
         /// The component's port or the value, with its type.
         port: String,
-        /// What is put there.
+        /// The value that is put there.
         value: String,
-        /// Bits of the port.
+        /// The bits of the port.
         expected: u64,
-        /// Bits that it is given.
+        /// The bits of the value.
         found: u64,
     },
-    /// A number where another kind of number is expected: its bits would be read as another one.
+    /// A number where another kind of number is expected, so that its bits would be misread.
     #[error(
         "{place}: {value} is of type {found}, and {port} would read its bits as {expected}; take a \
          component for {found}, or, if the bits themselves are meant, pass them through a value of \
@@ -185,37 +185,37 @@ pub enum FunctionError {
     Meaning {
         /// The call, assignment or output.
         place: ErrorLocation,
-        /// What is put there.
+        /// The value that is put there.
         value: String,
-        /// Its type.
+        /// The value's type.
         found: Box<Type>,
-        /// Where it is put.
+        /// The destination.
         port: String,
-        /// The type there.
+        /// The destination's type.
         expected: Box<Type>,
     },
-    /// A port that needs something of its value beyond the type, which nobody can see to.
+    /// A port that requires a property of its value beyond the type, which nobody can ensure.
     #[error("{place}: {port} takes {promise}, and is given {value}; {why}")]
     Promise {
         /// The call.
         place: ErrorLocation,
         /// The component's port.
         port: String,
-        /// What it needs.
+        /// The required property.
         promise: String,
-        /// What is put there.
+        /// The value that is put there.
         value: String,
-        /// What to do.
+        /// The remedy.
         why: &'static str,
     },
-    /// A constant that does not fit where it stands, or whose type nothing says.
+    /// A constant that does not fit its destination, or has no known type.
     #[error("{place}: the constant {constant} does not fit here: {message}")]
     Constant {
         /// The call or port.
         place: ErrorLocation,
         /// The constant.
         constant: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// An element that is assigned for the second time.
@@ -247,13 +247,13 @@ pub enum FunctionError {
         /// The element.
         reference: String,
     },
-    /// A function without result.
+    /// A function without a result.
     #[error("the function {function} has no output; declare one, with its recipient")]
     NoOutput {
         /// The function.
         function: String,
     },
-    /// A function with saved values where shares of none are kept.
+    /// A function with saved values, in a run that cannot keep shares of them.
     #[error(
         "the function {function} takes or leaves saved values, which a run over XOR shares does \
          not keep; run it under a protocol that does"

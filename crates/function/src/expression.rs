@@ -1,11 +1,11 @@
-//! Indices and the bounds of loops: whole numbers that depend on the loops' counters.
+//! Indices and the bounds of loops: integers that depend on the loops' counters.
 
 use core::fmt;
 
 use crate::{ErrorLocation, FunctionError};
 
-/// A number that depends on the counters of the loops around it: a sum of numbers and of multiples
-/// of counters. Its text, which digests cover, has the terms in the order in which they were added.
+/// A number that depends on the counters of the enclosing loops: a sum of numbers and of multiples
+/// of counters. Digests cover its text, which has the terms in the order in which they were added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression(Vec<Term>);
 
@@ -17,7 +17,7 @@ struct Term {
 }
 
 impl Expression {
-    /// The counter of this name.
+    /// Returns the counter of this name.
     pub(super) fn counter(name: &str) -> Self {
         Self(vec![Term {
             is_negative: false,
@@ -26,7 +26,7 @@ impl Expression {
         }])
     }
 
-    /// This sum and then another.
+    /// Returns this sum plus another.
     #[must_use]
     pub fn plus(&self, other: impl Into<Self>) -> Self {
         let mut sum = self.clone();
@@ -34,7 +34,7 @@ impl Expression {
         sum
     }
 
-    /// This sum without another.
+    /// Returns this sum minus another.
     #[must_use]
     pub fn minus(&self, other: impl Into<Self>) -> Self {
         let mut other = other.into();
@@ -44,19 +44,19 @@ impl Expression {
         self.plus(other)
     }
 
-    /// This many times the sum.
+    /// Returns the sum times `factor`.
     #[must_use]
     pub fn times(&self, factor: u64) -> Self {
         let mut product = self.clone();
         for term in &mut product.0 {
             let number = term.number.unwrap_or(1);
-            // Such a number is past the limit anyway.
+            // A number that saturates exceeds the limit anyway.
             term.number = Some(number.saturating_mul(factor));
         }
         product
     }
 
-    /// The value where the loops around it, from the outermost on, have these counters.
+    /// Returns the value in terms of the enclosing loops' counters, from the outermost loop on.
     pub(super) fn affine(
         &self,
         counters: &[&str],
@@ -102,7 +102,7 @@ impl From<&Self> for Expression {
     }
 }
 
-/// The canonical text, without spaces.
+/// Writes the canonical text, without spaces.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, term) in self.0.iter().enumerate() {
@@ -121,18 +121,17 @@ impl fmt::Display for Expression {
     }
 }
 
-/// The value of an expression: a constant and a multiple of each counter.
+/// The value of an expression: a constant plus a multiple of each counter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Affine {
-    /// What is left where all counters are zero.
+    /// The value when all counters are zero.
     pub(super) constant: i64,
-    /// For each loop from the outermost on, by how much one more of its counter adds; no zeros
-    /// at the end.
+    /// The factor of each loop's counter, from the outermost loop on, without trailing zeros.
     pub(super) factors: Vec<i64>,
 }
 
 impl Affine {
-    /// The constant.
+    /// Returns a constant.
     pub(super) fn constant(constant: i64) -> Self {
         Self {
             constant,
@@ -140,7 +139,7 @@ impl Affine {
         }
     }
 
-    /// The counter of the loop at this depth.
+    /// Returns the counter of the loop at this depth.
     pub(super) fn counter(depth: usize) -> Self {
         let mut factors = vec![0; depth];
         factors.push(1);
@@ -150,12 +149,12 @@ impl Affine {
         }
     }
 
-    /// The value, if no counter is in it.
+    /// Returns the value, if it contains no counter.
     pub(super) fn as_constant(&self) -> Option<i64> {
         self.factors.is_empty().then_some(self.constant)
     }
 
-    /// `self + by · other`, or nothing where it overflows.
+    /// Returns `self + by · other`, or `None` if it overflows.
     pub(super) fn plus(&self, by: i64, other: &Self) -> Option<Self> {
         let mut sum = self.clone();
         sum.constant = sum.constant.checked_add(by.checked_mul(other.constant)?)?;
@@ -171,7 +170,7 @@ impl Affine {
         Some(sum)
     }
 
-    /// The value at these counters, or nothing where it overflows.
+    /// Returns the value at these counters, or `None` if it overflows.
     pub(super) fn at(&self, counters: &[i64]) -> Option<i128> {
         let mut terms = self.factors.iter().zip(counters);
         terms.try_fold(i128::from(self.constant), |sum, (factor, counter)| {
@@ -180,12 +179,13 @@ impl Affine {
         })
     }
 
-    /// The value at these counters where it is known to fit, as an index that was checked is.
+    /// Returns the value at these counters, for an index that has been checked and so is known to
+    /// fit.
     #[inline]
     pub(super) fn checked_before(&self, counters: &[i64]) -> i64 {
         let terms = self.factors.iter().zip(counters);
         terms.fold(self.constant, |sum, (factor, counter)| {
-            // Exact where the sum fits, whatever the terms do.
+            // The result is exact if the sum fits, whatever the terms do.
             sum.wrapping_add(factor.wrapping_mul(*counter))
         })
     }

@@ -1,17 +1,17 @@
-//! A join of two tables, the input stage of a function: what both parties must know to run it.
+//! A join of two tables, as the input stage of a function: what both parties must know to run it.
 //!
 //! A program's `pairs: join LEFT by KEY with RIGHT by KEY` is lowered to an ordinary function and a
-//! [`JoinPlan`]. The function does not know the tables. It begins where the stage ends: in each
-//! *bin* the placer has o ‖ row ‖ p', the programmer r ‖ p, and the first calls of the function
-//! find out by o = r which bins hold a pair. `tacit_protocol::matching` is the stage; the integers
-//! of [`Sizes`] stand here since both sides need them.
+//! [`JoinPlan`]. The function does not know the tables. It starts where the stage ends: in each
+//! *bin* the placer has o ‖ row ‖ p', and the programmer has r ‖ p. The first calls of the function
+//! test o = r to find out which bins hold a pair. `tacit_protocol::matching` is the stage. The
+//! integers of [`Sizes`] are defined here since both sides need them.
 //!
 //! # The two inputs
 //!
-//! The function has an input of the placer, [`JoinPlan::placer_input`], and one of the programmer,
+//! The function has one input of the placer, [`JoinPlan::placer_input`], and one of the programmer,
 //! [`JoinPlan::programmer_input`]. Each is an array with an element for each bin, shard by shard,
-//! in the order of [bins](Sizes::bins) within each: `bits[w][b]` with b = [`JoinPlan::bin_count`].
-//! An element's bits, the lowest first:
+//! in the order of [bins](Sizes::bins) within each shard: `bits[w][b]` with b =
+//! [`JoinPlan::bin_count`]. An element's bits, the lowest first:
 //!
 //! | input | bits | what |
 //! |---|---|---|
@@ -21,13 +21,14 @@
 //! | programmer's | [`Sizes::tag_bits`] | r |
 //! | | [`Sizes::payload_bits`] | p |
 //!
-//! A *row* is the fields of [`JoinTable::row`], one after the other, each with its lowest bit
-//! first: `bits` of them as the language has them (`bytes` and `text` in their order, each byte
-//! lowest bit first). A *payload*, p' ⊕ p where o = r, is a row where
-//! [`JoinPlan::most_rows_of_key`] is 1. Else it is the number of rows, in the bits of that number,
-//! and then as many rows as there may be, in the order of the table, missing ones zero.
+//! A *row* consists of the fields of [`JoinTable::row`], one after another, each with its lowest
+//! bit first and with the `bits` that the language gives it (`bytes` and `text` in their order,
+//! each byte lowest bit first). A *payload* is p' ⊕ p in a bin with o = r. If
+//! [`JoinPlan::most_rows_of_key`] is 1, it is a row. Otherwise it is the number of rows, in as many
+//! bits as that needs, followed by the most rows that there may be, in the order of the table, with
+//! zeros for missing rows.
 //!
-//! The first component of the function, `test_and_mask`, is called for each bin in order, before
+//! The function's first component, `test_and_mask`, is called for each bin in order, before
 //! anything else. Its ports:
 //!
 //! | port | bits | what |
@@ -36,18 +37,18 @@
 //! | `programmer` | an element of the programmer's input | |
 //! | `pair` | 1 + [`Sizes::placer_bits`] + [`Sizes::payload_bits`] | result: whether o = r, the row, p' ⊕ p; all zero unless o = r |
 //!
-//! They are one port for each party since a function counts what is read apart.
+//! Each party has one port, because a function counts separately read parts.
 //!
 //! # A result by pair
 //!
-//! Where [`JoinPlan::by_pair`] is there, the output of that name is an array with an element for
-//! each bin, and goes to the placer alone. The placer puts the element of a bin at the place of
-//! the row that it has in it, and zeros where its table has no row.
+//! If [`JoinPlan::by_pair`] is present, the output of that name is an array with an element for
+//! each bin, for the placer alone. The placer moves the element of each bin to the row of its table
+//! that is in the bin. It puts zeros where its table has no row.
 //!
 //! # Without keys
 //!
-//! Where a table is agreed to have no keys, the function has neither input nor calls of
-//! `test_and_mask`, there are no pairs, and no stage runs: [`JoinPlan::bin_count`] is 0.
+//! If a table is agreed to have no keys, the function has no such inputs and no calls of
+//! `test_and_mask`. There are no pairs, and no stage runs: [`JoinPlan::bin_count`] is 0.
 
 pub mod sizes;
 #[cfg(test)]
@@ -60,14 +61,14 @@ use crate::Role;
 /// One of the two tables of a join, as the program names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JoinSide {
-    /// The table after `join`, in which each key stands once.
+    /// The table after `join`, in which each key occurs once.
     Left,
-    /// The table after `with`, in which a key may stand up to [`JoinPlan::most_rows_of_key`] times.
+    /// The table after `with`, in which a key may occur up to [`JoinPlan::most_rows_of_key`] times.
     Right,
 }
 
 impl JoinSide {
-    /// The other one.
+    /// Returns the other side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -77,46 +78,47 @@ impl JoinSide {
     }
 }
 
-/// What both parties must know of a join to run it.
+/// The parameters of a join that both parties must know to run it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinPlan {
     /// The table after `join`.
     pub left: JoinTable,
     /// The table after `with`.
     pub right: JoinTable,
-    /// Most rows of a key in the right table: D of `upto D`, else 1.
+    /// The most rows of a key in the right table: D of `upto D`, or else 1.
     pub most_rows_of_key: u64,
-    /// Whose owner is the placer. The owner of the other table is the programmer.
+    /// The side whose owner is the placer. The owner of the other table is the programmer.
     pub placer: JoinSide,
     /// The sizes of the stage, by placer and programmer.
     pub sizes: Sizes,
-    /// The name of the function's input that holds what the placer has of each bin.
+    /// The name of the function's input with the placer's part of each bin.
     pub placer_input: String,
-    /// The name of the function's input that holds what the programmer has of each bin.
+    /// The name of the function's input with the programmer's part of each bin.
     pub programmer_input: String,
     /// The result that has an element for each pair, if there is one.
     pub by_pair: Option<ResultByPair>,
 }
 
-/// A table of a join. Its rows are no input of the function.
+/// A table of a join. Its rows are not an input of the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinTable {
     /// The name of the program's input.
     pub input: String,
-    /// Whose table it is.
+    /// The owner of the table.
     pub owner: Role,
-    /// Most rows that it may have.
+    /// The most rows that the table may have.
     pub most_rows: u64,
-    /// Most different keys that it may have.
+    /// The most different keys that the table may have.
     pub most_keys: u64,
-    /// The parts of a row's key, in order. Both tables have as many, of the same kinds.
+    /// The parts of a row's key, in order. Both tables have the same number of parts, of the same
+    /// kinds.
     pub key: Vec<KeyPart>,
-    /// The fields that the function reads of a row, in the order in which the struct declares them.
+    /// The fields of a row that the function reads, in the order in which the struct declares them.
     pub row: Vec<RowField>,
 }
 
 impl JoinTable {
-    /// Bits of a row.
+    /// Returns the bits of a row.
     #[must_use]
     pub fn row_bits(&self) -> u64 {
         self.row.iter().map(|field| field.bits).sum()
@@ -128,41 +130,42 @@ impl JoinTable {
 pub struct KeyPart {
     /// The field's name in this table.
     pub field: String,
-    /// How it is encoded.
+    /// The encoding of the part.
     pub kind: KeyKind,
 }
 
-/// How a part of a key is encoded. The encoding of a key is that of its parts in order.
+/// The encoding of a part of a key. A key is encoded as the sequence of its encoded parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyKind {
-    /// `text` of any length: the number of its bytes (8 bytes, little-endian) and these, in UTF-8
+    /// `text` of any length: its length in bytes (8 bytes, little-endian) and its bytes, in UTF-8
     /// without the zeros that fill up a `text<n>`.
     Text(KeyNormalization),
-    /// `bytes` without a length: the number of bytes (8 bytes, little-endian) and these.
+    /// `bytes` of any length: their number (8 bytes, little-endian) and the bytes.
     Bytes,
-    /// Anything else: ⌈bits/8⌉ bytes, little-endian, of the value's bits.
+    /// Anything else: the value's bits in ⌈bits/8⌉ bytes, little-endian.
     Fixed {
-        /// Bits of the value.
+        /// The bits of the value.
         bits: u32,
     },
 }
 
-/// What is done with a text before it is encoded.
+/// The normalisation of a text before it is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyNormalization {
-    /// Nothing: keys are compared by their bytes.
+    /// None: keys are compared by their bytes.
     #[default]
     None,
-    /// Addresses of mail: without white space at both ends, in lower case, as Unicode has these.
+    /// Email addresses: without white space at both ends, in lower case, both as defined by
+    /// Unicode.
     Email,
 }
 
-/// A field that the function reads of a row.
+/// A field of a row that the function reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowField {
-    /// Its name.
+    /// The field's name.
     pub field: String,
-    /// Its bits.
+    /// The field's bits.
     pub bits: u64,
 }
 
@@ -171,14 +174,14 @@ pub struct RowField {
 pub struct ResultByPair {
     /// The name of the function's output.
     pub output: String,
-    /// Bits of an element.
+    /// The bits of an element.
     pub element_bits: u64,
-    /// Elements of the program's result: most rows of the placer's table.
+    /// The number of elements of the program's result: the most rows of the placer's table.
     pub rows: u64,
 }
 
 impl JoinPlan {
-    /// The table of a side.
+    /// Returns the table of a side.
     #[must_use]
     pub fn table(&self, side: JoinSide) -> &JoinTable {
         match side {
@@ -187,19 +190,19 @@ impl JoinPlan {
         }
     }
 
-    /// The placer's table.
+    /// Returns the placer's table.
     #[must_use]
     pub fn placers(&self) -> &JoinTable {
         self.table(self.placer)
     }
 
-    /// The programmer's table.
+    /// Returns the programmer's table.
     #[must_use]
     pub fn programmers(&self) -> &JoinTable {
         self.table(self.placer.other())
     }
 
-    /// Whether the stage gives the function's input of this name.
+    /// Whether the stage makes the function's input of this name.
     #[must_use]
     pub fn gives(&self, input: &str) -> bool {
         [&self.placer_input, &self.programmer_input]
@@ -207,32 +210,32 @@ impl JoinPlan {
             .any(|name| *name == input)
     }
 
-    /// Bins of all shards together, none where a table has no keys.
+    /// Returns the number of bins of all shards together, or 0 if a table has no keys.
     #[must_use]
     pub fn bin_count(&self) -> u64 {
         self.sizes.all_bins()
     }
 
-    /// Bits of an element of the placer's input.
+    /// Returns the bits of an element of the placer's input.
     #[must_use]
     pub fn placer_element_bits(&self) -> u64 {
         u64::from(self.sizes.tag_bits) + self.sizes.placer_bits + self.sizes.payload_bits
     }
 
-    /// Bits of an element of the programmer's input.
+    /// Returns the bits of an element of the programmer's input.
     #[must_use]
     pub fn programmer_element_bits(&self) -> u64 {
         u64::from(self.sizes.tag_bits) + self.sizes.payload_bits
     }
 }
 
-/// Who places, where nothing else says it: the side whose placing has the lower
-/// [price](Sizes::price_bits), and the left one if both are equal. It follows from the numbers of
-/// keys agreed on and from the bits of rows, never from tables.
+/// Returns the default placer: the side whose placing has the lower [price](Sizes::price_bits), or
+/// the left one if both are equal. The choice depends on the agreed numbers of keys and on the bits
+/// of rows, never on tables.
 ///
 /// # Errors
 ///
-/// As [`Sizes::of`].
+/// The same as for [`Sizes::of`].
 pub fn cheaper_placer(keys: [u64; 2], row_bits: [u32; 2]) -> Result<(JoinSide, Sizes), TooLarge> {
     let [left, right] = [JoinSide::Left, JoinSide::Right].map(|placer| {
         let (mine, other) = if placer == JoinSide::Left {
@@ -254,25 +257,25 @@ pub fn cheaper_placer(keys: [u64; 2], row_bits: [u32; 2]) -> Result<(JoinSide, S
 }
 
 /// A param whose value the owner of a joined table announces before the parties propose: the
-/// program's `param N: 0..=1_000_000 = len(customers);`. The language lists those of a program in
-/// the order in which it declares them.
+/// program's `param N: 0..=1_000_000 = len(customers);`. The language lists a program's open params
+/// in the order of their declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenParam {
-    /// Its name.
+    /// The param's name.
     pub name: String,
     /// The least value.
     pub minimum: u64,
     /// The greatest value.
     pub maximum: u64,
-    /// The program's input that it is counted of.
+    /// The program's input whose rows or keys are counted.
     pub input: String,
-    /// Who announces it: the owner of that input.
+    /// The party that announces the value: the owner of that input.
     pub owner: Role,
-    /// What is counted.
+    /// The thing that is counted.
     pub counted: Counted,
 }
 
-/// What an [`OpenParam`] counts.
+/// The thing that an [`OpenParam`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counted {
     /// Rows: `len(TABLE)`.

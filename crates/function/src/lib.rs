@@ -1,9 +1,9 @@
 //! Functions: what two parties agree to compute, as a graph of component calls.
 //!
 //! A function has ports that belong to one of the parties, results that go to one or both, and
-//! calls of components in between. It is written with repetition in it: `for` over ranges, arrays
+//! calls of components in between. It is written with repetition: `for` over ranges, and arrays
 //! whose elements are assigned once under affine indices. It is never flattened: [`Values`] walks
-//! its calls with the loops' counters as its state.
+//! its calls with the loops' counters as its only state.
 //!
 //! ```text
 //! builder ─▶ source ─▶ lower ─▶ plan ─▶ check ─▶ Function ─▶ Values: call by call
@@ -13,21 +13,21 @@
 //! |---|---|
 //! | `expression`, `steps` | indices, steps, and their text |
 //! | `builder` | from Rust to a source |
-//! | `source` | a function as it is written; canonical text and digests |
+//! | `source` | a function in its written form; canonical text and digests |
 //! | `assemble` | from a source to a function |
 //! | `lower` | from a source to a plan |
-//! | `plan`, `check` | operations and loops; what can be wrong shows before anything runs |
-//! | `reading` | which values may stand where |
-//! | `promises` | what inputs promise, from the ports that they go into |
+//! | `plan`, `check` | operations and loops; every error is found before anything runs |
+//! | `reading` | the values that may go into a port |
+//! | `promises` | the promises of inputs, from the ports that they go into |
 //! | `values` | a run over values of any kind |
 //! | `schedule` | the order in which a run over XOR shares takes the calls |
-//! | `join` | the stage that makes a function's inputs of two joined tables |
+//! | `join` | the stage that makes a function's inputs from two joined tables |
 //!
-//! **Limits**, each an error of its own: 2^16 steps as written, 8 loops in each
-//! other, 2^28 steps as run, which read and assign 2^30 elements, 2^25 elements that are assigned
-//! or read apart, 2^30 bits live at once or read by one step, 2^24 bits of constants as written.
-//! **Cost**: making one walks all calls twice and takes 9 bytes for each such element; a run
-//! takes 8 bytes for each, and one value for each bit live at once.
+//! **Limits**, each with its own error: 2^16 steps as written, 8 nested loops, 2^28 steps as run,
+//! which together read and assign 2^30 elements, 2^25 elements that are assigned or read
+//! separately, 2^30 bits live at once or read by one step, and 2^24 bits of constants as written.
+//! **Cost**: building a function walks all calls twice and takes 9 bytes for each such element. A
+//! run takes 8 bytes for each element, and one value for each bit that is live at once.
 #![forbid(unsafe_code)]
 
 mod assemble;
@@ -68,7 +68,7 @@ use check::Counts;
 use plan::Plan;
 use source::Source;
 
-/// Who gets a result.
+/// The recipient of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Recipient {
     /// The garbler alone.
@@ -90,7 +90,7 @@ impl Recipient {
         }
     }
 
-    /// The recipient's name, as the command line has it.
+    /// Returns the recipient's name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -104,27 +104,28 @@ impl Recipient {
 /// An input of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionInput {
-    /// Its name and type.
+    /// The name and type.
     pub port: Port,
-    /// Whose it is.
+    /// The owner.
     pub owner: Role,
 }
 
 /// A result of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionOutput {
-    /// Its name and type.
+    /// The name and type.
     pub port: Port,
-    /// Who gets it.
+    /// The recipient.
     pub recipient: Recipient,
 }
 
-/// What two parties agree to compute.
+/// A function on which two parties agree.
 ///
 /// # Invariants
 ///
-/// Every element that a call or an output reads was assigned before, and none twice; every
-/// argument and result is as wide as its component's port; port names are unique each way.
+/// Every element that a call or an output reads was assigned before, and no element is assigned
+/// twice. Every argument and result is as wide as its component's port. Port names are unique among
+/// inputs and among outputs.
 #[derive(Clone, Debug)]
 pub struct Function {
     name: String,
@@ -144,15 +145,15 @@ pub struct Function {
 }
 
 impl Function {
-    /// Most elements of all inputs and values together that steps read or assign apart.
+    /// The most elements that steps read or assign separately, over all inputs and values.
     pub const MAX_ELEMENTS: u64 = plan::MAX_GRANULES;
 
-    /// A plain circuit as a function of one call. `owner` says which party owns each input port and
-    /// `recipient` who gets each output port; both are asked port by port.
+    /// Creates a function of one call from a plain circuit. `owner` returns the party that owns an
+    /// input port, and `recipient` who gets an output port. Both are called for each port.
     ///
     /// # Errors
     ///
-    /// The circuit passes a limit of functions.
+    /// The circuit exceeds a limit of functions.
     pub fn of_circuit(
         name: &str,
         circuit: Circuit,
@@ -162,11 +163,12 @@ impl Function {
         Self::of_component(Component::new(name, circuit), owner, recipient)
     }
 
-    /// [`Function::of_circuit`] of a component, under its name.
+    /// Creates a function from a component as [`Function::of_circuit`] does, under the component's
+    /// name.
     ///
     /// # Errors
     ///
-    /// As [`Function::of_circuit`].
+    /// The same as for [`Function::of_circuit`].
     pub fn of_component(
         component: Component,
         owner: impl Fn(&Port) -> Role,
@@ -175,34 +177,36 @@ impl Function {
         Self::of_source(Source::of_component(component, owner, recipient))
     }
 
-    /// Its name, for people.
+    /// Returns the function's name, for people.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its parameters and their values, in order, for people.
+    /// Returns the parameters and their values, in order, for people.
     #[must_use]
     pub fn parameters(&self) -> &[(String, u64)] {
         &self.parameters
     }
 
-    /// What both parties compare before they run it. The module `source` says what it covers.
+    /// Returns the digest that both parties compare before they run the function. The module
+    /// `source` says what it covers.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// The same function, made by what had these parameters. Its digest does not cover them.
+    /// Returns the same function, marked as made with these parameters. Its digest does not cover
+    /// them.
     #[must_use]
     pub fn with_parameters(mut self, parameters: Vec<(String, u64)>) -> Self {
         self.parameters = parameters;
         self
     }
 
-    /// The same function of bits with a meaning: what both parties take its bits for, such as the
-    /// names of fields and variants and the order that a client sorts by. The function's digest
-    /// then covers it, so that parties who read the same bits in other ways do not run together.
+    /// Returns the same function with a meaning of its bits, such as the names of fields and
+    /// variants, and the order by which a client sorts. The function's digest then covers the
+    /// meaning, so that parties who read the same bits differently do not run together.
     #[must_use]
     pub fn with_meaning(mut self, meaning: Digest) -> Self {
         self.digest = source::digest_with_meaning(self.digest_of_bits, meaning);
@@ -210,93 +214,93 @@ impl Function {
         self
     }
 
-    /// The same function as a run of a program: the digest of all that the program's runs do with
-    /// what they save. Only runs of one program share a chain.
+    /// Returns the same function as a run of a program. `program` is the digest of everything that
+    /// the program's runs do with saved values. Only runs of one program share a chain.
     #[must_use]
     pub fn of_program(mut self, program: Digest) -> Self {
         self.program = Some(program);
         self
     }
 
-    /// The program that the function is a run of, if it is one.
+    /// Returns the program, if the function is a run of one.
     #[must_use]
     pub fn program(&self) -> Option<Digest> {
         self.program
     }
 
-    /// The meaning that the function's digest covers, if it has one.
+    /// Returns the meaning that the function's digest covers, if it has one.
     #[must_use]
     pub fn meaning(&self) -> Option<Digest> {
         self.meaning
     }
 
-    /// The function's digest without its meaning.
+    /// Returns the function's digest without its meaning.
     #[must_use]
     pub fn digest_of_bits(&self) -> Digest {
         self.digest_of_bits
     }
 
-    /// The function as text, one step a line, which its digest covers.
+    /// Returns the function as text, with one step per line. The digest covers this text.
     #[must_use]
     pub fn canonical_text(&self) -> &str {
         &self.text
     }
 
-    /// The inputs of both parties, in order.
+    /// Returns the inputs of both parties, in order.
     #[must_use]
     pub fn inputs(&self) -> &[FunctionInput] {
         &self.inputs
     }
 
-    /// The saved values that it takes, each under the name that it was saved by.
+    /// Returns the saved values that the function loads, each under the name by which it was saved.
     #[must_use]
     pub fn loads(&self) -> &[Port] {
         &self.loads
     }
 
-    /// The results, in order.
+    /// Returns the results, in order.
     #[must_use]
     pub fn outputs(&self) -> &[FunctionOutput] {
         &self.outputs
     }
 
-    /// The values that it saves, each under its name.
+    /// Returns the values that the function saves, each under its name.
     #[must_use]
     pub fn saves(&self) -> &[Port] {
         &self.saves
     }
 
-    /// Whether it takes or leaves saved values, which not every protocol can keep.
+    /// Whether the function loads or saves values, which not every protocol can keep.
     #[must_use]
     pub fn has_saved_values(&self) -> bool {
         !self.loads.is_empty() || !self.saves.is_empty()
     }
 
-    /// The components that it calls.
+    /// Returns the components that the function calls.
     #[must_use]
     pub fn components(&self) -> &[Component] {
         &self.components
     }
 
-    /// Number of calls that a run makes.
+    /// Returns the number of calls in a run.
     #[must_use]
     pub fn call_count(&self) -> u32 {
         self.counts.calls
     }
 
-    /// For each of [`Function::components`], how many of the calls are its.
+    /// Returns the number of calls of each of [`Function::components`].
     #[must_use]
     pub fn component_calls(&self) -> &[u32] {
         &self.counts.by_component
     }
 
-    /// Most bits of values that a run holds at once.
+    /// Returns the most bits of values that a run holds at once.
     #[must_use]
     pub fn live_bits(&self) -> usize {
         self.plan.places
     }
 
-    /// Number of input bits that belong to `owner`.
+    /// Returns the number of input bits that belong to `owner`.
     #[must_use]
     pub fn input_bits(&self, owner: Role) -> usize {
         self.inputs
@@ -306,7 +310,7 @@ impl Function {
             .sum()
     }
 
-    /// Number of output bits that go to `role`.
+    /// Returns the number of output bits that go to `role`.
     #[must_use]
     pub fn output_bits(&self, role: Role) -> usize {
         let mine = self
@@ -316,21 +320,21 @@ impl Function {
         mine.map(|output| output.port.ty.width()).sum()
     }
 
-    /// Compiles the components now, where that was not done before. Runs do it themselves before
-    /// they talk to a peer; who meets a peer first has it done before the peer waits.
+    /// Compiles the components now, if they are not compiled yet. A run does this itself before it
+    /// talks to a peer. Call it earlier if a peer would otherwise wait for it.
     pub fn compile(&self) {
         for component in &self.components {
             let _ = component.program();
         }
     }
 
-    /// AND gates over all calls, as compiled, which they then are.
+    /// Returns the number of AND gates over all calls, after compiling the components.
     #[must_use]
     pub fn and_gates(&self) -> u64 {
         self.gates(|program| program.ands().len())
     }
 
-    /// XOR gates over all calls, as compiled, which they then are.
+    /// Returns the number of XOR gates over all calls, after compiling the components.
     #[must_use]
     pub fn xor_gates(&self) -> u64 {
         self.gates(|program| program.xors().len())
@@ -339,19 +343,20 @@ impl Function {
     fn gates(&self, of: fn(&Program) -> usize) -> u64 {
         let calls = self.counts.by_component.iter();
         let components = self.components.iter().zip(calls);
-        // Components that no call names need no program.
+        // Components that are never called need no program.
         let called = components.filter(|(_, calls)| **calls > 0);
         called
             .map(|(component, calls)| of(component.program()) as u64 * u64::from(*calls))
             .sum()
     }
 
-    /// The function in the clear: all input bits in port order, and then those of loaded values,
-    /// to all output bits in port order, and then those of saved values.
+    /// Evaluates the function in the clear. It takes all input bits in port order, followed by
+    /// those of loaded values. It returns all output bits in port order, followed by those of saved
+    /// values.
     ///
     /// # Panics
     ///
-    /// If `inputs` is not as long as the input ports and loaded values are wide.
+    /// If the length of `inputs` is not the width of the input ports and loaded values together.
     #[must_use]
     pub fn evaluate(&self, inputs: &[bool]) -> Vec<bool> {
         let ports = self.inputs.iter().map(|input| &input.port);
@@ -367,9 +372,9 @@ impl Function {
         outputs.all().to_vec()
     }
 
-    /// The same by the components' programs, for callers that have compiled them; `input` gives
-    /// each input bit, in port order, of the port with the number that it is called with. It shares
-    /// the compiler's faults, and is no oracle of anything.
+    /// Evaluates the function with the components' programs, for callers that have compiled them.
+    /// `input` is called for each input bit, in port order, with the number of the bit's port. This
+    /// shares the compiler's faults, so it is not an independent reference.
     #[must_use]
     pub fn interpret(&self, input: impl FnMut(usize) -> bool) -> Outputs<'_, bool> {
         self.walk(input, |component, bits| component.program().interpret(bits))
@@ -389,14 +394,14 @@ impl Function {
         values.outputs(|bit| bit)
     }
 
-    /// The function in the clear: a value for each input, and then for each loaded value, to those
-    /// of all results, and then of saved values. An input is converted to its port's type where
-    /// [`Value::convert`] can.
+    /// Evaluates the function in the clear on values: one for each input, followed by one for each
+    /// loaded value. Returns the values of all results, followed by those of saved values. An input
+    /// is converted to its port's type if [`Value::convert`] can do that.
     ///
     /// # Errors
     ///
-    /// [`CircuitError::ValueCount`] if the values are not as many as the inputs and loaded values,
-    /// [`CircuitError::Value`] if one does not fit its port.
+    /// [`CircuitError::ValueCount`] if the number of values is not that of the inputs and loaded
+    /// values, [`CircuitError::Value`] if one does not fit its port.
     pub fn evaluate_values(&self, inputs: &[Value]) -> Result<Vec<Value>, CircuitError> {
         let ports = self.inputs.iter().map(|input| &input.port);
         let bits = encode_values(ports.chain(&self.loads), inputs)?;

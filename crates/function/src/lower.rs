@@ -1,5 +1,5 @@
-//! From a function as it is written to its plan: names become arrays, expressions become affine,
-//! and all widths are compared.
+//! Lowers a function from its written form to its plan: names become arrays, expressions become
+//! affine, and all widths are compared.
 
 mod call;
 mod constants;
@@ -17,14 +17,14 @@ use crate::steps::Part as PartSource;
 use crate::steps::{Assignment, Head, Index, Item, Operand};
 use crate::{ErrorLocation, FunctionError};
 
-/// What is being lowered, and where.
+/// The state of a lowering: the source, and the present position in it.
 pub(super) struct Lowering<'s> {
     source: &'s Source,
     arrays: HashMap<&'s str, u32>,
     types: Vec<&'s Type>,
     counters: Vec<&'s str>,
     place: ErrorLocation,
-    /// Bits of all constants so far.
+    /// The bits of all constants so far.
     constant_bits: Cell<u64>,
     plan: Plan,
 }
@@ -158,7 +158,7 @@ impl<'s> Lowering<'s> {
         }
     }
 
-    /// Adds `value` to the operation's arguments, for a place of type `ty`.
+    /// Adds `value` to the operation's arguments, for a destination of type `ty`.
     fn argument(
         &self,
         value: &Operand,
@@ -179,7 +179,7 @@ impl<'s> Lowering<'s> {
         })
     }
 
-    /// Adds `value` to the operation's arguments; returns its width.
+    /// Adds `value` to the operation's arguments. Returns its width.
     fn value(
         &self,
         value: &Operand,
@@ -187,7 +187,7 @@ impl<'s> Lowering<'s> {
         port: &str,
         operation: &mut Operation,
     ) -> Result<u64, FunctionError> {
-        // Of several items in a row, each is a part of an array, or all are bits of one number.
+        // If there are several items, each is a part of an array, or all are bits of one number.
         let place = ty.filter(|ty| value.0.len() == 1 || matches!(ty.kind(), Kind::Array(..)));
         let ty = ty.filter(|_| value.0.len() == 1);
         value.0.iter().try_fold(0_u64, |width, item| {
@@ -201,8 +201,8 @@ impl<'s> Lowering<'s> {
         })
     }
 
-    /// Adds an item. `ty` is the type of a constant that does not say its own, `place` that of the
-    /// place that the item fills or is a part of.
+    /// Adds an item. `ty` is the type of a constant without a type of its own. `place` is the type
+    /// of the destination that the item fills wholly or in part.
     fn item(
         &self,
         item: &Item,
@@ -235,7 +235,7 @@ impl<'s> Lowering<'s> {
         }
     }
 
-    /// What `reference` picks, in bits, and its type.
+    /// Returns the bits that `reference` selects, and their type.
     fn pick(
         &self,
         reference: &PartSource,
@@ -297,7 +297,7 @@ impl<'s> Lowering<'s> {
         ))
     }
 
-    /// The type of an element of `ty`, and how many there are.
+    /// Returns the type of an element of `ty`, and the number of elements.
     fn dimension(&self, ty: &Type, reference: &PartSource) -> Result<(Type, i64), FunctionError> {
         Ok(match ty.kind() {
             Kind::Array(of, n) => (Type::clone(of), i64::from(*n)),
@@ -327,7 +327,7 @@ impl<'s> Lowering<'s> {
     }
 }
 
-/// The type of `picked` elements of `ty`.
+/// Returns the type of `picked` elements of `ty`.
 fn range(ty: &Type, picked: u32) -> Result<Type, tacit_circuit::CircuitError> {
     Type::new(match ty.kind() {
         Kind::Array(of, _) => Kind::Array(of.clone(), picked),

@@ -1,23 +1,23 @@
-//! What a function runs: its arrays, its operations, and the loops around them
-//! as a small program, which a [`Cursor`] walks with the loops' counters as its only state.
+//! The plan of a function: its arrays, its operations, and the loops around them as a small
+//! program. A [`Cursor`] walks the program with the loops' counters as its only state.
 //!
-//! An array is cut into *granules*: the greatest common divisor of all offsets and widths at
-//! which steps read and write it, so that every access is a whole number of granules. What is
-//! kept for each granule, 8 bytes, is all the memory that grows with a function's arrays; values
-//! take room only from their assignment to their last use ([`Places`]).
+//! An array is cut into *granules*, whose size is the greatest common divisor of all offsets and
+//! widths at which steps read and write it. So every access covers whole granules. The only memory
+//! that grows with a function's arrays is 8 bytes for each granule. Values take space only from
+//! their assignment to their last use ([`Places`]).
 
 use crate::expression::Affine;
 use crate::source::MAX_LOOPS;
 
-/// Most granules of all arrays together.
+/// The most granules of all arrays together.
 pub(super) const MAX_GRANULES: u64 = 1 << 25;
-/// Most bits that are live at once.
+/// The most bits that are live at once.
 pub(super) const MAX_LIVE_BITS: u64 = 1 << 30;
-/// Most steps that are run, turns of loops among them.
+/// The most steps that run, including the turns of loops.
 pub(super) const MAX_RUN_STEPS: u64 = 1 << 28;
-/// Most granules that are read or written over all steps that are run.
+/// The most granules that are read or written, over all steps that run.
 pub(super) const MAX_RUN_GRANULES: u64 = 1 << 30;
-/// Most bits of all constants as they are written.
+/// The most bits of all constants as written.
 pub(super) const MAX_CONSTANT_BITS: u64 = 1 << 24;
 
 /// An input or a value.
@@ -26,11 +26,11 @@ pub(super) struct Array {
     pub(super) name: String,
     /// Width in bits.
     pub(super) width: u64,
-    /// Bits of a granule.
+    /// The bits of a granule.
     pub(super) granule: u32,
-    /// The number of its first granule among all arrays'.
+    /// The number of its first granule, counted over all arrays.
     pub(super) first: u32,
-    /// Which free list its granules come from: one for each width.
+    /// The index of the free list for its granules. There is one list for each width.
     pub(super) class: u32,
 }
 
@@ -43,30 +43,30 @@ pub(super) struct Part {
     pub(super) granules: u32,
 }
 
-/// What an argument is made of.
+/// A piece of an argument.
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
     /// Granules of an array.
     Part(Part),
-    /// Bits that are always the same.
+    /// Fixed bits.
     Constant(Vec<bool>),
 }
 
 /// An index that must stay in its dimension.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
-    /// The first element picked.
+    /// The first element selected.
     pub(super) index: Affine,
-    /// Elements picked.
+    /// The number of elements selected.
     pub(super) picked: i64,
-    /// Elements of the dimension.
+    /// The number of elements of the dimension.
     pub(super) size: i64,
-    /// Whose index it is: `port a, d[i+1]`.
+    /// The index, for messages: `port a, d[i+1]`.
     pub(super) what: String,
 }
 
 impl Bound {
-    /// Whether what begins at element `at` stays in the dimension.
+    /// Whether a selection that starts at element `at` stays in the dimension.
     pub(super) fn holds(&self, at: i128) -> bool {
         at >= 0 && at <= i128::from(self.size) - i128::from(self.picked)
     }
@@ -75,12 +75,12 @@ impl Bound {
 /// A call, or an assignment without one.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
-    /// The component, or nothing where the arguments themselves are the result.
+    /// The component, or `None` if the arguments are themselves the result.
     pub(super) component: Option<u32>,
     pub(super) arguments: Vec<Piece>,
-    /// For each run of result bits how many they are, and where they go.
+    /// For each run of result bits, their number and their destination.
     pub(super) results: Vec<(u64, Option<Part>)>,
-    /// What the check holds the indices to.
+    /// The bounds against which the check tests the indices.
     pub(super) bounds: Vec<Bound>,
     /// The step's canonical text, for messages.
     pub(super) text: String,
@@ -88,10 +88,10 @@ pub(super) struct Operation {
     pub(super) counters: Vec<String>,
 }
 
-/// What a cursor does.
+/// An instruction of the plan's program.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
-    /// Begins the loop at this depth, or goes on at `exit` where it has no turn.
+    /// Starts the loop at this depth, or continues at `exit` if the loop has no turns.
     Enter {
         depth: usize,
         from: Affine,
@@ -100,35 +100,36 @@ pub(super) enum Instruction {
         /// The loop's head, for messages.
         head: String,
     },
-    /// The next turn of the loop, from `body` on, or the end of it.
+    /// Starts the next turn of the loop at `body`, or ends the loop.
     Repeat { depth: usize, body: usize },
-    /// An operation.
+    /// Runs an operation.
     Run(usize),
 }
 
-/// What a function runs.
+/// The program that a function runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
-    /// Inputs first, then loaded values, then those that steps assign.
+    /// The inputs, then loaded values, then values that steps assign.
     pub(super) arrays: Vec<Array>,
     pub(super) operations: Vec<Operation>,
     pub(super) instructions: Vec<Instruction>,
-    /// How many of the arrays hold a value before the first step.
+    /// The number of arrays that hold a value before the first step.
     pub(super) given: usize,
-    /// What each output is made of, then each saved value.
+    /// The sources of each output, then of each saved value.
     pub(super) outputs: Vec<Operation>,
-    /// How often each granule is read.
+    /// The number of reads of each granule.
     pub(super) uses: Vec<u32>,
-    /// Free lists that there are.
+    /// The number of free lists.
     pub(super) classes: usize,
-    /// Places that it takes to hold all bits that are live at once.
+    /// The number of places needed to hold all bits that are live at once.
     pub(super) places: usize,
-    /// Most bits that an operation reads.
+    /// The most bits that an operation reads.
     pub(super) widest: usize,
 }
 
 impl Plan {
-    /// The granules of `part` at these counters. They are in range once the plan is checked.
+    /// Returns the granules of `part` at these counters. They are in range once the plan is
+    /// checked.
     pub(super) fn granules(&self, part: &Part, counters: &[i64]) -> core::ops::Range<usize> {
         let array = &self.arrays[part.array as usize];
         let start = array.first as usize + part.start.checked_before(counters) as usize;
@@ -136,20 +137,20 @@ impl Plan {
     }
 }
 
-/// A place in the run of a plan.
+/// A position in the run of a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor {
     next: usize,
     counters: [i64; MAX_LOOPS],
     ends: [i64; MAX_LOOPS],
-    /// Instructions that may still be run.
+    /// The number of instructions that may still run.
     left: u64,
-    /// The loop at which it stopped because a counter would have no value below 2^63.
+    /// The loop at which the cursor stopped because a counter would exceed 2^63 − 1.
     overflow: Option<usize>,
 }
 
 impl Cursor {
-    /// Before the first step.
+    /// Returns a cursor before the first step.
     pub(super) fn new() -> Self {
         Self {
             next: 0,
@@ -160,7 +161,7 @@ impl Cursor {
         }
     }
 
-    /// Moves on to the next operation.
+    /// Advances to the next operation.
     pub(super) fn advance<'p>(&mut self, plan: &'p Plan) -> Option<&'p Operation> {
         loop {
             let (at, instruction) = (self.next, plan.instructions.get(self.next)?);
@@ -198,12 +199,13 @@ impl Cursor {
         }
     }
 
-    /// The loops' counters.
+    /// Returns the loops' counters.
     pub(super) fn counters(&self) -> &[i64; MAX_LOOPS] {
         &self.counters
     }
 
-    /// The head of the loop at which it stopped because a counter has no value below 2^63.
+    /// Returns the head of the loop at which the cursor stopped because a counter would exceed 2^63
+    /// − 1.
     pub(super) fn overflow<'p>(&self, plan: &'p Plan) -> Option<&'p str> {
         match plan.instructions.get(self.overflow?)? {
             Instruction::Enter { head, .. } => Some(head),
@@ -211,27 +213,27 @@ impl Cursor {
         }
     }
 
-    /// Whether it stopped because it had run too many steps.
+    /// Whether the cursor stopped because it ran too many steps.
     pub(super) fn is_exhausted(&self) -> bool {
         self.left == 0
     }
 }
 
-/// Where values are kept while they are needed.
+/// The places in which values are kept while they are needed.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     /// The first place of each granule that is held.
     at: Vec<u32>,
-    /// How often each granule is still to be read.
+    /// The number of remaining reads of each granule.
     uses: Vec<u32>,
-    /// Places of granules that are no longer needed, by their width.
+    /// The places of granules that are no longer needed, by width.
     free: Vec<Vec<u32>>,
-    /// Places that were ever used.
+    /// The number of places ever used.
     taken: u64,
 }
 
 impl Places {
-    /// No value is held.
+    /// Creates the places with no value held.
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             at: vec![0; plan.uses.len()],
@@ -241,16 +243,16 @@ impl Places {
         }
     }
 
-    /// Places that were ever used.
+    /// Returns the number of places ever used.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// The place of a granule for one use of it; after the last its place is free.
+    /// Returns the place of a granule for one read of it. After the last read, the place is free.
     pub(super) fn read(&mut self, array: &Array, granule: usize) -> usize {
         let place = self.at[granule];
         let uses = &mut self.uses[granule];
-        // A count that was cut off at its greatest value never ends.
+        // A saturated count never ends.
         if *uses != u32::MAX {
             *uses = uses.saturating_sub(1);
             if *uses == 0 {
@@ -260,12 +262,12 @@ impl Places {
         place as usize
     }
 
-    /// The place of a granule, which stays as it is.
+    /// Returns the place of a granule, without counting a read.
     pub(super) fn look(&self, granule: usize) -> usize {
         self.at[granule] as usize
     }
 
-    /// A place for a granule, or nothing where it is never read.
+    /// Takes a place for a granule, or returns `None` if the granule is never read.
     pub(super) fn write(&mut self, array: &Array, granule: usize) -> Option<usize> {
         if self.uses[granule] == 0 {
             return None;
@@ -273,7 +275,7 @@ impl Places {
         let place = self.free[array.class as usize].pop().unwrap_or_else(|| {
             let place = self.taken;
             self.taken += u64::from(array.granule);
-            // The check refuses plans that take as much as would be cut off here.
+            // The check refuses plans with so many places that this would truncate.
             place as u32
         });
         self.at[granule] = place;

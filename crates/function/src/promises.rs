@@ -1,9 +1,9 @@
-//! The promises of a function's inputs: those of the ports that they go into.
+//! The promises of a function's inputs, which come from the ports that they go into.
 //!
-//! An input that goes into a port as it is takes over the port's promise. If anything else reads
-//! it as well, its order counts there. A part of an input cannot promise what is said of a whole
-//! value. Of what steps compute, and of saved values, nobody's machine knows the value: that it
-//! keeps a promise follows from the function, or its author has to see to it.
+//! An input that goes into a port unchanged takes over the port's promise. If anything else reads
+//! the input as well, the order of its elements matters there. A part of an input cannot promise
+//! what is said of a whole value. No owner's machine knows the values that steps compute, or saved
+//! values. That these keep a promise must follow from the function, or its author has to ensure it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::source::{Source, StepSource};
 use crate::steps::{Assignment, Item, Operand, Part};
 use crate::{ErrorLocation, FunctionError};
 
-/// Gives each of `ports`, which are the inputs of `source` that parties own, its promise.
+/// Sets the promise of each of `ports`, which are the inputs of `source` that parties own.
 pub(super) fn promise(source: &Source, ports: &mut [Port]) -> Result<(), FunctionError> {
     let mut readers = Readers {
         source,
@@ -35,7 +35,7 @@ pub(super) fn promise(source: &Source, ports: &mut [Port]) -> Result<(), Functio
     Ok(())
 }
 
-/// Who reads an input.
+/// The readers of an input.
 #[derive(Default)]
 struct Reads {
     promise: Option<Promise>,
@@ -55,12 +55,12 @@ struct Readers<'s> {
     source: &'s Source,
     /// The type and the readers of each input.
     inputs: HashMap<String, (Type, Reads)>,
-    /// Values that steps move bits of inputs to.
+    /// The values to which steps move bits of inputs.
     copies: HashSet<&'s str>,
 }
 
 impl<'s> Readers<'s> {
-    /// Notes the values that steps move bits of inputs to; whether there were more.
+    /// Records the values to which steps move bits of inputs. Returns whether it found new ones.
     fn find_copies(&mut self, steps: &'s [StepSource]) -> bool {
         steps.iter().fold(false, |more, step| {
             more | match step {
@@ -88,7 +88,7 @@ impl<'s> Readers<'s> {
                 return Ok(());
             }
         };
-        // The lowering has compared names and numbers of arguments.
+        // The lowering has already compared names and numbers of arguments.
         let Some(number) = self.source.component(name) else {
             return Ok(());
         };
@@ -149,7 +149,7 @@ impl<'s> Readers<'s> {
         })
     }
 
-    /// Notes that something without a promise reads `value`.
+    /// Records that something without a promise reads `value`.
     fn others(&mut self, value: &'s Operand) {
         for item in &value.0 {
             if let Item::Part(Part { name, .. }) = item

@@ -1,5 +1,5 @@
-//! Functions for tests of what runs over XOR shares: the frozen ones and random ones, with inputs
-//! of either party, both, and nobody.
+//! Functions for tests of runs over XOR shares: the frozen ones and random ones, with inputs of
+//! either party, shared by both, and public.
 
 mod arrays;
 mod frozen;
@@ -15,27 +15,27 @@ pub use arrays::array_sample;
 pub use frozen::{FrozenSchedule, frozen_schedules};
 pub use random::random_sample;
 
-/// A function over XOR shares, and shares of its inputs.
+/// A function over XOR shares, with shares of its inputs.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// The function. Each input's own owner says nothing.
+    /// The function. The owners that its inputs name have no meaning.
     pub function: Function,
     /// The owners of its inputs.
     pub owners: Vec<Owners>,
-    /// Both parties' shares of each bit of the inputs, in port order; of a public bit the value.
+    /// Both parties' shares of each bit of the inputs, in port order. For a public bit, its value.
     pub shares: Vec<[bool; 2]>,
-    /// What J and refills follow from.
+    /// The limits, which determine J and refills.
     pub limits: Limits,
 }
 
 impl Sample {
-    /// The owners of each bit of the inputs.
+    /// Iterates over the owners of each bit of the inputs.
     pub fn owners_of_bits(&self) -> impl Iterator<Item = Owners> {
         let inputs = self.function.inputs().iter().zip(&self.owners);
         inputs.flat_map(|(input, owners)| std::iter::repeat_n(*owners, input.port.ty.width()))
     }
 
-    /// The results in the clear, in port order.
+    /// Returns the results in the clear, in port order.
     #[must_use]
     pub fn evaluate(&self) -> Vec<bool> {
         let inputs = self.shares.iter().zip(self.owners_of_bits());
@@ -44,7 +44,7 @@ impl Sample {
             .evaluate(&inputs.map(value).collect::<Vec<_>>())
     }
 
-    /// The numbers of the outputs that go to a party.
+    /// Returns the numbers of the outputs that go to a party.
     #[must_use]
     pub fn outputs_to(&self, role: Role) -> Vec<usize> {
         let outputs = self.function.outputs().iter().enumerate();
@@ -53,13 +53,13 @@ impl Sample {
     }
 }
 
-/// A bit of a function: they are numbered, inputs in port order, then results of each call. The
-/// last two numbers are constants, 0 and 1.
+/// The number of a bit of a function. Inputs come first, in port order, followed by the results of
+/// each call. The last two numbers are the constants 0 and 1.
 type Bit = u32;
 
 const CONSTANTS: [Bit; 2] = [u32::MAX - 1, u32::MAX];
 
-/// A circuit by the widths of its input ports, its gates, and the wires of its output ports.
+/// A circuit: the widths of its input ports, its gates, and the wires of its output ports.
 #[derive(Clone, Debug, Default)]
 struct CircuitShape {
     inputs: Vec<u32>,
@@ -67,17 +67,17 @@ struct CircuitShape {
     outputs: Vec<Vec<u32>>,
 }
 
-/// A function by the bits that it reads.
+/// A function, described by the bits that it reads.
 #[derive(Clone, Debug, Default)]
 struct Shape {
     inputs: Vec<(Owners, u32)>,
     circuits: Vec<CircuitShape>,
-    /// For each call its circuit, and the bits of each port.
+    /// For each call, its circuit and the bits of each port.
     calls: Vec<(usize, Vec<Vec<Bit>>)>,
     outputs: Vec<(Recipient, Vec<Bit>)>,
 }
 
-/// Ports of these widths.
+/// Returns ports of these widths.
 fn ports(widths: impl Iterator<Item = u32>) -> Vec<Port> {
     let ports = widths.enumerate();
     ports
@@ -97,7 +97,7 @@ impl CircuitShape {
 impl Shape {
     fn build(&self) -> Function {
         let mut builder = FunctionBuilder::new("sample");
-        // The first bit of each value, with its name and width.
+        // Maps the first bit of each value to its name and width.
         let mut values = BTreeMap::new();
         let mut bits = 0;
         for (number, (_, width)) in self.inputs.iter().enumerate() {
@@ -131,7 +131,7 @@ impl Shape {
     }
 }
 
-/// These bits, as parts of values as long as they follow each other there.
+/// Joins these bits into an operand. Bits that are consecutive in a value become one part.
 fn operand(values: &BTreeMap<Bit, (String, u32)>, bits: &[Bit]) -> Operand {
     let place = |bit: Bit| {
         let (first, (name, width)) = values.range(..=bit).next_back().expect("a value");

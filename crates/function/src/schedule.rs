@@ -1,27 +1,32 @@
-//! Schedules: what a function over XOR shares does in which step, as both parties compute it.
+//! Schedules: the work of a function over XOR shares in each step, as both parties compute it.
 //!
-//! Under protocol `gmw` all calls of one component that are ready at one step go together, bit i of
-//! a row for instance i, and all that is opened in a step goes in one message each way.
+//! Under the protocol `gmw`, all calls of one component that are ready at one step run together,
+//! with bit i of a row for instance i. Everything that is opened in a step goes in one message each
+//! way.
 //!
-//! 1. A call is *ready* at the step at which its last input is there. Inputs and constants are
-//!    there at step 0. The owners of a port are the union over the bits that a call reads by it.
-//! 2. A call of a program without layers takes no step, and its results are there at once. Other
-//!    calls of one component with one pattern of owners that are ready at one step are a *group*,
-//!    instances in order of calls. A group of more than J calls is cut: [`Limits::rows`] gives J,
-//!    and the group with the number j of these starts ⌊j/2⌋ times the program's layers later.
-//! 3. Each group at work advances a layer a step. A step's crosses are those of its groups, in
-//!    order of their first calls. Each takes the next OT numbers of its direction, one an instance.
+//! 1. A call is *ready* at the step at which its last input is available. Inputs and constants are
+//!    available at step 0. The owners of a port are the union over the bits that a call reads
+//!    through it.
+//! 2. A call of a program without layers takes no step, and its results are available at once.
+//!    Other calls that are ready at one step, of one component and with one pattern of owners, form
+//!    a *group*, with instances in the order of calls. A group of more than J calls is cut.
+//!    [`Limits::rows`] determines J, and part number j starts ⌊j/2⌋ times the program's layers
+//!    later.
+//! 3. Each group at work advances one layer per step. The crosses of a step are those of its
+//!    groups, in the order of their first calls. Each cross takes the next OT numbers of its
+//!    direction, one per instance.
 //!
-//! Calls without layers are grouped too, for the executor, by the step at which they are
-//! ready and by *rank*: a call of rank n reads results of calls of rank n − 1 of this step.
+//! Calls without layers are grouped, too, for the executor: by the step at which they are ready and
+//! by *rank*. A call of rank n reads results of calls of rank n − 1 of this step.
 //!
-//! **Where values are.** The results of a group are a *block*: a row for each bit of a call's
-//! results, and a column for each instance. So is an input: a row for each bit of an element, and a
-//! column for each element. An [`Argument`] says where some bits of a port come from, by [`Run`]s
-//! of instances at even distances. **Memory**: 32 bytes a group, 20 an argument, 28 a run; an array
-//! that a loop reads element by element is one run, and a call that reads its ports at random has a
-//! run for each. Making one takes 12 bytes a call or element of an input and 8 an element of any
-//! array besides, and a walk over all calls.
+//! **Locations of values.** The results of a group are a *block*, with a row for each bit of a
+//! call's results, and a column for each instance. An input is also a block, with a row for each
+//! bit of an element, and a column for each element. An [`Argument`] describes the source of some
+//! bits of a port, by [`Run`]s of instances with a constant stride. **Memory**: 32 bytes per group,
+//! 20 per argument, and 28 per run. An array that a loop reads element by element is one run. A
+//! call that reads its ports at random has a run for each port. Building a schedule takes 12 bytes
+//! for each call and each element of an input, 8 for each element of any array, and a walk over all
+//! calls.
 
 mod argument;
 mod constants;
@@ -37,14 +42,14 @@ use argument::{Arguments, ColumnList};
 pub use constants::Constants;
 pub use steps::{AtWork, StepWork, Steps};
 
-/// What both parties agree on beside the function; [`Limits::default`] is what the protocol has.
-/// Tests make them smaller.
+/// The limits on which both parties agree in addition to the function. The protocol uses
+/// [`Limits::default`], and tests use smaller ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// J is the greatest multiple of 64 that times a program's live wires is at most 64 times this,
-    /// and at least 64.
+    /// The limit that determines J. J is the greatest multiple of 64 such that J times the
+    /// program's live wires is at most 64 times this number, but at least 64.
     pub rows: u64,
-    /// Most OTs that a direction makes at once, but where one step needs more.
+    /// The most OTs that a direction makes at once, unless one step needs more.
     pub refill_ots: u64,
 }
 
@@ -57,42 +62,42 @@ impl Default for Limits {
     }
 }
 
-/// What holds bits that an argument or an output reads.
+/// A block of bits that an argument or an output reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Block {
     /// The input with this number.
     Input(u32),
     /// The results of the group with this number.
     Group(u32),
-    /// Constants of one width: [`Schedule::constants`].
+    /// Constants of one width. See [`Schedule::constants`].
     Constants(u32),
 }
 
-/// An input, as calls read it.
+/// An input, in the form in which calls read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputBlock {
-    /// Who owns all of its bits.
+    /// The owners of all of its bits.
     pub owners: Owners,
-    /// Bits of an element: bit r of element i is bit r + i · `rows` of the port.
+    /// The bits of an element. Bit r of element i is bit r + i · `rows` of the port.
     pub rows: u32,
-    /// Elements.
+    /// The number of elements.
     pub instances: u32,
-    /// The last reading of it.
+    /// The last read of the input.
     pub last_read: LastRead,
 }
 
-/// When a value may be let go.
+/// The time at which a value may be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LastRead {
-    /// Nobody reads it.
+    /// The value is never read.
     Never,
     /// After the groups that start at this step have taken their arguments.
     Step(u32),
-    /// With the results.
+    /// When the results are read.
     Outputs,
 }
 
-/// Bits of an output that stand behind each other in a block.
+/// Consecutive bits of an output that are consecutive in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputSpan {
     /// The block.
@@ -101,11 +106,11 @@ pub struct OutputSpan {
     pub instance: u32,
     /// The first row.
     pub row: u32,
-    /// Number of bits, each of the next row.
+    /// The number of bits, one in each row from the first on.
     pub bits: u32,
 }
 
-/// A program and the owners of its ports, and how many of its calls make a group.
+/// A program and the owners of its ports, and the most calls in a group.
 #[derive(Clone, Debug)]
 struct Pattern {
     component: u32,
@@ -131,20 +136,20 @@ pub struct Group<'s> {
     number: u32,
 }
 
-/// What a function over XOR shares does in which step.
+/// The work of a function over XOR shares in each step.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     limits: Limits,
     components: Vec<Component>,
     inputs: Vec<InputBlock>,
     patterns: Vec<Pattern>,
-    /// In order of first calls.
+    /// The groups, in the order of their first calls.
     groups: Vec<GroupData>,
     arguments: Arguments,
     constants: Vec<Constants>,
-    /// Of all outputs, in order.
+    /// The spans of all outputs, in order.
     outputs: Vec<OutputSpan>,
-    /// For each output where its spans end.
+    /// The end of each output's spans.
     output_ends: Vec<usize>,
     /// The groups' numbers in the order in which they start.
     starts: Vec<u32>,
@@ -153,11 +158,11 @@ pub struct Schedule {
 }
 
 impl Function {
-    /// The function's schedule, where each input is its owner's.
+    /// Returns the function's schedule, with each input owned by the party that the function names.
     ///
     /// # Errors
     ///
-    /// As [`Schedule::new`].
+    /// The same as for [`Schedule::new`].
     pub fn schedule(&self) -> Result<Schedule, FunctionError> {
         let inputs = self.inputs().iter();
         let owners: Vec<Owners> = inputs.map(|input| Owners::of(input.owner)).collect();
@@ -166,17 +171,17 @@ impl Function {
 }
 
 impl Schedule {
-    /// The schedule of a function whose inputs have these owners. An input is public or shared
-    /// where the caller gives values or shares of it.
+    /// Creates the schedule of a function whose inputs have these owners. An input is public if the
+    /// caller gives its value, and shared if the caller gives shares of it.
     ///
     /// # Errors
     ///
-    /// [`FunctionError::SavedValues`] if the function takes or leaves saved values, and
+    /// [`FunctionError::SavedValues`] if the function loads or saves values, and
     /// [`FunctionError::TooMany`] for 2^31 steps or 2^32 runs, arguments or bits of constants.
     ///
     /// # Panics
     ///
-    /// If there are not as many owners as inputs.
+    /// If the number of owners is not that of inputs.
     pub fn new(
         function: &Function,
         owners_of_inputs: &[Owners],
@@ -185,27 +190,28 @@ impl Schedule {
         planner::plan(function, owners_of_inputs, limits, |_, _| {})
     }
 
-    /// Number of steps.
+    /// Returns the number of steps.
     #[must_use]
     pub fn step_count(&self) -> u32 {
         self.steps
     }
 
-    /// OTs of the whole run, by their sender.
+    /// Returns the OTs of the whole run, by their sender.
     #[must_use]
     pub fn total_ots(&self) -> [u64; 2] {
         self.total_ots
     }
 
-    /// The steps, one by one.
+    /// Returns the steps, one by one.
     #[must_use]
     pub fn steps(&self) -> Steps<'_> {
         Steps::new(self)
     }
 
-    /// The OTs that each direction makes before a step, by their sender, where `made` were made
-    /// before: if the step lacks OTs of either, each makes what it lacks for the run, at most
-    /// [`Limits::refill_ots`], or what it lacks for the step if that is more.
+    /// Returns the OTs that each direction makes before a step, by their sender. `made` OTs were
+    /// made earlier. If the step lacks OTs of either direction, each direction makes what it lacks
+    /// for the rest of the run, but at most [`Limits::refill_ots`], or what it lacks for the step
+    /// if that is more.
     #[must_use]
     pub fn refill(&self, step: &StepWork, made: [u64; 2]) -> [u64; 2] {
         let needed = |sender: usize| step.ots_before[sender] + step.ots[sender];
@@ -222,17 +228,17 @@ impl Schedule {
         })
     }
 
-    /// Number of groups, those without layers too.
+    /// Returns the number of groups, including those without layers.
     #[must_use]
     pub fn group_count(&self) -> u32 {
         self.groups.len() as u32
     }
 
-    /// The group with this number, from 0, in order of first calls.
+    /// Returns the group with this number, from 0, in the order of first calls.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no such group.
     #[must_use]
     pub fn group(&self, number: u32) -> Group<'_> {
         assert!(number < self.group_count(), "a group of the schedule");
@@ -242,29 +248,29 @@ impl Schedule {
         }
     }
 
-    /// The groups in the order in which they take their arguments: by steps; of a step first those
-    /// without layers, by ranks; then in order of first calls.
+    /// Iterates over the groups in the order in which they take their arguments: by step, within a
+    /// step first those without layers by rank, and otherwise in the order of first calls.
     pub fn starts(&self) -> impl ExactSizeIterator<Item = Group<'_>> {
         self.starts.iter().map(|number| self.group(*number))
     }
 
-    /// The inputs, in order.
+    /// Returns the inputs, in order.
     #[must_use]
     pub fn inputs(&self) -> &[InputBlock] {
         &self.inputs
     }
 
-    /// The constants with this number.
+    /// Returns the constants with this number.
     ///
     /// # Panics
     ///
-    /// If there are none.
+    /// If there are no such constants.
     #[must_use]
     pub fn constants(&self, number: u32) -> &Constants {
         &self.constants[number as usize]
     }
 
-    /// Where the bits of an output are, in order.
+    /// Returns the spans of an output's bits, in order.
     ///
     /// # Panics
     ///
@@ -275,7 +281,7 @@ impl Schedule {
         &self.outputs[before.unwrap_or_default()..self.output_ends[number]]
     }
 
-    /// Who owns a row of a block.
+    /// Returns the owners of a row of a block.
     ///
     /// # Panics
     ///
@@ -302,68 +308,69 @@ impl<'s> Group<'s> {
         &self.schedule.patterns[self.data().pattern as usize]
     }
 
-    /// Its number, from 0, in order of first calls.
+    /// Returns the group's number, from 0, in the order of first calls.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// What is called.
+    /// Returns the component that is called.
     #[must_use]
     pub fn component(&self) -> &'s Component {
         &self.schedule.components[self.pattern().component as usize]
     }
 
-    /// The owners of the component's input ports.
+    /// Returns the owners of the component's input ports.
     #[must_use]
     pub fn owners_of_ports(&self) -> &'s [Owners] {
         &self.pattern().owners
     }
 
-    /// The component's program for these owners.
+    /// Returns the component's program for these owners.
     #[must_use]
     pub fn program(&self) -> &'s RowProgram {
         &self.pattern().program
     }
 
-    /// Number of calls, which are its instances in their order.
+    /// Returns the number of calls. They are its instances, in order.
     #[must_use]
     pub fn instances(&self) -> usize {
         self.data().calls as usize
     }
 
-    /// The step at which it takes its arguments; its layer l is in step start + l − 1.
+    /// Returns the step at which the group takes its arguments. Its layer l is in step start + l −
+    /// 1.
     #[must_use]
     pub fn start(&self) -> u32 {
         self.data().start
     }
 
-    /// The step at which its results are there.
+    /// Returns the step at which its results are available.
     #[must_use]
     pub fn end(&self) -> u32 {
         self.data().start + self.program().depth()
     }
 
-    /// The last reading of its results.
+    /// Returns the last read of its results.
     #[must_use]
     pub fn last_read(&self) -> LastRead {
         self.data().last_read
     }
 
-    /// Where its arguments come from, in the order of the component's input bits.
+    /// Iterates over the sources of its arguments, in the order of the component's input bits.
     pub fn arguments(&self) -> impl Iterator<Item = Argument<'s>> {
         self.schedule.arguments.of(self.data().arguments)
     }
 }
 
-/// J: [`Limits::rows`].
+/// Returns J (see [`Limits::rows`]).
 fn most_calls(program: &RowProgram, limits: Limits) -> u32 {
     let live = program.live().max(1) as u64;
     let most = (limits.rows / live).saturating_mul(64).max(64);
     u32::try_from(most).unwrap_or(u32::MAX)
 }
 
-/// What is counted by both senders or both parties, `instances` times.
+/// Adds `instances` times `each` to `total`, for both senders or both parties.
 fn add_times(total: &mut [u64; 2], instances: usize, each: [u64; 2]) {
     for role in [Role::Garbler, Role::Evaluator] {
         total[role as usize] += instances as u64 * each[role as usize];

@@ -2,8 +2,8 @@
 //!
 //! # Digests
 //!
-//! The *canonical text* has ASCII lines, each ended by `\n`, in this order, and within each kind in
-//! the order in which they are declared:
+//! The *canonical text* consists of ASCII lines, each terminated by `\n`, in this order, and within
+//! each kind in the order of declaration:
 //!
 //! | line | for each |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | a step without spaces, or `for NAME in FROM..TO`, its steps, and `end` | step |
 //! | `output NAME TYPE RECIPIENT VALUE` | output; the recipient is `garbler`, `evaluator`, `both` or `saved` |
 //!
-//! A step calls a component by its place, `#0` and so on. Numbers are decimal. No name has a space
-//! or a line end in it, so that no two functions have the same text.
+//! A step refers to a component by its position, `#0` and so on. Numbers are decimal. No name
+//! contains a space or a line end, so no two functions have the same text.
 //!
 //! A *function's digest* is SHA-256 over
 //!
@@ -27,9 +27,9 @@
 //! | 4 | number of components |
 //! | 32 each | the component's circuit's digest |
 //!
-//! with integers in little-endian. Where the function has a meaning, its digest is SHA-256 over the
-//! tag `tacit function with meaning v1\0`, the digest above and the meaning. The names of the
-//! function and of its components are in neither.
+//! with integers in little-endian. If the function has a meaning, its digest is SHA-256 over the
+//! tag `tacit function with meaning v1\0`, the digest above and the meaning. Neither digest covers
+//! the names of the function and of its components.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -40,11 +40,11 @@ use tacit_circuit::{Component, Digest, Port, Type};
 use crate::steps::{Assignment, Head, Operand};
 use crate::{ErrorLocation, FunctionError, Recipient, Role};
 
-/// Most steps that are written, loops among them.
+/// The most steps as written, including loops.
 pub(super) const MAX_STEPS: usize = 1 << 16;
-/// Most components, inputs, values and outputs, each.
+/// The most components, inputs, values and outputs, for each of these.
 pub(super) const MAX_DECLARATIONS: usize = 1 << 12;
-/// Deepest nesting of loops.
+/// The deepest nesting of loops.
 pub(super) const MAX_LOOPS: usize = 8;
 
 /// A component under the name by which steps call it.
@@ -52,18 +52,18 @@ pub(super) const MAX_LOOPS: usize = 8;
 pub(super) struct ComponentSource {
     pub(super) name: String,
     pub(super) component: Component,
-    /// Its name in the library and its parameters, if it is from there.
+    /// The component's name in the library and its parameters, if it comes from there.
     pub(super) library: Option<(String, BTreeMap<String, u64>)>,
 }
 
-/// Whose an input is.
+/// The owner of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Party(Role),
     Saved,
 }
 
-/// Where an output goes.
+/// The destination of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     Parties(Recipient),
@@ -101,7 +101,7 @@ pub(super) struct OutputSource {
     pub(super) value: Operand,
 }
 
-/// A function as it is written.
+/// A function in its written form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     pub(super) name: String,
@@ -113,7 +113,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Checks names and numbers of declarations and steps.
+    /// Checks the names and the numbers of declarations and steps.
     pub(super) fn check(&self) -> Result<(), FunctionError> {
         let place = ErrorLocation::new(format!("function {:?}", shown(&self.name)));
         let counts = [
@@ -176,12 +176,12 @@ impl Source {
         Ok(())
     }
 
-    /// The number of the component of this name.
+    /// Returns the index of the component of this name.
     pub(super) fn component(&self, name: &str) -> Option<usize> {
         self.components.iter().position(|c| c.name == name)
     }
 
-    /// The canonical text.
+    /// Returns the canonical text.
     pub(super) fn canonical_text(&self) -> String {
         let mut text = String::new();
         for declared in &self.components {
@@ -245,7 +245,7 @@ impl Source {
     }
 }
 
-/// The digest of a function with this canonical text and these components.
+/// Returns the digest of a function with this canonical text and these components.
 pub(super) fn function_digest(text: &str, components: &[Component]) -> Digest {
     let text = Sha256::new_with_prefix(b"tacit family v1\0").chain_update(text);
     let mut hash = Sha256::new_with_prefix(b"tacit function v2\0")
@@ -258,7 +258,7 @@ pub(super) fn function_digest(text: &str, components: &[Component]) -> Digest {
     Digest(hash.finalize().into())
 }
 
-/// The digest of a function of this digest that has this meaning.
+/// Returns the digest of a function with this digest and this meaning.
 pub(super) fn digest_with_meaning(function: Digest, meaning: Digest) -> Digest {
     let hash = Sha256::new_with_prefix(b"tacit function with meaning v1\0");
     Digest(
@@ -269,7 +269,7 @@ pub(super) fn digest_with_meaning(function: Digest, meaning: Digest) -> Digest {
     )
 }
 
-/// A name for a message, cut to 64 characters.
+/// Shortens a name to 64 characters, for messages.
 pub(super) fn shown(name: &str) -> String {
     name.chars().take(Port::MAX_NAME_BYTES).collect()
 }

@@ -1,4 +1,4 @@
-//! Steps: what is assigned to what, and their canonical text.
+//! Steps: assignments, and their canonical text.
 //!
 //! ```text
 //! step      := targets "=" (NAME "(" (value ("," value)*)? ")" | value)
@@ -18,30 +18,30 @@ use tacit_circuit::Type;
 use crate::expression::{Affine, Expression};
 use crate::{ErrorLocation, FunctionError};
 
-/// What stands between brackets.
+/// The text between brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Index {
     /// One element.
     At(Expression),
-    /// The elements from the first to before the second.
+    /// The elements from the first up to, but not including, the second.
     Range(Expression, Expression),
 }
 
 /// A value or a part of it.
 ///
 /// Indices go from the outermost dimension inwards, as types are read from right to left: with `d`
-/// of type `u8[5][9]`, `d[i]` is a `u8[5]` for i from 0 to 8. Behind the last dimension an index
-/// picks a byte of a byte string, or a bit of anything else.
+/// of type `u8[5][9]`, `d[i]` is a `u8[5]` for i from 0 to 8. After the last dimension, an index
+/// selects a byte of a byte string, or a bit of anything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The value's name.
     pub(super) name: String,
-    /// From the outermost dimension inwards.
+    /// The indices, from the outermost dimension inwards.
     pub(super) indices: Vec<Index>,
 }
 
 impl Part {
-    /// All of the value of this name.
+    /// Returns the whole value of this name.
     #[must_use]
     pub fn of(name: &str) -> Self {
         Self {
@@ -50,14 +50,14 @@ impl Part {
         }
     }
 
-    /// One element of it.
+    /// Selects one element of it.
     #[must_use]
     pub fn at(mut self, index: impl Into<Expression>) -> Self {
         self.indices.push(Index::At(index.into()));
         self
     }
 
-    /// Its elements from the first to before the second.
+    /// Selects its elements from the first up to, but not including, the second.
     #[must_use]
     pub fn range(mut self, from: impl Into<Expression>, to: impl Into<Expression>) -> Self {
         self.indices.push(Index::Range(from.into(), to.into()));
@@ -76,28 +76,29 @@ impl<T: AsRef<str> + ?Sized> From<&T> for Part {
 pub(super) enum Item {
     /// A value or a part of it.
     Part(Part),
-    /// A number, and its type if it says so.
+    /// A number, and its type if it is given.
     Constant(i128, Option<Type>),
 }
 
-/// What a step or an output reads: parts of values and constants, the bits of the first one first.
+/// The source of a step or an output: parts of values and constants. The bits of the first one come
+/// first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand(pub(super) Vec<Item>);
 
 impl Operand {
-    /// A number. Alone it takes the type of the place where it stands.
+    /// Creates a number. On its own, it takes the type of its destination.
     #[must_use]
     pub fn number(number: i128) -> Self {
         Self(vec![Item::Constant(number, None)])
     }
 
-    /// A number of this type: a bit or an integer.
+    /// Creates a number of this type: a bit or an integer.
     #[must_use]
     pub fn typed(number: i128, ty: Type) -> Self {
         Self(vec![Item::Constant(number, Some(ty))])
     }
 
-    /// This and then another.
+    /// Appends another operand.
     #[must_use]
     pub fn then(mut self, other: impl Into<Self>) -> Self {
         self.0.extend(other.into().0);
@@ -111,12 +112,13 @@ impl<T: Into<Part>> From<T> for Operand {
     }
 }
 
-/// A step that is no loop.
+/// A step that is not a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Assignment {
     /// Moves bits.
     Move(Part, Operand),
-    /// Calls a component: where its outputs go, nothing where one is dropped, and what it reads.
+    /// Calls a component: the destinations of its outputs, `None` for a dropped one, the
+    /// component's name, and the arguments.
     Call(Vec<Option<Part>>, String, Vec<Operand>),
 }
 
@@ -125,9 +127,9 @@ pub(super) enum Assignment {
 pub(super) struct Head {
     /// The counter's name.
     pub(super) counter: String,
-    /// Its first value.
+    /// The counter's first value.
     pub(super) from: Expression,
-    /// One past its last.
+    /// One more than the counter's last value.
     pub(super) to: Expression,
 }
 
@@ -170,7 +172,7 @@ fn joined<T: ToString>(all: &[T], sign: &str) -> String {
 }
 
 impl Assignment {
-    /// The canonical text, with what `component` makes of a component's name.
+    /// Returns the canonical text. `component` translates a component's name.
     pub(super) fn text(&self, component: impl Fn(&str) -> String) -> String {
         let target = |target: &Option<Part>| match target {
             None => "_".to_owned(),
@@ -188,7 +190,8 @@ impl Assignment {
 }
 
 impl Index {
-    /// The first element picked, and how many, where the loops around have these counters.
+    /// Returns the first element selected and their number, in terms of the enclosing loops'
+    /// counters.
     pub(super) fn extent(
         &self,
         counters: &[&str],

@@ -1,6 +1,6 @@
 //! Tests of functions.
 
-/// Results, each with the variant of its error, and what the message has.
+/// Checks rows of a result, the variant of its error, and parts of the error's message.
 macro_rules! assert_errors {
     ($(
         $result:expr => $variant:ident $({ $($field:ident: $value:pat),+ })?, $($part:literal),+;
@@ -27,12 +27,12 @@ use tacit_components::library;
 
 use crate::{Function, FunctionBuilder, FunctionError, Part, Recipient, Role};
 
-/// The library's adder of 8 bits.
+/// Returns the library's adder of 8 bits.
 fn adder() -> Circuit {
     library::find("adder", &BTreeMap::from([("bits".to_owned(), 8)])).expect("a component")
 }
 
-/// `a` and `n` times `b`.
+/// Returns a function of `a` plus `n` times `b`.
 fn chain(n: u64) -> Function {
     let mut builder = FunctionBuilder::new("chain");
     builder
@@ -52,7 +52,7 @@ fn chain(n: u64) -> Function {
     builder.finish().unwrap()
 }
 
-/// The function of a builder that this fills.
+/// Returns the function of a builder that `fill` fills.
 fn built(
     fill: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder,
 ) -> Result<Function, FunctionError> {
@@ -73,7 +73,7 @@ fn check_error<T>(
     }
 }
 
-/// The outputs as text, from inputs as text.
+/// Evaluates a function on inputs as text. Returns the outputs as text.
 fn run(function: &Function, inputs: &[&str]) -> Vec<String> {
     let ports = function.inputs().iter().map(|input| &input.port);
     let values = ports.chain(function.loads()).zip(inputs);

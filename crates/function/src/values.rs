@@ -1,8 +1,8 @@
 //! A run of a function over values of any kind: bits, labels, pairs of labels.
 //!
 //! [`Values`] walks the calls in order. It gathers a call's arguments and takes its results, moves
-//! what is assigned without a call, and lets go of each value after its last use. Both parties'
-//! walks are the same, whatever their values are.
+//! what is assigned without a call, and drops each value after its last use. Both parties' walks
+//! are the same, whatever their values are.
 
 mod ahead;
 
@@ -18,26 +18,26 @@ use crate::{Function, Role};
 /// A call whose arguments have been gathered.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'f> {
-    /// Its number among the function's calls, from 0.
+    /// The call's number among the function's calls, from 0.
     pub number: u32,
-    /// What is called.
+    /// The component that is called.
     pub component: &'f Component,
-    /// Its place among the function's [components](Function::components).
+    /// The component's index in the function's [components](Function::components).
     pub component_index: usize,
 }
 
-/// What a step of a walk was.
+/// The result of a step of a walk.
 #[derive(Clone, Copy, Debug)]
 pub enum Step<'f> {
-    /// A call, whose results are to be given.
+    /// A call, whose results the caller must give.
     Call(Call<'f>),
     /// This many bits were assigned without a call.
     Assigned(usize),
-    /// There is no step left.
+    /// The walk has ended.
     End,
 }
 
-/// The values of a run, kept from their assignment to their last use. Wiped when dropped.
+/// The values of a run, kept from their assignment to their last use. They are wiped on drop.
 pub struct Values<'f, T: Copy + Default + Zeroize> {
     function: &'f Function,
     cursor: Cursor,
@@ -47,7 +47,7 @@ pub struct Values<'f, T: Copy + Default + Zeroize> {
     calls: u32,
     /// The call whose results are awaited.
     pending: Option<&'f Operation>,
-    /// Calls that were given out by [`Values::step_ahead`].
+    /// The calls that [`Values::step_ahead`] gave out.
     ahead: Ahead<'f>,
 }
 
@@ -61,20 +61,20 @@ impl<T: Copy + Default + Zeroize> fmt::Debug for Values<'_, T> {
 
 impl<T: Copy + Default + Zeroize> Drop for Values<'_, T> {
     fn drop(&mut self) {
-        // Room behind the last arguments would be wiped byte by byte.
+        // Without this, the unused capacity would be wiped byte by byte.
         let room = self.arguments.capacity();
         self.arguments.resize(room, T::default());
     }
 }
 
 impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
-    /// The values before the first call: `input` is asked for each bit of each input, in port
-    /// order, with the input's number, and then for each bit of each loaded value, with the
-    /// numbers that follow.
+    /// Creates the values before the first call. `input` is called for each bit of each input, in
+    /// port order, with the input's number. Then it is called for each bit of each loaded value,
+    /// with the numbers that follow.
     ///
     /// # Errors
     ///
-    /// What `input` answers with.
+    /// The error of `input`.
     pub fn new<E>(
         function: &'f Function,
         mut input: impl FnMut(usize) -> Result<T, E>,
@@ -106,18 +106,18 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         })
     }
 
-    /// The function that is run.
+    /// Returns the function that runs.
     #[must_use]
     pub fn function(&self) -> &'f Function {
         self.function
     }
 
-    /// Moves on to the next call and gathers its [`arguments`](Self::arguments). `constant` is
-    /// asked for a value for each constant bit on the way, in an order that the function fixes.
+    /// Advances to the next call and gathers its [`arguments`](Self::arguments). `constant` returns
+    /// a value for each constant bit on the way, in an order that the function fixes.
     ///
     /// # Panics
     ///
-    /// If the call before was not [finished](Self::finish_call).
+    /// If the previous call was not [finished](Self::finish_call).
     pub fn next_call(&mut self, mut constant: impl FnMut(bool) -> T) -> Option<Call<'f>> {
         loop {
             match self.step(&mut constant) {
@@ -128,12 +128,12 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         }
     }
 
-    /// One step of [`next_call`](Self::next_call), for callers with something else to do meanwhile:
-    /// there may be many assignments before a call.
+    /// Takes one step of [`next_call`](Self::next_call), for callers with something else to do
+    /// meanwhile: there may be many assignments before a call.
     ///
     /// # Panics
     ///
-    /// As [`next_call`](Self::next_call).
+    /// The same as for [`next_call`](Self::next_call).
     pub fn step(&mut self, mut constant: impl FnMut(bool) -> T) -> Step<'f> {
         assert!(
             self.pending.is_none() && self.ahead.is_empty(),
@@ -149,7 +149,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         step
     }
 
-    /// Gathers what an operation reads, and does it if it is no call.
+    /// Gathers what an operation reads and, if it is not a call, performs it.
     fn take(&mut self, operation: &'f Operation, constant: &mut impl FnMut(bool) -> T) -> Step<'f> {
         self.arguments.clear();
         self.gather(operation, true, constant);
@@ -169,7 +169,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         })
     }
 
-    /// The arguments of the call that [`next_call`](Self::next_call) gave, in the order of its
+    /// Returns the arguments of the call from [`next_call`](Self::next_call), in the order of its
     /// component's input bits.
     #[must_use]
     pub fn arguments(&self) -> &[T] {
@@ -180,14 +180,14 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     ///
     /// # Panics
     ///
-    /// If there is no such call, or the results are not as many.
+    /// If there is no such call, or the number of results is wrong.
     pub fn finish_call(&mut self, results: &[T]) {
         let operation = self.pending.take().expect("a call that awaits its results");
         self.keep(operation, results);
     }
 
-    /// The bits of all outputs, in port order, and then of all saved values. To be asked for once,
-    /// after the last call.
+    /// Returns the bits of all outputs, in port order, followed by those of all saved values. Call
+    /// this after the last call.
     ///
     /// # Panics
     ///
@@ -207,8 +207,8 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         }
     }
 
-    /// Appends what the operation reads to the arguments; `release` says that it is a use of its
-    /// own, after which a value may be let go.
+    /// Appends what the operation reads to the arguments. If `release` is set, this counts as a
+    /// read, after which a value may be dropped.
     fn gather(
         &mut self,
         operation: &Operation,
@@ -264,7 +264,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     }
 }
 
-/// The results of a run. Wiped when dropped.
+/// The results of a run. They are wiped on drop.
 pub struct Outputs<'f, T: Zeroize> {
     function: &'f Function,
     values: Zeroizing<Vec<T>>,
@@ -279,7 +279,7 @@ impl<T: Zeroize> fmt::Debug for Outputs<'_, T> {
 }
 
 impl<'f, T: Copy + Zeroize> Outputs<'f, T> {
-    /// What `of` says of each value.
+    /// Applies `of` to each value.
     #[must_use]
     pub fn map<U: Zeroize>(&self, of: impl Fn(T) -> U) -> Outputs<'f, U> {
         let values = self.values.iter().map(|value| of(*value));
@@ -289,13 +289,13 @@ impl<'f, T: Copy + Zeroize> Outputs<'f, T> {
         }
     }
 
-    /// All bits, in port order, those of saved values behind them.
+    /// Returns all bits, in port order, with those of saved values at the end.
     #[must_use]
     pub fn all(&self) -> &[T] {
         &self.values
     }
 
-    /// The bits of all saved values, in port order.
+    /// Returns the bits of all saved values, in port order.
     #[must_use]
     pub fn saved(&self) -> &[T] {
         let outputs = self.function.outputs().iter();
@@ -303,7 +303,7 @@ impl<'f, T: Copy + Zeroize> Outputs<'f, T> {
         &self.values[bits..]
     }
 
-    /// The bits of the outputs that go to `role`, in port order.
+    /// Returns the bits of the outputs that go to `role`, in port order.
     #[must_use]
     pub fn of(&self, role: Role) -> Zeroizing<Vec<T>> {
         let mut mine = Zeroizing::new(Vec::with_capacity(self.function.output_bits(role)));

@@ -1,17 +1,17 @@
-//! What inputs promise beyond their types, and that owners' machines see to it.
+//! Tests of what inputs promise beyond their types, and that the owners' machines ensure it.
 
 use serde_json::json;
 use tacit_circuit::{Circuit, Promise, Value};
 use tacit_components::library;
 use tacit_function::{Function, FunctionBuilder, FunctionError, Part, Recipient, Role};
 
-/// A component of the library.
+/// Returns a component of the library.
 fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
     let given = given.iter().map(|&(name, value)| (name.to_owned(), value));
     library::find(name, &given.collect()).unwrap()
 }
 
-/// A component as a function whose first input is the garbler's.
+/// Returns a component as a function whose first input is the garbler's.
 fn function(name: &str, given: &[(&str, u64)]) -> Function {
     let circuit = component(name, given);
     let first = circuit.inputs()[0].name.clone();
@@ -22,7 +22,7 @@ fn function(name: &str, given: &[(&str, u64)]) -> Function {
     Function::of_circuit(name, circuit, owner, |_| Recipient::Both).unwrap()
 }
 
-/// The result of a function of one result, as text, on inputs as owners write them.
+/// Returns the result of a function with one result as text, on inputs as owners write them.
 fn result(function: &Function, inputs: &[&str]) -> Result<String, String> {
     let mut bits = Vec::new();
     for (input, text) in function.inputs().iter().zip(inputs) {
@@ -59,14 +59,15 @@ fn sets_are_sorted_by_their_owners() {
 #[test]
 fn many_wide_elements_are_counted_right() {
     let function = function("set-intersection-size", &[("elements", 300), ("bits", 64)]);
-    // Differences in the upper half alone, and every number far from where it belongs.
+    // The numbers differ only in the upper half, and each is far from its sorted position.
     let list = |step: u64| {
         let numbers: Vec<_> = (0..300_u64)
             .map(|i| (i * 7919 % 300 * step) << 33)
             .collect();
         json!(numbers.iter().map(u64::to_string).collect::<Vec<_>>()).to_string()
     };
-    // Multiples of 2 below 600 and multiples of 3 below 900: those of 6 below 600.
+    // Multiples of 2 below 600 and multiples of 3 below 900. Their intersection is the multiples of
+    // 6 below 600.
     assert_eq!(
         result(&function, &[&list(2), &list(3)]).as_deref(),
         Ok("100")
@@ -82,11 +83,11 @@ fn a_set_with_a_number_twice_is_refused() {
         "b is of type u8[3]: expected a set of 3 different numbers, in any order, found a number \
          that is there twice; give each once, and set the size accordingly"
     );
-    // Equal numbers apart from each other.
+    // Equal numbers that are not adjacent.
     assert!(result(&function, &["[7,2,7]", "[1,2,3]"]).is_err());
 }
 
-/// Component, parameters, port, a value that is refused, one that is taken.
+/// A component, its parameters, a port, a value that is refused, and one that is accepted.
 type Row = (
     &'static str,
     &'static [(&'static str, u64)],
@@ -168,7 +169,7 @@ const BROKEN: &[Row] = &[
     ),
 ];
 
-/// Every promise of the catalogue, and that the table above has each.
+/// Checks every promise of the catalogue, and that the table above has each.
 #[test]
 fn each_promise_of_the_library_is_seen_to() {
     for (name, given, port, refused, taken) in BROKEN {
@@ -218,7 +219,8 @@ fn each_promise_of_the_library_is_seen_to() {
     }
 }
 
-/// The size of the intersection of `theirs` and of what these steps make of `mine`, of type `ty`.
+/// Builds the size of the intersection of `theirs` and of what these steps make from `mine`, of
+/// type `ty`.
 fn meeting(ty: &str, steps: impl FnOnce(&mut FunctionBuilder)) -> FunctionBuilder {
     let mut builder = FunctionBuilder::new("meeting");
     let sizes = [("elements", 3), ("bits", 8)];
@@ -234,7 +236,7 @@ fn meeting(ty: &str, steps: impl FnOnce(&mut FunctionBuilder)) -> FunctionBuilde
     builder
 }
 
-/// `n = meet(mine, theirs)`, of this value in place of `mine`.
+/// Adds `n = meet(mine, theirs)`, with this value in place of `mine`.
 fn meet(builder: &mut FunctionBuilder, mine: impl Into<Part>) {
     builder.call(["n"], "meet", [mine.into(), Part::of("theirs")]);
 }
@@ -262,7 +264,7 @@ fn inputs_of_function_files_take_over_promises() {
         promises(&mut builder(false)).unwrap(),
         [Some(Promise::Set); 2]
     );
-    // Another reader sees the order, which is then the owner's matter.
+    // Another reader sees the order, which is then the owner's responsibility.
     let both = promises(&mut builder(true)).unwrap();
     assert_eq!(both, [Some(Promise::Ascending), Some(Promise::Set)]);
     let function = builder(true).finish().unwrap();

@@ -1,47 +1,48 @@
-//! The sizes of everything in a matching, from the numbers that the parties agreed on.
+//! The sizes of everything in a matching, computed from the agreed numbers.
 //!
-//! Both parties must get the same numbers on every machine, so all of it is in integers. The tables
-//! hold, for each power of two, what keeps the chance of a failure below its bound:
+//! Both parties must get the same numbers on every machine, so everything is in integers. For each
+//! power of two, the tables hold a value that keeps the probability of a failure below its bound:
 //!
-//! | what fails | with at most |
+//! | failure | bound |
 //! |---|---|
-//! | an OKVS of n rows on `starts` places: 256 random bits at a random start each | 2^-52 |
+//! | an OKVS of n rows on `starts` places, with 256 random bits at a random start each | 2^-52 |
 //! | placing n keys into bins, by Hall's theorem | 2^-42, and 2^-52 from 2^14 keys on |
 //! | two tags that are equal by chance | 2^-42 |
 //! | a shard that is too full, by Bernstein | 2^-42 |
 
-/// Columns that the band of a row spans.
+/// The number of columns that the band of a row spans.
 pub const BAND: u64 = 256;
 
-/// Most keys of a table.
+/// The most keys of a table.
 pub const MAX_KEYS: u64 = 1 << 26;
 
-/// Most rows of a key.
+/// The most rows of a key.
 pub const MAX_ROWS_OF_KEY: u64 = 64;
 
-/// Starts of a band for each 1,024 rows, for up to 2^8, 2^9, … 2^24 rows.
+/// The number of starts of a band per 1,024 rows, for up to 2^8, 2^9, … 2^24 rows.
 const STARTS: [u64; 17] = [
     241, 643, 856, 990, 1061, 1097, 1116, 1126, 1132, 1136, 1139, 1141, 1143, 1144, 1146, 1148,
     1149,
 ];
 const FIRST_STARTS: usize = 8;
 
-/// The least bins of a third for up to 2^0, 2^1, … 2^12 keys.
+/// The least number of bins in a third, for up to 2^0, 2^1, … 2^12 keys.
 const THIRD: [u64; 13] = [1, 1, 51, 82, 117, 163, 224, 306, 418, 570, 776, 1056, 1600];
 
-/// A table of more rows than 2^20 is cut into shards.
+/// The logarithm of the most rows of a table that is not cut into shards.
 const SHARD_BITS: u32 = 20;
 
-/// The least rows to which a shard is filled up: bins of fewer fail too often for 64 of them.
+/// The least rows to which a shard is filled up. With fewer rows, the bins of 64 shards would fail
+/// too often.
 const LEAST_SHARD: u64 = 1 << 14;
 
-/// Bits of a failure's bound for each of tags, bins and shards.
+/// The bits of the failure bound, for each of tags, bins and shards.
 const FAILURE_BITS: u32 = 42;
 
-/// Bits of plain intersection's tags beyond those of the number of pairs.
+/// The bits of plain intersection's tags, in addition to those of the number of pairs.
 const PLAIN_TAG_BITS: u32 = 40;
 
-/// The least j with n ≤ 2^j.
+/// Returns the least j with n ≤ 2^j.
 #[must_use]
 pub const fn octave(n: u64) -> u32 {
     if n <= 1 {
@@ -50,7 +51,7 @@ pub const fn octave(n: u64) -> u32 {
     u64::BITS - (n - 1).leading_zeros()
 }
 
-/// Columns of an OKVS of `rows` rows, which are at most 2^24.
+/// Returns the columns of an OKVS of `rows` rows, of which there are at most 2^24.
 #[must_use]
 pub const fn okvs_columns(rows: u64) -> u64 {
     if rows == 0 {
@@ -65,7 +66,7 @@ pub const fn okvs_columns(rows: u64) -> u64 {
     (rows * starts).div_ceil(1024) + BAND - 1
 }
 
-/// Bins for `keys` keys, in three thirds.
+/// Returns the number of bins for `keys` keys, in three thirds.
 #[must_use]
 pub const fn bins(keys: u64) -> u64 {
     if keys == 0 {
@@ -81,7 +82,7 @@ pub const fn bins(keys: u64) -> u64 {
     3 * if third < least { least } else { third }
 }
 
-/// Shards of two tables, a power of two.
+/// Returns the number of shards of two tables, a power of two.
 #[must_use]
 pub const fn shards(placer_keys: u64, programmer_keys: u64) -> u64 {
     let more = if placer_keys < programmer_keys {
@@ -92,7 +93,8 @@ pub const fn shards(placer_keys: u64, programmer_keys: u64) -> u64 {
     1 << octave(more).saturating_sub(SHARD_BITS)
 }
 
-/// Keys to which each of `shards` shards of a table of `keys` keys is filled up.
+/// Returns the number of keys to which each of `shards` shards of a table of `keys` keys is filled
+/// up.
 #[must_use]
 pub const fn shard_keys(keys: u64, shards: u64) -> u64 {
     if shards == 1 || keys == 0 {
@@ -107,53 +109,53 @@ pub const fn shard_keys(keys: u64, shards: u64) -> u64 {
     }
 }
 
-/// Widths of rows.
+/// The widths of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Widths {
-    /// Bits of a row of the placer.
+    /// The bits of the placer's rows.
     pub placer_bits: u32,
-    /// Bits of a row of the programmer.
+    /// The bits of the programmer's rows.
     pub programmer_bits: u32,
 }
 
-/// The sizes of a join's stage, of one shard where they differ by shard.
+/// The sizes of a join's stage. Unless stated otherwise, they are those of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Shards.
+    /// The number of shards.
     pub shards: u64,
-    /// The placer's keys, to which a shard is filled up.
+    /// The number of the placer's keys to which a shard is filled up.
     pub placer_keys: u64,
-    /// The programmer's keys, to which a shard is filled up.
+    /// The number of the programmer's keys to which a shard is filled up.
     pub programmer_keys: u64,
-    /// Bins.
+    /// The number of bins.
     pub bins: u64,
-    /// Columns of the ask, a block each.
+    /// The number of columns of the ask, a block each.
     pub ask_columns: u64,
-    /// Columns of the hint.
+    /// The number of columns of the hint.
     pub hint_columns: u64,
-    /// Bits of a tag.
+    /// The bits of a tag.
     pub tag_bits: u32,
-    /// Bits of the programmer's part of a bin: the number of rows, if there may be more than one,
-    /// and rows.
+    /// The bits of the programmer's part of a bin: the number of rows, if there may be more than
+    /// one, and the rows.
     pub payload_bits: u64,
-    /// Bits of the placer's row.
+    /// The bits of the placer's row.
     pub placer_bits: u64,
 }
 
-/// Why there are no sizes for these numbers.
+/// The reason why there are no sizes for these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TooLarge {
-    /// A table of too many keys.
+    /// A table has too many keys.
     #[error("a table of {found} keys, where {MAX_KEYS} is the most")]
     Keys {
-        /// How many it has.
+        /// The number of keys.
         found: u64,
     },
-    /// No rows of a key, or too many.
+    /// The most rows of a key are zero, or too many.
     #[error("up to {found} rows of a key, where it is from 1 to {MAX_ROWS_OF_KEY}")]
     RowsOfKey {
-        /// How many there may be.
+        /// The most rows of a key.
         found: u64,
     },
 }
@@ -166,8 +168,8 @@ fn check_keys(keys: [u64; 2]) -> Result<(), TooLarge> {
 }
 
 impl Sizes {
-    /// The sizes of a join of at most this many keys each, with `upto` rows a key of the programmer
-    /// at most.
+    /// Computes the sizes of a join of at most this many keys on each side, with at most `upto`
+    /// rows of the programmer for each key.
     ///
     /// # Errors
     ///
@@ -206,7 +208,7 @@ impl Sizes {
         })
     }
 
-    /// Bins of all shards together, none where a party has no keys.
+    /// Returns the number of bins of all shards together, or 0 if a party has no keys.
     #[must_use]
     pub const fn all_bins(&self) -> u64 {
         if self.placer_keys == 0 || self.programmer_keys == 0 {
@@ -215,31 +217,31 @@ impl Sizes {
         self.shards * self.bins
     }
 
-    /// Correlated OTs of a shard's VOLE.
+    /// Returns the number of correlated OTs of a shard's VOLE.
     #[must_use]
     pub const fn vole_ots(&self) -> u64 {
         128 * self.ask_columns
     }
 
-    /// Bytes of a shard's ask.
+    /// Returns the bytes of a shard's ask.
     #[must_use]
     pub const fn ask_bytes(&self) -> u64 {
         16 * self.ask_columns
     }
 
-    /// Bytes of a column of the hint.
+    /// Returns the bytes of a column of the hint.
     #[must_use]
     pub const fn hint_column_bytes(&self) -> u64 {
         (self.tag_bits as u64 + self.payload_bits).div_ceil(8)
     }
 
-    /// Bytes of a shard's hint.
+    /// Returns the bytes of a shard's hint.
     #[must_use]
     pub const fn hint_bytes(&self) -> u64 {
         self.hint_columns * self.hint_column_bytes()
     }
 
-    /// The price of a shard in bits, by which both parties choose who places.
+    /// Returns the price of a shard in bits. Both parties choose the placer by it.
     #[must_use]
     pub const fn price_bits(&self) -> u64 {
         let ands = self.tag_bits as u64 - 1;
@@ -250,23 +252,23 @@ impl Sizes {
     }
 }
 
-/// The sizes of a plain intersection, of one shard where they differ by shard.
+/// The sizes of a plain intersection. Unless stated otherwise, they are those of one shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainSizes {
-    /// Shards.
+    /// The number of shards.
     pub shards: u64,
-    /// The placer's keys, to which a shard is filled up.
+    /// The number of the placer's keys to which a shard is filled up.
     pub placer_keys: u64,
-    /// The programmer's keys, to which a shard is filled up.
+    /// The number of the programmer's keys to which a shard is filled up.
     pub programmer_keys: u64,
-    /// Columns of the ask, a block each.
+    /// The number of columns of the ask, a block each.
     pub ask_columns: u64,
-    /// Bytes of a tag: its bits are 40 more than those of the number of pairs, up to whole bytes.
+    /// The bytes of a tag. It has 40 bits more than the number of pairs, rounded up to whole bytes.
     pub tag_bytes: u32,
 }
 
 impl PlainSizes {
-    /// The sizes of an intersection of at most this many keys each.
+    /// Computes the sizes of an intersection of at most this many keys on each side.
     ///
     /// # Errors
     ///
@@ -276,7 +278,7 @@ impl PlainSizes {
         let shards = shards(placer_keys, programmer_keys);
         let placers = shard_keys(placer_keys, shards);
         let programmers = shard_keys(programmer_keys, shards);
-        // A key of the placer is compared with all tags of its shard, random ones too.
+        // The placer compares a key with all tags of its shard, including random ones.
         let pairs = placer_keys * programmer_keys.max(programmers);
         Ok(Self {
             shards,
@@ -287,13 +289,13 @@ impl PlainSizes {
         })
     }
 
-    /// Bytes of a shard's ask.
+    /// Returns the bytes of a shard's ask.
     #[must_use]
     pub const fn ask_bytes(&self) -> u64 {
         16 * self.ask_columns
     }
 
-    /// Bytes of a shard's tags.
+    /// Returns the bytes of a shard's tags.
     #[must_use]
     pub const fn tags_bytes(&self) -> u64 {
         self.tag_bytes as u64 * self.programmer_keys

@@ -1,4 +1,4 @@
-//! Who places, and how many bins there are.
+//! Tests of the choice of the placer, and of the number of bins.
 
 use super::{JoinSide, Sizes, Widths, cheaper_placer};
 
@@ -8,7 +8,7 @@ fn the_cheaper_side_places_and_the_left_one_of_two_alike() {
     assert_eq!(placer([1000, 1000], [32, 32]), JoinSide::Left);
     assert_eq!(placer([1 << 12, 1 << 20], [32, 64]), JoinSide::Left);
     assert_eq!(placer([1 << 20, 1 << 12], [32, 64]), JoinSide::Right);
-    // A row of the programmer is masked twice, one of the placer once.
+    // A row of the programmer is masked twice, and one of the placer once.
     assert_eq!(placer([1000, 1000], [64, 0]), JoinSide::Left);
     assert_eq!(placer([1000, 1000], [0, 64]), JoinSide::Right);
 }

@@ -1,4 +1,4 @@
-//! Calls: numbers of arguments and results, and what goes into each port and comes out.
+//! The lowering of calls: the numbers of arguments and results, and the values of each port.
 
 use tacit_circuit::{Kind, Port, Type};
 
@@ -81,7 +81,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Passes if `value`, of type `from`, means the same where a `to` is expected.
+    /// Checks that `value`, of type `from`, has the same meaning where a `to` is expected.
     pub(super) fn reads(
         &self,
         value: &str,
@@ -89,7 +89,7 @@ impl Lowering<'_> {
         to: &str,
         expected: &Type,
     ) -> Result<(), FunctionError> {
-        // Where the widths of two numbers differ, that is what will be said.
+        // If the widths of two numbers differ, a later error reports that.
         let is_part = matches!(expected.kind(), Kind::Array(..));
         let may_fit = is_part || from.width() == expected.width();
         if !may_fit || reading::reads_as(from, expected) {

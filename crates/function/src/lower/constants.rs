@@ -1,4 +1,4 @@
-//! Constants: numbers to bits of the type where they stand.
+//! Constants: the conversion of numbers to bits of the type of their destination.
 
 use tacit_circuit::{Kind, Type, Value};
 
@@ -6,7 +6,7 @@ use super::{FunctionError, Lowering};
 use crate::plan::MAX_CONSTANT_BITS;
 
 impl Lowering<'_> {
-    /// The bits of `number` as a `ty`.
+    /// Returns the bits of `number` as a `ty`.
     pub(super) fn constant(
         &self,
         number: i128,
@@ -22,7 +22,7 @@ impl Lowering<'_> {
         if number == 0 {
             return Ok(vec![false; ty.width()]);
         }
-        // Bit strings are written as the numbers of which they are the bits.
+        // Bit strings are written as unsigned numbers with the same bits.
         let read_as = match ty.kind() {
             Kind::Bytes(_) | Kind::Array(..) => {
                 return Err(unfit("write its elements in a row, such as 1:u8 ++ 2:u8"));
@@ -35,7 +35,7 @@ impl Lowering<'_> {
         Ok(value.to_bits().to_vec())
     }
 
-    /// Bounds what constants take before it is taken.
+    /// Counts the bits of a constant before memory is taken for it, and checks the limit.
     fn count_constant(&self, bits: u64) -> Result<(), FunctionError> {
         self.constant_bits
             .set(self.constant_bits.get().saturating_add(bits));

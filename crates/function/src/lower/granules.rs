@@ -1,4 +1,4 @@
-//! Granules: the greatest parts of which every access to an array takes a whole number.
+//! Granules: the largest parts of an array such that every access covers whole parts.
 
 use super::{ErrorLocation, FunctionError};
 use crate::plan::{MAX_GRANULES, Part, Piece, Plan};
@@ -10,7 +10,7 @@ fn divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Cuts the arrays into granules, and counts parts in them instead of in bits.
+/// Cuts the arrays into granules, and converts the positions of parts from bits to granules.
 pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
     let mut granules: Vec<u64> = plan.arrays.iter().map(|array| array.width).collect();
     for part in parts(plan) {
@@ -55,7 +55,7 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
     Ok(())
 }
 
-/// All parts of all operations.
+/// Iterates over all parts of all operations.
 fn parts(plan: &mut Plan) -> impl Iterator<Item = &mut Part> {
     let operations = plan.operations.iter_mut().chain(&mut plan.outputs);
     operations.flat_map(|operation| {

@@ -1,4 +1,4 @@
-//! A function whose loops read arrays at even distances.
+//! A function whose loops read arrays with constant strides.
 
 use tacit_circuit::Owners;
 
@@ -6,8 +6,8 @@ use super::Sample;
 use crate::schedule::Limits;
 use crate::{Expression, FunctionBuilder, Operand, Part, Recipient, Role};
 
-/// Sums of elements of arrays: one after the other, each second and third one, from the last one to
-/// the first, always the same one, and halves of two.
+/// Returns a function that adds up elements of arrays: one after another, every second and every
+/// third one, from the last to the first, always the same one, and halves of two.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! The schedules in `vectors/gmw-schedule.txt`, whose header says what its lines are.
+//! The schedules in `vectors/gmw-schedule.txt`, whose header describes its lines.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use super::{CircuitShape, Sample, Shape};
 use crate::Recipient;
 use crate::schedule::Limits;
 
-/// A frozen schedule: the function, and the lines that say what comes of it.
+/// A frozen schedule: the function, and the lines that describe its schedule.
 #[derive(Clone, Debug)]
 pub struct FrozenSchedule {
-    /// Its name.
+    /// The schedule's name.
     pub name: String,
     /// The function and shares of its inputs.
     pub sample: Sample,
@@ -20,11 +20,11 @@ pub struct FrozenSchedule {
     pub lines: Vec<String>,
 }
 
-/// The frozen schedules, in order.
+/// Returns the frozen schedules, in order.
 ///
 /// # Panics
 ///
-/// If the file cannot be read as what its header says.
+/// If the file does not follow its header.
 #[must_use]
 pub fn frozen_schedules() -> Vec<FrozenSchedule> {
     let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");

@@ -1,6 +1,6 @@
-//! Random functions, with what schedules distinguish: all patterns of owners, local ANDs, negated
-//! operands, ANDs of a wire with itself, pieces of 128, groups that are cut and wait, chains of
-//! calls without layers, and constants.
+//! Random functions with everything that schedules distinguish: all patterns of owners, local ANDs,
+//! negated operands, ANDs of a wire with itself, pieces of 128, groups that are cut and wait,
+//! chains of calls without layers, and constants.
 
 use tacit_circuit::{Gate, Owners};
 
@@ -27,12 +27,12 @@ impl Draws {
         z ^ z >> 31
     }
 
-    /// A number below `end`.
+    /// Draws a number below `end`.
     fn below(&mut self, end: usize) -> usize {
         (self.word() % end as u64) as usize
     }
 
-    /// True in `percent` of 100 cases.
+    /// Draws true in `percent` of 100 cases.
     fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -42,7 +42,7 @@ impl Draws {
     }
 }
 
-/// The random function of this seed.
+/// Returns the random function of this seed.
 #[must_use]
 pub fn random_sample(seed: u64) -> Sample {
     let mut draws = Draws(seed);
@@ -100,7 +100,7 @@ pub fn random_sample(seed: u64) -> Sample {
     }
 }
 
-/// Blocks of calls, each of which reads bits from before the block, or any.
+/// Adds blocks of calls. Each call reads bits from before its block, or any bits.
 fn calls(draws: &mut Draws, shape: &mut Shape, owners: &mut Vec<Owners>, many: bool) {
     for block in 0..1 + draws.below(3) {
         let (before, chains) = (owners.len(), draws.percent(30));
@@ -129,7 +129,7 @@ fn calls(draws: &mut Draws, shape: &mut Shape, owners: &mut Vec<Owners>, many: b
                     pool.extend(0..end as u32);
                 }
                 let first = draws.below(pool.len());
-                // Bits that follow each other, or any.
+                // Consecutive bits, or any bits.
                 let any = draws.percent(50);
                 let mut bit = |i| {
                     if any {
@@ -142,14 +142,14 @@ fn calls(draws: &mut Draws, shape: &mut Shape, owners: &mut Vec<Owners>, many: b
             });
             let ports = ports.collect();
             shape.calls.push((*circuit, ports));
-            // Of a result it is enough to guess the owners: they only steer what is read.
+            // The owners of a result only steer what is read, so a guess is enough.
             let results: usize = shape.circuits[*circuit].outputs.iter().map(Vec::len).sum();
             owners.extend(std::iter::repeat_n(Owners::BOTH, results));
         }
     }
 }
 
-/// `hub`: ANDs of one wire with as many others.
+/// Draws a circuit. If `hub` is not 0, that many ANDs share one wire.
 fn circuit(draws: &mut Draws, size: usize, hub: u32) -> CircuitShape {
     let mut shape = CircuitShape::default();
     for _ in 0..1 + draws.below(3) {

@@ -1,7 +1,7 @@
-//! Where the arguments of groups come from.
+//! The sources of the arguments of groups.
 //!
-//! The input bits of a group's calls are cut where what any of its calls reads is cut. Each piece
-//! is a column of a table whose lines are the calls, and each column is kept as runs.
+//! The input bits of a group's calls are cut wherever the source of any of its calls is cut. Each
+//! piece is a column of a table whose lines are the calls. Each column is stored as runs.
 
 use core::iter;
 
@@ -9,13 +9,13 @@ use tacit_circuit::Owners;
 
 use super::Block;
 
-/// No column or run.
+/// The index that stands for no column or no run.
 const END: u32 = u32::MAX;
 
-/// Some bits of a port, for all calls of a group: they come from rows that stand behind each other.
+/// Some bits of a port, for all calls of a group. They come from consecutive rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'s> {
-    /// Number of bits.
+    /// The number of bits.
     pub bits: u32,
     /// The owners of the port.
     pub owners: Owners,
@@ -23,23 +23,23 @@ pub struct Argument<'s> {
     first: u32,
 }
 
-/// Where the bits of an argument come from, for the calls from one on, up to the next run's.
+/// The source of the bits of an argument, for the calls from one on, up to the next run's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The first instance of the group that reads by this run.
+    /// The first instance of the group that reads through this run.
     pub first: u32,
-    /// What it reads.
+    /// The block that it reads.
     pub block: Block,
-    /// The row of the argument's first bit there. The others are behind it.
+    /// The row of the argument's first bit in the block. The other bits follow it.
     pub row: u32,
-    /// The instance there that the first one reads.
+    /// The instance in the block that the first instance reads.
     pub instance: u32,
-    /// From what one instance reads to what the next one does.
+    /// The distance in the block from one instance to the next.
     pub stride: i32,
 }
 
 impl<'s> Argument<'s> {
-    /// The runs, in order of instances; the first one begins at instance 0.
+    /// Iterates over the runs, in the order of instances. The first run starts at instance 0.
     pub fn runs(&self) -> impl Iterator<Item = Run> + Clone + use<'s> {
         let (runs, first) = (self.runs, self.first);
         let next = |at: u32| (at != END).then_some(at);
@@ -54,7 +54,7 @@ pub(super) struct ColumnList {
     first: u32,
 }
 
-/// Bits that a call reads, which stand behind each other in a block.
+/// Bits that a call reads, which are consecutive in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArgumentSpan {
     pub(super) bits: u32,
@@ -87,7 +87,7 @@ pub(super) struct Arguments {
     runs: Vec<LinkedRun>,
 }
 
-/// The columns or runs have no number left.
+/// The error of columns or runs that have no number left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NoNumber;
 
@@ -108,7 +108,7 @@ impl Arguments {
         })
     }
 
-    /// The columns of a group whose first call reads `spans`.
+    /// Creates the columns of a group whose first call reads `spans`.
     pub(super) fn begin(
         &mut self,
         spans: &[ArgumentSpan],
@@ -135,7 +135,7 @@ impl Arguments {
         Ok(ColumnList { first })
     }
 
-    /// Appends what the next call of the group reads.
+    /// Appends the sources of the group's next call.
     pub(super) fn append(
         &mut self,
         list: ColumnList,
@@ -168,7 +168,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Cuts a column after this many bits.
+    /// Splits a column after this many bits.
     fn split(&mut self, at: u32, bits: u32) -> Result<(), NoNumber> {
         let new = number(self.columns.len())?;
         let whole = self.columns[at as usize];
@@ -195,7 +195,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Appends one instance to a column: to its last run where it goes on so, or by a new one.
+    /// Appends one instance to a column: extends its last run if the stride fits, or adds a new
+    /// one.
     fn extend(&mut self, at: u32, read: Run) -> Result<(), NoNumber> {
         let last = self.columns[at as usize].last_run;
         let run = &mut self.runs[last as usize].run;

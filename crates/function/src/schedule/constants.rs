@@ -16,19 +16,19 @@ impl Constants {
         }
     }
 
-    /// Bits of each.
+    /// Returns the bits of each constant.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Number of constants.
+    /// Returns the number of constants.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The bit `row` of the constant `instance`.
+    /// Returns bit `row` of the constant `instance`.
     ///
     /// # Panics
     ///
@@ -39,8 +39,8 @@ impl Constants {
         self.words[(bit / 64) as usize] >> (bit % 64) & 1 == 1
     }
 
-    /// The number of the constant with these bits: that of the last one, or a new one. Nothing if
-    /// there are 2^32.
+    /// Returns the number of the constant with these bits: the last one if it has them, or a new
+    /// one. Returns `None` if there are already 2^32.
     pub(super) fn put(&mut self, bits: impl Iterator<Item = bool> + Clone) -> Option<u32> {
         if let Some(last) = self.count.checked_sub(1) {
             let mut rows = (0..).zip(bits.clone());

@@ -1,4 +1,5 @@
-//! One walk over the calls, which gives owners, groups, steps, and where values come from.
+//! The planner: one walk over the calls, which finds owners, groups, steps, and the sources of
+//! values.
 
 use std::collections::HashMap;
 
@@ -12,10 +13,10 @@ use super::{
 };
 use crate::{ErrorLocation, Function, FunctionError};
 
-/// Most steps.
+/// The most steps.
 const MAX_STEPS: u32 = 1 << 31;
 
-/// Calls of one pattern that are ready at one step, and of one rank if they have no layers.
+/// The key of calls of one pattern that are ready at one step and, without layers, have one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Ready {
     pattern: u32,
@@ -23,15 +24,15 @@ struct Ready {
     rank: u32,
 }
 
-/// The groups that these calls are cut into.
+/// The groups into which these calls are cut.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
-    /// Groups before the last one.
+    /// The number of groups before the last one.
     before: u32,
     last: u32,
 }
 
-/// The schedule; `called` is told the group of each call, and the call's instance in it.
+/// Returns the schedule. Calls `called` with the group of each call and the call's instance in it.
 pub(crate) fn plan(
     function: &Function,
     owners_of_inputs: &[Owners],
@@ -75,7 +76,7 @@ pub(crate) fn plan(
     Ok(planner.finish())
 }
 
-/// The bits that a component's calls read and give.
+/// The bits of a component's ports and results.
 struct CallShape {
     ports: Vec<u32>,
     results: u32,
@@ -92,8 +93,9 @@ impl CallShape {
     }
 }
 
-/// Bits of an element of an input, as calls read it: as many as all steps read together, if these
-/// are whole elements of its type, and else those of an element of its type.
+/// Returns the bits of an element of an input, as calls read it. If the bits that all steps read
+/// together are whole elements of its type, it is that number. Otherwise it is the width of one
+/// element of the type.
 fn element_bits(ty: &Type, read_together: u32) -> u32 {
     let mut element = ty;
     while let Kind::Array(of, _) = element.kind() {
@@ -110,12 +112,12 @@ fn element_bits(ty: &Type, read_together: u32) -> u32 {
 struct Planner<'f> {
     function: &'f Function,
     schedule: Schedule,
-    /// For each element of an input, and then each call and constant, its block and instance.
+    /// The block and instance of each element of an input, then of each call and constant.
     places: Vec<(Block, u32)>,
     /// The patterns of each component, by the owners of its ports.
     patterns: Vec<HashMap<Box<[Owners]>, u32>>,
     cuts: HashMap<Ready, Cut>,
-    /// The pool of constants of each width, and the last one's number among the places.
+    /// For each width, the pool of constants, and the number of its last constant among the places.
     pools: HashMap<u32, (u32, u32)>,
     spans: Vec<ArgumentSpan>,
     owners: Vec<Owners>,
@@ -179,7 +181,7 @@ impl<'f> Planner<'f> {
         self.too_many("pieces of arguments", u64::from(u32::MAX))
     }
 
-    /// The group of a call, and its instance there.
+    /// Puts a call into a group. Returns the group, and the call's instance in it.
     fn call(
         &mut self,
         component: usize,
@@ -224,7 +226,7 @@ impl<'f> Planner<'f> {
         }
     }
 
-    /// The number of a constant among the places.
+    /// Returns the number of a constant among the places.
     fn constant(&mut self, bits: &[bool]) -> Result<u32, FunctionError> {
         let (width, pools) = (bits.len() as u32, &mut self.schedule.constants);
         let (pool, place) = self.pools.entry(width).or_insert_with(|| {
@@ -257,7 +259,8 @@ impl<'f> Planner<'f> {
         }
     }
 
-    /// The pattern of a call by the owners of its ports, and whether its program has layers.
+    /// Returns the pattern of a call by the owners of its ports, and whether its program has
+    /// layers.
     fn pattern(&mut self, component: usize) -> (u32, bool) {
         let Schedule {
             patterns,
@@ -282,7 +285,7 @@ impl<'f> Planner<'f> {
         (number, patterns[number as usize].program.depth() > 0)
     }
 
-    /// The step at which all of this is there, and the rank of a call without layers.
+    /// Returns the step at which all of this is available, and the rank of a call without layers.
     fn ready(&self, spans: &[ArgumentSpan], has_layers: bool) -> (u32, u32) {
         let there = spans.iter().map(|span| match span.block {
             Block::Input(_) | Block::Constants(_) => (0, 0),
@@ -381,7 +384,7 @@ impl<'f> Planner<'f> {
     }
 }
 
-/// OTs of a call, by their sender.
+/// Returns the OTs of a call, by their sender.
 fn ots_of_a_call(pattern: &Pattern) -> [u64; 2] {
     let program = &pattern.program;
     let layers = (0..=program.depth()).map(|layer| program.outline(layer));

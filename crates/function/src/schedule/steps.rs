@@ -5,7 +5,7 @@ use core::slice;
 
 use super::{Schedule, add_times};
 
-/// A group that advances a layer in a step.
+/// A group that advances one layer in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtWork {
     /// The group's number.
@@ -14,29 +14,29 @@ pub struct AtWork {
     pub layer: u32,
 }
 
-/// What a step exchanges. Arrays have an entry a [`Role`](crate::Role), by its number.
+/// The exchange of a step. Arrays have an entry for each [`Role`](crate::Role), by its number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepWork {
     /// The step's number, from 0.
     pub number: u32,
-    /// The groups at work, in the order in which their bits stand in the messages.
+    /// The groups at work, in the order of their bits in the messages.
     pub at_work: Vec<AtWork>,
-    /// OTs that the steps before use, by their sender: the numbers at which this one's begin.
+    /// The OTs that earlier steps use, by their sender. This step's numbers start here.
     pub ots_before: [u64; 2],
-    /// OTs that the step uses, by their sender.
+    /// The OTs that the step uses, by their sender.
     pub ots: [u64; 2],
-    /// Of these the ones of crosses with one gate.
+    /// The part of these OTs that belongs to crosses with one gate.
     pub narrow_ots: [u64; 2],
-    /// Bits of the step's message, by who sends it.
+    /// The bits of the step's message, by its sender.
     pub bits: [u64; 2],
 }
 
-/// The steps of a schedule, in order; made by [`Schedule::steps`].
+/// The steps of a schedule, in order. [`Schedule::steps`] creates it.
 #[derive(Clone, Debug)]
 pub struct Steps<'s> {
     schedule: &'s Schedule,
     starts: Peekable<slice::Iter<'s, u32>>,
-    /// Groups at work, in order of their numbers.
+    /// The groups at work, in the order of their numbers.
     at_work: Vec<u32>,
     next: u32,
     ots: [u64; 2],

@@ -1,33 +1,32 @@
-//! What each granule of a function's arrays holds, in a walk over its operations.
+//! A walk over a function's operations that tracks what each granule of its arrays holds.
 
 use crate::Function;
 use crate::plan::{Cursor, Operation, Piece, Plan};
 
 use super::InputBlock;
 
-/// Bits that stand behind each other in the results of a call, an element of an input or a
-/// constant.
+/// Bits that are consecutive in the results of a call, in an element of an input or in a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) bits: u32,
-    /// The number of the call, element or constant among all of these.
+    /// The number of the call, element or constant, counted over all of these.
     pub(super) source: u32,
-    /// The first bit's row there.
+    /// The row of the first bit there.
     pub(super) row: u32,
 }
 
-/// Where the bits of a granule stand, if behind each other.
+/// The location of the bits of a granule, if they are consecutive.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     source: u32,
     row: u32,
 }
 
-/// The source of a granule whose bits stand apart; its row is the number of the list of them.
+/// The source of a granule whose bits are not consecutive. Its row is the number of their list.
 const APART: u32 = u32::MAX;
 
 /// A walk over the operations of a function. It takes 8 bytes for each granule, and 12 for each
-/// span of granules whose bits stand apart.
+/// span of granules whose bits are not consecutive.
 pub(super) struct Walk<'f> {
     plan: &'f Plan,
     cursor: Cursor,
@@ -36,7 +35,8 @@ pub(super) struct Walk<'f> {
 }
 
 impl<'f> Walk<'f> {
-    /// Before the first operation. The elements of inputs have the first numbers, in order.
+    /// Creates a walk before the first operation. The elements of inputs have the first numbers, in
+    /// order.
     pub(super) fn new(function: &'f Function, inputs: &[InputBlock]) -> Self {
         let plan = function.plan();
         let mut walk = Self {
@@ -63,12 +63,13 @@ impl<'f> Walk<'f> {
         walk
     }
 
-    /// Moves on to the next operation.
+    /// Advances to the next operation.
     pub(super) fn advance(&mut self) -> Option<&'f Operation> {
         self.cursor.advance(self.plan)
     }
 
-    /// What an operation or an output reads. `constant` gives the number of a constant.
+    /// Appends what an operation or an output reads to `spans`. `constant` returns the number of a
+    /// constant.
     pub(super) fn gather<E>(
         &self,
         operation: &Operation,
@@ -110,7 +111,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// Assigns what an operation gives.
+    /// Assigns the results of an operation.
     pub(super) fn assign(&mut self, operation: &Operation, spans: &[Span]) {
         let mut bits = Reading::new(spans);
         for (width, part) in &operation.results {
@@ -143,10 +144,10 @@ impl<'f> Walk<'f> {
     }
 }
 
-/// Spans of which some bits after others are taken.
+/// Spans from which bits are taken in order.
 pub(super) struct Reading<'s> {
     spans: &'s [Span],
-    /// Bits of the first span that were taken.
+    /// The number of bits of the first span that were taken.
     taken: u32,
 }
 
@@ -155,7 +156,7 @@ impl<'s> Reading<'s> {
         Self { spans, taken: 0 }
     }
 
-    /// The next bits.
+    /// Takes the next bits.
     pub(super) fn take(&mut self, bits: u32) -> impl Iterator<Item = Span> + use<'_, 's> {
         let mut left = bits;
         std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! What a digest covers, and what it does not.
+//! Tests of what a digest covers, and what it does not.
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Component, Digest, Type};
@@ -7,7 +7,7 @@ use super::adder;
 use crate::steps::Assignment;
 use crate::{Expression, Function, FunctionBuilder, Operand, Part, Recipient, Role};
 
-/// Adds this many numbers of the garbler's.
+/// Returns a function that adds this many numbers of the garbler's.
 fn sum(change: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder, turns: u64) -> Function {
     let mut builder = FunctionBuilder::new("sum");
     builder

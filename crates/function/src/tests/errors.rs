@@ -1,12 +1,12 @@
-//! Each error, and what it names.
+//! Tests of each error, and of what it names.
 
 use tacit_circuit::Type;
 
 use super::built;
 use crate::{Expression, Function, FunctionBuilder, FunctionError, Operand, Part, Recipient, Role};
 
-/// A function with `x` and `y` of four `u8`, a value `v` of five, the component `add`, and these
-/// steps; its output is `v[4]`.
+/// Builds a function with `x` and `y` of four `u8`, a value `v` of five, the component `add`, and
+/// these steps. Its output is `v[4]`.
 fn with_steps(steps: impl FnOnce(&mut FunctionBuilder)) -> Result<Function, FunctionError> {
     declared(|f| {
         steps(f);
@@ -14,7 +14,7 @@ fn with_steps(steps: impl FnOnce(&mut FunctionBuilder)) -> Result<Function, Func
     })
 }
 
-/// The same with one step.
+/// Builds the same function with one step.
 fn step(
     step: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder,
 ) -> Result<Function, FunctionError> {
@@ -23,7 +23,7 @@ fn step(
     })
 }
 
-/// The same with the steps of a loop over `i in 0..4`, after `v[0] = 0`.
+/// Builds the same function with the steps of a loop over `i in 0..4`, after `v[0] = 0`.
 fn turns(steps: impl FnOnce(&mut FunctionBuilder, &Expression)) -> Result<Function, FunctionError> {
     with_steps(|f| {
         f.assign(at("v", 0), Operand::number(0));
@@ -35,7 +35,7 @@ fn at(value: &str, index: impl Into<Expression>) -> Part {
     Part::of(value).at(index)
 }
 
-/// What `rest` makes of the declarations of [`with_steps`].
+/// Builds a function from the declarations of [`with_steps`] and what `rest` adds.
 fn declared(
     rest: impl FnOnce(&mut FunctionBuilder) -> &mut FunctionBuilder,
 ) -> Result<Function, FunctionError> {
@@ -49,7 +49,7 @@ fn declared(
     })
 }
 
-/// With the output `r`.
+/// Adds the output `r`.
 fn shown<'a>(
     f: &'a mut FunctionBuilder,
     ty: &str,
@@ -66,7 +66,7 @@ fn an_index_out_of_range_names_call_port_and_counters() {
             "call 3, v[i+1]=add(v[i],x[i+1]) with i = 3", "port b (u8), x[i+1]",
             "picks 4", "before 4";
         step(|f| f.assign(at("v", 0), at("x", Expression::from(0).minus(1)))) => Index, "picks -1";
-        // In range as a whole and out of it in one dimension.
+        // In range as a whole, but out of range in one dimension.
         built(|f| shown(f.input("x", "u8[2][3]", Role::Garbler), "u8", at("x", 0).at(2))) => Index,
             "output r", "x[0][2]";
         step(|f| {
@@ -89,7 +89,7 @@ fn an_element_is_assigned_once() {
             TwoDrivers,
             "v[i]=y[i] with i = 0", "bits 0 to 7";
         step(|f| f.assign(at("x", 0), Operand::number(1))) => TwoDrivers, "x[0]=1";
-        // Parts of an element that overlap.
+        // Overlapping parts of an element.
         with_steps(|f| {
             f.assign(at("v", 0).range(0, 5), Operand::number(0));
             f.assign(at("v", 0).range(4, 8), Operand::number(0));

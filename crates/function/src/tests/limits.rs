@@ -1,12 +1,12 @@
-//! What is too much, too large or too deep.
+//! Tests of the limits: what is too much, too large or too deep.
 
 use super::built;
 use crate::{Expression, Function, FunctionBuilder, FunctionError, Operand, Part, Recipient, Role};
 
-/// What is added inside of loops, by their counters.
+/// A function that adds steps inside of loops, given the loops' counters.
 type Inner<'i> = &'i dyn Fn(&mut FunctionBuilder, &[Expression]);
 
-/// A function with loops of these counters in each other, each of one turn at 2^62, around what
+/// Builds a function with nested loops of these counters, each of one turn at 2^62, around what
 /// `inner` adds.
 fn with_nested_loops(counters: &[&str], inner: Inner<'_>) -> Result<Function, FunctionError> {
     fn nest(
@@ -39,7 +39,7 @@ fn with_nested_loops(counters: &[&str], inner: Inner<'_>) -> Result<Function, Fu
 
 #[test]
 fn values_that_counters_make_too_large_are_refused() {
-    // Each product is below 2^127 and their sum is not.
+    // Each product is below 2^127, but their sum is not.
     const LARGE: u64 = (1 << 63) - 1;
     let assign = |f: &mut FunctionBuilder, index: Expression| {
         f.assign(Part::of("v").at(index), Operand::number(1));
@@ -57,7 +57,7 @@ fn values_that_counters_make_too_large_are_refused() {
             assign(f, index);
         }
     };
-    // A loop that would begin past 2^63.
+    // A loop that would start above 2^63.
     let late = |f: &mut FunctionBuilder, a: &[Expression]| {
         f.repeat("b", a[0].times(2), a[0].times(2).plus(1), |each, _| {
             assign(each, Expression::from(0));
@@ -66,7 +66,7 @@ fn values_that_counters_make_too_large_are_refused() {
     assert_errors! {
         with_nested_loops(&all, &sum(false)) => Overflow, "below 2^63", "a = 4611";
         with_nested_loops(&all, &sum(true)) => Overflow, "below 2^63", "a = 4611";
-        // One product alone fits, and the index is out of range.
+        // A single product fits, and the index is out of range.
         with_nested_loops(&["a"], &|f, a| assign(f, a[0].times(LARGE))) => Index, "before 4";
         with_nested_loops(&["a"], &late) => Overflow, "for b in 2*a..2*a+1";
     }
@@ -130,7 +130,7 @@ fn no_text_takes_memory_or_time_without_bound() {
             .output("r", "u1[600000000]", Recipient::Both, "x")
             .output("s", "u1[600000000]", Recipient::Both, "x")
     });
-    // Since x is read bit by bit as well, each turn reads a million elements.
+    // Because x is also read bit by bit, each turn reads a million elements.
     let reads = built(|f| {
         f.library("xor", "xor", &[("bytes", 65536)])
             .input("x", "bits[524288]", Role::Garbler)

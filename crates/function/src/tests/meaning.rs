@@ -1,9 +1,10 @@
-//! Steps are checked by what bits mean, and not by their number alone.
+//! Tests that steps are checked by the meaning of bits, and not only by their number.
 
 use super::run;
 use crate::{FunctionBuilder, FunctionError, Operand, Part, Recipient, Role};
 
-/// Component, parameters, the type of its two inputs, the type of its result.
+/// Builds a function from a component, its parameters, the type of its two inputs, and the type of
+/// its result.
 fn two(component: &str, given: &[(&str, u64)], input: &str, output: &str) -> FunctionBuilder {
     let mut builder = FunctionBuilder::new("two");
     builder
@@ -63,7 +64,7 @@ fn a_port_takes_the_kind_of_numbers_that_it_says() {
     }
 }
 
-/// Types of two values, and whether one may be assigned to the other.
+/// The types of two values, and whether one may be assigned to the other.
 const ASSIGNED: &[(&str, &str, bool)] = &[
     ("u8", "u8", true),
     ("u8", "i8", false),
@@ -102,15 +103,15 @@ fn values_are_assigned_if_they_mean_the_same() {
     }
 }
 
-/// Types of x (8 bits) and of the value, whether x comes before a number, the number and its type,
-/// and whether that may be assigned.
+/// The types of x (8 bits) and of the value, whether x comes before a number, the number and its
+/// type, and whether that may be assigned.
 const ROWS: &[(&str, &str, bool, i128, &str, bool)] = &[
     ("i8", "i8[2]", true, -1, "i8", true),
     ("i8", "u8[2]", true, 0, "u8", false),
     ("u8", "u8[2]", true, 0, "i8", true),
     ("u8", "u8[2]", true, 1, "i8", false),
     ("u8", "u8[2]", true, 1, "u8", true),
-    // Bits in a row are a number by its bits.
+    // Bits in a row form a number.
     ("u8", "u16", true, 0, "u8", true),
     ("i8", "u16", true, 0, "u8", true),
     ("u8", "u8", false, -1, "i8", false),

@@ -1,4 +1,4 @@
-//! Random functions against an interpreter that knows nothing of plans and places.
+//! Random functions compared with an interpreter that knows nothing about plans and places.
 
 use proptest::prelude::*;
 
@@ -6,18 +6,18 @@ use core::convert::Infallible;
 
 use crate::{Function, FunctionBuilder, Operand, Part, Recipient, Role, Step, Values};
 
-/// What an argument reads: elements are numbered over inputs and earlier steps.
+/// The source of an argument. Elements are numbered over inputs and earlier steps.
 #[derive(Clone, Debug)]
 enum Argument {
     /// A whole element.
     Element(usize),
-    /// The lower bits of one and the upper bits of another.
+    /// The lower bits of one element and the upper bits of another.
     Joined(usize, usize, u32),
     /// A number.
     Constant(u8),
 }
 
-/// The two arguments of each step, and whether a loop or a step of its own makes it.
+/// For each step, its two arguments, and whether it is in a loop or on its own.
 type Steps = Vec<(Argument, Argument, bool)>;
 
 const INPUTS: usize = 3;
@@ -31,7 +31,7 @@ fn argument() -> impl Strategy<Value = Argument> {
     ]
 }
 
-/// Element `n` of those that are there when step `step` runs.
+/// Returns element `n` of those that exist when step `step` runs.
 fn element(n: usize, step: usize) -> Part {
     match n % (INPUTS + step) {
         input @ 0..INPUTS => Part::of("x").at(input as u64),
@@ -63,8 +63,8 @@ fn value(argument: &Argument, elements: &[u8]) -> u8 {
     }
 }
 
-/// The results of `function` where up to `most` calls are given out before one of them, which
-/// `order` picks, is finished.
+/// Evaluates `function`, with up to `most` calls given out before one of them, which `order`
+/// selects, is finished. Returns the results.
 fn evaluate_ahead(function: &Function, bits: &[bool], most: usize, order: &mut u64) -> Vec<bool> {
     let mut inputs = bits.iter();
     let input = |_| Ok::<_, Infallible>(*inputs.next().unwrap());

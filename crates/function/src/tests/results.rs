@@ -1,4 +1,4 @@
-//! What functions compute.
+//! Tests of what functions compute.
 
 use tacit_circuit::{Component, Type, Value};
 

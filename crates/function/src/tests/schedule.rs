@@ -1,4 +1,4 @@
-//! Schedules against the frozen ones, and what they say against plain evaluation.
+//! Schedules compared with the frozen ones, and runs by them compared with plain evaluation.
 
 mod plain;
 
@@ -29,7 +29,7 @@ fn joined<T: ToString>(all: impl IntoIterator<Item = T>) -> String {
     all.join(" ")
 }
 
-/// The lines of a frozen schedule, but for what is sent.
+/// Returns the lines of a frozen schedule, without those about messages.
 fn lines(sample: &Sample) -> Vec<String> {
     let mut calls = Vec::new();
     let called = |group: u32, instance: u32| calls.push((group, instance));

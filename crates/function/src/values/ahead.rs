@@ -1,8 +1,7 @@
-//! Calls given out before the results of earlier ones are there, for several threads.
+//! Calls that are given out before the results of earlier ones are available, for several threads.
 //!
-//! Steps are taken in order, and so are the places of values, so that memory and constants are
-//! those of a walk one by one. A step that reads a result that is not there waits, and all after it
-//! do.
+//! Steps are taken in order, and so are the places of values. So memory and constants are the same
+//! as in a walk call by call. A step that reads a missing result waits, and so do all later steps.
 
 use zeroize::Zeroize;
 
@@ -12,15 +11,14 @@ use crate::plan::{Operation, Piece};
 /// Calls whose results are awaited.
 #[derive(Default)]
 pub(super) struct Ahead<'f> {
-    /// The step that reads a result of one of them.
+    /// The step that waits because it reads a result of one of them.
     waiting: Option<&'f Operation>,
     calls: Vec<CallAhead>,
-    /// For each place whether what is to be there is a result that is awaited. Granules go by their
-    /// first place.
+    /// For each place, whether it waits for a result. A granule is represented by its first place.
     is_awaited: Vec<bool>,
 }
 
-/// A call, and for each run of its result bits their number and their place, if they have one.
+/// A call and, for each run of its result bits, their number and their place, if they have one.
 struct CallAhead {
     number: u32,
     results: Vec<(usize, Option<usize>)>,
@@ -33,13 +31,13 @@ impl Ahead<'_> {
 }
 
 impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
-    /// [`step`](Self::step) without a wait for the results of the calls before, which
-    /// [`finish_ahead`](Self::finish_ahead) takes in any order. `None` where the next step reads
-    /// such a result, or is the end: to be asked again once more of them are there.
+    /// Takes a [`step`](Self::step) without waiting for the results of earlier calls, which
+    /// [`finish_ahead`](Self::finish_ahead) takes in any order. Returns `None` if the next step
+    /// reads a missing result, or is the end: call this again once more results are available.
     ///
     /// # Panics
     ///
-    /// If a call that [`step`](Self::step) gave was not [finished](Self::finish_call).
+    /// If a call from [`step`](Self::step) was not [finished](Self::finish_call).
     pub fn step_ahead(&mut self, mut constant: impl FnMut(bool) -> T) -> Option<Step<'f>> {
         assert!(
             self.pending.is_none(),
@@ -64,12 +62,12 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         Some(step)
     }
 
-    /// Takes the results of a call that [`step_ahead`](Self::step_ahead) gave, in the order of its
+    /// Takes the results of a call from [`step_ahead`](Self::step_ahead), in the order of its
     /// component's output bits.
     ///
     /// # Panics
     ///
-    /// If there is no such call, or the results are not as many.
+    /// If there is no such call, or the number of results is wrong.
     pub fn finish_ahead(&mut self, number: u32, results: &[T]) {
         let mut calls = self.ahead.calls.iter();
         let at = calls.position(|call| call.number == number);
@@ -92,7 +90,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         );
     }
 
-    /// Whether the operation reads a result that is not there.
+    /// Whether the operation reads a missing result.
     fn reads_awaited(&self, operation: &Operation) -> bool {
         if self.ahead.calls.is_empty() {
             return false;

@@ -1,4 +1,4 @@
-//! Both parties' shares by a schedule, bit by bit, with ideal crosses.
+//! An evaluation of both parties' shares by a schedule, bit by bit, with ideal crosses.
 
 use std::collections::HashMap;
 
@@ -13,18 +13,18 @@ const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 /// Both parties' shares of a bit.
 type Shares = [bool; 2];
 
-/// For each instance the shares in each slot.
+/// For each instance, the shares in each slot.
 type Rows = Vec<Vec<Shares>>;
 
 struct Plain<'s> {
     schedule: &'s Schedule,
-    /// For each block each instance's bits.
+    /// For each block, the bits of each instance.
     blocks: HashMap<Block, Vec<Vec<Shares>>>,
     at_work: HashMap<u32, Rows>,
     draws: u64,
 }
 
-/// The results, of which both parties hold shares by the schedule.
+/// Returns the results, computed from shares of both parties that follow the schedule.
 pub(super) fn results(sample: &Sample, schedule: &Schedule) -> Vec<bool> {
     let mut plain = Plain {
         schedule,
@@ -130,7 +130,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Shares of an AND: what each party computes alone, and random shares of what it does not.
+    /// Computes shares of an AND: what each party computes alone, and random shares of the rest.
     fn and(&mut self, piece: &Piece<'_>, gate: RowGate, slots: &[Shares]) -> Shares {
         let x = slots[piece.common as usize];
         let y = ROLES.map(|role| slots[gate.other()][role as usize] ^ gate.inverts_other(role));
