@@ -1,10 +1,10 @@
-//! What a large circuit file takes: seconds and memory to parse, to digest, to compile and to count
-//! what schemes cost; what well-known circuits take to build, to compile and to count, and how many
-//! labels they keep at once.
+//! Measures the cost of a large circuit file: seconds and memory to parse, to digest, to compile
+//! and to count the cost of schemes. For well-known circuits it also measures building, compiling
+//! and counting, and the number of labels that they keep at once.
 //!
 //! `cargo bench -p tacit-components --bench import -- 10000000` writes a file of this many AND
-//! gates, AES-128 under one key again and again, and reads it. The argument may be left out. Prints
-//! a JSON record a line; the memory is the process's peak so far.
+//! gates, AES-128 under one key repeatedly, and reads it. The argument is optional. Prints one JSON
+//! record per line. The memory is the process's peak so far.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -17,10 +17,10 @@ use tacit_circuit::formats::{BitOrder, BristolFormat, Import, read_bristol_file,
 use tacit_circuit::{Circuit, OrderingRule, Program};
 use tacit_components::library;
 
-/// AND gates of the file, unless told otherwise.
+/// The default number of AND gates of the file.
 const AND_GATES: usize = 10_000_000;
 
-/// Bits of the key, and of a block.
+/// The bits of the key, and of a block.
 const BLOCK_BITS: usize = 128;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -100,8 +100,8 @@ fn component(name: &str, parameters: &[(&str, u64)]) -> Result<Circuit, Box<dyn 
     Ok(library::find(name, &parameters)?)
 }
 
-/// Writes AES-128 under one key, each block the ciphertext of the one before, until it has at least
-/// this many AND gates. Returns the file's length. Takes the memory of one AES-128.
+/// Writes AES-128 under one key, each block the ciphertext of the previous one, until there are at
+/// least this many AND gates. Returns the file's length. Takes the memory of one AES-128.
 fn write_chain(and_gates: usize, path: &Path) -> Result<u64, Box<dyn Error>> {
     let mut text = Vec::new();
     let aes = component("aes-128", &[])?;
@@ -132,10 +132,10 @@ fn write_chain(and_gates: usize, path: &Path) -> Result<u64, Box<dyn Error>> {
         .map(|line| line.split(' ').collect())
         .collect();
     for copy in 0..copies {
-        // What follows the inputs moves up by what the copies before have.
+        // Wires after the inputs are shifted by the gates of the earlier copies.
         let place = |wire: usize| match wire {
             key if key < BLOCK_BITS => key,
-            // The outputs are a file's last wires.
+            // The outputs are the last wires of a file.
             block if block < 2 * BLOCK_BITS && copy > 0 => {
                 block - 2 * BLOCK_BITS + wires + (copy - 1) * gates
             }
@@ -155,14 +155,14 @@ fn write_chain(and_gates: usize, path: &Path) -> Result<u64, Box<dyn Error>> {
     Ok(file.get_ref().metadata()?.len())
 }
 
-/// Prints what a step took, and more of it.
+/// Prints the cost of a step, followed by `more`.
 fn record(step: &str, begun: Instant, more: &str) {
     let seconds = begun.elapsed().as_secs_f64();
     let memory = peak_memory_mib().map_or("null".to_owned(), |mib| mib.to_string());
     println!("{{\"step\":\"{step}\",\"seconds\":{seconds:.3},\"peak_memory_mib\":{memory}{more}}}");
 }
 
-/// The process's peak resident set, where the system tells it.
+/// Returns the process's peak resident set, if the system reports it.
 fn peak_memory_mib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mut lines = status.lines();

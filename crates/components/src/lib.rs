@@ -1,4 +1,5 @@
-//! Circuits that are worth a name, and an optimiser of circuits; no cryptography but digests.
+//! A library of named circuits, and an optimiser of circuits. The only cryptography here is
+//! digests.
 #![forbid(unsafe_code)]
 
 pub mod library;

@@ -1,9 +1,9 @@
-//! The component library: generators of circuits that are worth a name.
+//! The component library: generators of named circuits.
 //!
-//! A generator is a plain function over handles of a [`Builder`], so that components nest. The
-//! registry gives finished circuits by name: [`list`] says which there are, [`find`] makes one.
-//! All circuits keep the library's bit order: byte strings in order, each byte least significant
-//! bit first, integers least significant bit first.
+//! A generator is a plain function over handles of a [`Builder`], so components nest. The registry
+//! gives finished circuits by name: [`list`] lists them, and [`find`] makes one. All circuits use
+//! the library's bit order: byte strings in order, each byte least significant bit first, and
+//! integers least significant bit first.
 
 mod aes;
 mod aes_rounds;
@@ -56,50 +56,50 @@ use catalogue::ENTRIES;
 /// A number that a component of the library takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name, as on the command line.
+    /// The parameter's name on the command line.
     pub name: &'static str,
-    /// What it counts.
+    /// The thing that it counts.
     pub description: &'static str,
-    /// Least value.
+    /// The least value.
     pub minimum: u64,
-    /// Greatest value.
+    /// The greatest value.
     pub maximum: u64,
-    /// The value where none is given; without it, one must be.
+    /// The default value. If there is none, a value must be given.
     pub default: Option<u64>,
 }
 
 /// A component of the library.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Its name.
+    /// The component's name.
     pub name: &'static str,
-    /// What it computes, in a line.
+    /// A one-line description of what it computes.
     pub description: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     generate: fn(CircuitForm, &[usize]) -> Result<Circuit, CircuitError>,
 }
 
-/// The components of the library, in the order in which they are shown.
+/// Returns the components of the library, in display order.
 #[must_use]
 pub fn list() -> &'static [Entry] {
     ENTRIES
 }
 
-/// The circuit `name` with these parameters.
+/// Returns the circuit `name` with these parameters.
 ///
 /// # Errors
 ///
-/// There is no such component, a parameter is missing, unknown or out of range.
+/// There is no such component, or a parameter is missing, unknown or out of range.
 pub fn find(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Circuit, LibraryError> {
     find_in_form(name, parameters, CircuitForm::Small)
 }
 
-/// The same, made of operations of this form.
+/// Returns the same circuit, built from operations of this form.
 ///
 /// # Errors
 ///
-/// As [`find`].
+/// The same as for [`find`].
 pub fn find_in_form(
     name: &str,
     parameters: &BTreeMap<String, u64>,
@@ -114,7 +114,7 @@ pub fn find_in_form(
 }
 
 impl Entry {
-    /// Its parameters with the values that `given` or their defaults say.
+    /// Returns the parameters, with the values in `given` or their defaults.
     #[must_use]
     pub fn values(&self, given: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
         let values = self.parameters.iter().filter_map(|parameter| {
@@ -124,7 +124,7 @@ impl Entry {
         values.collect()
     }
 
-    /// The circuit with these parameters.
+    /// Returns the circuit with these parameters.
     ///
     /// # Errors
     ///
@@ -193,7 +193,7 @@ impl Entry {
     }
 }
 
-/// A name for a message, cut to 64 characters.
+/// Shortens a name to 64 characters, for messages.
 fn shown(name: &str) -> String {
     name.chars().take(64).collect()
 }

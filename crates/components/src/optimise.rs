@@ -2,25 +2,24 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | [`Fold`](PassName::Fold) | constants, equal gates, absorption, dead gates: what the builder does as it goes |
+//! | [`Fold`](PassName::Fold) | constants, equal gates, absorption, dead gates: what the builder also does while building |
 //! | [`Linear`](PassName::Linear) | gates that are equal up to the order of XORs, and ANDs over one pair of sums (`linear`) |
-//! | [`Rewrite`](PassName::Rewrite) | parts with up to four inputs, by the fewest AND gates for their function (`rewrite`) |
+//! | [`Rewrite`](PassName::Rewrite) | parts with up to four inputs, rebuilt with the fewest AND gates for their function (`rewrite`) |
 //! | [`Factor`](PassName::Factor) | two products in one sum that share a factor become one: `ab ⊕ ac = a(b ⊕ c)` (`factor`) |
-//! | [`Sums`](PassName::Sums) | what XORs have in common is computed once (`sums`) |
+//! | [`Sums`](PassName::Sums) | the common parts of XORs are computed once (`sums`) |
 //!
-//! Linear, rewrite and factor repeat while they gain a thousandth of the gates, at most
-//! [`MAX_ROUNDS`] times; sums comes last, with linear, in the same way. AND gates count first and
-//! XOR gates second, and a pass that would make a circuit larger is not taken, so that the result
-//! is never worse than what was given.
+//! Linear, rewrite and factor repeat while they save a thousandth of the gates, at most
+//! [`MAX_ROUNDS`] times. Sums comes last, alternating with linear in the same way. AND gates count
+//! first and XOR gates second. A pass that would make a circuit larger is dropped, so the result is
+//! never worse than the input.
 //!
-//! It counts AND gates and no layers, so that it may make a circuit deep again that was built in
-//! the shallow form. Nothing runs it but who asks for it: neither the library nor the language
-//! does.
+//! The optimiser counts AND gates, not layers. So it may make a circuit deep again that was built
+//! in the shallow form. It runs only on request: neither the library nor the language calls it.
 //!
-//! The result is another circuit with another digest: two parties who run it must both have it.
-//! It depends on the circuit alone, so each can make it for itself.
+//! The result is another circuit with another digest, so two parties who run it must both have it.
+//! It depends on the circuit alone, so each party can compute it.
 //!
-//! **Cost**: about 100 bytes a gate, and a few microseconds a gate and round. No pass looks at
+//! **Cost**: about 100 bytes per gate, and a few microseconds per gate and round. No pass looks at
 //! more than a bounded neighbourhood of a gate.
 //!
 //! Sources: E. Testa, M. Soeken, L. Amarù, G. De Micheli, "Reducing the Multiplicative Complexity
@@ -44,27 +43,27 @@ use tacit_circuit::{Circuit, Digest};
 
 use classes::Classes;
 
-/// Most rounds of the passes that lessen AND gates.
+/// The most rounds of the passes that reduce AND gates.
 pub(crate) const MAX_ROUNDS: usize = 12;
 
 /// A pass of the optimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PassName {
-    /// Constants, equal gates, absorption, dead gates.
+    /// Folds constants, equal gates and absorption, and removes dead gates.
     Fold,
-    /// Gates that are equal up to the order of XORs.
+    /// Merges gates that are equal up to the order of XORs.
     Linear,
-    /// Parts with up to four inputs, by the fewest AND gates.
+    /// Rebuilds parts with up to four inputs with the fewest AND gates.
     Rewrite,
-    /// Products in one sum that share a factor.
+    /// Merges products in one sum that share a factor.
     Factor,
-    /// What sums have in common.
+    /// Shares the common parts of sums.
     Sums,
 }
 
 impl PassName {
-    /// Its name in a word.
+    /// Returns the pass's name as one word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -83,57 +82,57 @@ impl fmt::Display for PassName {
     }
 }
 
-/// How large a circuit is for garbling, its negations left out.
+/// The size of a circuit for garbling, without its negations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// AND gates.
+    /// The number of AND gates.
     pub and: usize,
-    /// XOR gates.
+    /// The number of XOR gates.
     pub xor: usize,
-    /// Gates on the longest path.
+    /// The number of gates on the longest path.
     pub depth: u32,
-    /// AND gates on the path that has most of them.
+    /// The number of AND gates on the path that has most of them.
     pub and_depth: u32,
 }
 
 impl Size {
-    /// What counts for garbling: AND gates, then XOR gates.
+    /// Returns the numbers that matter for garbling: AND gates, then XOR gates.
     fn gates(self) -> (usize, usize) {
         (self.and, self.xor)
     }
 
-    /// Whether a round gained enough for another one: a thousandth of the gates of either kind.
+    /// Whether a round saved enough for another one: a thousandth of the gates of either kind.
     fn is_well_below(self, before: Self) -> bool {
         let gained = |before: usize, after: usize| before.saturating_sub(after) > before / 1000;
         gained(before.and, self.and) || gained(before.xor, self.xor)
     }
 }
 
-/// What a pass did.
+/// The effect of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// The pass.
     pub name: PassName,
-    /// The circuit before it.
+    /// The size before the pass.
     pub before: Size,
-    /// The circuit after it.
+    /// The size after the pass.
     pub after: Size,
 }
 
 /// A circuit after the optimiser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Optimised {
-    /// The circuit: the same ports and the same function.
+    /// The circuit, with the same ports and the same function.
     pub circuit: Circuit,
-    /// The passes that gained something, in order. The first of them starts from the circuit as
-    /// given, without its INV gates.
+    /// The passes that saved something, in order. The first one starts from the original circuit
+    /// without its INV gates.
     pub passes: Vec<Pass>,
 }
 
-/// A circuit equal to `circuit` with no more AND gates, and with as many of them no more XOR
-/// gates.
+/// Returns a circuit equal to `circuit` with at most as many AND gates. If it has as many, it has
+/// at most as many XOR gates.
 ///
-/// Takes time linear in the number of gates and rounds, and about 100 bytes of memory a gate.
+/// Takes time linear in the number of gates and rounds, and about 100 bytes of memory per gate.
 #[must_use]
 pub fn optimise(circuit: &Circuit) -> Optimised {
     let mut work = Optimisation::new(circuit);
@@ -161,19 +160,19 @@ pub fn optimise(circuit: &Circuit) -> Optimised {
     work.finish(circuit)
 }
 
-/// A circuit between passes: its gates, all live, and its outputs.
+/// A circuit between passes: its gates, all of which are live, and its outputs.
 #[derive(Clone, Debug)]
 struct Network {
     netlist: Netlist,
     roots: Vec<Literal>,
-    /// What a pass may take its choices from, where they must be hard to foresee.
+    /// The source of choices that must be hard to foresee.
     digest: Digest,
 }
 
 impl Network {
     fn size(&self) -> Size {
         let mut size = Size::default();
-        // The gate by which a circuit makes a constant.
+        // A circuit makes a constant with one XOR gate.
         size.xor += usize::from(self.roots.iter().any(|root| root.as_constant().is_some()));
         let mut depths: Vec<(u32, u32)> = Vec::with_capacity(self.netlist.node_count());
         for number in 0..self.netlist.node_count() as u32 {
@@ -195,7 +194,7 @@ impl Network {
         size
     }
 
-    /// The network of `sharing`, or `self` where it grew past a netlist's limit.
+    /// Returns the network of `sharing`, or `self` if `sharing` exceeded a netlist's limit.
     fn replaced(self, sharing: Sharing, mut roots: Vec<Literal>) -> Self {
         match sharing.into_netlist() {
             Some(mut netlist) => {
@@ -210,7 +209,7 @@ impl Network {
         }
     }
 
-    /// How often each node is read, by gates and by outputs.
+    /// Returns how often each node is read, by gates and by outputs.
     fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0_u32; self.netlist.node_count()];
         for number in 0..self.netlist.node_count() as u32 {
@@ -230,7 +229,7 @@ impl Network {
     }
 }
 
-/// The literal of a new network for an old one's, by where its node went.
+/// Translates an old literal into a new network, given the new place of each node.
 fn moved(places: &[Literal], old: Literal) -> Literal {
     match old.as_constant() {
         Some(_) => old,
@@ -238,7 +237,7 @@ fn moved(places: &[Literal], old: Literal) -> Literal {
     }
 }
 
-/// The network, and what its passes did.
+/// The network, and the effects of its passes.
 struct Optimisation {
     network: Network,
     size: Size,
@@ -252,7 +251,7 @@ impl Optimisation {
         let mut sharing = Sharing::default();
         let inputs = (0..circuit.input_bits()).map(|_| sharing.input()).collect();
         let mut roots = sharing.splice(circuit, inputs);
-        // A netlist holds as many nodes as a circuit has wires at most.
+        // A netlist can hold as many nodes as a circuit can have wires.
         let mut netlist = sharing.into_netlist().unwrap_or_default();
         netlist.retain_live(&mut roots);
         let digest = circuit.digest();
@@ -283,7 +282,7 @@ impl Optimisation {
         self.size = after;
     }
 
-    /// Runs a pass and keeps its result where it is no larger.
+    /// Runs a pass and keeps its result if it is smaller.
     fn pass(&mut self, name: PassName, run: impl FnOnce(&Network) -> Network) {
         let result = run(&self.network);
         let size = result.size();
@@ -300,7 +299,7 @@ impl Optimisation {
                 circuit,
                 passes: self.passes,
             },
-            // Nothing was gained, or the negations do not fit.
+            // Nothing was saved, or the negations do not fit.
             _ => Optimised {
                 circuit: given.clone(),
                 passes: Vec::new(),
@@ -309,7 +308,7 @@ impl Optimisation {
     }
 }
 
-/// The size of a circuit's gates as they are given, dead ones among them.
+/// Returns the size of a circuit's gates as given, including dead ones.
 fn size_as_given(circuit: &Circuit) -> Size {
     let statistics = circuit.statistics();
     Size {

@@ -1,4 +1,4 @@
-//! AES-128 (FIPS 197), encryption of one block with the key expansion inside.
+//! AES-128 (FIPS 197): encryption of one block, including the key expansion.
 //!
 //! The S-box is the circuit of 113 gates, 32 of them AND, of Boyar, Matthews and Peralta, "Logic
 //! minimization techniques with applications to cryptology", J. Cryptology 26 (2013): an input
@@ -15,7 +15,7 @@ use super::build;
 
 const ROUNDS: usize = 10;
 
-/// AES-128 encryption of `block` under `key`, both 16 bytes, in the byte order of FIPS 197.
+/// Encrypts `block` under `key` with AES-128. Both are 16 bytes, in the byte order of FIPS 197.
 ///
 /// # Panics
 ///
@@ -28,7 +28,7 @@ pub fn aes_128<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
     let mut state: Vec<UInt<'b>> = (block ^ key).bytes().collect();
     let mut round_constant = 1_u8;
     for round in 1..=ROUNDS {
-        // A round key is made when its round needs it, so that gates stand near their readers.
+        // Make each round key when its round needs it, so that gates are close to their readers.
         round_key = next_round_key(&round_key, round_constant);
         round_constant = double_constant(round_constant);
         state = shift_rows(&state.iter().map(s_box).collect::<Vec<_>>());
@@ -44,11 +44,11 @@ pub fn aes_128<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
     Bytes::from_bytes(builder, &state)
 }
 
-/// Many independent encryptions: the ciphertext of each block under the key of the same index.
+/// Encrypts each block under the key of the same index.
 ///
 /// # Panics
 ///
-/// If there are not as many keys as blocks, or one is not 16 bytes.
+/// If the numbers of keys and blocks differ, or one of them is not 16 bytes.
 #[must_use]
 pub fn aes_128_copies<'b>(keys: &Array<Bytes<'b>>, blocks: &Array<Bytes<'b>>) -> Array<Bytes<'b>> {
     assert_eq!(keys.len(), blocks.len(), "keys for as many blocks");
@@ -60,7 +60,7 @@ pub fn aes_128_copies<'b>(keys: &Array<Bytes<'b>>, blocks: &Array<Bytes<'b>>) ->
     )
 }
 
-/// The next round key (FIPS 197, section 5.2). Bytes are column by column, as in the state.
+/// Returns the next round key (FIPS 197, section 5.2). Bytes are column by column, as in the state.
 fn next_round_key<'b>(key: &[UInt<'b>], round_constant: u8) -> Vec<UInt<'b>> {
     let builder = key[0].bus().builder();
     let constant = UInt::constant(builder, 8, round_constant.into());
@@ -74,14 +74,14 @@ fn next_round_key<'b>(key: &[UInt<'b>], round_constant: u8) -> Vec<UInt<'b>> {
     next
 }
 
-/// Row `row` of the state moves `row` columns to the left (FIPS 197, section 5.1.2).
+/// Rotates row `row` of the state by `row` columns to the left (FIPS 197, section 5.1.2).
 pub(super) fn shift_rows<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
     (0..16)
         .map(|index| state[(index + 4 * (index % 4)) % 16].clone())
         .collect()
 }
 
-/// The S-box. U0 and S0 of the paper are the most significant bits.
+/// Applies the S-box. U0 and S0 of the paper are the most significant bits.
 pub(super) fn s_box<'b>(byte: &UInt<'b>) -> UInt<'b> {
     let builder = byte.bus().builder();
     let u: [Bit<'b>; 8] = core::array::from_fn(|index| byte.bus().bit(7 - index));
@@ -91,7 +91,7 @@ pub(super) fn s_box<'b>(byte: &UInt<'b>) -> UInt<'b> {
     UInt::from_bits(builder, s.into_iter().rev())
 }
 
-/// The linear layer at the input: y_1 to y_21, at their own index; y_0 is unused.
+/// Computes the linear layer at the input: y_1 to y_21, each at its own index. y_0 is unused.
 fn input_basis<'b>(u: [Bit<'b>; 8]) -> [Bit<'b>; 22] {
     let y14 = u[3] ^ u[5];
     let y13 = u[0] ^ u[6];
@@ -122,7 +122,7 @@ fn input_basis<'b>(u: [Bit<'b>; 8]) -> [Bit<'b>; 22] {
     ]
 }
 
-/// The non-linear part: z_0 to z_17 from y and U7.
+/// Computes the non-linear part: z_0 to z_17 from y and U7.
 fn inversion<'b>(y: &[Bit<'b>; 22], u7: Bit<'b>) -> [Bit<'b>; 18] {
     let t2 = y[12] & y[15];
     let t4 = (y[3] & y[6]) ^ t2;
@@ -172,7 +172,7 @@ fn inversion<'b>(y: &[Bit<'b>; 22], u7: Bit<'b>) -> [Bit<'b>; 18] {
     ]
 }
 
-/// The linear layer at the output with the affine map: S0 to S7.
+/// Computes the linear layer at the output, with the affine map: S0 to S7.
 fn output_basis<'b>(z: &[Bit<'b>; 18]) -> [Bit<'b>; 8] {
     let t46 = z[15] ^ z[16];
     let t48 = z[5] ^ z[13];
@@ -200,8 +200,8 @@ fn output_basis<'b>(z: &[Bit<'b>; 18]) -> [Bit<'b>; 8] {
     ]
 }
 
-/// A column times the matrix of MixColumns (FIPS 197, section 5.1.3): byte i becomes
-/// 2(a_i ⊕ a_{i+1}) ⊕ a_{i+1} ⊕ (a_{i+2} ⊕ a_{i+3}), with the four sums of neighbours shared.
+/// Multiplies a column by the matrix of MixColumns (FIPS 197, section 5.1.3): byte i becomes 2(a_i
+/// ⊕ a_{i+1}) ⊕ a_{i+1} ⊕ (a_{i+2} ⊕ a_{i+3}). The four sums of neighbours are shared.
 pub(super) fn mix_column<'b>(column: &[UInt<'b>]) -> Vec<UInt<'b>> {
     let sums: Vec<UInt<'b>> = (0..4)
         .map(|row| &column[row] ^ &column[(row + 1) % 4])
@@ -210,12 +210,12 @@ pub(super) fn mix_column<'b>(column: &[UInt<'b>]) -> Vec<UInt<'b>> {
     (0..4).map(byte).collect()
 }
 
-/// Twice a constant in the field of AES.
+/// Doubles a constant in the field of AES.
 pub(super) fn double_constant(byte: u8) -> u8 {
     byte << 1 ^ if byte >> 7 == 1 { 0x1b } else { 0 }
 }
 
-/// Twice a byte in the field of AES.
+/// Doubles a byte in the field of AES.
 fn double<'b>(byte: &UInt<'b>) -> UInt<'b> {
     let top = byte.bus().bit(7);
     let bits = byte.rotate_left(1);

@@ -1,9 +1,9 @@
-//! AES with keys of every length (FIPS 197), its key expansion and its rounds apart, and CBC.
+//! AES with all key lengths (FIPS 197), with separate key expansion and rounds, and CBC.
 //!
-//! A round here begins with its round key: it adds the key, and then comes SubBytes, ShiftRows and
-//! MixColumns. The last round has no MixColumns and adds the last round key as well, so that
-//! AES-128 is nine rounds and a last one, ten components in a row, with nothing in between; this
-//! is the cut of the experiments on prepared components.
+//! A round here starts with its round key: it adds the key, and then applies SubBytes, ShiftRows
+//! and MixColumns. The last round has no MixColumns, and also adds the last round key. So AES-128
+//! consists of nine rounds and a last one, ten consecutive components with nothing in between. The
+//! experiments on prepared components cut AES in this way.
 //!
 //! Cost in AND gates, at 32 an S-box:
 //!
@@ -19,7 +19,7 @@ use tacit_circuit::{Circuit, CircuitError, Type};
 use super::aes::{double_constant, mix_column, s_box, shift_rows};
 use super::build;
 
-/// The round keys of a key of 16, 24 or 32 bytes: 11, 13 or 15 of 16 bytes.
+/// Returns the round keys of a key of 16, 24 or 32 bytes: 11, 13 or 15 keys of 16 bytes.
 ///
 /// # Panics
 ///
@@ -62,7 +62,7 @@ pub fn aes_expand_key<'b>(key: &Bytes<'b>) -> Array<Bytes<'b>> {
     Array::new(round_keys.collect())
 }
 
-/// AES encryption of a block of 16 bytes under the round keys of [`aes_expand_key`].
+/// Encrypts a block of 16 bytes with AES, under the round keys of [`aes_expand_key`].
 ///
 /// # Panics
 ///
@@ -77,7 +77,7 @@ pub fn aes_with_round_keys<'b>(round_keys: &Array<Bytes<'b>>, block: &Bytes<'b>)
     aes_last_round(&state, &round_keys[rounds - 1], &round_keys[rounds])
 }
 
-/// A round: the state plus the round key, then SubBytes, ShiftRows and MixColumns.
+/// Applies a round: adds the round key to the state, then SubBytes, ShiftRows and MixColumns.
 ///
 /// # Panics
 ///
@@ -89,7 +89,8 @@ pub fn aes_round<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Bytes<'b> {
     Bytes::from_bytes(round_key.bus().builder(), &mixed)
 }
 
-/// The last round: the state plus its round key, SubBytes, ShiftRows, plus the last round key.
+/// Applies the last round: adds its round key, then SubBytes, ShiftRows, and adds the last round
+/// key.
 ///
 /// # Panics
 ///
@@ -104,22 +105,22 @@ pub fn aes_last_round<'b>(
     Bytes::from_bytes(round_key.bus().builder(), &state) ^ last_round_key
 }
 
-/// AES encryption of a block of 16 bytes under a key of 16, 24 or 32 bytes.
+/// Encrypts a block of 16 bytes with AES, under a key of 16, 24 or 32 bytes.
 ///
 /// # Panics
 ///
-/// If a length is another one.
+/// If a length differs from these.
 #[must_use]
 pub fn aes<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
     aes_with_round_keys(&aes_expand_key(key), block)
 }
 
-/// Cipher block chaining (NIST SP 800-38A, section 6.2): each block is added to the ciphertext
-/// before it, the first to `initialization_vector`, and encrypted.
+/// Encrypts with cipher block chaining (NIST SP 800-38A, section 6.2): adds each block to the
+/// previous ciphertext, the first one to `initialization_vector`, and encrypts the sum.
 ///
 /// # Panics
 ///
-/// As [`aes`] does.
+/// The same as for [`aes`].
 #[must_use]
 pub fn aes_cbc<'b>(
     key: &Bytes<'b>,
@@ -148,7 +149,8 @@ fn substitute_and_shift<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Vec<UIn
     shift_rows(&substituted)
 }
 
-/// A circuit whose inputs are byte strings of these names and lengths, and whose output is one.
+/// Builds a circuit with byte strings of these names and lengths as inputs, and one byte string as
+/// its output.
 fn circuit_on_bytes<const N: usize>(
     form: CircuitForm,
     inputs: [(&str, usize); N],
@@ -161,13 +163,13 @@ fn circuit_on_bytes<const N: usize>(
     })
 }
 
-/// Encryption with a key of `key_bytes`.
+/// Builds the encryption with a key of `key_bytes`.
 pub(super) fn circuit(form: CircuitForm, key_bytes: usize) -> Result<Circuit, CircuitError> {
     let inputs = [("key", key_bytes), ("block", 16)];
     circuit_on_bytes(form, inputs, "ciphertext", |[key, block]| aes(&key, &block))
 }
 
-/// The key expansion of AES with keys of `key_bytes`.
+/// Builds the key expansion of AES for keys of `key_bytes`.
 pub(super) fn circuit_of_key_expansion(
     form: CircuitForm,
     key_bytes: usize,
@@ -178,7 +180,7 @@ pub(super) fn circuit_of_key_expansion(
     })
 }
 
-/// AES-128 under an expanded key.
+/// Builds AES-128 under an expanded key.
 pub(super) fn circuit_with_round_keys(form: CircuitForm) -> Result<Circuit, CircuitError> {
     build(form, |builder| {
         let round_keys: Array<Bytes<'_>> = builder.input("round_keys", Type::bytes(16).array(11));
@@ -207,7 +209,7 @@ pub(super) fn circuit_of_s_box(form: CircuitForm) -> Result<Circuit, CircuitErro
     })
 }
 
-/// The sum of two byte strings, as CBC adds a block to the ciphertext before it.
+/// Builds the XOR of two byte strings, by which CBC adds a block to the previous ciphertext.
 pub(super) fn circuit_of_xor(form: CircuitForm, bytes: usize) -> Result<Circuit, CircuitError> {
     circuit_on_bytes(form, [("a", bytes), ("b", bytes)], "sum", |[a, b]| a ^ b)
 }

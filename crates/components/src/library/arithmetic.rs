@@ -1,12 +1,11 @@
-//! The builder's arithmetic as circuits of their own. Their costs are documented with the
-//! operations.
+//! The builder's arithmetic as separate circuits. The operations document their costs.
 
 use tacit_circuit::builder::{Builder, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError};
 
 use super::build;
 
-/// A circuit on two unsigned integers `a` and `b` of `bits`.
+/// Builds a circuit on two unsigned integers `a` and `b` of `bits`.
 fn circuit_on_two(
     form: CircuitForm,
     bits: usize,
@@ -18,7 +17,7 @@ fn circuit_on_two(
     })
 }
 
-/// The wrapping product; it is the same with and without signs.
+/// Builds the wrapping product, which is the same for signed and unsigned integers.
 pub(super) fn circuit_of_multiplier(
     form: CircuitForm,
     bits: usize,
@@ -28,7 +27,7 @@ pub(super) fn circuit_of_multiplier(
     })
 }
 
-/// The full product of unsigned integers.
+/// Builds the full product of unsigned integers.
 pub(super) fn circuit_of_wide_multiplier(
     form: CircuitForm,
     bits: usize,
@@ -38,7 +37,7 @@ pub(super) fn circuit_of_wide_multiplier(
     })
 }
 
-/// The full product of signed integers.
+/// Builds the full product of signed integers.
 pub(super) fn circuit_of_signed_multiplier(
     form: CircuitForm,
     bits: usize,
@@ -49,7 +48,7 @@ pub(super) fn circuit_of_signed_multiplier(
     })
 }
 
-/// Quotient and remainder of unsigned integers.
+/// Builds quotient and remainder of unsigned integers.
 pub(super) fn circuit_of_divider(form: CircuitForm, bits: usize) -> Result<Circuit, CircuitError> {
     circuit_on_two(form, bits, |builder, a, b| {
         let (quotient, remainder) = a.div_rem(b);
@@ -58,7 +57,7 @@ pub(super) fn circuit_of_divider(form: CircuitForm, bits: usize) -> Result<Circu
     })
 }
 
-/// Quotient and remainder of signed integers.
+/// Builds quotient and remainder of signed integers.
 pub(super) fn circuit_of_signed_divider(
     form: CircuitForm,
     bits: usize,
@@ -71,7 +70,7 @@ pub(super) fn circuit_of_signed_divider(
     })
 }
 
-/// In how many bits two strings differ.
+/// Builds the number of bits in which two strings differ.
 pub(super) fn circuit_of_hamming_distance(
     form: CircuitForm,
     bits: usize,

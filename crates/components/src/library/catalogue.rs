@@ -1,8 +1,8 @@
 //! The table of the library's components.
 //!
-//! The ranges of a component's parameters keep its circuit below forty million gates wherever
-//! within them the parameters are, which is about a gigabyte while it is made: larger computations
-//! are functions of several calls.
+//! The ranges of a component's parameters keep its circuit below forty million gates for all values
+//! within them. Such a circuit takes about a gigabyte while it is built. Larger computations are
+//! functions of several calls.
 
 use core::ops::RangeInclusive;
 
@@ -11,7 +11,7 @@ use super::{
     hmac, integers, keccak, min_cut, sha256, sha512, subsequence, tables,
 };
 
-/// What a parameter counts, its range, and its default if it has one.
+/// The thing that a parameter counts, its range, and its default if it has one.
 type Counted = (&'static str, RangeInclusive<u64>, Option<u64>);
 
 const fn parameter(name: &'static str, (description, range, default): Counted) -> Parameter {
@@ -44,8 +44,8 @@ const COUNT: Counted = ("number of values", 1..=1024, None);
 const VALUE_BITS: Counted = ("width of a value in bits", 1..=64, Some(32));
 const NUMBER_BITS: Counted = ("width of each number in bits", 1..=32, Some(16));
 
-/// Entries from rows `name: description, [parameter: what it counts, …] => circuit;`, where the
-/// circuit is made from the form and the parameters' values by name.
+/// Builds entries from rows `name: description, [parameter: counted, …] => circuit;`. The circuit
+/// is built from the form and the parameters' values by name.
 macro_rules! components {
     ($form:ident; $(
         $name:literal: $description:literal,

@@ -1,21 +1,21 @@
-//! A map of cells, each with the ID of who is there: the friend finder of stateful computation on
+//! A map of cells, each with the ID of its occupant: the friend finder of stateful computation on
 //! garbled values (PartialGC, section 6.3).
 //!
-//! An ID of zero means an empty cell, and an index past the last cell means no place on the map.
-//! Who enters a cell leaves the one before, wherever that was, so that an ID is in one cell at
-//! most. The paper asks for occupancy, clears and sets in three runs; here one run does all three,
-//! and nobody can take a cell between the answer and the move.
+//! An ID of zero means an empty cell, and an index past the last cell means no place on the map. An
+//! ID that enters a cell leaves its previous one, so it is in at most one cell. The paper asks for
+//! occupancy, clears and sets in three runs. Here one run does all three, and nobody can take a
+//! cell between the answer and the move.
 //!
-//! Cost for n cells with IDs of k bits, in AND gates: about 8n to ask at k = 8, and to move
-//! n for the index as unit vector, kn to find who is there, (k − 1)n to find where the ID was, and
-//! kn to change the cells, together 24n at k = 8.
+//! Cost for n cells with IDs of k bits, in AND gates: a query takes about 8n at k = 8. A move takes
+//! n for the index as a unit vector, kn to find the occupant, (k − 1)n to find the previous cell of
+//! the ID, and kn to change the cells, together 24n at k = 8.
 
 use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
 
 use super::build;
 
-/// Who is in the cell `at`; zero where nobody is, or `at` is past the last cell.
+/// Returns the ID in the cell `at`, or zero if the cell is empty or `at` is past the last cell.
 ///
 /// # Panics
 ///
@@ -23,14 +23,14 @@ use super::build;
 #[must_use]
 pub fn cell_map_get<'b>(map: &Array<UInt<'b>>, at: &UInt<'b>) -> UInt<'b> {
     let nobody = UInt::constant(at.bus().builder(), map[0].width(), 0);
-    // A lookup takes any index past the end for the last value.
+    // A lookup treats every index past the end as the last one.
     let extended = map.iter().cloned().chain([nobody]).collect();
     Array::new(extended).lookup(at)
 }
 
-/// The map after `id` has moved to the cell `at`, and who else is there. Where somebody is, the
-/// map stays as it was. Where `at` is past the last cell, `id` leaves the map. The ID zero changes
-/// nothing and learns who is in the cell.
+/// Returns the map after `id` has moved to the cell `at`, and the cell's other occupant. If there
+/// is one, the map is unchanged. If `at` is past the last cell, `id` leaves the map. The ID zero
+/// changes nothing and learns the occupant.
 ///
 /// # Panics
 ///
@@ -51,10 +51,11 @@ pub fn cell_map_set<'b>(
             found ^ here.select(cell.bus(), &nobody)
         });
     let is_own: Vec<Bit<'b>> = map.iter().map(|cell| cell.equals(id)).collect();
-    // Zero or the caller's own: the cell is free for the caller.
+    // If the ID is zero or the caller's own, the cell is free for the caller.
     let free = !found.any() | found.equals(id.bus());
     let occupant = free.select(&nobody, &found);
-    // A free cell differs by the ID from what it is to be, and so does the cell to be cleared.
+    // The old and the new content of a free cell differ by the ID, and so do those of the cell to
+    // clear.
     let moved = free.select(id.bus(), &nobody);
     let cells = map.iter().zip(is_own.iter().zip(&chosen));
     let cells = cells
@@ -62,13 +63,14 @@ pub fn cell_map_set<'b>(
     (Array::new(cells.collect()), UInt::new(occupant))
 }
 
-/// For each number below `len` whether it is `index`. Costs less than two AND gates a number.
+/// Returns, for each number below `len`, whether it is `index`. Costs less than two AND gates per
+/// number.
 fn unit_vector<'b>(index: &UInt<'b>, len: usize) -> Vec<Bit<'b>> {
     let builder = index.bus().builder();
     let mut level = vec![builder.constant(true)];
     for place in (0..index.width()).rev() {
         let bit = index.bus().bit(place);
-        // The numbers whose upper bits these are begin at multiples of 2^place.
+        // The numbers with these upper bits start at multiples of 2^place.
         let reached = (len - 1).checked_shr(place as u32).unwrap_or(0) + 1;
         level = level
             .iter()
@@ -82,7 +84,7 @@ fn unit_vector<'b>(index: &UInt<'b>, len: usize) -> Vec<Bit<'b>> {
     level
 }
 
-/// Bits of an index that reaches past the last of `cells`.
+/// Returns the bits of an index that reaches past the last of `cells`.
 fn index_bits(cells: usize) -> usize {
     (usize::BITS - cells.leading_zeros()) as usize
 }

@@ -1,8 +1,7 @@
 //! The ChaCha20 block function (RFC 8439, section 2.3).
 //!
-//! Cost: four additions of 32 bits in each of 80 quarter rounds and one for each word at the end,
-//! 31 AND gates each: 336 · 31 = 10416, less 16 that the
-//! constants of the first round save.
+//! Cost: four additions of 32 bits in each of 80 quarter rounds, and one for each word at the end,
+//! at 31 AND gates each: 336 · 31 = 10416. The constants in the first round save 16 of them.
 
 use tacit_circuit::builder::{Bytes, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError};
@@ -12,7 +11,7 @@ use super::build;
 /// "expand 32-byte k" (RFC 8439, section 2.3).
 const CONSTANTS: [u32; 4] = [0x61707865, 0x3320646e, 0x79622d32, 0x6b206574];
 
-/// The words of a column round and of a diagonal round (RFC 8439, section 2.3.1).
+/// The words of the column rounds and of the diagonal rounds (RFC 8439, section 2.3.1).
 const QUARTER_ROUNDS: [[usize; 4]; 8] = [
     [0, 4, 8, 12],
     [1, 5, 9, 13],
@@ -24,11 +23,12 @@ const QUARTER_ROUNDS: [[usize; 4]; 8] = [
     [3, 4, 9, 14],
 ];
 
-/// The 64 bytes of key stream of block `counter` under a key of 32 bytes and a nonce of 12.
+/// Returns the 64 bytes of key stream of block `counter`, under a key of 32 bytes and a nonce of
+/// 12.
 ///
 /// # Panics
 ///
-/// If a length is another one, or the counter is not 32 bits wide.
+/// If a length differs from these, or the counter is not 32 bits wide.
 #[must_use]
 pub fn chacha20_block<'b>(key: &Bytes<'b>, counter: &UInt<'b>, nonce: &Bytes<'b>) -> Bytes<'b> {
     assert_eq!((key.len(), nonce.len()), (32, 12), "bytes of key and nonce");
@@ -62,7 +62,7 @@ pub fn chacha20_block<'b>(key: &Bytes<'b>, counter: &UInt<'b>, nonce: &Bytes<'b>
         .expect("sixteen words")
 }
 
-/// The quarter round on words a, b, c and d (RFC 8439, section 2.1).
+/// Applies the quarter round to words a, b, c and d (RFC 8439, section 2.1).
 fn quarter_round(state: &mut [UInt<'_>], [a, b, c, d]: [usize; 4]) {
     for (x, y, z, rotation) in [(a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)] {
         state[x] = &state[x] + &state[y];

@@ -1,9 +1,9 @@
 //! Classification of one party's sample by the other party's model.
 //!
 //! The three classifiers of Bost, Popa, Tu and Goldwasser, "Machine learning classification over
-//! encrypted data", NDSS 2015: hyperplane decision, naive Bayes, decision trees. The model's
-//! shape (numbers of features, classes and values, depth) is public; all its numbers are inputs.
-//! Scores are held in as many bits as they can need, so that none wraps around.
+//! encrypted data", NDSS 2015: hyperplane decision, naive Bayes, decision trees. The model's shape
+//! (numbers of features, classes and values, depth) is public. All its numbers are inputs. Scores
+//! have as many bits as they can need, so they never wrap around.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use super::build;
 ///
 /// # Panics
 ///
-/// If there are not as many weights as features, or widths differ.
+/// If the numbers of weights and features differ, or widths differ.
 #[must_use]
 pub fn linear_classifier<'b>(
     features: &Array<Int<'b>>,
@@ -30,16 +30,16 @@ pub fn linear_classifier<'b>(
     !(score.resize(width) + bias.resize(width)).sign()
 }
 
-/// The most probable class of a sample, the first of them if there are several: the greatest of
-/// log P(class) + Σ log P(featureᵢ = valueᵢ | class).
+/// Returns the most probable class of a sample, or the first of them if there are several: the one
+/// with the greatest log P(class) + Σ log P(featureᵢ = valueᵢ | class).
 ///
-/// `likelihoods[class][feature][value]` are logarithms, as `priors` are; a value past the last
+/// `likelihoods[class][feature][value]` and `priors` are logarithms. A value past the last one
 /// counts as the last one.
 ///
 /// # Panics
 ///
-/// If there are not as many priors as classes, or not as many likelihoods as features, or widths
-/// differ, or a value has too few bits for its table.
+/// If the numbers of priors and classes, or of likelihoods and features, differ, or widths differ,
+/// or a value has too few bits for its table.
 #[must_use]
 pub fn naive_bayes<'b>(
     sample: &Array<UInt<'b>>,
@@ -72,26 +72,26 @@ pub fn naive_bayes<'b>(
     Array::new(scores.collect()).arg_max().0
 }
 
-/// A node of a decision tree: it compares one feature with a threshold.
+/// A node of a decision tree, which compares one feature with a threshold.
 #[derive(Clone, Debug)]
 pub struct DecisionNode<'b> {
-    /// The feature's index; past the last it means the last one.
+    /// The feature's index. An index past the last one means the last feature.
     pub feature: UInt<'b>,
-    /// A greater feature goes to the second child, any other to the first.
+    /// The threshold. A greater feature leads to the second child, and any other to the first.
     pub threshold: Int<'b>,
 }
 
-/// The label of the leaf that the sample reaches in a complete binary tree. `nodes` are level by
-/// level from the root, the children of node k at 2k + 1 and 2k + 2; `labels` are those of the
-/// leaves from left to right.
+/// Returns the label of the leaf that the sample reaches in a complete binary tree. `nodes` are in
+/// level order from the root, with the children of node k at 2k + 1 and 2k + 2. `labels` are those
+/// of the leaves, from left to right.
 ///
-/// All nodes are evaluated, so that the path stays hidden: each selects its feature and compares
-/// it, and the labels are selected upwards.
+/// All nodes are evaluated, so that the path stays hidden. Each node selects its feature and
+/// compares it, and the labels are selected from the leaves to the root.
 ///
 /// # Panics
 ///
-/// If there is not one more label than nodes, a power of two, or widths differ, or an index has
-/// too few bits.
+/// If the number of labels is not one more than that of nodes and a power of two, or widths differ,
+/// or an index has too few bits.
 #[must_use]
 pub fn decision_tree<'b>(
     sample: &Array<Int<'b>>,
@@ -106,7 +106,7 @@ pub fn decision_tree<'b>(
     let mut reached: VecDeque<UInt<'b>> = labels.iter().cloned().collect();
     for node in nodes.iter().rev() {
         let second = sample.lookup(&node.feature).greater_than(&node.threshold);
-        // The nodes from the last on meet the subtrees from the right on, level by level.
+        // In reverse level order, the nodes meet their subtrees from right to left.
         let (right, left) = (reached.pop_back(), reached.pop_back());
         let (right, left) = (right.expect("a right child"), left.expect("a left child"));
         reached.push_front(second.select(&right, &left));
@@ -114,12 +114,12 @@ pub fn decision_tree<'b>(
     reached.pop_back().expect("the root's label")
 }
 
-/// Bits of an index into `len` values, at least one.
+/// Returns the bits of an index into `len` values, at least one.
 fn index_bits(len: usize) -> usize {
     (len - 1).max(1).ilog2() as usize + 1
 }
 
-/// What an index into `len` values must be.
+/// Returns the promise of an index into `len` values.
 fn index_below(len: usize) -> Promise {
     Promise::Within {
         least: 0,

@@ -1,30 +1,31 @@
 //! Levenshtein's edit distance: whole tables, tiles of them, and single cells, in two forms.
 //!
-//! D\[i\]\[j\] is the distance of the first i symbols of x and the first j of y: the least of
-//! D\[i−1\]\[j\] + 1, D\[i\]\[j−1\] + 1, and D\[i−1\]\[j−1\], plus one if xᵢ ≠ yⱼ.
+//! D\[i\]\[j\] is the distance between the first i symbols of x and the first j of y. It is the
+//! least of D\[i−1\]\[j\] + 1, D\[i\]\[j−1\] + 1, and D\[i−1\]\[j−1\], plus one if xᵢ ≠ yⱼ.
 //!
 //! **Plain**: a cell holds D, as in Huang, Evans, Katz and Malka, "Faster secure two-party
-//! computation using garbled circuits", USENIX Security 2011, figure 5(c): the least of the three
-//! neighbours, plus one unless that is the diagonal one and the symbols are equal. It costs
-//! 5w AND gates for distances of w bits, and a gate less than a symbol's bits.
+//! computation using garbled circuits", USENIX Security 2011, figure 5(c). D is the least of the
+//! three neighbours, plus one unless that is the diagonal one and the symbols are equal. A cell
+//! costs 5w AND gates for distances of w bits, plus one gate less than a symbol has bits.
 //!
 //! **Differences**: neighbouring cells differ by −1, 0 or 1 (Ukkonen 1985), and a cell can be
 //! computed from the differences along its edges alone (Myers, "A fast bit-vector algorithm for
-//! approximate string matching", J. ACM 46 (1999)). With v the difference down the left edge and h
-//! that along the upper one, the diagonal difference is 0 if xᵢ = yⱼ, v = −1 or h = −1, and 1
-//! otherwise; the right edge has that less h and the lower one that less v. It costs four AND
-//! gates, and a gate less than a symbol's bits: 11 for symbols of 8 bits, however large the table.
+//! approximate string matching", J. ACM 46 (1999)). Let v be the difference down the left edge and
+//! h that along the upper edge. The diagonal difference is 0 if xᵢ = yⱼ, v = −1 or h = −1, and 1
+//! otherwise. The right edge is the diagonal difference minus h, and the lower edge is the diagonal
+//! difference minus v. A cell costs four AND gates, plus one gate less than a symbol has bits: 11
+//! for symbols of 8 bits, however large the table.
 //!
-//! A difference is an `i2`. Tiles take the differences along their left and upper edge and give
-//! those along their right and lower one; along the border of the whole table all are 1.
+//! A difference is an `i2`. Tiles take the differences along their left and upper edges and give
+//! those along their right and lower edges. Along the border of the whole table, all are 1.
 
 use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, Int, Ordered, UInt};
 use tacit_circuit::{Circuit, CircuitError, Promise, Type};
 
 use super::build;
 
-/// The differences along the right and the lower edge of a tile, from those along the left and
-/// the upper one. The left edge is as long as `x`, the upper one as `y`.
+/// Returns the differences along the right and the lower edge of a tile, from those along the left
+/// and the upper edge. The left edge is as long as `x`, and the upper edge as long as `y`.
 ///
 /// # Panics
 ///
@@ -57,8 +58,8 @@ pub fn levenshtein_tile<'b>(
     (right, Array::new(above))
 }
 
-/// A cell in the form with differences; gives the difference down the right edge and that along
-/// the lower one.
+/// Computes a cell in the form with differences. Returns the difference down the right edge and
+/// that along the lower edge.
 fn difference_cell<'b>(equal: Bit<'b>, left: &Int<'b>, above: &Int<'b>) -> (Int<'b>, Int<'b>) {
     assert_eq!(
         (left.width(), above.width()),
@@ -66,8 +67,8 @@ fn difference_cell<'b>(equal: Bit<'b>, left: &Int<'b>, above: &Int<'b>) -> (Int<
         "bits of a difference"
     );
     let diagonal_is_zero = equal | left.sign() | above.sign();
-    // The diagonal difference, 0 or 1, less `edge`: odd where just one of them is, and negative
-    // where the diagonal one is 0 and the edge has 1.
+    // The diagonal difference, 0 or 1, minus `edge`: odd if exactly one of them is odd, and
+    // negative if the diagonal difference is 0 and the edge has 1.
     let less = |edge: &Int<'b>| {
         let (low, sign) = (edge.bus().bit(0), edge.sign());
         let bits = [!(diagonal_is_zero ^ low), diagonal_is_zero & (low ^ sign)];
@@ -76,7 +77,7 @@ fn difference_cell<'b>(equal: Bit<'b>, left: &Int<'b>, above: &Int<'b>) -> (Int<
     (less(above), less(left))
 }
 
-/// The distance of a table of `columns` columns from the differences down its right edge.
+/// Returns the distance of a table of `columns` columns, from the differences down its right edge.
 ///
 /// # Panics
 ///
@@ -85,7 +86,7 @@ fn difference_cell<'b>(equal: Bit<'b>, left: &Int<'b>, above: &Int<'b>) -> (Int<
 pub fn levenshtein_distance<'b>(right: &Array<Int<'b>>, columns: usize) -> UInt<'b> {
     let builder = right[0].bus().builder();
     let width = width_of(right.len().max(columns));
-    // Each difference plus one, which is 0, 1 or 2; the ones are taken off again at the end.
+    // Each difference plus one is 0, 1 or 2. The ones are subtracted again at the end.
     let raised = right.iter().map(|difference| {
         let (low, sign) = (difference.bus().bit(0), difference.sign());
         UInt::new(Bus::from_bits(builder, [!low, low ^ sign])).resize(width)
@@ -97,7 +98,7 @@ pub fn levenshtein_distance<'b>(right: &Array<Int<'b>>, columns: usize) -> UInt<
     UInt::sum(&terms.iter().collect::<Vec<_>>())
 }
 
-/// The edit distance, in as few bits as it can need, in the form with differences.
+/// Returns the edit distance, in as few bits as it can need, by the form with differences.
 ///
 /// # Panics
 ///
@@ -107,7 +108,7 @@ pub fn edit_distance<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
     let one = Int::constant(x[0].bus().builder(), 2, 1);
     let edge = |len| Array::new(vec![one.clone(); len]);
     let (right, below) = levenshtein_tile(x, y, &edge(x.len()), &edge(y.len()));
-    // The lower right corner is reached along either edge; the shorter one has fewer terms.
+    // Either edge leads to the lower right corner. The shorter one has fewer terms.
     if x.len() <= y.len() {
         levenshtein_distance(&right, y.len())
     } else {
@@ -115,7 +116,8 @@ pub fn edit_distance<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
     }
 }
 
-/// A cell in the plain form: D\[i\]\[j\] from its upper, left and diagonal neighbour, wrapping.
+/// Computes a cell in the plain form: D\[i\]\[j\] from its upper, left and diagonal neighbours,
+/// wrapping.
 ///
 /// # Panics
 ///
@@ -136,8 +138,8 @@ pub fn levenshtein_cell<'b>(
     &least + UInt::from_bits(builder, [step]).resize(least.width())
 }
 
-/// The right column and the lower row of a tile in the plain form, from the corner above and to
-/// the left of it, the column to its left, and the row above.
+/// Returns the right column and the lower row of a tile in the plain form, from the corner above
+/// and to its left, the column to its left, and the row above.
 ///
 /// # Panics
 ///
@@ -171,7 +173,7 @@ pub fn levenshtein_plain_tile<'b>(
     (right, Array::new(row))
 }
 
-/// The edit distance, in as few bits as it can need, in the plain form.
+/// Returns the edit distance, in as few bits as it can need, by the plain form.
 ///
 /// # Panics
 ///
@@ -186,7 +188,7 @@ pub fn edit_distance_plain<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt
         let first = UInt::constant(builder, width_of(i + 1), i as u128 + 1);
         let mut diagonal = core::mem::replace(&mut row[0], first);
         for j in 1..=y.len() {
-            // A distance is at most the longer string's length, and is held in no more bits.
+            // A distance is at most the longer string's length, and has no more bits than that.
             let width = width_of((i + 1).max(j));
             let [above, left, from] =
                 [&row[j], &row[j - 1], &diagonal].map(|distance| distance.resize(width));
@@ -197,12 +199,12 @@ pub fn edit_distance_plain<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt
     row.swap_remove(y.len())
 }
 
-/// Bits of a distance that is at most `greatest`.
+/// Returns the bits of a distance that is at most `greatest`.
 fn width_of(greatest: usize) -> usize {
     greatest.max(1).ilog2() as usize + 1
 }
 
-/// The inputs of a component on two strings of these lengths.
+/// Declares the inputs of a component on two strings of these lengths.
 pub(super) fn strings(
     builder: &Builder,
     (n, m): (usize, usize),
@@ -226,7 +228,7 @@ pub(super) fn circuit(
     })
 }
 
-/// An `i2` has −2 as well, which is no difference of neighbouring cells.
+/// An `i2` can also be −2, which is not a difference of neighbouring cells.
 const DIFFERENCES: Promise = Promise::Within {
     least: -1,
     greatest: 1,

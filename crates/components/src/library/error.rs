@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// No component of that name.
+    /// There is no component of that name.
     #[error("the library has no component {name:?}; there are: {}", names())]
     UnknownComponent {
         /// The name, cut to 64 characters.
@@ -20,7 +20,7 @@ pub enum LibraryError {
         component: &'static str,
         /// The parameter's name, cut to 64 characters.
         parameter: String,
-        /// The parameters that it takes.
+        /// The parameters that the component takes.
         known: String,
     },
     /// A parameter without a value.
@@ -33,11 +33,11 @@ pub enum LibraryError {
         component: &'static str,
         /// The parameter.
         parameter: &'static str,
-        /// What it counts.
+        /// The thing that the parameter counts.
         description: &'static str,
-        /// Least value.
+        /// The least value.
         minimum: u64,
-        /// Greatest value.
+        /// The greatest value.
         maximum: u64,
     },
     /// A parameter's value out of its range.
@@ -49,14 +49,14 @@ pub enum LibraryError {
         component: &'static str,
         /// The parameter.
         parameter: &'static str,
-        /// The value given.
+        /// The given value.
         found: u64,
-        /// Least value.
+        /// The least value.
         minimum: u64,
-        /// Greatest value.
+        /// The greatest value.
         maximum: u64,
     },
-    /// The generator made a circuit that is not valid; the ranges are to rule this out.
+    /// The generator made an invalid circuit. The parameters' ranges should rule this out.
     #[error(transparent)]
     Circuit(CircuitError),
 }

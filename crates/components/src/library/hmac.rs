@@ -1,8 +1,8 @@
 //! HMAC with SHA-256 (FIPS 198-1, RFC 2104).
 //!
-//! Cost: a compression each for the key's two blocks, and one for the digest of the inner hash,
-//! besides those of the message: four for a message of up to 55 bytes. Of a key longer than 64
-//! bytes the hash is taken first.
+//! Cost: one compression for each of the key's two blocks, one for the digest of the inner hash,
+//! and those of the message. A message of up to 55 bytes takes four in total. A key longer than 64
+//! bytes is hashed first.
 
 use tacit_circuit::builder::{Builder, Bytes, CircuitForm};
 use tacit_circuit::{Circuit, CircuitError};
@@ -10,10 +10,10 @@ use tacit_circuit::{Circuit, CircuitError};
 use super::build;
 use super::sha256::sha_256;
 
-/// Bytes of a block of SHA-256.
+/// The bytes of a block of SHA-256.
 const BLOCK_BYTES: usize = 64;
 
-/// HMAC-SHA-256 of a message of any fixed length under a key of any fixed length.
+/// Computes HMAC-SHA-256 of a message of any fixed length under a key of any fixed length.
 #[must_use]
 pub fn hmac_sha_256<'b>(key: &Bytes<'b>, message: &Bytes<'b>) -> Bytes<'b> {
     let builder = key.bus().builder();

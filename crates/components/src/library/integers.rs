@@ -5,7 +5,7 @@ use tacit_circuit::{Circuit, CircuitError, Type};
 
 use super::build;
 
-/// Whether `a` is richer than `b`. Costs as many AND gates as the width.
+/// Whether `a` is richer than `b`. The number of AND gates is the width.
 ///
 /// # Panics
 ///
@@ -15,7 +15,7 @@ pub fn millionaires<'b>(a: &UInt<'b>, b: &UInt<'b>) -> Bit<'b> {
     a.greater_than(b)
 }
 
-/// The wrapping sum. Costs an AND gate less than the width.
+/// Returns the wrapping sum. Costs one AND gate less than the width.
 ///
 /// # Panics
 ///
@@ -25,8 +25,8 @@ pub fn adder<'b>(a: &UInt<'b>, b: &UInt<'b>) -> UInt<'b> {
     a + b
 }
 
-/// Whether `a` is less than, equal to, and greater than `b`. Costs two AND gates a bit, less
-/// one.
+/// Returns whether `a` is less than, equal to, and greater than `b`. Costs two AND gates per bit,
+/// less one.
 ///
 /// # Panics
 ///
@@ -34,12 +34,12 @@ pub fn adder<'b>(a: &UInt<'b>, b: &UInt<'b>) -> UInt<'b> {
 #[must_use]
 pub fn comparator<'b>(a: &UInt<'b>, b: &UInt<'b>) -> [Bit<'b>; 3] {
     let (less, equal) = (a.less_than(b), a.equals(b));
-    // They exclude each other, so that their disjunction is their sum.
+    // At most one of them holds, so their OR is their XOR.
     [less, equal, !(less ^ equal)]
 }
 
-/// No number type is as wide as some benchmarks compare, so that past its limit the ports are bit
-/// strings.
+/// Builds the millionaires' circuit. Some benchmarks compare more bits than any number type has.
+/// Above that limit the ports are bit strings.
 pub(super) fn circuit_of_millionaires(
     form: CircuitForm,
     bits: usize,

@@ -1,16 +1,17 @@
 //! `Keccak-f[1600]` and SHA3-256 (FIPS 202).
 //!
-//! A lane is a word of 64 bits, and lane x + 5y stands at index x + 5y of the state; its bytes are
-//! in the library's order already, the least significant first (FIPS 202, appendix B.1).
+//! A lane is a word of 64 bits, and lane (x, y) is at index x + 5y of the state. Its bytes are
+//! already in the library's order, the least significant first (FIPS 202, appendix B.1).
 //!
-//! Cost: χ takes an AND gate a bit, 1600 a round, 38400 in all; everything else is linear.
+//! Cost: χ takes one AND gate per bit, which is 1600 per round and 38400 in total. Everything else
+//! is linear.
 
 use tacit_circuit::builder::{Array, Bytes, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
 
 use super::build;
 
-/// What ι adds to lane 0 in each round (FIPS 202, section 3.2.5).
+/// The constants that ι adds to lane 0 in each round (FIPS 202, section 3.2.5).
 const ROUND_CONSTANTS: [u64; 24] = [
     0x0000_0000_0000_0001,
     0x0000_0000_0000_8082,
@@ -38,7 +39,7 @@ const ROUND_CONSTANTS: [u64; 24] = [
     0x8000_0000_8000_8008,
 ];
 
-/// How far ρ rotates each lane (FIPS 202, table 2, modulo 64).
+/// The distance by which ρ rotates each lane (FIPS 202, table 2, modulo 64).
 #[rustfmt::skip]
 const ROTATIONS: [usize; 25] = [
     0, 1, 62, 28, 27,
@@ -48,10 +49,10 @@ const ROTATIONS: [usize; 25] = [
     18, 2, 61, 56, 14,
 ];
 
-/// Bytes of a block of SHA3-256: 200 less twice the digest's 32.
+/// The bytes of a block of SHA3-256: 200 minus twice the digest's 32.
 const RATE: usize = 136;
 
-/// The permutation `Keccak-f[1600]`.
+/// Applies the permutation `Keccak-f[1600]`.
 ///
 /// # Panics
 ///
@@ -66,7 +67,7 @@ pub fn keccak_f_1600<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
         })
 }
 
-/// SHA3-256 of a message of any fixed length, padding inside.
+/// Computes SHA3-256 of a message of any fixed length, including the padding.
 #[must_use]
 pub fn sha3_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     let builder = message.bus().builder();
@@ -84,7 +85,7 @@ pub fn sha3_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
         .expect("four lanes")
 }
 
-/// The suffix 01 and the padding 10*1 (FIPS 202, section 6.1 and appendix B.2).
+/// Returns the suffix 01 and the padding 10*1 (FIPS 202, section 6.1 and appendix B.2).
 fn padding(len: usize) -> Vec<u8> {
     let mut padding = vec![0; RATE - len % RATE];
     padding[0] = 0x06;
@@ -92,7 +93,7 @@ fn padding(len: usize) -> Vec<u8> {
     padding
 }
 
-/// ι ∘ χ ∘ π ∘ ρ ∘ θ (FIPS 202, section 3.2).
+/// Applies ι ∘ χ ∘ π ∘ ρ ∘ θ (FIPS 202, section 3.2).
 fn apply_round<'b>(state: &[UInt<'b>], constant: u64) -> Vec<UInt<'b>> {
     let parity = |x: usize| {
         let column = (1..5).map(|y| &state[x + 5 * y]);

@@ -1,33 +1,33 @@
 //! A synthetic stand-in for the circuit "Min-Cut 250,000" of published benchmarks.
 //!
-//! The original is lost to the public. What is known of it is its size: 999,960 AND gates,
-//! 2,524,920 XOR gates and 250,000 input bits of the evaluator. This circuit has exactly these
-//! numbers and computes *no* minimum cut: what it computes has no meaning. Its shape follows what
-//! such a circuit does, over and over: an edge's weight comes from the input, is masked and added
-//! to one node's number, and the lesser of the sum and another node's number is kept. So gates
-//! form chains of carries, 64 numbers of 30 bits live on, and the input is read bit by bit.
+//! The original is not publicly available. Only its size is known: 999,960 AND gates, 2,524,920 XOR
+//! gates and 250,000 input bits of the evaluator. This circuit has exactly these numbers and
+//! computes *no* minimum cut: its result has no meaning. Its shape imitates such a circuit, which
+//! repeats these steps: take an edge's weight from the input, mask it, add it to one node's number,
+//! and keep the lesser of the sum and another node's number. So gates form chains of carries, 64
+//! numbers of 30 bits stay live, and the input is read bit by bit.
 //!
 //! 8333 steps of 120 AND and 303 XOR gates and 30 input bits each make 999,960 AND and 2,524,899
-//! XOR gates and 249,990 input bits; the last 10 bits and 21 XOR gates end it. Which nodes an
-//! edge joins is fixed by a linear congruential generator. There is no INV gate.
+//! XOR gates and 249,990 input bits. The last 10 bits and 21 XOR gates complete it. A linear
+//! congruential generator determines the nodes of each edge. There is no INV gate.
 
 use tacit_circuit::builder::CircuitForm;
 use tacit_circuit::{Circuit, CircuitError, Gate, Port, Type, Wire};
 
-/// Input bits, all of the evaluator.
+/// The number of input bits, all of which are the evaluator's.
 const INPUT_BITS: u32 = 250_000;
-/// Bits of a number.
+/// The bits of a number.
 const BITS: usize = 30;
-/// Numbers that live on.
+/// The number of numbers that stay live.
 const NODES: usize = 64;
-/// Steps, each with an edge.
+/// The number of steps, each with an edge.
 const STEPS: u32 = 8_333;
 
-/// The circuit.
+/// Returns the circuit.
 ///
 /// # Errors
 ///
-/// None: the parts satisfy what [`Circuit::new`] asks for.
+/// None: the parts satisfy the requirements of [`Circuit::new`].
 pub(super) fn circuit(_of_any_form: CircuitForm) -> Result<Circuit, CircuitError> {
     let mut gates = Gates {
         gates: Vec::with_capacity(3_524_880),
@@ -55,17 +55,17 @@ pub(super) fn circuit(_of_any_form: CircuitForm) -> Result<Circuit, CircuitError
     )
 }
 
-/// The input wires of the weight of `step`.
+/// Returns the input wires of the weight of `step`.
 fn weight(step: u32) -> Vec<Wire> {
     let start = step * BITS as u32;
     (start..start + BITS as u32).collect()
 }
 
-/// Which nodes an edge joins: the linear congruential generator of Knuth's MMIX, upper bits.
+/// A source of the nodes of edges: the linear congruential generator of Knuth's MMIX, upper bits.
 struct Edges(u64);
 
 impl Edges {
-    /// Three different nodes.
+    /// Returns three different nodes.
     fn next(&mut self) -> [usize; 3] {
         self.0 = self
             .0
@@ -99,8 +99,8 @@ impl Gates {
         self.push(Gate::And(a, b))
     }
 
-    /// `from` plus ((`weight` ⊕ `from`) ∧ `mask`), and the carry out; the carry in is the mask's
-    /// lowest bit. 60 AND and 150 XOR gates.
+    /// Returns `from` plus ((`weight` ⊕ `from`) ∧ `mask`), and the carry out. The carry in is the
+    /// mask's lowest bit. Takes 60 AND and 150 XOR gates.
     fn masked_sum(&mut self, weight: &[Wire], from: &[Wire], mask: &[Wire]) -> (Vec<Wire>, Wire) {
         let mut carry = mask[0];
         let mut sum = Vec::with_capacity(BITS);
@@ -115,8 +115,8 @@ impl Gates {
         (sum, carry)
     }
 
-    /// The carry of a comparison of `a` and `b` that starts with `carry`, plus three bits. 30 AND
-    /// and 93 XOR gates.
+    /// Returns the carry of a comparison of `a` and `b` that starts with `carry`, plus three bits.
+    /// Takes 30 AND and 93 XOR gates.
     fn control(&mut self, a: &[Wire], b: &[Wire], carry: Wire, mask: &[Wire]) -> Wire {
         let mut carry = carry;
         for (&a, &b) in a.iter().zip(b) {
@@ -129,7 +129,8 @@ impl Gates {
             .fold(carry, |control, bit| self.xor(control, bit))
     }
 
-    /// `if_one` where `control` is one, else `if_zero`. 30 AND and 60 XOR gates.
+    /// Returns `if_one` if `control` is one, and otherwise `if_zero`. Takes 30 AND and 60 XOR
+    /// gates.
     fn select(&mut self, control: Wire, if_one: &[Wire], if_zero: &[Wire]) -> Vec<Wire> {
         let pairs = if_one.iter().zip(if_zero);
         pairs
@@ -141,8 +142,8 @@ impl Gates {
             .collect()
     }
 
-    /// Adds the last 10 input bits to the first number, and 11 bits of it to the second. 21 XOR
-    /// gates.
+    /// Adds the last 10 input bits to the first number, and 11 bits of it to the second. Takes 21
+    /// XOR gates.
     fn mix_in_the_last_bits(&mut self, nodes: &mut [Vec<Wire>]) {
         let [first, second, ..] = nodes else {
             unreachable!("64 numbers")

@@ -1,14 +1,14 @@
-//! What SHA-256 and SHA-512 have in common (FIPS 180-4).
+//! The common parts of SHA-256 and SHA-512 (FIPS 180-4).
 //!
-//! Deviations from a gate for each line of the standard, all for fewer AND gates: Ch and Maj take
-//! one AND gate a bit, Ch(e, f, g) = g ⊕ (e ∧ (f ⊕ g)) and Maj(a, b, c) = b ⊕ ((a ⊕ b) ∧ (b ⊕ c)),
-//! where b ⊕ c is the a ⊕ b of the round before; the five terms of T1, and the terms of the
-//! message schedule, are added in carry-save form ([`UInt::sum`]).
+//! Deviations from a literal translation of the standard, all of which save AND gates. Ch and Maj
+//! take one AND gate per bit: Ch(e, f, g) = g ⊕ (e ∧ (f ⊕ g)) and Maj(a, b, c) = b ⊕ ((a ⊕ b) ∧ (b
+//! ⊕ c)), where b ⊕ c is the a ⊕ b of the previous round. The five terms of T1, and the terms of
+//! the message schedule, are added in carry-save form ([`UInt::sum`]).
 
 use tacit_circuit::builder::{Bytes, UInt};
 
-/// One hash function of the family. Rotations are those of section 4.1, in the order in which the
-/// standard writes them; the last of a small sigma is a shift.
+/// One hash function of the family. Rotations are those of section 4.1, in the order of the
+/// standard. The last one of a small sigma is a shift.
 pub(super) struct Variant {
     pub(super) word_bits: usize,
     pub(super) initial_state: [u64; 8],
@@ -25,7 +25,7 @@ impl Variant {
     }
 }
 
-/// The compression function: the state after a block of 16 words.
+/// Applies the compression function: returns the state after a block of 16 words.
 pub(super) fn compress<'b>(
     variant: &Variant,
     state: &[UInt<'b>],
@@ -39,7 +39,7 @@ pub(super) fn compress<'b>(
         .collect();
     let mut working = state.to_vec();
     for (round, &constant) in variant.round_constants.iter().enumerate() {
-        // Word t is made when round t needs it, so that gates stand near those that read them.
+        // Make word t when round t needs it, so that gates are close to their readers.
         if round >= 16 {
             schedule.push(schedule_word(variant, &schedule));
         }
@@ -52,7 +52,7 @@ pub(super) fn compress<'b>(
         .collect()
 }
 
-/// The hash of a message of any fixed length, padding inside.
+/// Hashes a message of any fixed length, including the padding.
 pub(super) fn hash<'b>(variant: &Variant, message: &Bytes<'b>) -> Bytes<'b> {
     let builder = message.bus().builder();
     let block_bytes = variant.block_bytes();
@@ -69,7 +69,8 @@ pub(super) fn hash<'b>(variant: &Variant, message: &Bytes<'b>) -> Bytes<'b> {
         .expect("eight words")
 }
 
-/// A one bit, zeros, and the length in bits as an eighth of a block (section 5.1).
+/// Returns the padding: a one bit, zeros, and the length in bits, in an eighth of a block (section
+/// 5.1).
 fn padding(len: usize, block_bytes: usize) -> Vec<u8> {
     let length_bytes = block_bytes / 8;
     let zeros = (block_bytes - (len + 1 + length_bytes) % block_bytes) % block_bytes;
@@ -79,7 +80,7 @@ fn padding(len: usize, block_bytes: usize) -> Vec<u8> {
     padding
 }
 
-/// The next word of the message schedule (section 6.2.2, step 1).
+/// Returns the next word of the message schedule (section 6.2.2, step 1).
 fn schedule_word<'b>(variant: &Variant, words: &[UInt<'b>]) -> UInt<'b> {
     let back = |by: usize| &words[words.len() - by];
     let small_sigma = |word: &UInt<'b>, [first, second, shift]: [usize; 3]| {
@@ -90,7 +91,7 @@ fn schedule_word<'b>(variant: &Variant, words: &[UInt<'b>]) -> UInt<'b> {
     UInt::sum(&[back(16), &sigma_0, back(7), &sigma_1])
 }
 
-/// One round on the working variables a to h (section 6.2.2, step 3).
+/// Applies one round to the working variables a to h (section 6.2.2, step 3).
 fn apply_round<'b>(variant: &Variant, working: &mut [UInt<'b>], constant: u64, word: &UInt<'b>) {
     let [a, b, c, d, e, f, g, h] = &*working else {
         unreachable!("eight working variables")

@@ -1,7 +1,7 @@
 //! SHA-256 (FIPS 180-4).
 //!
-//! Cost of one compression with unknown state and block: 22271 AND gates (22573 in the circuit
-//! that the field passes around).
+//! Cost of one compression with unknown state and block: 22271 AND gates. The circuit in common use
+//! in the field has 22573.
 
 use tacit_circuit::builder::{Array, Bytes, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
@@ -38,7 +38,7 @@ const ROUND_CONSTANTS: [u64; 64] = [
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 ];
 
-/// The compression function: the state after a block of 64 bytes.
+/// Applies the compression function: returns the state after a block of 64 bytes.
 ///
 /// # Panics
 ///
@@ -48,7 +48,7 @@ pub fn sha_256_compress<'b>(state: &[UInt<'b>], block: &Bytes<'b>) -> Vec<UInt<'
     compress(&SHA_256, state, block)
 }
 
-/// SHA-256 of a message of any fixed length, padding inside.
+/// Computes SHA-256 of a message of any fixed length, including the padding.
 #[must_use]
 pub fn sha_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     hash(&SHA_256, message)

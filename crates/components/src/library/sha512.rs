@@ -1,7 +1,7 @@
 //! SHA-512 (FIPS 180-4).
 //!
-//! Cost of one compression with unknown state and block: 57572 AND gates (57947 in the circuit
-//! that the field passes around).
+//! Cost of one compression with unknown state and block: 57572 AND gates. The circuit in common use
+//! in the field has 57947.
 
 use tacit_circuit::builder::{Array, Bytes, CircuitForm, UInt};
 use tacit_circuit::{Circuit, CircuitError, Type};
@@ -117,7 +117,7 @@ const ROUND_CONSTANTS: [u64; 80] = [
     0x6c44_198c_4a47_5817,
 ];
 
-/// The compression function: the state after a block of 128 bytes.
+/// Applies the compression function: returns the state after a block of 128 bytes.
 ///
 /// # Panics
 ///
@@ -127,7 +127,7 @@ pub fn sha_512_compress<'b>(state: &[UInt<'b>], block: &Bytes<'b>) -> Vec<UInt<'
     compress(&SHA_512, state, block)
 }
 
-/// SHA-512 of a message of any fixed length, padding inside.
+/// Computes SHA-512 of a message of any fixed length, including the padding.
 #[must_use]
 pub fn sha_512<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     hash(&SHA_512, message)

@@ -1,24 +1,25 @@
-//! What two strings have in common: the longest subsequence and the longest substring.
+//! The common parts of two strings: the longest subsequence and the longest substring.
 //!
 //! **Subsequence** (its symbols in order, with gaps). Neighbouring cells of the table of lengths
 //! differ by 0 or 1 (Allison and Dix, "A bit-string longest-common-subsequence algorithm",
-//! Information Processing Letters 23 (1986)). With v and h the differences down the left and along
-//! the upper edge of a cell, the diagonal one is (xᵢ = yⱼ) ∨ v ∨ h, the right edge has that less h
-//! and the lower one that less v. As no difference is negative, both are XORs: a cell costs two
-//! AND gates, and a gate less than a symbol's bits.
+//! Information Processing Letters 23 (1986)). Let v and h be the differences down the left and
+//! along the upper edge of a cell. The diagonal difference is (xᵢ = yⱼ) ∨ v ∨ h. The right edge is
+//! the diagonal difference minus h, and the lower edge is the diagonal difference minus v. No
+//! difference is negative, so both are XORs. A cell costs two AND gates, plus one gate less than a
+//! symbol has bits.
 //!
-//! **Substring** (its symbols side by side). A cell holds how many symbols up to it are equal: one
-//! more than its diagonal neighbour, or zero. Only the greatest of all is wanted, and it grows by
-//! one at most with each symbol of y: when the longest run so far goes on somewhere.
+//! **Substring** (its symbols side by side). A cell holds the number of equal symbols up to it: one
+//! more than its diagonal neighbour, or zero. Only the greatest of all cells is wanted. It grows by
+//! at most one with each symbol of y, namely if the longest run so far continues somewhere.
 //!
-//! The runs are counted by linear feedback shift registers and not in binary: a register's next
-//! state is linear in its state, so that counting is free, and runs are only ever compared with
-//! the longest one for equality. A cell costs 2w + 1 AND gates for runs of w bits, and a gate less
-//! than a symbol's bits; an adder, a selection and a maximum would take about 4w.
+//! Linear feedback shift registers count the runs, instead of binary counters. A register's next
+//! state is linear in its state, so counting is free, and runs are only ever compared with the
+//! longest one for equality. A cell costs 2w + 1 AND gates for runs of w bits, plus one gate less
+//! than a symbol has bits. An adder, a selection and a maximum would take about 4w.
 //!
 //! Symbols of y may come one by one, each in a computation of its own that takes over the runs and
-//! the longest one from the computation before: the incremental benchmark of stateful computation
-//! on garbled values.
+//! the longest run from the previous computation. This is the incremental benchmark of stateful
+//! computation on garbled values.
 
 use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, RunCounter, UInt};
 use tacit_circuit::{Circuit, CircuitError, Promise, Type};
@@ -26,9 +27,9 @@ use tacit_circuit::{Circuit, CircuitError, Promise, Type};
 use super::build;
 use super::edit_distance::strings;
 
-/// The differences down the right and along the lower edge of a tile of the table of lengths,
-/// from those down the left and along the upper one. The left edge is as long as `x`, the upper
-/// one as `y`; along the border of the whole table all are zero.
+/// Returns the differences down the right and along the lower edge of a tile of the table of
+/// lengths, from those down the left and along the upper edge. The left edge is as long as `x`, and
+/// the upper edge as long as `y`. Along the border of the whole table, all are zero.
 ///
 /// # Panics
 ///
@@ -65,7 +66,7 @@ pub fn subsequence_tile<'b>(
     )
 }
 
-/// The length of the longest common subsequence, in as few bits as it can need.
+/// Returns the length of the longest common subsequence, in as few bits as it can need.
 ///
 /// # Panics
 ///
@@ -75,7 +76,7 @@ pub fn longest_common_subsequence<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) 
     let builder = x[0].bus().builder();
     let edge = |len| Bus::constant(builder, vec![false; len]);
     let (right, below) = subsequence_tile(x, y, &edge(x.len()), &edge(y.len()));
-    // Either edge leads to the lower right corner; the shorter one is counted faster.
+    // Either edge leads to the lower right corner. The shorter one takes fewer gates to count.
     if x.len() <= y.len() {
         right.count_ones()
     } else {
@@ -83,20 +84,20 @@ pub fn longest_common_subsequence<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) 
     }
 }
 
-/// What is known of the longest common substring of a text x and the symbols of y so far.
+/// The state of the longest common substring of a text x and the symbols of y so far.
 #[derive(Clone, Debug)]
 pub struct Substrings<'b> {
     /// For each symbol of the text, the run of equal symbols that ends there and with the last
-    /// symbol of y, as a [`RunCounter`] has it.
+    /// symbol of y, in the form of a [`RunCounter`].
     pub runs: Vec<Bus<'b>>,
-    /// The longest run of all, as a [`RunCounter`] has it.
+    /// The longest run of all, in the form of a [`RunCounter`].
     pub longest: Bus<'b>,
-    /// The longest run of all.
+    /// The length of the longest run of all.
     pub length: UInt<'b>,
 }
 
 impl<'b> Substrings<'b> {
-    /// Before the first symbol of y: no run, in a text of `len` symbols.
+    /// Returns the state before the first symbol of y: no run, in a text of `len` symbols.
     #[must_use]
     pub fn none(builder: &'b Builder, len: usize) -> Self {
         let counter = RunCounter::up_to(len);
@@ -109,11 +110,11 @@ impl<'b> Substrings<'b> {
         }
     }
 
-    /// After one more symbol of y.
+    /// Returns the state after one more symbol of y.
     ///
     /// # Panics
     ///
-    /// If the text is not as long as there are runs, or the symbols' widths differ.
+    /// If the text's length is not the number of runs, or the symbols' widths differ.
     #[must_use]
     pub fn next(&self, text: &Array<UInt<'b>>, symbol: &UInt<'b>) -> Self {
         assert_eq!(
@@ -143,7 +144,7 @@ impl<'b> Substrings<'b> {
     }
 }
 
-/// The length of the longest common substring, in as few bits as a run takes.
+/// Returns the length of the longest common substring, in as many bits as a run takes.
 ///
 /// # Panics
 ///
@@ -192,7 +193,7 @@ pub(super) fn circuit_of_substring(
     })
 }
 
-/// One step of the incremental form. The state's outputs are named as its inputs.
+/// Builds one step of the incremental form. The outputs of the state have the names of its inputs.
 pub(super) fn circuit_of_substring_step(
     form: CircuitForm,
     len: usize,

@@ -5,14 +5,15 @@ use tacit_circuit::{Circuit, CircuitError, Promise, Type};
 
 use super::build;
 
-/// The value whose key is `query`: of several the last, and all zeros if there is none.
+/// Returns the value whose key is `query`: the last one if there are several, and all zeros if
+/// there is none.
 ///
-/// For n entries with keys of k bits and values of v it costs n(k − 1 + v) AND gates: 6080 for 64
-/// entries with keys of 32 bits and values of 64, as in the published experiment.
+/// For n entries with keys of k bits and values of v bits, it costs n(k − 1 + v) AND gates: 6080
+/// for 64 entries with keys of 32 bits and values of 64 bits, as in the published experiment.
 ///
 /// # Panics
 ///
-/// If there are not as many keys as values, or the query is not as wide as a key.
+/// If the numbers of keys and values differ, or the query is not as wide as a key.
 #[must_use]
 pub fn keyed_database<'b>(
     keys: &Array<UInt<'b>>,
@@ -26,22 +27,22 @@ pub fn keyed_database<'b>(
     })
 }
 
-/// The median, the lower of the two in the middle of an even number of values. Costs a sorting
-/// network less what does not lead to the middle.
+/// Returns the median, or the lower of the two in the middle of an even number of values. Costs a
+/// sorting network without the gates that do not lead to the middle.
 #[must_use]
 pub fn median<'b>(values: &Array<UInt<'b>>) -> UInt<'b> {
     values.sorted()[(values.len() - 1) / 2].clone()
 }
 
-/// How many elements two sets have in common, each given in strictly ascending order.
+/// Returns the number of common elements of two sets, each given in strictly ascending order.
 ///
-/// Sort-compare-shuffle (Huang, Evans and Katz, "Private set intersection: are garbled circuits
-/// better than custom protocols?", NDSS 2012): each party sorts its own set, the circuit merges
-/// the two, and an element of both then stands next to its like. Where only the number is shown,
-/// counting takes the place of the shuffle, which hides the places of what is found.
+/// This is sort-compare-shuffle (Huang, Evans and Katz, "Private set intersection: are garbled
+/// circuits better than custom protocols?", NDSS 2012). Each party sorts its own set, the circuit
+/// merges the two, and a common element is then next to its duplicate. The shuffle would hide the
+/// positions of the matches. Since only their number is shown, counting replaces it.
 ///
-/// A list that is not in strictly ascending order gives a meaningless count: each party's machine
-/// sorts its own set ([`Promise::Set`]), and no proof of it is part of the circuit.
+/// A list that is not in strictly ascending order gives a meaningless count. Each party's machine
+/// sorts its own set ([`Promise::Set`]), and the circuit contains no proof of that.
 ///
 /// # Panics
 ///
@@ -53,7 +54,7 @@ pub fn set_intersection_size<'b>(a: &Array<UInt<'b>>, b: &Array<UInt<'b>>) -> UI
         .windows(2)
         .map(|neighbours| neighbours[0].equals(&neighbours[1]))
         .collect();
-    // Of any three in a row only two can be equal, so that half of the places bound the count.
+    // Among three neighbours at most two are equal, so half of the places bound the count.
     let count = Bus::from_bits(merged[0].bus().builder(), matches).count_ones();
     count.resize(a.len().min(b.len()).ilog2() as usize + 1)
 }
@@ -72,7 +73,8 @@ pub(super) fn circuit_of_keyed_database(
     })
 }
 
-/// Sums of the factors are inputs, so that a matrix product computes each once.
+/// Builds a dot product. Sums of the factors are inputs, so that a matrix product computes each
+/// only once.
 pub(super) fn circuit_of_dot_product(
     form: CircuitForm,
     count: usize,

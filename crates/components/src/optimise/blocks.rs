@@ -1,29 +1,29 @@
 //! Blocks: the sums of a network, each with its terms.
 //!
-//! XOR gates that only another XOR gate reads are part of its sum. What is left of the XOR gates
-//! are the *roots* of sums: those that AND gates or outputs read, or several gates.
+//! XOR gates that only one other XOR gate reads are part of its sum. The remaining XOR gates are
+//! the *roots* of sums: those that AND gates, outputs or several gates read.
 
 use tacit_circuit::netlist::Node;
 
 use super::Network;
 
-/// Most terms of a sum; a gate past them stays a term of its own.
+/// The most terms of a sum. A gate beyond them stays a term of its own.
 const MOST_TERMS: usize = 32;
 
 /// A sum.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// The XOR gate that gives it.
+    /// The XOR gate that outputs the sum.
     pub(super) root: u32,
-    /// The nodes that are summed up, in ascending order.
+    /// The nodes that are added, in ascending order.
     pub(super) terms: Vec<u32>,
 }
 
-/// The sums of a network, in the order of their roots.
+/// Returns the sums of a network, in the order of their roots.
 pub(super) fn blocks(network: &Network) -> Vec<Block> {
     let netlist = &network.netlist;
     let is_xor = |node: u32| matches!(netlist.node(node), Node::Xor(..));
-    // A node that is read once, by this XOR gate.
+    // The only XOR gate that reads each node, if the node is read once.
     let mut reader = vec![u32::MAX; netlist.node_count()];
     let uses = network.uses();
     for node in 0..netlist.node_count() as u32 {
@@ -67,7 +67,7 @@ pub(super) fn blocks(network: &Network) -> Vec<Block> {
     blocks
 }
 
-/// What is in one of two ascending lists and not in both.
+/// Returns the items that are in exactly one of two ascending lists.
 pub(super) fn difference(a: &[u32], b: &[u32]) -> Vec<u32> {
     let mut result = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);

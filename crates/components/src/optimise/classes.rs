@@ -1,62 +1,61 @@
-//! Functions of up to four inputs by the fewest AND gates.
+//! Functions of up to four inputs with the fewest AND gates.
 //!
-//! Two functions whose difference is a sum of inputs and a constant take as many AND gates, so a
-//! function is looked up by the nonlinear part of its algebraic normal form: 11 monomials, 2048
-//! classes. A recipe for each is found by trying all circuits of one, two and three AND gates,
-//! whose factors are sums of inputs and earlier products; three are enough for four inputs
-//! (Turan, Peralta, "The Multiplicative Complexity of Boolean Functions on Four and Five
-//! Variables", 2014). The table takes some
-//! milliseconds and is made once for each circuit.
+//! Two functions take the same number of AND gates if their difference is a sum of inputs and a
+//! constant. So a function is looked up by the nonlinear part of its algebraic normal form: 11
+//! monomials, 2048 classes. A recipe for each class is found by trying all circuits of one, two and
+//! three AND gates whose factors are sums of inputs and earlier products. Three are enough for four
+//! inputs (Turan, Peralta, "The Multiplicative Complexity of Boolean Functions on Four and Five
+//! Variables", 2014). The table takes some milliseconds and is made once for each circuit.
 
-/// A function of four inputs: bit i is its value where input j is bit j of i.
+/// A function of four inputs. Bit i is its value when input j is bit j of i.
 pub(super) type Table = u16;
 
 /// The four inputs.
 pub(super) const INPUTS: [Table; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
 
-/// Inputs and products of a recipe.
+/// The number of inputs and products of a recipe.
 const VALUES: usize = 7;
 
-/// Least number of recipes of two gates that are tried with a third.
+/// The least number of recipes of two gates that are tried with a third one.
 const LEAST_TRIED: usize = 200;
 
-/// How a class is computed, up to a sum of inputs.
+/// A circuit for a class, up to a sum of inputs.
 #[derive(Clone, Copy, Debug)]
 struct Recipe {
-    /// For each AND gate its two factors, each a set of values: bits 0 to 3 are the inputs, bits
-    /// 4 to 6 the gates before.
+    /// The two factors of each AND gate, each a set of values: bits 0 to 3 are the inputs, and bits
+    /// 4 to 6 the earlier gates.
     factors: [[u8; 2]; 3],
     ands: u8,
-    /// The gates that are summed up.
+    /// The gates that are added up.
     sum: u8,
 }
 
-/// How a function is computed.
+/// A circuit for a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     factors: [[u8; 2]; 3],
     ands: u8,
     sum: u8,
-    /// Which factors are negated: bit 2i for the first of gate i, bit 2i + 1 for the second.
+    /// The negated factors: bit 2i for the first factor of gate i, and bit 2i + 1 for the second.
     negated: u8,
-    /// Inputs that are added at the end.
+    /// The inputs that are added at the end.
     rest: u8,
     constant: bool,
 }
 
 impl Plan {
-    /// AND gates.
+    /// Returns the number of AND gates.
     pub(super) fn ands(&self) -> usize {
         usize::from(self.ands)
     }
 
-    /// XOR gates, where none is shared.
+    /// Returns the number of XOR gates, if none is shared.
     pub(super) fn xors(&self) -> usize {
         let sum = (self.sum.count_ones() + self.rest.count_ones()).saturating_sub(1);
         (sum + weight(&self.factors[..self.ands()])) as usize
     }
 
-    /// The function's value from those of the inputs.
+    /// Computes the function's value from those of the inputs.
     pub(super) fn build<V: Copy>(
         &self,
         inputs: [V; 4],
@@ -87,13 +86,13 @@ impl Plan {
     }
 }
 
-/// XORs that it takes to sum up each factor.
+/// Returns the number of XORs that add up all factors.
 fn weight(factors: &[[u8; 2]]) -> u32 {
     let xors = |set: u8| set.count_ones().saturating_sub(1);
     factors.iter().flatten().map(|&set| xors(set)).sum()
 }
 
-/// The plans of all functions of four inputs, each made when it is first asked for.
+/// The plans of all functions of four inputs. Each is made on first use.
 pub(super) struct Classes {
     recipes: Vec<Option<Recipe>>,
     plans: Vec<Option<Plan>>,
@@ -116,7 +115,8 @@ impl Classes {
         for (recipe, values) in one {
             two.extend(classes.extend(recipe, &values));
         }
-        // Few of these are enough for all functions that take three gates; most are too many.
+        // A few of these are enough for all functions that take three gates. Trying all would take
+        // long.
         two.sort_by_key(|(recipe, _)| weight(&recipe.factors));
         for (tried, (recipe, values)) in two.into_iter().enumerate() {
             if tried >= LEAST_TRIED && classes.recipes.iter().all(Option::is_some) {
@@ -127,14 +127,14 @@ impl Classes {
         classes
     }
 
-    /// Tries each further AND gate after those of `recipe`, whose values are `values`. Gives the
+    /// Tries each further AND gate after those of `recipe`, whose values are `values`. Returns the
     /// longer recipes and their values.
     fn extend(&mut self, recipe: Recipe, values: &[Table]) -> Vec<(Recipe, Vec<Table>)> {
         let sums = sums_of(values);
         let ands = usize::from(recipe.ands);
         let mut all = Vec::new();
         for a in 1..sums.len() {
-            // Of three sums that span the same, a and b are the least.
+            // Of three sums with the same span, a and b are the least.
             for b in (a + 1..sums.len()).filter(|b| a ^ b > *b) {
                 let mut factors = [a as u8, b as u8, (a ^ b) as u8];
                 factors.sort_unstable_by_key(|set| set.count_ones());
@@ -151,7 +151,7 @@ impl Classes {
         all
     }
 
-    /// Notes the classes of the last product and its sums with those before it.
+    /// Stores the classes of the last product and of its sums with earlier ones.
     fn note(&mut self, recipe: &mut Recipe, product: Table, values: &[Table]) {
         let last = usize::from(recipe.ands) - 1;
         for others in 0..1_u8 << last {
@@ -166,7 +166,7 @@ impl Classes {
         }
     }
 
-    /// How to compute `table`.
+    /// Returns a plan that computes `table`.
     pub(super) fn plan(&mut self, table: Table) -> Option<Plan> {
         if self.plans[usize::from(table)].is_none() {
             let recipe = self.recipes[class_of(table)]?;
@@ -178,8 +178,8 @@ impl Classes {
     }
 }
 
-/// The recipe with these negations, and what is still to be added to make it `table`: nothing
-/// where that is no sum of inputs.
+/// Returns the recipe with these negations, and with the rest that makes it `table`, or `None` if
+/// the rest is not a sum of inputs.
 fn complete(recipe: &Recipe, negated: u8, table: Table) -> Option<Plan> {
     let mut plan = Plan {
         factors: recipe.factors,
@@ -196,7 +196,7 @@ fn complete(recipe: &Recipe, negated: u8, table: Table) -> Option<Plan> {
     (class_of(table ^ value) == 0).then_some(plan)
 }
 
-/// The sum of each set of values.
+/// Returns the sum of each set of values.
 fn sums_of(values: &[Table]) -> Vec<Table> {
     let mut sums = vec![0; 1 << values.len()];
     for set in 1..sums.len() {
@@ -206,7 +206,7 @@ fn sums_of(values: &[Table]) -> Vec<Table> {
     sums
 }
 
-/// The algebraic normal form: bit m says whether the product of the inputs in m is a term.
+/// Returns the algebraic normal form: bit m says whether the product of the inputs in m is a term.
 fn normal_form(table: Table) -> Table {
     let mut form = table;
     for (j, ones) in INPUTS.into_iter().enumerate() {
@@ -215,7 +215,7 @@ fn normal_form(table: Table) -> Table {
     form
 }
 
-/// The monomials of two inputs and more, packed.
+/// Returns the monomials of two or more inputs, packed.
 fn class_of(table: Table) -> usize {
     let form = usize::from(normal_form(table));
     form >> 3 & 1 | (form >> 5 & 7) << 1 | (form >> 9 & 0x7f) << 4
@@ -235,8 +235,9 @@ mod tests {
             assert_eq!(value, table);
             counts[plan.ands()] += 1;
         }
-        // The 32 sums; a product for each of the 35 planes of sums, plus any sum; and functions of
-        // degree 4, which are half of all, take three gates as every product of four does.
+        // There are 32 sums, and a product for each of the 35 planes of sums, plus any sum.
+        // Functions of degree 4, which are half of all, take three gates, like every product of
+        // four inputs.
         assert_eq!(counts, [32, 35 * 32, 31616, 32768]);
     }
 

@@ -1,33 +1,33 @@
-//! Cuts: for each node, sets of up to four nodes that determine it, and the function by which
-//! they do.
+//! Cuts: for each node, sets of up to four nodes that determine it, and the functions by which they
+//! do.
 //!
 //! The cuts of a gate are the unions of cuts of its two inputs (J. Cong, C. Wu, Y. Ding, "Cut
-//! Ranking and Pruning", FPGA 1999); the [`MOST_CUTS`] with the fewest leaves are kept. Cuts stay
-//! within a window of gates, which bounds their memory whatever the circuit's size: nodes before
-//! it have none but themselves.
+//! Ranking and Pruning", FPGA 1999). The [`MOST_CUTS`] with the fewest leaves are kept. Cuts stay
+//! within a window of gates, which bounds their memory whatever the circuit's size: the only cut of
+//! a node before the window is the node itself.
 
 use tacit_circuit::netlist::{Literal, Netlist, Node};
 
 use super::classes::{INPUTS, Table};
 
-/// Most leaves of a cut.
+/// The most leaves of a cut.
 pub(super) const LEAVES: usize = 4;
-/// Most cuts that are kept for a node, apart from the node itself.
+/// The most cuts that are kept for a node, without the node itself.
 const MOST_CUTS: usize = 10;
-/// Cuts that are kept at one time, 24 bytes each.
+/// The most cuts that are kept at a time, 24 bytes each.
 const WINDOW_CUTS: usize = 1 << 22;
 
-/// Nodes in ascending order that determine a node, and how.
+/// Nodes, in ascending order, that determine a node, and the function by which they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     leaves: [u32; LEAVES],
     count: u8,
-    /// The node's value by the leaves'.
+    /// The node's value as a function of the leaves.
     pub(super) table: Table,
 }
 
 impl Cut {
-    /// The node itself.
+    /// Returns the cut that is the node itself.
     fn trivial(node: u32) -> Self {
         let mut leaves = [0; LEAVES];
         leaves[0] = node;
@@ -38,12 +38,13 @@ impl Cut {
         }
     }
 
-    /// The leaves.
+    /// Returns the leaves.
     pub(super) fn leaves(&self) -> &[u32] {
         &self.leaves[..usize::from(self.count)]
     }
 
-    /// The leaves of both, or nothing where they are too many. The table is left to be set.
+    /// Returns the union of both cuts' leaves, or `None` if there are too many. The caller must set
+    /// the table.
     fn union(&self, other: &Self) -> Option<Self> {
         let (mut a, mut b) = (
             self.leaves().iter().peekable(),
@@ -83,7 +84,7 @@ impl Cut {
         }
     }
 
-    /// The table over the leaves of `union`, which are these and more.
+    /// Returns the table over the leaves of `union`, which include these leaves.
     fn table_in(&self, union: &Self, negated: bool) -> Table {
         let mut table = self.table;
         let mut place = union.leaves().len();
@@ -107,7 +108,7 @@ impl Cut {
     }
 }
 
-/// The table with inputs `low` and `high` exchanged.
+/// Returns the table with inputs `low` and `high` exchanged.
 fn swapped(table: Table, low: usize, high: usize) -> Table {
     let only_low = INPUTS[low] & !INPUTS[high];
     let shift = (1 << high) - (1 << low);
@@ -116,11 +117,11 @@ fn swapped(table: Table, low: usize, high: usize) -> Table {
     table & !(only_low | only_low << shift) | moved | back
 }
 
-/// The cuts of the nodes of a window that moves on through the netlist.
+/// The cuts of the nodes of a window that moves forward through the netlist.
 #[derive(Default)]
 pub(super) struct Cuts {
     cuts: Vec<Cut>,
-    /// Where the cuts of each node of the window begin.
+    /// The start of the cuts of each node of the window.
     starts: Vec<u32>,
     /// The first node of the window.
     first: u32,
@@ -128,7 +129,7 @@ pub(super) struct Cuts {
 }
 
 impl Cuts {
-    /// Finds the cuts of the next node and gives them, without the node itself.
+    /// Finds the cuts of the next node and returns them, without the node itself.
     pub(super) fn next(&mut self, netlist: &Netlist, node: u32) -> &[Cut] {
         if self.cuts.len() + MOST_CUTS > WINDOW_CUTS {
             self.cuts.clear();
@@ -155,7 +156,7 @@ impl Cuts {
         &self.cuts[start..]
     }
 
-    /// The cuts of a node before the one that starts at `end`, and the node itself.
+    /// Iterates over the cuts of a node before the one that starts at `end`, and the node itself.
     fn of(&self, node: u32, end: usize) -> impl Iterator<Item = Cut> + '_ {
         let range = match node.checked_sub(self.first) {
             Some(index) => {
@@ -173,7 +174,7 @@ impl Cuts {
     }
 }
 
-/// Adds the union of two cuts unless a cut within it is known.
+/// Adds the union of two cuts, unless a subset of it is already present.
 fn add(cuts: &mut Vec<Cut>, x: (&Cut, Literal), y: (&Cut, Literal), is_and: bool) {
     let Some(mut union) = x.0.union(y.0) else {
         return;

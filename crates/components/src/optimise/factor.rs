@@ -1,7 +1,7 @@
 //! Products in one sum that share a factor: `ab ⊕ ac = a(b ⊕ c)`.
 //!
 //! The products are AND gates that only this sum reads. The shared factor may be negated in one of
-//! them: `ab ⊕ ¬a·c = a(b ⊕ c) ⊕ c`. The factor that most products of a sum share comes first.
+//! them: `ab ⊕ ¬a·c = a(b ⊕ c) ⊕ c`. The factor that most products of a sum share is taken first.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub(super) fn run(network: &Network) -> Network {
     network.clone().replaced(gates, roots)
 }
 
-/// A sum with its products factored, or as it is where there is nothing to gain.
+/// Returns a sum with its products factored, or unchanged if there is nothing to save.
 fn factored(
     network: &Network,
     uses: &[u32],
@@ -73,11 +73,11 @@ fn factored(
         .fold(Literal::FALSE, |sum, term| gates.xor(sum, term))
 }
 
-/// A factor, and the products that have it or its negation: that factor as it stands, and the
-/// other.
+/// A factor, and the products that contain it or its negation: for each product, that factor as it
+/// occurs, and the other factor.
 type Group = (Literal, Vec<[Literal; 2]>);
 
-/// The products by shared factors, or nothing where none is shared.
+/// Groups the products by shared factors. Returns `None` if no factor is shared.
 fn grouped(mut products: Vec<[Literal; 2]>) -> Option<Vec<Group>> {
     let mut groups = Vec::new();
     let mut is_gain = false;

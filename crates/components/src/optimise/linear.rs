@@ -1,15 +1,15 @@
 //! Gates that are equal up to the order of XORs.
 //!
-//! Every node is a sum (over GF(2)) of *terms*: inputs and AND gates. A sum is known by a
-//! signature of 128 bits, the XOR of its terms' signatures, so that two nodes of one signature
-//! are one node however their XORs are arranged. An AND gate is known by the three sums that its
-//! two factors span, {p, q, p ⊕ q}: any two of them, negated or not, multiply to the same product
-//! plus a sum of p, q and a constant, so that one AND gate serves all.
+//! Every node is a sum (over GF(2)) of *terms*: inputs and AND gates. A sum is identified by a
+//! signature of 128 bits, the XOR of its terms' signatures. So two nodes with the same signature
+//! are one node, however their XORs are arranged. An AND gate is identified by the three sums that
+//! its two factors span, {p, q, p ⊕ q}. Any two of them, negated or not, multiply to the same
+//! product plus a sum of p, q and a constant, so one AND gate serves all.
 //!
-//! The signatures of terms come from SHA-256 over the circuit's digest and the term's number.
-//! Sums that differ have equal signatures with a chance of 2^-128 a pair, and nobody can choose a
-//! circuit against its own digest: among 2^30 gates the chance is 2^-69, and a try costs as many
-//! gates.
+//! The signatures of terms come from SHA-256 over the circuit's digest and the term's number. Two
+//! different sums have equal signatures with probability 2^-128, and nobody can choose a circuit
+//! against its own digest. Among 2^30 gates the probability is 2^-69, and each attempt costs as
+//! many gates.
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
@@ -37,12 +37,12 @@ pub(super) fn run(network: &Network) -> Network {
     network.clone().replaced(sums.gates, roots)
 }
 
-/// Gates with the signature of each.
+/// Gates, with the signature of each.
 struct Sums {
     digest: Digest,
     gates: Sharing,
     signatures: Vec<u128>,
-    /// The two factors of each AND gate; of other nodes, the node itself twice.
+    /// The two factors of each AND gate. For other nodes, the node itself twice.
     factors: Vec<[Literal; 2]>,
     by_signature: Table,
     by_span: Table,
@@ -73,7 +73,7 @@ impl Sums {
         }
     }
 
-    /// Notes a node if it is new: a sum's signature, or that of a new term.
+    /// Stores a node if it is new, with the signature of a sum, or with that of a new term.
     fn note(&mut self, literal: Literal, sum: Option<u128>, factors: Option<[Literal; 2]>) {
         let number = literal.node();
         if literal.as_constant().is_some() || (number as usize) < self.signatures.len() {
@@ -134,11 +134,11 @@ impl Sums {
         span_in(&self.signatures, p, q)
     }
 
-    /// The product of `factors` from that of two sums in the same span.
+    /// Returns the product of `factors`, computed from the product of two sums with the same span.
     fn by_known(&mut self, known: u32, factors: [Literal; 2]) -> Literal {
         let [p, q] = self.factors[known as usize];
         let (sp, sq) = (self.signature(p), self.signature(q));
-        // The value of a factor for the four values of the nodes of p and q, as a truth table.
+        // The value of a factor, for the four values of the nodes of p and q, as a truth table.
         let table = |literal: Literal| {
             let table = match self.signature(literal) {
                 s if s == sp => 0b1010_u8,
@@ -165,7 +165,7 @@ impl Sums {
     }
 }
 
-/// The two least of the three signatures of a span, in order.
+/// Returns the two least of the three signatures of a span, in order.
 fn span(a: u128, b: u128) -> [u128; 2] {
     let mut all = [a, b, a ^ b];
     all.sort_unstable();
@@ -184,13 +184,13 @@ fn term_signature(digest: Digest, number: u32) -> u128 {
         .fold(0, |word, &byte| word << 8 | u128::from(byte))
 }
 
-/// Half of a signature: a hash of it.
+/// Hashes a signature to half its length.
 fn fold(signature: u128) -> u32 {
     (signature ^ signature >> 64) as u32
 }
 
-/// Node numbers in an open-addressed table with linear probing, at most three quarters full; an
-/// entry is a number plus one.
+/// Node numbers in an open-addressed table with linear probing, which is at most three quarters
+/// full. An entry is a number plus one.
 #[derive(Default)]
 struct Table {
     entries: Vec<u32>,
@@ -210,7 +210,7 @@ impl Table {
         None
     }
 
-    /// Adds a number that is not in the table; `hash_of` gives the hash of those that are.
+    /// Adds a number that is not in the table. `hash_of` returns the hash of the numbers that are.
     fn insert(&mut self, number: u32, hash: u32, hash_of: impl Fn(u32) -> u32) {
         if (self.count + 1) * 4 > self.entries.len() * 3 {
             let larger = vec![0; (self.entries.len() * 2).max(64)];

@@ -1,8 +1,9 @@
-//! Rewriting: parts with up to four inputs, by the fewest AND gates for their function.
+//! Rewriting of parts with up to four inputs, with the fewest AND gates for their function.
 //!
-//! For each node, in order, and each of its cuts: what would go if the node were computed from
-//! the cut's leaves alone is counted, against what the function takes at least. The best change
-//! is made at once, so that the counts of later nodes see it.
+//! The pass visits each node, in order, and each of its cuts. It compares the gates that would be
+//! removed if the node were computed from the cut's leaves alone with the least number of gates
+//! that the function takes. It makes the best change at once, so that the counts of later nodes
+//! include it.
 
 use tacit_circuit::netlist::{Literal, Netlist, Node, Sharing};
 
@@ -10,7 +11,7 @@ use super::classes::{Classes, Plan};
 use super::cuts::{Cut, Cuts};
 use super::{Network, moved};
 
-/// Most nodes whose going is followed for one change.
+/// The most nodes whose removal is followed for one change.
 const MOST_RELEASED: usize = 256;
 
 /// Runs the pass.
@@ -32,7 +33,7 @@ pub(super) fn run(network: &Network, classes: &mut Classes) -> Network {
     network.clone().replaced(sharing, roots)
 }
 
-/// A node that is computed from a cut's leaves.
+/// The computation of a node from a cut's leaves.
 struct Change {
     cut: Cut,
     plan: Plan,
@@ -40,13 +41,13 @@ struct Change {
 
 struct Rewriting<'n> {
     netlist: &'n Netlist,
-    /// How often each node is read as things stand; a node of no use is gone.
+    /// The present number of reads of each node. A node without reads is removed.
     uses: Vec<u32>,
-    /// For each node the number of its change plus one, or 0.
+    /// The number of each node's change plus one, or 0.
     changes: Vec<u32>,
     changed: Vec<Change>,
     classes: &'n mut Classes,
-    /// The uses that were taken back, to give them again.
+    /// The reads that were taken back, so that they can be restored.
     log: Vec<u32>,
 }
 
@@ -92,8 +93,8 @@ impl Rewriting<'_> {
         self.changed.get(number as usize)
     }
 
-    /// Takes back what `node` reads, and what that reads if nothing else does, down to `leaves`.
-    /// Gives the AND and XOR gates that go with it.
+    /// Takes back the reads of `node`, and those of nodes that nothing else reads, down to
+    /// `leaves`. Returns the numbers of AND and XOR gates that are removed with it.
     fn release(&mut self, node: u32, leaves: &[u32]) -> (usize, usize) {
         debug_assert!(self.log.is_empty());
         let (mut ands, mut xors) = (0, 0);
@@ -140,7 +141,7 @@ impl Rewriting<'_> {
         }
     }
 
-    /// The nodes that are read from the roots on.
+    /// Returns which nodes are reachable from the roots.
     fn live(&self, roots: &[Literal]) -> Vec<bool> {
         let mut live = vec![false; self.netlist.node_count()];
         for root in roots.iter().filter(|root| root.as_constant().is_none()) {
@@ -185,7 +186,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// A node from its cut's leaves.
+/// Builds a node from its cut's leaves.
 fn made(gates: &mut Sharing, change: &Change, places: &[Literal]) -> Literal {
     let mut inputs = [Literal::FALSE; 4];
     for (input, &leaf) in inputs.iter_mut().zip(change.cut.leaves()) {

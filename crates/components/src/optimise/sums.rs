@@ -1,11 +1,11 @@
-//! What sums have in common is computed once.
+//! The sharing of common parts of sums, which are then computed once.
 //!
-//! Over the sums of the network (`blocks`): as Paar has it, the pair of terms that most sums share
-//! becomes a sum of its own, again and again. Before that, a sum that has most terms of an earlier
-//! one can be written as that one plus the terms in which they differ, so that terms cancel; which
-//! is better, with that step or without it, shows in the end only.
+//! This works on the sums of the network (`blocks`). As in Paar's algorithm, the pair of terms that
+//! most sums share becomes a sum of its own, again and again. Before that, a sum that has most
+//! terms of an earlier one can be written as the earlier one plus the terms in which they differ,
+//! so that terms cancel. Only the end result shows whether this step helps.
 //!
-//! Sums are taken [`MOST_PAIRS`] pairs of terms at a time, which bounds memory.
+//! Sums are processed [`MOST_PAIRS`] pairs of terms at a time, which bounds memory.
 
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -15,11 +15,11 @@ use tacit_circuit::netlist::{Literal, Node, Sharing};
 use super::blocks::{Block, blocks, difference};
 use super::{Network, moved};
 
-/// Most pairs of terms that are counted at one time; some 60 bytes each.
+/// The most pairs of terms that are counted at a time, some 60 bytes each.
 const MOST_PAIRS: usize = 1 << 21;
-/// Most earlier sums of one term that are compared with a sum.
+/// The most earlier sums that share a term and are compared with a sum.
 const MOST_COMPARED: usize = 32;
-/// Most times that a sum is written anew.
+/// The most times that a sum is rewritten.
 const MOST_REWRITES: usize = 8;
 
 /// Shares pairs of terms.
@@ -27,7 +27,7 @@ pub(super) fn extract_pairs(network: &Network) -> Network {
     share(network, blocks(network))
 }
 
-/// Writes sums by earlier ones, then shares pairs of terms.
+/// Rewrites sums in terms of earlier ones, then shares pairs of terms.
 pub(super) fn reuse_and_extract_pairs(network: &Network) -> Network {
     let mut blocks = blocks(network);
     reuse(&mut blocks);
@@ -51,7 +51,7 @@ fn share(network: &Network, mut blocks: Vec<Block>) -> Network {
     build(network, &blocks, &pairs)
 }
 
-/// Writes each sum as an earlier one plus what they differ in, where that is shorter.
+/// Rewrites each sum as an earlier one plus the difference, if that is shorter.
 fn reuse(blocks: &mut [Block]) {
     let mut readers: HashMap<u32, Vec<u32>> = HashMap::new();
     for index in 0..blocks.len() {
@@ -67,7 +67,7 @@ fn reuse(blocks: &mut [Block]) {
     }
 }
 
-/// The terms of a sum by an earlier one, if that makes them fewer.
+/// Returns the terms of a sum in terms of an earlier one, if they are fewer.
 fn shorter(blocks: &[Block], index: usize, readers: &HashMap<u32, Vec<u32>>) -> Option<Vec<u32>> {
     let terms = &blocks[index].terms;
     let mut shared: HashMap<u32, usize> = HashMap::new();
@@ -77,7 +77,7 @@ fn shorter(blocks: &[Block], index: usize, readers: &HashMap<u32, Vec<u32>>) -> 
             *shared.entry(other).or_default() += 1;
         }
     }
-    // Terms that differ, and the other sum as a term.
+    // The terms that differ, plus the other sum as a term.
     let length =
         |other: u32, count: usize| terms.len() + blocks[other as usize].terms.len() + 1 - 2 * count;
     let best = shared
@@ -90,7 +90,7 @@ fn shorter(blocks: &[Block], index: usize, readers: &HashMap<u32, Vec<u32>>) -> 
     (terms_anew.len() < terms.len()).then_some(terms_anew)
 }
 
-/// Pairs of terms by how many sums have both.
+/// Pairs of terms, with the number of sums that contain both.
 struct Pairs<'b> {
     /// The number of the first new sum.
     first: u32,
@@ -142,7 +142,7 @@ impl<'b> Pairs<'b> {
         }
     }
 
-    /// Makes a sum of a pair and puts it in its place wherever both are terms.
+    /// Makes a sum of a pair, and replaces the pair by it wherever both are terms.
     fn take(&mut self, pair: [u32; 2]) {
         let Some(number) = self.first.checked_add(self.made.len() as u32) else {
             return;
@@ -172,7 +172,7 @@ impl<'b> Pairs<'b> {
                 *self.counts.entry([term, number]).or_default() += 1;
                 touched.push(term);
             }
-            // New numbers are above all others.
+            // New numbers are greater than all others.
             block.terms.push(number);
             self.readers.entry(number).or_default().push(index);
         }
@@ -189,7 +189,7 @@ impl<'b> Pairs<'b> {
     }
 }
 
-/// The network with these sums.
+/// Returns the network with these sums.
 fn build(network: &Network, blocks: &[Block], pairs: &[[u32; 2]]) -> Network {
     let first = network.netlist.node_count();
     let mut gates = Sharing::default();
@@ -209,7 +209,7 @@ fn build(network: &Network, blocks: &[Block], pairs: &[[u32; 2]]) -> Network {
                 sums.next();
                 total
             }
-            // Part of a later sum, and of no other use.
+            // This node is part of a later sum and has no other reader.
             (Node::Xor(..), _) => Literal::FALSE,
         };
         places[node as usize] = literal;
@@ -219,7 +219,8 @@ fn build(network: &Network, blocks: &[Block], pairs: &[[u32; 2]]) -> Network {
     network.clone().replaced(gates, roots)
 }
 
-/// A term: a node that is there, or a new sum, which is made with all that it stands on.
+/// Returns the literal of a term: an existing node, or a new sum, which is made with everything
+/// that it depends on.
 fn term_of(
     term: u32,
     first: usize,
@@ -234,7 +235,7 @@ fn term_of(
     if let Some(literal) = made[pair] {
         return literal;
     }
-    // A sum has at most 32 terms, so that pairs of pairs end soon.
+    // A sum has at most 32 terms, so pairs of pairs end soon.
     let [a, b] = pairs[pair].map(|term| term_of(term, first, pairs, made, gates, places));
     let literal = gates.xor(a, b);
     made[pair] = Some(literal);

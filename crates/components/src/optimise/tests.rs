@@ -18,7 +18,8 @@ fn component(name: &str, parameters: &[(&str, u64)]) -> Circuit {
     library::find(name, &parameters.collect()).unwrap()
 }
 
-/// Optimises, and compares with what was given; the AND and XOR gates before and after.
+/// Optimises a circuit and compares it with the original. Returns the AND and XOR gates before and
+/// after.
 fn gained(circuit: &Circuit) -> [(usize, usize); 2] {
     let optimised = optimise(circuit);
     assert_eq!(circuit.compare(&optimised.circuit, 4).err(), None);
@@ -37,7 +38,7 @@ fn gained(circuit: &Circuit) -> [(usize, usize); 2] {
     [before, after]
 }
 
-/// `a ∨ b` as files of NAND-like gates have it.
+/// Builds `a ∨ b` in the form that files of NAND-like gates have.
 fn or(gates: &mut Vec<Gate>, first: Wire, a: Wire, b: Wire) -> Wire {
     let next = first + gates.len() as Wire;
     gates.extend([
@@ -94,14 +95,14 @@ fn sums_in_another_order_are_one_gate() {
     ];
     let [_, after] = gained(&circuit(4, gates.clone(), vec![8, 9]));
     assert_eq!(after, (1, 2));
-    // A constant takes a XOR gate.
+    // A constant takes one XOR gate.
     let [_, after] = gained(&circuit(4, gates, vec![11]));
     assert_eq!(after, (0, 1));
 }
 
 #[test]
 fn products_over_one_pair_of_sums_are_one_gate() {
-    // ab, a ∧ ¬b, ¬a ∧ ¬b, a ∧ (a ⊕ b): all ab plus a sum.
+    // ab, a ∧ ¬b, ¬a ∧ ¬b, a ∧ (a ⊕ b): each is ab plus a sum.
     let gates = vec![
         Gate::And(0, 1),
         Gate::Inv(1),
@@ -118,7 +119,7 @@ fn products_over_one_pair_of_sums_are_one_gate() {
 
 #[test]
 fn factors_that_products_of_a_long_sum_share_are_taken_out() {
-    // The sum over i of x ∧ y_i, and z: too many inputs for a cut.
+    // The sum over i of x ∧ y_i, and z. It has too many inputs for a cut.
     let products = (2..10).map(|y| Gate::And(if y == 9 { 10 } else { 0 }, y));
     let mut gates: Vec<Gate> = [Gate::Inv(0)].into_iter().chain(products).collect();
     let mut sum = 1;
@@ -133,7 +134,7 @@ fn factors_that_products_of_a_long_sum_share_are_taken_out() {
 
 #[test]
 fn what_sums_share_is_computed_once() {
-    // Four sums that share b ⊕ c ⊕ d, each written from its own end.
+    // Four sums that share b ⊕ c ⊕ d, each written from a different end.
     let mut gates = Vec::new();
     let mut outputs = Vec::new();
     for a in [0, 4, 5, 6] {
@@ -202,7 +203,7 @@ prop_compose! {
     ) -> Circuit {
         let gates = kinds.into_iter().enumerate().map(|(number, (kind, a, b))| {
             let wires = inputs + number;
-            // Half of the wires are among the last few, so that the circuit is deep.
+            // Half of the operands are among the latest wires, so that the circuit is deep.
             let a = if kind < 4 { wires - 1 - a.index(wires.min(12)) } else { a.index(wires) };
             let (a, b) = (a as Wire, b.index(wires) as Wire);
             match kind {

@@ -1,4 +1,4 @@
-//! Components of the library as tests ask for them.
+//! Components of the library by name, for tests.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use tacit_components::library;
 
 use crate::oracle::{Bits, agrees};
 
-/// Parameters by name.
+/// Returns a map of parameters by name.
 pub(crate) fn parameters(given: &[(&str, u64)]) -> BTreeMap<String, u64> {
     let given = given.iter().map(|&(name, value)| (name.to_owned(), value));
     given.collect()
 }
 
-/// A component of the library.
+/// Returns a component of the library.
 pub(crate) fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
     library::find(name, &parameters(given)).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,5 +1,5 @@
-//! The component library beyond its first circuits: published known answers, random inputs
-//! against plain functions, and the table of gate counts.
+//! Tests of the component library beyond its first circuits: published known answers, random inputs
+//! compared with plain functions, and the table of gate counts.
 
 use crate::by_name::{component, computes};
 use crate::oracle::{self, Bits, Random, agrees_on, outputs};
@@ -12,7 +12,7 @@ fn known(circuit: &Circuit, inputs: &[Bits], output: &str) {
     assert_eq!(outputs(circuit, inputs), [Bits::of_hex(output)]);
 }
 
-/// FIPS 197, appendix C, and for AES-128 appendix B.
+/// From FIPS 197, appendix C, and for AES-128 appendix B.
 #[test]
 fn aes_known_answers() {
     let block = Bits::of_hex("00112233445566778899aabbccddeeff");
@@ -45,7 +45,7 @@ fn aes_known_answers() {
     );
 }
 
-/// FIPS 197, appendix C.1: the states at the start of rounds 1 and 2, and the end.
+/// From FIPS 197, appendix C.1: the states at the start of rounds 1 and 2, and the end.
 #[test]
 fn aes_rounds_known_answers() {
     let aes = aes::Aes::new();
@@ -72,7 +72,7 @@ fn aes_rounds_known_answers() {
     );
 }
 
-/// NIST SP 800-38A, section F.2.1.
+/// From NIST SP 800-38A, section F.2.1.
 #[test]
 fn cbc_known_answer() {
     let circuit = component("aes-128-cbc", &[("blocks", 4)]);
@@ -143,7 +143,7 @@ fn aes_parts_on_random_inputs() {
     });
 }
 
-/// FIPS 180-4's examples, FIPS 202's, RFC 8439 section 2.3.2, RFC 4231 cases 1, 2 and 6.
+/// The examples of FIPS 180-4 and FIPS 202, RFC 8439 section 2.3.2, and RFC 4231 cases 1, 2 and 6.
 #[test]
 fn hash_known_answers() {
     for (message, digest) in [
@@ -264,7 +264,7 @@ fn bare_compressions_on_random_inputs() {
     });
 }
 
-/// Strings over a small alphabet, so that they have something in common.
+/// Draws strings over a small alphabet, so that they have something in common.
 fn draw_strings(lengths: [usize; 2], symbol_bits: usize) -> impl Fn(&mut Random) -> Vec<Bits> {
     move |random| {
         let alphabet = 1 + random.below((1 << symbol_bits).min(6));
@@ -352,7 +352,7 @@ fn whole_tables_on_random_strings() {
     }
 }
 
-/// The running sums of differences from a start.
+/// Returns the running sums of differences from a start.
 fn integrate(start: u128, differences: &[i128]) -> Vec<u128> {
     let mut edge = vec![start];
     for difference in differences {
@@ -441,7 +441,7 @@ fn tiles_on_random_edges() {
 fn plain_tiles_and_cells_on_random_inputs() {
     let cell = component("levenshtein-cell", &[]);
     let draw = |random: &mut Random| {
-        // Small enough for no sum to wrap around, and near each other as often as not.
+        // Small enough that no sum wraps around, and close together half of the time.
         let base = random.below(200);
         let spread = 1 + random.below(4) * random.below(14);
         let near = |random: &mut Random| Bits::of((base + random.below(spread)).into(), 8);
@@ -508,7 +508,8 @@ fn plain_tiles_and_cells_on_random_inputs() {
     }
 }
 
-/// The incremental form, symbol by symbol from the empty state, finds what the whole one finds.
+/// The incremental form, symbol by symbol from the empty state, gives the same results as the whole
+/// one.
 #[test]
 fn substrings_symbol_by_symbol() {
     for (len, symbol_bits) in [(1, 1), (9, 1), (20, 2)] {
@@ -516,7 +517,7 @@ fn substrings_symbol_by_symbol() {
         let step = component("longest-common-substring-step", &parameters);
         let width = step.outputs()[1].ty.width();
         let mut random = Random(len as u64);
-        // 64 texts at a time, and as many steps as make the random inputs.
+        // 64 texts at a time, with enough rounds for the number of random inputs.
         for _ in 0..oracle::random_inputs() / 64 / 12 + 1 {
             let texts: Vec<Vec<u128>> = (0..64)
                 .map(|_| random.bits(len * symbol_bits).numbers(symbol_bits))

@@ -1,4 +1,4 @@
-//! Components on numbers, tables, sets and models: random inputs against plain functions.
+//! Components on numbers, tables, sets and models: random inputs compared with plain functions.
 
 use crate::by_name::{component, computes};
 use crate::oracle::numbers;
@@ -56,7 +56,7 @@ fn wide_millionaires() {
     let draw = |random: &mut Random| {
         let a = random.bits(8192);
         let mut b = random.bits(8192);
-        // They differ in the lowest bits only as often as everywhere.
+        // Half of the time they differ only in the lowest bits.
         if random.below(2) == 0 {
             let low = random.below(8192) as usize;
             b.0[low..].copy_from_slice(&a.0[low..]);
@@ -117,13 +117,14 @@ fn keyed_databases() {
     }
 }
 
-/// A map in which every ID is in one cell at most, an ID and a cell that may be past the end.
+/// Draws a map in which every ID is in at most one cell, an ID, and a cell that may be past the
+/// end.
 fn draw_map(random: &mut Random, cells: usize, id_bits: usize) -> [Bits; 3] {
     let ids = 1_u64 << id_bits;
     let mut map = vec![0; cells];
     for id in 1..ids {
         if random.below(2) == 0 {
-            // Two may draw one cell; then the later has it.
+            // Two IDs may draw the same cell. The later one gets it.
             map[random.below(cells as u64) as usize] = id;
         }
     }
@@ -303,7 +304,7 @@ fn classifiers() {
     }
 }
 
-/// The steps of the synthetic circuit as arithmetic on numbers of 30 bits.
+/// Computes the steps of the synthetic circuit as arithmetic on numbers of 30 bits.
 fn plain_min_cut(weights: &[u64]) -> Vec<u64> {
     const MASK: u64 = (1 << 30) - 1;
     let mut nodes: Vec<u64> = weights[..64].to_vec();
@@ -332,7 +333,7 @@ fn plain_min_cut(weights: &[u64]) -> Vec<u64> {
     nodes
 }
 
-/// The numbers of 30 bits of one of 64 instances.
+/// Returns the numbers of 30 bits of one of 64 instances.
 fn numbers_of_instance(lanes: &[u64], instance: usize) -> Vec<u64> {
     let number = |bits: &[u64]| {
         bits.iter()
@@ -342,7 +343,7 @@ fn numbers_of_instance(lanes: &[u64], instance: usize) -> Vec<u64> {
     lanes.chunks(30).map(number).collect()
 }
 
-/// On bit-sliced inputs throughout: as single bits they would be too many to be quick.
+/// The inputs are bit-sliced throughout: single bits would take too long.
 #[test]
 fn the_synthetic_min_cut_computes_what_it_says() {
     let circuit = component("min-cut-250k-synthetic", &[]);
@@ -357,7 +358,7 @@ fn the_synthetic_min_cut_computes_what_it_says() {
     }
 }
 
-/// Zero entries, no match, the whole query: what a database gives where random inputs seldom go.
+/// Cases that random inputs seldom reach: one match, several matches, and no match.
 #[test]
 fn a_database_without_the_key_gives_zero() {
     let circuit = component("keyed-database", &[("entries", 3), ("key_bits", 4)]);

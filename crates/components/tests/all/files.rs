@@ -7,7 +7,7 @@ use tacit_circuit::{Type, Value};
 
 use crate::by_name::component;
 
-/// FIPS-197, appendix C.1: a key, a block and its ciphertext.
+/// From FIPS 197, appendix C.1: a key, a block and its ciphertext.
 const AES_128: [&str; 3] = [
     "000102030405060708090a0b0c0d0e0f",
     "00112233445566778899aabbccddeeff",

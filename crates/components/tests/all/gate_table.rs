@@ -1,14 +1,14 @@
-//! The table of gate counts: what each component costs, and the ceiling that it must not pass.
+//! The table of gate counts: the cost of each component, and the ceiling that it must not exceed.
 //!
-//! Ceilings are those of the field's own circuits where there are any. A count that changes
-//! changes the component's digest with it, and is a change of its own.
+//! Ceilings are those of the field's own circuits, if there are any. If a count changes, the
+//! component's digest changes as well. Such a change must be a commit of its own.
 
 use tacit_circuit::builder::CircuitForm;
 use tacit_components::library;
 
 use crate::by_name::{component, parameters};
 
-/// Name, parameters, AND gates, ceiling.
+/// The name, parameters, AND gates, and the ceiling.
 type Row = (
     &'static str,
     &'static [(&'static str, u64)],
@@ -87,7 +87,7 @@ const TABLE: &[Row] = &[
     ("min-cut-250k-synthetic", &[], 999960, Some(999_960)),
 ];
 
-/// A row as the guide shows it.
+/// Formats a row as in the guide.
 fn shown(&(name, given, and, most): &Row) -> String {
     let given: Vec<String> = given
         .iter()
@@ -123,8 +123,8 @@ fn every_count_is_the_table_s_and_within_its_ceiling() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// `dot-product` takes sums that its caller computes, so that it is compared by `matrix-product`
-/// alone.
+/// The caller of `dot-product` computes sums for it, so `dot-product` is compared only through
+/// `matrix-product`.
 #[test]
 fn components_compute_the_same_in_the_shallow_form_and_are_no_deeper() {
     let mut deeper = Vec::new();
@@ -134,7 +134,8 @@ fn components_compute_the_same_in_the_shallow_form_and_are_no_deeper() {
         let shallow = shallow.expect("a component of the library");
         assert!(small.compare(&shallow, 2).is_ok(), "{name} {given:?}");
         let depths = [&small, &shallow].map(|circuit| circuit.statistics().and_depth);
-        // Counts of ones take a layer more: the small form takes the oldest bits of a column first.
+        // Counts of ones take one more layer, because the small form takes the oldest bits of a
+        // column first.
         if depths[1] > depths[0] + u32::from(name == "hamming-distance") {
             deeper.push(format!("{name} {given:?}: {depths:?}"));
         }
@@ -144,7 +145,8 @@ fn components_compute_the_same_in_the_shallow_form_and_are_no_deeper() {
 
 #[test]
 fn every_component_of_the_library_is_in_the_table_or_is_counted_elsewhere() {
-    // Sums of the table's rows, and what only checks a count that is in the table already.
+    // Components that are sums of the table's rows, or that only check a count already in the
+    // table.
     let elsewhere = [
         "aes-128-copies",
         "sha-256",

@@ -1,4 +1,5 @@
-//! The component library as a table: ports, requests, names; and how SHA-256 pads.
+//! Tests of the component library as a table: ports, requests, names. Also of the padding of
+//! SHA-256.
 
 use sha2::{Digest, Sha256};
 use tacit_circuit::{Circuit, Kind, Type};

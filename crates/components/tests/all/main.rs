@@ -1,4 +1,4 @@
-//! All files are one program, since each program builds and links anew what it tests.
+//! All files form one program, since each program builds and links everything that it tests.
 
 mod by_name;
 mod components;
@@ -9,7 +9,7 @@ mod library;
 mod plain;
 mod programs;
 
-/// What the tests of circuits have for these.
+/// Helpers shared with the tests of circuits.
 #[path = "../../../circuit/tests/all"]
 mod of_circuits {
     #[allow(dead_code, reason = "the tests of circuits use the rest")]

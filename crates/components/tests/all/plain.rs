@@ -1,5 +1,5 @@
-//! The plain functions that the library's components must equal, straight from their standards
-//! and definitions: slow, short, and with branches on everything.
+//! The plain functions that the library's components must equal, directly from their standards and
+//! definitions: slow, short, and with branches on everything.
 
 pub(crate) mod aes;
 pub(crate) mod hashes;

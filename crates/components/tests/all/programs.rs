@@ -1,4 +1,4 @@
-//! What components are compiled to.
+//! Tests of the programs into which components are compiled.
 
 use tacit_circuit::{Digest, Program};
 
@@ -9,7 +9,7 @@ use crate::oracle::{Random, compiled};
 #[test]
 fn the_library_compiles() {
     let mut random = Random(8);
-    // Component, parameters, AND gates, XOR gates, most slots.
+    // Component, parameters, AND gates, XOR gates, and the most slots.
     for (name, pairs, ands, xors, slots) in [
         ("aes-128", [].as_slice(), 6400, 22976, 800),
         ("sha-256-compress", &[], 22271, 89487, 1500),

@@ -1,6 +1,6 @@
-//! AES for keys of every length (FIPS 197).
+//! AES with all key lengths (FIPS 197).
 
-/// Product in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1.
+/// Multiplies in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1.
 fn product(a: u8, b: u8) -> u8 {
     let (mut a, mut sum) = (a, 0);
     for bit in 0..8 {
@@ -12,7 +12,7 @@ fn product(a: u8, b: u8) -> u8 {
     sum
 }
 
-/// The S-box by its definition.
+/// Computes the S-box by its definition.
 pub(crate) fn s_box_table() -> Vec<u8> {
     let inverse = |x: u8| (0..=255).find(|&y| product(x, y) == 1).unwrap_or(0);
     let affine = |x: u8| (0..5).fold(0x63, |sum, by| sum ^ x.rotate_left(by));
@@ -51,7 +51,7 @@ impl Aes {
         words.chunks(4).map(<[Vec<u8>]>::concat).collect()
     }
 
-    /// The state plus the round key, SubBytes, ShiftRows.
+    /// Adds the round key to the state, then applies SubBytes and ShiftRows.
     fn half_round(&self, state: &[u8], round_key: &[u8]) -> Vec<u8> {
         let state = add(state, round_key);
         (0..16)

@@ -1,8 +1,8 @@
-//! Keccak, ChaCha20 and HMAC; SHA-2 comes from a library.
+//! Keccak, ChaCha20 and HMAC. SHA-2 comes from a library.
 
 use sha2::{Digest, Sha256};
 
-/// Keccak-f[1600] by FIPS 202, section 3.2, with its constants computed and not listed.
+/// Computes Keccak-f[1600] by FIPS 202, section 3.2. Its constants are computed, not listed.
 pub(crate) fn keccak_f_1600(lanes: &[u64]) -> Vec<u64> {
     let mut a = lanes.to_vec();
     let mut register = 1_u32;
@@ -13,7 +13,7 @@ pub(crate) fn keccak_f_1600(lanes: &[u64]) -> Vec<u64> {
         for at in 0..25 {
             a[at] ^= parity[(at + 4) % 5] ^ parity[(at + 1) % 5].rotate_left(1);
         }
-        // Rotations of ρ, and π, along the path on which the standard defines both.
+        // Applies the rotations of ρ, and π, along the path on which the standard defines both.
         let (mut x, mut y, mut moved) = (1, 0, a[1]);
         for t in 0..24 {
             (x, y) = (y, (2 * x + 3 * y) % 5);

@@ -1,6 +1,6 @@
-//! Distances of strings and what they share, by the tables of their definitions.
+//! Distances of strings and their common parts, by the tables of their definitions.
 
-/// The table of edit distances, which starts from the given first row and column; both begin
+/// Computes the table of edit distances from the given first row and column, both of which start
 /// with the corner.
 pub(crate) fn levenshtein_table(
     x: &[u128],
@@ -25,7 +25,7 @@ pub(crate) fn edit_distance(x: &[u128], y: &[u128]) -> u128 {
     levenshtein_table(x, y, &count(x.len()), &count(y.len()))[x.len()][y.len()]
 }
 
-/// The table of lengths of common subsequences from the given first column and row.
+/// Computes the table of lengths of common subsequences, from the given first column and row.
 pub(crate) fn subsequence_table(
     x: &[u128],
     y: &[u128],
