@@ -184,8 +184,9 @@ impl Io<'_> {
 }
 
 /// Puts a phase of a script into a box of its own. A future that has not been started is moved
-/// together with whatever the stack held where it was created. This function clears that part of
-/// the stack first, because it may hold a secret of an earlier phase and the box is freed unwiped.
+/// together with the stack contents at the place where it was created. This function clears that
+/// part of the stack first, because it may hold a secret of an earlier phase and the box is freed
+/// unwiped.
 pub(crate) fn boxed<F: Future>(phase: impl FnOnce() -> F) -> Pin<Box<F>> {
     #[inline(never)]
     fn clear_stack() {

@@ -139,9 +139,9 @@ pub(crate) enum WalkedStep {
     Assigned(usize),
     /// A call.
     Call {
-        /// Its component's place among the function's.
+        /// The position of its component among the function's.
         component: usize,
-        /// Bits of its arguments.
+        /// The number of bits of its arguments.
         arguments: usize,
         /// The number of argument bits that an input of the evaluator decides.
         late: usize,

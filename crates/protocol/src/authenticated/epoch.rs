@@ -239,8 +239,8 @@ pub(super) fn is_of_role(delta: Block, role: Role) -> bool {
     delta.to_u128() & 0b11 == own
 }
 
-/// Returns a fresh Δ for `role`. Bit 0 is set. Bit 1 is set only in the garbler's, so that bit 1 of
-/// the sum of both parts tells whether a leaky AND's output is to be flipped.
+/// Returns a fresh Δ for `role`. Bit 0 is set. Bit 1 is set only in the garbler's Δ, and so in
+/// Δ_A ⊕ Δ_B. Therefore bit 1 of d(Δ_A ⊕ Δ_B) is d, which flips a leaky AND's output.
 fn fresh_delta<R: CryptoRng + ?Sized>(role: Role, rng: &mut R) -> Result<Delta, Error> {
     let mut bytes = Zeroizing::new([0; Block::BYTES]);
     rng.fill_bytes(&mut *bytes);

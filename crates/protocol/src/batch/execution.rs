@@ -34,8 +34,9 @@ const BROKEN: Error =
 /// The storage of prepared executions. The implementor ensures that none is used until all are
 /// there.
 pub trait Circuits<E> {
-    /// Called when the check set is about to be opened. From then on a garbler that leaves may have
-    /// tried to cheat. Implementations count tries durably before this returns.
+    /// Called when the evaluator is about to open the check set, or the garbler has seen it. From
+    /// then on a garbler that leaves may have tried to cheat. Implementations count tries durably
+    /// before this returns.
     ///
     /// # Errors
     ///

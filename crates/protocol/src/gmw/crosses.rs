@@ -235,7 +235,7 @@ fn shapes(schedule: &Schedule, sender: Role) -> impl Iterator<Item = Shape> + Se
 
 /// The start of a cross: the number of its first OT, and of its first bit in both queues.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct CrossStart {
     number: u64,
     bits: [u64; 2],
 }
@@ -260,8 +260,8 @@ struct DirectionMasks<'s> {
     wanted: u64,
     taken: u64,
     /// The start of the step's crosses, and of the cross that is read next.
-    step: Place,
-    next: Place,
+    step: CrossStart,
+    next: CrossStart,
 }
 
 impl DirectionMasks<'_> {
@@ -376,8 +376,8 @@ impl<'s> MadeMasks<'s> {
             queues: Default::default(),
             wanted: wanted[sender as usize],
             taken: 0,
-            step: Place::default(),
-            next: Place::default(),
+            step: CrossStart::default(),
+            next: CrossStart::default(),
         }))
     }
 

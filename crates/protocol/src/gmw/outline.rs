@@ -101,7 +101,7 @@ struct Refills {
     extension: Extension,
     /// The number of OTs made, by sender.
     made: [u64; 2],
-    /// What each OTs' sender has sent in batches of silent OT.
+    /// The bytes and messages of silent OT that each OTs' sender has sent.
     sent: [Sent; 2],
 }
 

@@ -123,7 +123,7 @@ pub(crate) struct Material {
 /// The labels of a function's inputs: labels of value 0 for garbling, active labels for evaluating.
 #[derive(Clone, Copy)]
 pub(crate) struct InputLabels<'a, T = Block> {
-    /// Of the garbler's input, and what it adds to mask its result.
+    /// Labels of the garbler's input, and of the bits that it adds to mask its result.
     pub(crate) garbler: &'a [T],
     /// Labels of the evaluator's input, and of the bits that it adds to mask its result.
     pub(crate) evaluator: &'a [T],
@@ -202,15 +202,15 @@ impl<'f, S: Scheme<Wire = Block>> Whole<'f, S> {
 }
 
 /// The position of a walk.
-enum Place<'f, T: Copy + Default + Zeroize> {
-    /// In a call of the function.
+enum WalkPosition<'f, T: Copy + Default + Zeroize> {
+    /// The walk is in a call of the function.
     Call(Box<Values<'f, T>>, &'f Component),
-    /// In the component that masks the result of this party.
+    /// The walk is in the component that masks the result of this party.
     Mask(Role, Component, Outputs<'f, T>),
     End,
 }
 
-impl<T: Copy + Default + Zeroize> Place<'_, T> {
+impl<T: Copy + Default + Zeroize> WalkPosition<'_, T> {
     /// Returns the program whose segments come next.
     fn program(&self) -> Option<&Program> {
         match self {
@@ -235,7 +235,7 @@ struct Mask<T: Zeroize> {
 pub(crate) struct MaskedWalk<'f, W: Walker> {
     walker: W,
     constants: Prg,
-    place: Place<'f, W::Wire>,
+    position: WalkPosition<'f, W::Wire>,
     /// The number of the next segment.
     segment: usize,
     /// The pending masks of the evaluator's and the garbler's results.
@@ -288,7 +288,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
         let mut walk = Self {
             walker,
             constants: Prg::new(constant_seed(start)),
-            place: Place::End,
+            position: WalkPosition::End,
             segment: 0,
             masks: [
                 mask(whole.for_evaluator, calls + 1, chosen_added),
@@ -308,7 +308,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
 
     /// Returns the number of bytes of the tables of the next segment, or `None` at the end.
     pub(crate) fn next_bytes(&self) -> Option<usize> {
-        let program = self.place.program()?;
+        let program = self.position.program()?;
         Some(self.walker.table_bytes(program, self.segment))
     }
 
@@ -318,7 +318,10 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
     ///
     /// Panics if no segment is left, or if `tables` are not of its size.
     pub(crate) fn segment(&mut self, tables: W::Tables<'_>) {
-        let program = self.place.program().expect("a walk that is not at its end");
+        let program = self
+            .position
+            .program()
+            .expect("a walk that is not at its end");
         self.walker.segment(program, self.segment, tables);
         self.segment += 1;
         self.leave_programs();
@@ -331,7 +334,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
     /// If the walk is not at its end.
     pub(crate) fn outputs(self) -> Zeroizing<Vec<W::Wire>> {
         assert!(
-            matches!(self.place, Place::End),
+            matches!(self.position, WalkPosition::End),
             "a walk has its outputs at its end"
         );
         self.outputs
@@ -339,18 +342,18 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
 
     /// Leaves each program that has no segment left, and starts the next.
     fn leave_programs(&mut self) {
-        while let Some(program) = self.place.program()
+        while let Some(program) = self.position.program()
             && self.segment == program.segments().len()
         {
             let mut results = Zeroizing::new(Vec::with_capacity(program.outputs().len()));
             self.walker.finish(program, &mut results);
-            match mem::replace(&mut self.place, Place::End) {
-                Place::Call(mut values, _) => {
+            match mem::replace(&mut self.position, WalkPosition::End) {
+                WalkPosition::Call(mut values, _) => {
                     values.finish_call(&results);
                     self.next_call(values);
                 }
-                Place::Mask(role, _, outputs) => self.masked(role, &results, outputs),
-                Place::End => {}
+                WalkPosition::Mask(role, _, outputs) => self.masked(role, &results, outputs),
+                WalkPosition::End => {}
             }
         }
     }
@@ -366,7 +369,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
         let program = call.component.program();
         self.walker.begin(call.number, program, values.arguments());
         self.segment = 0;
-        self.place = Place::Call(values, call.component);
+        self.position = WalkPosition::Call(values, call.component);
     }
 
     /// Starts to mask a party's result.
@@ -382,7 +385,7 @@ impl<'f, W: Walker> MaskedWalk<'f, W> {
                 let program = mask.component.program();
                 self.walker.begin(mask.number, program, &clear);
                 self.segment = 0;
-                self.place = Place::Mask(role, mask.component, outputs);
+                self.position = WalkPosition::Mask(role, mask.component, outputs);
             }
             (None, Role::Evaluator) => self.masked(role, &clear, outputs),
             (None, Role::Garbler) => self.masked(role, &[], outputs),

@@ -187,7 +187,7 @@ fn placements_are_missing_as_rarely_as_bounded() {
     assert!(all > 0, "nothing is measured");
 }
 
-/// Each key is in one bin, which is one of its places.
+/// Checks that each key is in exactly one bin, which is one of its places.
 fn placed(places: &[[u32; 3]], table: &[u32]) {
     let mut times = vec![0; places.len()];
     for (bin, key) in (0..).zip(table).filter(|(_, key)| **key != EMPTY) {

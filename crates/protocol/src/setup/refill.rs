@@ -18,7 +18,7 @@ pub(crate) trait Half: Send + 'static {
     fn left(&self) -> u64;
     /// Returns the number of OTs made in all, of which the first has number 0.
     fn made(&self) -> u64;
-    /// The methods below are those of the source's halves.
+    /// Starts a refill, as the source's method of this name does. `next` and `receive` do the same.
     fn refill(&mut self, count: usize) -> Result<(), tacit_ot::Error>;
     fn next(&mut self, rng: &mut Prg, message: &mut Vec<u8>) -> Result<Turn, tacit_ot::Error>;
     fn receive(&mut self, message: &[u8]) -> Result<(), tacit_ot::Error>;

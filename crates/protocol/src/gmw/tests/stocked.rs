@@ -11,7 +11,7 @@ use crate::io::Io;
 /// A party's blocks, in the order in which they were made.
 type Blocks = VecDeque<(CrossKind, Role, CrossBlock)>;
 
-/// Both parties' halves of a lot.
+/// Makes both parties' halves of a lot.
 fn lot(demand: &CrossDemand, extension: Extension) -> [Blocks; 2] {
     let [garbler, evaluator] = directions_of(extension, BaseOt::default(), [5, 6]);
     let make = async |io: &mut Io<'_>, directions, seed: &Zeroizing<[u8; 32]>| {
