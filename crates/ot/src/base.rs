@@ -1,14 +1,14 @@
 //! Base OT: a batch of random 1-out-of-2 OTs from public keys, secure against malicious parties.
 //!
-//! | module | rests on | flights | bytes for 128 |
+//! | module | assumption | flights | bytes for 128 |
 //! |---|---|---|---|
 //! | [`ristretto`] | strong Diffie–Hellman on ristretto255 | one, both ways at once | 8,224 |
 //! | [`ml_kem`] | module learning with errors, as ML-KEM-768 does | receiver, then sender | 438,272 |
 //!
 //! Both are the protocol of McQuoid, Rosulek and Roy (Asiacrypt 2021) with a Feistel POPF, over a
-//! Diffie–Hellman exchange and over a KEM; each module says what its proof asks. The first is
-//! broken by whoever has a large quantum computer, at any later time; the second is not known to
-//! be. [`Receiver`] and [`Sender`] are those of the first.
+//! Diffie–Hellman exchange and over a KEM; each module states the assumptions of its proof. A large
+//! quantum computer breaks the first, even much later; no such attack on the second is known.
+//! [`Receiver`] and [`Sender`] are those of the first.
 
 pub mod ml_kem;
 mod parts;
@@ -22,14 +22,15 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{ApiMisuse, Message, PeerMisbehaved};
 
-/// How many OTs one batch may have.
+/// The most OTs of one batch.
 pub const MAX_COUNT: usize = 1 << 16;
 
-/// OTs of one part of the receiver's message. A receiver may send its message in parts, so that the
-/// sender works on the first ones while it makes the others: no part depends on what is sent back.
+/// The number of OTs in one part of the receiver's message. A receiver may send its message in
+/// parts, so that the sender works on the first ones while it makes the others: no part depends on
+/// the sender's answers.
 pub const PART: usize = 16;
 
-/// On what a session's base OTs rest.
+/// The assumption of a session's base OTs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BaseOt {
@@ -41,10 +42,10 @@ pub enum BaseOt {
 }
 
 impl BaseOt {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::Ristretto255, Self::MlKem768];
 
-    /// Its name on the command line and in configuration.
+    /// Returns its name on the command line and in configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -53,14 +54,14 @@ impl BaseOt {
         }
     }
 
-    /// The kind of this name.
+    /// Returns the kind of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether OTs that rest on this kind serve where `asked` was asked for: whoever asks for
-    /// [`MlKem768`](Self::MlKem768) wants nothing that rests on discrete logarithms.
+    /// Returns whether OTs of this kind may be used where `asked` was requested. A caller that asks
+    /// for [`MlKem768`](Self::MlKem768) excludes everything that rests on discrete logarithms.
     #[must_use]
     pub fn serves(self, asked: Self) -> bool {
         self == asked || asked == Self::Ristretto255
@@ -78,19 +79,19 @@ impl fmt::Display for BaseOt {
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key with these bytes.
+    /// Returns the key with these bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// All 32 bytes.
+    /// Returns all 32 bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The first 16 bytes as a block.
+    /// Returns the first 16 bytes as a block.
     #[must_use]
     pub fn to_block(&self) -> Block {
         let mut block = [0; 16];
@@ -119,7 +120,7 @@ fn check_count(count: usize) -> Result<(), ApiMisuse> {
     }
 }
 
-/// Refuses to go on while OTs are left without their part of the receiver's message.
+/// Refuses to continue while OTs are left without their part of the receiver's message.
 fn check_made(expected: usize, left: usize) -> Result<(), ApiMisuse> {
     if left == 0 {
         return Ok(());
@@ -131,11 +132,12 @@ fn check_made(expected: usize, left: usize) -> Result<(), ApiMisuse> {
     })
 }
 
-/// The number of OTs of a part of the receiver's message, with `phi_bytes` for each.
+/// Returns the number of OTs in a part of the receiver's message, with `phi_bytes` for each.
 ///
 /// # Errors
 ///
-/// [`PeerMisbehaved::WrongLength`] unless it is 1 to `left` whole ones, or empty if none is left.
+/// [`PeerMisbehaved::WrongLength`] unless the part holds 1 to `left` whole ones, or is empty if
+/// none is left.
 fn part_count(left: usize, phi_bytes: usize, part: &[u8]) -> Result<usize, PeerMisbehaved> {
     let count = part.len() / phi_bytes;
     let expected = phi_bytes * count.clamp(left.min(1), left);
@@ -160,7 +162,8 @@ pub(crate) fn check_length(
     }
 }
 
-/// Refuses a message in which one of these parts occurs twice: honest parties draw each one afresh.
+/// Refuses a message in which one of these parts occurs twice: honest parties draw each one at
+/// random.
 fn refuse_repetitions<'a>(
     message: Message,
     parts: impl Iterator<Item = &'a [u8]>,

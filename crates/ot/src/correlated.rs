@@ -1,20 +1,21 @@
 //! Correlated OT with chosen choice bits: q for the sender, t = q ⊕ bΔ for the receiver.
 //!
-//! Source: Roy 2022, figures 7 to 9, as the header of [`extension`](crate::extension) says;
+//! Source: Roy 2022, figures 7 to 9, as described in the header of [`extension`](crate::extension);
 //! semi-honest. The garbler is the sender: (q, q ⊕ Δ) are the labels of a wire, and the evaluator
 //! gets the one for its input bit.
 //!
-//! The labels are the rows themselves, unhashed: what a garbling scheme then does with them has to
-//! stand offsets that all share Δ, which is what its hash is chosen for. Both halves number their
-//! OTs by a counter that only goes up, so no OT is used for two choices.
+//! The labels are the rows themselves, unhashed, and all their offsets share Δ. The hash of a
+//! garbling scheme is chosen to be secure for such labels. Both halves number their OTs by a
+//! counter that only goes up, so no OT is used for two choices.
 //!
 //! | part of the receiver's message | bytes |
 //! |---|---|
 //! | corrections of the trees, in the first message only | 32 (128 − ⌈128/k⌉) |
 //! | for each lot, in order, for each group, in order: u ⊕ c | ⌈m/128⌉ · 16 |
 //!
-//! A lot is 4096 OTs, the last one what is left, and m the number of its OTs. OT i of a lot is in
-//! bit i mod 8 of byte ⌊i/8⌋ of each row. Rows are padded to whole blocks with zero choices.
+//! A lot is 4096 OTs, except the last one, which has the rest; m is the number of its OTs. OT i of
+//! a lot is in bit i mod 8 of byte ⌊i/8⌋ of each row. Rows are padded to whole blocks with zero
+//! choices.
 
 mod check;
 mod lot;
@@ -28,35 +29,35 @@ use tacit_kernels::Block;
 use crate::extension::FieldBits;
 use crate::{ApiMisuse, Delta, Security};
 
-/// How many correlated OTs one call may ask for.
+/// The most correlated OTs of one call.
 pub const MAX_CALL: usize = 1 << 24;
 
-/// How many correlated OTs one set of base OTs gives: 2^25 cipher calls under each key, so that
-/// AES passes for a pseudorandom function up to 2^-67 over all keys.
+/// The number of correlated OTs that one set of base OTs gives: 2^25 cipher calls under each key,
+/// so that AES is indistinguishable from a pseudorandom function up to 2^-67 over all keys.
 pub const MAX_TOTAL: u64 = 1 << 32;
 
-/// OTs whose rows are sent and worked on together: they stay in cache.
+/// The number of OTs whose rows are sent and processed together, so that they stay in cache.
 const LOT: usize = 4096;
 
-/// Blocks of each stream that mask the check of a malicious call.
+/// The blocks of each stream that mask the check of a malicious call.
 const MASK_BLOCKS: u64 = 1;
 
-/// Blocks of a row of one lot.
+/// The blocks of a row of one lot.
 const LOT_BLOCKS: usize = blocks(LOT);
 
-/// How far one half has come.
+/// The progress of one half.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// Correlated OTs handed out.
+    /// The number of correlated OTs handed out.
     handed_out: u64,
-    /// Blocks of every stream used.
+    /// The number of blocks of every stream that were used.
     stream_blocks: u64,
-    /// An error ended this half.
+    /// Whether an error ended this half.
     ended: bool,
 }
 
 impl Progress {
-    /// Refuses a call for `count` OTs that this half may not answer.
+    /// Refuses a call for `count` OTs if this half may not answer it.
     fn check(&self, count: usize) -> Result<(), ApiMisuse> {
         if self.ended {
             return Err(ApiMisuse::Ended);
@@ -68,7 +69,7 @@ impl Progress {
                 limit,
             });
         }
-        // Streams bound the work under a key; padding makes them run ahead of the OTs.
+        // Streams limit the work under a key; because of padding they run ahead of the OTs.
         if (self.stream_blocks + MASK_BLOCKS + blocks(count) as u64) * 128 > MAX_TOTAL {
             return Err(ApiMisuse::UsedUp { limit: MAX_TOTAL });
         }
@@ -84,12 +85,13 @@ impl Progress {
     }
 }
 
-/// Blocks of 128 OTs that `count` OTs fill.
+/// Returns the number of blocks of 128 OTs that `count` OTs fill.
 const fn blocks(count: usize) -> usize {
     count.div_ceil(128)
 }
 
-/// Size of the receiver's message for `count` OTs without what only the first carries, in bytes.
+/// Returns the size of the receiver's message for `count` OTs, without the part that only the first
+/// message carries, in bytes.
 pub(crate) const fn message_bytes(field: FieldBits, security: Security, count: usize) -> usize {
     let block = field.groups() * Block::BYTES;
     match security {

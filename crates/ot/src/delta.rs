@@ -8,18 +8,18 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::ApiMisuse;
 
-/// The correlation Δ of a sender: 128 secret bits, of which bit 0 is set.
+/// The correlation Δ of a sender: 128 secret bits. Bit 0 is set.
 ///
-/// Bit 0 offsets the select bit of a wire label, so 127 bits are unknown to the receiver. Not
-/// `Copy`, wiped on drop, and silent under `Debug`.
+/// Bit 0 offsets the select bit of a wire label, so 127 bits are unknown to the receiver. The type
+/// is not `Copy`, is wiped on drop, and prints nothing under `Debug`.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Delta(Block);
 
 impl Delta {
-    /// How many bits Δ has, and so how many base OTs stand under it.
+    /// The number of bits of Δ, and so of the base OTs under it.
     pub const BITS: usize = 128;
 
-    /// A fresh Δ.
+    /// Draws a random Δ.
     pub fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
         let mut bytes = Zeroizing::new([0; 16]);
         rng.fill_bytes(&mut *bytes);
@@ -27,7 +27,7 @@ impl Delta {
         Self(Block::from_bytes(*bytes))
     }
 
-    /// The Δ with this value.
+    /// Returns the Δ with this value.
     ///
     /// # Errors
     ///
@@ -40,13 +40,13 @@ impl Delta {
         }
     }
 
-    /// Δ as a block. Secret.
+    /// Returns Δ as a block. Secret.
     #[must_use]
     pub fn to_block(&self) -> Block {
         self.0
     }
 
-    /// The bits of Δ from bit 0 on: the garbler's choices in the base OTs. Secret.
+    /// Returns the bits of Δ from bit 0 on: the garbler's choices in the base OTs. Secret.
     #[must_use]
     pub fn choices(&self) -> Zeroizing<Vec<bool>> {
         let value = Zeroizing::new(self.0.to_u128());

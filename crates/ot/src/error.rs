@@ -1,4 +1,4 @@
-//! Errors, and who is to blame.
+//! The errors of this crate, each with the party to blame.
 
 use core::fmt;
 
@@ -6,10 +6,10 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer sent what no honest peer sends. Discard the session and its base OTs.
+    /// The peer sent something that no honest peer sends. Discard the session and its base OTs.
     #[error("the peer misbehaved in oblivious transfer: {0}; the session must be discarded")]
     PeerMisbehaved(#[from] PeerMisbehaved),
-    /// The caller used this crate wrongly; the peer is not to blame.
+    /// The caller used this crate wrongly. The peer is not to blame.
     #[error("oblivious transfer was used wrongly: {0}")]
     ApiMisuse(#[from] ApiMisuse),
 }
@@ -26,11 +26,11 @@ pub enum Message {
     Extension,
     /// From the sender of silent OTs to their receiver.
     SilentTrees,
-    /// The receiver's reply to it.
+    /// The receiver's reply to the trees.
     SilentReply,
     /// The sender's answer to the reply.
     SilentAnswer,
-    /// From the receiver of precomputed OTs: its choices, corrected.
+    /// From the receiver of precomputed OTs: its corrected choices.
     Corrections,
     /// The sender's answer to corrections.
     Answer,
@@ -51,15 +51,15 @@ impl fmt::Display for Message {
     }
 }
 
-/// A check of what a peer sent, which failed.
+/// A failed check of a peer's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Check {
-    /// That the corrections of the extension's trees fit one set of seeds.
+    /// The corrections of the extension's trees fit one set of seeds.
     Trees,
-    /// That the choices are the same in all groups of the extension.
+    /// The choices are the same in all groups of the extension.
     Choices,
-    /// That the trees of silent OT are those of one Δ.
+    /// The trees of silent OT belong to one Δ.
     SilentTrees,
 }
 
@@ -73,11 +73,11 @@ impl fmt::Display for Check {
     }
 }
 
-/// What no honest peer sends.
+/// Something that no honest peer sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// A message is longer or shorter than the protocol says.
+    /// A message has another length than the protocol requires.
     #[error("{message} is {found} bytes long where {expected} were expected")]
     WrongLength {
         /// The message.
@@ -92,7 +92,7 @@ pub enum PeerMisbehaved {
     InvalidPoint {
         /// The message.
         message: Message,
-        /// Which of the message's elements, from 0.
+        /// The place of the element in the message, from 0.
         index: usize,
     },
     /// An element is the identity, under which a key would be known to everybody.
@@ -100,7 +100,7 @@ pub enum PeerMisbehaved {
     IdentityPoint {
         /// The message.
         message: Message,
-        /// Which of the message's elements, from 0.
+        /// The place of the element in the message, from 0.
         index: usize,
     },
     /// 1152 bytes are not the canonical encoding of an ML-KEM-768 key's vector.
@@ -108,7 +108,7 @@ pub enum PeerMisbehaved {
     InvalidKey {
         /// The message.
         message: Message,
-        /// Which of the message's keys, from 0.
+        /// The place of the key in the message, from 0.
         index: usize,
     },
     /// Two elements of one message are equal.
@@ -121,13 +121,13 @@ pub enum PeerMisbehaved {
         /// The second of the two elements, from 0.
         second: usize,
     },
-    /// Bits that fill up a message's last byte are not zero.
+    /// The bits that pad a message's last byte are not zero.
     #[error("bits past the end of {message} are set where zeros were expected")]
     Padding {
         /// The message.
         message: Message,
     },
-    /// A consistency check failed. All that came of these base OTs is to be discarded.
+    /// A consistency check failed. Everything derived from these base OTs must be discarded.
     #[error(
         "a consistency check failed: {check}; the session and its OTs are discarded: open no other \
          with this peer unless you know why it failed"
@@ -138,91 +138,91 @@ pub enum PeerMisbehaved {
     },
 }
 
-/// How a caller can use this crate wrongly.
+/// A wrong use of this crate by its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiMisuse {
     /// A batch of base OTs is empty or too large.
     #[error("a batch of {found} base OTs was asked for; a batch has 1 to {limit}")]
     BaseCount {
-        /// How many were asked for.
+        /// The number that was requested.
         found: usize,
-        /// How many one batch may have.
+        /// The most OTs of one batch.
         limit: usize,
     },
-    /// An extension was given base OTs whose number is not that of Δ's bits.
+    /// An extension was given a number of base OTs other than the number of Δ's bits.
     #[error("an OT extension needs {expected} base OTs and was given {found}")]
     WrongBaseCount {
-        /// How many are needed.
+        /// The number needed.
         expected: usize,
-        /// How many were given.
+        /// The number given.
         found: usize,
     },
     /// Bit 0 of Δ is clear; it offsets the select bit and must be set.
     #[error("bit 0 of the global offset is clear; draw the offset with Delta::random")]
     SelectBitClear,
-    /// The size of the small field is not one that the extension has.
+    /// The extension does not support this size of the small field.
     #[error("a field of 2^{found} elements was asked for; 2^1 to 2^{limit} are possible")]
     FieldBits {
-        /// The bits asked for.
+        /// The requested bits.
         found: usize,
-        /// The most that are possible.
+        /// The most bits that are possible.
         limit: usize,
     },
-    /// One call asks for more correlated OTs than one message may carry.
+    /// One call asks for more correlated OTs than one message can carry.
     #[error("{found} correlated OTs in one call; at most {limit} are possible, split the call")]
     TooMany {
-        /// How many were asked for.
+        /// The number that was requested.
         found: usize,
-        /// How many one call may ask for.
+        /// The most OTs of one call.
         limit: usize,
     },
-    /// A buffer for results is not as long as there are results.
+    /// A buffer does not have the length of the results.
     #[error("a buffer for {expected} blocks was needed and {found} were given")]
     WrongBuffer {
-        /// How many blocks are needed.
+        /// The number of blocks needed.
         expected: usize,
-        /// How many were given.
+        /// The number of blocks given.
         found: usize,
     },
-    /// These base OTs have given all the correlated OTs that they may.
+    /// These base OTs have given all their correlated OTs.
     #[error("these base OTs are used up after {limit} correlated OTs; run base OTs again")]
     UsedUp {
-        /// How many correlated OTs one set of base OTs gives.
+        /// The number of correlated OTs of one set of base OTs.
         limit: u64,
     },
-    /// There is not one of something for each OT.
+    /// The number of some values differs from the number of OTs.
     #[error("{found} {what} were given where the OTs take {expected}")]
     WrongCount {
-        /// What was counted.
+        /// The kind of the values.
         what: &'static str,
-        /// How many are needed.
+        /// The number needed.
         expected: usize,
-        /// How many were given.
+        /// The number given.
         found: usize,
     },
-    /// OTs were asked for that are not made yet.
+    /// The requested OTs are not made yet.
     #[error("OTs {first} to {end} were asked for and those below {made} are made; refill first")]
     NotMade {
-        /// The first that was asked for.
+        /// The first requested number.
         first: u64,
-        /// Past the last that was asked for.
+        /// The number after the last requested one.
         end: u64,
-        /// Past the last that is made.
+        /// The number after the last OT that is made.
         made: u64,
     },
-    /// OTs were asked for that have been handed out, or passed over.
+    /// The requested OTs have been handed out or skipped.
     #[error("OT {first} was asked for and those below {next} are used; no OT is used twice")]
     AlreadyUsed {
-        /// The first that was asked for.
+        /// The first requested number.
         first: u64,
-        /// The first that is not used.
+        /// The first unused number.
         next: u64,
     },
-    /// A source was asked for something else while a refill goes on.
+    /// A source got another request during a refill.
     #[error("a refill of this source of OTs is under way; move its messages until it is idle")]
     Refilling,
-    /// A message was handed over, or asked for, when the protocol has none.
+    /// A message was passed or requested when the protocol has none.
     #[error("this source of OTs takes or gives no message now; ask it what comes next")]
     NotItsTurn,
     /// No extension has this number.
@@ -231,7 +231,7 @@ pub enum ApiMisuse {
         /// The number.
         id: u8,
     },
-    /// An earlier call ended in an error; what followed would not match the peer's half.
+    /// An earlier call ended in an error. Further OTs would not match the peer's half.
     #[error("this OT extension ended in an error earlier; run base OTs again")]
     Ended,
 }

@@ -5,19 +5,19 @@
 //! with the repetition code. With k = 1 this is the extension of Ishai, Kilian, Nissim and Petrank
 //! (CRYPTO 2003).
 //!
-//! Δ's 128 bits are cut into groups of k. For a group the receiver of the extension knows all 2^k
-//! leaves of a tree, the sender all but the leaf that its k bits of Δ name. Each leaf keys a
-//! stream G_x; over all streams
+//! Δ's 128 bits are divided into groups of k. For each group the receiver of the extension knows
+//! all 2^k leaves of a tree, and the sender all except the leaf that its k bits of Δ name. Each
+//! leaf keys a stream G_x; over all streams
 //!
 //! > receiver: u = ⊕_x G_x,  v = ⊕_x x·G_x;  sender: w = ⊕_x (x ⊕ Δ)·G_x = v ⊕ Δ·u.
 //!
 //! The receiver sends u ⊕ c for its choice bits c, the same c for every group; the sender adds Δ
 //! times that, and holds v ⊕ Δ·c. Rows of all groups together, transposed, are the correlated OTs.
 //!
-//! The receiver's u is used once as a pad. A receiver that uses different c for different groups,
-//! or wrong corrections in a tree, is not caught by the semi-honest extension. The malicious one
-//! checks the trees (`proof`) and the choices
-//! ([`correlated`](crate::correlated), by a linear hash of the rows before they are transposed).
+//! The receiver's u is used once, as a pad. The semi-honest extension does not catch a receiver
+//! that uses different c for different groups, or wrong corrections in a tree. The malicious one
+//! checks the trees (`proof`) and the choices ([`correlated`](crate::correlated), by a linear hash
+//! of the rows before they are transposed).
 //!
 //! Assumption: SHA-256 is a pseudorandom generator (trees), AES-128 a pseudorandom function
 //! (streams). Cost for each OT: 128/k bits; (2^k / k) AES calls for the receiver, (2^k − 1)/k for
@@ -33,7 +33,7 @@ pub(crate) use vole::{STEP, Streams};
 
 use crate::{ApiMisuse, Delta};
 
-/// k, the bits of the small field: fewer bytes on the wire against more AES calls.
+/// k, the bits of the small field: a larger k costs fewer bytes on the wire and more AES calls.
 ///
 /// | k | bits for each OT | AES calls for each OT, receiver |
 /// |---|---|---|
@@ -60,7 +60,7 @@ impl FieldBits {
     /// k = 8: the fewest bytes.
     pub const LARGEST: Self = Self(8);
 
-    /// The field of 2^`bits` elements.
+    /// Returns the field of 2^`bits` elements.
     ///
     /// # Errors
     ///
@@ -75,18 +75,18 @@ impl FieldBits {
         }
     }
 
-    /// k.
+    /// Returns k.
     #[must_use]
     pub const fn get(self) -> usize {
         self.0 as usize
     }
 
-    /// How many groups Δ's bits are cut into.
+    /// Returns the number of groups of Δ's bits.
     pub(crate) const fn groups(self) -> usize {
         Delta::BITS.div_ceil(self.get())
     }
 
-    /// The bits of Δ that make group `group`: k of them, fewer in the last group.
+    /// Returns the bits of Δ that form group `group`: k of them, fewer in the last group.
     pub(crate) fn group(self, group: usize) -> core::ops::Range<usize> {
         let start = group * self.get();
         start..Delta::BITS.min(start + self.get())

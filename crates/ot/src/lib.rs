@@ -1,19 +1,19 @@
 //! Oblivious transfer: base, extension, correlated; no I/O.
 //!
-//! | module | what it does | source |
+//! | module | contents | source |
 //! |---|---|---|
 //! | [`base`] | a few random OTs by public keys, maliciously secure | McQuoid, Rosulek, Roy 2021 |
 //! | [`extension`] | punctured trees and small-field VOLE: the inside of the extension | Roy 2022 |
 //! | [`correlated`] | many correlated OTs under one Δ, with chosen choice bits | Roy 2022 |
-//! | [`silent`] | very many of them with random choices, from few bytes | Yang et al. 2020 |
+//! | [`silent`] | very many correlated OTs with random choices, from few bytes | Yang et al. 2020 |
 //! | [`precomputed`] | OTs made in advance, and used once in any form | Beaver 1995 |
-//! | [`source`] | OTs by number, made ahead of need by any extension | |
+//! | [`source`] | numbered OTs, made in advance by any extension | |
 //! | [`spare`] | base OTs that are kept for many later runs | |
 //!
-//! How the parts meet: the *evaluator* is the sender of the base OTs and the receiver of the
-//! correlated ones; the *garbler* is the receiver of the base OTs, with the bits of Δ as its
-//! choices, and the sender of the correlated ones. The two base messages do not depend on each
-//! other and cross on the wire.
+//! The roles: the *evaluator* is the sender of the base OTs and the receiver of the correlated
+//! ones; the *garbler* is the receiver of the base OTs, with the bits of Δ as its choices, and the
+//! sender of the correlated ones. The two base messages do not depend on each other and cross on
+//! the wire.
 //!
 //! ```
 //! # use rand_core::CryptoRng;
@@ -61,5 +61,5 @@ pub use extension::FieldBits;
 pub use security::{PEER_WORK_LOG2, Security};
 pub use tag::SessionTag;
 
-/// One party's half of correlated OTs, q or t of each, wiped when dropped.
+/// One party's half of correlated OTs, q or t of each, wiped on drop.
 pub type Outputs = zeroize::Zeroizing<Vec<tacit_kernels::Block>>;

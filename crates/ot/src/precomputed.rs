@@ -13,17 +13,17 @@
 //! | chosen strings | the same, pads from a PRG under r | 2 · length | m_c |
 //! | random | no d and no answer | 0 | b and r_b |
 //!
-//! r_0 = H(i, q) and r_1 = H(i, q ⊕ Δ), H the re-keyed tweakable hash of `kernels` under the OT's
-//! number i and a start point from the session's tag. Chosen strings are also how one choice
-//! serves many messages: all labels of one wire in many circuits, and the openings that go with
-//! them, are one string.
+//! r_0 = H(i, q) and r_1 = H(i, q ⊕ Δ), where H is the re-keyed tweakable hash of `kernels` under
+//! the OT's number i and a start point from the session's tag. Chosen strings also let one choice
+//! serve many messages: all labels of one wire in many circuits, with their openings, are one
+//! string.
 //!
-//! **Once.** Answering one OT for both d gives Δ away, and with it every recorded run. So both
-//! halves are consumed by their use, and neither can be copied. Who keeps them on disk has to
-//! record a use durably before the first byte that depends on it.
+//! **Once.** Answering one OT for both d reveals Δ, and with it every recorded run. So each use
+//! consumes both halves, and neither can be copied. A caller that keeps them on disk must record a
+//! use durably before it sends the first byte that depends on it.
 //!
-//! What a cheating sender answers can be wrong for one choice and right for the other; no form
-//! here detects that, and a protocol above has to make it harmless. Any d is some choice, so the
+//! A cheating sender's answer can be wrong for one choice and right for the other. No form here
+//! detects that, and a protocol above has to make it harmless. Any d is some choice, so the
 //! receiver cannot cheat.
 //!
 //! Assumption: H is correlation robust under Δ (AES as an ideal cipher); AES-128 in counter mode is
@@ -42,7 +42,7 @@ use crate::{ApiMisuse, Message, PeerMisbehaved, SessionTag};
 
 const START: &[u8; 32] = b"tacit OT v1 start of pads' hash ";
 
-/// The hash that makes pads of labels, and the tweak of OT `first`.
+/// Returns the hash that makes pads from labels, and the tweak of OT `first`.
 fn pad_hash(tag: &SessionTag, first: u64) -> (TweakableHash, Tweak) {
     let mut start = [0; Block::BYTES];
     start.copy_from_slice(&tag.hash(START).finalize()[..Block::BYTES]);
@@ -57,12 +57,12 @@ fn pad_hash(tag: &SessionTag, first: u64) -> (TweakableHash, Tweak) {
     (hash, tweak)
 }
 
-/// Bit `i` of packed bits, which lie from the lowest of each byte on.
+/// Returns bit `i` of packed bits, where each byte starts with its lowest bit.
 fn bit(bytes: &[u8], i: usize) -> u8 {
     bytes[i / 8] >> (i % 8) & 1
 }
 
-/// Refuses corrections that are not one bit for each of `count` OTs, filled up with zeros.
+/// Refuses corrections that are not one bit for each of `count` OTs, padded with zeros.
 fn check_corrections(count: usize, corrections: &[u8]) -> Result<(), PeerMisbehaved> {
     let message = Message::Corrections;
     crate::base::check_length(message, count.div_ceil(8), corrections)?;
@@ -74,7 +74,7 @@ fn check_corrections(count: usize, corrections: &[u8]) -> Result<(), PeerMisbeha
     }
 }
 
-/// Refuses what is not one for each OT.
+/// Refuses a number of values that differs from the number of OTs.
 fn check_count(what: &'static str, expected: usize, found: usize) -> Result<(), ApiMisuse> {
     if expected == found {
         Ok(())

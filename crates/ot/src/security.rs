@@ -1,4 +1,4 @@
-//! What a protocol withstands, and in how many bits.
+//! The threat models, and the bits of security.
 
 use crate::extension::FieldBits;
 
@@ -7,23 +7,24 @@ use crate::extension::FieldBits;
 pub enum Security {
     /// Both parties follow the protocol.
     SemiHonest,
-    /// Either party may do anything. Guesses at secret bits end the session when they are wrong;
-    /// any other cheat passes as [`Extension::cheating_log2`](crate::source::Extension) says.
+    /// Either party may deviate in any way. A wrong guess at secret bits ends the session; any
+    /// other cheat passes with the probability that
+    /// [`Extension::cheating_log2`](crate::source::Extension) gives.
     Malicious,
 }
 
-/// Work that a peer is granted against a check that it can prepare for by itself, as a power of
-/// two: hashes that it computes while one session waits for its message. 2^64 hashes in a day take
-/// ten thousand large GPUs.
+/// The work that a peer is assumed to do against a check that it can prepare for alone, as a power
+/// of two: the hashes that it computes while one session waits for its message. 2^64 hashes in a
+/// day take ten thousand large GPUs.
 pub const PEER_WORK_LOG2: u32 = 64;
 
-/// Bits of security of the check that all groups of a maliciously secure extension have the same
-/// choices: a receiver that asks the random oracle W times passes it with W · 2^-bits at most,
-/// guesses at bits of Δ apart.
+/// Returns the bits of security of the check that all groups of a maliciously secure extension have
+/// the same choices. A receiver that asks the random oracle W times passes it with probability at
+/// most W · 2^-bits, apart from guesses at bits of Δ.
 ///
-/// Coefficients for which two groups' different choices have the same hash occur with 2^-128 for
-/// each pair of groups, and each question to the oracle draws new ones: see the header of
-/// `correlated::check`.
+/// Two groups' different choices have the same hash under random coefficients with probability
+/// 2^-128 for each pair of groups, and each question to the oracle draws new coefficients: see the
+/// header of `correlated::check`.
 pub(crate) fn choices_check_bits(field: FieldBits) -> f64 {
     let groups = field.groups() as f64;
     128.0 - (groups * (groups - 1.0) / 2.0).log2()
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
     use crate::source::Extension;
 
-    /// By hand: 8128 pairs of 128 groups, 2016 of 64, 496 of 32, 120 of 16.
+    /// Calculated by hand: 8128 pairs of 128 groups, 2016 of 64, 496 of 32, 120 of 16.
     #[test]
     fn bits_are_those_of_the_pairs_of_groups() {
         for (k, pairs) in [(1, 8128.0_f64), (2, 2016.0), (4, 496.0), (8, 120.0)] {
@@ -54,7 +55,7 @@ mod tests {
         let chance = extension.cheating_log2(PEER_WORK_LOG2);
         assert!((chance + extension.check_bits() - 64.0).abs() < 1e-9);
         assert!(chance < -53.0 && extension.cheating_log2(200) == 0.0);
-        // Every extension holds a statistical parameter of 40 against a peer's work.
+        // Every extension gives 40 bits of statistical security against a peer's work.
         let all = (1..=8).map(|k| Extension::SoftSpoken(FieldBits::new(k).unwrap()));
         for extension in all.chain([Extension::Silent]) {
             assert!(

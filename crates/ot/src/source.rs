@@ -1,8 +1,8 @@
-//! A source of correlated OTs: it makes them ahead of need and hands each out once, by number.
+//! A source of correlated OTs: makes them in advance and hands each out once, by number.
 //!
-//! Two halves, [`SourceSender`] and [`SourceReceiver`], over any [`Extension`]. A driver says how
-//! many OTs are wanted ([`refill`](SourceSender::refill), the same on both sides) and then moves
-//! messages, in the foreground or in the background, until both halves are idle:
+//! It has two halves, [`SourceSender`] and [`SourceReceiver`], over any [`Extension`]. A driver
+//! requests a number of OTs ([`refill`](SourceSender::refill), the same on both sides) and then
+//! moves messages, in the foreground or in the background, until both halves are idle:
 //!
 //! ```
 //! # use rand_core::CryptoRng;
@@ -28,12 +28,12 @@
 //! }
 //! ```
 //!
-//! What is made is taken with [`take`](SourceSender::take), by number: a half refuses every number
-//! below its mark, and what is passed over is wiped. So parties that disagree where they are go on
-//! from the larger mark. The OTs come as [`SenderOts`](crate::precomputed::SenderOts) and
+//! [`take`](SourceSender::take) hands out OTs by number: a half refuses every number below its
+//! mark, and skipped OTs are wiped. So parties whose marks differ continue from the larger one. The
+//! OTs come as [`SenderOts`](crate::precomputed::SenderOts) and
 //! [`ReceiverOts`](crate::precomputed::ReceiverOts), in all forms that those have.
 //!
-//! **Failed.** An error that the peer caused ends a half: its keys and all OTs that it has not
+//! **Failure.** An error that the peer caused ends a half: its keys and all OTs that it has not
 //! handed out are wiped.
 
 mod buffer;
@@ -47,13 +47,14 @@ pub use sender::SourceSender;
 
 use crate::ApiMisuse;
 
-/// How many OTs one refill may ask for.
+/// The most OTs of one refill.
 pub const MAX_REFILL: usize = 1 << 24;
 
-/// OTs of one message of SoftSpoken: few enough that both parties work at the same time.
+/// The number of OTs in one message of SoftSpoken: few enough that both parties work at the same
+/// time.
 pub(crate) const CHUNK: usize = 1 << 16;
 
-/// What a half does next.
+/// The next action of a half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Send the message that was written.
@@ -63,14 +64,14 @@ pub enum Turn {
         /// Its length in bytes.
         bytes: usize,
     },
-    /// Nothing: what was asked for is made.
+    /// Do nothing: the requested OTs are made.
     Idle,
 }
 
-/// What is left of a refill.
+/// The rest of a refill.
 #[derive(Clone, Copy, Debug, Default)]
 struct RefillTarget {
-    /// OTs still to be made.
+    /// The number of OTs still to be made.
     count: usize,
     ended: bool,
 }
@@ -99,7 +100,7 @@ impl RefillTarget {
         Ok(())
     }
 
-    /// Notes OTs that were made. Returns whether the refill is done with them.
+    /// Counts OTs that were made. Returns whether the refill is complete.
     fn made(&mut self, count: usize) -> bool {
         self.count = self.count.saturating_sub(count);
         self.count == 0

@@ -1,8 +1,8 @@
-//! Base OTs that are kept for many later runs under one Δ, as a chain of `authenticated` does: a
-//! set goes [forward](SpareSet::forward) before each of them.
+//! Base OTs that are kept for many later runs under one Δ, for example by a chain of
+//! `authenticated`. A set goes [forward](SpareSet::forward) before each run.
 //!
-//! A run's base keys are SHA-256 over its tag, which no other run has, so that even a set that is
-//! used twice, after both parties went back to old copies, gives keys that were never used.
+//! A run's base keys are SHA-256 over its tag, which no other run has. So even if a set is used
+//! twice, after both parties restored old copies, it gives keys that were never used.
 //!
 //! Assumption: SHA-256 as a random oracle. A set is 129 blocks at the party that chose and 256 at
 //! the one that offered.
@@ -19,11 +19,12 @@ use crate::{ApiMisuse, Delta, Error, Outputs, SessionTag};
 const SESSION_KEY: &[u8; 32] = b"tacit OT v1 base key from spares";
 const FORWARD: &[u8; 32] = b"tacit OT v1 base OTs forward    ";
 
-/// One party's half of the base OTs that are kept. Secret.
+/// One party's half of the kept base OTs. Secret.
 pub struct SpareSet(Outputs);
 
 impl SpareSet {
-    /// The half of who chose with the bits of `delta` in base OTs that gave these keys.
+    /// Returns the half of the party that chose with the bits of `delta` in base OTs that gave
+    /// these keys.
     #[must_use]
     pub fn of_chosen(delta: Delta, keys: &[Key]) -> Self {
         let keys = keys.iter().map(Key::to_block);
@@ -32,16 +33,16 @@ impl SpareSet {
         ))
     }
 
-    /// The half of who offered in base OTs that gave these keys.
+    /// Returns the half of the party that offered in base OTs that gave these keys.
     #[must_use]
     pub fn of_offered(pairs: &[[Key; 2]]) -> Self {
         let keys = pairs.as_flattened().iter().map(Key::to_block);
         Self(Zeroizing::new(keys.collect()))
     }
 
-    /// The set for the next run, under the same Δ. What stays gives those of later runs, and
-    /// nothing of this one or of those before: each key is hashed to one for the run and one for
-    /// later, at both parties alike.
+    /// Returns the set for the next run, under the same Δ. The remaining set gives those of later
+    /// runs, and reveals nothing about this one or earlier ones: each key is hashed to one for the
+    /// run and one for later, in the same way at both parties.
     #[must_use]
     pub fn forward(&mut self) -> Self {
         let mut now = Self(self.0.clone());
@@ -62,7 +63,7 @@ impl SpareSet {
         self.0.len() == 1 + Delta::BITS
     }
 
-    /// Its bytes. Secret.
+    /// Returns its bytes. Secret.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(self.0.len() * Block::BYTES));
@@ -72,7 +73,7 @@ impl SpareSet {
         bytes
     }
 
-    /// The set with these bytes; none where they are not one.
+    /// Returns the set with these bytes; `None` if they are not a set.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (blocks, rest) = bytes.as_chunks();
@@ -86,11 +87,12 @@ impl SpareSet {
         is_set.then_some(set)
     }
 
-    /// The garbler's half of the base OTs of the session with this tag: Δ and the chosen keys.
+    /// Returns the garbler's half of the base OTs of the session with this tag: Δ and the chosen
+    /// keys.
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse::WrongBaseCount`] where it is the evaluator's half.
+    /// [`ApiMisuse::WrongBaseCount`] if it is the evaluator's half.
     pub fn into_chosen(self, tag: &SessionTag) -> Result<(Delta, Vec<Key>), Error> {
         match self.0.split_first() {
             Some((delta, keys)) if keys.len() == Delta::BITS => {
@@ -102,11 +104,12 @@ impl SpareSet {
         }
     }
 
-    /// The evaluator's half of the base OTs of the session with this tag: both keys of each.
+    /// Returns the evaluator's half of the base OTs of the session with this tag: both keys of
+    /// each.
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse::WrongBaseCount`] where it is the garbler's half.
+    /// [`ApiMisuse::WrongBaseCount`] if it is the garbler's half.
     pub fn into_offered(self, tag: &SessionTag) -> Result<Vec<[Key; 2]>, Error> {
         match self.0.as_chunks::<2>() {
             (pairs, []) if pairs.len() == Delta::BITS => {
@@ -124,7 +127,7 @@ impl SpareSet {
     }
 }
 
-/// The key of base OT `i` of a session, from what was kept.
+/// Derives the key of base OT `i` of a session from the kept seed.
 fn session_key(tag: &SessionTag, i: u32, seed: Block) -> Key {
     let mut seed = seed.to_bytes();
     let hash = tag.hash(SESSION_KEY).chain_update(i.to_le_bytes());

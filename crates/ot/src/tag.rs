@@ -1,31 +1,31 @@
-//! The session tag: what keeps one run's hashes apart from every other's.
+//! The session tag, which separates one run's hashes from those of all others.
 
 use sha2::{Digest, Sha256};
 
-/// 32 public bytes that both parties compute alike and that no other run shares.
+/// 32 public bytes that both parties compute equally and that no other run shares.
 ///
-/// The caller derives it from the TLS exporter, the roles of both parties, the function and what
-/// the OTs are for. It enters every hash of the base OTs and of the extension. Two runs in
+/// The caller derives it from the TLS exporter, the roles of both parties, the function and the
+/// purpose of the OTs. It enters every hash of the base OTs and of the extension. Two runs in
 /// opposite directions within one session must have different tags: with equal ones, a peer that
 /// echoes our messages would make our two halves agree with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionTag([u8; 32]);
 
 impl SessionTag {
-    /// The tag with these bytes.
+    /// Returns the tag with these bytes.
     #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The tag's bytes.
+    /// Returns the tag's bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// A hash that has taken in `domain`, padded to 32 bytes, and this tag: one whole block of
-    /// SHA-256, so that clones of it start from the state after that block.
+    /// Returns a hash that has absorbed `domain`, padded to 32 bytes, and this tag: one whole block
+    /// of SHA-256, so that clones of it start from the state after that block.
     pub(crate) fn hash(&self, domain: &[u8; 32]) -> Sha256 {
         Sha256::new().chain_update(domain).chain_update(self.0)
     }

@@ -1,4 +1,4 @@
-//! What OT halves leave in memory: nothing secret after a failed check, or after their end.
+//! The memory of OT halves: it holds nothing secret after a failed check, or after their end.
 
 #[allow(dead_code, reason = "the tests of the other program use the rest")]
 #[path = "all/dealer.rs"]
@@ -17,7 +17,7 @@ use tacit_ot::{Check, Delta, Error, FieldBits, PeerMisbehaved, Security};
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
-/// A copy whose memory is allocated here.
+/// Returns a copy whose memory is allocated here.
 fn copy<T: Clone>(all: &[T]) -> Vec<T> {
     all.to_vec()
 }
@@ -26,15 +26,15 @@ fn delta() -> Delta {
     Delta::random(&mut Seeded::new("delta"))
 }
 
-/// How many of the keys' halves stand in memory that is freed, or anywhere. A leaf of a tree of one
+/// Returns how many of the keys' halves are in freed memory, or anywhere. A leaf of a tree of one
 /// level is the first half of a key.
 fn found(keys: &[Key], in_memory: impl Fn(&[u8]) -> usize) -> usize {
     let halves = keys.iter().flat_map(|key| key.as_bytes().chunks_exact(16));
     halves.map(in_memory).sum()
 }
 
-/// A sender over dealt base OTs after one message, damaged if the check should fail, and the memory
-/// that it used.
+/// Returns a sender over dealt base OTs after one message, damaged if the check should fail, and
+/// the memory that it used.
 fn sender_after(field: FieldBits, damage: &[usize]) -> (CotSender, Result<(), Error>, Memory) {
     let (chosen, pairs) = dealt(&delta());
     let security = Security::Malicious;
@@ -59,26 +59,26 @@ fn failed(check: Check) -> Result<(), Error> {
 fn a_failed_check_wipes_base_keys_and_trees() {
     let (keys, _) = dealt(&delta());
     let [one, four] = [1, 4].map(|k| FieldBits::new(k).unwrap());
-    // An honest message leaves the trees, whose leaves these keys are at k = 1: they can be seen.
+    // An honest message leaves the trees, whose leaves are these keys if k = 1: they can be found.
     let (sender, result, memory) = sender_after(one, &[]);
     assert!(result.is_ok() && found(&keys, |half| memory.anywhere(half)) >= keys.len());
     assert_eq!(found(&keys, |half| memory.freed(half)), 0);
     drop(sender);
     assert_eq!(found(&keys, |half| memory.anywhere(half)), 0);
     drop(memory);
-    // Rows, the masks of which come first.
+    // The rows, of which the masks come first.
     let (sender, result, memory) = sender_after(one, &[3000]);
     assert_eq!(result, failed(Check::Choices));
     assert_eq!(found(&keys, |half| memory.anywhere(half)), 0);
     drop((sender, memory));
-    // Both corrections of a level: the base keys are not used up yet.
+    // Both corrections of a level: the base keys are still in use.
     let (sender, result, memory) = sender_after(four, &[0, 16]);
     assert_eq!(result, failed(Check::Trees));
     assert_eq!(found(&keys, |half| memory.anywhere(half)), 0);
     drop((sender, memory));
 }
 
-/// A source of silent OTs whose peer's trees are wrong: Δ and all OTs are gone with the error.
+/// A source of silent OTs whose peer's trees are wrong: the error wipes Δ and all OTs.
 #[test]
 fn a_failed_check_of_silent_trees_wipes_what_the_receiver_made() {
     let (chosen, pairs) = dealt(&delta());
@@ -101,7 +101,7 @@ fn a_failed_check_of_silent_trees_wipes_what_the_receiver_made() {
         (receiver, result)
     });
     assert_eq!(result, failed(Check::SilentTrees));
-    // What the receiver had where its choice was 1; with choice 0 the sender has the same block.
+    // The receiver's block where its choice was 1; with choice 0 the sender has the same block.
     let q = sender.take(0, 8).unwrap().into_correlated().1;
     for q in q.iter() {
         let ot = (*q ^ delta().to_block()).to_bytes();

@@ -1,4 +1,4 @@
-//! Base OT from ML-KEM-768, in two flights: not known to be broken by quantum computers.
+//! Base OT from ML-KEM-768, in two flights: no quantum attack on it is known.
 //!
 //! Source: the construction of McQuoid, Rosulek, Roy, "Batching Base Oblivious Transfers"
 //! (Asiacrypt 2021) with a two-round Feistel POPF, over a KEM in place of a key exchange, as
@@ -24,8 +24,8 @@
 //!   and so learns the keys that a corrupt sender chose; what it reads from a malformed
 //!   ciphertext (a pseudorandom key, ML-KEM's implicit rejection) is what the real receiver would.
 //! - *a random key hides*: a ciphertext under a uniform t̂ is indistinguishable from random, so K
-//!   is unknown to whoever did not make t̂. Of the two keys of an OT, the one whose H is asked last
-//!   is uniform and out of the receiver's control, since T, ρ and the other question are then
+//!   is unknown to a party that did not make t̂. Of the two keys of an OT, the one whose H is asked
+//!   last is uniform and out of the receiver's control, since T, ρ and the other question are then
 //!   fixed: **one key stays unknown**. The simulator learns c from the order of the questions.
 //!
 //! M has 64 bytes, so that a T for which M completes a chosen pair of questions cannot be found
@@ -33,22 +33,23 @@
 //! oracle model; against an attacker that asks the oracles in superposition it is a heuristic.
 //! Security is endemic, as for [`ristretto`](super::ristretto).
 //!
-//! **What goes wrong elsewhere**, and is closed here:
+//! **Known weaknesses elsewhere** that are closed here:
 //!
 //! - *Malformed keys.* A coefficient of T that is not below q is refused (the modulus check of
 //!   FIPS 203, 7.2); the sums are encoded canonically by construction.
-//! - *Reaction attacks* learn a secret key from many ciphertexts and whether they decrypt. Keys are
-//!   used once, ML-KEM's re-encryption turns ill-made ciphertexts into unknown keys, and what
-//!   a sender can still see, whether the receiver ended with its key, it could as well see by
-//!   naming a wrong key to an ideal OT: the extension's check accounts for that.
+//! - *Reaction attacks* learn a secret key from many ciphertexts and from whether they decrypt.
+//!   Keys are used once, and ML-KEM's re-encryption turns malformed ciphertexts into unknown keys.
+//!   A sender still sees whether the receiver ended with its key, but it could see the same by
+//!   naming a wrong key to an ideal OT; the extension's check accounts for that.
 //! - *Shared encapsulation randomness* (one C for many keys) saves half the sender's work where all
 //!   keys are honest. A receiver whose own t̂ is small reads the randomness off one
 //!   ciphertext and opens the others. Here each encapsulation is fresh.
-//! - *A seed chosen by the receiver*: ρ enters as a preimage of ML-KEM's hash to a matrix, so that
-//!   it can be searched for but no trapdoor planted. ρ is an input of H and of M.
+//! - *A seed chosen by the receiver*: ρ enters as a preimage of ML-KEM's hash to a matrix, so a
+//!   receiver can search for a ρ but cannot plant a trapdoor. ρ is an input of H and of M.
 //! - *Uneven time*: rejection sampling in H would take a time that depends on the secret s′ and c.
-//!   H reduces 64 bits modulo q for each coefficient instead. Any one answer is at most
-//!   (1 + q/2^64)^768 < 1 + 2^-42 times as likely as if uniform, a factor on the receiver's chance.
+//!   H reduces 64 bits modulo q for each coefficient instead. Any one answer is at most (1 +
+//!   q/2^64)^768 < 1 + 2^-42 times as likely as under the uniform distribution, which is a factor
+//!   on the receiver's chance.
 //! - *Correctness*: an honest decapsulation fails with probability 2^-164.
 //!
 //! Cost for each OT: receiver 1 key generation, 1 decapsulation, 1 H; sender 2 encapsulations, 2 H.
@@ -70,17 +71,17 @@ mod vector;
 pub use receiver::Receiver;
 pub use sender::{Answers, Sender};
 
-/// Size of an encoded t̂ or T, in bytes.
+/// The size of an encoded t̂ or T, in bytes.
 const VECTOR_BYTES: usize = 1152;
 
-/// Size of an encapsulation key (t̂, ρ), in bytes.
+/// The size of an encapsulation key (t̂, ρ), in bytes.
 const KEY_BYTES: usize = VECTOR_BYTES + 32;
 
-/// Size of s, in bytes.
+/// The size of s, in bytes.
 const MASK_BYTES: usize = 64;
 
-/// Size of φ, the receiver's part for one OT, in bytes.
+/// The size of φ, the receiver's part for one OT, in bytes.
 const PHI_BYTES: usize = KEY_BYTES + MASK_BYTES;
 
-/// Size of a ciphertext, in bytes; the sender's part for one OT is two.
+/// The size of a ciphertext, in bytes; the sender's part for one OT is two.
 const CIPHERTEXT_BYTES: usize = 1088;

@@ -1,14 +1,15 @@
-//! Optionally splits the work of a batch over threads.
+//! Splits the work of a batch over threads, if there are several.
 
 use core::num::NonZeroUsize;
 use core::ops::Range;
 use std::{panic, thread};
 
-/// Fewer OTs than this are not worth a thread: about 200 µs of work.
+/// The smallest number of OTs that is worth a thread: about 200 µs of work.
 const MIN_PART: usize = 8;
 
-/// The results of `work` on 0..`count`, in order, with parts of it on up to `threads` threads, of
-/// which one is the caller's. Where the system gives no thread, the caller does that part too.
+/// Returns the results of `work` on 0..`count`, in order. Parts of it run on up to `threads`
+/// threads, including the caller's. If the system cannot start a thread, the caller does that part
+/// too.
 ///
 /// # Errors
 ///

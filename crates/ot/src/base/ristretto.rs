@@ -12,15 +12,14 @@
 //!
 //! **Why the receiver's choice is hidden**: T and s are uniform and independent for either c,
 //! whatever A is. **Why one key stays unknown**: whichever of the two H above is asked last is
-//! answered when T is already fixed, so that Y is a random element that the receiver could not
-//! aim; to know aY is to solve computational Diffie–Hellman. The simulator reads the choice off
-//! the order of the questions, the moment φ arrives.
+//! answered when T is already fixed. So Y is a random element that the receiver could not choose,
+//! and to know aY is to solve computational Diffie–Hellman. The simulator learns the choice from
+//! the order of the questions, as soon as φ arrives.
 //!
-//! **What goes wrong in a naive batch**, and is closed here: with one A for all OTs and no index
-//! in the hashes, a receiver that sends the same φ twice gets equal outputs (and, in an
-//! extension, a peer learns relations between secret columns). So i, x, the session tag and both
-//! messages enter the key's hash, i, x and the tag enter H, and equal elements are refused.
-//!
+//! **Known weaknesses of a naive batch** that are closed here: with one A for all OTs and no index
+//! in the hashes, a receiver that sends the same φ twice gets equal outputs (and, in an extension,
+//! a peer learns relations between secret columns). So i, x, the session tag and both messages
+//! enter the key's hash, i, x and the tag enter H, and equal elements are refused.
 //! Assumption: the hashes are random oracles; strong computational Diffie–Hellman holds on
 //! ristretto255 (CDH with an oracle that decides for the fixed A, which consistent answers need
 //! because A serves many OTs). Security is endemic, as in Masny and Rindal (CCS 2019): a corrupt
@@ -28,14 +27,15 @@
 //!
 //! Deviations:
 //!
-//! - H(i, x, s) = 2·Ell(u), where u is a random field element and Ell is *one* Elligator map
-//!   (RFC 9496, MAP), not the sum of two. Its image is not the whole group, and need not be: the
-//!   proof asks of H only that a u can be found for which H hits a random element R of the
-//!   simulator's making. One draws R until it has preimages, keeps it with probability (number of
-//!   preimages of R/2)/16, and takes one of them at random: u is then exactly uniform, and two
-//!   tries are expected. T stays uniform since bG is.
-//! - Messages carry T before s, in halves that suit the encoder (scalars are twice what is drawn,
-//!   so that all elements are encoded in batches with one inversion).
+//! - H(i, x, s) = 2·Ell(u), where u is a random field element and Ell is *one* Elligator map (RFC
+//!   9496, MAP), not the sum of two. Its image is not the whole group, and need not be: the proof
+//!   requires of H only that, for a random element R of the simulator's making, a u can be found
+//!   for which H hits R. The simulator draws R until it has preimages, keeps it with probability
+//!   (number of preimages of R/2)/16, and takes one of them at random: u is then exactly uniform,
+//!   and two tries are expected. T stays uniform since bG is.
+//! - Messages carry T before s, and both parties work with halves as the encoder needs them (actual
+//!   scalars are twice the drawn ones, so that all elements are encoded in batches with one
+//!   inversion).
 //!
 //! Cost for each OT: sender 2 variable-base multiplications, 2 Elligator maps, 1 decoding;
 //! receiver 1 fixed-base and 1 variable-base multiplication, 1 Elligator map. (A table of
@@ -55,8 +55,8 @@ mod sender;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
-/// Size of an encoded group element, in bytes.
+/// The size of an encoded group element, in bytes.
 const POINT_BYTES: usize = 32;
 
-/// Size of φ, the receiver's part for one OT, in bytes.
+/// The size of φ, the receiver's part for one OT, in bytes.
 const PHI_BYTES: usize = 64;

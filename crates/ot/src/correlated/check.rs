@@ -7,21 +7,23 @@
 //! Scholl (CRYPTO 2015), which hashed whole columns, rested on a lemma that does not hold.
 //!
 //! **Why it holds.** Group j of a cheating receiver has choices c_j. Unless R maps two different
-//! ones to the same value, only the groups with one c have R·c_j = ũ; in any other the comparison
-//! holds for a single value of the sender's k bits Δ_j, which the receiver must have guessed. So
-//! who cheats in n groups passes with probability 2^-kn, and then knows what it guessed: Δ keeps
-//! the rest of its entropy, and no strategy wins more than guessing all of Δ at once. R here is an
-//! inner product over GF(2^128), which maps two given rows to one value with probability 2^-128.
+//! ones to the same value, only the groups with one c have R·c_j = ũ. In any other group the
+//! comparison holds for a single value of the sender's k bits Δ_j, which the receiver must have
+//! guessed. So a receiver that cheats in n groups passes with probability 2^-kn, and then knows
+//! what it guessed: Δ keeps the rest of its entropy, and no strategy wins more than guessing all of
+//! Δ at once. R here is an inner product over GF(2^128), which maps two given rows to one value
+//! with probability 2^-128.
 //!
 //! **Without interaction** (Fiat and Shamir): the coefficients of a lot come from a random oracle
-//! on all that was sent before, the lot included, and the rows that mask ũ come first. A receiver
-//! that asks the oracle Q times succeeds with Q·2^-128 at most for each pair of groups:
+//! on everything that was sent before, including the lot, and the rows that mask ũ come first. A
+//! receiver that asks the oracle Q times succeeds with at most Q·2^-128 for each pair of groups:
 //! [`Extension::check_bits`](crate::source::Extension::check_bits) counts them. Deviation: ṽ is
 //! sent as its SHA-256, which commits to it.
 //!
-//! What was sent is hashed by BLAKE3, since there are up to 16 bytes of it an OT: what comes before
-//! the first lot keyed by SHA-256 of tag and place, and the lots keyed by the hash of that. So
-//! lots, which take whole chunks of BLAKE3, begin with a chunk, and many chunks are hashed at once.
+//! BLAKE3 hashes the message, since it has up to 16 bytes per OT. The bytes before the first lot
+//! are hashed under a key, the SHA-256 of tag and place, and the lots under the hash of those bytes
+//! as a key. So the lots, which fill whole chunks of BLAKE3, begin at a chunk, and many chunks are
+//! hashed at once.
 
 use blake3::Hasher;
 use sha2::{Digest, Sha256};
@@ -33,22 +35,22 @@ use crate::{Delta, SessionTag};
 const TRANSCRIPT: &[u8; 32] = b"tacit OT extension v1 transcript";
 const SEAL: &[u8; 32] = b"tacit OT extension v1 row hashes";
 
-/// Size of ũ and of the commitment to ṽ, in bytes.
+/// The size of ũ and of the commitment to ṽ, in bytes.
 pub(super) const CHECK_BYTES: usize = Block::BYTES + 32;
 
-/// Hashes of all rows and of the choices, as lots are added.
+/// The hashes of all rows and of the choices, to which lots are added.
 pub(super) struct Check {
     cpu: Cpu,
     transcript: Hasher,
     coefficients: Vec<Block>,
-    /// One for each row.
+    /// One hash for each row.
     rows: Zeroizing<Vec<Gf128Sum>>,
-    /// That of the choices; the receiver's only.
+    /// The hash of the choices; only the receiver has it.
     choices: Zeroizing<[Gf128Sum; 1]>,
 }
 
 impl Check {
-    /// The check of the call whose streams start at block `first` and which is for `count` OTs.
+    /// Returns the check of the call for `count` OTs whose streams start at block `first`.
     pub(super) fn new(tag: &SessionTag, first: u64, count: usize) -> Self {
         let place = tag.hash(TRANSCRIPT).chain_update(first.to_le_bytes());
         let place = place.chain_update((count as u64).to_le_bytes());
@@ -61,17 +63,17 @@ impl Check {
         }
     }
 
-    /// Ends what comes before the first lot.
+    /// Ends the part before the first lot.
     pub(super) fn begin_lots(&mut self) {
         self.transcript = Hasher::new_keyed(&self.transcript.finalize().into());
     }
 
-    /// Takes in bytes of the receiver's message.
+    /// Adds bytes of the receiver's message to the transcript.
     pub(super) fn absorb(&mut self, sent: &[u8]) {
         self.transcript.update(sent);
     }
 
-    /// Adds the rows of the lot whose bytes were taken in last.
+    /// Adds the rows of the lot whose bytes were absorbed last.
     pub(super) fn add_rows(&mut self, rows: &[Block]) {
         let mut transcript = self.transcript.clone();
         transcript.update(&[0]);
@@ -99,7 +101,7 @@ impl Check {
         self.choices[0].add(choices);
     }
 
-    /// The receiver's proof: ũ and the commitment to ṽ.
+    /// Returns the receiver's proof: ũ and the commitment to ṽ.
     pub(super) fn prove(self) -> [u8; CHECK_BYTES] {
         let u = self.choices[0].reduce();
         let mut proof = [0; CHECK_BYTES];
@@ -109,7 +111,7 @@ impl Check {
         proof
     }
 
-    /// Whether `proof` fits the sender's rows, with all bits of Δ.
+    /// Returns whether `proof` fits the sender's rows, with all bits of Δ.
     pub(super) fn verify(&self, proof: &[u8], delta: &[bool]) -> bool {
         let (u, sealed) = proof.split_at(Block::BYTES);
         let mut bytes = [0; Block::BYTES];
@@ -117,12 +119,12 @@ impl Check {
         let u = Block::from_bytes(bytes);
         let hashes = self.rows.iter().zip(delta);
         let hashes = hashes.map(|(sum, &bit)| sum.reduce() ^ u.and_bit(u8::from(bit).into()));
-        // The verdict is public; what it is made of is compared at once.
+        // The result is public; the values behind it are compared as a whole.
         seal(&self.transcript, u, hashes)[..] == *sealed
     }
 }
 
-/// The commitment to ṽ.
+/// Returns the commitment to ṽ.
 fn seal(transcript: &Hasher, u: Block, hashes: impl Iterator<Item = Block>) -> [u8; 32] {
     let mut sent = transcript.clone();
     sent.update(&[1]);
@@ -142,12 +144,12 @@ mod tests {
     use super::*;
 
     const TAG: SessionTag = SessionTag::new([7; 32]);
-    /// Of the lot, in each row.
+    /// The blocks of the lot in each row.
     const BLOCKS: usize = 2;
 
     type Choices = [Block; BLOCKS];
 
-    /// The check after one lot of these rows, which came as `sent`.
+    /// Returns the check after one lot of these rows, which were sent as `sent`.
     fn after(sent: &[u8], rows: &[Block]) -> Check {
         let mut check = Check::new(&TAG, 0, BLOCKS * 128);
         check.begin_lots();
@@ -156,9 +158,10 @@ mod tests {
         check
     }
 
-    /// A receiver that knew the coefficients before its rows were fixed would find choices for one
-    /// group that have the hash of the other groups': it would pass whatever that group's Δ is,
-    /// and take Δ from the OTs. They are drawn from the rows, so that what it finds is of no use.
+    /// A receiver that knew the coefficients before its rows were fixed could find choices for one
+    /// group with the same hash as the other groups' choices. It would then pass whatever that
+    /// group's Δ is, and learn Δ from the OTs. The coefficients are drawn from the rows, so such
+    /// choices are useless.
     #[test]
     fn choices_of_one_hash_are_not_found_before_the_rows_are_fixed() {
         let choices = [0x1234, 0x5678].map(Block::from_u128);
@@ -166,7 +169,7 @@ mod tests {
             let sent = [other, choices].into_iter().flatten();
             sent.flat_map(Block::to_bytes).collect()
         };
-        // The receiver's v are zero and all of Δ is set, so that the sender's rows are choices.
+        // The receiver's v are zero and Δ is all ones, so the sender's rows are the choices.
         let honest = other_in_first(choices);
         let v = [Block::ZERO; 128 * BLOCKS];
         let [x, y] = after(&honest, &v).coefficients[..] else {

@@ -6,7 +6,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::LOT_BLOCKS;
 use crate::Delta;
 
-/// Working memory for one lot: 128 rows, and the sum of one group's streams.
+/// The working memory for one lot: 128 rows, and the sum of one group's streams.
 pub(super) struct Lot {
     cpu: Cpu,
     pub(super) rows: Zeroizing<Vec<Block>>,
@@ -22,8 +22,8 @@ impl Lot {
         }
     }
 
-    /// Writes the columns of 128 rows of `length` blocks, bit j of column i being bit i of row j.
-    /// The columns that `out` has no room for, fewer than 128, are dropped.
+    /// Writes the columns of 128 rows of `length` blocks. Bit j of column i is bit i of row j. The
+    /// columns for which `out` has no room, fewer than 128, are dropped.
     pub(super) fn transpose(&self, length: usize, out: &mut [Block]) {
         let rows = &self.rows[..Delta::BITS * length];
         if out.len() == rows.len() {

@@ -12,23 +12,23 @@ use crate::base::Key;
 use crate::extension::{FieldBits, STEP, Streams, first_bytes, grow, mask_key, prove_trees};
 use crate::{ApiMisuse, Error, Security, SessionTag};
 
-/// The half of the evaluator: it has choice bits, and gets t = q ⊕ bΔ for each OT.
+/// The evaluator's half: it has choice bits, and gets t = q ⊕ bΔ for each OT.
 pub struct CotReceiver {
     pub(super) tag: SessionTag,
     pub(super) field: FieldBits,
     pub(super) security: Security,
     pub(super) progress: Progress,
-    /// Corrections of the trees and their proof, until the first message carries them.
+    /// The corrections of the trees and their proof, until the first message carries them.
     pub(super) corrections: Vec<u8>,
-    /// Streams of each group's whole tree.
+    /// The streams of each group's whole tree.
     pub(super) groups: Vec<Streams>,
-    /// Makes the choices that mask the check.
+    /// The key for the choices that mask the check.
     pub(super) mask_key: Zeroizing<Block>,
 }
 
 impl CotReceiver {
-    /// The semi-honest receiver, with both keys of each base OT. The tag and the field are the
-    /// sender's.
+    /// Returns the semi-honest receiver, with both keys of each base OT. The tag and the field must
+    /// be the sender's.
     ///
     /// # Errors
     ///
@@ -38,11 +38,11 @@ impl CotReceiver {
         Self::with_security(base, tag, field, Security::SemiHonest)
     }
 
-    /// The receiver, secure as `security` says, which is the sender's.
+    /// Returns the receiver with this security. All parameters must be the sender's.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn with_security(
         base: Vec<[Key; 2]>,
         tag: &SessionTag,
@@ -72,25 +72,26 @@ impl CotReceiver {
         })
     }
 
-    /// What this half withstands.
+    /// Returns the threat model that this half withstands.
     #[must_use]
     pub fn security(&self) -> Security {
         self.security
     }
 
-    /// The number of the next correlated OT.
+    /// Returns the number of the next correlated OT.
     #[must_use]
     pub fn next_index(&self) -> u64 {
         self.progress.handed_out
     }
 
-    /// Exact size in bytes of the next message, if it is for `count` OTs.
+    /// Returns the exact size in bytes of the next message, if it is for `count` OTs.
     #[must_use]
     pub fn message_len(&self, count: usize) -> usize {
         self.corrections.len() + message_bytes(self.field, self.security, count)
     }
 
-    /// Size of what only the first message carries, in bytes, as long as it is not sent.
+    /// Returns the size of the part that only the first message carries, in bytes, until it is
+    /// sent.
     pub(crate) fn head_bytes(&self) -> usize {
         self.corrections.len()
     }
@@ -110,12 +111,12 @@ impl CotReceiver {
         Ok((message, t))
     }
 
-    /// [`extend`](Self::extend) into the caller's memory: each t into `t`, and the message in place
-    /// of what `message` holds, so that buffers serve many calls.
+    /// Does the same as [`extend`](Self::extend) in the caller's memory: writes each t into `t`,
+    /// and replaces the contents of `message`, so that buffers can be reused.
     ///
     /// # Errors
     ///
-    /// As [`extend`](Self::extend); also [`ApiMisuse::WrongBuffer`] if `t` is not as long as
+    /// Those of [`extend`](Self::extend); also [`ApiMisuse::WrongBuffer`] if `t` is not as long as
     /// `choices`.
     pub fn extend_into(
         &mut self,
@@ -130,13 +131,13 @@ impl CotReceiver {
         self.run(Choices::Given(choices), t, message)
     }
 
-    /// [`extend_into`](Self::extend_into) with random choices from `rng`, one for each of `t`,
-    /// whose bit 0 is then the choice. The sender takes
+    /// Does the same as [`extend_into`](Self::extend_into) with random choices from `rng`, one for
+    /// each of `t`. Bit 0 of each t is then the choice. The sender uses
     /// [`extend_random`](super::CotSender::extend_random).
     ///
     /// # Errors
     ///
-    /// As [`extend`](Self::extend).
+    /// Those of [`extend`](Self::extend).
     pub fn extend_random(
         &mut self,
         rng: &mut Prg,
@@ -146,8 +147,8 @@ impl CotReceiver {
         self.run(Choices::Random(rng), t, message)
     }
 
-    /// Replaces all keys by others that follow from them, so that what was made before cannot be
-    /// made again. The sender does so at the same number.
+    /// Replaces each key by its successor, so that earlier OTs cannot be recomputed. The sender
+    /// does the same at the same number.
     pub(crate) fn step_keys(&mut self) {
         self.groups.iter_mut().for_each(Streams::step);
         *self.mask_key = self.masks().encrypt(STEP);
@@ -161,7 +162,7 @@ impl CotReceiver {
     ) -> Result<(), Error> {
         let count = t.len();
         self.progress.check(count)?;
-        // Not cleared before: what is there already need not be filled with zeros.
+        // The memory is not cleared first: bytes that are already there need not be set to zero.
         message.resize(self.message_len(count), 0);
         let corrections = core::mem::take(&mut self.corrections);
         let (head, mut rest) = message.split_at_mut(corrections.len());
@@ -200,7 +201,7 @@ impl CotReceiver {
         Ok(())
     }
 
-    /// Sends a block of OTs with random choices, which hide those of the call in the check.
+    /// Sends a block of OTs with random choices, which hide the choices of the call in the check.
     fn mask<'a>(
         &self,
         first: u64,
@@ -223,7 +224,7 @@ impl CotReceiver {
         Aes128::new(Cpu::detect(), *self.mask_key)
     }
 
-    /// Rows of one lot, v, and what is sent for each group, u ⊕ c.
+    /// Writes the rows of one lot, v, and the bytes to send for each group, u ⊕ c.
     fn fold_lot(&self, first: u64, choices: &[Block], lot: &mut Lot, sent: &mut [u8]) {
         let length = choices.len();
         for (group, out) in sent.chunks_exact_mut(length * Block::BYTES).enumerate() {
@@ -238,14 +239,14 @@ impl CotReceiver {
     }
 }
 
-/// Where a call's choices come from.
+/// The source of a call's choices.
 enum Choices<'a> {
     Given(&'a [bool]),
     Random(&'a mut Prg),
 }
 
 impl Choices<'_> {
-    /// The choices of a lot of `count` OTs as blocks.
+    /// Returns the choices of a lot of `count` OTs as blocks.
     fn next<'b>(&mut self, count: usize, packed: &'b mut [Block]) -> &'b [Block] {
         match self {
             Self::Given(choices) => {
@@ -263,8 +264,8 @@ impl Choices<'_> {
     }
 }
 
-/// Writes choice bits as blocks, bit i in bit i mod 128, the last block filled up with zeros.
-/// Returns how many blocks there are.
+/// Writes choice bits as blocks, bit i in bit i mod 128, the last block padded with zeros. Returns
+/// the number of blocks.
 fn pack(choices: &[bool], packed: &mut [Block]) -> usize {
     let word = |bits: &[bool]| {
         (0..)

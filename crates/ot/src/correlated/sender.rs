@@ -16,22 +16,22 @@ use crate::extension::{
 };
 use crate::{Check as Failed, Delta, Error, Message, PeerMisbehaved, Security};
 
-/// The half of the garbler: it chose Δ, and gets q for each OT.
+/// The garbler's half: it has chosen Δ, and gets q for each OT.
 pub struct CotSender {
     pub(super) delta: Delta,
     pub(super) tag: SessionTag,
     pub(super) field: FieldBits,
     pub(super) security: Security,
     pub(super) progress: Progress,
-    /// Chosen keys of the base OTs, until the first message brings the corrections.
+    /// The chosen keys of the base OTs, until the first message brings the corrections.
     pub(super) base: Vec<Key>,
-    /// Streams of each group's punctured tree, from the first message on.
+    /// The streams of each group's punctured tree, from the first message on.
     pub(super) groups: Vec<Streams>,
 }
 
 impl CotSender {
-    /// The semi-honest sender under `delta`, with the chosen keys of the base OTs whose choices
-    /// were [`Delta::choices`]. The tag and the field are the receiver's.
+    /// Returns the semi-honest sender under `delta`, with the chosen keys of the base OTs whose
+    /// choices were [`Delta::choices`]. The tag and the field must be the receiver's.
     ///
     /// # Errors
     ///
@@ -46,11 +46,11 @@ impl CotSender {
         Self::with_security(delta, base, tag, field, Security::SemiHonest)
     }
 
-    /// The sender, secure as `security` says, which is the receiver's.
+    /// Returns the sender with this security. All parameters must be the receiver's.
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new).
+    /// Those of [`new`](Self::new).
     pub fn with_security(
         delta: Delta,
         base: Vec<Key>,
@@ -70,31 +70,31 @@ impl CotSender {
         })
     }
 
-    /// What this half withstands.
+    /// Returns the threat model that this half withstands.
     #[must_use]
     pub fn security(&self) -> Security {
         self.security
     }
 
-    /// The number of the next correlated OT.
+    /// Returns the number of the next correlated OT.
     #[must_use]
     pub fn next_index(&self) -> u64 {
         self.progress.handed_out
     }
 
-    /// The offset of all OTs. Secret.
+    /// Returns the offset of all OTs. Secret.
     #[must_use]
     pub fn delta(&self) -> &Delta {
         &self.delta
     }
 
-    /// Exact size in bytes of the receiver's next message, if it is for `count` OTs.
+    /// Returns the exact size in bytes of the receiver's next message, if it is for `count` OTs.
     #[must_use]
     pub fn message_len(&self, count: usize) -> usize {
         self.head_bytes() + message_bytes(self.field, self.security, count)
     }
 
-    /// Size of what only the first message carries, in bytes.
+    /// Returns the size of the part that only the first message carries, in bytes.
     pub(crate) fn head_bytes(&self) -> usize {
         if self.groups.is_empty() {
             first_bytes(self.field, self.security)
@@ -119,28 +119,29 @@ impl CotSender {
         Ok(q)
     }
 
-    /// [`extend`](Self::extend) into the caller's memory: as many OTs as `q` has blocks.
+    /// Does the same as [`extend`](Self::extend) in the caller's memory: makes as many OTs as `q`
+    /// has blocks.
     ///
     /// # Errors
     ///
-    /// As [`extend`](Self::extend), after which `q` holds zeros if the check failed.
+    /// Those of [`extend`](Self::extend). `q` holds zeros if the check failed.
     pub fn extend_into(&mut self, q: &mut [Block], message: &[u8]) -> Result<(), Error> {
         self.run(false, q, message)
     }
 
-    /// [`extend_into`](Self::extend_into) for the receiver's
-    /// [`extend_random`](super::CotReceiver::extend_random): bit 0 of each q is clear, so that that
-    /// of t is the choice.
+    /// Does the same as [`extend_into`](Self::extend_into) for the receiver's
+    /// [`extend_random`](super::CotReceiver::extend_random): bit 0 of each q is clear, so that bit
+    /// 0 of t is the choice.
     ///
     /// # Errors
     ///
-    /// As [`extend_into`](Self::extend_into).
+    /// Those of [`extend_into`](Self::extend_into).
     pub fn extend_random(&mut self, q: &mut [Block], message: &[u8]) -> Result<(), Error> {
         self.run(true, q, message)
     }
 
-    /// Replaces all keys by others that follow from them, so that what was made before cannot be
-    /// made again. The receiver does so at the same number.
+    /// Replaces each key by its successor, so that earlier OTs cannot be recomputed. The receiver
+    /// does the same at the same number.
     pub(crate) fn step_keys(&mut self) {
         self.groups.iter_mut().for_each(Streams::step);
     }
@@ -170,7 +171,7 @@ impl CotSender {
         }))
     }
 
-    /// Discards the base OTs and all that came of them.
+    /// Discards the base OTs and everything derived from them.
     fn end(&mut self) {
         self.progress.ended = true;
         self.base = Vec::new();
@@ -227,7 +228,8 @@ impl CotSender {
         }
     }
 
-    /// Rows of one lot, `length` blocks each: w ⊕ Δ · (u ⊕ c), with `delta` all of Δ's bits.
+    /// Writes the rows of one lot, `length` blocks each: w ⊕ Δ · (u ⊕ c), where `delta` are all
+    /// bits of Δ.
     fn fold_lot(&self, first: u64, length: usize, sent: &[u8], delta: &[bool], lot: &mut Lot) {
         for (group, sent) in sent.chunks_exact(length * Block::BYTES).enumerate() {
             let bits = self.field.group(group);
@@ -242,7 +244,7 @@ impl CotSender {
         }
     }
 
-    /// Grows the punctured trees from the base OTs and what the first message brings.
+    /// Grows the punctured trees from the base OTs and the first message.
     fn open_trees(&mut self, head: &[u8]) -> Result<(), PeerMisbehaved> {
         let (cpu, choices) = (Cpu::detect(), self.delta.choices());
         let (mut corrections, proof) = head.split_at(correction_bytes(self.field));

@@ -1,13 +1,13 @@
 //! The check that the corrections of all trees fit one set of leaves.
 //!
-//! Source: Roy 2022, section 5 and figure 14: the receiver, who knows all leaves, derives 32 bytes
-//! t_x from each, sends their sum for each tree and one hash of them all; the sender, who lacks one
-//! leaf a tree, recovers its t from the sum and compares the hash.
+//! Source: Roy 2022, section 5 and figure 14. The receiver, which knows all leaves, derives 32
+//! bytes t_x from each, and sends their sum for each tree and one hash of them all. The sender,
+//! which lacks one leaf per tree, recovers its t from the sum and compares the hash.
 //!
 //! **Why it holds.** The hash binds all t_x, and a t_x its leaf (256 bits, by collision resistance
-//! at 2^128). So all values of Δ under which the check passes give leaves of one and the same
-//! tree: a wrong correction is a guess at the bit of Δ that selects it, and it halves the chance
-//! to pass. Trees of one level have no corrections and are left out.
+//! at 2^128). So all values of Δ under which the check passes give leaves of the same tree. A wrong
+//! correction is therefore a guess at the bit of Δ that selects it, and halves the chance to pass.
+//! Trees of one level have no corrections and are left out.
 //!
 //! | part | bytes |
 //! |---|---|
@@ -27,13 +27,13 @@ const LEAF: &[u8; 32] = b"tacit OT extension v1 leaf check";
 const ALL: &[u8; 32] = b"tacit OT extension v1 tree check";
 const MASK: &[u8; 32] = b"tacit OT extension v1 check mask";
 
-/// Size of t_x and of the hash, in bytes.
+/// The size of t_x and of the hash, in bytes.
 const PART_BYTES: usize = 32;
 
 type Part = [u8; PART_BYTES];
 
-/// Size of what only the first message carries, in bytes: corrections, and their proof where
-/// there is one.
+/// Returns the size of the part that only the first message carries, in bytes: the corrections, and
+/// their proof if there is one.
 pub(crate) const fn first_bytes(field: FieldBits, security: Security) -> usize {
     let corrections = super::correction_bytes(field);
     match security {
@@ -42,9 +42,9 @@ pub(crate) const fn first_bytes(field: FieldBits, security: Security) -> usize {
     }
 }
 
-/// How many trees have corrections.
+/// Returns the number of trees with corrections.
 const fn proven_trees(field: FieldBits) -> usize {
-    // Only the last group can be smaller, and only it can have a single level where k > 1.
+    // Only the last group can be smaller, so for k > 1 only it can have a single level.
     match (field.get(), Delta::BITS % field.get()) {
         (1, _) => 0,
         (_, 1) => field.groups() - 1,
@@ -52,7 +52,8 @@ const fn proven_trees(field: FieldBits) -> usize {
     }
 }
 
-/// The key of the receiver's masks, from both keys of each base OT: the sender lacks half of them.
+/// Derives the key of the receiver's masks from both keys of each base OT. The sender lacks half of
+/// them.
 pub(crate) fn mask_key(tag: &SessionTag, base: &[[Key; 2]]) -> tacit_kernels::Block {
     let mut hash = tag.hash(MASK);
     base.iter()
@@ -75,7 +76,7 @@ pub(crate) fn prove_trees(tag: &SessionTag, trees: &[Leaves], proof: &mut Vec<u8
     proof.extend_from_slice(&all.finalize());
 }
 
-/// Whether the proof fits the sender's punctured trees, which count leaves relative to Δ.
+/// Returns whether the proof fits the sender's punctured trees, which number leaves relative to Δ.
 pub(crate) fn verify_trees(
     tag: &SessionTag,
     field: FieldBits,
@@ -102,7 +103,7 @@ pub(crate) fn verify_trees(
     all.finalize().as_slice().ct_eq(sealed).into()
 }
 
-/// t_x of each leaf.
+/// Computes t_x of each leaf.
 fn parts(tag: &SessionTag, group: usize, leaves: &Leaves) -> Zeroizing<Vec<Part>> {
     let hash = tag.hash(LEAF).chain_update((group as u32).to_le_bytes());
     let part = |leaf: &tacit_kernels::Block| {

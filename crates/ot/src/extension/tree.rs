@@ -1,22 +1,22 @@
-//! Trees of seeds: the receiver of the extension has all leaves, the sender all but one.
+//! Trees of seeds: the receiver of the extension has all leaves, the sender all except one.
 //!
-//! Source: Roy 2022, figure 6, the construction of Goldreich, Goldwasser and Micali from OTs
-//! (also Boyle et al., CCS 2019). A tree has as many levels as its group has bits; leaf x has
-//! bit b of x from level b. The two nodes of level 0 are the keys of the group's first base OT,
-//! exchanged: node 1 is r_0 and node 0 is r_1, so that the sender, who has r_Δ, knows the node
-//! off its path. For every further level the receiver sends both sums of its nodes, the nodes
-//! that end in 0 under r_1 and those that end in 1 under r_0; the sender opens the one off its
+//! Source: Roy 2022, figure 6, the construction of Goldreich, Goldwasser and Micali from OTs (also
+//! Boyle et al., CCS 2019). A tree has as many levels as its group has bits; leaf x has bit b of x
+//! from level b. The two nodes of level 0 are the keys of the group's first base OT, exchanged:
+//! node 1 is r_0 and node 0 is r_1, so that the sender, which has r_Δ, knows the node off its path.
+//! For every further level the receiver sends both sums of its nodes, the sum of the nodes that end
+//! in 0 under r_1 and that of those that end in 1 under r_0. The sender decrypts the one off its
 //! path and subtracts the nodes that it knows.
 //!
-//! The sender counts in y = x ⊕ Δ: the unknown node is at y = 0 on every level, so no index
-//! depends on Δ. Only the order of two children does, and it is settled by a masked exchange.
+//! The sender numbers nodes by y = x ⊕ Δ. The unknown node is at y = 0 on every level, so no index
+//! depends on Δ. Only the order of two children does, and a masked exchange establishes it.
 //!
 //! | correction of a level | bytes |
 //! |---|---|
 //! | sum of the nodes that end in 0, ⊕ r_1 | 0..16 |
 //! | sum of the nodes that end in 1, ⊕ r_0 | 16..32 |
 //!
-//! Cost: 2^k hashes a group and party, once; 32 (128 − ⌈128/k⌉) bytes.
+//! Cost: 2^k hashes per group and party, once; 32 (128 − ⌈128/k⌉) bytes.
 
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable};
@@ -27,20 +27,20 @@ use super::FieldBits;
 use crate::base::Key;
 use crate::{Delta, SessionTag};
 
-/// Size of one level's correction, in bytes.
+/// The size of one level's correction, in bytes.
 pub(crate) const CORRECTION_BYTES: usize = 2 * Block::BYTES;
 
 const CHILDREN: &[u8; 32] = b"tacit OT extension v1 children  ";
 
-/// Size of the corrections of all trees together, in bytes.
+/// Returns the size of the corrections of all trees together, in bytes.
 pub(crate) const fn correction_bytes(field: FieldBits) -> usize {
     (Delta::BITS - field.groups()) * CORRECTION_BYTES
 }
 
-/// The leaves of one tree. In the sender's, leaf 0 is unknown and holds zero.
+/// The leaves of one tree. The sender does not know leaf 0, which holds zero.
 pub(crate) type Leaves = Zeroizing<Vec<Block>>;
 
-/// The receiver's side: grows a whole tree from the base OTs of its group and appends its
+/// Grows a whole tree, at the receiver, from the base OTs of its group, and appends its
 /// corrections.
 pub(crate) fn grow(
     tag: &SessionTag,
@@ -69,8 +69,8 @@ pub(crate) fn grow(
     nodes
 }
 
-/// The sender's side: grows a tree without leaf 0 (in y = x ⊕ Δ) from the base OTs of its group,
-/// their choices, which are bits of Δ, and the corrections, one for each level after the first.
+/// Grows a tree without leaf 0 (in y = x ⊕ Δ), at the sender, from the base OTs of its group, their
+/// choices, which are bits of Δ, and the corrections, one for each level after the first.
 pub(crate) fn grow_punctured(
     tag: &SessionTag,
     group: usize,
@@ -84,7 +84,7 @@ pub(crate) fn grow_punctured(
     for ((level, (key, &choice)), sums) in levels.zip(corrections.chunks_exact(CORRECTION_BYTES)) {
         let choice = Choice::from(u8::from(choice));
         let mut next = Zeroizing::new(vec![Block::ZERO; 2 * nodes.len()]);
-        // The child of the unknown node that lies off the path ends in 1 when counted in y.
+        // In terms of y, the child of the unknown node that is off the path ends in 1.
         let (sum_0, sum_1) = sums.split_at(Block::BYTES);
         let mut off_path = key.to_block();
         off_path ^= Block::conditional_select(&block(sum_1), &block(sum_0), choice);
@@ -112,7 +112,7 @@ fn hash_of_group(tag: &SessionTag, group: usize) -> Sha256 {
         .chain_update((group as u32).to_le_bytes())
 }
 
-/// The two children of `node` on `level`.
+/// Returns the two children of `node` on `level`.
 fn children(hash: &Sha256, level: usize, node: Block) -> [Block; 2] {
     let mut bytes = node.to_bytes();
     let hash = hash.clone().chain_update((level as u32).to_le_bytes());

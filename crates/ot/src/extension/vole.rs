@@ -1,9 +1,9 @@
-//! Small-field VOLE: the streams of a tree's leaves, folded into rows as they are made.
+//! Small-field VOLE: the streams of a tree's leaves, folded into rows as they are generated.
 //!
 //! Source: Roy 2022, figure 7 and section 3.1. A leaf's stream is AES-128 under the leaf in counter
-//! mode. The sums ⊕_x x·G_x, bit by bit, and ⊕_x G_x take two additions a leaf, by adding up
-//! like a binary counter: stream x is the odd one of a pair on as many levels as x ends in ones;
-//! on each it is added to that level's row and to its even partner, which waited.
+//! mode. The sums ⊕_x x·G_x, bit by bit, and ⊕_x G_x take two additions per leaf, in the manner of
+//! a binary counter: stream x is the odd one of a pair on as many levels as x ends in ones. On each
+//! it is added to that level's row and to its even partner, which was kept.
 //!
 //! Cost: 2^k cipher calls and 2^(k+1) additions for each 128 OTs and group. No stream is ever
 //! written to memory.
@@ -14,13 +14,13 @@ use zeroize::Zeroizing;
 use super::FieldBits;
 use super::tree::Leaves;
 
-/// Vectors that are encrypted at once: enough to hide the latency of an AES round.
+/// The number of vectors that are encrypted at once: enough to hide the latency of an AES round.
 const IN_FLIGHT: usize = 8;
 
-/// The most blocks that a tile of [`IN_FLIGHT`] vectors has.
+/// The most blocks in a tile of [`IN_FLIGHT`] vectors.
 const MAX_TILE_BLOCKS: usize = IN_FLIGHT * 4;
 
-/// The block of a key's stream that becomes the next key: past all that rows use.
+/// The block of a key's stream that becomes the next key, beyond all blocks that rows use.
 pub(crate) const STEP: Block = Block::ONES;
 
 /// An expanded key.
@@ -29,20 +29,20 @@ type RoundKeys = [Block; 11];
 /// The streams of one tree's leaves.
 pub(crate) struct Streams {
     cpu: Cpu,
-    /// The number of leaves is 2 to this power.
+    /// The base-2 logarithm of the number of leaves.
     width: usize,
-    /// Leaf 0 of a punctured tree is absent and counts as zero.
+    /// Whether leaf 0 is missing and counts as zero.
     punctured: bool,
     keys: Zeroizing<Vec<RoundKeys>>,
 }
 
 impl Streams {
-    /// All streams of a whole tree.
+    /// Returns all streams of a whole tree.
     pub(crate) fn of_whole(cpu: Cpu, leaves: &Leaves) -> Self {
         Self::of(cpu, leaves, false)
     }
 
-    /// The streams of a punctured tree, in which the unknown one counts as zero.
+    /// Returns the streams of a punctured tree, in which the unknown one counts as zero.
     pub(crate) fn of_punctured(cpu: Cpu, leaves: &Leaves) -> Self {
         Self::of(cpu, leaves, true)
     }
@@ -60,15 +60,15 @@ impl Streams {
         }
     }
 
-    /// Replaces each key by its stream's block [`STEP`], which no row uses.
+    /// Replaces each key by block [`STEP`] of its stream, which no row uses.
     pub(crate) fn step(&mut self) {
         for keys in self.keys.iter_mut().skip(usize::from(self.punctured)) {
             *keys = self.cpu.dispatch(Step { keys });
         }
     }
 
-    /// Writes blocks `first…` of ⊕_x x_b·G_x into row b of `rows` and those of ⊕_x G_x into `sum`.
-    /// Each row is as long as `sum`.
+    /// Writes the blocks from `first` on of ⊕_x x_b·G_x into row b of `rows`, and those of ⊕_x G_x
+    /// into `sum`. Each row is as long as `sum`.
     pub(crate) fn fold(&self, first: u64, rows: &mut [Block], sum: &mut [Block]) {
         debug_assert_eq!(rows.len(), self.width * sum.len());
         self.cpu.dispatch(Fold {
@@ -80,7 +80,7 @@ impl Streams {
     }
 }
 
-/// Key expansion.
+/// Expands a key.
 struct Expand {
     leaf: Block,
 }
@@ -94,7 +94,7 @@ impl Kernel for Expand {
     }
 }
 
-/// A key's successor, expanded.
+/// Computes a key's successor, expanded.
 struct Step<'a> {
     keys: &'a RoundKeys,
 }
@@ -110,7 +110,7 @@ impl Kernel for Step<'_> {
     }
 }
 
-/// [`Streams::fold`].
+/// Implements [`Streams::fold`].
 struct Fold<'a> {
     streams: &'a Streams,
     first: u64,
@@ -142,7 +142,8 @@ impl Fold<'_> {
         let length = self.sum.len();
         let mut start = 0;
         while start < length {
-            // A tile takes as long where little of it is used, such as the block of a call's mask.
+            // A tile takes the same time even if little of it is used, as for the block of a call's
+            // mask.
             start += match length - start > 2 * S::LANES {
                 true => self.run_tile::<S, WIDTH, IN_FLIGHT>(simd, start),
                 false => self.run_tile::<S, WIDTH, 1>(simd, start),
@@ -150,7 +151,7 @@ impl Fold<'_> {
         }
     }
 
-    /// Writes the tile of `VECTORS` vectors that begins with block `start`, and returns its length.
+    /// Writes the tile of `VECTORS` vectors that starts with block `start`, and returns its length.
     #[inline(always)]
     fn run_tile<S: Simd, const WIDTH: usize, const VECTORS: usize>(
         &mut self,
@@ -169,7 +170,7 @@ impl Fold<'_> {
     }
 }
 
-/// A tile of numbers from `first` on.
+/// Returns a tile of the numbers from `first` on.
 #[inline(always)]
 fn counters<S: Simd, const VECTORS: usize>(simd: S, first: u64) -> [S::Vector; VECTORS] {
     let mut numbers = [Block::ZERO; MAX_TILE_BLOCKS];
@@ -179,7 +180,7 @@ fn counters<S: Simd, const VECTORS: usize>(simd: S, first: u64) -> [S::Vector; V
     core::array::from_fn(|i| simd.load(&numbers[i * S::LANES..]))
 }
 
-/// One tile of all rows and of the sum.
+/// Computes one tile of all rows and of the sum.
 #[inline(always)]
 fn fold_tile<S: Simd, const WIDTH: usize, const VECTORS: usize>(
     simd: S,
@@ -220,7 +221,7 @@ fn add<S: Simd, const VECTORS: usize>(
     }
 }
 
-/// Writes as much of a tile as `into` has room for.
+/// Writes the part of a tile for which `into` has room.
 #[inline(always)]
 fn store<S: Simd, const VECTORS: usize>(simd: S, tile: [S::Vector; VECTORS], into: &mut [Block]) {
     let mut last = [Block::ZERO; MAX_LANES];
@@ -240,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    /// ⊕_x x_b·G_x for each b, then ⊕_x G_x, by their definitions.
+    /// Computes ⊕_x x_b·G_x for each b, then ⊕_x G_x, by their definitions.
     fn defined(leaves: &Leaves, skipped: usize, first: u64, length: usize) -> Vec<Block> {
         let width = leaves.len().trailing_zeros() as usize;
         let mut expected = vec![Block::ZERO; (width + 1) * length];

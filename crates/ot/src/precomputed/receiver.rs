@@ -11,18 +11,18 @@ use super::{check_count, pad_hash, read_block};
 use crate::base::check_length;
 use crate::{ApiMisuse, Error, Message, Outputs, SessionTag};
 
-/// Correlated OTs of consecutive numbers with random choices, the receiver's half. Each use
+/// The receiver's half of correlated OTs with consecutive numbers and random choices. Each use
 /// consumes it.
 pub struct ReceiverOts {
     first: u64,
-    /// Bit 0 is the choice.
+    /// t of each OT. Bit 0 is the choice.
     t: Outputs,
 }
 
 /// The random choices of OTs and r_b of each.
 pub type RandomChoices = (Zeroizing<Vec<bool>>, Outputs);
 
-/// OTs whose choices were corrected, waiting for the sender's answer.
+/// OTs with corrected choices that wait for the sender's answer.
 pub struct ChosenOts {
     first: u64,
     choices: Zeroizing<Vec<bool>>,
@@ -34,25 +34,25 @@ impl ReceiverOts {
         Self { first, t }
     }
 
-    /// The numbers of these OTs.
+    /// Returns the numbers of these OTs.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.first..self.first + self.t.len() as u64
     }
 
-    /// How many OTs there are.
+    /// Returns the number of OTs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.t.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no OTs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.t.is_empty()
     }
 
-    /// The first `count` OTs, and the others.
+    /// Splits off the first `count` OTs. Returns them, and the others.
     ///
     /// # Errors
     ///
@@ -67,20 +67,20 @@ impl ReceiverOts {
         Ok((part(self.first, front), part(second, back)))
     }
 
-    /// The random choices and t of each OT, for who uses them uncorrected. All secret.
+    /// Returns the random choices and t of each OT, for uncorrected use. All are secret.
     #[must_use]
     pub fn into_correlated(self) -> (Zeroizing<Vec<bool>>, Outputs) {
         let choices = self.t.iter().map(|t| t.lsb().into()).collect();
         (Zeroizing::new(choices), self.t)
     }
 
-    /// t of each OT, whose bit 0 is the choice, for who uses them uncorrected. All secret.
+    /// Returns t of each OT, whose bit 0 is the choice, for uncorrected use. All are secret.
     #[must_use]
     pub fn into_blocks(self) -> Outputs {
         self.t
     }
 
-    /// Random OTs: the choice b and r_b of each.
+    /// Returns random OTs: the choice b and r_b of each.
     #[must_use]
     pub fn into_random(self, tag: &SessionTag) -> RandomChoices {
         let (hash, tweak) = pad_hash(tag, self.first);
@@ -90,11 +90,11 @@ impl ReceiverOts {
     }
 
     /// Corrects the random choices to `choices`. Returns the OTs and the corrections for the
-    /// sender, one bit an OT, OT i in bit i mod 8 of byte ⌊i/8⌋.
+    /// sender, one bit per OT, with OT i in bit i mod 8 of byte ⌊i/8⌋.
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse::WrongCount`] unless there is a choice an OT.
+    /// [`ApiMisuse::WrongCount`] unless there is one choice per OT.
     pub fn choose(self, choices: &[bool]) -> Result<(ChosenOts, Vec<u8>), Error> {
         check_count("choices", self.len(), choices.len())?;
         let Self { first, t } = self;
@@ -108,14 +108,14 @@ impl ReceiverOts {
 }
 
 impl ChosenOts {
-    /// The labels of the choices, when the sender takes
+    /// Returns the labels of the choices, if the sender uses
     /// [`into_zero_labels`](super::SenderOts::into_zero_labels).
     #[must_use]
     pub fn into_labels(self) -> Outputs {
         self.t
     }
 
-    /// The labels of the choices, from the sender's [`link`](super::SenderOts::link).
+    /// Returns the labels of the choices, from the sender's [`link`](super::SenderOts::link).
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl ChosenOts {
         Ok(labels)
     }
 
-    /// The blocks of the choices, from the sender's
+    /// Returns the blocks of the choices, from the sender's
     /// [`send_blocks`](super::SenderOts::send_blocks).
     ///
     /// # Errors
@@ -147,8 +147,8 @@ impl ChosenOts {
         Ok(blocks)
     }
 
-    /// The strings of the choices, `length` bytes each, one after the other, from the sender's
-    /// [`send_strings`](super::SenderOts::send_strings).
+    /// Returns the strings of the choices, `length` bytes each, one after the other, from the
+    /// sender's [`send_strings`](super::SenderOts::send_strings).
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::{bit, check_corrections, check_count, pad_hash};
 use crate::{ApiMisuse, Delta, Error, Outputs, SessionTag};
 
-/// Correlated OTs of consecutive numbers, the sender's half. Each use consumes it.
+/// The sender's half of correlated OTs with consecutive numbers. Each use consumes it.
 pub struct SenderOts {
     first: u64,
     delta: Delta,
@@ -21,25 +21,25 @@ impl SenderOts {
         Self { first, delta, q }
     }
 
-    /// The numbers of these OTs.
+    /// Returns the numbers of these OTs.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.first..self.first + self.q.len() as u64
     }
 
-    /// How many OTs there are.
+    /// Returns the number of OTs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.q.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no OTs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.q.is_empty()
     }
 
-    /// The first `count` OTs, and the others.
+    /// Splits off the first `count` OTs. Returns them, and the others.
     ///
     /// # Errors
     ///
@@ -58,13 +58,13 @@ impl SenderOts {
         Ok((part(self.first, front), part(second, back)))
     }
 
-    /// Δ and q of each OT, for who uses them uncorrected. All secret.
+    /// Returns Δ and q of each OT, for uncorrected use. All are secret.
     #[must_use]
     pub fn into_correlated(self) -> (Delta, Outputs) {
         (self.delta, self.q)
     }
 
-    /// Random OTs: (r_0, r_1) of each.
+    /// Returns random OTs: (r_0, r_1) of each.
     #[must_use]
     pub fn into_random(self, tag: &SessionTag) -> Zeroizing<Vec<[Block; 2]>> {
         let Self { first, delta, q } = self;
@@ -76,11 +76,12 @@ impl SenderOts {
         Zeroizing::new(pairs.map(|(&zero, &one)| [zero, one]).collect())
     }
 
-    /// The labels for 0 of OTs whose choices the receiver has corrected; those for 1 differ by Δ.
+    /// Returns the labels for 0 of OTs whose choices the receiver has corrected. The labels for 1
+    /// differ by Δ.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`](crate::PeerMisbehaved) if `corrections` are not one bit an OT.
+    /// [`PeerMisbehaved`](crate::PeerMisbehaved) if `corrections` are not one bit per OT.
     pub fn into_zero_labels(self, corrections: &[u8]) -> Result<Outputs, Error> {
         check_corrections(self.len(), corrections)?;
         let Self { delta, mut q, .. } = self;
@@ -90,13 +91,13 @@ impl SenderOts {
         Ok(q)
     }
 
-    /// Links the OTs to wires under the same Δ, whose labels for 0 are `zero_labels`: the answer
-    /// with which the receiver gets the label of its choice. 16 bytes an OT.
+    /// Links the OTs to wires under the same Δ, whose labels for 0 are `zero_labels`. Returns the
+    /// answer with which the receiver gets the label of its choice, 16 bytes per OT.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`](crate::PeerMisbehaved) if `corrections` are not one bit an OT;
-    /// [`ApiMisuse::WrongCount`] unless there is a label an OT.
+    /// [`PeerMisbehaved`](crate::PeerMisbehaved) if `corrections` are not one bit per OT;
+    /// [`ApiMisuse::WrongCount`] unless there is one label per OT.
     pub fn link(self, corrections: &[u8], zero_labels: &[Block]) -> Result<Vec<u8>, Error> {
         check_count("labels", self.len(), zero_labels.len())?;
         let q = self.into_zero_labels(corrections)?;
@@ -107,11 +108,11 @@ impl SenderOts {
         Ok(answer)
     }
 
-    /// Sends one of two blocks with each OT: the answer. 32 bytes an OT.
+    /// Sends one of two blocks with each OT. Returns the answer, 32 bytes per OT.
     ///
     /// # Errors
     ///
-    /// As [`link`](Self::link).
+    /// Those of [`link`](Self::link).
     pub fn send_blocks(
         self,
         tag: &SessionTag,
@@ -129,14 +130,14 @@ impl SenderOts {
         Ok(answer)
     }
 
-    /// Sends one of two strings of `length` bytes with each OT: the answer, 2 · `length` bytes an
-    /// OT. `zeros` and `ones` are the strings for either choice, one after the other. For many
-    /// messages under one choice, a string holds them all.
+    /// Sends one of two strings of `length` bytes with each OT. Returns the answer, 2 · `length`
+    /// bytes per OT. `zeros` and `ones` are the strings for each choice, one after the other. To
+    /// send many messages under one choice, put them into one string.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`](crate::PeerMisbehaved) if `corrections` are not one bit an OT;
-    /// [`ApiMisuse::WrongCount`] unless `zeros` and `ones` have `length` bytes an OT.
+    /// [`PeerMisbehaved`](crate::PeerMisbehaved) if `corrections` are not one bit per OT;
+    /// [`ApiMisuse::WrongCount`] unless `zeros` and `ones` have `length` bytes per OT.
     pub fn send_strings(
         self,
         tag: &SessionTag,
@@ -170,7 +171,7 @@ impl SenderOts {
     }
 }
 
-/// The pads of messages 0 and 1 under a correction, which is public.
+/// Returns the pads of messages 0 and 1 under a correction, which is public.
 fn in_order(pads: &[Block; 2], correction: u8) -> [Block; 2] {
     let d = usize::from(correction);
     [pads[d], pads[1 - d]]

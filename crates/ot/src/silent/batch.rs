@@ -1,4 +1,4 @@
-//! What both halves of silent OT share: rounds, batches, and the sums of the check.
+//! The common part of both halves of silent OT: rounds, batches, and the sums of the check.
 
 use sha2::{Digest, Sha256};
 use tacit_kernels::{
@@ -16,29 +16,29 @@ const TREE_KEYS: &[u8; 32] = b"tacit silent OT v1 tree keys    ";
 const TRANSCRIPT: &[u8; 32] = b"tacit silent OT v1 transcript   ";
 const ANSWER: &[u8; 32] = b"tacit silent OT v1 check answer ";
 
-/// Size of the receiver's reply to a batch, in bytes.
+/// The size of the receiver's reply to a batch, in bytes.
 pub(crate) const REPLY_BYTES: usize = Block::BYTES;
 
-/// Size of the sender's answer to the reply, in bytes.
+/// The size of the sender's answer to the reply, in bytes.
 pub(crate) const ANSWER_BYTES: usize = 32;
 
-/// Coefficients of the check that are made at once.
+/// The number of the check's coefficients that are made at once.
 const CHUNK: usize = 512;
 
-/// Where one half stands, and the COTs that it feeds on: its secret, and what each batch takes.
+/// The progress of one half, and its input COTs: its secret, and those that each batch takes.
 pub(super) struct Rounds {
     tag: SessionTag,
     pub(super) security: Security,
     pub(super) schedule: Schedule,
     pub(super) inputs: Zeroizing<Vec<Block>>,
-    /// Inputs of the next round, as far as they are made.
+    /// The inputs of the next round, as far as they exist.
     pub(super) reserve: Zeroizing<Vec<Block>>,
-    /// Memory for the next batch's outputs.
+    /// The memory for the next batch's outputs.
     pub(super) spare: Outputs,
 }
 
 impl Rounds {
-    /// The round of `schedule` over its COTs, bit 0 of which is the receiver's choice.
+    /// Returns the round of `schedule` over its COTs, whose bit 0 is the receiver's choice.
     pub(super) fn new(
         tag: SessionTag,
         security: Security,
@@ -56,7 +56,7 @@ impl Rounds {
         }
     }
 
-    /// Memory for this batch's outputs, with anything in it.
+    /// Returns memory for this batch's outputs, with arbitrary contents.
     pub(super) fn outputs(&mut self) -> Outputs {
         let count = self.params().batch_outputs();
         let mut outputs = core::mem::take(&mut self.spare);
@@ -71,21 +71,21 @@ impl Rounds {
         self.schedule.params()
     }
 
-    /// COTs that the trees of this batch take, and those that its check takes.
+    /// Returns the COTs that the trees of this batch take, and those that its check takes.
     pub(super) fn batch_inputs(&self) -> (&[Block], &[Block]) {
         let params = self.params();
         let inputs = &self.inputs[self.batch_range()];
         inputs.split_at(params.batch_inputs() - CHECK_COTS)
     }
 
-    /// Where in the round's inputs those of this batch are.
+    /// Returns the place of this batch's COTs in the round's inputs.
     fn batch_range(&self) -> core::ops::Range<usize> {
         let params = self.params();
         let start = params.secret() + self.schedule.place().1 * params.batch_inputs();
         start..start + params.batch_inputs()
     }
 
-    /// This batch's hash, which begins with its place.
+    /// Returns this batch's hash, which starts with its place.
     fn hash_of_batch(&self, domain: &[u8; 32]) -> Sha256 {
         let (round, batch) = self.schedule.place();
         let hash = self.tag.hash(domain);
@@ -93,7 +93,7 @@ impl Rounds {
             .chain_update((batch as u64).to_le_bytes())
     }
 
-    /// The hashes of this batch's trees.
+    /// Returns the hashes of this batch's trees.
     pub(super) fn hashes(&self) -> Hashes {
         let seed = self.hash_of_batch(TREE_KEYS).finalize().into();
         Hashes::new(Cpu::detect(), &seed)
@@ -106,7 +106,7 @@ impl Rounds {
         add_columns(Cpu::detect(), &mut columns, secret, leaves);
     }
 
-    /// The sums of this batch's check, if it has one.
+    /// Returns the sums of this batch's check, if it has one.
     pub(super) fn check(&self) -> Option<Sums> {
         let transcript = self.hash_of_batch(TRANSCRIPT);
         (self.security == Security::Malicious).then(|| Sums {
@@ -118,8 +118,8 @@ impl Rounds {
         })
     }
 
-    /// Ends a batch: keeps what the next round takes at the front of `outputs`, and leaves the
-    /// rest, which is given away.
+    /// Ends a batch: moves the COTs for the next round from the front of `outputs` to the reserve,
+    /// and leaves the rest, which is handed out.
     pub(super) fn finish(&mut self, outputs: &mut Zeroizing<Vec<Block>>) {
         let (reserved, kept) = (self.schedule.next_reserved(), outputs.len());
         let given = self.schedule.next_count();
@@ -127,7 +127,8 @@ impl Rounds {
         if reserved > 0 {
             outputs.copy_within(reserved.., 0);
         }
-        // What lies past the end is wiped before it is forgotten, and so is what the batch took.
+        // The memory past the end is wiped before it is released, as are the COTs that the batch
+        // took.
         outputs[given..kept].fill(Block::ZERO);
         outputs.truncate(given);
         let taken = self.batch_range();
@@ -139,14 +140,14 @@ impl Rounds {
     }
 }
 
-/// Memory for blocks that are read in no order, or written as a whole.
+/// Allocates memory for blocks that are read in no order, or written as a whole.
 fn room_for(count: usize) -> Outputs {
     let mut blocks = Vec::with_capacity(count);
     hint_large_pages(blocks.spare_capacity_mut());
     Zeroizing::new(blocks)
 }
 
-/// The sum of the coefficients of those leaves whose bit 0 is set.
+/// The sum of the coefficients of the leaves whose bit 0 is set.
 struct Marked<'a> {
     coefficients: &'a [Block],
     leaves: &'a [Block],
@@ -181,12 +182,12 @@ pub(super) struct Sums {
     transcript: Sha256,
     coefficients: Vec<Block>,
     values: Zeroizing<[Gf128Sum; 1]>,
-    /// Sum of the coefficients where bit 0 of a leaf is set.
+    /// The sum of the coefficients where bit 0 of a leaf is set.
     choices: Block,
 }
 
 impl Sums {
-    /// Adds a tree's leaves, with coefficients drawn from what the sender sent up to this tree.
+    /// Adds a tree's leaves, with coefficients drawn from the sender's message up to this tree.
     pub(super) fn add_tree(&mut self, sent: &[u8], leaves: &[Block]) {
         self.transcript.update(sent);
         let mut seed = self.transcript.clone();
@@ -203,14 +204,14 @@ impl Sums {
         }
     }
 
-    /// The receiver's x', with the check's COTs.
+    /// Returns the receiver's x', with the check's COTs.
     pub(super) fn reply(&self, cots: &[Block]) -> Block {
         let bits = (0..).zip(cots);
         let bits = bits.fold(0, |sum, (i, cot)| sum | (cot.to_u128() & 1) << i);
         self.choices ^ Block::from_u128(bits)
     }
 
-    /// The answer, with the check's COTs and, for the sender, Δ and the receiver's x'.
+    /// Returns the answer, with the check's COTs and, for the sender, Δ and the receiver's x'.
     pub(super) fn answer(mut self, cots: &[Block], shift: Option<(Block, Block)>) -> [u8; 32] {
         let powers: Vec<Block> = (0..cots.len()).map(|i| Block::from_u128(1 << i)).collect();
         inner_products(self.cpu, &powers, cots, &mut *self.values);
@@ -229,7 +230,8 @@ impl Sums {
 mod tests {
     use super::*;
 
-    /// The answer about one tree of these leaves, which came as `sent`, and its coefficients.
+    /// Returns the answer about one tree of these leaves, which were sent as `sent`, and its
+    /// coefficients.
     fn answer(sent: &[u8], leaves: &[Block]) -> ([u8; ANSWER_BYTES], Vec<Block>) {
         let mut sums = Sums {
             cpu: Cpu::detect(),
@@ -243,9 +245,9 @@ mod tests {
         (sums.answer(&[], None), coefficients)
     }
 
-    /// A sender that knew the coefficients before its tree was fixed would find leaves that are
-    /// not the receiver's and have their sum: wrong trees would pass whatever the receiver chose.
-    /// They are drawn from the tree, so that what it finds is of no use.
+    /// A sender that knew the coefficients before its tree was fixed could find leaves other than
+    /// the receiver's with the same sum: wrong trees would pass whatever the receiver chose. The
+    /// coefficients are drawn from the tree, so such leaves are useless.
     #[test]
     fn leaves_of_one_sum_are_not_found_before_the_tree_is_fixed() {
         let leaves = [5, 6, 7, 8].map(Block::from_u128);

@@ -1,17 +1,18 @@
-//! A level of a correlated tree: every node becomes its two children.
+//! Doubles a level of a correlated tree: replaces every node by its two children.
 //!
-//! Source: as [`tree`](super::tree). σ(x), π and both children are made in registers, eight vectors
-//! at a time, so that a node is read once and its children written once.
+//! Source: see [`tree`](super::tree). σ(x), π and both children are computed in registers, eight
+//! vectors at a time, so that a node is read once and its children are written once.
 
 use tacit_kernels::{Block, Kernel, MAX_LANES, Simd};
 
 use super::tree::RoundKeys;
 
-/// Vectors that are encrypted at once: enough to hide the latency of an AES round.
+/// The number of vectors that are encrypted at once: enough to hide the latency of an AES round.
 const IN_FLIGHT: usize = 8;
 
-/// Replaces the nodes in the first half by their children, those that end in 0 in the first half
-/// and in 1 in the second; exchanged where `swap` is all ones. Returns the sum of each half.
+/// Replaces the nodes in the first half by their children. Those that end in 0 go to the first half
+/// and those that end in 1 to the second, or the other way round if `swap` is all ones. Returns the
+/// sum of each half.
 pub(super) struct Double<'a> {
     pub(super) round_keys: &'a RoundKeys,
     pub(super) nodes: &'a mut [Block],
@@ -43,7 +44,7 @@ impl Kernel for Double<'_> {
             }
         }
         let [mut sum, mut parents] = [sum, parents].map(|vector| add_lanes(simd, vector));
-        // Levels of fewer nodes than a tile, which are few: one vector at a time, padded.
+        // The few levels with fewer nodes than a tile: one vector at a time, padded.
         let rest = low_tiles.into_remainder().chunks_mut(S::LANES);
         for (low, high) in rest.zip(high_tiles.into_remainder().chunks_mut(S::LANES)) {
             let mut padded = [Block::ZERO; MAX_LANES];
@@ -60,7 +61,7 @@ impl Kernel for Double<'_> {
     }
 }
 
-/// H(x) = π(σ(x)) ⊕ σ(x) and x ⊕ H(x), or these exchanged.
+/// Returns H(x) = π(σ(x)) ⊕ σ(x) and x ⊕ H(x), or these exchanged.
 #[inline(always)]
 fn children<S: Simd, const N: usize>(
     simd: S,

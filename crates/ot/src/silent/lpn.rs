@@ -1,29 +1,31 @@
-//! The LPN expansion: each output gets the sum of ten elements of the secret.
+//! The LPN expansion: adds ten elements of the secret to each output.
 //!
 //! Source: Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020), section 3 and figure 5; local linear
-//! code of weight 10 (Boyle et al., CCS 2018). Columns are drawn with repetition, from a public
-//! seed that both derive from the session's tag, anew for each batch: two AES blocks an output give
-//! five indices each, the lowest bits first of the low half (three) and of the high half (two).
+//! code of weight 10 (Boyle et al., CCS 2018). Columns are drawn with repetition, anew for each
+//! batch, from a public seed that both parties derive from the session's tag. Two AES blocks per
+//! output give five indices each, from the lowest bits on: three from the low half and two from the
+//! high half.
 //!
-//! Cost: ten reads of a secret of 4 MiB an output, in public places; they miss the second-level
-//! cache, and run ahead of each other because no one waits for another.
+//! Cost: ten reads per output from a secret of 4 MiB, at public places. They miss the second-level
+//! cache but overlap, because none depends on another.
 
 use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Prg, Simd};
 
 use super::params::WEIGHT;
 
-/// Outputs whose indices are made at once.
+/// The number of outputs whose indices are made at once.
 const CHUNK: usize = 64;
 
-/// Blocks of indices an output takes.
+/// The blocks of indices per output.
 const BLOCKS: usize = 2;
 
-/// Adds its ten elements of `secret`, whose length is a power of two, to each output.
+/// Adds to each output its ten elements of `secret`, whose length is a power of two.
 pub(super) fn add_columns(cpu: Cpu, prg: &mut Prg, secret: &[Block], outputs: &mut [Block]) {
     assert!(secret.len().is_power_of_two() && secret.len() <= 1 << 21);
     let mut random = [Block::ZERO; BLOCKS * CHUNK];
     for outputs in outputs.chunks_mut(CHUNK) {
-        // Whole chunks of indices whatever is left, so that they do not depend on the cut.
+        // The indices are always made in whole chunks, so that they do not depend on how outputs
+        // are split.
         prg.fill_blocks(&mut random);
         cpu.dispatch(AddColumns {
             random: &random,
@@ -33,7 +35,7 @@ pub(super) fn add_columns(cpu: Cpu, prg: &mut Prg, secret: &[Block], outputs: &m
     }
 }
 
-/// [`add_columns`] for a chunk of outputs.
+/// Implements [`add_columns`] for a chunk of outputs.
 struct AddColumns<'a> {
     random: &'a [Block],
     secret: &'a [Block],
@@ -73,7 +75,7 @@ impl Kernel for AddColumns<'_> {
     }
 }
 
-/// The indices of one output, not reduced yet.
+/// Returns the indices of one output, not reduced yet.
 #[inline(always)]
 fn indices(random: &[Block], bits: u32) -> [usize; WEIGHT] {
     let [a, b] = [random[0].to_u128(), random[1].to_u128()];

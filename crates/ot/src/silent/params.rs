@@ -1,37 +1,37 @@
-//! LPN parameters: sizes of a round, and what was reserved of the round before.
+//! LPN parameters: the sizes of a round, and the reserve from the round before.
 
-/// Sizes of a round: trees, the secret, and how a round is cut into batches.
+/// The sizes of a round: its trees, its secret, and its division into batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Params {
-    /// t, the trees of a round, and so the weight of its noise.
+    /// t, the number of trees of a round, and so the weight of its noise.
     pub(super) trees: usize,
-    /// Trees of a batch; divides `trees`.
+    /// The number of trees of a batch; divides `trees`.
     pub(super) batch_trees: usize,
-    /// A tree has 2 to this power leaves.
+    /// The base-2 logarithm of the number of leaves of a tree.
     pub(super) depth: usize,
-    /// The LPN secret has 2 to this power elements.
+    /// The base-2 logarithm of the number of elements of the LPN secret.
     pub(super) log_secret: u32,
 }
 
-/// Non-zero elements of a column of the LPN matrix.
+/// The number of non-zero elements in a column of the LPN matrix.
 pub(super) const WEIGHT: usize = 10;
 
-/// COTs that a batch's check takes.
+/// The number of COTs that a batch's check takes.
 pub(super) const CHECK_COTS: usize = 128;
 
-/// Bits of security of both sets of parameters: no attack of `crates/ot/tests/all/lpn.rs` costs
+/// The bits of security of both sets of parameters: no attack of `crates/ot/tests/all/lpn.rs` costs
 /// less.
 pub(crate) const SECURITY_BITS: u32 = 128;
 
-/// N = 3,891,200: the round that gives OTs away.
+/// N = 3,891,200: the round whose OTs are handed out.
 ///
-/// Source: sizes at which all attacks of `crates/ot/tests/all/lpn.rs` keep
-/// [`SECURITY_BITS`], among which the least is that of information sets inside a peeled subset of
-/// the secret. An attack must guess which of k outputs are noisy: k over the leaves of a tree,
-/// here 128. Both twice as large would send half of the bytes and read a secret of 8 MiB all over,
-/// at half of the speed. Deeper trees alone have fewer bits: the set `b13` of emp-ot 1.0.0-alpha.1
-/// (t = 1900, k = 2^19, trees of depth 13) has 87 under the same attacks on random subsets, since
-/// outputs have ten elements each and an attack need not look at all of the secret.
+/// Source: sizes at which all attacks of `crates/ot/tests/all/lpn.rs` keep [`SECURITY_BITS`]. The
+/// cheapest of these uses information sets inside a peeled subset of the secret. An attack must
+/// guess which of k outputs are noisy: k over the leaves of a tree, here 128. If both were twice as
+/// large, a batch would send half the bytes and read randomly from a secret of 8 MiB, at half the
+/// speed. Deeper trees alone would lower the bits: the set `b13` of emp-ot 1.0.0-alpha.1 (t = 1900,
+/// k = 2^19, trees of depth 13) has 87 under the same attacks on random subsets, since outputs have
+/// ten elements each and an attack need not consider all of the secret.
 pub(super) const ROUND: Params = Params {
     trees: 1900,
     batch_trees: 380,
@@ -47,20 +47,20 @@ pub(crate) const BOOTSTRAP: Params = Params {
     log_secret: 15,
 };
 
-/// The public sizes of an LPN instance with regular noise and a local code, from which the costs of
-/// attacks follow.
+/// The public sizes of an LPN instance with regular noise and a local code, which determine the
+/// costs of attacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LpnSizes {
-    /// Trees, each of which has one noisy output.
+    /// The number of trees, each of which has one noisy output.
     pub trees: usize,
-    /// Outputs of a tree.
+    /// The number of outputs of a tree.
     pub leaves: usize,
-    /// Elements of the secret.
+    /// The number of elements of the secret.
     pub secret: usize,
 }
 
 impl LpnSizes {
-    /// Elements of the secret in an output.
+    /// The number of elements of the secret in an output.
     pub const WEIGHT: usize = WEIGHT;
 
     const fn of(params: Params) -> Self {
@@ -72,7 +72,7 @@ impl LpnSizes {
     }
 }
 
-/// The sizes of a round, and of the first one.
+/// The sizes of a usual round, and of the first one.
 pub const LPN_SIZES: [LpnSizes; 2] = [LpnSizes::of(ROUND), LpnSizes::of(BOOTSTRAP)];
 
 impl Params {
@@ -88,23 +88,23 @@ impl Params {
         self.trees / self.batch_trees
     }
 
-    /// COTs that one batch makes.
+    /// Returns the number of COTs that one batch makes.
     pub(super) const fn batch_outputs(self) -> usize {
         self.batch_trees * self.leaves()
     }
 
-    /// COTs that a batch takes for its trees and its check.
+    /// Returns the number of COTs that a batch takes for its trees and its check.
     pub(super) const fn batch_inputs(self) -> usize {
         self.batch_trees * self.depth + CHECK_COTS
     }
 
-    /// COTs that a round takes, which the one before reserves.
+    /// Returns the number of COTs that a round takes, which the round before reserves.
     pub(crate) const fn inputs(self) -> usize {
         self.secret() + self.batches() * self.batch_inputs()
     }
 }
 
-/// How far the rounds have come: sizes and counts alone, from which a cost is computed.
+/// The progress of the rounds: only sizes and counts, from which a cost can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Schedule {
     params: Params,
@@ -112,7 +112,7 @@ pub(crate) struct Schedule {
     later: Params,
     round: u64,
     batch: usize,
-    /// COTs that are laid aside for the next round.
+    /// The number of COTs that are reserved for the next round.
     reserved: usize,
 }
 
@@ -138,23 +138,23 @@ impl Schedule {
         self.later
     }
 
-    /// The number of the round, and of the batch in it.
+    /// Returns the number of the round, and of the batch in it.
     pub(super) const fn place(&self) -> (u64, usize) {
         (self.round, self.batch)
     }
 
-    /// Size of the sender's message for the next batch, in bytes.
+    /// Returns the size of the sender's message for the next batch, in bytes.
     pub(crate) const fn trees_bytes(&self) -> usize {
         self.params.batch_trees * self.params.depth * tacit_kernels::Block::BYTES
     }
 
-    /// How many of the next batch's outputs the next round takes.
+    /// Returns the number of the next batch's outputs that are reserved for the next round.
     pub(super) fn next_reserved(&self) -> usize {
         let missing = self.later.inputs() - self.reserved;
         missing.min(self.params.batch_outputs())
     }
 
-    /// The number of COTs that the next batch hands out.
+    /// Returns the number of COTs that the next batch hands out.
     pub(crate) fn next_count(&self) -> usize {
         if self.round == 0 {
             return 0;
@@ -162,7 +162,7 @@ impl Schedule {
         self.params.batch_outputs() - self.next_reserved()
     }
 
-    /// Moves on by a batch. Returns whether a new round begins.
+    /// Advances by one batch. Returns whether a new round begins.
     pub(crate) fn advance(&mut self) -> bool {
         self.reserved += self.next_reserved();
         self.batch += 1;
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(ROUND.trees % ROUND.batch_trees, 0);
         assert_eq!(ROUND.trees * ROUND.leaves(), 3_891_200);
         assert_eq!(BOOTSTRAP.trees * BOOTSTRAP.leaves(), 286_720);
-        // The reserve comes out of one batch, so that a round needs one batch at a time.
+        // One batch gives the whole reserve, so that a round needs one batch at a time.
         assert!(BOOTSTRAP.batch_outputs() >= ROUND.inputs());
         assert!(ROUND.batch_outputs() >= ROUND.inputs());
     }

@@ -12,29 +12,29 @@ use super::params::{BOOTSTRAP, Schedule};
 use crate::correlated::CotReceiver;
 use crate::{Check, Error, Message, Outputs, PeerMisbehaved, Security, SessionTag};
 
-/// The half of the evaluator between two batches: it gets a random choice b and t = q ⊕ bΔ for
-/// each OT, b being bit 0 of t.
+/// The evaluator's half between two batches. For each OT it gets a random choice b and t = q ⊕ bΔ,
+/// where b is bit 0 of t.
 pub struct SilentReceiver {
     pub(super) rounds: Rounds,
 }
 
-/// A receiver that waits for the sender's answer before it lets its batch out.
+/// A receiver that waits for the sender's answer before it releases its batch.
 pub struct ReceiverBatch {
     receiver: SilentReceiver,
-    /// The leaves of all trees; with their sums of the secret if expanded.
+    /// The leaves of all trees. Once expanded, they include their sums of the secret.
     outputs: Zeroizing<Vec<Block>>,
     expanded: bool,
-    /// The answer that is expected, when malicious.
+    /// The expected answer, if malicious.
     expected: Option<Zeroizing<[u8; ANSWER_BYTES]>>,
 }
 
 impl SilentReceiver {
-    /// The receiver whose first COTs come from `cot`, and the message that makes the sender's. As
-    /// secure as `cot`. The tag is the sender's and no other extension's.
+    /// Starts a receiver whose first COTs come from `cot`, and makes the message for the sender's.
+    /// It is as secure as `cot`. The tag must be the sender's and no other extension's.
     ///
     /// # Errors
     ///
-    /// As [`CotReceiver::extend`].
+    /// Those of [`CotReceiver::extend`].
     pub fn start<R: CryptoRng + ?Sized>(
         mut cot: CotReceiver,
         tag: &SessionTag,
@@ -54,29 +54,29 @@ impl SilentReceiver {
         Self { rounds }
     }
 
-    /// Where this half stands.
+    /// Returns the progress of this half.
     pub(crate) fn schedule(&self) -> Schedule {
         self.rounds.schedule
     }
 
-    /// Gives memory of an earlier batch back, for the next one's OTs.
+    /// Returns memory of an earlier batch, for the next one's OTs.
     pub fn use_again(&mut self, outputs: Outputs) {
         self.rounds.spare = outputs;
     }
 
-    /// How many OTs the next batch gives: none for the first one.
+    /// Returns the number of OTs in the next batch: zero for the first one.
     #[must_use]
     pub fn next_count(&self) -> usize {
         self.rounds.schedule.next_count()
     }
 
-    /// Size of the sender's message for the next batch, in bytes.
+    /// Returns the size of the sender's message for the next batch, in bytes.
     #[must_use]
     pub fn trees_bytes(&self) -> usize {
         self.rounds.schedule.trees_bytes()
     }
 
-    /// What the sender answers to a reply, in bytes; nothing when semi-honest.
+    /// Returns the size of the sender's answer to a reply, in bytes; zero if semi-honest.
     #[must_use]
     pub fn answer_bytes(&self) -> usize {
         match self.rounds.security {
@@ -86,8 +86,8 @@ impl SilentReceiver {
     }
 
     /// Takes the sender's message for the next batch. Returns the batch and the reply, which is
-    /// empty when semi-honest. Most of the work is left for [`ReceiverBatch::expand`], which is
-    /// best done when the reply is on its way.
+    /// empty if semi-honest. Most of the work is left for [`ReceiverBatch::expand`], which is best
+    /// done while the reply is on its way.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl SilentReceiver {
 }
 
 impl ReceiverBatch {
-    /// Does the work that no message waits for, if it is not done yet.
+    /// Does the work for which no message waits, if it is not done yet.
     pub fn expand(&mut self) {
         if !self.expanded {
             self.receiver.rounds.expand(&mut self.outputs);
@@ -133,14 +133,14 @@ impl ReceiverBatch {
         }
     }
 
-    /// Size of the sender's answer, in bytes; nothing when semi-honest.
+    /// Returns the size of the sender's answer, in bytes; zero if semi-honest.
     #[must_use]
     pub fn answer_bytes(&self) -> usize {
         self.receiver.answer_bytes()
     }
 
-    /// Takes the sender's answer, empty when semi-honest. Returns the receiver and the t of each
-    /// OT, secret, whose bit 0 is the OT's choice.
+    /// Takes the sender's answer, which is empty if semi-honest. Returns the receiver and the t of
+    /// each OT, secret, whose bit 0 is the OT's choice.
     ///
     /// # Errors
     ///

@@ -1,14 +1,16 @@
-//! From the order of y = x ⊕ α to that of x, by masked exchanges: no address depends on α.
+//! Moves leaves from the order of y = x ⊕ α to that of x, by masked exchanges: no address depends
+//! on α.
 //!
-//! Bit b of α exchanges the leaves that differ in bit b of their index. Three bits are done in one
-//! pass over the leaves, eight vectors in registers, so that thirteen bits take five passes.
+//! Bit b of α exchanges the leaves that differ in bit b of their index. One pass over the leaves
+//! handles three bits, with eight vectors in registers, so thirteen bits take five passes.
 
 use tacit_kernels::{Block, Kernel, Simd};
 
-/// Bits of the index that a pass settles.
+/// The number of index bits that a pass handles.
 const PASS: usize = 3;
 
-/// Moves the leaf at y to y ⊕ α, where bit b of α is set if `swaps[b]` is all ones, else all zeros.
+/// Moves the leaf at y to y ⊕ α. Bit b of α is set if `swaps[b]` is all ones, and clear if it is
+/// all zeros.
 pub(super) struct Reorder<'a> {
     pub(super) leaves: &'a mut [Block],
     pub(super) swaps: &'a [Block],
@@ -64,7 +66,7 @@ impl Kernel for Reorder<'_> {
     }
 }
 
-/// Exchanges, for each bit of i, vectors i that differ in it alone, under that bit's mask.
+/// Exchanges, for each bit of i, the vectors i that differ only in that bit, under the bit's mask.
 #[inline(always)]
 fn settle<S: Simd>(
     simd: S,
@@ -86,7 +88,7 @@ fn masked<S: Simd>(simd: S, a: S::Vector, b: S::Vector, mask: S::Vector) -> (S::
     (simd.xor(a, difference), simd.xor(b, difference))
 }
 
-/// The same one block at a time, for trees smaller than a pass.
+/// Does the same one block at a time, for trees smaller than a pass.
 fn exchange(leaves: &mut [Block], distance: usize, swap: Block) {
     for pair in leaves.chunks_exact_mut(2 * distance) {
         let (low, high) = pair.split_at_mut(distance);

@@ -11,7 +11,7 @@ use super::params::{BOOTSTRAP, Schedule};
 use crate::correlated::CotSender;
 use crate::{Delta, Error, Message, Outputs, Security, SessionTag};
 
-/// The half of the garbler between two batches: it has Δ, and gets q for each OT.
+/// The garbler's half between two batches: it has Δ, and gets q for each OT.
 pub struct SilentSender {
     pub(super) delta: Delta,
     pub(super) rounds: Rounds,
@@ -20,20 +20,20 @@ pub struct SilentSender {
 /// A sender that waits for the receiver's reply to its batch.
 pub struct SenderBatch {
     sender: SilentSender,
-    /// The leaves of all trees; with their sums of the secret if expanded.
+    /// The leaves of all trees. Once expanded, they include their sums of the secret.
     outputs: Zeroizing<Vec<Block>>,
     expanded: bool,
     sums: Option<Sums>,
 }
 
 impl SilentSender {
-    /// The sender whose first COTs come from `cot`, by the message of
-    /// [`SilentReceiver::start`](super::SilentReceiver::start). As secure as `cot`. The tag is the
-    /// receiver's and no other extension's.
+    /// Starts a sender whose first COTs come from `cot`, by the message of
+    /// [`SilentReceiver::start`](super::SilentReceiver::start). It is as secure as `cot`. The tag
+    /// must be the receiver's and no other extension's.
     ///
     /// # Errors
     ///
-    /// As [`CotSender::extend`].
+    /// Those of [`CotSender::extend`].
     pub fn start(mut cot: CotSender, tag: &SessionTag, message: &[u8]) -> Result<Self, Error> {
         let mut q = Zeroizing::new(vec![Block::ZERO; BOOTSTRAP.inputs()]);
         cot.extend_random(&mut q, message)?;
@@ -48,35 +48,35 @@ impl SilentSender {
         Self { delta, rounds }
     }
 
-    /// Where this half stands.
+    /// Returns the progress of this half.
     pub(crate) fn schedule(&self) -> Schedule {
         self.rounds.schedule
     }
 
-    /// How many OTs the first message of [`start`](Self::start) is for.
+    /// Returns the number of OTs in the first message of [`start`](Self::start).
     #[must_use]
     pub const fn base_count() -> usize {
         BOOTSTRAP.inputs()
     }
 
-    /// The offset of all OTs. Secret.
+    /// Returns the offset of all OTs. Secret.
     #[must_use]
     pub fn delta(&self) -> &Delta {
         &self.delta
     }
 
-    /// Gives memory of an earlier batch back, for the next one's OTs.
+    /// Returns memory of an earlier batch, for the next one's OTs.
     pub fn use_again(&mut self, outputs: Outputs) {
         self.rounds.spare = outputs;
     }
 
-    /// How many OTs the next batch gives: none for the first one.
+    /// Returns the number of OTs in the next batch: zero for the first one.
     #[must_use]
     pub fn next_count(&self) -> usize {
         self.rounds.schedule.next_count()
     }
 
-    /// What the receiver sends in reply to a batch, in bytes; nothing when semi-honest.
+    /// Returns the size of the receiver's reply to a batch, in bytes; zero if semi-honest.
     #[must_use]
     pub fn reply_bytes(&self) -> usize {
         match self.rounds.security {
@@ -85,8 +85,8 @@ impl SilentSender {
         }
     }
 
-    /// Makes the message for the next batch. Most of the work is left for
-    /// [`SenderBatch::expand`], which is best done when the message is on its way.
+    /// Makes the message for the next batch. Most of the work is left for [`SenderBatch::expand`],
+    /// which is best done while the message is on its way.
     #[must_use]
     pub fn begin<R: CryptoRng + ?Sized>(mut self, rng: &mut R) -> (SenderBatch, Vec<u8>) {
         let params = self.rounds.params();
@@ -119,7 +119,7 @@ impl SilentSender {
 }
 
 impl SenderBatch {
-    /// Does the work that no message waits for, if it is not done yet.
+    /// Does the work for which no message waits, if it is not done yet.
     pub fn expand(&mut self) {
         if !self.expanded {
             self.sender.rounds.expand(&mut self.outputs);
@@ -127,14 +127,15 @@ impl SenderBatch {
         }
     }
 
-    /// Size of the receiver's reply, in bytes; nothing when semi-honest.
+    /// Returns the size of the receiver's reply, in bytes; zero if semi-honest.
     #[must_use]
     pub fn reply_bytes(&self) -> usize {
         self.sender.reply_bytes()
     }
 
-    /// Takes the receiver's reply, empty when semi-honest. Returns the sender, the q of each OT,
-    /// secret, bit 0 of which is clear, and the answer for the receiver, empty when semi-honest.
+    /// Takes the receiver's reply, which is empty if semi-honest. Returns the sender, the q of each
+    /// OT, secret and with bit 0 clear, and the answer for the receiver, which is empty if
+    /// semi-honest.
     ///
     /// # Errors
     ///

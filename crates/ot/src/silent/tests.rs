@@ -1,4 +1,4 @@
-//! Rounds of small parameters over dealt COTs: the correlation, and senders that cheat.
+//! Rounds with small parameters over dealt COTs: the correlation, and senders that cheat.
 
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
@@ -75,8 +75,8 @@ fn correlated_over_many_rounds() {
     }
 }
 
-/// A table of AES under one key meets one level of one tree: each level's node has other children
-/// than the same node on any other level, in any other tree, batch or session.
+/// A table of AES under one key applies to one level of one tree: the same node has other children
+/// on any other level, in any other tree, batch or session.
 #[test]
 fn every_level_of_every_tree_has_a_key_of_its_own() {
     let mut children = std::collections::HashSet::new();
@@ -98,19 +98,19 @@ fn every_level_of_every_tree_has_a_key_of_its_own() {
     assert_eq!(children.len(), 2 * 2 * SMALL.batches() * levels);
 }
 
-/// How a sender cheats in the first trees of a batch.
+/// The way in which a sender cheats in the first trees of a batch.
 #[derive(Clone, Copy, Debug)]
 enum Cheat {
-    /// It adds 2 to the last correction of this many trees, which moves two sibling leaves: α and
+    /// It adds 2 to the last correction of this many trees. That moves two sibling leaves: α and
     /// its neighbour.
     LastCorrection(usize),
-    /// It makes this many trees under Δ ⊕ 2, and sums that open as they should for one α: leaf α
-    /// moves alone.
+    /// It makes this many trees under Δ ⊕ 2, with sums that open correctly for one α: only leaf α
+    /// moves.
     OtherDelta(usize),
 }
 
-/// One batch of a sender that cheats, and answers as is right if `guess` names the leaves that
-/// move. Returns whether it does in all trees, and what the receiver says.
+/// Makes one batch with a sender that cheats. Its answer is right if `guess` names the leaves that
+/// move. Returns whether `guess` does so in all trees, and the receiver's result.
 fn cheat(params: Params, cheat: Cheat, seed: u128, guess: usize) -> (bool, Result<(), Error>) {
     let (delta, sender, receiver) = halves_of(params, seed, Security::Malicious);
     let mut sums = sender.rounds.check().unwrap();
@@ -133,7 +133,7 @@ fn cheat(params: Params, cheat: Cheat, seed: u128, guess: usize) -> (bool, Resul
                 let other = delta.to_block() ^ two;
                 hashes.grow(roots.next_block(), other, q, &mut leaves, sent);
                 leaves[guess] ^= two;
-                // The receiver opens sums with Δ where α's bit is clear.
+                // Where α's bit is clear, the sums that the receiver opens contain Δ.
                 for (level, sent) in sent.chunks_exact_mut(16).enumerate() {
                     sent[0] ^= 2 * (1 ^ (guess >> level & 1) as u8);
                 }
@@ -143,7 +143,7 @@ fn cheat(params: Params, cheat: Cheat, seed: u128, guess: usize) -> (bool, Resul
         sums.add_tree(sent, &leaves);
     }
     let (Cheat::LastCorrection(wrong) | Cheat::OtherDelta(wrong)) = cheat;
-    // The last bit does not matter: under another Δ the leaf that moves is then the sibling.
+    // The last bit does not matter: under another Δ the moved leaf is then the sibling.
     let same = params.leaves() / 2;
     let choices = receiver.rounds.batch_inputs().0.chunks_exact(params.depth);
     let right = choices.take(wrong).all(|choices| {
@@ -160,7 +160,7 @@ fn cheat(params: Params, cheat: Cheat, seed: u128, guess: usize) -> (bool, Resul
 }
 
 /// Trees of h levels: a wrong last correction, or another Δ, passes with probability 2^-(h − 1),
-/// and n wrong trees with the n-th power: exactly when all of α but its last bit is guessed.
+/// and n wrong trees with the n-th power of it: exactly if all of α except its last bit is guessed.
 #[test]
 fn wrong_trees_pass_as_often_as_proven() {
     let tiny = Params {
@@ -197,7 +197,7 @@ fn wrong_trees_pass_as_often_as_proven() {
     }
 }
 
-/// A change that the sender does not account for is caught wherever it is.
+/// A change that the sender does not account for is caught at any place.
 #[test]
 fn damaged_messages_are_caught() {
     for seed in 0..60 {
@@ -210,8 +210,8 @@ fn damaged_messages_are_caught() {
     }
 }
 
-/// A receiver that lies in its reply spoils its own check, since the answer then depends on Δ, and
-/// changes nothing of what the sender gets.
+/// A receiver that lies in its reply spoils only its own check, because the answer then depends on
+/// Δ. The sender's outputs do not change.
 #[test]
 fn a_wrong_reply_spoils_the_check_of_who_sent_it() {
     for seed in 0..60 {

@@ -2,25 +2,26 @@
 //!
 //! Source: Guo, Yang, Wang, Zhang, Xie, Liu, Zhao, "Half-Tree: Halving the Cost of Tree Expansion
 //! in COT and DPF" (EUROCRYPT 2023), figures 3 and 4. Node x has the children H(x) and x ⊕ H(x),
-//! the first level is (s, s ⊕ Δ), so that every level sums to Δ. H(x) = π(σ(x)) ⊕ σ(x), π = AES
-//! under a public key, is circular correlation robust in the ideal-cipher model. Deviation: the
+//! and the first level is (s, s ⊕ Δ), so every level sums to Δ. H(x) = π(σ(x)) ⊕ σ(x), where π is
+//! AES under a public key, is circular correlation robust in the ideal-cipher model. Deviation: the
 //! paper has one key for all trees; here each level of each tree has its own, drawn from a hash of
 //! the session's tag and the batch.
 //!
-//! **Concrete security.** A receiver knows the level's sum, so its unknown node is Δ plus what it
-//! knows, and the sibling that it learns gives one value of H(Δ ⊕ known). So a level is one target
-//! for guesses at Δ, and of a key that serves n levels a table of AES meets n targets at once. With
-//! one key each it meets one: the 127 bits of Δ less one for calls in both directions.
+//! **Concrete security.** A receiver knows the level's sum, so its unknown node is Δ plus a known
+//! value, and the sibling that it learns gives one value of H(Δ ⊕ known). So each level is a target
+//! for guesses at Δ, and if one key serves n levels, a table of AES attacks n targets at once. With
+//! one key for each level it attacks one: the 127 bits of Δ less one bit, for calls in both
+//! directions.
 //!
 //! A COT for each level, (q, t = q ⊕ bΔ), tells the receiver the sum of the level's nodes that end
 //! in b = ¬α_level: the sender sends q ⊕ (sum of those that end in 0). So α is the complement of
-//! the COTs' random choices, and nothing is sent the other way.
+//! the COTs' random choices, and the receiver sends nothing.
 //!
-//! Leaves come with bit 0 cleared, the receiver's at α with bit 0 set: bit 0 is the choice. The
-//! receiver counts nodes by y = x ⊕ α: the unknown one is at y = 0 on every level, and no index
-//! depends on α. In the end masked exchanges put the leaves in the order of x.
+//! Leaves have bit 0 cleared, except that the receiver's leaf at α has bit 0 set: bit 0 is the
+//! choice. The receiver numbers nodes by y = x ⊕ α. The unknown one is at y = 0 on every level, and
+//! no index depends on α. At the end masked exchanges bring the leaves into the order of x.
 //!
-//! Cost: one cipher call a leaf and party, 16 bytes a level and tree.
+//! Cost: one cipher call per leaf and party, 16 bytes per level and tree.
 
 use tacit_kernels::{Block, Cpu, Kernel, Prg, Simd};
 use zeroize::Zeroizing;
@@ -28,22 +29,22 @@ use zeroize::Zeroizing;
 use super::double::Double;
 use super::reorder::Reorder;
 
-/// The deepest tree.
+/// The depth of the deepest tree.
 pub(super) const MAX_DEPTH: usize = 20;
 
-/// Everything but bit 0.
+/// A mask of all bits except bit 0.
 const CLEAR: Block = Block::from_u128(!1);
 
 /// An expanded key.
 pub(super) type RoundKeys = [Block; 11];
 
-/// The hashes of a batch's trees, a key for each level of each tree. Public.
+/// The hashes of a batch's trees, with a key for each level of each tree. Public.
 pub(super) struct Hashes {
     cpu: Cpu,
     keys: Prg,
 }
 
-/// Key expansion.
+/// Expands a key.
 struct Expand(Block);
 
 impl Kernel for Expand {
@@ -56,13 +57,14 @@ impl Kernel for Expand {
 }
 
 impl Hashes {
-    /// The hashes whose keys are drawn from `seed`, which both parties know and no other batch has.
+    /// Returns the hashes whose keys are drawn from `seed`, which both parties know and no other
+    /// batch has.
     pub(super) fn new(cpu: Cpu, seed: &[u8; 32]) -> Self {
         let keys = Prg::from_seed(seed);
         Self { cpu, keys }
     }
 
-    /// All nodes of a level to their children, under the next key.
+    /// Replaces all nodes of a level by their children, under the next key.
     pub(super) fn double(&mut self, nodes: &mut [Block], swap: Block) -> [Block; 2] {
         let round_keys = self.cpu.dispatch(Expand(self.keys.next_block()));
         self.cpu.dispatch(Double {
@@ -72,8 +74,8 @@ impl Hashes {
         })
     }
 
-    /// The sender's tree from its root and the q of each level's COT. Leaves into `leaves`, what
-    /// is sent appended to `message`.
+    /// Grows the sender's tree from its root and the q of each level's COT. Writes the leaves into
+    /// `leaves`, and appends the bytes to send to `message`.
     pub(super) fn grow(
         &mut self,
         root: Block,
@@ -98,14 +100,14 @@ impl Hashes {
         leaves.iter_mut().for_each(|leaf| *leaf = *leaf & CLEAR);
     }
 
-    /// The receiver's tree from the t of each level's COT, whose bit 0 is its choice, and what the
-    /// sender sent.
+    /// Grows the receiver's tree from the t of each level's COT, whose bit 0 is its choice, and the
+    /// sender's bytes.
     pub(super) fn grow_punctured(&mut self, t: &[Block], message: &[u8], leaves: &mut [Block]) {
         debug_assert_eq!(leaves.len(), 1 << t.len());
         let sums = t.iter().zip(message.chunks_exact(Block::BYTES));
         leaves[0] = Block::ZERO;
         for (level, (&t, sent)) in sums.enumerate() {
-            // What the sender sums are whole labels; t carries its choice in bit 0, as they do.
+            // The sender sums whole labels; t carries its choice in bit 0, as they do.
             let mut bytes = [0; Block::BYTES];
             bytes.copy_from_slice(sent);
             let sum = Block::from_bytes(bytes) ^ t;
@@ -114,7 +116,8 @@ impl Hashes {
                 leaves[1] = sum;
                 continue;
             }
-            // The node at y = 0 is unknown: its two children come out wrong and are replaced.
+            // The node at y = 0 is unknown, so its two children are computed wrong and are then
+            // replaced.
             let swap = Block::ONES ^ Block::ONES.and_bit(t.lsb());
             let [_, ones] = self.double(&mut leaves[..2 * half], swap);
             leaves[half] ^= ones ^ sum;

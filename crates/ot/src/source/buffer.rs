@@ -5,20 +5,20 @@ use zeroize::Zeroizing;
 
 use crate::{ApiMisuse, Outputs};
 
-/// Blocks of consecutive numbers, in memory that serves again when they are gone.
+/// Blocks of consecutive numbers, in memory that is reused once they are gone.
 pub(super) struct BlockBuffer {
-    /// Number of the first block that is left.
+    /// The number of the first remaining block.
     next: u64,
-    /// Blocks that are gone, those that are left, and room; what is gone is zero.
+    /// Blocks that are gone, which are zero, the remaining ones, and free room.
     blocks: Outputs,
-    /// Where the blocks begin that are left.
+    /// The start of the remaining blocks.
     used: usize,
-    /// Where they end.
+    /// The end of the remaining blocks.
     filled: usize,
 }
 
 impl BlockBuffer {
-    /// An empty buffer, whose first block will have the number `next`.
+    /// Returns an empty buffer, whose first block will have the number `next`.
     pub(super) fn new(next: u64) -> Self {
         Self {
             next,
@@ -28,12 +28,12 @@ impl BlockBuffer {
         }
     }
 
-    /// The number after the last.
+    /// Returns the number after the last.
     pub(super) fn made(&self) -> u64 {
         self.next + self.left().len() as u64
     }
 
-    /// Refuses `count` more where numbers would run out.
+    /// Refuses `count` more if numbers would overflow.
     pub(super) fn check_room(&self, count: u64) -> Result<(), ApiMisuse> {
         match self.made().checked_add(count) {
             Some(_) => Ok(()),
@@ -41,7 +41,7 @@ impl BlockBuffer {
         }
     }
 
-    /// The number of the first.
+    /// Returns the number of the first.
     pub(super) fn next(&self) -> u64 {
         self.next
     }
@@ -50,7 +50,7 @@ impl BlockBuffer {
         &self.blocks[self.used..self.filled]
     }
 
-    /// Makes room for `count` more, so that adding them moves nothing.
+    /// Makes room for `count` more, so that adding them moves no block.
     pub(super) fn reserve(&mut self, count: usize) {
         if self.used == self.filled {
             (self.used, self.filled) = (0, 0);
@@ -63,7 +63,7 @@ impl BlockBuffer {
         }
     }
 
-    /// `count` blocks at the end, to be written.
+    /// Returns `count` blocks at the end, to be written.
     pub(super) fn grow(&mut self, count: usize) -> &mut [Block] {
         self.reserve(count);
         let old = self.filled;
@@ -78,7 +78,7 @@ impl BlockBuffer {
         self.grow(blocks.len()).copy_from_slice(blocks);
     }
 
-    /// Takes `count` from number `first` on, and wipes what is passed over.
+    /// Takes `count` blocks from number `first` on, and wipes the skipped ones.
     pub(super) fn take(&mut self, first: u64, count: usize) -> Result<Outputs, ApiMisuse> {
         let (next, made) = (self.next, self.made());
         if first < next {
@@ -92,7 +92,7 @@ impl BlockBuffer {
         if skipped == 0 && self.used == 0 && count == self.filled && count > 0 {
             self.filled = 0;
             let mut all = core::mem::take(&mut self.blocks);
-            // Past what is left there are zeros.
+            // The memory past the remaining blocks is zero.
             all.truncate(count);
             return Ok(all);
         }
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(numbers(buffer.take(149, 2).unwrap()), [149, 150]);
         assert!(buffer.take(u64::MAX, 2).is_err());
         assert_eq!((buffer.next(), buffer.made()), (151, 151));
-        // The memory serves again.
+        // The memory is reused.
         let room = buffer.blocks.as_ptr();
         buffer.append(&[Block::from_u128(151); 30]);
         assert_eq!((room, buffer.made()), (buffer.blocks.as_ptr(), 181));

@@ -1,8 +1,8 @@
-//! What OTs cost, and which extension is the cheapest for a link.
+//! The cost of OTs, and the cheapest extension for a link.
 //!
-//! Bytes, messages and trips follow from the protocol and are exact. Times rest on what one
-//! machine needed (`tacit-bench ot`): they choose between extensions, whose ratio differs
-//! little between machines, and predict no more than that.
+//! Bytes, messages and trips follow from the protocol and are exact. Times are based on one machine
+//! (`tacit-bench ot`): they serve to choose between extensions, whose ratio differs little between
+//! machines, and predict no more than that.
 
 use core::fmt;
 use core::time::Duration;
@@ -14,7 +14,7 @@ use crate::security::choices_check_bits;
 use crate::silent::{ANSWER_BYTES, BOOTSTRAP, REPLY_BYTES, SECURITY_BITS, Schedule};
 use crate::{ApiMisuse, Security};
 
-/// How correlated OTs are made from base OTs. The same on both sides.
+/// The extension that makes correlated OTs from base OTs. The same on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
     /// SoftSpoken with a small field: 128/k bits for each OT, symmetric cryptography only.
@@ -31,7 +31,7 @@ impl Default for Extension {
 }
 
 impl Extension {
-    /// Those that are worth a choice; SoftSpoken has the other k from 1 to 8 as well.
+    /// The extensions that are worth offering. SoftSpoken also supports the other k from 1 to 8.
     pub const NAMED: [Self; 4] = [
         Self::SoftSpoken(FieldBits::DEFAULT),
         Self::SoftSpoken(FieldBits::MIDDLE),
@@ -39,10 +39,11 @@ impl Extension {
         Self::Silent,
     ];
 
-    /// That whose check leaves a cheating peer the most: SoftSpoken with k = 1.
+    /// The extension whose check leaves a cheating peer the largest chance: SoftSpoken with k = 1.
     pub const LEAST_CHECKED: Self = Self::SoftSpoken(FieldBits::SMALLEST);
 
-    /// Which of [`NAMED`](Self::NAMED) it is, by its name on the command line and in configuration.
+    /// Returns the one of [`NAMED`](Self::NAMED) with this name on the command line and in
+    /// configuration.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMED
@@ -50,8 +51,8 @@ impl Extension {
             .find(|extension| extension.to_string() == name)
     }
 
-    /// What both sides compare, as one byte: k, or 18 for silent. (16 and 17 were silent
-    /// OT under other LPN parameters.)
+    /// Returns the number that both sides compare, as one byte: k, or 18 for silent. (16 and 17
+    /// were silent OT under other LPN parameters.)
     #[must_use]
     pub const fn id(self) -> u8 {
         match self {
@@ -60,7 +61,7 @@ impl Extension {
         }
     }
 
-    /// The extension with this [`id`](Self::id).
+    /// Returns the extension with this [`id`](Self::id).
     ///
     /// # Errors
     ///
@@ -73,8 +74,8 @@ impl Extension {
         }
     }
 
-    /// Bits of security of the instances of learning parity with noise that it rests on, if it
-    /// does: no known attack takes less work than two to this number.
+    /// Returns the bits of security of its instances of learning parity with noise, if it uses any:
+    /// no known attack takes less work than two to this number.
     #[must_use]
     pub const fn lpn_bits(self) -> Option<u32> {
         match self {
@@ -83,26 +84,27 @@ impl Extension {
         }
     }
 
-    /// Bits of security of the checks of the maliciously secure extension: a peer that asks the
-    /// random oracle W times makes a cheat pass with W · 2^-bits at most. What it guesses of Δ or
-    /// of places of noise is apart: n bits are guessed right with 2^-n, and a wrong guess ends the
-    /// session.
+    /// Returns the bits of security of the checks of the maliciously secure extension: a peer that
+    /// asks the random oracle W times makes a cheat pass with probability at most W · 2^-bits.
+    /// Guesses at Δ or at places of noise are separate: n bits are guessed right with probability
+    /// 2^-n, and a wrong guess ends the session.
     #[must_use]
     pub fn check_bits(self) -> f64 {
-        // Ferret's check, over the first OTs of silent OT, has one hash and no pairs: 128 bits.
+        // Ferret's check has one hash and no pairs, so it has 128 bits: more than that of silent
+        // OT's first OTs.
         choices_check_bits(self.field())
     }
 
-    /// The probability, as a power of two and at most 0, that a cheat passes the checks of the
-    /// maliciously secure extension if the peer asks the random oracle two to `work_log2` times.
-    /// For a bound on what a peer gains in a session, take
+    /// Returns the probability, as a power of two and at most 0, that a cheat passes the checks of
+    /// the maliciously secure extension if the peer asks the random oracle two to `work_log2`
+    /// times. For a bound on a peer's gain in a session, use
     /// [`PEER_WORK_LOG2`](crate::PEER_WORK_LOG2).
     #[must_use]
     pub fn cheating_log2(self, work_log2: u32) -> f64 {
         (f64::from(work_log2) - self.check_bits()).min(0.0)
     }
 
-    /// The field of the first correlated OTs.
+    /// Returns the field of the first correlated OTs.
     pub(super) const fn field(self) -> FieldBits {
         match self {
             Self::SoftSpoken(field) => field,
@@ -120,26 +122,26 @@ impl fmt::Display for Extension {
     }
 }
 
-/// What a refill takes.
+/// The cost of a refill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// OTs that it makes: as many as were asked for, or more.
+    /// The number of OTs that it makes: the requested number, or more.
     pub made: u64,
-    /// Bytes from the sender.
+    /// The bytes from the sender.
     pub sender_bytes: u64,
-    /// Bytes from the receiver.
+    /// The bytes from the receiver.
     pub receiver_bytes: u64,
-    /// Messages from the sender.
+    /// The messages from the sender.
     pub sender_messages: u64,
-    /// Messages from the receiver.
+    /// The messages from the receiver.
     pub receiver_messages: u64,
-    /// Times that a message has to wait for one from the other side, counting the first: half
-    /// round trips.
+    /// The number of times that a message has to wait for one from the other side, including the
+    /// first: half round trips.
     pub trips: u64,
 }
 
 impl Cost {
-    /// The cost of the first refill of a source, for `count` OTs; base OTs apart.
+    /// Returns the cost of the first refill of a source, for `count` OTs, without base OTs.
     #[must_use]
     pub fn first_refill(extension: Extension, security: Security, count: usize) -> Self {
         let field = extension.field();
@@ -204,9 +206,9 @@ impl Cost {
 /// A link between the parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Time of a round trip.
+    /// The time of a round trip.
     pub round_trip: Duration,
-    /// Rate in each direction, in bits a second.
+    /// The rate in each direction, in bits per second.
     pub bits_per_s: u64,
 }
 
@@ -215,15 +217,15 @@ pub struct Link {
 pub struct Choice {
     /// The extension.
     pub extension: Extension,
-    /// What it takes.
+    /// Its cost.
     pub cost: Cost,
-    /// The time that it takes, roughly.
+    /// Its approximate time.
     pub time: Duration,
 }
 
 impl Choice {
-    /// The extension that makes `count` OTs in the shortest time over `link`, base OTs apart.
-    /// Silent OT is considered where `allow_lpn` accepts its assumption.
+    /// Returns the extension that makes `count` OTs in the shortest time over `link`, without base
+    /// OTs. Considers silent OT only if `allow_lpn` accepts its assumption.
     #[must_use]
     pub fn fastest(link: Link, security: Security, count: usize, allow_lpn: bool) -> Self {
         let mut best = Self::told(Extension::default(), link, security, count);
@@ -240,7 +242,7 @@ impl Choice {
         best
     }
 
-    /// The choice of an extension that is given.
+    /// Returns the choice of a given extension.
     #[must_use]
     pub fn told(extension: Extension, link: Link, security: Security, count: usize) -> Self {
         let cost = Cost::first_refill(extension, security, count);
@@ -259,8 +261,9 @@ impl Choice {
     }
 }
 
-/// Nanoseconds to begin and for each OT, of the slower party: an EPYC of the third generation at
-/// 2.2 GHz, one thread a party. Silent OT was measured with rounds twice as large.
+/// Returns the nanoseconds to start and for each OT, of the slower party, on an EPYC of the third
+/// generation at 2.2 GHz with one thread per party. Silent OT was measured with rounds twice as
+/// large.
 fn compute_ns(extension: Extension, security: Security) -> (f64, f64) {
     let malicious = security == Security::Malicious;
     match extension {
@@ -293,7 +296,7 @@ mod tests {
         assert_eq!(best(fast, 1 << 23, true), 2);
         assert_eq!(best(slow, 1 << 23, true), Extension::Silent.id());
         assert_eq!(best(slow, 1 << 23, false), 8);
-        // Starting silent OT does not pay for a few OTs.
+        // For few OTs, silent OT is not worth its start.
         assert_ne!(best(slow, 10_000, true), Extension::Silent.id());
         assert_eq!(best(link(1, 2_000_000_000), 1 << 20, false), 4);
     }

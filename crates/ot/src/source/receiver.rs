@@ -16,7 +16,7 @@ use crate::precomputed::ReceiverOts;
 use crate::silent::{ReceiverBatch, SilentReceiver};
 use crate::{ApiMisuse, Error, Security, SessionTag};
 
-/// The half of the evaluator: a random choice b, and t = q ⊕ bΔ for each OT.
+/// The evaluator's half: a random choice b, and t = q ⊕ bΔ for each OT.
 pub struct SourceReceiver {
     tag: SessionTag,
     extension: Extension,
@@ -26,21 +26,21 @@ pub struct SourceReceiver {
     wanted: RefillTarget,
 }
 
-/// What makes the OTs.
+/// The state of the extension that makes the OTs.
 enum Engine {
     SoftSpoken(CotReceiver),
-    /// Has the first correlated OTs of silent OT to send.
+    /// The first correlated OTs of silent OT are still to be sent.
     First(CotReceiver),
     Silent(SilentReceiver),
-    /// A batch that was taken, whose work is still to be done, and the reply to it as long as it is
-    /// not sent.
+    /// A batch was taken. Its work is still to be done, and the reply to it is kept until it is
+    /// sent.
     Batch(ReceiverBatch, Option<Vec<u8>>),
     Ended,
 }
 
 impl SourceReceiver {
-    /// A source whose first OT has the number `first`, with both keys of each base OT. All else is
-    /// as the sender's. The tag is no other source's.
+    /// Returns a source whose first OT has the number `first`, with both keys of each base OT. All
+    /// other parameters must be the sender's. The tag must be no other source's.
     ///
     /// # Errors
     ///
@@ -68,13 +68,13 @@ impl SourceReceiver {
         })
     }
 
-    /// The numbers of the OTs that are made and not taken.
+    /// Returns the numbers of the OTs that are made and not taken.
     #[must_use]
     pub fn available(&self) -> Range<u64> {
         self.buffer.next()..self.buffer.made()
     }
 
-    /// What a refill for `count` OTs will take.
+    /// Returns the cost of a refill for `count` OTs.
     #[must_use]
     pub fn cost(&self, count: usize) -> Cost {
         match &self.engine {
@@ -91,8 +91,8 @@ impl SourceReceiver {
         }
     }
 
-    /// Asks for `count` more OTs or, where the extension makes many at once, as many more as that
-    /// takes. The other half asks for as many.
+    /// Requests `count` more OTs. If the extension makes many at once, this may make more. The
+    /// other half must request the same number.
     ///
     /// # Errors
     ///
@@ -107,13 +107,13 @@ impl SourceReceiver {
         Ok(())
     }
 
-    /// What this half does next. For [`Turn::Send`], `message` then holds what is to be sent;
-    /// messages go out in the order in which they were made, best before the next call, which may
+    /// Returns the next action of this half. For [`Turn::Send`], `message` then holds the message.
+    /// Messages go out in the order in which they were made, best before the next call, which may
     /// work for long.
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse::UsedUp`] if the base OTs have given all that they may, which ends this half;
+    /// [`ApiMisuse::UsedUp`] if the base OTs have given all their OTs, which ends this half;
     /// [`ApiMisuse::Ended`] after an error.
     pub fn next<R: CryptoRng + ?Sized>(
         &mut self,
@@ -175,7 +175,7 @@ impl SourceReceiver {
         }
     }
 
-    /// Hands over the message that [`Turn::Receive`] asked for.
+    /// Passes the message that [`Turn::Receive`] asked for.
     ///
     /// # Errors
     ///
@@ -219,11 +219,11 @@ impl SourceReceiver {
         Ok(())
     }
 
-    /// Takes the `count` OTs from number `first` on. Those before it that are left are wiped.
+    /// Takes the `count` OTs from number `first` on. Remaining OTs before these are wiped.
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`] if some of them are used, or not made yet, or this half has ended.
+    /// [`ApiMisuse`] if some of them are used or not made yet, or if this half has ended.
     pub fn take(&mut self, first: u64, count: usize) -> Result<ReceiverOts, Error> {
         self.wanted.check()?;
         Ok(ReceiverOts::new(first, self.buffer.take(first, count)?))

@@ -14,7 +14,7 @@ use crate::precomputed::SenderOts;
 use crate::silent::{SenderBatch, SilentSender};
 use crate::{ApiMisuse, Delta, Error, Security, SessionTag};
 
-/// The half of the garbler: it has Δ, and q for each OT.
+/// The garbler's half: it has Δ, and q for each OT.
 pub struct SourceSender {
     tag: SessionTag,
     extension: Extension,
@@ -23,26 +23,26 @@ pub struct SourceSender {
     engine: Engine,
     buffer: BlockBuffer,
     wanted: RefillTarget,
-    /// A message that waits to be sent.
+    /// A message that is still to be sent.
     answer: Option<Vec<u8>>,
 }
 
-/// What makes the OTs.
+/// The state of the extension that makes the OTs.
 enum Engine {
     SoftSpoken(CotSender),
-    /// Waits for the first correlated OTs of silent OT.
+    /// The first correlated OTs of silent OT have not arrived yet.
     First(CotSender),
     Silent(Box<SilentSender>),
-    /// A batch whose message is sent: most of its work is still to be done, and where malicious it
-    /// waits for the reply.
+    /// A batch's message was sent. Most of its work is still to be done and, if malicious, the
+    /// reply is missing.
     Batch(Box<SenderBatch>),
     Ended,
 }
 
 impl SourceSender {
-    /// A source under `delta` whose first OT has the number `first`, with the chosen keys of the
-    /// base OTs whose choices were [`Delta::choices`]. All else is as the receiver's. The tag is
-    /// no other source's.
+    /// Returns a source under `delta` whose first OT has the number `first`, with the chosen keys
+    /// of the base OTs whose choices were [`Delta::choices`]. All other parameters must be the
+    /// receiver's. The tag must be no other source's.
     ///
     /// # Errors
     ///
@@ -73,19 +73,19 @@ impl SourceSender {
         })
     }
 
-    /// The offset of all OTs. Secret.
+    /// Returns the offset of all OTs. Secret.
     #[must_use]
     pub fn delta(&self) -> &Delta {
         &self.delta
     }
 
-    /// The numbers of the OTs that are made and not taken.
+    /// Returns the numbers of the OTs that are made and not taken.
     #[must_use]
     pub fn available(&self) -> Range<u64> {
         self.buffer.next()..self.buffer.made()
     }
 
-    /// What a refill for `count` OTs will take.
+    /// Returns the cost of a refill for `count` OTs.
     #[must_use]
     pub fn cost(&self, count: usize) -> Cost {
         match &self.engine {
@@ -102,8 +102,8 @@ impl SourceSender {
         }
     }
 
-    /// Asks for `count` more OTs or, where the extension makes many at once, as many more as that
-    /// takes. The other half asks for as many.
+    /// Requests `count` more OTs. If the extension makes many at once, this may make more. The
+    /// other half must request the same number.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl SourceSender {
         Ok(())
     }
 
-    /// What this half does next. For [`Turn::Send`], `message` then holds what is to be sent, best
-    /// before the next call, which may work for long.
+    /// Returns the next action of this half. For [`Turn::Send`], `message` then holds the message.
+    /// Send it before the next call, which may work for long.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl SourceSender {
         }
     }
 
-    /// Hands over the message that [`Turn::Receive`] asked for.
+    /// Passes the message that [`Turn::Receive`] asked for.
     ///
     /// # Errors
     ///
@@ -216,11 +216,11 @@ impl SourceSender {
         Ok(())
     }
 
-    /// Takes the `count` OTs from number `first` on. Those before it that are left are wiped.
+    /// Takes the `count` OTs from number `first` on. Remaining OTs before these are wiped.
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`] if some of them are used, or not made yet, or this half has ended.
+    /// [`ApiMisuse`] if some of them are used or not made yet, or if this half has ended.
     pub fn take(&mut self, first: u64, count: usize) -> Result<SenderOts, Error> {
         self.wanted.check()?;
         let q = self.buffer.take(first, count)?;

@@ -1,4 +1,5 @@
-//! The base OT: textbook recomputation, frozen transcript, and what a bad peer may send.
+//! The base OT: recomputation by its definition, frozen transcript, and messages of a malicious
+//! peer.
 
 use std::num::NonZeroUsize;
 
@@ -53,7 +54,7 @@ fn the_receiver_gets_the_chosen_key_and_not_the_other() {
     }
 }
 
-/// H(i, x, s) and the key by their definitions, one element at a time.
+/// Computes H(i, x, s) and the key by their definitions, one element at a time.
 fn textbook_h(i: u32, x: u8, s: &[u8]) -> RistrettoPoint {
     let hash = Sha256::new().chain_update(b"tacit base OT v2 hash to group  ");
     let hash = hash.chain_update([0x5a; 32]).chain_update(i.to_le_bytes());
@@ -256,7 +257,7 @@ fn our_own_messages_come_back_in_vain() {
 
 #[test]
 fn an_echo_between_two_directions_gives_unrelated_keys() {
-    // We run one batch in each direction and the peer sends our own messages back across.
+    // We run one batch in each direction, and the peer echoes our own messages.
     let (there, back) = (SessionTag::new([1; 32]), SessionTag::new([2; 32]));
     let run = run(&choices(8, "echo"), &there, &back);
     for (pair, chosen) in run.pairs.iter().zip(&run.chosen) {

@@ -1,5 +1,5 @@
-//! The base OT from ML-KEM: recomputation from its definition, frozen transcript, and what a bad
-//! peer may send.
+//! The base OT from ML-KEM: recomputation by its definition, frozen transcript, and messages of a
+//! malicious peer.
 
 use std::num::NonZeroUsize;
 
@@ -77,7 +77,7 @@ fn encoded(coefficients: &[u32]) -> Vec<u8> {
     triples.flat_map(|[a, b, c, _]| [a, b, c]).collect()
 }
 
-/// H(i, x, ρ, s) by its definition, with a division.
+/// Computes H(i, x, ρ, s) by its definition, with a division.
 fn textbook_h(i: u32, x: u8, rho: &[u8], s: &[u8]) -> Vec<u32> {
     let hash = Sha256::new().chain_update(b"tacit ML-KEM base OT v1 vector  ");
     let hash = hash.chain_update([0x5a; 32]).chain_update(i.to_le_bytes());
@@ -89,7 +89,7 @@ fn textbook_h(i: u32, x: u8, rho: &[u8], s: &[u8]) -> Vec<u32> {
     words.map(|word| (word % u64::from(Q)) as u32).collect()
 }
 
-/// s ⊕ M(i, T, ρ) by its definition.
+/// Computes s ⊕ M(i, T, ρ) by its definition.
 fn textbook_crossed(i: u32, phi: &[u8]) -> Vec<u8> {
     let prefix = Sha256::new().chain_update(b"tacit ML-KEM base OT v1 mask    ");
     let prefix = prefix.chain_update([0x5a; 32]).finalize();
@@ -99,7 +99,7 @@ fn textbook_crossed(i: u32, phi: &[u8]) -> Vec<u8> {
     phi[1184..].iter().zip(mask).map(|(s, m)| s ^ m).collect()
 }
 
-/// The encapsulation key of branch `x` of φ.
+/// Computes the encapsulation key of branch `x` of φ.
 fn textbook_key(i: u32, x: u8, phi: &[u8]) -> [u8; 1184] {
     let rho = &phi[1152..1184];
     let s = match x {
@@ -182,7 +182,7 @@ fn the_messages_of_both_choices_look_alike() {
             .collect();
         assert!(t.iter().all(|&t| t < Q));
         let mean = t.iter().map(|&t| u64::from(t)).sum::<u64>() / t.len() as u64;
-        // 24,576 uniform values have a mean within 1664 ± 6.1 in two of three cases.
+        // The mean of 24,576 uniform values is within 1664 ± 6.1 in two of three cases.
         assert!((1634..=1694).contains(&mean), "T is uniform: {mean}");
         let s = phis.flat_map(|phi| &phi[1184..]);
         let set: u32 = s.map(|byte| byte.count_ones()).sum();
@@ -253,7 +253,7 @@ fn repeated_keys_and_ciphertexts_are_refused() {
         first,
         second,
     };
-    // s alone does not make a repeated key another one.
+    // Another s alone does not make a repeated key different.
     let refused = send_to_sender(|message| message.copy_within(PHI..PHI + 1184, 3 * PHI));
     assert_eq!(refused, repeated(Message::BaseReceiver).into());
     let (_, refused) =
@@ -263,7 +263,7 @@ fn repeated_keys_and_ciphertexts_are_refused() {
 
 #[test]
 fn a_changed_ciphertext_spoils_its_own_ot_and_looks_like_any_other() {
-    // The receiver ends alike whether or not the changed one is that of its choice.
+    // The receiver ends in the same way whether or not the changed one is that of its choice.
     for changed in 0..8 {
         for byte in [0, CIPHERTEXT - 1] {
             let (pairs, chosen) = answered(|answer| answer[changed * CIPHERTEXT + byte] ^= 1);

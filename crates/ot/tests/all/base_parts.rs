@@ -1,5 +1,5 @@
 //! Base OTs whose receiver sends its message in parts, on any number of threads: the same bytes and
-//! keys, and the same lies refused, also where a lie spans parts.
+//! keys, and the same refusals, even if a lie spans parts.
 
 use std::num::NonZeroUsize;
 
@@ -112,7 +112,7 @@ fn nothing_follows_the_last_part() {
     let (_, message) = ristretto::Receiver::start(&choices(2), &TAG, &mut rng).unwrap();
     let mut sender = ristretto::Sender::start(2, &TAG, &mut rng).unwrap().0;
     sender.take_on(ONE, &message).unwrap();
-    // A part that stands nowhere yet, and the last one again.
+    // An unused part, and the last one again.
     let (_, fresh) = ristretto::Receiver::start(&choices(1), &TAG, &mut rng).unwrap();
     for part in [&fresh, &message[..64]] {
         assert_eq!(sender.take_on(ONE, part).unwrap_err(), too_long(64));

@@ -82,7 +82,7 @@ fn messages_are_as_long_as_documented() {
             sender.extend(200, &message).unwrap();
         }
     }
-    // 128 / k bits for each OT, whatever k.
+    // 128 / k bits for each OT, for any k.
     for field in all_fields() {
         let (_, mut sender, mut receiver) = halves(field);
         let (message, _) = receiver.extend(&[]).unwrap();
@@ -110,8 +110,8 @@ fn no_row_comes_twice() {
     }
 }
 
-/// The leaves of one group's tree by their definition: leaf x is reached from the keys of the first
-/// base OT, exchanged, by going to child b on the level whose bit of x is b.
+/// Computes a leaf of one group's tree by its definition: leaf x is reached from the keys of the
+/// first base OT, exchanged, by going to child b on the level whose bit of x is b.
 fn textbook_leaf(pairs: &[[Key; 2]], group: u32, x: usize, width: usize) -> Block {
     let mut node = pairs[0][1 - (x & 1)].to_block();
     for level in 1..width {
@@ -132,7 +132,7 @@ fn rows_are_those_of_the_textbook() {
     for field in all_fields() {
         let (delta, mut sender, mut receiver) = halves(field);
         let (_, pairs) = dealt(&delta);
-        // The second call, so that corrections are out of the way and streams have moved on.
+        // This is the second call, after the corrections, and streams have advanced.
         let (message, _) = receiver.extend(&[true; 5]).unwrap();
         sender.extend(5, &message).unwrap();
         let choices = choices(128, "textbook");

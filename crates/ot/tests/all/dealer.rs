@@ -9,7 +9,7 @@ use crate::seeded::Seeded;
 
 pub(crate) const TAG: SessionTag = SessionTag::new([0x3d; 32]);
 
-/// Random bits.
+/// Returns random bits.
 pub(crate) fn choices(count: usize, label: &str) -> Vec<bool> {
     let mut rng = Seeded::new(label);
     (0..count).map(|_| rng.next_u32() & 1 == 1).collect()
@@ -21,12 +21,12 @@ pub(crate) fn random_key(rng: &mut Seeded) -> Key {
     Key::from_bytes(bytes)
 }
 
-/// Chosen keys and both keys of 128 base OTs.
+/// Returns chosen keys and both keys of 128 base OTs.
 pub(crate) fn dealt(delta: &Delta) -> (Vec<Key>, Vec<[Key; 2]>) {
     dealt_from(delta, &mut Seeded::new("dealer"))
 }
 
-/// The same from other randomness.
+/// Does the same with other randomness.
 pub(crate) fn dealt_from(delta: &Delta, rng: &mut Seeded) -> (Vec<Key>, Vec<[Key; 2]>) {
     let mut pair = || [random_key(rng), random_key(rng)];
     let pairs: Vec<_> = (0..Delta::BITS).map(|_| pair()).collect();
@@ -36,7 +36,7 @@ pub(crate) fn dealt_from(delta: &Delta, rng: &mut Seeded) -> (Vec<Key>, Vec<[Key
     (chosen.collect(), pairs)
 }
 
-/// Both halves of a source whose first OT has the number `first`.
+/// Returns both halves of a source whose first OT has the number `first`.
 pub(crate) fn halves(
     extension: Extension,
     security: Security,
@@ -53,7 +53,7 @@ pub(crate) fn soft_spoken(k: usize) -> Extension {
     Extension::SoftSpoken(FieldBits::new(k).unwrap())
 }
 
-/// Refills both halves. `tamper` sees each message, with whether it is the sender's.
+/// Refills both halves. `tamper` gets each message, and whether it is the sender's.
 pub(crate) fn refill(
     sender: &mut SourceSender,
     receiver: &mut SourceReceiver,

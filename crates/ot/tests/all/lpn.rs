@@ -1,34 +1,34 @@
-//! The security of silent OT's LPN parameters, recomputed from them: what each known attack costs.
+//! The security of silent OT's LPN parameters, recomputed from them: the cost of each known attack.
 //!
 //! An output is the sum of [`WEIGHT`] elements of the secret and of noise; each tree has one noisy
 //! output. Costs are powers of two of elementary operations: memory is free, a word of 64 bits and
-//! an element of a list count one, and where a step can be done in several ways the cheapest is
-//! charged. All attacks are taken together with the restriction to a subset:
+//! an element of a list count one, and if a step can be done in several ways the cheapest is
+//! charged. Each attack is combined with the restriction to a subset:
 //!
 //! - **Subset.** f·k elements of the secret contain N·f^10 outputs whole. An attack on these alone
-//!   has a secret of f·k and needs noise-free outputs for no more. A random subset has enough for
-//!   f = (k/N)^(1/9). [`Subset::Peeled`] is what dropping the element of least degree, again and
-//!   again, ends in: the best that is known to be found, and in linear time, which is not charged.
-//!   [`Subset::Densest`] is the smallest f for which any subset whatever has enough, by the
+//!   has a secret of f·k and needs noise-free outputs for no more. A random subset has enough for f
+//!   = (k/N)^(1/9). [`Subset::Peeled`] is the result of dropping the element of least degree, again
+//!   and again: the best subset that is known to be found, and in linear time, which is not
+//!   charged. [`Subset::Densest`] is the smallest f for which any subset at all has enough, by the
 //!   expected number of such subsets: a bound on all ways to find one, and no attack.
 //! - **Gauss.** Pooled Gauss (Esser, Kübler, May, CRYPTO 2017): f·k outputs without noise give a
-//!   linear system. It is sparse, so that Wiedemann's algorithm solves it in twice its dimension
-//!   times its non-zero elements. f = 1 is the published attack.
-//! - **Information sets.** The same with p errors among them, found by collisions of lists that
-//!   use representations (May, Meurer, Thomae, ASIACRYPT 2011; Becker, Joux, May, Meurer,
+//!   linear system. It is sparse, so Wiedemann's algorithm solves it in twice its dimension times
+//!   its non-zero elements. f = 1 is the published attack.
+//! - **Information sets.** The same with p errors among the outputs, found by collisions of lists
+//!   that use representations (May, Meurer, Thomae, ASIACRYPT 2011; Becker, Joux, May, Meurer,
 //!   EUROCRYPT 2012, with p = 6 of two sums of 4 that overlap in one; for LPN: Liu, Wang, Yang, Yu,
-//!   EUROCRYPT 2024; for regular noise: Esser and Santini, CRYPTO 2024). Errors in different blocks
-//!   are a little fewer than errors anywhere, which is what is charged.
+//!   EUROCRYPT 2024; for regular noise: Esser and Santini, CRYPTO 2024). There are slightly fewer
+//!   choices of errors in different blocks than of errors anywhere; the former are charged.
 //! - **Statistical decoding** (same, section 6.3): sums of f·k + 1 outputs without a secret.
 //! - **Algebra.** Products of two noise bits of a block are zero (Briaud and Øygarden, EUROCRYPT
-//!   2023), as a Macaulay matrix of degree D after a guess of outputs without noise, the degree
-//!   by the Hilbert series; its rows are as sparse as the code makes them before the guess, its
-//!   columns as few as there are after it.
+//!   2023). Charged as a Macaulay matrix of degree D after a guess of outputs without noise, with
+//!   the degree from the Hilbert series. Its rows are as sparse as the code makes them before the
+//!   guess, its columns as few as after it.
 //! - **Hybrid** (Wang et al., ASIACRYPT 2025, theorem 1): the noise of g blocks is enumerated, the
 //!   rest guessed as above, and degree 2 linearised.
 //!
-//! `scripts/lpn-estimate` prints the table; the test that holds the parameters to their bits, and
-//! the page to the table, is [`every_attack_costs_at_least_the_promised_bits`].
+//! `scripts/lpn-estimate` prints the table. [`every_attack_costs_at_least_the_promised_bits`] is
+//! the test that holds the parameters to their bits, and the page to the table.
 
 mod peeling;
 mod trial;
@@ -38,21 +38,21 @@ use core::f64::consts::LOG2_E;
 use tacit_ot::silent::{LPN_SIZES, LpnSizes};
 use tacit_ot::source::Extension;
 
-/// Elements of the secret in an output.
+/// The number of elements of the secret in an output.
 const WEIGHT: usize = LpnSizes::WEIGHT;
 
 /// LPN with regular noise and a local code.
 #[derive(Clone, Copy, Debug)]
 struct Instance {
-    /// N, the outputs.
+    /// N, the number of outputs.
     outputs: f64,
-    /// k, the secret.
+    /// k, the size of the secret.
     secret: f64,
-    /// Outputs of a tree, one of which is noisy.
+    /// The number of outputs of a tree, one of which is noisy.
     block: f64,
 }
 
-/// Which elements of the secret an attack is restricted to.
+/// The elements of the secret to which an attack is restricted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Subset {
     All,
@@ -74,7 +74,7 @@ impl From<LpnSizes> for Instance {
 /// d.
 const LOCALITY: f64 = WEIGHT as f64;
 
-/// log₂ of the binomial coefficient, by Stirling's series where factorials are large.
+/// Returns log₂ of the binomial coefficient, by Stirling's series if factorials are large.
 fn log2_choose(n: f64, r: f64) -> f64 {
     if r <= 0.0 || r >= n {
         return 0.0;
@@ -90,12 +90,12 @@ fn log2_factorial(n: f64) -> f64 {
     ln * LOG2_E
 }
 
-/// log₂ of 2^a + 2^b.
+/// Returns log₂ of 2^a + 2^b.
 fn add(a: f64, b: f64) -> f64 {
     a.max(b) + (1.0 + (-(a - b).abs()).exp2()).log2()
 }
 
-/// The least x between bounds for which `holds`, which holds from somewhere on.
+/// Returns the least x between bounds for which `holds`, which must hold from some x on.
 fn least(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..80 {
         let middle = 0.5 * (low + high);
@@ -109,7 +109,7 @@ impl Instance {
         self.outputs / self.block
     }
 
-    /// f of a subset.
+    /// Returns f of a subset.
     fn fraction(self, subset: Subset) -> f64 {
         let random = (self.secret / self.outputs).powf(1.0 / (LOCALITY - 1.0));
         match subset {
@@ -135,8 +135,8 @@ impl Instance {
         }
     }
 
-    /// log₂ of 1 / the probability that this many outputs, spread over all trees, are free of
-    /// noise.
+    /// Returns log₂ of 1 / the probability that this many outputs, spread over all trees, are free
+    /// of noise.
     fn noise_free(self, outputs: f64) -> f64 {
         -self.trees() * (-outputs / self.outputs).ln_1p() * LOG2_E
     }
@@ -146,12 +146,12 @@ impl Instance {
         self.noise_free(secret) + sparse_solve(secret)
     }
 
-    /// The cost and its p.
+    /// Returns the cost and its p.
     fn information_sets(self, subset: Subset) -> (f64, u32) {
         let secret = self.fraction(subset) * self.secret;
         let cost = |p: u32| {
             let errors = f64::from(p);
-            // Lists of p/2 errors; each sum of p/2 and p/2 is met in C(p, p/2) ways.
+            // Lists of p/2 errors; each sum of p/2 and p/2 is found in C(p, p/2) ways.
             let list = log2_choose(secret, errors / 2.0) - errors;
             let checks = list.max(1.0);
             let patterns = log2_choose(secret, errors) - errors * self.block.log2();
@@ -166,8 +166,8 @@ impl Instance {
         costs.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a })
     }
 
-    /// BJMM with p = 6: sums of two lists of p₁ = 4 errors, one of which both have, and which is no
-    /// error then; each list of sums of p₂ = 2 and 2.
+    /// Returns the cost of BJMM with p = 6: sums of two lists of p₁ = 4 errors with one in common,
+    /// which cancels; each list consists of sums of p₂ = 2 and 2.
     fn overlapping(self, secret: f64) -> (f64, u32) {
         let met = 20.0_f64.log2() + (secret - 6.0).log2();
         let list = log2_choose(secret, 4.0) - met;
@@ -186,7 +186,7 @@ impl Instance {
         secret.log2() - secret * (-2.0 / self.block).ln_1p() * LOG2_E
     }
 
-    /// The least cost over f, D and the guess, and its D.
+    /// Returns the least cost over f, D and the guess, and its D.
     fn algebra(self) -> (f64, usize) {
         let first = (100.0 * self.fraction(Subset::Peeled)).ceil() as usize;
         let left = peeling::curve(self);
@@ -213,9 +213,9 @@ impl Instance {
         best
     }
 
-    /// Whether degree `degree` solves for a secret of which `guess` outputs of each tree are known
-    /// to be free of noise: whether the coefficient of the Hilbert series
-    /// (1 + rz)^t / (1 + z)^(rt − unknown), r outputs of each tree being left, is positive no more.
+    /// Returns whether degree `degree` solves for a secret if `guess` outputs of each tree are
+    /// known to be free of noise: whether the coefficient of the Hilbert series (1 + rz)^t / (1 +
+    /// z)^(rt − unknown), with r outputs of each tree left, is no longer positive.
     fn is_solved(self, secret: f64, outputs: f64, guess: f64, degree: usize) -> bool {
         let trees = self.trees();
         let left = outputs / trees - guess;
@@ -236,7 +236,7 @@ impl Instance {
         series.iter().any(|&coefficient| coefficient <= 0.0)
     }
 
-    /// The least cost over g and the guess, and its g.
+    /// Returns the least cost over g and the guess, and its g.
     fn hybrid(self) -> (f64, u32) {
         let mut best = (f64::INFINITY, 0);
         for g in 0..=20 {
@@ -267,22 +267,22 @@ impl Instance {
     }
 }
 
-/// Wiedemann's algorithm for a system of the code's own rows.
+/// Returns the cost of Wiedemann's algorithm for a system of the code's own rows.
 fn sparse_solve(unknown: f64) -> f64 {
     (2.0 * LOCALITY * unknown * unknown).log2()
 }
 
-/// The same for products of two rows: 3 passes over rows of (d + 1)² elements.
+/// Returns the same for products of two rows: 3 passes over rows of (d + 1)² elements.
 fn sparse_wiedemann(columns: f64) -> f64 {
     (3.0 * (LOCALITY + 1.0).powi(2)).log2() + 2.0 * columns.log2()
 }
 
-/// A Macaulay matrix with the monomials of this degree.
+/// Returns the cost of a Macaulay matrix with the monomials of this degree.
 fn macaulay(unknown: f64, degree: f64) -> f64 {
     sparse_wiedemann(log2_choose(unknown.max(degree + 1.0), degree).exp2())
 }
 
-/// The name of each attack, and its cost.
+/// Returns the name and the cost of each attack.
 fn attacks(instance: Instance) -> Vec<(&'static str, f64)> {
     let sets = |subset| instance.information_sets(subset).0;
     vec![
@@ -303,14 +303,14 @@ fn attacks(instance: Instance) -> Vec<(&'static str, f64)> {
     ]
 }
 
-/// What was taken before: its estimates are known answers for the formulas.
+/// The former parameters: their estimates are known answers for the formulas.
 const FORMER_ROUND: LpnSizes = LpnSizes {
     trees: 1900,
     leaves: 1 << 13,
     secret: 1 << 19,
 };
 
-/// The attack that was reported on [`FORMER_ROUND`]: guesses 2^64.3 at 2^41.2 each.
+/// The attack that was reported on [`FORMER_ROUND`]: 2^64.3 guesses at 2^41.2 each.
 #[test]
 fn the_reported_attack_is_estimated_as_reported() {
     let former = Instance::from(FORMER_ROUND);
@@ -318,9 +318,9 @@ fn the_reported_attack_is_estimated_as_reported() {
     assert!((former.noise_free(secret) - 64.3).abs() < 0.3);
     assert!((sparse_solve(secret) - 41.2).abs() < 0.1);
     assert!((former.gauss(Subset::Random) - 105.3).abs() < 0.1);
-    // All of the secret: the check by hand that stood beside the parameters.
+    // All of the secret: the calculation by hand that was next to the parameters.
     assert!((former.noise_free(former.secret) - 93.8).abs() < 0.5);
-    // Errors among the outputs save much more.
+    // Allowing errors among the outputs saves much more.
     assert!(former.information_sets(Subset::Random).0 < 90.0);
 }
 
@@ -338,7 +338,7 @@ fn binomial_coefficients_are_right() {
     }
 }
 
-/// The Hilbert series by hand for degrees 2 and 3.
+/// The Hilbert series calculated by hand for degrees 2 and 3.
 #[test]
 fn degrees_of_the_algebra_are_those_of_the_series() {
     let instance = Instance::from(FORMER_ROUND);
@@ -351,13 +351,13 @@ fn degrees_of_the_algebra_are_those_of_the_series() {
             expected
         );
     }
-    // √3 times as many unknowns in degree 3, as for the roots of Hermite's polynomials.
+    // Degree 3 allows √3 times as many unknowns, as with the roots of Hermite's polynomials.
     let third = 3.0_f64.sqrt() * threshold;
     assert!(instance.is_solved(0.98 * third, instance.outputs, 0.0, 3));
     assert!(!instance.is_solved(1.02 * third, instance.outputs, 0.0, 3));
 }
 
-/// As a review of the parameters found: peeling leaves 63.1 % of the round's secret where a random
+/// A review of the parameters found: peeling leaves 63.1 % of the round's secret where a random
 /// subset has 74.1 %.
 #[test]
 fn a_peeled_subset_is_as_small_as_reported() {
@@ -378,7 +378,7 @@ fn every_attack_costs_at_least_the_promised_bits() {
     for ((name, round), (_, first)) in round.into_iter().zip(first) {
         let row = format!("| {name} | {round:.0} | {first:.0} |");
         println!("{row}");
-        // Nobody knows how to find the densest subset: its rows bound all ways to find a dense one.
+        // No way to find the densest subset is known: its rows bound all ways to find a dense one.
         let is_attack = !name.ends_with("densest subset");
         assert!(
             !is_attack || round >= promised && first >= promised,

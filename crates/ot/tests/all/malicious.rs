@@ -11,7 +11,8 @@ use tacit_ot::{ApiMisuse, Check, Delta, Error, FieldBits, PeerMisbehaved, Securi
 
 const TAG: SessionTag = SessionTag::new([0xc3; 32]);
 
-/// Both halves over base OTs of a trusted dealer, with the Δ and keys that `label` gives.
+/// Returns both halves over base OTs of a trusted dealer, with the Δ and keys that `label`
+/// determines.
 fn halves(field: FieldBits, label: &str) -> (Delta, CotSender, CotReceiver) {
     let mut rng = Seeded::new(label);
     let delta = Delta::random(&mut rng);
@@ -100,7 +101,7 @@ fn every_part_of_the_message_is_checked() {
         let mut message = honest.clone();
         message[at] ^= 0x10;
         let error = match sender.extend(300, &message) {
-            // A wrong correction that Δ does not select moves the challenge all the same.
+            // A wrong correction that Δ does not select changes the challenge all the same.
             Ok(_) => panic!("byte {at} may be changed"),
             Err(error) => error,
         };
@@ -112,9 +113,9 @@ fn every_part_of_the_message_is_checked() {
     assert!(caught > 90);
 }
 
-/// An evaluator that is honest in the extension and not in the base OTs: in `wrong` of them only
-/// one branch has the key that it goes on with. That is a guess at as many bits of Δ, told by
-/// whether the session goes on, and no better than any other guess.
+/// An evaluator that is honest in the extension but not in the base OTs: in `wrong` of them only
+/// one branch has the key that it goes on with. That is a guess at the same number of bits of Δ,
+/// whose result shows in whether the session goes on, and is no better than any other guess.
 #[test]
 fn base_ots_with_one_good_branch_pass_when_the_guess_is_right() {
     for (k, wrong, runs) in [(1, 1, 60_u32), (2, 1, 60), (2, 2, 120), (8, 1, 40)] {
@@ -124,7 +125,7 @@ fn base_ots_with_one_good_branch_pass_when_the_guess_is_right() {
             let delta = Delta::random(&mut rng);
             let (mut chosen, pairs) = dealt_from(&delta, &mut rng);
             let choices = delta.choices();
-            // Bit 0 of Δ is known; the guess is that the others are zero.
+            // Bit 0 of Δ is known. The guess is that the others are zero.
             for at in 1..=wrong {
                 if choices[at] {
                     chosen[at] = random_key(&mut rng);

@@ -1,4 +1,4 @@
-//! Numbers of `docs/ot.md` that the code computes.
+//! The numbers of `docs/ot.md` that the code computes.
 
 use tacit_ot::FieldBits;
 use tacit_ot::source::Extension;
@@ -8,7 +8,7 @@ fn page() -> String {
     std::fs::read_to_string(path).expect("docs/ot.md")
 }
 
-/// The cells of the page's table row that starts with these cells.
+/// Returns the cells of the page's table row that starts with these cells.
 fn row(page: &str, start: &str) -> Vec<String> {
     let mut rows = page.lines().filter(|line| line.starts_with(start));
     let row = rows

@@ -1,4 +1,4 @@
-//! Precomputed OTs: every form at all sizes, what a peer may send, frozen answers.
+//! Precomputed OTs: every form at all sizes, a malicious peer's messages, frozen answers.
 
 use core::ops::Range;
 

@@ -78,7 +78,8 @@ enum Step {
     Take { skip: u64, count: usize },
 }
 
-/// Sizes around those at which something changes: words, blocks of 128, lots of 4096, messages.
+/// Returns sizes around those at which something changes: words, blocks of 128, lots of 4096,
+/// messages.
 fn sizes() -> impl Strategy<Value = usize> {
     let around = |size: usize| (size.saturating_sub(3)..size + 3).boxed();
     prop_oneof![
@@ -231,7 +232,7 @@ fn numbers_end_and_do_not_begin_again() {
     assert_eq!(sender.refill(1).unwrap_err(), used_up);
     take_both(&mut sender, &mut receiver, first, 100);
     assert_eq!(receiver.refill(1).unwrap_err(), used_up);
-    // Silent OT makes more than is asked for.
+    // Silent OT makes more than is requested.
     let (mut sender, mut receiver) = halves(Extension::Silent, Security::SemiHonest, first);
     assert_eq!(sender.refill(1).unwrap_err(), used_up);
     assert_eq!(receiver.refill(1).unwrap_err(), used_up);

@@ -1,11 +1,11 @@
-//! Base OTs that are kept: both halves of a set agree, and no two runs share keys.
+//! Kept base OTs: both halves of a set agree, and no two runs share keys.
 
 use crate::dealer::dealt;
 use crate::seeded::Seeded;
 use tacit_ot::spare::SpareSet;
 use tacit_ot::{ApiMisuse, Delta, Error, SessionTag};
 
-/// The half of who chose and that of who offered.
+/// Returns the half of the party that chose and that of the party that offered.
 fn set() -> (SpareSet, SpareSet) {
     let delta = Delta::random(&mut Seeded::new("delta"));
     let (chosen, pairs) = dealt(&delta);
@@ -42,8 +42,8 @@ fn a_set_that_came_back_gives_other_keys_in_another_session() {
     assert!(one.iter().all(|key| !other.contains(key)));
 }
 
-/// Both halves go forward alike, under one Δ, and no two runs share a key, nor a run and what is
-/// kept for later.
+/// Both halves go forward equally, under one Δ. No two runs share a key, and no run shares one with
+/// the kept set.
 #[test]
 fn a_set_goes_forward_from_run_to_run() {
     let delta = Delta::random(&mut Seeded::new("delta"));
@@ -90,7 +90,7 @@ fn sets_are_the_same_after_they_were_kept() {
     let pairs = kept(&offered).into_offered(&tag).unwrap();
     let choice = usize::from(delta.choices()[100]);
     assert_eq!(keys[100].as_bytes(), pairs[100][choice].as_bytes());
-    // The other half is refused, and so is what is no half.
+    // The other half is refused, and so are bytes that are no half.
     let wrong = |found| {
         Error::from(ApiMisuse::WrongBaseCount {
             expected: 128,

@@ -1,4 +1,4 @@
-//! Known answers: `name: value` lines, one case a file.
+//! Known answers: `name: value` lines, one case per file.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The random oracles of the base OT, made of SHA-256, SHA-512 and, for the length of H, AES-128.
+//! The random oracles of the base OT, made from SHA-256, SHA-512 and, for the length of H, AES-128.
 //!
 //! Every input has a fixed length and begins with a domain and the session tag.
 
@@ -31,7 +31,7 @@ impl Oracles {
         }
     }
 
-    /// H(i, x, ρ, s): a hash that seeds AES-128 in counter mode, of which 64 bits make a
+    /// Computes H(i, x, ρ, s): a hash that seeds AES-128 in counter mode, 64 bits of which make a
     /// coefficient. `x` and `s` may be secret.
     pub(super) fn vector(&self, i: u32, x: u8, rho: &[u8], s: &[u8; MASK_BYTES]) -> Vector {
         let hash = self.to_vector.clone();
@@ -45,14 +45,14 @@ impl Oracles {
         Vector::reduced(words.iter().map(|word| u64::from_le_bytes(*word)))
     }
 
-    /// M(i, T, ρ), of T and ρ as they stand in φ.
+    /// Computes M(i, T, ρ) from T and ρ as they are in φ.
     pub(super) fn mask(&self, i: u32, shifted_key: &[u8]) -> [u8; MASK_BYTES] {
         debug_assert_eq!(shifted_key.len(), KEY_BYTES);
         let hash = self.to_mask.clone().chain_update(i.to_le_bytes());
         hash.chain_update(shifted_key).finalize().into()
     }
 
-    /// KDF(i, x, φ, C, K). `x` and `shared` may be secret.
+    /// Computes KDF(i, x, φ, C, K). `x` and `shared` may be secret.
     pub(super) fn key(
         &self,
         i: u32,

@@ -1,4 +1,4 @@
-//! The receiver: it speaks first and gets the key of its choice in each OT.
+//! The receiver, which speaks first and gets the key of its choice in each OT.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -16,29 +16,29 @@ use crate::base::parts::in_parts;
 use crate::base::{Key, check_count, check_length, check_made, refuse_repetitions};
 use crate::{Error, Message, SessionTag};
 
-/// Size of an ML-KEM-768 decapsulation key, in bytes.
+/// The size of an ML-KEM-768 decapsulation key, in bytes.
 const SECRET_BYTES: usize = 2400;
 
-/// Size of the seed (d, z) of a key pair, in bytes.
+/// The size of the seed (d, z) of a key pair, in bytes.
 const SEED_BYTES: usize = 64;
 
-/// A receiver that makes its message, at once or in parts, and waits for the sender's.
+/// A receiver that makes its message, as a whole or in parts, and then waits for the sender's.
 pub struct Receiver {
     oracles: Oracles,
     /// c of each OT, as 0 or 1.
     choices: Zeroizing<Vec<u8>>,
     randomness: Zeroizing<Vec<Randomness>>,
-    /// The decapsulation key of each OT whose part of the message is made.
+    /// The decapsulation key of each OT whose part of the message exists.
     secrets: Vec<Secret>,
-    /// φ of these OTs, as sent.
+    /// The φ of these OTs, as sent.
     message: Vec<u8>,
 }
 
-/// A decapsulation key, in a place of its own so that it is not left behind by a move.
+/// A decapsulation key in memory of its own, so that a move leaves no copy behind.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Secret(Box<[u8; SECRET_BYTES]>);
 
-/// What an OT is made of: (d, z) and s′.
+/// The randomness of an OT: (d, z) and s′.
 type Randomness = ([u8; SEED_BYTES], [u8; MASK_BYTES]);
 
 impl Receiver {
@@ -59,7 +59,8 @@ impl Receiver {
         Ok((receiver, message))
     }
 
-    /// A receiver with all the randomness that its message takes, and nothing of it made yet.
+    /// Returns a receiver that has drawn all the randomness of its message, and has made no part of
+    /// it.
     ///
     /// # Errors
     ///
@@ -86,14 +87,15 @@ impl Receiver {
         })
     }
 
-    /// How many OTs have no part of the message yet.
+    /// Returns the number of OTs without a part of the message.
     #[must_use]
     pub fn left(&self) -> usize {
         self.choices.len() - self.secrets.len()
     }
 
-    /// Makes the part of the message for the next `count` OTs, or for those that are left, on up to
-    /// `threads` threads. All parts together are the message of [`start`](Self::start).
+    /// Makes the part of the message for the next `count` OTs, or for all the remaining ones if
+    /// there are fewer, on up to `threads` threads. All parts together are the message of
+    /// [`start`](Self::start).
     pub fn offer_on(&mut self, threads: NonZeroUsize, count: usize) -> Vec<u8> {
         let (first, count) = (self.secrets.len(), count.min(self.left()));
         let Ok(made) = in_parts(count, threads, |range| {
@@ -117,21 +119,20 @@ impl Receiver {
         part
     }
 
-    /// Size of the sender's message that this receiver waits for, in bytes.
+    /// Returns the size of the sender's message that this receiver waits for, in bytes.
     #[must_use]
     pub fn expected_bytes(&self) -> usize {
         self.choices.len() * 2 * CIPHERTEXT_BYTES
     }
 
-    /// Takes the sender's message and returns the chosen key of each OT, r_c; works on up to
+    /// Takes the sender's message and returns the chosen key of each OT, r_c. Works on up to
     /// `threads` threads.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`](crate::PeerMisbehaved) if the message has the wrong length or a
-    /// ciphertext stands in it twice. A ciphertext that is not an encapsulation to our key gives a
-    /// key that nobody else knows. [`ApiMisuse`](crate::ApiMisuse) if a part of our message is not
-    /// made.
+    /// [`PeerMisbehaved`](crate::PeerMisbehaved) if the message has the wrong length or contains a
+    /// ciphertext twice. A ciphertext that is not an encapsulation to our key gives a key that
+    /// nobody else knows. [`ApiMisuse`](crate::ApiMisuse) if a part of our message is missing.
     pub fn finish(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
         check_made(self.choices.len(), self.left())?;
         check_length(Message::BaseSender, self.expected_bytes(), message)?;
@@ -142,7 +143,7 @@ impl Receiver {
         })
     }
 
-    /// r_c of OT `i`.
+    /// Computes r_c of OT `i`.
     fn open(&self, i: usize, pair: &[u8; 2 * CIPHERTEXT_BYTES]) -> Key {
         let c = self.choices[i];
         let mut chosen = [0; CIPHERTEXT_BYTES];
@@ -156,13 +157,13 @@ impl Receiver {
         secret.zeroize();
         let phi = &self.message[i * PHI_BYTES..][..PHI_BYTES];
         let key = self.oracles.key(i as u32, c, phi, &chosen, &shared);
-        // Which of the two it is must not be left behind.
+        // The memory must not show which of the two it is.
         chosen.zeroize();
         key
     }
 }
 
-/// A key pair, and φ = (T, ρ, s) in which its public half is hidden at `c`.
+/// Makes a key pair, and φ = (T, ρ, s) that hides its public half at `c`.
 fn offer(oracles: &Oracles, i: u32, c: u8, randomness: &Randomness) -> (Secret, [u8; PHI_BYTES]) {
     let (seed, mask) = randomness;
     let pair = mlkem768::generate_key_pair(*seed);
@@ -170,7 +171,7 @@ fn offer(oracles: &Oracles, i: u32, c: u8, randomness: &Randomness) -> (Secret, 
     let mut secret: [u8; SECRET_BYTES] = secret.into();
     let kept = Secret(Box::new(secret));
     secret.zeroize();
-    // Which of the two keys of φ this is tells the choice.
+    // The choice follows from which of the two keys of φ this is.
     let public = Zeroizing::new(<[u8; KEY_BYTES]>::from(public));
     let (t_hat, rho) = public.split_at(VECTOR_BYTES);
     let mut t_bytes = Zeroizing::new([0; VECTOR_BYTES]);

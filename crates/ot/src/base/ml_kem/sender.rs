@@ -1,4 +1,4 @@
-//! The sender: it answers the receiver's message and gets both keys of each OT.
+//! The sender, which answers the receiver's message and gets both keys of each OT.
 
 use core::fmt;
 use core::num::NonZeroUsize;
@@ -14,16 +14,16 @@ use crate::base::parts::in_parts;
 use crate::base::{Key, check_count, check_length, check_made, part_count, refuse_repetitions};
 use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
-/// A sender who waits for the receiver's message, at once or in parts.
+/// A sender that waits for the receiver's message, as a whole or in parts.
 pub struct Sender {
     oracles: Oracles,
-    /// What each OT's two encapsulations are made from.
+    /// The randomness of each OT's two encapsulations.
     randomness: Zeroizing<Vec<[[u8; 32]; 2]>>,
-    /// Parts of the receiver's message that came.
+    /// The received parts of the receiver's message.
     taken: Vec<u8>,
-    /// Both keys of the OTs of these parts.
+    /// Both keys of the OTs in these parts.
     keys: Vec<[Key; 2]>,
-    /// The message for the receiver, as far as it is made.
+    /// The message for the receiver, as far as it exists.
     reply: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ type Answer = ([Key; 2], [[u8; CIPHERTEXT_BYTES]; 2]);
 pub type Answers = (Vec<[Key; 2]>, Vec<u8>);
 
 impl Sender {
-    /// A sender of `count` OTs, with all the randomness that its answer takes.
+    /// Returns a sender of `count` OTs, with all the randomness of its answer.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Sender {
         })
     }
 
-    /// Size of what is still to come of the receiver's message, in bytes.
+    /// Returns the size of the missing part of the receiver's message, in bytes.
     #[must_use]
     pub fn expected_bytes(&self) -> usize {
         (self.randomness.len() - self.keys.len()) * PHI_BYTES
@@ -71,8 +71,8 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`] if the message has the wrong length, a T of it has a coefficient that is
-    /// not below q, or a (T, ρ) stands twice.
+    /// [`PeerMisbehaved`] if the message has the wrong length, a T in it has a coefficient that is
+    /// not below q, or a (T, ρ) occurs twice.
     pub fn answer(mut self, message: &[u8]) -> Result<Answers, Error> {
         check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
         self.take_on(NonZeroUsize::MIN, message)?;
@@ -83,8 +83,8 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`], as [`answer`](Self::answer); what stands twice is also found across
-    /// parts. This sender must not go on then.
+    /// [`PeerMisbehaved`], as for [`answer`](Self::answer); repetitions are also found across
+    /// parts. This sender must not be used afterwards.
     pub fn take_on(&mut self, threads: NonZeroUsize, part: &[u8]) -> Result<(), Error> {
         let (first, all) = (self.keys.len(), self.randomness.len());
         let count = part_count(all - first, PHI_BYTES, part)?;
@@ -105,18 +105,18 @@ impl Sender {
         Ok(())
     }
 
-    /// What [`answer`](Self::answer) returns, once all parts are taken.
+    /// Returns the result of [`answer`](Self::answer), once all parts are taken.
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`](crate::ApiMisuse) if some are not.
+    /// [`ApiMisuse`](crate::ApiMisuse) if some parts are missing.
     pub fn into_answers(self) -> Result<Answers, Error> {
         let count = self.randomness.len();
         check_made(count, count - self.keys.len())?;
         Ok((self.keys, self.reply))
     }
 
-    /// Both keys of OT `index`.
+    /// Makes both keys of OT `index`.
     fn encapsulate(&self, index: usize, phi: &[u8; PHI_BYTES]) -> Result<Answer, PeerMisbehaved> {
         let randomness = &self.randomness[index];
         let message = Message::BaseReceiver;

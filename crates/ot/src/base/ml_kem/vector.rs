@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //!
-//! Every coefficient of a [`Vector`] is below q. No function here varies in time with
-//! coefficients, apart from [`Vector::parse`], which is for what a peer sent.
+//! Every coefficient of a [`Vector`] is below q. The time of no function here depends on
+//! coefficients, except for [`Vector::parse`], which reads what a peer sent.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -20,7 +20,7 @@ pub(super) const COEFFICIENTS: usize = 768;
 pub(super) struct Vector([u16; COEFFICIENTS]);
 
 impl Vector {
-    /// The vector with these coefficients, each reduced modulo q.
+    /// Returns the vector with these coefficients, each reduced modulo q.
     pub(super) fn reduced(wide: impl Iterator<Item = u64>) -> Self {
         let mut vector = Self([0; COEFFICIENTS]);
         for (coefficient, wide) in vector.0.iter_mut().zip(wide) {
@@ -29,14 +29,14 @@ impl Vector {
         vector
     }
 
-    /// Decodes 12 bits a coefficient; `None` if one is not below q. Varies in time with whether
-    /// that is so.
+    /// Decodes 12 bits per coefficient. Returns `None` if one is not below q. The time depends on
+    /// whether that is so.
     pub(super) fn parse(bytes: &[u8; VECTOR_BYTES]) -> Option<Self> {
         let vector = Self::decode(bytes);
         vector.0.iter().all(|&c| c < Q).then_some(vector)
     }
 
-    /// Decodes what is known to be canonical.
+    /// Decodes bytes that are known to be canonical.
     pub(super) fn decode(bytes: &[u8; VECTOR_BYTES]) -> Self {
         let mut vector = Self([0; COEFFICIENTS]);
         for (pair, bytes) in vector.0.chunks_exact_mut(2).zip(bytes.chunks_exact(3)) {
@@ -47,7 +47,7 @@ impl Vector {
         vector
     }
 
-    /// Encodes 12 bits a coefficient, the lowest first (FIPS 203, ByteEncode_12).
+    /// Encodes 12 bits per coefficient, the lowest first (FIPS 203, ByteEncode_12).
     pub(super) fn encode(&self, bytes: &mut [u8]) {
         for (pair, bytes) in self.0.chunks_exact(2).zip(bytes.chunks_exact_mut(3)) {
             bytes[0] = pair[0] as u8;
@@ -71,15 +71,15 @@ impl Vector {
     }
 }
 
-/// `value` modulo q for a value below 2q.
+/// Returns `value` modulo q, for a value below 2q.
 fn subtract_once(value: u16) -> u16 {
     let reduced = value.wrapping_sub(Q);
-    // All ones where the subtraction went below zero.
+    // All ones if the subtraction went below zero.
     let below = 0u16.wrapping_sub(reduced >> 15);
     reduced.wrapping_add(Q & below)
 }
 
-/// `value` modulo q, by Barrett's method: a division may take a time that depends on it.
+/// Returns `value` modulo q, by Barrett's method: the time of a division may depend on the value.
 fn reduce(value: u64) -> u16 {
     const RECIPROCAL: u64 = u64::MAX / Q as u64;
     let quotient = ((u128::from(value) * u128::from(RECIPROCAL)) >> 64) as u64;

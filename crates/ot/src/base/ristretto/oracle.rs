@@ -1,7 +1,7 @@
-//! The two random oracles of the base OT, made of SHA-256 and the Elligator map.
+//! The two random oracles of the base OT, made from SHA-256 and the Elligator map.
 //!
 //! Every input has a fixed length and begins with one block that holds a domain and the session
-//! tag, so no two uses share an input and length extension has nothing to extend.
+//! tag, so no two uses share an input, and length extension does not apply.
 
 use curve25519_dalek::ristretto::RistrettoPoint;
 use sha2::{Digest, Sha256};
@@ -29,7 +29,7 @@ impl Oracles {
         }
     }
 
-    /// Half of H(i, x, s): an Elligator image. `x` and `s` may be secret.
+    /// Computes half of H(i, x, s): an Elligator image. `x` and `s` may be secret.
     pub(super) fn half_mask(&self, i: u32, x: u8, s: &[u8; 32]) -> RistrettoPoint {
         let hash = self.to_group.clone();
         let hash = hash.chain_update(i.to_le_bytes()).chain_update([x]);
@@ -41,8 +41,8 @@ impl Oracles {
         point
     }
 
-    /// The key of branch `x` of OT `i`. `a` and `phi` are the two messages as sent, `shared` is
-    /// the encoded Diffie–Hellman value. `x` and `shared` may be secret.
+    /// Computes the key of branch `x` of OT `i`. `a` and `phi` are the two messages as sent, and
+    /// `shared` is the encoded Diffie–Hellman value. `x` and `shared` may be secret.
     pub(super) fn key(
         &self,
         i: u32,

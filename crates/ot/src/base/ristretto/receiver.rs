@@ -1,4 +1,4 @@
-//! The receiver of base OTs: it gets the key of its choice in each OT.
+//! The receiver of base OTs, which gets the key of its choice in each OT.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -17,7 +17,7 @@ use crate::base::parts::in_parts;
 use crate::base::{Key, check_count, check_length, check_made};
 use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
-/// A receiver that makes its message, at once or in parts, and waits for the sender's.
+/// A receiver that makes its message, as a whole or in parts, and then waits for the sender's.
 pub struct Receiver {
     oracles: Oracles,
     /// c of each OT, as 0 or 1.
@@ -26,7 +26,7 @@ pub struct Receiver {
     half_secrets: Zeroizing<Vec<Scalar>>,
     /// s′ of each OT.
     seeds: Zeroizing<Vec<[u8; 32]>>,
-    /// φ of the OTs whose part of the message is made, as sent.
+    /// The φ of the OTs whose part of the message exists, as sent.
     message: Vec<u8>,
 }
 
@@ -48,7 +48,8 @@ impl Receiver {
         Ok((receiver, message))
     }
 
-    /// A receiver with all the randomness that its message takes, and nothing of it made yet.
+    /// Returns a receiver that has drawn all the randomness of its message, and has made no part of
+    /// it.
     ///
     /// # Errors
     ///
@@ -75,14 +76,15 @@ impl Receiver {
         })
     }
 
-    /// How many OTs have no part of the message yet.
+    /// Returns the number of OTs without a part of the message.
     #[must_use]
     pub fn left(&self) -> usize {
         self.choices.len() - self.message.len() / PHI_BYTES
     }
 
-    /// Makes the part of the message for the next `count` OTs, or for those that are left, on up to
-    /// `threads` threads. All parts together are the message of [`start`](Self::start).
+    /// Makes the part of the message for the next `count` OTs, or for all the remaining ones if
+    /// there are fewer, on up to `threads` threads. All parts together are the message of
+    /// [`start`](Self::start).
     pub fn offer_on(&mut self, threads: NonZeroUsize, count: usize) -> Vec<u8> {
         let first = self.choices.len() - self.left();
         let count = count.min(self.left());
@@ -107,13 +109,13 @@ impl Receiver {
         part
     }
 
-    /// Takes the sender's message and returns the chosen key of each OT, r_c; works on up to
+    /// Takes the sender's message and returns the chosen key of each OT, r_c. Works on up to
     /// `threads` threads.
     ///
     /// # Errors
     ///
     /// [`PeerMisbehaved`] if the message is not 32 bytes long, not a canonical element, or the
-    /// identity; [`ApiMisuse`](crate::ApiMisuse) if a part of our message is not made.
+    /// identity; [`ApiMisuse`](crate::ApiMisuse) if a part of our message is missing.
     pub fn finish(self, threads: NonZeroUsize, message: &[u8]) -> Result<Vec<Key>, Error> {
         check_made(self.choices.len(), self.left())?;
         let a_bytes = read_point(message)?;
@@ -134,7 +136,7 @@ impl Receiver {
     }
 }
 
-/// φ = (T, s′ ⊕ c·T).
+/// Computes φ = (T, s′ ⊕ c·T).
 fn phi(t: &[u8; POINT_BYTES], seed: &[u8; 32], c: u8) -> [u8; PHI_BYTES] {
     let c = Choice::from(c);
     let mut phi = [0; PHI_BYTES];
@@ -145,7 +147,7 @@ fn phi(t: &[u8; POINT_BYTES], seed: &[u8; 32], c: u8) -> [u8; PHI_BYTES] {
     phi
 }
 
-/// The sender's message as an array.
+/// Returns the sender's message as an array.
 fn read_point(message: &[u8]) -> Result<[u8; POINT_BYTES], PeerMisbehaved> {
     check_length(Message::BaseSender, POINT_BYTES, message)?;
     let mut bytes = [0; POINT_BYTES];
@@ -153,7 +155,7 @@ fn read_point(message: &[u8]) -> Result<[u8; POINT_BYTES], PeerMisbehaved> {
     Ok(bytes)
 }
 
-/// A, which must be canonical and not the identity.
+/// Decodes A, which must be canonical and not the identity.
 fn decode(bytes: [u8; POINT_BYTES]) -> Result<RistrettoPoint, PeerMisbehaved> {
     let (message, index) = (Message::BaseSender, 0);
     let a = CompressedRistretto(bytes)

@@ -1,4 +1,4 @@
-//! The sender of base OTs: it gets both keys of each OT.
+//! The sender of base OTs, which gets both keys of each OT.
 
 use core::fmt;
 use core::num::NonZeroUsize;
@@ -15,7 +15,7 @@ use crate::base::parts::in_parts;
 use crate::base::{Key, check_count, check_length, check_made, part_count, refuse_repetitions};
 use crate::{Error, Message, PeerMisbehaved, SessionTag};
 
-/// A sender whose message is made and who waits for the receiver's, at once or in parts.
+/// A sender that has made its message and waits for the receiver's, as a whole or in parts.
 pub struct Sender {
     count: usize,
     oracles: Oracles,
@@ -23,14 +23,14 @@ pub struct Sender {
     half_secret: Zeroizing<Scalar>,
     /// A, as sent.
     message: [u8; POINT_BYTES],
-    /// Parts of the receiver's message that came.
+    /// The received parts of the receiver's message.
     taken: Vec<u8>,
-    /// Both keys of the OTs of these parts.
+    /// Both keys of the OTs in these parts.
     keys: Vec<[Key; 2]>,
 }
 
 impl Sender {
-    /// Size of the sender's message, in bytes.
+    /// The size of the sender's message, in bytes.
     pub const MESSAGE_BYTES: usize = POINT_BYTES;
 
     /// Starts a batch of `count` OTs. Returns the state and the message for the receiver, which
@@ -60,7 +60,7 @@ impl Sender {
         Ok((sender, message.to_vec()))
     }
 
-    /// Size of what is still to come of the receiver's message, in bytes.
+    /// Returns the size of the missing part of the receiver's message, in bytes.
     #[must_use]
     pub fn expected_bytes(&self) -> usize {
         (self.count - self.keys.len()) * PHI_BYTES
@@ -70,8 +70,8 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`] if the message has the wrong length, or an element of it is not
-    /// canonical, is or leads to the identity, or stands twice.
+    /// [`PeerMisbehaved`] if the message has the wrong length, or an element in it is not
+    /// canonical, is or leads to the identity, or occurs twice.
     pub fn finish(mut self, message: &[u8]) -> Result<Vec<[Key; 2]>, Error> {
         check_length(Message::BaseReceiver, self.expected_bytes(), message)?;
         self.take_on(NonZeroUsize::MIN, message)?;
@@ -82,8 +82,8 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`], as [`finish`](Self::finish); what stands twice is also found across
-    /// parts. This sender must not go on then.
+    /// [`PeerMisbehaved`], as for [`finish`](Self::finish); repetitions are also found across
+    /// parts. This sender must not be used afterwards.
     pub fn take_on(&mut self, threads: NonZeroUsize, part: &[u8]) -> Result<(), Error> {
         let first = self.keys.len();
         let count = part_count(self.count - first, PHI_BYTES, part)?;
@@ -114,17 +114,17 @@ impl Sender {
         Ok(())
     }
 
-    /// Both keys of each OT, (r_0, r_1), once all parts are taken.
+    /// Returns both keys of each OT, (r_0, r_1), once all parts are taken.
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`](crate::ApiMisuse) if some are not.
+    /// [`ApiMisuse`](crate::ApiMisuse) if some parts are missing.
     pub fn into_keys(self) -> Result<Vec<[Key; 2]>, Error> {
         check_made(self.count, self.count - self.keys.len())?;
         Ok(self.keys)
     }
 
-    /// Y_0 and Y_1 of φ.
+    /// Computes Y_0 and Y_1 of φ.
     fn open(&self, index: usize, phi: &[u8]) -> Result<[RistrettoPoint; 2], PeerMisbehaved> {
         let message = Message::BaseReceiver;
         let (t_bytes, s) = split(phi);
@@ -143,7 +143,7 @@ impl Sender {
     }
 }
 
-/// T and s of φ.
+/// Splits φ into T and s.
 fn split(phi: &[u8]) -> ([u8; 32], [u8; 32]) {
     let (mut t, mut s) = ([0; 32], [0; 32]);
     t.copy_from_slice(&phi[..32]);

@@ -1,4 +1,4 @@
-//! Packing, and receivers that cheat as well as they can.
+//! Packing of choices, and receivers that cheat as well as they can.
 
 use sha2::{Digest, Sha256};
 
@@ -22,7 +22,7 @@ fn packed_bits_keep_their_order() {
     }
 }
 
-/// Both halves under dealt base OTs; run by run, Δ's bits are those of a hash.
+/// Returns both halves over dealt base OTs. In each run, Δ's bits are those of a hash.
 fn halves(k: usize, run: u32) -> (u128, CotSender, CotReceiver) {
     let hash = |x: u8, i: u8| -> [u8; 32] {
         let hash = Sha256::new().chain_update(run.to_le_bytes());
@@ -44,8 +44,8 @@ fn halves(k: usize, run: u32) -> (u128, CotSender, CotReceiver) {
     (delta, sender, receiver)
 }
 
-/// The message for 128 OTs of a receiver that flips the choices `flipped` in `groups`, and answers
-/// the check as is right if Δ has the bits `guess` there.
+/// Returns the message for 128 OTs of a receiver that flips the choices `flipped` in `groups`. Its
+/// answer to the check is right if Δ has the bits `guess` there.
 fn cheat(receiver: &mut CotReceiver, groups: &[usize], flipped: u128, guess: usize) -> Vec<u8> {
     let mut message = vec![0; receiver.message_len(128)];
     let corrections = core::mem::take(&mut receiver.corrections);
@@ -75,7 +75,7 @@ fn cheat(receiver: &mut CotReceiver, groups: &[usize], flipped: u128, guess: usi
     message
 }
 
-/// Different choices in n groups pass with probability 2^-kn: exactly when the guess is right,
+/// Different choices in n groups pass with probability 2^-kn: exactly if the guess is right,
 /// however many choices differ in a group.
 #[test]
 fn choices_that_differ_pass_as_often_as_proven() {
@@ -109,7 +109,7 @@ fn choices_that_differ_pass_as_often_as_proven() {
     }
 }
 
-/// The same flip in all groups is no cheat but another choice.
+/// The same flip in all groups is no cheat, only another choice.
 #[test]
 fn the_same_choice_everywhere_passes() {
     let (_, mut sender, mut receiver) = halves(2, 0);
@@ -150,8 +150,8 @@ fn wrong_corrections_pass_as_often_as_proven() {
     }
 }
 
-/// The sender knows the coefficients, and would compare ũ with that of choices which it guesses.
-/// Masks of each call keep it from that.
+/// The sender knows the coefficients, and could compare ũ with that of choices that it guesses. The
+/// masks of each call prevent that.
 #[test]
 fn the_check_confirms_no_guess_at_the_choices() {
     let (_, _, mut receiver) = halves(2, 0);

@@ -1,23 +1,23 @@
-//! A dense subset of the secret, in linear time: the element that the fewest outputs read is
-//! dropped with these outputs, again and again. Of the expander that the code is, this leaves
-//! subsets in which far more outputs lie whole than in random ones. From a random 95 % of the
-//! elements it ends in another subset each time, so that tries are nearly independent.
+//! Finds a dense subset of the secret, in linear time: drops the element that the fewest outputs
+//! read, together with these outputs, again and again. In the expander that the code is, this
+//! leaves subsets that contain far more whole outputs than random ones. Starting from a random 95 %
+//! of the elements, it ends in another subset each time, so that tries are nearly independent.
 
 use tacit_kernels::{Block, Prg};
 
 use super::{Instance, WEIGHT};
 
-/// Elements of the secret of the sample from which fractions are taken. They depend on N/k alone,
-/// up to some 2^-10 at this size.
+/// The number of elements in the secret of the sample from which fractions are taken. They depend
+/// only on N/k, up to about 2^-10 at this size.
 const SAMPLE: usize = 1 << 14;
 
-/// Uniform below `bound`, but for 2^-96.
+/// Returns a number below `bound`, uniform up to 2^-96.
 pub(super) fn below(prg: &mut Prg, bound: usize) -> usize {
     (prg.next_block().to_u128() % bound as u128) as usize
 }
 
-/// Drops elements of those that `is_kept` says until `goes_on`, which is told how many elements and
-/// how many outputs would be left, says no.
+/// Drops elements from those in `is_kept` until `goes_on` returns false. It gets the numbers of
+/// elements and of outputs that would be left.
 pub(super) fn peel(
     columns: &[[usize; WEIGHT]],
     is_kept: &mut [bool],
@@ -35,7 +35,7 @@ pub(super) fn peel(
     let mut degrees: Vec<usize> = readers.iter().map(Vec::len).collect();
     let mut elements = is_kept.iter().filter(|is_kept| **is_kept).count();
     let mut outputs = is_whole.iter().filter(|is_whole| **is_whole).count();
-    // Elements by degree; one whose degree fell is there again.
+    // The elements by degree. An element whose degree fell is listed again.
     let mut buckets = vec![Vec::new(); 1 + degrees.iter().max().copied().unwrap_or(0)];
     for i in (0..is_kept.len()).filter(|&i| is_kept[i]) {
         buckets[degrees[i]].push(i);
@@ -71,8 +71,8 @@ pub(super) fn peel(
     }
 }
 
-/// The share of the outputs that is left where peeling has left a share of the elements: in
-/// hundredths of these, from 0 on.
+/// Returns the share of the outputs that is left when peeling has left a share of the elements, by
+/// hundredths of the latter, from 0 on.
 pub(super) fn curve(instance: Instance) -> Vec<f64> {
     let prg = &mut Prg::new(Block::from_u128(1));
     let outputs = (instance.outputs / instance.secret * SAMPLE as f64) as usize;

@@ -1,14 +1,14 @@
-//! The attack on a subset of the secret, carried out at a small size: the guesses that it takes
-//! are those that the estimate predicts.
+//! The attack on a subset of the secret, carried out at a small size: it takes the number of
+//! guesses that the estimate predicts.
 
 use super::peeling::{below, peel};
 use super::{Instance, Subset, WEIGHT};
 use tacit_kernels::{Block, Prg};
 
-/// Outputs kept apart to recognise a right solution.
+/// The number of outputs kept apart to recognise a right solution.
 const CONFIRMING: usize = 40;
 
-/// Checks that tell noise in the system.
+/// The number of checks that reveal noise in the system.
 const CHECKS: usize = 28;
 
 /// LPN outputs with their indices, and the secret.
@@ -34,7 +34,7 @@ fn sample(secret: usize, trees: usize, block: usize, prg: &mut Prg) -> Sample {
     }
 }
 
-/// A row of the system: its elements, its output, and which rows it is the sum of.
+/// A row of the system: its elements, its output, and the rows whose sum it is.
 type Row = Vec<u64>;
 
 fn bit(row: &Row, i: usize) -> bool {
@@ -46,7 +46,7 @@ fn flip(row: &mut Row, i: usize) {
 }
 
 /// Eliminates the first `unknown` columns of all rows. Returns the row of each pivot's column, and
-/// the rows that are left with none.
+/// the rows that are left without a pivot.
 fn eliminate(mut rows: Vec<Row>, unknown: usize) -> (Vec<(usize, Row)>, Vec<Row>) {
     let mut pivots = Vec::new();
     for column in 0..unknown {
@@ -63,8 +63,8 @@ fn eliminate(mut rows: Vec<Row>, unknown: usize) -> (Vec<(usize, Row)>, Vec<Row>
     (pivots, rows)
 }
 
-/// Up to `most` rows whose flips explain the checks: each row's signature over the checks, and the
-/// checks that do not hold.
+/// Finds up to `most` rows whose flips explain the checks, from each row's signature over the
+/// checks and the checks that fail.
 fn errors(signatures: &[u64], failed: u64, most: usize) -> Option<Vec<usize>> {
     if failed == 0 {
         return Some(Vec::new());
@@ -88,9 +88,9 @@ fn errors(signatures: &[u64], failed: u64, most: usize) -> Option<Vec<usize>> {
     None
 }
 
-/// One guess: a random 95 % of the secret, peeled, as many of its outputs as it has elements and
-/// [`CHECKS`] more, of which up to `most` may be noisy. Returns the subset's values if they
-/// explain other outputs, and how many outputs were taken.
+/// Makes one guess: a random 95 % of the secret, peeled, with as many of its outputs as it has
+/// elements and [`CHECKS`] more, of which up to `most` may be noisy. Returns the subset's values if
+/// they explain other outputs, and the number of outputs used.
 fn guess(sample: &Sample, most: usize, prg: &mut Prg) -> (Option<Vec<(usize, bool)>>, usize) {
     let mut order: Vec<usize> = (0..sample.secret.len()).collect();
     for i in (1..order.len()).rev() {
@@ -152,7 +152,7 @@ fn guess(sample: &Sample, most: usize, prg: &mut Prg) -> (Option<Vec<(usize, boo
     (right.then_some(found), system.len())
 }
 
-/// log₂ of the guesses that the estimate predicts, with up to `most` noisy outputs among `taken`.
+/// Returns log₂ of the predicted number of guesses, with up to `most` noisy outputs among `taken`.
 fn predicted(instance: Instance, taken: f64, most: usize) -> f64 {
     let ratio = taken / (instance.outputs - taken);
     let trees = instance.trees();
@@ -164,7 +164,7 @@ fn predicted(instance: Instance, taken: f64, most: usize) -> f64 {
     instance.noise_free(taken) - patterns[..=most].iter().sum::<f64>().log2()
 }
 
-/// 16 secrets of 1024 elements by each form of the attack.
+/// 16 secrets of 1024 elements for each form of the attack.
 #[test]
 fn the_attack_takes_the_guesses_that_the_estimate_predicts() {
     for (trees, block, most) in [(60, 250, 0), (120, 125, 2)] {
@@ -188,17 +188,17 @@ fn the_attack_takes_the_guesses_that_the_estimate_predicts() {
                 .iter()
                 .filter(|&&(i, value)| sample.secret[i] == value)
                 .count();
-            // Ten elements an output: all of the secret may be flipped. Elements that no output of
-            // the system has stay unknown.
+            // There are ten elements per output, so all of the secret may be flipped. Elements that
+            // no output of the system reads stay unknown.
             let known = known.max(found.len() - known);
             assert!(known + 12 > found.len(), "{known} of {}", found.len());
             expected += predicted(instance, taken as f64, most).exp2();
-            // The subset is the predicted one, but for what the checks take.
+            // The subset is the predicted one, except for the outputs that the checks take.
             let subset = instance.fraction(Subset::Peeled) * instance.secret;
             let size = found.len() as f64;
             assert!((size / subset - 1.0).abs() < 0.06, "{size}, {subset}");
         }
-        // Runs are geometric: their sum has this standard deviation.
+        // The runs are geometric: their sum has this standard deviation.
         let deviation = expected / (runs as f64).sqrt();
         let bits = (expected / runs as f64).log2();
         println!(
