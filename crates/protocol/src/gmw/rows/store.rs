@@ -18,8 +18,8 @@ type Words = Zeroizing<Vec<u64>>;
 pub(super) struct Store<'s> {
     schedule: &'s Schedule,
     role: Role,
-    /// The rows of each block. Inputs that only the other party owns are left out: their shares are
-    /// 0.
+    /// The rows of each block. Inputs that only the other party owns are left out: their shares
+    /// are 0.
     blocks: HashMap<Block, Words>,
     /// The blocks whose last read is at each step.
     releases: HashMap<u32, Vec<Block>>,
