@@ -20,7 +20,7 @@ use crate::records::Records;
 use crate::{ComponentDigest, Preparation, StockError};
 
 impl Preparation {
-    /// Durably forgets kinds of which this party has no lot and has never published one. Their
+    /// Forgets, durably, kinds of which this party has no lot and has never published one. Their
     /// slots are then free for others. Kinds that do not exist are skipped.
     ///
     /// The caller must have let the records meet by [`Preparation::reconcile`] under this right:

@@ -138,7 +138,7 @@ impl Memory {
         }
     }
 
-    /// The names of all files, sorted.
+    /// Returns the names of all files, sorted.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         self.world().names.keys().cloned().collect()

@@ -23,7 +23,7 @@ macro_rules! settings {
         pub enum Setting { $($(#[$doc])* $setting,)* }
 
         impl Setting {
-            /// The library's name for the setting.
+            /// Returns the library's name for the setting.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$setting => $name,)* }
@@ -240,7 +240,7 @@ macro_rules! advices {
 }
 use advices;
 
-/// Two parties have different functions.
+/// Returns the advice for two parties that have different functions.
 fn same_function() -> Advice {
     advice!(
         "give both the same function or file, "
@@ -250,7 +250,7 @@ fn same_function() -> Advice {
     )
 }
 
-/// Two parties gave these parameters different values.
+/// Returns the advice for two parties that gave these parameters different values.
 fn same_parameters(differing: &[DifferingParameter]) -> Advice {
     let mut advice = advice!("give both the same ");
     for (number, parameter) in differing.iter().enumerate() {

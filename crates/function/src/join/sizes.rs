@@ -147,13 +147,13 @@ pub struct Sizes {
 #[non_exhaustive]
 pub enum TooLarge {
     /// A table has too many keys.
-    #[error("a table of {found} keys, where {MAX_KEYS} is the most")]
+    #[error("the table has {found} keys; at most {MAX_KEYS} are allowed")]
     Keys {
         /// The number of keys.
         found: u64,
     },
     /// The most rows of a key are zero, or too many.
-    #[error("up to {found} rows of a key, where it is from 1 to {MAX_ROWS_OF_KEY}")]
+    #[error("a key may have up to {found} rows; this must be from 1 to {MAX_ROWS_OF_KEY}")]
     RowsOfKey {
         /// The most rows of a key.
         found: u64,

@@ -68,7 +68,7 @@ impl TryName {
     }
 }
 
-/// The number of bits by which s is raised for a try, given the number of unfinished tries.
+/// Returns the number of bits by which s is raised for a try, given the number of unfinished tries.
 #[must_use]
 pub fn charge_bits(tried: Tried, unfinished: u64) -> u8 {
     match tried {

@@ -188,7 +188,7 @@ fn direct_refuses_saved_values() {
     }
 }
 
-/// A function of 2^23 XOR gates, which send no tables.
+/// Returns a function of 2^23 XOR gates, which send no tables.
 fn xors() -> Function {
     let mut builder = FunctionBuilder::new("xors");
     builder

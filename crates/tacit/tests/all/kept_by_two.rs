@@ -410,7 +410,7 @@ fn refuses_what_went_back(protocol: Protocol) {
     }
 }
 
-/// Waiting in vain counts as a hang. A loss of power may end a party with any other error.
+/// Fails the test if a party waited in vain. A loss of power may cause any other error.
 fn no_hang<T>(result: &Result<T, Error>) {
     if let Err(Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. })) = result {
         panic!("a party waits for one that is gone");

@@ -165,7 +165,7 @@ pub(crate) fn millionaires(bits: u64) -> Function {
     library::function("millionaires", &bits).expect("a function")
 }
 
-/// Waiting in vain counts as a hang. A loss of power may end a party with any other error.
+/// Fails the test if a party waited in vain. A loss of power may cause any other error.
 pub(crate) fn no_hang<T>(result: Result<T, Error>) -> Result<T, Error> {
     if let Err(Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. })) = &result {
         panic!("a party waits for one that is gone");
