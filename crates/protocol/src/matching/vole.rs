@@ -1,9 +1,9 @@
 //! VOLE over GF(2^128), packed from correlated OTs: w = v ⊕ uΔ.
 //!
 //! A column takes 128 OTs t_i = q_i ⊕ b_i Δ with random choices: u = Σ x^i b_i, w = Σ x^i t_i and
-//! v = Σ x^i q_i. The VOLE needs no assumption beyond the OTs. The placer has u and w, the programmer
-//! v and Δ. One VOLE serves one ask: two asks under the same u would reveal the sum of both
-//! encodings, so each half is consumed by its ask.
+//! v = Σ x^i q_i. The VOLE needs no assumption beyond the OTs. The placer has u and w, the
+//! programmer v and Δ. One VOLE serves one ask: two asks under the same u would reveal the sum of
+//! both encodings, so each half is consumed by its ask.
 //!
 //! Cost of a column: 128 OTs, and 128 products with a factor x^i.
 
