@@ -22,8 +22,8 @@ const RUNS: u64 = 12;
 /// A garbler's guess of the next W, from everything that it has received.
 type Guess = fn(&Batch<'_, HalfGates>, &[(Kind, Vec<u8>)]) -> Option<Vec<u8>>;
 
-/// Adds 1 to the δ of a step. Also adds 1 to the sum of each pair whose second half W opens, so that
-/// the sum that is checked stays right.
+/// Adds 1 to the δ of a step. Also adds 1 to the sum of each pair whose second half W opens, so
+/// that the sum that is checked stays right.
 fn forge(batch: &Batch<'_, HalfGates>, choices: &[u8], step: &mut [u8]) {
     let half = batch.chaining.half_bytes();
     step[0] ^= 1;
