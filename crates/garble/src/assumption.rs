@@ -1,11 +1,11 @@
-//! What schemes assume, and which one is taken for given programs where none is named.
+//! The assumptions of schemes, and the choice of a scheme for given programs if none is named.
 //!
-//! **Which hash half-gates have** depends on the programs alone, so that both parties choose alike
-//! on whatever machines and under whatever protocol. A gate that is *alone* in its batch waits for
-//! the one before: two cipher calls under the two-call hash, one under the re-keyed one, whose keys
-//! are known beforehand. Gates that do not wait cost work: eight calls of the garbler under
-//! two-call, four calls and two key schedules under re-keyed. Where most AND gates are alone,
-//! re-keyed half-gates are taken, else two-call ones.
+//! **The hash of half-gates** is chosen by the programs alone, so that both parties make the same
+//! choice on any machines and under any protocol. A gate that is *alone* in its batch waits for the
+//! one before: two cipher calls under the two-call hash, one under the re-keyed one, whose keys are
+//! known beforehand. The cost of gates that do not wait is their work: eight calls of the garbler
+//! under two-call, four calls and two key schedules under re-keyed. If most AND gates are alone,
+//! half-gates are re-keyed, else two-call.
 
 use core::fmt;
 use core::str::FromStr;
@@ -14,21 +14,21 @@ use tacit_circuit::Program;
 
 use crate::{SCHEMES, SchemeId, SchemeInfo};
 
-/// What a scheme assumes of AES. A later one implies the earlier ones.
+/// The assumption of a scheme about AES. A later one implies the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Assumption {
     /// AES under a random key is a pseudorandom function.
     PseudorandomFunction,
-    /// It stays one under keys that differ by secret, random offsets.
+    /// It stays one under keys that differ by secret random offsets.
     RelatedKey,
-    /// The same where what it hides may depend on the offset of its keys.
+    /// The same, even if the hidden values depend on the offset of the keys.
     Circular,
     /// AES is an ideal cipher: an independent random permutation for every key, also public ones.
     IdealCipher,
 }
 
-/// Text that names no assumption.
+/// The error of a text that names no assumption.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{found}` is not an assumption; choose prf, related-key, circular or ideal-cipher")]
 pub struct UnknownAssumption {
@@ -37,9 +37,9 @@ pub struct UnknownAssumption {
 }
 
 impl Assumption {
-    /// The best scheme that rests on this assumption alone, whatever the circuit. Which ordering
-    /// of the related-key rung is smallest depends on the circuit, and so does which hash of
-    /// half-gates is the faster: [`Assumption::scheme_for`] looks.
+    /// Returns the best scheme that rests on this assumption alone, for any circuit. The smallest
+    /// ordering of the related-key rung depends on the circuit, as does the faster hash of
+    /// half-gates: [`Assumption::scheme_for`] takes that into account.
     #[must_use]
     pub fn default_scheme(self) -> SchemeId {
         match self {
@@ -79,10 +79,10 @@ impl FromStr for Assumption {
 }
 
 impl Assumption {
-    /// The best scheme that rests on this assumption alone for these programs, each called so
-    /// often. Under `related-key` it is the ordering with the fewest bytes of tables, since all
-    /// three have the same security and bytes decide over a network. Under `ideal-cipher` it is
-    /// half-gates with the hash that suits their [`AndCounts`]. Else it is
+    /// Returns the best scheme that rests on this assumption alone for these programs, each with
+    /// its number of calls. Under `related-key` it is the ordering with the fewest bytes of tables,
+    /// since all three have the same security and bytes decide over a network. Under `ideal-cipher`
+    /// it is half-gates with the hash that suits their [`AndCounts`]. Otherwise it is
     /// [`Assumption::default_scheme`].
     ///
     /// Both parties compute the same.
@@ -106,17 +106,17 @@ impl Assumption {
     }
 }
 
-/// How the AND gates of programs lie in batches.
+/// The numbers of AND gates in programs, by their kind of batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AndCounts {
-    /// AND gates alone in their batch: each waits for the one before.
+    /// The AND gates that are alone in their batch: each waits for the one before.
     pub lone_ands: u64,
     /// All other AND gates.
     pub other_ands: u64,
 }
 
 impl AndCounts {
-    /// The shape of these programs, each called so often.
+    /// Counts the AND gates of these programs, each with its number of calls.
     #[must_use]
     pub fn of(programs: &[(&Program, u64)]) -> Self {
         let mut shape = Self::default();
@@ -131,7 +131,7 @@ impl AndCounts {
         shape
     }
 
-    /// Half-gates under the hash that suits most of the gates: see the module's header.
+    /// Returns half-gates under the hash that suits most of the gates: see the module's header.
     #[must_use]
     pub fn half_gates(self) -> SchemeId {
         if self.lone_ands > self.other_ands {
@@ -191,7 +191,7 @@ mod tests {
         let of = |programs: &[(&Program, u64)]| AndCounts::of(programs).half_gates();
         assert_eq!(of(&[(&chain, 1)]), SchemeId::HALF_GATES_REKEYED);
         assert_eq!(of(&[(&wide, 1)]), SchemeId::HALF_GATES_TWO_CALL);
-        // What is called more often decides.
+        // The program that is called more often decides.
         let calls = |chains, wides| of(&[(&chain, chains), (&wide, wides)]);
         assert_eq!(calls(1, 1), SchemeId::HALF_GATES_TWO_CALL);
         assert_eq!(calls(1_000_000, 1), SchemeId::HALF_GATES_REKEYED);

@@ -1,9 +1,9 @@
-//! The catalogue: every scheme of this version, a row each, with what it is called, what it
-//! assumes, promises and costs, and its type.
+//! The catalogue: a row for every scheme of this version, with its name, assumption, promises, cost
+//! and type.
 //!
-//! A scheme is added by a row here, its file of formulas, its page and its vectors. Rows are in the
+//! To add a scheme, add a row here, its file of formulas, its page and its vectors. Rows are in the
 //! order of the ladder of assumptions, the default first. Figures are those of the scheme's own
-//! header and page; the tests hold them against what the scheme really sends.
+//! header and page; the tests compare them with what the scheme really sends.
 //!
 //! On the wire an id is four bytes:
 //!
@@ -14,7 +14,7 @@
 //! | 2 | ordering of offsets, 0 where the scheme has none |
 //! | 3 | version of the table layout |
 //!
-//! In text it is the scheme's name, and where a scheme comes under several hashes the hash's
+//! In text it is the scheme's name. If a scheme comes under several hashes, the hash's name follows
 //! after a slash: `prf-xor1-and3`, `half-gates/two-call`. A scheme's bare name means its default.
 
 use core::fmt;
@@ -28,8 +28,8 @@ use crate::cost::{Cost, GateCost};
 use crate::{Assumption, FlexOr, FlexOrForm, HalfGates, Prf, PrfXor1And3, PrfXor3And3};
 use crate::{Scheme, ThreeHalves};
 
-/// What a garbled table means: scheme, hash, ordering and layout version, in four bytes on the
-/// wire. There is none but those of the catalogue.
+/// The meaning of a garbled table: scheme, hash, ordering and layout version, in four bytes on the
+/// wire. The only values are those of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SchemeId([u8; 4]);
 
@@ -45,32 +45,32 @@ pub enum Hash {
     Prf,
 }
 
-/// A relation among hidden labels that the evaluator knows, and may know: each is argued on the
-/// scheme's page, under *Public relations*. A test looks for all others
+/// A relation among hidden labels that the evaluator may know. The scheme's page argues for each
+/// under *Public relations*. A test looks for all others
 /// (`crates/testkit/src/garbling/relations.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PublicRelation {
-    /// Two wires of one offset: the sum of their hidden labels is that of their active labels. It
-    /// is what makes XOR free.
+    /// Two wires of one offset: the sum of their hidden labels is that of their active labels. This
+    /// relation makes XOR free.
     EqualOffsets,
-    /// A XOR gate, and its input that is not translated (procedure G′) and that nothing else reads:
-    /// the sum of their hidden labels is the other input's translated label.
+    /// A XOR gate, and its input that is not translated (procedure G′) and that no other gate
+    /// reads: the sum of their hidden labels is the other input's translated label.
     UntranslatedInput,
 }
 
-/// AND gates that one cipher key of the two-call hash serves; in instance 0 also as many outputs,
-/// whose tags are a target each.
+/// The number of AND gates that one cipher key of the two-call hash serves. In instance 0 the key
+/// also serves as many outputs, whose tags are one target each.
 const KEY_GATES: u32 = 1 << EPOCH_BITS;
 
 /// A scheme's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchemeInfo {
-    /// Which.
+    /// The scheme's id.
     pub id: SchemeId,
-    /// What it is called.
+    /// The scheme's name.
     pub name: &'static str,
-    /// What it assumes of AES.
+    /// Its assumption about AES.
     pub assumption: Assumption,
     /// Its hash.
     pub hash: Hash,
@@ -78,25 +78,25 @@ pub struct SchemeInfo {
     pub ordering: Option<OrderingRule>,
     /// The relations among hidden labels that it makes public.
     pub public_relations: &'static [PublicRelation],
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
-    /// Concrete security in bits: no attack on a garbling of up to 2^40 gates does better than a
+    /// Its concrete security in bits: no attack on a garbling of up to 2^40 gates is better than
     /// work of two to this number.
     pub security_bits: u8,
-    /// Where that number comes from.
+    /// The reason for that number.
     pub security: &'static str,
 }
 
-/// Work to be done with a scheme that is only known at run time.
+/// Work with a scheme that is only known at run time.
 pub trait SchemeVisitor {
-    /// What the work gives.
+    /// The result of the work.
     type Output;
 
-    /// Does it with `scheme`.
+    /// Does the work with `scheme`.
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output;
 }
 
-/// Makes the ids, [`SCHEMES`] and [`with_scheme_on`] of rows.
+/// Makes the ids, [`SCHEMES`] and [`with_scheme_on`] from rows.
 macro_rules! catalogue {
     ($($(#[$doc:meta])* $id:ident $bytes:tt $name:literal, $make:expr, {$($row:tt)*};)+) => {
         impl SchemeId {
@@ -110,12 +110,12 @@ macro_rules! catalogue {
             $($row)*
         }),+];
 
-        /// Gives the scheme named `id`, on the backend that `cpu` stands for, to `visitor`. For
-        /// measurements and tests: the result is the same on each.
+        /// Passes the scheme named `id`, on the backend of `cpu`, to `visitor`. For measurements
+        /// and tests: the result is the same on each backend.
         ///
         /// # Errors
         ///
-        /// None: every id is one of this version's.
+        /// None: every id belongs to this version.
         pub fn with_scheme_on<V: SchemeVisitor>(
             cpu: Cpu,
             id: SchemeId,
@@ -130,7 +130,7 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    /// Half-gates under the two-call hash: the default, but for circuits that are chains.
+    /// Half-gates under the two-call hash: the default, except for circuits that are chains.
     HALF_GATES_TWO_CALL [1, 1, 0, 1] "half-gates/two-call",
     |cpu| HalfGates::on(cpu, Construction::TwoCall), {
         assumption: Assumption::IdealCipher,
@@ -155,7 +155,7 @@ catalogue! {
         security: "a cipher key meets two labels of one half-gate and no other, so that work on \
                    one gate helps against no other",
     };
-    /// Three halves under the two-call hash, the fewest bytes of all.
+    /// Three halves under the two-call hash, with the fewest bytes of all.
     THREE_HALVES [8, 1, 0, 1] "three-halves", ThreeHalves::on, {
         assumption: Assumption::IdealCipher,
         hash: Hash::TwoCall,
@@ -167,7 +167,7 @@ catalogue! {
                    outputs, that can be aimed at under one cipher key; it does not fall with the \
                    number of gates",
     };
-    /// The default of the schemes that assume a pseudorandom function alone.
+    /// The default of the schemes that assume only a pseudorandom function.
     PRF [3, 3, 0, 1] "prf", Prf::on, {
         assumption: Assumption::PseudorandomFunction,
         hash: Hash::Prf,
@@ -177,7 +177,7 @@ catalogue! {
         security_bits: 126,
         security: PRF_SECURITY,
     };
-    /// The same with AND gates of three rows. Its first layout knew no G′.
+    /// The same with AND gates of three rows. Its first layout did not have G′.
     PRF_XOR1_AND3 [2, 3, 0, 2] "prf-xor1-and3", PrfXor1And3::on, {
         assumption: Assumption::PseudorandomFunction,
         hash: Hash::Prf,
@@ -197,7 +197,7 @@ catalogue! {
         security_bits: 126,
         security: PRF_SECURITY,
     };
-    /// Related keys, by the monotone ordering: fewest translations, three rows an AND gate.
+    /// Related keys, by the monotone ordering: the fewest translations, three rows per AND gate.
     RELATED_KEY_MONOTONE [5, 3, 1, 1] "related-key-monotone",
     |cpu| FlexOr::on(cpu, FlexOrForm::RelatedKey(OrderingRule::Monotone)), {
         assumption: Assumption::RelatedKey,
@@ -208,8 +208,8 @@ catalogue! {
         security_bits: 126,
         security: PRF_SECURITY,
     };
-    /// Related keys, by the safe and monotone ordering from the least offset that a wire may have:
-    /// two rows an AND gate.
+    /// Related keys, by the safe and monotone ordering that starts with the least offset that a
+    /// wire may have: two rows per AND gate.
     RELATED_KEY_SAFEMON1 [5, 3, 2, 1] "related-key-safemon1",
     |cpu| FlexOr::on(cpu, FlexOrForm::RelatedKey(OrderingRule::SafeMon1)), {
         assumption: Assumption::RelatedKey,
@@ -220,7 +220,7 @@ catalogue! {
         security_bits: 126,
         security: PRF_SECURITY,
     };
-    /// Related keys, by the safe and monotone ordering from the greatest offsets.
+    /// Related keys, by the safe and monotone ordering that starts with the greatest offsets.
     RELATED_KEY_SAFEMON2 [5, 3, 3, 1] "related-key-safemon2",
     |cpu| FlexOr::on(cpu, FlexOrForm::RelatedKey(OrderingRule::SafeMon2)), {
         assumption: Assumption::RelatedKey,
@@ -242,7 +242,7 @@ catalogue! {
         security_bits: 126,
         security: CIRCULAR_SECURITY,
     };
-    /// Free XOR with three rows an AND gate, under a hash keyed by labels.
+    /// Free XOR with three rows per AND gate, under a hash keyed by labels.
     CIRCULAR_AND3 [6, 3, 0, 1] "circular-and3",
     |cpu| FlexOr::on(cpu, FlexOrForm::CircularAnd3), {
         assumption: Assumption::Circular,
@@ -255,28 +255,28 @@ catalogue! {
     };
 }
 
-/// Where the security of the schemes comes from whose keys are random labels.
+/// The reason for the security of schemes whose keys are random labels.
 const PRF_SECURITY: &str = "a key has 127 bits, and every point of the function meets one \
                             key, so that work on one gate helps against no other";
-/// The same where keys differ by Δ.
+/// The same for schemes whose keys differ by Δ.
 const CIRCULAR_SECURITY: &str = "a key has 127 bits, and one unknown key is used at one point of \
                                  the function, so that work on one gate helps against no other";
 
-/// A XOR gate in one ciphertext, by procedure G; by G′ the garbler has one call less.
+/// A XOR gate in one ciphertext, by procedure G. With G′ the garbler has one call less.
 const ONE_ROW: GateCost = GateCost::of(127, 16, [4, 2], [4, 2]);
 /// A gate in three ciphertexts under AES keyed by labels.
 const THREE_ROWS: GateCost = GateCost::of(384, 48, [8, 2], [4, 2]);
-/// AND in two rows and a bit, which is packed at a segment's end.
+/// AND in two rows and a bit, which is packed at the end of a segment.
 const TWO_ROWS_AND_A_BIT: GateCost = GateCost::of(257, 32, [8, 2], [4, 2]);
-/// What a XOR gate costs for each of its inputs that has another offset.
+/// The cost of a XOR gate for each of its inputs that has another offset.
 const TRANSLATION: GateCost = GateCost::of(127, 16, [2, 1], [2, 1]);
 
-/// Gives the scheme named `id`, on the fastest backend that this CPU has, to `visitor`.
+/// Passes the scheme named `id`, on this CPU's fastest backend, to `visitor`.
 ///
 /// # Errors
 ///
-/// In a browser the scheme is none that a run has unless somebody names it, as no page does: it has
-/// not been loaded. Elsewhere none, since every id is one of this version's.
+/// In a browser, the scheme was not loaded: it is one that a run only has if an option names it,
+/// and no page does so. Elsewhere none, since every id belongs to this version.
 pub fn with_scheme<V: SchemeVisitor>(id: SchemeId, visitor: V) -> Result<V::Output, UnknownScheme> {
     let cpu = Cpu::detect();
     #[cfg(all(target_family = "wasm", target_os = "unknown"))]
@@ -292,12 +292,12 @@ pub fn with_scheme<V: SchemeVisitor>(id: SchemeId, visitor: V) -> Result<V::Outp
     with_scheme_on(cpu, id, visitor)
 }
 
-/// Four bytes that name no scheme known to this version.
+/// The error of four bytes that name no scheme known to this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:02x?} names no garbling scheme that this version of Tacit knows")]
 pub struct UnknownScheme(pub [u8; 4]);
 
-/// Text that names no scheme known to this version.
+/// The error of a text that names no scheme known to this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{found}` names no garbling scheme; known are {}",
@@ -309,27 +309,27 @@ pub struct UnknownSchemeName {
 }
 
 impl SchemeId {
-    /// The id's four bytes on the wire.
+    /// Returns the id's four bytes on the wire.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 4] {
         self.0
     }
 
-    /// The id with these bytes on the wire.
+    /// Returns the id with these bytes on the wire.
     ///
     /// # Errors
     ///
-    /// No scheme of this version has them.
+    /// No scheme of this version has these bytes.
     pub fn from_bytes(bytes: [u8; 4]) -> Result<Self, UnknownScheme> {
         let known = SCHEMES.iter().find(|rung| rung.id.0 == bytes);
         known.map(|rung| rung.id).ok_or(UnknownScheme(bytes))
     }
 
-    /// The scheme's row.
+    /// Returns the scheme's row.
     ///
     /// # Errors
     ///
-    /// None: every id is one of this version's.
+    /// None: every id belongs to this version.
     pub fn rung(self) -> Result<&'static SchemeInfo, UnknownScheme> {
         static ROWS: &[SchemeInfo] = &SCHEMES;
         let row = ROWS.iter().find(|rung| rung.id == self);

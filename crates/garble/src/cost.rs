@@ -1,7 +1,8 @@
-//! What schemes cost: a gate, and a program: bytes of tables, cipher calls and key schedules.
+//! The cost of schemes, for a gate and for a program: bytes of tables, cipher calls and key
+//! schedules.
 //!
-//! Under an ordering of offsets a XOR gate costs what its translations do, so that a program must
-//! be looked at as a whole.
+//! Under an ordering of offsets the cost of a XOR gate is that of its translations, so it depends
+//! on the whole program.
 
 use core::iter::Sum;
 use core::ops::{Add, Mul};
@@ -10,30 +11,30 @@ use tacit_circuit::Program;
 
 use crate::{PublicRelation, SchemeInfo};
 
-/// What one gate costs.
+/// The cost of one gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateCost {
-    /// Ciphertext bits, as papers count them.
+    /// The ciphertext bits, as papers count them.
     pub bits: u16,
-    /// Whole bytes in the tables. What [`GateCost::bits`] has beyond them is packed bit by bit at
-    /// a segment's end.
+    /// The whole bytes in the tables. Further bits of [`GateCost::bits`] are packed bit by bit at
+    /// the end of a segment.
     pub table_bytes: u8,
-    /// Cipher calls of the garbler, without those that draw its random keys.
+    /// The cipher calls of the garbler, without those that draw its random keys.
     pub garbler_calls: u8,
-    /// Key schedules of the garbler; 0 where a key serves many gates.
+    /// The key schedules of the garbler; 0 if a key serves many gates.
     pub garbler_key_schedules: u8,
-    /// Cipher calls of the evaluator.
+    /// The cipher calls of the evaluator.
     pub evaluator_calls: u8,
-    /// Key schedules of the evaluator; 0 where a key serves many gates.
+    /// The key schedules of the evaluator; 0 if a key serves many gates.
     pub evaluator_key_schedules: u8,
 }
 
 impl GateCost {
-    /// Of a gate that is free.
+    /// The cost of a free gate.
     pub const FREE: Self = Self::of(0, 0, [0, 0], [0, 0]);
 
-    /// Of a gate with these ciphertext bits and whole bytes, and cipher calls and key schedules of
-    /// garbler and evaluator.
+    /// Returns the cost of a gate with these ciphertext bits and whole bytes, and cipher calls and
+    /// key schedules of garbler and evaluator.
     #[must_use]
     pub const fn of(bits: u16, table_bytes: u8, calls: [u8; 2], key_schedules: [u8; 2]) -> Self {
         let [garbler_calls, evaluator_calls] = calls;
@@ -49,17 +50,18 @@ impl GateCost {
     }
 }
 
-/// A scheme's costs. Negations are free in every scheme.
+/// The costs of a scheme. Negations are free in every scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Of a XOR gate; under an ordering of offsets, of each translation that its inputs need.
+    /// The cost of a XOR gate; under an ordering of offsets, of each translation that its inputs
+    /// need.
     pub xor: GateCost,
-    /// Of an AND gate.
+    /// The cost of an AND gate.
     pub and: GateCost,
 }
 
 impl Cost {
-    /// Of a scheme whose XOR gates are free.
+    /// Returns the costs of a scheme with free XOR gates.
     #[must_use]
     pub const fn free_xor(and: GateCost) -> Self {
         let xor = GateCost::FREE;
@@ -67,18 +69,18 @@ impl Cost {
     }
 }
 
-/// Totals over a program, or over several.
+/// The totals over one or several programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramCost {
-    /// Bytes of all tables.
+    /// The bytes of all tables.
     pub table_bytes: u64,
-    /// Cipher calls of the garbler, without those that draw its random keys.
+    /// The cipher calls of the garbler, without those that draw its random keys.
     pub garbler_calls: u64,
-    /// Key schedules of the garbler, without keys that serve many gates.
+    /// The key schedules of the garbler, without keys that serve many gates.
     pub garbler_key_schedules: u64,
-    /// Cipher calls of the evaluator.
+    /// The cipher calls of the evaluator.
     pub evaluator_calls: u64,
-    /// Key schedules of the evaluator, without keys that serve many gates.
+    /// The key schedules of the evaluator, without keys that serve many gates.
     pub evaluator_key_schedules: u64,
 }
 
@@ -99,7 +101,7 @@ impl Add for ProgramCost {
 impl Mul<u64> for ProgramCost {
     type Output = Self;
 
-    /// The cost of this many calls.
+    /// Returns the cost of this many calls.
     fn mul(self, calls: u64) -> Self {
         Self {
             table_bytes: self.table_bytes * calls,
@@ -118,7 +120,7 @@ impl Sum for ProgramCost {
 }
 
 impl SchemeInfo {
-    /// What `program` costs under this scheme.
+    /// Returns the cost of `program` under this scheme.
     #[must_use]
     pub fn program_cost(&self, program: &Program) -> ProgramCost {
         let xors = match self.ordering {
@@ -128,7 +130,7 @@ impl SchemeInfo {
         let ands = program.ands().len() as u64;
         let (xor, and) = (self.cost.xor, self.cost.and);
         let total = |of_xor: u8, of_and: u8| u64::from(of_xor) * xors + u64::from(of_and) * ands;
-        // A call and its key schedule are saved for each input that is not translated.
+        // Each input that is not translated saves a call and its key schedule.
         let saved = self.untranslated_inputs(program);
         ProgramCost {
             table_bytes: total(xor.table_bytes, and.table_bytes) + self.bit_bytes(program),
@@ -143,7 +145,8 @@ impl SchemeInfo {
         }
     }
 
-    /// How many of the program's XOR gates take an input as it is (procedure G′).
+    /// Returns the number of the program's XOR gates that take an input untranslated (procedure
+    /// G′).
     fn untranslated_inputs(&self, program: &Program) -> u64 {
         if !self
             .public_relations
@@ -154,8 +157,8 @@ impl SchemeInfo {
         program.private_inputs()
     }
 
-    /// Bytes of the bits of an AND gate beside its whole bytes, which are rounded up in each
-    /// segment.
+    /// Returns the bytes for the bits of AND gates other than their whole bytes, which are rounded
+    /// up in each segment.
     fn bit_bytes(&self, program: &Program) -> u64 {
         let and = self.cost.and;
         let bits = usize::from(and.bits).saturating_sub(8 * usize::from(and.table_bytes));

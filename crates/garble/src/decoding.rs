@@ -1,24 +1,25 @@
-//! From the comparisons of a decoding to values, for every scheme whose decoding is authenticated.
+//! Converts the comparisons of a decoding to values, for every scheme whose decoding is
+//! authenticated.
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
-/// What an output's label was found to stand for.
+/// The values that an output's label fits.
 pub(crate) struct Fit {
-    /// It fits the decoding information of value 0.
+    /// Whether it fits the decoding information of value 0.
     pub(crate) zero: Choice,
-    /// It fits that of value 1.
+    /// Whether it fits that of value 1.
     pub(crate) one: Choice,
 }
 
-/// The values of outputs number `first…`, one for each of `fits`.
+/// Returns the values of the outputs from number `first` on, one for each of `fits`.
 ///
-/// All outputs are looked at before the first ⊥ is reported, so that a peer who damages one cannot
-/// tell which by the time that it takes.
+/// All outputs are checked before the first ⊥ is reported, so that the time does not tell a peer
+/// who damages an output which one it was.
 ///
 /// # Errors
 ///
-/// An output fits neither value, or both: its number.
+/// An output fits neither value, or both. Holds its number.
 #[inline(never)] // What it tells is excepted from the watch for branches on secrets, by its name.
 pub(crate) fn values(
     first: u64,

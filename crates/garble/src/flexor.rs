@@ -1,7 +1,7 @@
 //! `related-key-…` and `circular-…`: wires with offsets, and a hash keyed by labels.
 //!
-//! XOR is free among wires of one offset. These schemes differ in how many offsets there are and
-//! in what an AND gate costs; all call F(k, x) = `AES_k(x)`, k bits 1 to 127 of a label.
+//! XOR is free among wires of one offset. These schemes differ in the number of offsets and in the
+//! form of an AND gate. All of them call F(k, x) = `AES_k(x)`, where k is bits 1 to 127 of a label.
 //!
 //! | scheme | offsets | AND | assumption on F |
 //! |---|---|---|---|
@@ -12,36 +12,36 @@
 //!
 //! **Related keys**: Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits under standard
 //! assumptions" (2015), section 5, after Kolesnikov, Mohassel and Rosulek, "FleXOR" (CRYPTO 2014).
-//! The orderings are [`tacit_circuit::OrderingRule`]'s. A wire that a XOR gate needs under another
-//! offset is *translated* there in one ciphertext ([`rows`]); an input of the program that a XOR
-//! gate reads is translated as the program begins, since inputs come with any offset.
+//! The orderings are those of [`tacit_circuit::OrderingRule`]. A wire that a XOR gate needs under
+//! another offset is *translated* to it in one ciphertext ([`rows`]). An input of the program that
+//! a XOR gate reads is translated at the start of the program, since inputs come with any offset.
 //!
 //! **Circular**: free XOR (Kolesnikov and Schneider, ICALP 2008), with AND in three rows or as
 //! half-gates (Zahur, Rosulek and Evans, EUROCRYPT 2015).
 //!
-//! **Assumption.** Related keys: F is pseudorandom under keys that differ by secret, random
-//! offsets, of which none is encrypted under a key that has it. Circular: F hides b Δ where Δ is
-//! the difference of its keys too, in the sense of Choi, Katz, Kumaresan and Zhou ("On the
-//! security of the free-XOR technique", TCC 2012). No σ and no feed-forward is needed: who does
-//! not know the key can invert nothing.
+//! **Assumption.** Related keys: F is pseudorandom under keys that differ by secret random offsets,
+//! none of which is encrypted under a key that has it. Circular: F also hides b Δ if Δ is the
+//! difference of its keys, in the sense of Choi, Katz, Kumaresan and Zhou ("On the security of the
+//! free-XOR technique", TCC 2012). No σ and no feed-forward is needed, because an attacker that
+//! does not know the key can invert nothing.
 //!
 //! **Deviations.** (1) The two inputs of a gate have points of their own. (2) In the two-row AND
-//! the output's permute bit is not random but makes the first of the four bits t_0 zero, so that
+//! the output's permute bit is not random but makes the first of the four bits, t_0, zero, so that
 //! three are sent: 257 bits, not 258.
 //!
-//! **Tables** of a segment: in the first segment, a ciphertext for each bridged input; one for
-//! each translation, by gate and side; the rows of each AND gate; and for two rows a bit for each
-//! AND gate, eight a byte. A ciphertext has 16 bytes with bit 0 zero, ignored by the evaluator.
+//! **Tables** of a segment: in the first segment, a ciphertext for each bridged input; one for each
+//! translation, by gate and side; the rows of each AND gate; and for two rows a bit for each AND
+//! gate, eight per byte. A ciphertext has 16 bytes with bit 0 zero, which the evaluator ignores.
 //!
-//! **Links** are one label under the circular schemes, whose wires all have Δ, and two hashed
-//! ciphertexts under the related-key ones, whose wires do not.
+//! **Links** are one label under the circular schemes, in which all wires have Δ, and two hashed
+//! ciphertexts under the related-key ones, in which they do not.
 //!
 //! **Cost** of a translation: 127 bits, 2 cipher calls and key schedules for the garbler, 1 for
 //! the evaluator; of an AND: 384 bits (three rows) or 257 (two), 8 calls and 4 key schedules, and
 //! 2 and 2; as half-gates 256 bits, 4 calls and key schedules, and 2 and 2.
 //!
 //! **Concrete security**: 126 bits. No two gates share a point, and at most two unknown keys are
-//! used at one, so that work on one gate helps against no other.
+//! used at one, so work on one gate does not help against another.
 
 mod evaluator;
 mod garbler;
@@ -57,13 +57,13 @@ use crate::link::{HASHED_LINK_BYTES, OFFSET_LINK_BYTES};
 use crate::prf_calls::DECODING_BYTES;
 use crate::{LabelPair, Scheme, SchemeId, StartPoint};
 
-/// Bytes of a translation's ciphertext.
+/// The bytes of a translation's ciphertext.
 const CIPHERTEXT_BYTES: usize = Block::BYTES;
-/// Gates that are worked on together: enough to keep the cipher busy, and the keys and points in
-/// the first-level cache.
+/// The number of gates that are processed together: enough to keep the cipher busy, and few enough
+/// for the keys and points to stay in the first-level cache.
 const TOGETHER: usize = 64;
 
-/// Which scheme with offsets.
+/// The form of a scheme with offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlexOrForm {
     /// `related-key-…`: offsets by an ordering.
@@ -74,7 +74,7 @@ pub enum FlexOrForm {
     CircularHalfGates,
 }
 
-/// How an AND gate is garbled.
+/// The form of an AND gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AndForm {
     ThreeRows,
@@ -83,7 +83,7 @@ enum AndForm {
 }
 
 impl AndForm {
-    /// Bytes of a gate's rows.
+    /// Returns the bytes of a gate's rows.
     const fn row_bytes(self) -> usize {
         match self {
             Self::ThreeRows => 3 * Block::BYTES,
@@ -91,7 +91,7 @@ impl AndForm {
         }
     }
 
-    /// Bytes for the bits that `gates` gates have next to their rows.
+    /// Returns the bytes for the bits that `gates` gates have next to their rows.
     const fn bit_bytes(self, gates: usize) -> usize {
         match self {
             Self::TwoRows => gates.div_ceil(8),
@@ -101,7 +101,7 @@ impl AndForm {
 }
 
 impl FlexOrForm {
-    /// The ordering, where there is more than one offset.
+    /// Returns the ordering, if there is more than one offset.
     #[must_use]
     pub const fn rule(self) -> Option<OrderingRule> {
         match self {
@@ -110,7 +110,7 @@ impl FlexOrForm {
         }
     }
 
-    /// Whether all wires have the offset Δ.
+    /// Returns whether all wires have the offset Δ.
     const fn is_circular(self) -> bool {
         self.rule().is_none()
     }
@@ -132,20 +132,20 @@ pub struct FlexOr {
 }
 
 impl FlexOr {
-    /// The scheme, on the fastest backend that this CPU has.
+    /// Returns the scheme, on this CPU's fastest backend.
     #[must_use]
     pub fn new(form: FlexOrForm) -> Self {
         Self::on(Cpu::detect(), form)
     }
 
-    /// The scheme on a given backend. All backends compute the same bits.
+    /// Returns the scheme on a given backend. All backends compute the same bits.
     #[must_use]
     pub const fn on(cpu: Cpu, form: FlexOrForm) -> Self {
         Self { cpu, form }
     }
 }
 
-/// Where the parts of a segment's tables end.
+/// The ends of the parts of a segment's tables.
 #[derive(Clone, Copy)]
 struct Layout {
     bridges: usize,
@@ -179,7 +179,7 @@ impl Layout {
     }
 }
 
-/// A translation, wherever it stands.
+/// A translation of any kind.
 #[derive(Clone, Copy)]
 struct Step {
     from: u32,
@@ -195,7 +195,7 @@ struct Step {
 const BRIDGE_SIDE: u8 = 2;
 
 impl Step {
-    /// Those that bring inputs to the program's offsets.
+    /// Returns the translations that bring inputs to the program's offsets.
     fn bridges(plan: &WireOrdering) -> impl Iterator<Item = Self> {
         (0..).zip(plan.bridges()).map(|(place, bridge)| Self {
             from: bridge.input,
@@ -207,7 +207,7 @@ impl Step {
         })
     }
 
-    /// Those of a level, into the slots from `scratch` on.
+    /// Returns the translations of a level, into the slots from `scratch` on.
     fn level(scratch: usize, level: &[Translation]) -> impl Iterator<Item = Self> {
         (scratch as u32..).zip(level).map(|(to, one)| Self {
             from: one.slot,
@@ -228,8 +228,8 @@ enum Part<'a> {
     Translate(&'a [Step]),
     /// XOR gates, in order.
     Xor(&'a [XorGate]),
-    /// AND gates that do not wait for each other, from number `first` on, which is number `at` of
-    /// its segment.
+    /// AND gates that do not wait for each other, from number `first` on. The first is number `at`
+    /// of its segment.
     And {
         first: usize,
         gates: &'a [AndGate],
@@ -237,13 +237,13 @@ enum Part<'a> {
     },
 }
 
-/// Walks through a segment, whichever party walks, and then wipes the stack. Of translations and
-/// AND gates at most [`TOGETHER`] come at once.
+/// Walks through a segment, for either party, and then wipes the stack. Passes at most [`TOGETHER`]
+/// translations or AND gates at once.
 fn walk(form: FlexOrForm, program: &Program, number: usize, each: impl FnMut(Part<'_>)) {
     wiping_stack(|| walk_through(form, program, number, each));
 }
 
-/// [`walk`], but for the wiping.
+/// Implements [`walk`] without the wiping.
 fn walk_through(
     form: FlexOrForm,
     program: &Program,
@@ -291,7 +291,7 @@ fn walk_through(
     }
 }
 
-/// Gives `translate` these steps, at most [`TOGETHER`] at once, which `chunk` is room for.
+/// Passes these steps to `translate`, at most [`TOGETHER`] at once, through `chunk`.
 fn together(
     chunk: &mut Vec<Step>,
     mut steps: impl Iterator<Item = Step>,

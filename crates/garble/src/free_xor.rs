@@ -1,14 +1,14 @@
-//! What all schemes with free XOR share: wires with one global offset Δ, their links and their
-//! decoding. What is a scheme's own is its rule for AND gates.
+//! The common part of all schemes with free XOR: wires with one global offset Δ, their links and
+//! their decoding. Each scheme has its own rule for AND gates.
 //!
 //! Kolesnikov and Schneider, "Improved garbled circuit: free XOR gates and applications" (ICALP
 //! 2008), with point-and-permute on bit 0 of a label. W^0 is a wire's label of value 0 and W^1 =
 //! W^0 ⊕ Δ; the label of a XOR is the sum of its inputs'. NOT is free: the garbler adds Δ, the
 //! evaluator does nothing.
 //!
-//! **Decoding**: for each output j the tags of W^0 and of W^1, 16 bytes: the first 8 bytes of
-//! H(W, (out, j)). A label with neither tag is ⊥, so that a table damaged on its way never passes
-//! for a result. (Bit 0 of W^0 alone, as in the papers, would decode any label to something.) A
+//! **Decoding**: for each output j the tags of W^0 and of W^1, 16 bytes; a tag is the first 8 bytes
+//! of H(W, (out, j)). A label with neither tag is ⊥, so a table that was damaged on its way never
+//! gives a result. (Bit 0 of W^0 alone, as in the papers, would decode any label to some value.) A
 //! constant output has the label 0 for its value.
 
 pub(crate) mod evaluator;
@@ -26,13 +26,14 @@ use crate::link::OFFSET_LINK_BYTES;
 use crate::walk::{Gates, Slots};
 use crate::{Scheme, SchemeId, StartPoint, WholeGarbling};
 
-/// Bytes of an output's tag for one value.
+/// The bytes of an output's tag for one value.
 const TAG_BYTES: usize = 8;
 
-/// Bytes of an output's decoding information.
+/// The bytes of an output's decoding information.
 const OUTPUT_BYTES: usize = 2 * TAG_BYTES;
 
-/// The tweak of output number `number`, whose instance is 0: outputs are numbered across them.
+/// Returns the tweak of output number `number`. Its instance is 0: outputs are numbered across
+/// instances.
 const fn output_tweak(number: u64) -> Tweak {
     Tweak {
         usage: Use::Out,
@@ -43,14 +44,14 @@ const fn output_tweak(number: u64) -> Tweak {
     }
 }
 
-/// The tag of an output label with this hash.
+/// Returns the tag of an output label with this hash.
 fn output_tag(hash: Block) -> [u8; TAG_BYTES] {
     let mut tag = [0; TAG_BYTES];
     tag.copy_from_slice(&hash.to_bytes()[..TAG_BYTES]);
     tag
 }
 
-/// What a segment's garbling and evaluation begin with: the start point of its hashes, the
+/// The data that a segment's garbling and evaluation start with: the start point of its hashes, the
 /// instance, the gates, and the labels by slot.
 pub struct Segment<'a> {
     /// The start point.
@@ -64,7 +65,7 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// These gates of a program whose labels are in `slots`.
+    /// Returns the segment with these gates of a program whose labels are in `slots`.
     #[must_use]
     pub fn new(start: StartPoint, instance: u32, gates: Gates<'a>, slots: &'a mut Slots) -> Self {
         Self {
@@ -76,29 +77,29 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// The secrets by which a segment is garbled.
+/// The secrets for garbling a segment.
 #[derive(Clone, Copy)]
 pub struct Secrets<'a> {
     /// Δ.
     pub delta: &'a Block,
-    /// Random blocks, from that of the segment's first AND gate on.
+    /// The random blocks, from that of the segment's first AND gate on.
     pub coins: &'a [Block],
 }
 
-/// A scheme's AND gates, where XOR is free.
+/// The AND gates of a scheme with free XOR.
 pub trait Ands: Copy + Debug + Send + Sync + 'static {
-    /// Bytes of an AND gate's table.
+    /// The bytes of an AND gate's table.
     const BYTES: usize;
-    /// AND gates that share a random block of the garbler's; 0 where it needs none.
+    /// The number of AND gates that share a random block of the garbler; 0 if it needs none.
     const GATES_A_COIN: u64;
 
-    /// The scheme's id.
+    /// Returns the scheme's id.
     fn id(self) -> SchemeId;
 
-    /// The hash of its outputs' labels.
+    /// Returns the hash of its outputs' labels.
     fn construction(self) -> Construction;
 
-    /// AND gates a batch, on average, from which garbling and evaluating gain by
+    /// Returns the average number of AND gates per batch from which garbling and evaluating gain by
     /// [width](tacit_kernels::Kernel::gains_by_width).
     fn wide_from(self) -> [usize; 2] {
         [usize::MAX; 2]
@@ -110,7 +111,7 @@ pub trait Ands: Copy + Debug + Send + Sync + 'static {
     /// Evaluates a segment.
     fn evaluate<S: Simd>(self, simd: S, of: Segment<'_>, tables: &[u8]);
 
-    /// Garbles the segment that comes next.
+    /// Garbles the next segment.
     fn garble_segment(
         garbler: &mut FreeXorGarbler<Self>,
         program: &Program,
@@ -118,7 +119,7 @@ pub trait Ands: Copy + Debug + Send + Sync + 'static {
         tables: &mut [u8],
     );
 
-    /// Evaluates the segment that comes next.
+    /// Evaluates the next segment.
     fn evaluate_segment(
         evaluator: &mut FreeXorEvaluator<Self>,
         program: &Program,
@@ -126,7 +127,7 @@ pub trait Ands: Copy + Debug + Send + Sync + 'static {
         tables: &[u8],
     );
 
-    /// [`Scheme::garble_side_by_side`].
+    /// Implements [`Scheme::garble_side_by_side`].
     fn garble_side_by_side(
         scheme: FreeXor<Self>,
         instance: u32,
@@ -167,8 +168,8 @@ impl<A: Ands> Scheme for FreeXor<A> {
         OFFSET_LINK_BYTES
     }
 
-    /// The seed is not used where the AND gates need no random blocks: a garbling is fixed by Δ,
-    /// the start point, the instance and the input wires.
+    /// The seed is not used if the AND gates need no random blocks: Δ, the start point, the
+    /// instance and the input wires determine the garbling.
     fn garbler(self, seed: [u8; 32], start: StartPoint, delta: Block) -> FreeXorGarbler<A> {
         FreeXorGarbler::new(self, seed, start, delta)
     }

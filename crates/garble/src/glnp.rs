@@ -1,5 +1,5 @@
-//! What the schemes from a pseudorandom function alone share: wires without a global offset,
-//! gates that each cost calls of F(k, x) = `AES_k(x)`, and the walk through a program.
+//! The common part of the schemes from a pseudorandom function alone: wires without a global
+//! offset, gates that each cost calls of F(k, x) = `AES_k(x)`, and the walk through a program.
 //!
 //! Gueron, Lindell, Nof and Pinkas, "Fast garbling of circuits under standard assumptions" (CCS
 //! 2015, J. Cryptology 2018). In the paper's notation: a label is k‖λ, with the select bit
@@ -15,17 +15,17 @@
 //! | AND and XOR with the 4–3 reduction | 3 | [`three_rows`] |
 //!
 //! **Deviation.** The two inputs of a gate have tweaks of their own (`b` = 0 and 1): with the
-//! paper's, a gate fed twice by one label would give its output labels away.
+//! paper's tweaks, a gate with one label at both inputs would reveal its output labels.
 //!
-//! **Order.** XOR gates are taken and numbered by level ([`Program::xor_levels`]), so that the
-//! cipher works on many gates at once; AND gates by batch.
+//! **Order.** XOR gates are processed and numbered by level ([`Program::xor_levels`]), so that the
+//! cipher works on many gates at once; AND gates are processed by batch.
 //!
-//! **Round keys.** A wire's keys serve every gate that it feeds. Where a scheme says so
+//! **Round keys.** A wire's keys serve every gate that it feeds. If a scheme says so
 //! ([`Gates::KEEPS`]) and the program is small enough for the cache, the garbler expands them once,
 //! when the wire's labels are made, and keeps them with the labels.
 //!
-//! **Secrets.** The garbler keeps a wire as its two keys in the order of the select bit, each with
-//! the value that it stands for in bit 0. No branch and no index depends on either.
+//! **Secrets.** The garbler represents a wire by its two keys in the order of the select bit, each
+//! with its value in bit 0. No branch and no index depends on either.
 
 mod evaluator;
 mod frame;
@@ -50,19 +50,19 @@ use tacit_kernels::{Block, Construction, Cpu, Simd, Tweak, TweakableHash, Use};
 use crate::prf_calls::DECODING_BYTES;
 use crate::{LabelPair, Scheme, SchemeId, StartPoint};
 
-/// What a scheme makes of XOR and AND gates.
+/// The form of a scheme's XOR and AND gates.
 pub trait Gates: Copy + Debug + Send + Sync + 'static {
     /// The scheme's id.
     const ID: SchemeId;
-    /// Whether its garbler keeps round keys, of programs small enough for the cache. Both kinds of
-    /// gates then can.
+    /// Whether its garbler keeps round keys, for programs small enough for the cache. Both kinds of
+    /// gates must then support that.
     const KEEPS: bool;
     /// Its XOR.
     type Xor: XorRows;
     /// Its AND.
     type And: AndRows;
 
-    /// Garbles the segment that comes next.
+    /// Garbles the next segment.
     fn garble_segment(
         garbler: &mut GlnpGarbler<Self>,
         program: &Program,
@@ -70,7 +70,7 @@ pub trait Gates: Copy + Debug + Send + Sync + 'static {
         tables: &mut [u8],
     );
 
-    /// Evaluates the segment that comes next.
+    /// Evaluates the next segment.
     fn evaluate_segment(
         evaluator: &mut GlnpEvaluator<Self>,
         program: &Program,
@@ -79,16 +79,16 @@ pub trait Gates: Copy + Debug + Send + Sync + 'static {
     );
 }
 
-/// How XOR gates are garbled.
+/// The form of XOR gates.
 pub trait XorRows: 'static {
-    /// Bytes of a gate's table.
+    /// The bytes of a gate's table.
     const BYTES: usize;
     /// Whether a gate needs a random block.
     const COINS: bool;
 
-    /// Garbles gates that do not wait for each other. Their inputs b are private, if so flagged:
-    /// used by nothing else. `coins` begin with theirs, if they need any, and go on for two
-    /// vectors.
+    /// Garbles gates that do not wait for each other. `private` says that no other gate reads their
+    /// inputs b. `coins` start with the gates' random blocks, if they need any, and continue for
+    /// two vectors.
     fn garble<S: Simd>(
         frame: &mut Frame<'_, S>,
         gates: &[XorGate],
@@ -97,21 +97,21 @@ pub trait XorRows: 'static {
         tables: &mut [u8],
     );
 
-    /// Evaluates them.
+    /// Evaluates such gates.
     fn evaluate<S: Simd>(frame: &mut Frame<'_, S>, gates: &[XorGate], private: bool, tables: &[u8]);
 }
 
-/// How AND gates are garbled.
+/// The form of AND gates.
 pub trait AndRows: 'static {
-    /// Bytes of a gate's rows.
+    /// The bytes of a gate's rows.
     const BYTES: usize;
-    /// Bits of a gate beside its rows, less than 8: a segment's tables end with those of all its
-    /// gates, gate after gate from bit 0 of the first byte.
+    /// The number of a gate's bits next to its rows, less than 8. A segment's tables end with the
+    /// bits of all its gates, gate after gate from bit 0 of the first byte.
     const BITS: usize;
 
-    /// Garbles gates that do not wait for each other; `coins` begin with a random block for each,
-    /// and go on for two vectors. `bits` has the segment's bits, of which those of the first gate
-    /// begin at gate `at`.
+    /// Garbles gates that do not wait for each other. `coins` start with a random block for each,
+    /// and continue for two vectors. `bits` are the segment's; those of the first gate start at
+    /// gate `at`.
     fn garble<S: Simd>(
         frame: &mut Frame<'_, S>,
         gates: &[AndGate],
@@ -121,7 +121,7 @@ pub trait AndRows: 'static {
         at: usize,
     );
 
-    /// Evaluates them.
+    /// Evaluates such gates.
     fn evaluate<S: Simd>(
         frame: &mut Frame<'_, S>,
         gates: &[AndGate],
@@ -139,13 +139,13 @@ pub struct Glnp<G> {
 }
 
 impl<G: Gates> Glnp<G> {
-    /// The scheme, on the fastest backend that this CPU has.
+    /// Returns the scheme, on this CPU's fastest backend.
     #[must_use]
     pub fn new() -> Self {
         Self::on(Cpu::detect())
     }
 
-    /// The scheme on a given backend. All backends compute the same bits.
+    /// Returns the scheme on a given backend. All backends compute the same bits.
     #[must_use]
     pub const fn on(cpu: Cpu) -> Self {
         Self {
@@ -161,7 +161,7 @@ impl<G: Gates> Default for Glnp<G> {
     }
 }
 
-/// Bytes at the end of a segment's tables for the bits beside its AND gates' rows.
+/// Returns the bytes at the end of a segment's tables for the bits next to its AND gates' rows.
 fn bits_bytes<G: Gates>(segment: &Segment) -> usize {
     (G::And::BITS * segment.ands.len()).div_ceil(8)
 }
@@ -195,9 +195,10 @@ impl<G: Gates> Scheme for Glnp<G> {
     }
 }
 
-/// The label that correlated OT `index` gives for x: its key is H(x, index), its select bit x's.
+/// Returns the label that correlated OT `index` gives for x: its key is H(x, index), its select bit
+/// is x's.
 ///
-/// x of the other value differs by Δ, so that a PRF keyed by x would not do: this is the re-keyed
+/// x of the other value differs by Δ, so a PRF keyed by x is not sufficient. This is the re-keyed
 /// hash `AES_k(σ(x)) ⊕ σ(x)`, with a public key for every index.
 fn cot_label(cpu: Cpu, start: StartPoint, index: u64, x: Block) -> Block {
     let tweak = Tweak {

@@ -2,31 +2,31 @@
 //!
 //! Zahur, Rosulek and Evans, "Two halves make a whole" (EUROCRYPT 2015), figure 2.
 //!
-//! **Assumption.** AES is an ideal cipher, under either construction of [`tacit_kernels::hash`],
-//! whose [`Construction::security_bits`] computes the concrete security: 117 bits *two-call*, where
-//! a key serves decoding as well, and 126 *re-keyed*.
+//! **Assumption.** AES is an ideal cipher, under either construction of [`tacit_kernels::hash`].
+//! [`Construction::security_bits`] computes the concrete security: 117 bits *two-call*, where a key
+//! serves decoding as well, and 126 *re-keyed*.
 //!
 //! **In the paper's notation**: W^0 is the label of value 0, p the permute bit, H(x, i) the hash;
 //! gate g hashes its first input with tweak (AND, g, 0), the garbler's half (G), and its second
 //! with (AND, g, 1), the evaluator's half (E). With W_a^0, W_b^0 the inputs:
 //! `T_G` = H(W_a^0) ⊕ H(W_a^1) ⊕ p_b Δ, `T_E` = H(W_b^0) ⊕ H(W_b^1) ⊕ W_a^0.
 //!
-//! **Both halves are one formula** ([`garble_half`]). With W the half's input, H_0 and H_1 the
+//! **Both halves are one formula** ([`garble_half`]). Let W be the half's input, H_0 and H_1 the
 //! hashes of W^0 and W^1, and (O, second) = (p_b Δ, 0) in the garbler's half and (0, W_a^0) in the
-//! evaluator's: sum = H_0 ⊕ H_1 ⊕ O, the row is sum ⊕ second, the half's output label of value 0 is
-//! H_0 ⊕ p·sum. The gate's label is the sum of its halves'. The evaluator of a label W with select
-//! bit s has H(W) ⊕ s(row ⊕ second), second being 0 and W_a ([`evaluate_half`]).
+//! evaluator's. Then sum = H_0 ⊕ H_1 ⊕ O, the row is sum ⊕ second, and the half's output label of
+//! value 0 is H_0 ⊕ p·sum. The gate's label is the sum of its halves'. The evaluator of a label W
+//! with select bit s computes H(W) ⊕ s(row ⊕ second), with second = 0 and W_a ([`evaluate_half`]).
 //!
 //! **Tables**, in the program's order: for each AND gate `T_G` and `T_E`, 32 bytes.
 //!
 //! **Cost** of an AND: 256 ciphertext bits; two-call 8 cipher calls for the garbler, 4 for the
 //! evaluator; re-keyed 4 and 2, and 2 key schedules for each. A XOR is free.
 //!
-//! **How it is computed**: a vector holds one input of several gates, a gate a lane. A gate that is
-//! alone in its batch has its two halves in the lanes instead; several garblings of a small program
-//! lie in the lanes side by side ([`side_by_side`]). Re-keyed, the keys of the next gates are
-//! expanded before their labels are known, so that a chain of gates waits for one cipher call each;
-//! two-call it waits for two.
+//! **Layout**: a vector holds one input of several gates, one gate per lane. A gate that is alone
+//! in its batch has its two halves in the lanes instead; several garblings of a small program are
+//! in the lanes side by side ([`side_by_side`]). Re-keyed, the keys of the next gates are expanded
+//! before their labels are known, so that each gate of a chain waits for one cipher call; two-call,
+//! it waits for two.
 
 mod side_by_side;
 
@@ -41,17 +41,17 @@ use crate::scheme::compiled_here;
 use crate::walk::{AndRule, pair, walk};
 use crate::{SchemeId, WholeGarbling};
 
-/// Bytes of an AND gate's table.
+/// The bytes of an AND gate's table.
 const AND_BYTES: usize = 2 * Block::BYTES;
 
-/// Hashed inputs of a gate.
+/// The number of hashed inputs of a gate.
 const INPUTS: usize = 2;
-/// Vectors of inputs in one step of the garbler: two labels each, so eight in flight.
+/// The vectors of inputs in one step of the garbler: two labels each, so eight in flight.
 const GARBLED: usize = 4;
-/// Vectors of inputs in one step of the evaluator: one label each, so eight in flight.
+/// The vectors of inputs in one step of the evaluator: one label each, so eight in flight.
 const EVALUATED: usize = 8;
 
-/// One half of a gate: its row, and its part of the output's label of value 0.
+/// Garbles one half of a gate. Returns its row, and its part of the output's label of value 0.
 #[inline(always)]
 fn garble_half<S: Simd>(
     simd: S,
@@ -64,7 +64,7 @@ fn garble_half<S: Simd>(
     [simd.xor(sum, second), simd.xor(h_0, simd.and(p, sum))]
 }
 
-/// One half of a gate: its part of the output's label.
+/// Evaluates one half of a gate. Returns its part of the output's label.
 #[inline(always)]
 fn evaluate_half<S: Simd>(
     simd: S,
@@ -76,8 +76,8 @@ fn evaluate_half<S: Simd>(
     simd.xor(h, simd.and(s, simd.xor(row, second)))
 }
 
-/// Both halves of a gate with these labels of value 0: `T_G` and `T_E`, and the output's label of
-/// value 0.
+/// Garbles both halves of a gate with these labels of value 0. Returns `T_G` and `T_E`, and the
+/// output's label of value 0.
 #[inline(always)]
 fn garble_gate<S: Simd>(
     simd: S,
@@ -92,7 +92,7 @@ fn garble_gate<S: Simd>(
     ([t_g, t_e], simd.xor(w_g, w_e))
 }
 
-/// Both halves of a gate with these labels: the output's label.
+/// Evaluates both halves of a gate with these labels. Returns the output's label.
 #[inline(always)]
 fn evaluate_gate<S: Simd>(
     simd: S,
@@ -206,7 +206,7 @@ impl<S: Simd, H: Hashing<S>> AndRule<S, AND_BYTES> for Garble<S, H> {
 }
 
 impl<S: Simd, H: Hashing<S>> Garble<S, H> {
-    /// The rule under this hash and this Δ.
+    /// Returns the rule under this hash and this Δ.
     #[inline(always)]
     fn new(hashing: H, delta: Block) -> Self {
         Self {
@@ -216,7 +216,7 @@ impl<S: Simd, H: Hashing<S>> Garble<S, H> {
         }
     }
 
-    /// Garbles a gate with these input labels of value 0, in every lane; returns that of its
+    /// Garbles a gate with these input labels of value 0, in every lane. Returns that of its
     /// output.
     #[inline(always)]
     fn garble_pair<const N: usize>(
@@ -341,7 +341,7 @@ impl<S: Simd, H: Hashing<S>> AndRule<S, AND_BYTES> for Evaluate<S, H> {
 }
 
 impl<S: Simd, H: Hashing<S>> Evaluate<S, H> {
-    /// The rule under this hash.
+    /// Returns the rule under this hash.
     #[inline(always)]
     fn new(hashing: H) -> Self {
         Self {
@@ -350,7 +350,7 @@ impl<S: Simd, H: Hashing<S>> Evaluate<S, H> {
         }
     }
 
-    /// Evaluates a gate with these input labels, in every lane; returns its output's.
+    /// Evaluates a gate with these input labels, in every lane. Returns its output's label.
     #[inline(always)]
     fn evaluate_pair<const N: usize>(
         &mut self,
@@ -383,7 +383,7 @@ impl<S: Simd, H: Hashing<S>> Evaluate<S, H> {
 ///
 /// # Panics
 ///
-/// If `tables` has not exactly one table for each AND gate of the segment.
+/// If `tables` does not have exactly one table for each AND gate of the segment.
 #[inline(always)]
 fn garble<S: Simd, H: Hashing<S>>(
     simd: S,
@@ -402,7 +402,7 @@ fn garble<S: Simd, H: Hashing<S>>(
 ///
 /// # Panics
 ///
-/// If `tables` has not exactly one table for each AND gate of the segment.
+/// If `tables` does not have exactly one table for each AND gate of the segment.
 #[inline(always)]
 fn evaluate<S: Simd, H: Hashing<S>>(simd: S, hashing: H, mut of: Segment<'_>, tables: &[u8]) {
     const STEP: usize = EVALUATED / INPUTS * MAX_LANES;
@@ -479,13 +479,13 @@ impl Ands for HalfGatesAnds {
 pub type HalfGates = FreeXor<HalfGatesAnds>;
 
 impl HalfGates {
-    /// The scheme, on the fastest backend that this CPU has.
+    /// Returns the scheme, on this CPU's fastest backend.
     #[must_use]
     pub fn new(construction: Construction) -> Self {
         Self::on(Cpu::detect(), construction)
     }
 
-    /// The scheme on a given backend. All backends compute the same bits.
+    /// Returns the scheme on a given backend. All backends compute the same bits.
     #[must_use]
     pub const fn on(cpu: Cpu, construction: Construction) -> Self {
         Self {

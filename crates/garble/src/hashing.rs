@@ -1,15 +1,15 @@
-//! Hashes of the input labels of several gates at once, by either construction of
+//! Hashes the input labels of several gates at once, by either construction of
 //! [`tacit_kernels::hash`].
 //!
-//! A vector of labels has one tweak a lane; the labels 0 and 1 of an input have the same. Which
-//! tweaks those are is the [`Layout`]'s to say, how they and the start point enter the hash that of
-//! [`Hashing`].
+//! A vector of labels has one tweak per lane; the labels 0 and 1 of an input have the same one. The
+//! [`Layout`] decides the tweaks, and [`Hashing`] decides how they and the start point enter the
+//! hash.
 
 use tacit_kernels::{Block, Simd, Tweak, Use, hash};
 
 use crate::walk::half_of_lane;
 
-/// The tweak of input 0 of gate `number`.
+/// Returns the tweak of input 0 of gate `number`.
 fn first_tweak(instance: u32, number: u64) -> Tweak {
     Tweak {
         usage: Use::And,
@@ -20,25 +20,25 @@ fn first_tweak(instance: u32, number: u64) -> Tweak {
     }
 }
 
-/// What tells the tweak of input `input` of a gate from that of its input 0.
+/// Returns the difference of the tweak of input `input` of a gate from that of its input 0.
 #[inline(always)]
 const fn of_input(input: usize) -> Block {
     Block::from_u128((input as u128) << 8)
 }
 
-/// Which gates and inputs stand in the lanes of vectors, from gate `number` on.
+/// The gates and inputs in the lanes of vectors, from gate `number` on.
 pub(crate) trait Layout {
-    /// Which of the keys that are expanded ahead are this layout's.
+    /// The index of this layout's keys among those that are expanded ahead.
     const AHEAD: usize;
 
-    /// Gates that one group of keys serves, of which gate `number` is the first.
+    /// Returns the number of gates that one group of keys serves, starting with gate `number`.
     fn gates<S: Simd>() -> u64;
 
-    /// The tweaks of `N` vectors.
+    /// Returns the tweaks of `N` vectors.
     fn tweaks<S: Simd, const N: usize>(simd: S, instance: u32, number: u64) -> [S::Vector; N];
 }
 
-/// A gate a lane, `PARTS` inputs of each vector of gates one after the other.
+/// One gate per lane, and `PARTS` inputs of each vector of gates one after the other.
 #[derive(Debug)]
 pub(crate) enum GatesInLanes<const PARTS: usize> {}
 
@@ -90,8 +90,8 @@ impl Layout for HalvesInLanes {
     }
 }
 
-/// One gate of an instance in each lane, both inputs of each vector of instances one after the
-/// other.
+/// The same gate of one instance per lane, and both inputs of each vector of instances one after
+/// the other.
 #[derive(Debug)]
 pub(crate) enum InstancesInLanes {}
 
@@ -114,16 +114,17 @@ impl Layout for InstancesInLanes {
     }
 }
 
-/// Hashes for gates under a start point in each lane, the same in all for the gates of one segment.
+/// Hashes for gates under a start point in each lane. It is the same in all lanes for the gates of
+/// one segment.
 pub(crate) trait Hashing<S: Simd> {
-    /// Whether keys are expanded for a whole vector of gates, in which a gate's lane is then its
-    /// number modulo the lanes.
+    /// Whether keys are expanded for a whole vector of gates. A gate's lane must then be its number
+    /// modulo the lanes.
     const ALIGNED: bool;
 
-    /// Takes up the keys for gate `number`, and returns for how many gates from it on they serve.
+    /// Prepares the keys for gate `number`. Returns the number of gates from it on that they serve.
     fn keys_for(&mut self, simd: S, number: u64) -> usize;
 
-    /// Hashes of `M` labels under each of `N` vectors of tweaks, which the layout has from gate
+    /// Hashes `M` labels under each of `N` vectors of tweaks, which the layout gives from gate
     /// `number` on.
     fn hash<L: Layout, const N: usize, const M: usize>(
         &mut self,
@@ -133,7 +134,7 @@ pub(crate) trait Hashing<S: Simd> {
     ) -> [[S::Vector; M]; N];
 }
 
-/// `M` times each of `tweaks`.
+/// Returns each of `tweaks` `M` times.
 #[inline(always)]
 fn each<V: Copy, const N: usize, const M: usize>(tweaks: [V; N]) -> [[V; M]; N] {
     let mut each = [[tweaks[0]; M]; N];
@@ -143,18 +144,18 @@ fn each<V: Copy, const N: usize, const M: usize>(tweaks: [V; N]) -> [[V; M]; N] 
     each
 }
 
-/// The two-call hash, under `K` vectors of start points, each for an equal share of a call's
-/// vectors.
+/// The two-call hash, under `K` vectors of start points. Each vector serves an equal share of a
+/// call's vectors.
 pub(crate) struct TwoCall<S: Simd, const K: usize = 1> {
     starts: [S::Vector; K],
     instance: u32,
-    /// One past the last gate that the permutations serve.
+    /// The number after the last gate that the permutations serve.
     end: u64,
     permutations: [S::Schedule; K],
 }
 
 impl<S: Simd, const K: usize> TwoCall<S, K> {
-    /// Hashes that begin at these start points.
+    /// Returns the hash that starts at these start points.
     #[inline(always)]
     pub(crate) fn new(simd: S, starts: [S::Vector; K], instance: u32) -> Self {
         Self {
@@ -174,7 +175,7 @@ impl<S: Simd, const K: usize> TwoCall<S, K> {
         each
     }
 
-    /// The first of the two calls.
+    /// Makes the first of the two calls.
     #[inline(always)]
     pub(crate) fn first_call<const N: usize, const M: usize>(
         &self,
@@ -184,8 +185,8 @@ impl<S: Simd, const K: usize> TwoCall<S, K> {
         simd.encrypt(self.permutations(), x)
     }
 
-    /// The hashes whose first calls these are: what stands between them and the second keeps the
-    /// CPU busy while it waits.
+    /// Returns the hashes whose first calls these are. Work between the first and the second calls
+    /// keeps the CPU busy while it waits.
     #[inline(always)]
     pub(crate) fn second_call<L: Layout, const N: usize, const M: usize>(
         &self,
@@ -226,35 +227,35 @@ impl<S: Simd, const K: usize> Hashing<S> for TwoCall<S, K> {
     }
 }
 
-/// Vectors of keys that [`Rekeyed`] expands together.
+/// The number of vectors of keys that [`Rekeyed`] expands together.
 const TOGETHER: usize = 4;
 
-/// The re-keyed hash, under `K` vectors of start points, each for an equal share of a call's
-/// vectors.
+/// The re-keyed hash, under `K` vectors of start points. Each vector serves an equal share of a
+/// call's vectors.
 ///
-/// Keys do not depend on labels: where fewer than [`TOGETHER`] vectors of keys are ready at once,
-/// those of the next gates are expanded beforehand, so that a chain of gates waits for the cipher
-/// alone.
+/// Keys do not depend on labels. If fewer than [`TOGETHER`] vectors of keys are ready at once, the
+/// keys of the next gates are expanded in advance, so that a chain of gates waits only for the
+/// cipher.
 pub(crate) struct Rekeyed<S: Simd, const K: usize = 1> {
     starts: [S::Vector; K],
     instance: u32,
-    /// Of gates in lanes, and of halves in lanes.
+    /// The keys of gates in lanes, and of halves in lanes.
     ahead: [Ahead<S>; 2],
 }
 
-/// Keys that are expanded.
+/// Expanded keys.
 struct Ahead<S: Simd> {
-    /// The first gate that they are for.
+    /// The first gate that they serve.
     number: u64,
     schedules: [S::Schedule; TOGETHER],
 }
 
 impl<S: Simd, const K: usize> Rekeyed<S, K> {
-    /// Hashes that begin at these start points.
+    /// Returns the hash that starts at these start points.
     #[inline(always)]
     pub(crate) fn new(simd: S, starts: [S::Vector; K], instance: u32) -> Self {
         let none = || Ahead {
-            // No gate has this number, so that the first one finds no keys.
+            // No gate has this number, so the first gate finds no keys.
             number: u64::MAX / 2,
             schedules: [simd.splat_schedule(&[Block::ZERO; 11]); TOGETHER],
         };
@@ -274,11 +275,13 @@ impl<S: Simd, const K: usize> Rekeyed<S, K> {
         keys
     }
 
-    /// The expanded keys of `N` vectors from gate `number` on, and those of the gates that follow.
+    /// Returns the expanded keys of `N` vectors from gate `number` on. Expands further keys ahead
+    /// if needed.
     #[inline(always)]
     fn expanded<L: Layout, const N: usize>(&mut self, simd: S, number: u64) -> [&S::Schedule; N] {
         let groups = TOGETHER / N;
-        // Cut to 32 bits a group far away would look like one that is expanded.
+        // Truncated to 32 bits, the number of a group far away would look like one that is
+        // expanded.
         let group = number.wrapping_sub(self.ahead[L::AHEAD].number) / L::gates::<S>();
         let mut group = usize::try_from(group).unwrap_or(usize::MAX);
         if group >= groups {
@@ -300,7 +303,7 @@ impl<S: Simd, const K: usize> Rekeyed<S, K> {
         each
     }
 
-    /// The hashes of `N` = 4`G` vectors, whose keys are expanded on the way.
+    /// Returns the hashes of `N` = 4`G` vectors, and expands their keys in the same step.
     #[inline(always)]
     fn on_the_way<L: Layout, const G: usize, const N: usize, const M: usize>(
         &self,

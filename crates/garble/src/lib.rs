@@ -1,4 +1,4 @@
-//! Garbling schemes behind one interface; no I/O.
+//! Garbling schemes behind one interface, without I/O.
 #![forbid(unsafe_code)]
 
 mod assumption;
@@ -32,19 +32,19 @@ pub use prf_calls::LabelPair;
 pub use scheme::{Evaluator, Garbler, Scheme, StartPoint, WholeGarbling};
 pub use three_halves::ThreeHalves;
 
-/// Decoding information does not fit the labels it should decode.
+/// Decoding information does not fit the labels to be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The decoding information is longer or shorter than the outputs need.
     #[error("decoding information is {found} bytes long where {expected} were expected")]
     WrongLength {
-        /// Bytes that the outputs need.
+        /// The bytes that the outputs need.
         expected: usize,
-        /// Bytes received.
+        /// The bytes received.
         found: usize,
     },
-    /// The label of this output stands for neither value: ⊥.
+    /// The label of this output belongs to neither value: ⊥.
     #[error("the label of output bit {0} stands for neither value")]
     NeitherValue(u64),
 }

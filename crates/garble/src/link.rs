@@ -1,16 +1,17 @@
-//! Links: how the label of one garbling's output becomes the label of another's input.
+//! Links: they turn the label of one garbling's output into the label of another's input.
 //!
 //! *Under one Δ*, for schemes with free XOR: W_out^0 ⊕ W_in^0, one label. Both wires have the same
-//! offset, so that the sum takes either label to its like. It tells the evaluator no more than a
-//! free XOR does: the labels that it lacks differ by Δ from those that it has, on both wires. Where
-//! a garbler knows both labels of its wires, it checks that their offset is Δ ([`share_offset`]).
+//! offset, so the sum maps either label to the one of the same value. It tells the evaluator no
+//! more than a free XOR does: on both wires the labels that it lacks differ by Δ from those that it
+//! has. If a garbler knows both labels of its wires, it checks that their offset is Δ
+//! ([`share_offset`]).
 //!
-//! *Without a shared Δ*: two ciphertexts in the order of the select bit. Row λ is
-//! `AES_k(tweak) ⊕ label`, k bits 1 to 127 of the output's label whose select bit is λ, and
-//! `label` the input's label for the same value. The tweak names the link (its start point and
-//! number) and λ, so that a wire that is linked twice never repeats a pad. A plain XOR of two
-//! labels would give the difference of two offsets away. Assumption: AES under a random key is a
-//! pseudorandom function. Cost: 256 bits, two cipher calls for the garbler, one for the evaluator.
+//! *Without a shared Δ*: two ciphertexts in the order of the select bit. Row λ is `AES_k(tweak) ⊕
+//! label`, where k is bits 1 to 127 of the output's label whose select bit is λ, and `label` the
+//! input's label for the same value. The tweak names the link (its start point and number) and λ,
+//! so that a wire that is linked twice never repeats a pad. A plain XOR of two labels would reveal
+//! the difference of two offsets. Assumption: AES under a random key is a pseudorandom function.
+//! Cost: 256 bits, two cipher calls for the garbler, one for the evaluator.
 
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each, wiping_stack};
@@ -19,12 +20,12 @@ use zeroize::Zeroizing;
 use crate::prf_calls::KEY;
 use crate::{Garbler, LabelPair, StartPoint};
 
-/// Size of a link between wires that share Δ.
+/// The size of a link between wires that share Δ, in bytes.
 pub(crate) const OFFSET_LINK_BYTES: usize = Block::BYTES;
-/// Size of a link between any two wires.
+/// The size of a link between any two wires, in bytes.
 pub(crate) const HASHED_LINK_BYTES: usize = 2 * Block::BYTES;
 
-/// Whether the two labels of every wire differ by `delta`.
+/// Returns whether the two labels of every wire differ by `delta`.
 pub(crate) fn share_offset(wires: &[LabelPair], delta: Block) -> Choice {
     let have = |wire: &LabelPair| (wire.of(false) ^ wire.of(true)).ct_eq(&delta);
     wires
@@ -54,7 +55,8 @@ pub(crate) fn follow_offset_links(labels: &mut [Block], links: &[u8]) {
     }
 }
 
-/// Appends the hashed links number `first…` under `start` from the wires `from` to the wires `to`.
+/// Appends the hashed links from number `first` on under `start` from the wires `from` to the wires
+/// `to`.
 pub(crate) fn hashed_links<G: Garbler + ?Sized>(
     garbler: &G,
     start: StartPoint,
@@ -85,7 +87,7 @@ pub(crate) fn hashed_links<G: Garbler + ?Sized>(
     }
 }
 
-/// Follows the hashed links number `first…` under `start`, in place.
+/// Follows the hashed links from number `first` on under `start`, in place.
 pub(crate) fn follow_hashed_links(
     start: StartPoint,
     first: u64,

@@ -6,9 +6,9 @@
 //! has no other use), the AND of section 4 with its 4–2 row reduction by XORs (procedure G″),
 //! evaluation and decoding as of figures 5 and 6.
 //!
-//! **Assumption.** AES under a random key is a pseudorandom function: F(k, x) = `AES_k(x)`, with
-//! the key k a label's bits 1 to 127. No two keys are related. A wire made from a correlated OT
-//! rests on the hash that breaks the correlation as well, which is in the ideal-cipher model.
+//! **Assumption.** AES under a random key is a pseudorandom function: F(k, x) = `AES_k(x)`, where
+//! the key k is bits 1 to 127 of a label. No two keys are related. A wire made from a correlated OT
+//! also relies on the hash that breaks the correlation, which is in the ideal-cipher model.
 //!
 //! **Tables** of a segment: for each batch its XOR gates' ciphertexts C, 16 bytes each, by level,
 //! with bit 0 zero and ignored by the evaluator, then its AND gates' rows T_1 and T_2, 32 bytes
@@ -16,27 +16,29 @@
 //! 16 bytes each, with bit 0 zero.
 //!
 //! **Random bits** (π of AND gates, keys of constants) are AES in counter mode under the seed's
-//! first half, the counter being the tweak of what they are for, XORed with the seed's second half.
+//! first half. The counter is the tweak of their purpose, XORed with the seed's second half.
 //! Garbling is a function of the seed, the instance, the inputs and the program.
 //!
 //! **Cost** of a XOR: 127 ciphertext bits, 4 cipher calls for the garbler (3 in G′), 2 for the
 //! evaluator, each with a key schedule; of an AND: 258 bits, 8 calls with 4 key schedules, and 2.
 //!
-//! **Concrete security**: 126 bits. No two gates share a tweak, and every tweak meets one key, so
-//! that work on one gate helps against no other. That AES is a permutation shows after f calls
-//! under one key with probability f²/2^129, f being the calls of the gates that a wire feeds.
+//! **Concrete security**: 126 bits. No two gates share a tweak, and every tweak is used with one
+//! key, so work on one gate does not help against another. That AES is a permutation shows after f
+//! calls under one key with probability f²/2^129, where f is the number of calls of the gates that
+//! a wire feeds.
 //!
 //! # `prf-xor1-and3`
 //!
-//! The same, with the AND of figure 2 and its 4–3 row reduction. It asks for no more, costs more
-//! bytes, and is here since the paper's tables have it. **Tables**: the rows T_1, T_2, T_3 of an
-//! AND, 48 bytes each, and nothing at the end. **Cost** of an AND: 384 bits, 8 calls and 2.
+//! The same, with the AND of figure 2 and its 4–3 row reduction. It needs no further assumption,
+//! costs more bytes, and exists because the paper's tables have it. **Tables**: the rows T_1, T_2,
+//! T_3 of an AND, 48 bytes each, and nothing at the end. **Cost** of an AND: 384 bits, 8 calls and
+//! 2.
 //!
 //! # `prf-xor3-and3`
 //!
 //! The naive line of the paper's tables: XOR gates, too, by the 4–3 row reduction of Naor, Pinkas
-//! and Sumner ("Privacy preserving auctions and mechanism design", EC 1999). It is here to be
-//! compared with: `prf` is better at everything. **Tables**: for each batch the rows of its XOR
+//! and Sumner ("Privacy preserving auctions and mechanism design", EC 1999). It exists for
+//! comparison: `prf` is better in every respect. **Tables**: for each batch the rows of its XOR
 //! gates by level, then those of its AND gates, 48 bytes each. **Cost** of a gate: 384 bits, 8
 //! cipher calls for the garbler with 4 key schedules, 2 calls for the evaluator.
 
@@ -44,7 +46,7 @@ use crate::SchemeId;
 use crate::glnp::{Gates, Glnp, GlnpEvaluator, GlnpGarbler, OneRow, ThreeRows, TwoRows};
 use crate::scheme::compiled_here;
 
-/// A scheme of its XOR and its AND gates, and whether it keeps round keys.
+/// Makes a scheme from its XOR and AND gates, and whether it keeps round keys.
 macro_rules! scheme {
     (
         $(#[$doc:meta])*

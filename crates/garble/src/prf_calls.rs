@@ -1,8 +1,8 @@
-//! What schemes share whose hash is keyed by labels: F(k, x) = `AES_k(x)`.
+//! The common part of schemes whose hash is keyed by labels: F(k, x) = `AES_k(x)`.
 //!
-//! The points x at which F is called, and decoding as in Gueron, Lindell, Nof and Pinkas ("Fast
-//! garbling of circuits under standard assumptions", 2015), figure 6: d[j, b] = F(k_j^b, out‖λ)
-//! cut to 127 bits, so that a label which is not the garbler's decodes to ⊥.
+//! This covers the points x at which F is called, and decoding as in Gueron, Lindell, Nof and
+//! Pinkas ("Fast garbling of circuits under standard assumptions", 2015), figure 6: d[j, b] =
+//! F(k_j^b, out‖λ) cut to 127 bits, so that a label that is not the garbler's decodes to ⊥.
 
 mod pair;
 
@@ -16,15 +16,15 @@ use zeroize::Zeroizing;
 use crate::decoding::{self, Fit};
 use crate::{DecodeError, StartPoint};
 
-/// Bytes of an output's decoding information.
+/// The bytes of an output's decoding information.
 pub(crate) const DECODING_BYTES: usize = 32;
-/// [1..n]: all bits of a label but its select bit.
+/// [1..n]: all bits of a label except its select bit.
 pub(crate) const KEY: Block = Block::from_u128(!1);
 
-/// What a caller broke who gave tables of another size.
+/// The rule that a caller with tables of another size broke.
 pub(crate) const TABLES: &str = "exactly as many bytes as the segment's tables have";
 
-/// Where F is called: the start point and the instance, which every tweak shares.
+/// The place at which F is called: the start point and the instance, which all tweaks share.
 #[derive(Clone, Copy)]
 pub(crate) struct Points {
     pub(crate) start: StartPoint,
@@ -32,7 +32,7 @@ pub(crate) struct Points {
 }
 
 impl Points {
-    /// The point at which gate `number` calls F for `row` on one `side`.
+    /// Returns the point at which gate `number` calls F for `row` on one `side`.
     #[inline(always)]
     pub(crate) fn at(self, usage: Use, number: usize, row: u8, side: u8) -> Block {
         let tweak = Tweak {
@@ -45,7 +45,8 @@ impl Points {
         self.start ^ tweak.to_block()
     }
 
-    /// The point at which output `number` is decoded. Outputs are numbered across instances.
+    /// Returns the point at which output `number` is decoded. Outputs are numbered across
+    /// instances.
     fn output(self, number: u64, select: Choice) -> Block {
         let tweak = Tweak {
             usage: Use::Out,
@@ -58,7 +59,7 @@ impl Points {
     }
 }
 
-/// Appends d[j, 0] and d[j, 1] of the outputs number `first…` with these labels.
+/// Appends d[j, 0] and d[j, 1] of the outputs from number `first` on with these labels.
 pub(crate) fn decoding(
     cpu: Cpu,
     points: Points,
@@ -73,8 +74,8 @@ pub(crate) fn decoding(
     out.extend(values.iter().flat_map(|value| value.to_bytes()));
 }
 
-/// The values of these labels of outputs number `first…`, with ⊥ where one fits neither decoding
-/// value, or both.
+/// Returns the values of these labels of the outputs from number `first` on, with ⊥ if one fits
+/// neither decoding value, or both.
 pub(crate) fn decode(
     cpu: Cpu,
     points: Points,
@@ -101,7 +102,7 @@ pub(crate) fn decode(
     decoding::values(first, fits).map_err(DecodeError::NeitherValue)
 }
 
-/// F(k, out‖λ)[1..n] of labels of the outputs with these numbers.
+/// Computes F(k, out‖λ)[1..n] of labels of the outputs with these numbers.
 fn fingerprints(
     cpu: Cpu,
     points: Points,

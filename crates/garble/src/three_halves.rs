@@ -1,12 +1,12 @@
 //! `three-halves`: free XOR, and AND in one and a half ciphertexts, in the ideal-cipher model.
 //!
 //! Rosulek and Roy, "Three halves make a whole? Beating the half-gates lower bound for garbled
-//! circuits" (CRYPTO 2021): labels are *sliced* into halves, and which of the input labels' halves
-//! go into the output label is *diced*: drawn by the garbler for each gate, and told to the
-//! evaluator in control bits that are encrypted as the halves are.
+//! circuits" (CRYPTO 2021): labels are *sliced* into halves, and the choice of the input labels'
+//! halves that go into the output label is *diced*: the garbler draws it for each gate, and the
+//! evaluator learns it from control bits that are encrypted in the same way as the halves.
 //!
 //! **Assumption.** AES is an ideal cipher, under the two-call hash of [`tacit_kernels::hash`]:
-//! about 116 bits. Where a gate of half-gates adds 0 or Δ to a hash, one of three halves adds other
+//! about 116 bits. A gate of half-gates adds 0 or Δ to a hash; one of three halves adds other
 //! linear functions of Δ.
 //!
 //! **Notation.** A label is (L, R), its low and high 64 bits, an element of GF(4)⊗GF(2)^64: ω takes
@@ -20,21 +20,21 @@
 //! L: H(A_i) ⊕ H(S_{i⊕j}) ⊕ i G_0 ⊕ (i ⊕ j) G_2 ⊕ i B_j ⊕ λ_ij(A_i ⊕ ω² B_j),
 //! R: H(B_j) ⊕ H(S_{i⊕j}) ⊕ j G_1 ⊕ (i ⊕ j) G_2 ⊕ j A_i ⊕ λ_ij(A_i ⊕ ω² B_j),
 //!
-//! L taking the low half of each label and of H(A), R the high half of each label and of H(B), and
-//! both the high half of H(S). That these eight halves are those of C^0 ⊕ t_ij Δ are eight
-//! equations in C^0 and the three G, of which, by the choice of λ_ij, three follow from the others.
+//! L takes the low half of each label and of H(A), R the high half of each label and of H(B), and
+//! both take the high half of H(S). These eight halves are those of C^0 ⊕ t_ij Δ, which gives eight
+//! equations in C^0 and the three G; by the choice of λ_ij, three of them follow from the others.
 //! The control bits obey the same equations: with α, β, σ bit 127 of H(A), bit 63 of H(B), bit 63
 //! of H(S), and λ_ij = u_ij ω ⊕ v_ij,
 //! u_ij = α_i ⊕ σ_{i⊕j} ⊕ i z_0 ⊕ (i ⊕ j) z_2 ⊕ c_u, v_ij = β_j ⊕ σ_{i⊕j} ⊕ j z_1 ⊕ (i ⊕ j) z_2 ⊕
 //! c_v.
 //!
-//! **Tables**, in the program's order: for each AND gate G_0 and G_1, 8 bytes each; a byte of z_2,
-//! c_u, z_0, c_v, z_1 from bit 0 on, its high bits zero and ignored; G_2, 8 bytes. **Dice**: v and
-//! u of gate g are bit g mod 64 of the low and high half of the random block number ⌊g / 64⌋, AES
-//! in counter mode under the seed. **Decoding** is that of half-gates.
+//! **Tables**, in the program's order: for each AND gate G_0 and G_1, 8 bytes each; a byte with
+//! z_2, c_u, z_0, c_v, z_1 from bit 0 on, whose high bits are zero and ignored; G_2, 8 bytes.
+//! **Dice**: v and u of gate g are bit g mod 64 of the low and high half of the random block number
+//! ⌊g / 64⌋, from AES in counter mode under the seed. **Decoding** is that of half-gates.
 //!
-//! **Cost** of an AND: 197 ciphertext bits in 25 bytes; 12 cipher calls for the garbler and a 64th
-//! for its dice, 6 for the evaluator. A XOR is free.
+//! **Cost** of an AND: 197 ciphertext bits in 25 bytes; 12 cipher calls for the garbler and 1/64 of
+//! a call for its dice, 6 for the evaluator. A XOR is free.
 
 use tacit_circuit::AndGate;
 use tacit_kernels::{Block, Construction, Cpu, MAX_LANES, Simd, SlotView};
@@ -46,24 +46,24 @@ use crate::hashing::{GatesInLanes, Hashing, TwoCall};
 use crate::scheme::compiled_here;
 use crate::walk::{AndRule, walk};
 
-/// Bytes of an AND gate's table.
+/// The bytes of an AND gate's table.
 const AND_BYTES: usize = 25;
 
-/// Hashed inputs of a gate: A, B and their sum S.
+/// The number of hashed inputs of a gate: A, B and their sum S.
 const INPUTS: usize = 3;
-/// Vectors of inputs in one step of the garbler: two labels each, so 12 in flight.
+/// The vectors of inputs in one step of the garbler: two labels each, so 12 in flight.
 const GARBLED: usize = 6;
-/// Vectors of inputs in one step of the evaluator: one label each, so 12 in flight.
+/// The vectors of inputs in one step of the evaluator: one label each, so 12 in flight.
 const EVALUATED: usize = 12;
 
-/// Gates whose dice are one block.
+/// The number of gates whose dice are one block.
 const DICE_PER_BLOCK: u64 = 64;
 
-/// Where the control byte stands in a gate's table.
+/// The place of the control byte in a gate's table.
 const CONTROL_AT: usize = 16;
-/// Where 16 bytes begin that end with the control byte and `G_2`.
+/// The start of the 16 bytes that end with the control byte and `G_2`.
 const SECOND_AT: usize = 9;
-/// Places in the control byte.
+/// The place in the control byte.
 const Z_2: u32 = 0;
 /// See [`Z_2`].
 const C_U: u32 = 1;
@@ -82,13 +82,13 @@ pub struct ThreeHalvesAnds;
 pub type ThreeHalves = FreeXor<ThreeHalvesAnds>;
 
 impl ThreeHalves {
-    /// The scheme, on the fastest backend that this CPU has.
+    /// Returns the scheme, on this CPU's fastest backend.
     #[must_use]
     pub fn new() -> Self {
         Self::on(Cpu::detect())
     }
 
-    /// The scheme on a given backend. All backends compute the same bits.
+    /// Returns the scheme on a given backend. All backends compute the same bits.
     #[must_use]
     pub const fn on(cpu: Cpu) -> Self {
         let ands = ThreeHalvesAnds;
@@ -145,10 +145,10 @@ impl Ands for ThreeHalvesAnds {
     compiled_here!(FreeXorGarbler, FreeXorEvaluator);
 }
 
-/// The dice of a block's gates, and room for what a step reads beyond them.
+/// The number of dice of a block's gates, plus room for a step that reads beyond them.
 const DICE: usize = DICE_PER_BLOCK as usize + GARBLED / INPUTS * MAX_LANES;
 
-/// The dice of a block's gates as masks: v in the low half, u in the high.
+/// Writes the dice of a block's gates as masks: v in the low half, u in the high.
 #[inline(always)]
 fn spread_dice(block: Block, dice: &mut [Block]) {
     let value = block.to_u128();
@@ -193,12 +193,12 @@ struct Garble<'a, S: Simd> {
     dice: Zeroizing<[Block; DICE]>,
 }
 
-/// What a step of the garbler hashes.
+/// The labels that a step of the garbler hashes.
 #[derive(Clone, Copy)]
 struct Labels<S: Simd, const N: usize> {
     /// The labels of select bits 0 and 1 of A, B and S of each vector of gates.
     x: [[S::Vector; 2]; N],
-    /// The inputs' permute bits as masks; of S nothing.
+    /// The inputs' permute bits as masks; zero for S.
     permute: [S::Vector; N],
     /// The first calls of the hash.
     inner: [[S::Vector; 2]; N],
@@ -213,7 +213,7 @@ impl<S: Simd> AndRule<S, AND_BYTES> for Garble<'_, S> {
     const PIPELINED: bool = true;
     const LONE: bool = false;
 
-    /// No run of gates lies in two blocks of dice, nor in two epochs of the hash.
+    /// No series of gates spans two blocks of dice, or two epochs of the hash.
     #[inline(always)]
     fn load_keys(&mut self, simd: S, number: u64) -> usize {
         let (block, first) = (number / DICE_PER_BLOCK, number % DICE_PER_BLOCK);
@@ -241,7 +241,7 @@ impl<S: Simd> AndRule<S, AND_BYTES> for Garble<'_, S> {
             let side = |pin: fn(&AndGate) -> u32| {
                 let label = simd.gather(slots, |lane| pin(&gates[lane]) as usize);
                 let select = simd.lsb_mask(label);
-                // Which of its labels a wire's negation has at select bit 0 is the same.
+                // The label that a wire's negation has at select bit 0 is the same.
                 let negated = |lane: usize| (pin(&gates[lane]) >> 31) as usize;
                 let permute = simd.xor(select, simd.gather(&NEGATIONS, negated));
                 (simd.xor(label, simd.and(select, delta)), permute)
@@ -292,20 +292,20 @@ impl<S: Simd> AndRule<S, AND_BYTES> for Garble<'_, S> {
                 garble_gates(simd, &self.offset, [*p_a, *p_b], dice, [*a, *b], *hashes);
             let (gates, rows) = (&gates[from..to], &mut rows[from..to]);
             simd.scatter(label, slots, |lane| gates[lane].out as usize);
-            // What the second has below its control byte falls under the first.
+            // The bytes of the second below its control byte end up under the first.
             simd.store_rows(second, rows, SECOND_AT);
             simd.store_rows(first, rows, 0);
         }
     }
 }
 
-/// What a pin's negation adds to its permute bit, as masks.
+/// The masks that a pin's negation adds to its permute bit.
 const NEGATIONS: [Block; 2] = [Block::ZERO, Block::ONES];
 
-/// From the permute bits, dice, labels `A_0` and `B_0` and the hashes of `A`, `B` and `S`:
-/// `G_0`‖`G_1`, then the control byte below `G_2`, then the output's label of value 0.
+/// Computes, from the permute bits, dice, labels `A_0` and `B_0` and the hashes of `A`, `B` and
+/// `S`: `G_0`‖`G_1`, then the control byte below `G_2`, then the output's label of value 0.
 ///
-/// The module's equations, solved for the unknowns, with ω² = ω ⊕ 1.
+/// These are the module's equations, solved for the unknowns, with ω² = ω ⊕ 1.
 #[inline(always)]
 fn garble_gates<S: Simd>(
     simd: S,
@@ -339,7 +339,8 @@ fn garble_gates<S: Simd>(
     let by_dice = xor(and(uv, x), and(u, x2));
     let label = xor(xor(label, by_dice), and(and(p_a, p_b), one));
 
-    // u's in the high half and v's in the low, each where it belongs in the control byte.
+    // The bits of u are in the high half and those of v in the low, each at its place in the
+    // control byte.
     let masks = |a| simd.msb_masks_of_halves(a);
     let bits = |low, high| {
         simd.splat(Block::from_u128(
@@ -425,7 +426,7 @@ impl<S: Simd> AndRule<S, AND_BYTES> for Evaluate<S> {
     }
 }
 
-/// The tables of a vector of gates, taken apart: `G_0`‖`G_1`, something below `G_2`, and the
+/// Splits the tables of a vector of gates into `G_0`‖`G_1`, arbitrary bytes below `G_2`, and the
 /// control bits that belong to i, to j, and to neither.
 #[inline(always)]
 fn rows_of<S: Simd>(simd: S, tables: &[[u8; AND_BYTES]]) -> [S::Vector; 5] {
@@ -440,9 +441,9 @@ fn rows_of<S: Simd>(simd: S, tables: &[[u8; AND_BYTES]]) -> [S::Vector; 5] {
     ]
 }
 
-/// By control byte, what is added to the dice (v at bit 63, u at bit 127) where i is set, where j
-/// is set, and always: (z_2, z_0 ⊕ z_2), (z_1 ⊕ z_2, z_2), (c_v, c_u). Tables are public, and so is
-/// this index.
+/// For each control byte, the bits that are added to the dice (v at bit 63, u at bit 127) if i is
+/// set, if j is set, and always: (z_2, z_0 ⊕ z_2), (z_1 ⊕ z_2, z_2), (c_v, c_u). Tables are public,
+/// and so is this index.
 const CONTROL: [[Block; 32]; 3] = {
     let mut parts = [[Block::ZERO; 32]; 3];
     let mut byte = 0;
@@ -458,7 +459,7 @@ const CONTROL: [[Block; 32]; 3] = {
     parts
 };
 
-/// The output labels of gates, from their tables, the labels A and B, and the hashes.
+/// Computes the output labels of gates, from their tables, the labels A and B, and the hashes.
 #[inline(always)]
 fn evaluate_gates<S: Simd>(
     simd: S,
@@ -480,7 +481,7 @@ fn evaluate_gates<S: Simd>(
     let both = simd.high_twice(xor(h_s, and(xor(i, j), second)));
     let label = xor(halves(h_a, h_b), both);
     let label = xor(label, and(halves(i, j), xor(first, halves(b, a))));
-    // The dice times x, ω taking it to its halves exchanged, and the low one added to itself.
+    // The dice times x. ω maps x to its halves exchanged, with the low one added to itself.
     let x = xor(a, simd.sigma(b));
     let omega = xor(simd.swap_halves(x), halves(x, zero));
     xor(label, xor(and(u, omega), and(v, x)))

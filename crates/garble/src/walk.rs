@@ -1,15 +1,15 @@
-//! The walk through a segment, whatever an AND gate's rule is and whichever party walks.
+//! The walk through a segment, for any rule for AND gates and for either party.
 //!
-//! A scheme with free XOR is a *rule* for AND gates ([`AndRule`]), one for each party: how large a
-//! gate's table is, which labels are hashed, and what becomes of them. The walk brings gates to the
-//! rule in one of two layouts:
+//! A scheme with free XOR is a *rule* for AND gates ([`AndRule`]), one for each party. It defines
+//! the size of a gate's table, the labels that are hashed, and their use. The walk brings gates to
+//! the rule in one of two layouts:
 //!
-//! - *gates in lanes*: a vector holds one input of several gates, a gate a lane. Several vectors
-//!   are a step, so that the cipher always has independent work. What is left of a batch is filled
-//!   up with gates on slots of their own.
+//! - *gates in lanes*: a vector holds one input of several gates, one gate per lane. A step has
+//!   several vectors, so that the cipher always has independent work. The rest of a batch is padded
+//!   with gates on slots of their own.
 //! - *halves in lanes*: a gate that is alone in its batch, for rules that want it ([`recent`]).
 //!
-//! A third one, instances in lanes, is half-gates' own (`half_gates/side_by_side.rs`).
+//! A third layout, instances in lanes, belongs to half-gates (`half_gates/side_by_side.rs`).
 
 mod gates;
 mod recent;
@@ -28,30 +28,30 @@ use tacit_kernels::{MAX_LANES, Simd, SlotView, prefetch_beyond};
 use gates::{fill_up, xor_gates};
 use recent::Recent;
 
-/// What one party does with AND gates whose tables have `BYTES` bytes.
+/// One party's operation on AND gates whose tables have `BYTES` bytes.
 ///
 /// A step of the walk reads labels, hashes them and finishes the gates. `N` is the number of
-/// vectors of labels that a step hashes under tweaks of their own: for each vector of gates as many
-/// as the rule hashes of a gate.
+/// vectors of labels with their own tweaks that a step hashes: for each vector of gates, as many as
+/// the rule hashes of a gate.
 pub(crate) trait AndRule<S: Simd, const BYTES: usize> {
-    /// Where the tables are: to be written, or to be read.
+    /// The tables, to be written or to be read.
     type Rows<'t>: Rows<'t, BYTES>;
-    /// What a step reads, and what it may compute from that before the hashes.
+    /// The values that a step reads, and those that it may compute from them before the hashes.
     type Labels<const N: usize>: Copy;
     /// The hashes of a step.
     type Hashes<const N: usize>;
 
-    /// Whether a gate's lane must be its number modulo the lanes, since keys are expanded for a
+    /// Whether a gate's lane must be its number modulo the lanes, because keys are expanded for a
     /// whole vector of gates.
     const ALIGNED: bool;
-    /// Whether the labels of a step are read before the step before it is finished, so that neither
-    /// waits for the other. No gate of a batch reads what another one writes.
+    /// Whether the labels of a step are read before the previous step is finished, so that neither
+    /// waits for the other. No gate of a batch reads a slot that another one writes.
     const PIPELINED: bool;
     /// Whether gates that are alone in their batch go to [`AndRule::lone_gate_output`].
     const LONE: bool;
 
-    /// Loads what gate `number` needs beside its labels, such as keys, and returns for how many
-    /// gates from it on that serves.
+    /// Loads data for gate `number` other than its labels, such as keys. Returns the number of
+    /// gates from it on for which that is sufficient.
     fn load_keys(&mut self, simd: S, number: u64) -> usize;
 
     /// Reads the labels of the gates from `number` on.
@@ -62,7 +62,7 @@ pub(crate) trait AndRule<S: Simd, const BYTES: usize> {
         slots: &SlotView<'_>,
     ) -> Self::Labels<N>;
 
-    /// Hashes them.
+    /// Hashes these labels.
     fn hash<const N: usize>(
         &mut self,
         simd: S,
@@ -83,8 +83,8 @@ pub(crate) trait AndRule<S: Simd, const BYTES: usize> {
         rows: Self::Rows<'_>,
     );
 
-    /// The output's label of a gate with these input labels before negations, in every lane, where
-    /// [`AndRule::LONE`].
+    /// Returns the output's label of a gate with these input labels before negations, in every
+    /// lane, if [`AndRule::LONE`].
     fn lone_gate_output(
         &mut self,
         _simd: S,
@@ -97,12 +97,12 @@ pub(crate) trait AndRule<S: Simd, const BYTES: usize> {
     }
 }
 
-/// Walks through a segment. A gate has `PARTS` hashed inputs, a whole step `WIDE` vectors of them,
-/// and so at most `STEP` gates.
+/// Walks through a segment. A gate has `PARTS` hashed inputs, and a whole step has `WIDE` vectors
+/// of them and so at most `STEP` gates.
 ///
 /// # Panics
 ///
-/// If `rows` are not as many as the segment's AND gates.
+/// If the number of `rows` is not that of the segment's AND gates.
 #[inline(always)]
 pub(crate) fn walk<
     S,
@@ -160,8 +160,8 @@ pub(crate) fn walk<
     }
 }
 
-/// AND gates for which everything is taken up, from gate `number` on: as many whole steps as there
-/// are, and then what is left in one step, or a vector at a time.
+/// Runs AND gates whose keys are loaded, from gate `number` on: as many whole steps as there are,
+/// and then the rest in one step, or one vector at a time.
 #[inline(always)]
 fn run<S, R, const BYTES: usize, const PARTS: usize, const WIDE: usize, const STEP: usize>(
     simd: S,
@@ -208,7 +208,7 @@ fn run<S, R, const BYTES: usize, const PARTS: usize, const WIDE: usize, const ST
     }
 }
 
-/// Whole steps of `step` gates, from gate `number` on.
+/// Runs whole steps of `step` gates, from gate `number` on.
 #[inline(always)]
 fn steps<S, R, const BYTES: usize, const N: usize>(
     simd: S,

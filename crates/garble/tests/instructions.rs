@@ -1,17 +1,17 @@
-//! How many instructions garbling and evaluating take on AES-NI, where a count is exact and a time
-//! is not: a kernel that grows fails here.
+//! The number of instructions of garbling and evaluating on AES-NI. Unlike a time, a count is
+//! exact: a kernel that grows fails here.
 //!
-//! The test runs itself anew under valgrind's callgrind, which counts what one function and all
-//! that it calls execute. (Valgrind does not run VAES; what stands around the cipher is the same
-//! code there.) Where valgrind is not installed it says so and passes; with
+//! The test runs itself again under valgrind's callgrind, which counts the instructions of one
+//! function and of everything that it calls. (Valgrind does not run VAES; the code around the
+//! cipher is the same there.) If valgrind is not installed the test says so and passes; with
 //! `TACIT_REQUIRE_VALGRIND=1` it fails.
 //!
 //! The counts are those of the pinned toolchain and of the profile of tests; under another profile
-//! the test says that it counts nothing, and passes. Where a change is meant to cost instructions,
-//! they are changed with it, and where it saves some, too, so that nothing eats them up later. What
-//! the test finds is in its message.
+//! the test says that it counts nothing, and passes. If a change is meant to cost instructions, the
+//! counts change with it; if it saves some, they change too, so that no later change consumes them
+//! unnoticed. The test's message contains its counts.
 //!
-//! On 64-bit ARM `./scripts/test-aarch64` counts the same in its emulator, and prints it.
+//! On 64-bit ARM `./scripts/test-aarch64` makes the same counts in its emulator, and prints them.
 #![cfg(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     target_os = "linux"
@@ -29,15 +29,15 @@ use tacit_garble::{Evaluator, Garbler, Scheme, SchemeId, SchemeVisitor, with_sch
 use tacit_kernels::{Backend, Block, Cpu, Prg};
 
 /// A scheme, a component of the library, and the instructions of its garbler and its evaluator. A
-/// garbler's include a fill of its stack with zeros for each segment, 4 or 8 KiB, which counts as
-/// an instruction a byte.
+/// garbler's include filling its stack with zeros for each segment, 4 or 8 KiB, which counts as one
+/// instruction per byte.
 const COUNTED: [(SchemeId, &str, [u64; 2]); 5] = [
     (
         SchemeId::HALF_GATES_TWO_CALL,
         "aes-128",
         [2_392_232, 1_766_034],
     ),
-    // Gates that are alone in their batch.
+    // The gates are alone in their batch.
     (SchemeId::HALF_GATES_REKEYED, "adder", [26_622, 13_925]),
     (
         SchemeId::HALF_GATES_REKEYED,
@@ -48,8 +48,8 @@ const COUNTED: [(SchemeId, &str, [u64; 2]); 5] = [
     (SchemeId::PRF, "aes-128", [13_986_358, 9_023_038]),
 ];
 
-/// How far a count may be from what it was, in thousandths: what is loaded from where decides over
-/// a few instructions of copies and of wiping.
+/// The tolerance of a count in thousandths: the places of data decide over a few instructions of
+/// copies and of wiping.
 const TOLERANCE_PER_MILLE: u64 = 10;
 
 #[test]
@@ -81,7 +81,7 @@ fn kernels_take_as_many_instructions_as_they_did() {
     assert!(all_alike, "instructions of garbler and evaluator:{report}");
 }
 
-/// What callgrind counts in each call of `counted`, in order, garbler and evaluator.
+/// Returns callgrind's counts for each call of `counted`, in order, for garbler and evaluator.
 fn count_all() -> Vec<[u64; 2]> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("instructions");
     fs::remove_dir_all(&folder).ok();
@@ -109,8 +109,8 @@ fn count_all() -> Vec<[u64; 2]> {
     counts
 }
 
-/// What the only call in `counted` cost, in the format of callgrind's files: the line after that of
-/// the call ends with it.
+/// Returns the cost of the only call in `counted`, in the format of callgrind's files: the line
+/// after that of the call ends with it.
 fn inclusive(file: &str) -> Option<u64> {
     let mut lines = file
         .lines()
@@ -119,11 +119,11 @@ fn inclusive(file: &str) -> Option<u64> {
     lines.nth(1)?.rsplit(' ').next()?.parse().ok()
 }
 
-/// What is counted, and nothing else is.
+/// Runs the counted work, and nothing else.
 #[inline(never)]
 fn counted(work: &mut dyn FnMut()) {
     work();
-    // Else the call would be a jump, and callgrind would not see where this function ends.
+    // Otherwise the call would be a jump, and callgrind would not see the end of this function.
     black_box(());
 }
 
@@ -175,7 +175,7 @@ fn all_in_order() {
         let program = programs.entry(component).or_insert_with(|| {
             let circuit = library::find(component, &BTreeMap::new());
             let program = Program::compile(&circuit.expect("a circuit of the library"));
-            // Sorted on the first call, which is not counted.
+            // The first call sorts, and must not be counted.
             let _sorted = program.xor_levels();
             program
         });

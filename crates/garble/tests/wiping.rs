@@ -1,4 +1,4 @@
-//! What garbling leaves in memory: no label that was not given away.
+//! The memory after garbling: it contains no label that was not handed out.
 
 use std::collections::BTreeMap;
 
@@ -23,14 +23,14 @@ fn delta() -> Block {
         .with_lsb(1.into())
 }
 
-/// Labels that input wires have, and of which the slots hold copies.
+/// Returns labels of input wires, of which the slots hold copies.
 fn labels(count: usize) -> Vec<Block> {
     let mut labels = vec![Block::ZERO; count];
     Prg::new(Block::from_u128(2)).fill_blocks(&mut labels);
     labels
 }
 
-/// Garbles and evaluates, with everything wiped that the caller of the schemes holds.
+/// Garbles and evaluates, and wipes everything that the caller of the schemes holds.
 struct Run<'a> {
     program: &'a Program,
     active: &'a [Block],
@@ -61,7 +61,7 @@ fn component(name: &str) -> Program {
     Program::compile(&circuit.expect("the library has it"))
 }
 
-/// The slots of garbler and evaluator are freed without a label in them.
+/// The slots of garbler and evaluator contain no label when they are freed.
 #[test]
 fn slots_are_wiped_under_every_scheme() {
     for program in ["adder", "comparator"].map(component) {
@@ -81,11 +81,11 @@ fn slots_are_wiped_under_every_scheme() {
     }
 }
 
-/// One garbling, whose gates take Δ and labels from the stack. Its slots are begun before.
+/// One garbling, whose gates take Δ and labels from the stack. Its slots are set up before.
 struct Alone<'a>(&'a Program, &'a [Block]);
 
 impl SchemeVisitor for Alone<'_> {
-    /// The stack that the garbler had, if it can be read.
+    /// The garbler's stack, if it can be read.
     type Output = Option<Stack>;
 
     fn visit<S: Scheme>(self, scheme: S) -> Option<Stack> {
@@ -105,7 +105,7 @@ impl SchemeVisitor for Alone<'_> {
     }
 }
 
-/// The adder's gates are alone in their batches, those of AES fill vectors.
+/// The adder's gates are alone in their batches; those of AES fill vectors.
 #[test]
 fn garbling_alone_leaves_no_secret_on_the_stack() {
     for program in ["adder", "aes-128"].map(component) {
@@ -125,7 +125,7 @@ fn garbling_alone_leaves_no_secret_on_the_stack() {
     }
 }
 
-/// The tags by which outputs are decoded, of wires with these labels of 0.
+/// The tags for decoding outputs, of wires with these labels of 0.
 struct Decoding<'a>(&'a [Block]);
 
 impl SchemeVisitor for Decoding<'_> {
@@ -142,7 +142,7 @@ impl SchemeVisitor for Decoding<'_> {
     }
 }
 
-/// A tag is a part of a hash of a label, all of which is freed wiped.
+/// A tag is a part of a hash of a label; the whole hash is wiped before it is freed.
 #[test]
 fn decoding_leaves_no_secret() {
     let wires = labels(33);
@@ -161,7 +161,7 @@ fn decoding_leaves_no_secret() {
     }
 }
 
-/// Schemes under a hash with public keys, whose garblers hold Δ for every gate.
+/// Returns the schemes under a hash with public keys, whose garblers hold Δ for every gate.
 fn free_xor() -> impl Iterator<Item = SchemeId> {
     let rungs = SCHEMES.iter().filter(|rung| rung.hash != Hash::Prf);
     rungs.map(|rung| rung.id)
@@ -171,7 +171,7 @@ fn free_xor() -> impl Iterator<Item = SchemeId> {
 struct SideBySide<'a>(&'a Program, &'a [Block]);
 
 impl SchemeVisitor for SideBySide<'_> {
-    /// The stack that the walk had, if it can be read.
+    /// The stack of the walk, if it can be read.
     type Output = Option<Stack>;
 
     fn visit<S: Scheme>(self, scheme: S) -> Option<Stack> {

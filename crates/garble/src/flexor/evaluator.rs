@@ -1,4 +1,4 @@
-//! The evaluator: one label of each wire.
+//! The evaluator, which has one label of each wire.
 
 use tacit_circuit::{AndGate, NEGATED, Output, Program, WireOrdering, XorGate};
 use tacit_kernels::{Block, Cpu, Use, encrypt_each};
@@ -15,16 +15,16 @@ pub struct FlexOrEvaluator {
     cpu: Cpu,
     form: FlexOrForm,
     points: Points,
-    /// The segment whose turn it is.
+    /// The next segment.
     segment: usize,
     slots: Zeroizing<Vec<Block>>,
     work: Box<GateBuffers>,
 }
 
-/// Room for what is worked on together.
+/// The buffers for gates that are processed together.
 struct GateBuffers {
     keys: Zeroizing<[Block; 2 * TOGETHER]>,
-    /// Points of F, overwritten by its values.
+    /// The points of F, which its values overwrite.
     values: Zeroizing<[Block; 2 * TOGETHER]>,
 }
 
@@ -43,7 +43,7 @@ impl FlexOrEvaluator {
         }
     }
 
-    /// Follows the translations `steps`, at most [`TOGETHER`].
+    /// Follows the translations `steps`, of which there are at most [`TOGETHER`].
     fn translate(&mut self, steps: &[Step], tables: &[u8]) {
         let keys = &mut self.work.keys[..steps.len()];
         let values = &mut self.work.values[..steps.len()];
@@ -69,8 +69,8 @@ impl FlexOrEvaluator {
         }
     }
 
-    /// Evaluates AND gates that do not wait for each other, at most [`TOGETHER`] of them. The bit
-    /// of the first is bit `at` of `bits`.
+    /// Evaluates at most [`TOGETHER`] AND gates that do not wait for each other. The bit of the
+    /// first is bit `at` of `bits`.
     fn evaluate_ands(
         &mut self,
         first: usize,
@@ -125,7 +125,7 @@ impl Evaluator for FlexOrEvaluator {
         let plan = self.form.rule().map(|rule| program.ordering(rule));
         let length = program.slots() + plan.map_or(0, WireOrdering::scratch_slots);
         if self.slots.len() < length {
-            // A new vector, since growing the old one would leave labels behind in memory.
+            // This is a new vector, since growing the old one would leave labels behind in memory.
             self.slots = Zeroizing::new(vec![Block::ZERO; length]);
         }
         self.slots[..inputs.len()].copy_from_slice(inputs);
@@ -170,7 +170,7 @@ impl Evaluator for FlexOrEvaluator {
         }
     }
 
-    /// The values, with ⊥ where a label fits neither decoding value, or both.
+    /// Returns the values, with ⊥ if a label fits neither decoding value, or both.
     fn decode(
         &self,
         first: u64,

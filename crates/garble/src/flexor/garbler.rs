@@ -1,4 +1,4 @@
-//! The garbler: both labels of each wire.
+//! The garbler, which has both labels of each wire.
 
 use subtle::Choice;
 use tacit_circuit::{AndGate, NEGATED, Output, Program, WireOrdering, XorGate};
@@ -18,20 +18,20 @@ pub struct FlexOrGarbler {
     points: Points,
     delta: Zeroizing<Block>,
     coins: Coins,
-    /// How many wires were made around an active label.
+    /// The number of wires that were made around an active label.
     active_wires: u64,
-    /// The segment whose turn it is.
+    /// The next segment.
     segment: usize,
     slots: Zeroizing<Vec<LabelPair>>,
-    /// The offsets that the ordering has numbers for.
+    /// The offsets, by their numbers in the ordering.
     offsets: Zeroizing<Vec<Block>>,
     work: Box<GateBuffers>,
 }
 
-/// Room for what is worked on together.
+/// The buffers for gates that are processed together.
 struct GateBuffers {
     keys: Zeroizing<[Block; 4 * TOGETHER]>,
-    /// Points of F, overwritten by its values.
+    /// The points of F, which its values overwrite.
     values: Zeroizing<[Block; 8 * TOGETHER]>,
 }
 
@@ -65,7 +65,8 @@ impl FlexOrGarbler {
         }
     }
 
-    /// A wire whose label for `bit` is `active`; the other is at Δ or random, by the scheme.
+    /// Returns a wire whose label for `bit` is `active`. The other label differs by Δ or is random,
+    /// depending on the scheme.
     fn wire_around(&self, active: Block, bit: bool, usage: Use, number: u64) -> LabelPair {
         let bit = Choice::from(u8::from(bit));
         let other = match self.form {
@@ -82,7 +83,7 @@ impl FlexOrGarbler {
         LabelPair::with_active(active, bit, other)
     }
 
-    /// Takes the translations `steps`, at most [`TOGETHER`].
+    /// Makes the translations `steps`, of which there are at most [`TOGETHER`].
     fn translate(&mut self, steps: &[Step], tables: &mut [u8]) {
         let keys = &mut self.work.keys[..2 * steps.len()];
         let values = &mut self.work.values[..2 * steps.len()];
@@ -112,7 +113,7 @@ impl FlexOrGarbler {
         }
     }
 
-    /// Calls F for AND gates in rows: eight values a gate.
+    /// Calls F for AND gates in rows: eight values per gate.
     fn call_rows(&mut self, first: usize, gates: &[AndGate]) {
         let keys = &mut self.work.keys[..4 * gates.len()];
         let values = &mut self.work.values[..8 * gates.len()];
@@ -132,7 +133,8 @@ impl FlexOrGarbler {
         encrypt_each_twice(self.cpu, keys, values);
     }
 
-    /// Calls F for AND gates as half-gates: four values a gate, by value.
+    /// Calls F for AND gates as half-gates: four values per gate, in the order of the labels'
+    /// values.
     fn call_halves(&mut self, first: usize, gates: &[AndGate]) {
         let keys = &mut self.work.keys[..4 * gates.len()];
         let values = &mut self.work.values[..4 * gates.len()];
@@ -147,8 +149,8 @@ impl FlexOrGarbler {
         encrypt_each(self.cpu, keys, values);
     }
 
-    /// Garbles AND gates that do not wait for each other, at most [`TOGETHER`] of them. The bit of
-    /// the first is bit `at` of `bits`.
+    /// Garbles at most [`TOGETHER`] AND gates that do not wait for each other. The bit of the first
+    /// is bit `at` of `bits`.
     fn garble_ands(
         &mut self,
         first: usize,
@@ -201,7 +203,7 @@ impl FlexOrGarbler {
     }
 }
 
-/// The labels that an AND gate's input sees.
+/// Returns the labels of an AND gate's input, after its negation.
 #[inline(always)]
 fn input(slots: &[LabelPair], input: u32) -> LabelPair {
     slots[(input & !NEGATED) as usize].negated_if(input & NEGATED != 0)
@@ -232,13 +234,13 @@ impl Garbler for FlexOrGarbler {
         let scratch = plan.map_or(0, WireOrdering::scratch_slots);
         let length = program.slots() + scratch;
         if self.slots.len() < length {
-            // A new vector, since growing the old one would leave labels behind in memory.
+            // This is a new vector, since growing the old one would leave labels behind in memory.
             self.slots = Zeroizing::new(vec![LabelPair::default(); length]);
         }
         self.slots[..inputs.len()].copy_from_slice(inputs);
         let count = plan.map_or(0, WireOrdering::offsets);
         self.offsets = Zeroizing::new(vec![Block::ZERO; count]);
-        // Under the safe rules AND gates replace theirs.
+        // Under the safe rules, AND gates replace their offsets.
         self.coins.fill(Use::Xor, instance, 0, &mut self.offsets);
         for offset in self.offsets.iter_mut() {
             *offset = offset.with_lsb(Choice::from(1));
@@ -275,7 +277,7 @@ impl Garbler for FlexOrGarbler {
     fn finish(&mut self, program: &Program, outputs: &mut Vec<LabelPair>) {
         let wire = |(number, output): (u64, &Output)| match *output {
             Output::Slot { slot, negated } => self.slots[slot as usize].negated_if(negated),
-            // The evaluator's label of a constant is zero: what it stands for is no secret.
+            // The evaluator's label of a constant is zero, because its value is no secret.
             Output::Constant(bit) => self.wire_around(Block::ZERO, bit, Use::Out, number),
         };
         outputs.extend((0..).zip(program.outputs()).map(wire));

@@ -1,8 +1,8 @@
-//! One gate's arithmetic, for both roles, once F has been called.
+//! The arithmetic of one gate, for both roles, after the calls of F.
 //!
-//! The rows of an AND gate are K_{2a+b} = F(i_a, g‖2a+b‖0) ⊕ F(j_b, g‖2a+b‖1), i_a and j_b the
-//! labels with select bits a and b; s is the row that holds the 1. A translation to offset D:
-//! t_0 = F(i_0)[1..n], t_1 = t_0 ⊕ D, and C = F(i_1)[1..n] ⊕ t_1.
+//! The rows of an AND gate are K_{2a+b} = F(i_a, g‖2a+b‖0) ⊕ F(j_b, g‖2a+b‖1), where i_a and j_b
+//! are the labels with select bits a and b, and s is the row that holds the 1. A translation to
+//! offset D: t_0 = F(i_0)[1..n], t_1 = t_0 ⊕ D, and C = F(i_1)[1..n] ⊕ t_1.
 
 use subtle::{Choice, ConditionallySelectable};
 use tacit_kernels::Block;
@@ -11,7 +11,8 @@ use super::AndForm;
 use crate::LabelPair;
 use crate::prf_calls::KEY;
 
-/// Row and side of the calls for the keys (i_0, i_1, j_0, j_1) of an AND gate in rows, two a key.
+/// The row and side of the calls for the keys (i_0, i_1, j_0, j_1) of an AND gate in rows, two per
+/// key.
 pub(super) const ROW_POINTS: [(u8, u8); 8] = [
     (0, 0),
     (1, 0),
@@ -23,8 +24,8 @@ pub(super) const ROW_POINTS: [(u8, u8); 8] = [
     (3, 1),
 ];
 
-/// The translation of a wire with permute bit `pi` to `offset`, given F of its labels by select
-/// bit: the wire, and the ciphertext.
+/// Translates a wire with permute bit `pi` to `offset`, given F of its labels by select bit.
+/// Returns the wire and the ciphertext.
 #[inline(always)]
 pub(super) fn translate(f: [Block; 2], pi: Choice, offset: Block) -> (LabelPair, Block) {
     let with_0 = f[0] & KEY;
@@ -33,25 +34,25 @@ pub(super) fn translate(f: [Block; 2], pi: Choice, offset: Block) -> (LabelPair,
     (LabelPair::with_active(with_0, pi, with_1), ciphertext)
 }
 
-/// The label that the evaluator of a translation gets.
+/// Returns the label that the evaluator of a translation gets.
 #[inline(always)]
 pub(super) fn follow_translation(f: Block, select: Choice, ciphertext: Block) -> Block {
     (f ^ ciphertext.and_bit(select)).with_lsb(select)
 }
 
-/// K_0 to K_3 from the eight values of F at [`ROW_POINTS`].
+/// Computes K_0 to K_3 from the eight values of F at [`ROW_POINTS`].
 #[inline(always)]
 pub(super) fn row_keys(f: &[Block]) -> [Block; 4] {
     [f[0] ^ f[4], f[1] ^ f[6], f[2] ^ f[5], f[3] ^ f[7]]
 }
 
-/// AND in three rows, of inputs with permute bits `pi`, with `offset` on the output.
+/// Computes AND in three rows, for inputs with permute bits `pi`, with `offset` on the output.
 #[inline(always)]
 pub(super) fn three_rows(k: [Block; 4], pi: [Choice; 2], offset: Block) -> (LabelPair, [Block; 3]) {
     let [i, j] = pi;
-    // Row 0 is the label of its value.
+    // Row 0 is the label of its own value.
     let wire = LabelPair::with_active(k[0], i & j, k[0] ^ offset);
-    // Row 2a + b stands for 1 where a = NOT π_i and b = NOT π_j.
+    // Row 2a + b stands for 1 if a = NOT π_i and b = NOT π_j.
     let holds_one = [i & !j, !i & j, !i & !j];
     let mut rows = [k[1], k[2], k[3]];
     for (row, one) in rows.iter_mut().zip(holds_one) {
@@ -60,9 +61,9 @@ pub(super) fn three_rows(k: [Block; 4], pi: [Choice; 2], offset: Block) -> (Labe
     (wire, rows)
 }
 
-/// AND in two rows and a bit: procedure G″, with the permute bit that makes t_0 zero.
+/// Computes AND in two rows and a bit: procedure G″, with the permute bit that makes t_0 zero.
 ///
-/// The bits t_1 and t_2 stand in bit 0 of the rows, and the bit is t_1 ⊕ t_2 ⊕ t_3.
+/// The bits t_1 and t_2 are in bit 0 of the rows, and the bit is t_1 ⊕ t_2 ⊕ t_3.
 #[inline(always)]
 pub(super) fn two_rows(k: [Block; 4], pi: [Choice; 2]) -> (LabelPair, [Block; 2], Choice) {
     let [i, j] = pi;
@@ -79,7 +80,8 @@ pub(super) fn two_rows(k: [Block; 4], pi: [Choice; 2]) -> (LabelPair, [Block; 2]
     (LabelPair::new([zero, one]), rows, t[0] ^ t[1] ^ t[2])
 }
 
-/// AND as half-gates, from the inputs' labels for 0 and F of all four labels, by value.
+/// Computes AND as half-gates, from the inputs' labels for 0 and F of all four labels, in the order
+/// of their values.
 #[inline(always)]
 pub(super) fn half_gates(f: &[Block], [a, b]: [Block; 2], delta: Block) -> (LabelPair, [Block; 2]) {
     let generator = f[0] ^ f[1] ^ delta.and_bit(b.lsb());
@@ -88,8 +90,8 @@ pub(super) fn half_gates(f: &[Block], [a, b]: [Block; 2], delta: Block) -> (Labe
     (LabelPair::new([zero, zero ^ delta]), [generator, both ^ a])
 }
 
-/// The label that the evaluator of an AND gate gets from those of its inputs, F of both, the
-/// gate's rows and its bit.
+/// Returns the label that the evaluator of an AND gate gets from those of its inputs, F of both,
+/// the gate's rows and its bit.
 #[inline(always)]
 pub(super) fn evaluate_and(
     form: AndForm,

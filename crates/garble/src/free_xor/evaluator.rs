@@ -1,4 +1,4 @@
-//! The evaluator: one label of each wire.
+//! The evaluator, which has one label of each wire.
 
 use core::fmt;
 
@@ -13,14 +13,14 @@ use crate::link::follow_offset_links;
 use crate::walk::{Gates, Slots};
 use crate::{DecodeError, Evaluator, StartPoint};
 
-/// The evaluator's half of a scheme with free XOR. Wiped when dropped.
+/// The evaluator's half of a scheme with free XOR. Wiped on drop.
 #[derive(ZeroizeOnDrop)]
 pub struct FreeXorEvaluator<A: Ands> {
     #[zeroize(skip)]
     scheme: FreeXor<A>,
     start: StartPoint,
     instance: u32,
-    /// The segment that comes next.
+    /// The next segment.
     next: usize,
     slots: Slots,
 }
@@ -36,7 +36,7 @@ impl<A: Ands> FreeXorEvaluator<A> {
         }
     }
 
-    /// What [`Ands::evaluate_segment`] is.
+    /// Implements [`Ands::evaluate_segment`].
     pub(crate) fn evaluate_next(&mut self, program: &Program, segment: usize, tables: &[u8]) {
         assert_eq!(segment, self.next, "segments are evaluated in order");
         self.next += 1;

@@ -1,4 +1,4 @@
-//! The garbler: a wire is its label of value 0.
+//! The garbler, which represents a wire by its label of value 0.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ use crate::prf_calls::Coins;
 use crate::walk::{Gates, Slots};
 use crate::{Garbler, StartPoint};
 
-/// The garbler's half of a scheme with free XOR. Wiped when dropped.
+/// The garbler's half of a scheme with free XOR. Wiped on drop.
 #[derive(ZeroizeOnDrop)]
 pub struct FreeXorGarbler<A: Ands> {
     #[zeroize(skip)]
@@ -21,14 +21,15 @@ pub struct FreeXorGarbler<A: Ands> {
     pub(crate) start: StartPoint,
     pub(crate) delta: Block,
     instance: u32,
-    /// The segment that comes next.
+    /// The next segment.
     next: usize,
     pub(crate) slots: Slots,
-    /// Where the AND gates need random blocks. Boxed, so that the garbler has no room that nothing
-    /// was written to: what stood on the stack before, such as Δ, would move along with it.
+    /// The source of random blocks, if the AND gates need any. It is boxed so that the garbler
+    /// contains no unwritten memory: earlier stack contents there, such as Δ, would move along with
+    /// it.
     #[zeroize(skip)]
     coins: Option<Box<Coins>>,
-    /// Those of a segment.
+    /// The random blocks of a segment.
     drawn: Vec<Block>,
 }
 
@@ -42,7 +43,7 @@ impl<A: Ands> FreeXorGarbler<A> {
         let coins = (A::GATES_A_COIN > 0).then(|| Box::new(Coins::new(scheme.cpu, &seed)));
         let most = match A::GATES_A_COIN {
             0 => 0,
-            // A segment may begin and end within a block's gates.
+            // A segment may start and end within the gates of one block.
             gates => Program::MAX_SEGMENT_ANDS / gates as usize + 1,
         };
         Self {
@@ -57,7 +58,7 @@ impl<A: Ands> FreeXorGarbler<A> {
         }
     }
 
-    /// Draws the random blocks of gates.
+    /// Draws the random blocks of these gates.
     fn draw(&mut self, gates: &Gates<'_>) {
         let Some(coins) = &self.coins else {
             return;
@@ -69,7 +70,7 @@ impl<A: Ands> FreeXorGarbler<A> {
         coins.draw(Use::And, self.instance, first, &mut self.drawn);
     }
 
-    /// What [`Ands::garble_segment`] is.
+    /// Implements [`Ands::garble_segment`].
     pub(crate) fn garble_next(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
         assert_eq!(segment, self.next, "segments are garbled in order");
         self.next += 1;
@@ -91,12 +92,12 @@ impl<A: Ands> FreeXorGarbler<A> {
         });
     }
 
-    /// Goes on as if every segment had been garbled, which was done elsewhere.
+    /// Continues as if every segment had been garbled, because that was done elsewhere.
     pub(crate) fn skip_to_end(&mut self, program: &Program) {
         self.next = program.segments().len();
     }
 
-    /// The wire with this label of value 0, negated if `negated` (which is public).
+    /// Returns the wire with this label of value 0, negated if `negated` (which is public).
     fn negated_if(&self, zero: Block, negated: bool) -> Block {
         zero ^ self.delta.and_bit(Choice::from(u8::from(negated)))
     }

@@ -1,4 +1,4 @@
-//! The evaluator: one label of each wire.
+//! The evaluator, which has one label of each wire.
 
 use core::marker::PhantomData;
 
@@ -11,15 +11,15 @@ use super::{AndRows, Gates, XorRows, bits_bytes, cot_label};
 use crate::prf_calls::{Points, TABLES, decode};
 use crate::{DecodeError, Evaluator, StartPoint};
 
-/// Labels that the evaluator has of a wire.
+/// The number of labels that the evaluator has of a wire.
 const LABELS: usize = 1;
 /// The evaluator of schemes without a global offset.
 pub struct GlnpEvaluator<G> {
     cpu: Cpu,
     points: Points,
-    /// The segment whose turn it is.
+    /// The next segment.
     segment: usize,
-    /// A label a slot, of [`blocks_for`] slots.
+    /// A label for each slot, of [`blocks_for`] slots.
     slots: Zeroizing<Vec<Block>>,
     gates: PhantomData<fn() -> G>,
 }
@@ -35,7 +35,7 @@ impl<G: Gates> GlnpEvaluator<G> {
         }
     }
 
-    /// What [`Gates::evaluate_segment`] is.
+    /// Implements [`Gates::evaluate_segment`].
     pub(crate) fn evaluate_next(&mut self, program: &Program, segment: usize, tables: &[u8]) {
         assert_eq!(
             segment, self.segment,
@@ -148,7 +148,7 @@ impl<G: Gates> Evaluator for GlnpEvaluator<G> {
         self.segment = 0;
         let blocks = blocks_for(program.slots(), LABELS);
         if self.slots.len() < blocks {
-            // A new vector, since growing the old one would leave labels behind in memory.
+            // This is a new vector, since growing the old one would leave labels behind in memory.
             self.slots = Zeroizing::new(vec![Block::ZERO; blocks]);
         }
         self.slots[..inputs.len()].copy_from_slice(inputs);
@@ -166,7 +166,7 @@ impl<G: Gates> Evaluator for GlnpEvaluator<G> {
         outputs.extend(program.outputs().iter().map(label));
     }
 
-    /// The values, with ⊥ where a label fits neither decoding value, or both.
+    /// Returns the values, with ⊥ if a label fits neither decoding value, or both.
     fn decode(
         &self,
         first: u64,

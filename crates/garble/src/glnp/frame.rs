@@ -1,4 +1,4 @@
-//! A run of gates as vectors see it: labels in slots, and points at which F is called.
+//! A series of gates in terms of vectors: labels in slots, and the points at which F is called.
 
 use tacit_circuit::{AndGate, XorGate};
 use tacit_kernels::{Block, KeyedPair, MAX_LANES, Simd, SlotView, Use};
@@ -7,14 +7,14 @@ use crate::prf_calls::{KEY, Points};
 
 /// Bit 0 of a block.
 pub(super) const ONE: Block = Block::from_u128(1);
-/// Most vectors of gates in a step.
+/// The most vectors of gates in a step.
 pub(super) const MAX_VECTORS: usize = 4;
-/// Most gates in a step.
+/// The most gates in a step.
 pub(super) const MAX_STEP: usize = MAX_LANES * MAX_VECTORS;
 
 /// The blocks zero and one.
 const BITS: [Block; 2] = [Block::ZERO, ONE];
-/// Numbers from zero, in the high half of a block.
+/// Numbers from zero on, in the high half of a block.
 const NUMBERS: [Block; MAX_STEP + 1] = {
     let mut numbers = [Block::ZERO; MAX_STEP + 1];
     let mut i = 0;
@@ -25,18 +25,18 @@ const NUMBERS: [Block; MAX_STEP + 1] = {
     numbers
 };
 
-/// Blocks for a program with this many slots of so many labels each: a power of two, the last slot
-/// being one that no program uses.
+/// Returns the number of blocks for a program with this many slots of this many labels each: a
+/// power of two, whose last slot no program uses.
 pub(super) const fn blocks_for(slots: usize, labels: usize) -> usize {
     (labels * (slots + 1)).next_power_of_two()
 }
 
-/// A gate, to be taken in steps that are always full.
+/// A gate in steps that are always full.
 pub(super) trait Gate: Copy {
-    /// One that reads and writes `slot` alone.
+    /// Returns a gate that only reads and writes `slot`.
     fn idle(slot: u32) -> Self;
 
-    /// Slots of both inputs, with their flags, and of the output.
+    /// Returns the slots of both inputs, with their flags, and of the output.
     fn slots(&self) -> [u32; 3];
 }
 
@@ -69,9 +69,9 @@ impl Gate for AndGate {
 /// The slots of a program, and the points of the gates of one kind from a certain number on.
 pub struct Frame<'a, S: Simd> {
     pub(super) simd: S,
-    /// Labels; the garbler has two blocks a slot. Flags above a slot's number fall away.
+    /// The labels; the garbler has two blocks per slot. Flags above a slot's number are masked off.
     slots: SlotView<'a>,
-    /// The labels (the garbler's) with their round keys, where these are kept, instead of `slots`.
+    /// The garbler's labels with their round keys, if these are kept; used instead of `slots`.
     kept: Option<SlotView<'a, KeyedPair>>,
     /// The slot that no program uses.
     spare: u32,
@@ -82,7 +82,8 @@ pub struct Frame<'a, S: Simd> {
 }
 
 impl<'a, S: Simd> Frame<'a, S> {
-    /// A frame over `blocks`, which are as many as [`blocks_for`] says, with so many labels a slot.
+    /// Returns a frame over `blocks`, whose number is that of [`blocks_for`], with this many labels
+    /// per slot.
     #[inline(always)]
     pub(super) fn new(
         simd: S,
@@ -104,7 +105,7 @@ impl<'a, S: Simd> Frame<'a, S> {
         }
     }
 
-    /// The same over `kept`, if that is not empty: as many as there are slots.
+    /// Uses `kept`, with one entry per slot, unless it is empty.
     #[inline(always)]
     pub(super) fn keeping(mut self, kept: &'a mut [KeyedPair]) -> Self {
         if !kept.is_empty() {
@@ -113,7 +114,8 @@ impl<'a, S: Simd> Frame<'a, S> {
         self
     }
 
-    /// The point of row 0 on `side` for the gates with these numbers; a row is added by XOR.
+    /// Returns the point of row 0 on `side` for the gates with these numbers; a row is added by
+    /// XOR.
     #[inline(always)]
     pub(super) fn point(&self, row: u8, side: u8, numbers: S::Vector) -> S::Vector {
         let place = self.simd.splat(tweak_place(row, side));
@@ -121,14 +123,15 @@ impl<'a, S: Simd> Frame<'a, S> {
         self.simd.xor(base, numbers)
     }
 
-    /// The numbers of the gates of a step, where lane `l` of vector `v` is gate `place(v, l)`.
+    /// Returns the numbers of the gates of a step, where lane `l` of vector `v` is gate `place(v,
+    /// l)`.
     #[inline(always)]
     pub(super) fn numbers<const V: usize>(
         &self,
         place: impl Fn(usize, usize) -> usize,
     ) -> [S::Vector; V] {
-        // Loops and no closures over vectors here and in the kernels: what is not inlined is not
-        // compiled for the vectors' instructions.
+        // This and the kernels use loops and no closures over vectors: code that is not inlined is
+        // not compiled for the vectors' instructions.
         let mut numbers = [self.number; V];
         for (v, number) in numbers.iter_mut().enumerate() {
             let offsets = self.simd.gather(&NUMBERS, |lane| place(v, lane));
@@ -137,33 +140,33 @@ impl<'a, S: Simd> Frame<'a, S> {
         numbers
     }
 
-    /// Both labels (the garbler's) of the slots that `slot` says lane by lane.
+    /// Returns both of the garbler's labels of the slots that `slot` gives for each lane.
     #[inline(always)]
     pub(super) fn pair(&self, slot: impl Fn(usize) -> u32) -> [S::Vector; 2] {
         [self.pair_label(0, &slot), self.pair_label(1, &slot)]
     }
 
-    /// Moves on by `count` gates, of which a step has no more than [`MAX_STEP`].
+    /// Moves on by `count` gates, at most the [`MAX_STEP`] of one step.
     #[inline(always)]
     pub(super) fn advance(&mut self, count: usize) {
         let step = self.simd.splat(NUMBERS[count]);
         self.number = self.simd.add_halves(self.number, step);
     }
 
-    /// The labels with `select` (the garbler's) of the slots that `slot` says lane by lane.
+    /// Returns the garbler's labels with `select` of the slots that `slot` gives for each lane.
     #[inline(always)]
     fn pair_label(&self, select: usize, slot: impl Fn(usize) -> u32) -> S::Vector {
         let index = |lane| 2 * slot(lane) as usize + select;
         self.simd.gather(&self.slots, index)
     }
 
-    /// The labels (the evaluator's) of the slots that `slot` says lane by lane.
+    /// Returns the evaluator's labels of the slots that `slot` gives for each lane.
     #[inline(always)]
     pub(super) fn label(&self, slot: impl Fn(usize) -> u32) -> S::Vector {
         self.simd.gather(&self.slots, |lane| slot(lane) as usize)
     }
 
-    /// These gates, with idle ones from `room` where they are fewer than `count`.
+    /// Returns these gates, padded with idle ones from `room` if there are fewer than `count`.
     #[inline(always)]
     pub(super) fn full<'g, G: Gate>(
         &self,
@@ -179,31 +182,31 @@ impl<'a, S: Simd> Frame<'a, S> {
         &filled[..count]
     }
 
-    /// Bit 0 in the lanes for which `bit` says so. It is public.
+    /// Returns bit 0 set in the lanes for which `bit` is true. It is public.
     #[inline(always)]
     pub(super) fn public_bits(&self, bit: impl Fn(usize) -> bool) -> S::Vector {
         self.simd.gather(&BITS, |lane| usize::from(bit(lane)))
     }
 
-    /// Only bits 1 to 127.
+    /// Returns only bits 1 to 127.
     #[inline(always)]
     pub(super) fn key(&self, label: S::Vector) -> S::Vector {
         self.simd.and(label, self.simd.splat(KEY))
     }
 
-    /// Only bit 0.
+    /// Returns only bit 0.
     #[inline(always)]
     pub(super) fn bit(&self, label: S::Vector) -> S::Vector {
         self.simd.and(label, self.simd.splat(ONE))
     }
 
-    /// Bit 0 flipped.
+    /// Flips bit 0.
     #[inline(always)]
     pub(super) fn flip(&self, label: S::Vector) -> S::Vector {
         self.simd.xor(label, self.simd.splat(ONE))
     }
 
-    /// Writes pairs of labels (the garbler's) to the slots that `slot` says lane by lane.
+    /// Writes the garbler's pairs of labels to the slots that `slot` gives for each lane.
     #[inline(always)]
     pub(super) fn write_pair(&mut self, labels: [S::Vector; 2], slot: impl Fn(usize) -> u32) {
         for (select, label) in labels.into_iter().enumerate() {
@@ -212,15 +215,15 @@ impl<'a, S: Simd> Frame<'a, S> {
         }
     }
 
-    /// As [`Simd::pairs`], the labels of the slots that `slot` says lane by lane, where round keys
-    /// are kept.
+    /// Returns the labels of the slots that `slot` gives for each lane, as [`Simd::pairs`] does, if
+    /// round keys are kept.
     #[inline(always)]
     pub(super) fn kept_pairs(&self, slot: impl Fn(usize) -> u32) -> [S::Vector; 2] {
         let kept = self.kept.as_ref().expect("round keys are kept");
         self.simd.pairs(kept, |lane| slot(lane) as usize)
     }
 
-    /// F of these labels at points that are pairs, too.
+    /// Calls F of these labels, at points that are pairs, too.
     #[inline(always)]
     pub(super) fn call_kept<const N: usize>(
         &self,
@@ -232,8 +235,8 @@ impl<'a, S: Simd> Frame<'a, S> {
         self.simd.encrypt_pairs(kept, slot, points)
     }
 
-    /// Writes two times pairs of labels to the slots that `slot` says by number and lane, and
-    /// expands them.
+    /// Writes two times pairs of labels to the slots that `slot` gives for each number and lane,
+    /// and expands them.
     #[inline(always)]
     pub(super) fn keep(&mut self, labels: [[S::Vector; 2]; 2], slot: impl Fn(usize, usize) -> u32) {
         let mut keys = labels;
@@ -245,7 +248,7 @@ impl<'a, S: Simd> Frame<'a, S> {
         self.simd.keep_pairs(labels, keys, kept, slot);
     }
 
-    /// The points of rows `rows[b]` on `side` for the gates with these numbers, as pairs.
+    /// Returns the points of rows `rows[b]` on `side` for the gates with these numbers, as pairs.
     #[inline(always)]
     pub(super) fn points_of_pairs(
         &self,
@@ -263,13 +266,13 @@ impl<'a, S: Simd> Frame<'a, S> {
         numbers
     }
 
-    /// Whether round keys are kept.
+    /// Returns whether round keys are kept.
     #[inline(always)]
     pub(super) fn keeps(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Writes labels (the evaluator's) to the slots that `slot` says lane by lane.
+    /// Writes the evaluator's labels to the slots that `slot` gives for each lane.
     #[inline(always)]
     pub(super) fn write(&mut self, label: S::Vector, slot: impl Fn(usize) -> u32) {
         self.simd
@@ -277,7 +280,8 @@ impl<'a, S: Simd> Frame<'a, S> {
     }
 }
 
-/// The bits of a point that say the row and the side; fields of [`tacit_kernels::Tweak`].
+/// Returns the bits of a point that encode the row and the side; fields of
+/// [`tacit_kernels::Tweak`].
 pub(super) const fn tweak_place(row: u8, side: u8) -> Block {
     Block::from_u128((row as u128) << 8 | (side as u128) << 16)
 }

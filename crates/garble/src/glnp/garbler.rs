@@ -1,4 +1,4 @@
-//! The garbler: both labels of each wire.
+//! The garbler, which has both labels of each wire.
 
 use core::marker::PhantomData;
 
@@ -12,9 +12,9 @@ use super::{AndRows, Gates, XorRows, bits_bytes, cot_label};
 use crate::prf_calls::{Coins, KEY, LabelPair, Points, TABLES, decoding};
 use crate::{Garbler, StartPoint};
 
-/// Labels that the garbler has of a wire.
+/// The number of labels that the garbler has of a wire.
 const LABELS: usize = 2;
-/// Most slots of a program whose round keys are kept: at 384 bytes a slot they stay in the
+/// The most slots of a program whose round keys are kept: at 384 bytes per slot they fit into the
 /// second-level cache.
 const MOST_KEPT: usize = 1024;
 /// The garbler of schemes without a global offset.
@@ -23,16 +23,16 @@ pub struct GlnpGarbler<G> {
     points: Points,
     delta: Zeroizing<Block>,
     coins: Coins,
-    /// How many wires were made around an active label.
+    /// The number of wires that were made around an active label.
     active_wires: u64,
-    /// The segment whose turn it is.
+    /// The next segment.
     segment: usize,
-    /// Two blocks a slot, as [`LabelPair::to_slot`] has them, of [`blocks_for`] slots.
+    /// Two blocks per slot, in the form of [`LabelPair::to_slot`], of [`blocks_for`] slots.
     slots: Zeroizing<Vec<Block>>,
-    /// The same with round keys, where these are kept: then it is what counts; else nothing.
+    /// The labels with their round keys, if these are kept. They then replace `slots`; otherwise
+    /// this is empty.
     kept: Zeroizing<Vec<KeyedPair>>,
-    /// Room for the random blocks of a batch's gates of one kind, and for two vectors that are not
-    /// full.
+    /// Room for the random blocks of a batch's gates of one kind, and for two incomplete vectors.
     random: Zeroizing<Vec<Block>>,
     gates: PhantomData<fn() -> G>,
 }
@@ -59,7 +59,7 @@ impl<G: Gates> GlnpGarbler<G> {
         }
     }
 
-    /// What [`Gates::garble_segment`] is.
+    /// Implements [`Gates::garble_segment`].
     pub(crate) fn garble_next(&mut self, program: &Program, segment: usize, tables: &mut [u8]) {
         assert_eq!(
             segment, self.segment,
@@ -113,7 +113,7 @@ impl<G: Gates> GlnpGarbler<G> {
     }
 }
 
-/// Expands the labels that are there.
+/// Expands the existing labels.
 fn keep(cpu: Cpu, kept: &mut [KeyedPair]) {
     cpu.dispatch(KeepKernel(kept));
 }
@@ -227,7 +227,7 @@ impl<G: Gates> Garbler for GlnpGarbler<G> {
 
     fn wire_from_cot(&self, index: u64, q: Block) -> LabelPair {
         let label = |x: Block| cot_label(self.cpu, self.points.start, index, x);
-        // Bit 0 of Δ is one, so that the select bits differ.
+        // Bit 0 of Δ is one, so the select bits differ.
         LabelPair::new([label(q), label(q ^ *self.delta)])
     }
 
@@ -241,7 +241,7 @@ impl<G: Gates> Garbler for GlnpGarbler<G> {
         self.segment = 0;
         let blocks = blocks_for(program.slots(), LABELS);
         if self.slots.len() < blocks {
-            // A new vector, since growing the old one would leave labels behind in memory.
+            // This is a new vector, since growing the old one would leave labels behind in memory.
             self.slots = Zeroizing::new(vec![Block::ZERO; blocks]);
         }
         for (slot, wire) in self.slots.as_chunks_mut().0.iter_mut().zip(inputs) {
@@ -276,7 +276,7 @@ impl<G: Gates> Garbler for GlnpGarbler<G> {
             Output::Slot { slot, negated } => {
                 LabelPair::from_slot(in_slot(slot)).negated_if(negated)
             }
-            // The evaluator's label of a constant is zero: what it stands for is no secret.
+            // The evaluator's label of a constant is zero, because its value is no secret.
             Output::Constant(bit) => {
                 let key = self.coins.one(Use::Out, instance, number);
                 LabelPair::with_active(Block::ZERO, Choice::from(u8::from(bit)), key)

@@ -4,11 +4,11 @@
 //! F(k_j, g‖0)[1..n] in G and stays as it is in G′; the other becomes that ⊕ Δ_ℓ, which the
 //! ciphertext C masks with F(k_j, g‖1)[1..n]. Output: k̃_i ⊕ k̃_j.
 //!
-//! **G′ only for a private j**, which nothing else uses. If λ_j = 1, then the output's hidden key
-//! and j's differ by k̃_i, which the evaluator knows; F under both would be F under related keys.
+//! **G′ only for a private j**, which no other gate uses. If λ_j = 1, the output's hidden key and
+//! j's differ by k̃_i, which the evaluator knows; F under both would be F under related keys.
 //!
-//! Cost: 127 bits in 16 bytes; G takes 4 calls of the garbler, G′ 3, both 2 of the evaluator; each
-//! call has a key schedule of its own.
+//! Cost: 127 bits in 16 bytes; G takes 4 calls of the garbler, G′ 3, and both take 2 of the
+//! evaluator. Each call has a key schedule of its own.
 
 use tacit_circuit::XorGate;
 use tacit_kernels::{Block, Simd};
@@ -20,11 +20,11 @@ use super::frame::{Frame, MAX_STEP, tweak_place};
 #[derive(Debug)]
 pub struct OneRow;
 
-/// Bytes of a ciphertext, with bit 0 zero.
+/// The bytes of a ciphertext, with bit 0 zero.
 const BYTES: usize = 16;
 
-/// Lane `l` of vector `v` is this gate of a step: ciphertexts of two vectors then stand in order,
-/// one of each in turn.
+/// Returns the gate of a step that is lane `l` of vector `v`. The ciphertexts of two vectors are
+/// then in order, alternating between the vectors.
 #[inline(always)]
 fn paired<S: Simd>(v: usize, lane: usize) -> usize {
     v / 2 * 2 * S::LANES + 2 * lane + v % 2
@@ -55,7 +55,8 @@ impl XorRows for OneRow {
             let table = table.expect("a ciphertext for each gate");
             (gates.split_off(..count).expect("gates are left"), table)
         };
-        // As many private gates at once as fill their three fours of keys, others as fill two.
+        // One step takes as many private gates as fill their three fours of keys; other gates fill
+        // two.
         let fours = if private { total / (4 * S::LANES) } else { 0 };
         for _ in 0..fours {
             let (gates, table) = next(4 * S::LANES);
@@ -95,7 +96,7 @@ impl XorRows for OneRow {
 }
 
 /// Garbles up to `V` vectors of gates with `C` calls each, as `F` fours of keys. With three calls,
-/// they are private.
+/// the gates are private.
 #[inline(always)]
 fn garble_step<S: Simd, const V: usize, const C: usize, const F: usize>(
     frame: &mut Frame<'_, S>,
@@ -189,7 +190,7 @@ fn garble_kept_step<S: Simd>(
             let key = simd.xor(f_i[half], translated[half]);
             let value = frame.bit(simd.xor(i[half], j_0[half]));
             outputs[v][half] = simd.xor(frame.key(key), value);
-            // With select bit 1, this is what masks C and what C masks.
+            // With select bit 1, this is the mask of C and the value under it.
             masked[half] = simd.xor(masked[half], simd.xor(key, i_0[half]));
         }
         let [_, ciphertext] = simd.unzip(masked);
@@ -200,7 +201,7 @@ fn garble_kept_step<S: Simd>(
     frame.advance(count);
 }
 
-/// Writes vectors of ciphertexts, two by two lane for lane, as many as there is room for.
+/// Writes vectors of ciphertexts, two by two with alternating lanes, as many as there is room for.
 #[inline(always)]
 fn write_blocks<S: Simd, const V: usize>(simd: S, blocks: [S::Vector; V], table: &mut [u8]) {
     if table.len() == BYTES * V * S::LANES {
@@ -212,7 +213,7 @@ fn write_blocks<S: Simd, const V: usize>(simd: S, blocks: [S::Vector; V], table:
     }
 }
 
-/// Writes vectors of ciphertexts where there is room for all.
+/// Writes vectors of ciphertexts if there is room for all.
 #[inline(always)]
 fn write_whole<S: Simd, const V: usize>(simd: S, blocks: [S::Vector; V], table: &mut [u8]) {
     let pairs = blocks.as_chunks::<2>().0.iter();
@@ -261,7 +262,8 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
         let translated = f[2 * v + 1][0];
         let with_1 = simd.lsb_mask(j);
         let translated = if private {
-            // j itself where its select bit is 0. F is called anyhow, so that the time is the same.
+            // The result is j itself if its select bit is 0. F is called in any case, so that the
+            // time is the same.
             let other = simd.xor(simd.xor(translated, ciphertexts[v]), j);
             simd.xor(j, simd.and(with_1, other))
         } else {
@@ -274,7 +276,7 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
     frame.advance(count);
 }
 
-/// Reads what [`write_blocks`] wrote.
+/// Reads the ciphertexts that [`write_blocks`] wrote.
 #[inline(always)]
 fn read_blocks<S: Simd, const V: usize>(simd: S, table: &[u8]) -> [S::Vector; V] {
     if table.len() == BYTES * V * S::LANES {
@@ -285,7 +287,7 @@ fn read_blocks<S: Simd, const V: usize>(simd: S, table: &[u8]) -> [S::Vector; V]
     read_whole(simd, &padded)
 }
 
-/// Reads what [`write_whole`] wrote.
+/// Reads the ciphertexts that [`write_whole`] wrote.
 #[inline(always)]
 fn read_whole<S: Simd, const V: usize>(simd: S, table: &[u8]) -> [S::Vector; V] {
     let mut blocks = [simd.splat(Block::ZERO); V];

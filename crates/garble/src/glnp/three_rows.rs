@@ -18,10 +18,10 @@ use super::{AndRows, XorRows};
 #[derive(Debug)]
 pub struct ThreeRows;
 
-/// Bytes of T_1, T_2 and T_3.
+/// The bytes of T_1, T_2 and T_3.
 const BYTES: usize = 48;
 
-/// What a gate computes of its two inputs.
+/// The operation of a gate on its two inputs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     And,
@@ -82,7 +82,7 @@ impl XorRows for ThreeRows {
     }
 }
 
-/// Garbles gates that do not wait for each other, a vector at once.
+/// Garbles gates that do not wait for each other, one vector at a time.
 #[inline(always)]
 fn garble_gates<S: Simd, G: Gate>(
     frame: &mut Frame<'_, S>,
@@ -114,7 +114,7 @@ fn garble_step<S: Simd, G: Gate>(
     let [pi_i, pi_j] = permute_bits(frame, gates, inputs);
     let ones = simd.splat(Block::ONES);
     let zeros = simd.splat(Block::ZERO);
-    // The value of row 0, and whether rows 1, 2 and 3 have another.
+    // The value of row 0, and whether rows 1, 2 and 3 have another value.
     let (value, differs) = match kind {
         Kind::And => {
             let neither = simd.xor(ones, simd.xor(pi_i, pi_j));
@@ -146,7 +146,7 @@ fn garble_step<S: Simd, G: Gate>(
     frame.advance(count);
 }
 
-/// Evaluates gates that do not wait for each other, up to four vectors at once.
+/// Evaluates gates that do not wait for each other, up to four vectors at a time.
 #[inline(always)]
 fn evaluate_gates<S: Simd, G: Gate>(frame: &mut Frame<'_, S>, gates: &[G], rows: &[u8]) {
     let rows = rows.chunks(BYTES * 4 * S::LANES);

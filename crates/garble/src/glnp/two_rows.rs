@@ -14,9 +14,9 @@
 //! T_1 ⊕ T_2)_α and λ = m_α ⊕ t_α.
 //!
 //! **In the code** the table's lines are one formula: with D = K_0 ⊕ X, T_1 = K_0 ⊕ K_1 ⊕ π_i D and
-//! T_2 = K_0 ⊕ K_2 ⊕ π_j D. The four bits travel as what turns them into a polynomial, t_{2a+b} =
+//! T_2 = K_0 ⊕ K_2 ⊕ π_j D. The four bits are sent as the coefficients of a polynomial, t_{2a+b} =
 //! c_0 ⊕ a c_1 ⊕ b c_2 ⊕ ab c_3: c_1 in bit 0 of T_2, c_2 in bit 0 of T_1, c_0 and c_3 in two bits
-//! at the end of the segment's tables. Evaluation is then 128 bits wide in one piece.
+//! at the end of the segment's tables. Evaluation then works on all 128 bits at once.
 //!
 //! Cost: 258 bits; 8 calls of the garbler with 4 key schedules, 2 calls of the evaluator.
 
@@ -30,12 +30,12 @@ use super::frame::{Frame, Gate, MAX_STEP, tweak_place};
 #[derive(Debug)]
 pub struct TwoRows;
 
-/// Bytes of T_1 and T_2.
+/// The bytes of T_1 and T_2.
 const BYTES: usize = 32;
-/// Bits at the segment's end: c_0, c_3.
+/// The bits at the segment's end: c_0, c_3.
 const BITS: usize = 2;
 
-/// Lane `l` of vector `v` is this gate of a step.
+/// Returns the gate of a step that is lane `l` of vector `v`.
 #[inline(always)]
 fn in_order<S: Simd>(v: usize, lane: usize) -> usize {
     v * S::LANES + lane
@@ -54,7 +54,7 @@ impl AndRows for TwoRows {
         bits: &mut [u8],
         mut at: usize,
     ) {
-        // Schedules that are kept are expanded for two vectors of gates at once.
+        // Kept schedules are expanded for two vectors of gates at once.
         let vectors = if frame.keeps() { 2 } else { 1 };
         while !gates.is_empty() {
             let count = gates.len().min(vectors * S::LANES);
@@ -96,7 +96,7 @@ impl AndRows for TwoRows {
     }
 }
 
-/// Garbles a vector of gates; writes c_0 and c_3 of each to bits 0 and 1 of `extra`.
+/// Garbles a vector of gates. Writes c_0 and c_3 of each to bits 0 and 1 of `extra`.
 #[inline(always)]
 fn garble_step<S: Simd>(
     frame: &mut Frame<'_, S>,
@@ -113,7 +113,8 @@ fn garble_step<S: Simd>(
     frame.advance(count);
 }
 
-/// [`garble_step`] of up to two vectors of gates whose inputs' round keys are kept.
+/// Does the same as [`garble_step`] for up to two vectors of gates whose inputs' round keys are
+/// kept.
 #[inline(always)]
 fn garble_kept_step<S: Simd>(
     frame: &mut Frame<'_, S>,
@@ -157,8 +158,8 @@ fn garble_kept_step<S: Simd>(
     frame.advance(count);
 }
 
-/// Writes the rows of a vector of gates and c_0 and c_3; returns the output labels. From the labels
-/// of i and j, and K_0 to K_3.
+/// Writes the rows of a vector of gates and c_0 and c_3, from the labels of i and j, and K_0 to
+/// K_3. Returns the output labels.
 #[inline(always)]
 fn finish_gates<S: Simd>(
     frame: &Frame<'_, S>,
@@ -187,7 +188,7 @@ fn finish_gates<S: Simd>(
         rows.copy_from_slice(&padded[..rows.len()]);
     }
 
-    // K_0 stands for [s = 0] and has this select bit; X has the other.
+    // K_0 stands for [s = 0] and has this select bit; X has the other select bit.
     let pi = frame.bit(simd.load(coins));
     let value = frame.bit(simd.and(pi_i, pi_j));
     let select = simd.xor(pi, value);
@@ -237,7 +238,7 @@ fn evaluate_step<S: Simd, const V: usize, const F: usize>(
     }
 }
 
-/// The bits of a step's gates, of which the first is number `at` of its segment, from bit 0 on.
+/// Returns the bits of a step's gates, from bit 0 on. The first gate is number `at` of its segment.
 #[inline(always)]
 fn step_bits(bits: &[u8], at: usize) -> u64 {
     const { assert!(BITS * (MAX_STEP + 3) <= 64) };
@@ -248,7 +249,7 @@ fn step_bits(bits: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word) >> (at * BITS % 8)
 }
 
-/// The labels of i and j of a vector of gates, and K_0 to K_3, for their garbler.
+/// Returns the labels of i and j of a vector of gates, and K_0 to K_3, for their garbler.
 #[inline(always)]
 pub(super) fn call_rows<S: Simd, G: Gate>(
     frame: &Frame<'_, S>,
@@ -281,7 +282,7 @@ pub(super) fn call_rows<S: Simd, G: Gate>(
     ([i, j], k)
 }
 
-/// Masks of π_i and π_j, from the labels of both inputs before their negations.
+/// Returns the masks of π_i and π_j, from the labels of both inputs before their negations.
 #[inline(always)]
 pub(super) fn permute_bits<S: Simd, G: Gate>(
     frame: &Frame<'_, S>,
@@ -297,7 +298,7 @@ pub(super) fn permute_bits<S: Simd, G: Gate>(
     ]
 }
 
-/// K_α of `V` vectors of gates, and the masks of λ_i and λ_j, for their evaluator.
+/// Returns K_α of `V` vectors of gates, and the masks of λ_i and λ_j, for their evaluator.
 #[inline(always)]
 pub(super) fn call_ands<S: Simd, G: Gate, const V: usize, const F: usize>(
     frame: &Frame<'_, S>,

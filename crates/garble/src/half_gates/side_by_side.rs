@@ -1,10 +1,11 @@
-//! Several garblings of one program side by side: a vector holds one gate of several of them.
+//! Several garblings of one program side by side: a vector holds the same gate of several
+//! garblings.
 //!
-//! A small component has few AND gates that do not wait for each other, so that vectors over its
-//! gates stay empty and the cipher waits. With garblings in the lanes every vector is full,
-//! whatever the component's shape, and labels of a slot lie together. Each garbling has a start
-//! point of its own, and so each lane its keys. The bytes are those of one garbling after the
-//! other.
+//! A small component has few AND gates that do not wait for each other, so vectors over its gates
+//! are mostly empty and the cipher waits. With one garbling per lane every vector is full, whatever
+//! the component's shape, and the labels of a slot are next to each other. Each garbling has its
+//! own start point, so each lane has its own keys. The bytes are the same as those of one garbling
+//! after the other.
 
 use tacit_circuit::{NEGATED, Output, Program};
 use tacit_kernels::{Block, Construction, Kernel, MAX_LANES, Simd};
@@ -14,27 +15,27 @@ use super::{AND_BYTES, HalfGates, garble_gate};
 use crate::hashing::{Hashing, InstancesInLanes, Rekeyed, TwoCall};
 use crate::{Garbler, WholeGarbling};
 
-/// Vectors of garblings that share a walk: of both inputs of a gate and both labels of each, eight
-/// labels are in flight.
+/// The vectors of garblings that share a walk: with both inputs of a gate and both labels of each,
+/// eight labels are in flight.
 const GARBLED: usize = 2;
 
-/// Most garblings that share a walk: vectors enough to hide the cipher's latency.
+/// The most garblings that share a walk: enough vectors to hide the cipher's latency.
 const MOST: usize = GARBLED * MAX_LANES;
 
-/// AND gates a batch, on average, below which a program is narrow. Above, its own gates fill the
-/// vectors.
+/// A program is narrow if its batches have fewer AND gates than this on average. Otherwise its own
+/// gates fill the vectors.
 const NARROW: usize = 8;
 
-/// Slots up to which the labels of all lanes stay in the second-level cache.
+/// The most slots for which the labels of all lanes fit into the second-level cache.
 const MOST_SLOTS: usize = 2048;
 
-/// Whether garblings of `program` are faster side by side than one after the other.
+/// Returns whether garblings of `program` are faster side by side than one after the other.
 fn is_worth_it(program: &Program) -> bool {
     let narrow = program.ands().len() < NARROW * program.batches().len();
     narrow && program.slots() <= MOST_SLOTS
 }
 
-/// Garbles `program` with each of `garblings`, side by side where that is faster.
+/// Garbles `program` with each of `garblings`, side by side if that is faster.
 pub(super) fn garble(
     scheme: HalfGates,
     instance: u32,
@@ -73,8 +74,8 @@ pub(super) fn garble(
     }
 }
 
-/// Takes the labels of outputs from those of all lanes to where garblings one after the other would
-/// leave them, and these to their end.
+/// Moves the labels of outputs from those of all lanes to the places where consecutive garblings
+/// would leave them, and advances these garblings to their end.
 fn take_outputs(
     program: &Program,
     width: usize,
@@ -92,8 +93,8 @@ fn take_outputs(
     }
 }
 
-/// Garblings that were begun, at most [`MOST`], with room for as many labels in each slot. Returns
-/// how many share a walk: a group's labels lie together.
+/// Started garblings, at most [`MOST`], with room for as many labels in each slot. The result is
+/// the number that share a walk: a group's labels are next to each other.
 struct SideBySide<'a, 'b> {
     construction: Construction,
     instance: u32,
@@ -129,7 +130,7 @@ impl Kernel for SideBySide<'_, '_> {
     }
 }
 
-/// As many garblings as [`GARBLED`] vectors have lanes, or fewer.
+/// At most as many garblings as [`GARBLED`] vectors have lanes.
 struct Group<'a, 'b> {
     program: &'a Program,
     labels: &'a mut [Block],
@@ -137,7 +138,7 @@ struct Group<'a, 'b> {
 }
 
 impl Group<'_, '_> {
-    /// The garblings' start points, one a lane.
+    /// Returns the garblings' start points, one per lane.
     #[inline(always)]
     fn starts<S: Simd>(&self, simd: S) -> [S::Vector; GARBLED] {
         let mut starts = [Block::ZERO; MOST];
@@ -151,7 +152,7 @@ impl Group<'_, '_> {
     fn walk<S: Simd, H: Hashing<S>>(self, simd: S, mut hashing: H) {
         let width = GARBLED * S::LANES;
         let (program, labels) = (self.program, self.labels);
-        // Bit 0 of Δ is set in idle lanes too, which does no more than the rest of them.
+        // Bit 0 of Δ is set in idle lanes too, which is harmless.
         let mut deltas = Zeroizing::new([Block::ONES; MOST]);
         for (lane, one) in self.garblings.iter().enumerate() {
             deltas[lane] = one.garbler.delta;
@@ -192,13 +193,13 @@ impl Group<'_, '_> {
     }
 }
 
-/// The first blocks, one a lane.
+/// Loads the first blocks, one per lane.
 #[inline(always)]
 fn load<S: Simd>(simd: S, blocks: &[Block]) -> [S::Vector; GARBLED] {
     [simd.load(blocks), simd.load(&blocks[S::LANES..])]
 }
 
-/// Writes what [`load`] reads.
+/// Writes the blocks that [`load`] reads.
 #[inline(always)]
 fn store<S: Simd>(simd: S, vectors: [S::Vector; GARBLED], blocks: &mut [Block]) {
     let [first, second] = vectors;
@@ -206,7 +207,7 @@ fn store<S: Simd>(simd: S, vectors: [S::Vector; GARBLED], blocks: &mut [Block]) 
     simd.store(second, &mut blocks[S::LANES..]);
 }
 
-/// The labels of value 0 of wires, or of their negations if `negated`, which is public.
+/// Returns the labels of value 0 of wires, or of their negations if `negated`, which is public.
 #[inline(always)]
 fn negated_if<S: Simd>(
     simd: S,
@@ -220,7 +221,7 @@ fn negated_if<S: Simd>(
     [simd.xor(zeros[0], deltas[0]), simd.xor(zeros[1], deltas[1])]
 }
 
-/// Garbles one gate of all lanes: the output's labels of value 0, and the tables by lane.
+/// Garbles one gate of all lanes. Returns the output's labels of value 0, and the tables by lane.
 #[inline(always)]
 fn garble_gates<S: Simd, H: Hashing<S>>(
     simd: S,

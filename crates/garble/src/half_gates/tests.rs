@@ -11,13 +11,14 @@ const CONSTRUCTIONS: [Construction; 2] = [Construction::TwoCall, Construction::R
 const INSTANCE: u32 = 0x0102_0304;
 const SLOTS: u32 = 300;
 
-/// AND gates in each batch: alone, and on both sides of every vector's and step's width.
+/// The numbers of AND gates in the batches: one, and numbers on both sides of every vector's and
+/// step's width.
 const BATCHES: [u32; 20] = [
     1, 1, 0, 2, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 1, 31, 33, 64, 1, 100,
 ];
 
-/// Gates that keep the invariants of a program: the gates of a batch read slots below 200 and its
-/// AND gates write those from 200 on, which XOR gates then move down.
+/// Gates with the invariants of a program: the gates of a batch read slots below 200, its AND gates
+/// write those from 200 on, and XOR gates then move these down.
 struct Sample {
     batches: Vec<Batch>,
     xors: Vec<XorGate>,
@@ -66,7 +67,7 @@ impl Sample {
         }
     }
 
-    /// Calls `xor` and `and` for each gate in turn, the latter with its number.
+    /// Calls `xor` or `and` for each gate in turn; `and` also gets the gate's number.
     fn walk<T>(
         &self,
         state: &mut T,
@@ -117,7 +118,7 @@ fn slot(pin: u32) -> (usize, bool) {
     ((pin & !NEGATED) as usize, pin & NEGATED != 0)
 }
 
-/// Half-gates as the paper's figure has them: the slots' labels of zero, and the tables.
+/// Computes half-gates as in the paper's figure: the slots' labels of zero, and the tables.
 fn by_definition(
     construction: Construction,
     keys: &Keys,
@@ -272,7 +273,7 @@ fn decoding_gives_the_values_and_refuses_what_does_not_fit() {
             for at in [16 * output, 16 * output + 15] {
                 let mut changed = decoding.clone();
                 changed[at] ^= 1;
-                // The tag of the value that the output has not is never looked for.
+                // The tag of the other value is never compared.
                 let mine = usize::from(keys.values[output]) == at % 16 / 8;
                 let refused = evaluator.decode(0, labels, &changed);
                 let neither = Err(DecodeError::NeitherValue(output as u64));

@@ -15,7 +15,7 @@ pub struct Gates<'a> {
 }
 
 impl<'a> Gates<'a> {
-    /// The gates of `segment`.
+    /// Returns the gates of `segment`.
     ///
     /// # Panics
     ///
@@ -31,7 +31,7 @@ impl<'a> Gates<'a> {
         }
     }
 
-    /// Whether a batch has at least this many AND gates, on average.
+    /// Returns whether a batch has at least this many AND gates, on average.
     pub(crate) fn has_batches_of(&self, ands: usize) -> bool {
         self.ands.len() / ands >= self.batches.len()
     }
@@ -43,8 +43,8 @@ pub(super) fn xor_gates(slots: &mut SlotView<'_>, gates: &[XorGate]) {
     slots.xor_gates(gates, |gate| [gate.a, gate.b, gate.out]);
 }
 
-/// Fills up a vector of gates whose lanes from `at` on are `gates`, with gates that read zeros and
-/// write where nobody reads.
+/// Returns a full vector of gates: `gates` in the lanes from `at` on, and in the others gates that
+/// read zeros and write to a slot that is never read.
 #[inline(always)]
 pub(super) fn fill_up<const LENGTH: usize>(
     gates: &[AndGate],
@@ -64,22 +64,24 @@ pub(super) fn fill_up<const LENGTH: usize>(
     filled
 }
 
-/// Slots at the end that no program uses: one that stays zero, and one that is only written.
+/// The number of slots at the end that no program uses: one that stays zero, and one that is only
+/// written.
 const SPARE_SLOTS: usize = 2;
 
-/// How many slots are kept for a program with `slots`: a power of two, the spare ones last.
+/// Returns the number of slots that are kept for a program with `slots`: a power of two, with the
+/// spare ones last.
 pub(crate) const fn length_for(slots: usize) -> usize {
     (slots + SPARE_SLOTS).next_power_of_two()
 }
 
-/// Labels by slot, and some that no program uses. Wiped when dropped.
+/// Labels by slot, with some slots that no program uses. Wiped on drop.
 #[derive(Default)]
 pub struct Slots(Vec<Block>);
 
 impl Zeroize for Slots {
     fn zeroize(&mut self) {
-        // Room behind the last program's slots, where those of larger programs were, would be wiped
-        // byte by byte.
+        // Room behind the last program's slots, where larger programs had theirs, would otherwise
+        // be wiped byte by byte.
         self.0.resize(self.0.capacity(), Block::ZERO);
         self.0.zeroize();
     }
@@ -94,12 +96,12 @@ impl Drop for Slots {
 impl ZeroizeOnDrop for Slots {}
 
 impl Slots {
-    /// Makes room for `program` and puts `inputs` where it expects them. Leaves no copy of old
-    /// labels in freed memory.
+    /// Makes room for `program` and puts `inputs` into their slots. Leaves no copy of old labels in
+    /// freed memory.
     ///
     /// # Panics
     ///
-    /// If `inputs` are not as many as the program has.
+    /// If the number of `inputs` is not the program's.
     pub fn begin(&mut self, program: &Program, inputs: &[Block]) {
         assert_eq!(
             inputs.len(),
@@ -116,12 +118,12 @@ impl Slots {
         self.0[..inputs.len()].copy_from_slice(inputs);
     }
 
-    /// All slots, a power of two of them, the spare ones last.
+    /// Returns all slots, a power of two of them, with the spare ones last.
     pub fn as_mut_slice(&mut self) -> &mut [Block] {
         &mut self.0
     }
 
-    /// The label in `slot`.
+    /// Returns the label in `slot`.
     #[must_use]
     pub fn get(&self, slot: u32) -> Block {
         self.0[slot as usize]

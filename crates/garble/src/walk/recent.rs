@@ -1,29 +1,29 @@
 //! A gate that is alone in its batch: its two halves in the lanes of a vector.
 //!
-//! A lone gate waits for the one before and is waited for by the next. What counts is how long it
-//! takes, and that few instructions do it, so that the CPU sees past it to the next one. The label
-//! that was written last stays in a register: to read it back from its slot takes about as long as
-//! two rounds of AES.
+//! A lone gate waits for the one before, and the next gate waits for it. Its latency matters, and
+//! it should take few instructions, so that the CPU can look ahead to the next gate. The label that
+//! was written last stays in a register: reading it back from its slot takes about as long as two
+//! rounds of AES.
 //!
 //! A *pair* is `N` vectors that hold a block of the first half and one of the second: in the first
-//! two lanes of one vector, or each in a vector of a single lane. Lanes beyond repeat the second.
+//! two lanes of one vector, or each in a vector of a single lane. Further lanes repeat the second.
 
 use tacit_circuit::{NEGATED, XorGate};
 use tacit_kernels::{Block, Numbered, Simd, SlotView};
 
-/// Most XOR gates before a lone gate for which its label is worth looking for in the register.
+/// The most XOR gates before a lone gate for which the register is checked for its label.
 const FEW_XORS: usize = 4;
 
-/// The blocks of which a pair is masked: the first half's, then the second's.
+/// The masks of a pair's blocks: the first half's, then the second's.
 const HALVES: [Block; 2] = [Block::ONES, Block::ZERO];
 
-/// Which half lane `lane` of vector `v` of a pair is of.
+/// Returns the half to which lane `lane` of vector `v` of a pair belongs.
 #[inline(always)]
 pub(crate) fn half_of_lane<S: Simd>(v: usize, lane: usize) -> usize {
     (v * S::LANES + lane).min(1)
 }
 
-/// The pair of the lanes of `first` and `second`.
+/// Returns the pair with the lanes of `first` and `second`.
 #[inline(always)]
 pub(crate) fn pair<S: Simd, const N: usize>(
     simd: S,
@@ -38,24 +38,25 @@ pub(crate) fn pair<S: Simd, const N: usize>(
     pair
 }
 
-/// The label that was written last, in every lane, and its slot. Which slot is read is public.
+/// The label that was written last, in every lane, and its slot. The slots that are read are
+/// public.
 pub(super) struct Recent<S: Simd> {
     slot: u32,
     label: S::Vector,
 }
 
 impl<S: Simd> Recent<S> {
-    /// None.
+    /// Returns a state without a label.
     #[inline(always)]
     pub(super) fn none(simd: S) -> Self {
         Self {
-            // Not the number of a slot.
+            // This is not the number of a slot.
             slot: NEGATED,
             label: simd.splat(Block::ZERO),
         }
     }
 
-    /// The label in `slot`, in every lane.
+    /// Returns the label in `slot`, in every lane.
     #[inline(always)]
     pub(super) fn read(&self, simd: S, slots: &SlotView<'_>, slot: u32) -> S::Vector {
         if slot == self.slot {

@@ -1,32 +1,32 @@
-//! The tables of AND gates: written by the garbler, read by the evaluator.
+//! The tables of AND gates, which the garbler writes and the evaluator reads.
 
 use tacit_kernels::prefetch_beyond;
 
-/// Tables of `BYTES` bytes, one for each AND gate of some.
+/// The tables of a series of AND gates, `BYTES` bytes for each.
 pub(crate) trait Rows<'t, const BYTES: usize>: Sized {
-    /// How many there are.
+    /// Returns their number.
     fn count(&self) -> usize;
 
-    /// Splits off the first `count`.
+    /// Splits off the first `count` tables.
     ///
     /// # Panics
     ///
     /// If there are fewer.
     fn take(&mut self, count: usize) -> Self;
 
-    /// `count` at a time; what is left over is not there.
+    /// Returns `count` tables at a time; omits an incomplete rest.
     fn chunks(self, count: usize) -> impl Iterator<Item = Self>;
 
-    /// Asks for the memory of those that follow.
+    /// Prefetches the memory of the tables that follow.
     fn prefetch(&self);
 
-    /// Tables in memory of one's own.
+    /// Returns tables in the caller's memory.
     fn of(own: &'t mut [[u8; BYTES]]) -> Self;
 
-    /// Copies them to `own`, if they are to be read.
+    /// Copies the tables to `own`, if they are to be read.
     fn copy_in(&self, own: &mut [[u8; BYTES]]);
 
-    /// Copies them from `own`, if they are to be written.
+    /// Copies the tables from `own`, if they are to be written.
     fn copy_out(self, own: &[[u8; BYTES]]);
 }
 

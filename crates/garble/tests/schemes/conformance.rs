@@ -1,4 +1,4 @@
-//! Every scheme through the conformance suite, on every backend that this CPU has.
+//! Runs every scheme through the conformance suite, on every backend that this CPU has.
 
 use tacit_circuit::Program;
 use tacit_garble::{Assumption, Hash, SCHEMES, Scheme, SchemeInfo, SchemeVisitor};
@@ -17,7 +17,7 @@ impl SchemeVisitor for Conforms {
     }
 }
 
-/// That no label decodes but the garbler's.
+/// Checks that no label decodes except the garbler's.
 struct RefusesOtherLabels;
 
 impl SchemeVisitor for RefusesOtherLabels {
@@ -28,7 +28,7 @@ impl SchemeVisitor for RefusesOtherLabels {
     }
 }
 
-/// Brings the schemes under these hashes and assumptions to the suite, on every backend.
+/// Runs the suite for the schemes of these rows, on every backend.
 fn conform(is_meant: impl Fn(&SchemeInfo) -> bool) {
     for rung in SCHEMES.iter().filter(|rung| is_meant(rung)) {
         for cpu in Cpu::available() {
@@ -62,7 +62,7 @@ fn schemes_with_offsets_under_a_hash_keyed_by_labels_conform() {
     conform(|rung| others.contains(&rung.assumption));
 }
 
-/// Bytes of tables, as the ladder has them.
+/// Compares the bytes of tables with those in the ladder.
 struct TableBytes<'p>(&'p Program);
 
 impl SchemeVisitor for TableBytes<'_> {

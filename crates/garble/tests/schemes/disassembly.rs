@@ -1,11 +1,11 @@
-//! No conditional jump of a VAES kernel depends on a secret, and no address: see
-//! [`tacit_testkit::disassembly`]. (On AES-NI and the portable backend valgrind looks on, in
-//! `timing.rs`.) Where `objdump` is not installed, or this test was built without debug
-//! information, it says so and passes; with `TACIT_REQUIRE_OBJDUMP=1` it fails.
+//! No conditional jump and no address in a VAES kernel depends on a secret: see
+//! [`tacit_testkit::disassembly`]. (For AES-NI and the portable backend valgrind checks that, in
+//! `timing.rs`.) If `objdump` is not installed, or this test was built without debug information,
+//! it says so and passes; with `TACIT_REQUIRE_OBJDUMP=1` it fails.
 //!
-//! It holds for the profile of tests. Of a release build it reports addresses that look like those
-//! of slots, whose public numbers went by way of the stack, and misses one planted jump: it does
-//! not follow what that build does, and says nothing of it.
+//! It is valid for the profile of tests. In a release build it reports addresses that look like
+//! those of slots, whose public numbers passed through the stack, and misses one planted jump: it
+//! cannot follow that build's code, and makes no claim about it.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use std::env;
@@ -18,8 +18,9 @@ use tacit_kernels::{Block, Cpu, Numbered, Simd, SlotView};
 use tacit_testkit::disassembly::{Kernel, kernels};
 use tacit_testkit::garbling::{Garbled, Setting, circuits};
 
-/// What stands in the names of kernels that must be there: if one is not found, this test has gone
-/// blind. (Kernels of several schemes that compile to the same code have the name of one of them.)
+/// Parts of the names of kernels that must exist: if one is not found, this test no longer checks
+/// anything. (Kernels of several schemes that compile to the same code have the name of one of
+/// them.)
 const KERNELS: &[&str] = &[
     "free_xor::evaluator::EvaluateSegment<tacit_garble::half_gates::HalfGatesAnds>",
     "free_xor::evaluator::EvaluateSegment<tacit_garble::three_halves::ThreeHalvesAnds>",
@@ -38,8 +39,8 @@ const KERNELS: &[&str] = &[
     "tacit_kernels::hash::HashEpoch<2>",
 ];
 
-/// Kernels whose only bytes are those of tables, which are public: two rows have bits beside them,
-/// three halves a byte of control bits, still encrypted.
+/// Kernels that only read the bytes of tables, which are public: two rows have bits next to them,
+/// and three halves a byte of control bits that are still encrypted.
 const PUBLIC_BYTES: &[&str] = &[
     "free_xor::evaluator::EvaluateSegment<tacit_garble::three_halves::ThreeHalvesAnds>",
     "tacit_garble::glnp::evaluator::Ands<tacit_garble::prf::PrfGates>",
@@ -47,9 +48,9 @@ const PUBLIC_BYTES: &[&str] = &[
 
 const BACKENDS: [&str; 2] = ["Vaes256", "Vaes512"];
 
-/// This program's kernels, if nothing is missing to find them.
+/// Returns this program's kernels, if the means to find them exist.
 fn own_kernels() -> Option<Vec<Kernel>> {
-    // So that the kernels are part of this program.
+    // This makes the kernels part of this program.
     for rung in &SCHEMES {
         with_scheme(rung.id, Garbles).expect("it is one of SCHEMES");
     }
@@ -127,7 +128,7 @@ fn no_vaes_kernel_jumps_or_addresses_by_a_secret() {
         .filter(|kernel| !kernel.name.contains("Planted"))
     {
         let Kernel { name, backend, .. } = kernel;
-        // What a kernel calls is named after it.
+        // The functions that a kernel calls have its name in theirs.
         let public_bytes = PUBLIC_BYTES.iter().any(|kernel| name.contains(kernel));
         let findings = kernel.findings(public_bytes);
         assert!(findings.is_empty(), "{name} for {backend}: {findings:#?}");
@@ -174,9 +175,9 @@ impl<'a> Gates<'a> {
 struct PlantedBranchOnLabel<'a>(Gates<'a>);
 /// Branches on the select bit of a label that is in a vector.
 struct PlantedBranchOnVector<'a>(Gates<'a>);
-/// Adds up table rows that select bits choose, by branches.
+/// Sums table rows that select bits choose, by branches.
 struct PlantedBranchOnTable<'a>(Gates<'a>);
-/// Takes a row by a select bit.
+/// Reads a row by a select bit.
 struct PlantedIndex<'a>(Gates<'a>);
 
 impl tacit_kernels::Kernel for PlantedBranchOnLabel<'_> {

@@ -6,7 +6,7 @@ use tacit_kernels::{Block, Prg};
 
 const WIRES: usize = 67;
 
-/// The labels of `wires` for these bits.
+/// Returns the labels of `wires` for these bits.
 fn labels<G: Garbler>(garbler: &G, wires: &[G::Wire], bits: &[bool]) -> Vec<Block> {
     let of = |(wire, bit): (&G::Wire, &bool)| {
         let labels = [false, true].map(|select| garbler.label_with_select(wire, select));
@@ -75,8 +75,8 @@ fn every_wire_arrives() {
     }
 }
 
-/// Only where all wires have one Δ is a link one label; elsewhere that would tell how offsets
-/// differ.
+/// A link is one label only if all wires have one Δ. Otherwise it would reveal the difference of
+/// offsets.
 #[test]
 fn a_link_is_one_label_only_where_wires_share_an_offset() {
     struct LinkBytes;
@@ -109,7 +109,8 @@ fn wires_of_different_offsets_are_not_linked_by_one_label() {
     one.link(Block::ZERO, 0, &[from], &[to], &mut Vec::new());
 }
 
-/// XORs of a hashed link's ciphertexts and of the labels they lead to, which must have no pad left.
+/// Computes the XORs of a hashed link's ciphertexts and of the labels to which they lead. No pad
+/// may be left in them.
 struct NoPadTwice;
 
 impl SchemeVisitor for NoPadTwice {

@@ -1,5 +1,5 @@
-//! What every scheme promises. One program, since each that has all schemes takes half a minute to
-//! build.
+//! The promises of every scheme. They are tested in one program, since each program with all
+//! schemes takes half a minute to build.
 
 mod conformance;
 mod disassembly;

@@ -1,12 +1,12 @@
-//! The schemes' pages: README.md leads to each, and its bits of security are those that the code
-//! computes.
+//! The schemes' pages: README.md leads to each, and the bits of security on each are those that the
+//! code computes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tacit_garble::{SCHEMES, SchemeId};
 
-/// A file of the repository.
+/// Returns the path of a file of the repository.
 fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -17,7 +17,7 @@ fn page(path: &str) -> String {
     fs::read_to_string(file(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The page of a scheme, and how it says its bits.
+/// Returns the page of a scheme, and its statement of the bits.
 fn said(id: SchemeId) -> (String, String) {
     let name = id.to_string();
     let bits = id.rung().expect("it is one of SCHEMES").security_bits;
@@ -25,7 +25,7 @@ fn said(id: SchemeId) -> (String, String) {
         Some(("half-gates", hash)) => ("half-gates", format!("| {hash} | {bits} |")),
         _ if name.starts_with("prf-") => (name.as_str(), format!("{bits} bits at 2^40 gates")),
         _ => {
-            // Its own page, or that of the family with whose name its own begins.
+            // It is its own page, or that of the family whose name is a prefix of its name.
             let ends = name.match_indices('-').map(|(at, _)| at);
             let mut pages = ends.chain([name.len()]).rev().map(|end| &name[..end]);
             let page = pages.find(|page| file(&format!("docs/schemes/{page}.md")).exists());

@@ -1,16 +1,16 @@
-//! What `prf` promises beyond what every scheme does.
+//! The promises of `prf` beyond those of every scheme.
 
 use tacit_circuit::{Circuit, Gate, Port, Program, Type};
 use tacit_garble::{DecodeError, Evaluator, Garbler, Prf, Scheme};
 use tacit_kernels::Block;
 use tacit_testkit::garbling::{Garbled, Setting, circuits};
 
-/// The majority of three bits: two XORs, an AND and a XOR.
+/// Returns the majority of three bits: two XORs, an AND and a XOR.
 fn majority() -> Program {
     Program::compile(&circuits::named("majority"))
 }
 
-/// The output labels of evaluating `tables` on `bits`.
+/// Returns the output labels of evaluating `tables` on `bits`.
 fn evaluate(garbled: &Garbled<Prf>, tables: &[u8], bits: &[bool]) -> Vec<Block> {
     let (setting, program) = (Setting::numbered(9), majority());
     let mut evaluator = Prf::new().evaluator(setting.start);
@@ -112,8 +112,8 @@ fn tables_of_another_size_are_the_callers_mistake() {
 
 #[test]
 fn g_prime_passes_on_only_what_has_no_other_use() {
-    // XOR(AND, input): the AND's output is private and passes on untranslated. If it is an output
-    // as well, it is translated, and the ciphertext differs.
+    // XOR(AND, input): the AND's output is private and passes on untranslated. If it is also an
+    // output, it is translated, and the ciphertext differs.
     let gates = [Gate::And(0, 1), Gate::Xor(3, 2)];
     let program = |outputs: Vec<u32>| {
         let port = |name: &str, bits: usize| vec![Port::new(name, Type::bits(bits))];

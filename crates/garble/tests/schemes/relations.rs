@@ -1,4 +1,4 @@
-//! No scheme of the ladder gives a secret away by a linear relation.
+//! No scheme of the ladder reveals a secret by a linear relation.
 
 use tacit_garble::{SCHEMES, Scheme, SchemeVisitor, with_scheme};
 use tacit_testkit::garbling::relations::no_relation;

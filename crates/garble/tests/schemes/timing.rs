@@ -3,9 +3,8 @@
 //!
 //! Every scheme garbles and evaluates under valgrind's memcheck with its secrets marked undefined
 //! ([`tacit_kernels::poison`]), on the portable backend and on AES-NI. (Valgrind does not run VAES:
-//! those kernels are disassembled, in `disassembly.rs`.) The test runs itself anew under
-//! valgrind. Where valgrind is not installed it says so and passes; with
-//! `TACIT_REQUIRE_VALGRIND=1` it fails.
+//! `disassembly.rs` checks those kernels.) The test runs itself again under valgrind. If valgrind
+//! is not installed it says so and passes; with `TACIT_REQUIRE_VALGRIND=1` it fails.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use std::env;
@@ -19,10 +18,10 @@ use tacit_garble::{
 use tacit_kernels::{Backend, Block, Cpu, Prg, poison};
 use tacit_testkit::garbling::circuits;
 
-/// Memcheck found something.
+/// The exit code if memcheck found something.
 const FOUND: i32 = 99;
 
-/// What `valgrind` says of one of the tests below, if it is installed.
+/// Returns the output of `valgrind` for one of the tests below, if it is installed.
 fn under_valgrind(test: &str) -> Option<Output> {
     let installed = Command::new("valgrind").arg("--version").output().is_ok();
     if !installed {
@@ -106,7 +105,7 @@ fn watched_index() {
     black_box(table[black_box(label) & 63]);
 }
 
-/// Everything that a scheme does, with its secrets marked.
+/// Runs everything that a scheme does, with its secrets marked.
 struct Watched;
 
 impl SchemeVisitor for Watched {
@@ -143,7 +142,7 @@ fn public<T>(value: T) -> T {
 fn watch<S: Scheme>(scheme: S, program: &Program) {
     let mut prg = Prg::new(Block::from_u128(3));
     let start = prg.next_block();
-    // Bit 0 of Δ is one, which is no secret.
+    // Bit 0 of Δ is always one and no secret.
     let delta = secret(prg.next_block()).with_lsb(1.into());
     let mut seed = [0; 32];
     prg.fill_bytes(&mut seed);
@@ -167,7 +166,7 @@ fn watch<S: Scheme>(scheme: S, program: &Program) {
     for segment in 0..program.segments().len() {
         let mut tables = vec![0; scheme.table_bytes(program, segment)];
         garbler.garble(program, segment, &mut tables);
-        // What is sent is public.
+        // The tables are sent, so they are public.
         poison::reveal(&tables[..]);
         evaluator.evaluate(program, segment, &tables);
     }
@@ -178,7 +177,7 @@ fn watch<S: Scheme>(scheme: S, program: &Program) {
     garbler.decoding(7, &outputs, &mut decoding);
     poison::reveal(&decoding[..]);
     let values = evaluator.decode(7, &found, &decoding);
-    // Whether a label is refused is no secret; what the values are, is.
+    // Whether a label is refused is no secret; the values are.
     assert!(public(values.is_ok()), "the labels decode");
 
     let targets: Vec<_> = outputs
@@ -191,7 +190,7 @@ fn watch<S: Scheme>(scheme: S, program: &Program) {
     evaluator.follow_links(start, 0, &mut found, &links);
 }
 
-/// Several garblings at once, each with a Δ of its own.
+/// Runs several garblings at once, each with a Δ of its own.
 fn watch_side_by_side<S: Scheme>(scheme: S, program: &Program) {
     let mut prg = Prg::new(Block::from_u128(5));
     let segments = 0..program.segments().len();

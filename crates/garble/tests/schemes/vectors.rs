@@ -1,5 +1,5 @@
-//! The frozen garblings of `vectors/`, bit for bit. A change of one is a change of what two
-//! versions understand of each other, and needs another layout in the scheme's id.
+//! The frozen garblings of `vectors/`, bit for bit. After a change of one, two versions no longer
+//! understand each other, so it needs another layout in the scheme's id.
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Program;
@@ -8,7 +8,7 @@ use tacit_kernels::Block;
 use tacit_testkit::garbling::{Garbled, Setting, circuits};
 use tacit_testkit::vectors::{Vector, hex};
 
-/// Checks what a vector says of its scheme.
+/// Checks a vector's statements about its scheme.
 struct Check<'v>(&'v Vector);
 
 impl SchemeVisitor for Check<'_> {
@@ -27,7 +27,7 @@ impl SchemeVisitor for Check<'_> {
         let circuit = circuits::named(vector.text("circuit"));
         vector.assert_text("circuit-digest", &circuit.digest().to_string());
         let program = Program::compile(&circuit);
-        // A program is frozen by a vector of its own: if this differs, look there first.
+        // A program has a frozen vector of its own: if this differs, look there first.
         vector.assert_text("program-fingerprint", &program.fingerprint().to_string());
         let garbled = Garbled::new(scheme, &setting, &program);
         let tables = garbled.tables.concat();
@@ -41,7 +41,7 @@ impl SchemeVisitor for Check<'_> {
     }
 }
 
-/// A scheme that is not frozen could change unseen.
+/// A scheme that is not frozen could change unnoticed.
 #[test]
 fn every_scheme_of_the_ladder_is_frozen() {
     for rung in &SCHEMES {
