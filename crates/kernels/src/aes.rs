@@ -1,9 +1,9 @@
 //! AES-128 (FIPS 197): many blocks under one key, and many blocks under many keys.
 //!
-//! Encryption only, in bulk: eight vectors are always in flight, so that the latency of a round is
-//! hidden. Under many keys the schedules themselves are computed in parallel, interleaved with
-//! the rounds, as in Gueron, Lindell, Nof and Pinkas ("Fast garbling of circuits under standard
-//! assumptions", 2015), section 2.
+//! Encryption only, in bulk: eight vectors are always in flight, to hide the latency of a round.
+//! Under many keys the schedules themselves are computed in parallel, interleaved with the rounds,
+//! as in Gueron, Lindell, Nof and Pinkas ("Fast garbling of circuits under standard assumptions",
+//! 2015), section 2.
 
 use core::fmt;
 
@@ -12,12 +12,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::simd::{MAX_LANES, Simd};
 use crate::{Block, Cpu, Kernel};
 
-/// Vectors that are encrypted at once under one key.
+/// The vectors that are encrypted at once under one key.
 const IN_FLIGHT: usize = 8;
-/// Most vectors of keys that are expanded at once.
+/// The most vectors of keys that are expanded at once.
 const MAX_KEYS_IN_FLIGHT: usize = 8;
 
-/// An AES-128 key, expanded. Wiped when dropped.
+/// An AES-128 key, expanded. Wiped on drop.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Aes128 {
     round_keys: [Block; 11],
@@ -65,22 +65,22 @@ impl fmt::Debug for Aes128 {
     }
 }
 
-/// Encrypts under many keys, in place: key `i` encrypts `blocks[i]`. This is F(k, tweak) of the
-/// schemes that rest on a pseudorandom function, with a tweak in each block beforehand.
+/// Encrypts under many keys, in place: key `i` encrypts `blocks[i]`. If each block holds a tweak,
+/// this is F(k, tweak) of the schemes that rest on a pseudorandom function.
 ///
-/// Leaves keys and results on the stack: call it in [`wiping_stack`](crate::wiping_stack).
+/// Leaves keys and results on the stack, so call it in [`wiping_stack`](crate::wiping_stack).
 ///
 /// # Panics
 ///
-/// If there are not as many blocks as keys.
+/// If the numbers of blocks and keys differ.
 pub fn encrypt_each(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
     assert_eq!(keys.len(), blocks.len(), "one block a key");
     cpu.dispatch(EncryptEach::<2, 1> { keys, blocks });
 }
 
 /// Encrypts two blocks under each of many keys, in place: key `i` encrypts `blocks[2i]` and
-/// `blocks[2i + 1]`, at the cost of one key schedule. Leaves on the stack what [`encrypt_each`]
-/// does.
+/// `blocks[2i + 1]`, at the cost of one key schedule. Leaves the same on the stack as
+/// [`encrypt_each`].
 ///
 /// # Panics
 ///
@@ -90,7 +90,7 @@ pub fn encrypt_each_twice(cpu: Cpu, keys: &[Block], blocks: &mut [Block]) {
     cpu.dispatch(EncryptEach::<1, 2> { keys, blocks });
 }
 
-/// Key expansion.
+/// Expands a key.
 struct Expand {
     key: Block,
 }
@@ -105,7 +105,7 @@ impl Kernel for Expand {
     }
 }
 
-/// Many blocks under one key.
+/// Encrypts many blocks under one key.
 struct Encrypt<'a> {
     round_keys: &'a [Block; 11],
     blocks: &'a mut [Block],
@@ -140,8 +140,8 @@ impl Kernel for Encrypt<'_> {
     }
 }
 
-/// `M` blocks under each of many keys, 4 `G` vectors of keys in a step: as many as make eight
-/// vectors of blocks, which is what the registers hold.
+/// Encrypts `M` blocks under each of many keys, with 4 `G` vectors of keys in a step. That makes
+/// eight vectors of blocks, which is what the registers can hold.
 struct EncryptEach<'a, const G: usize, const M: usize> {
     keys: &'a [Block],
     blocks: &'a mut [Block],
@@ -150,7 +150,7 @@ struct EncryptEach<'a, const G: usize, const M: usize> {
 impl<const G: usize, const M: usize> Kernel for EncryptEach<'_, G, M> {
     type Output = ();
 
-    /// Where it takes more than one step of half the width.
+    /// Returns whether it takes more than one step of half the width.
     fn gains_by_width(&self) -> bool {
         self.keys.len() > 4 * G * MAX_LANES / 2
     }

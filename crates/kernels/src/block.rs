@@ -9,56 +9,56 @@ use zeroize::DefaultIsZeroes;
 /// 128 bits, in memory and on the wire as 16 little-endian bytes.
 ///
 /// Bit 0 is the least significant bit of byte 0; it is the select bit of a wire label.
-/// A block may be secret: `==` is constant time, and `Debug` prints nothing of it.
+/// A block may be secret: `==` is constant time, and `Debug` prints none of it.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(16))]
 pub struct Block([u64; 2]);
 
 impl Block {
-    /// Size on the wire and in memory, in bytes.
+    /// The size on the wire and in memory, in bytes.
     pub const BYTES: usize = 16;
     /// All bits zero.
     pub const ZERO: Self = Self([0, 0]);
     /// All bits one.
     pub const ONES: Self = Self([u64::MAX, u64::MAX]);
 
-    /// The block with this numeric value.
+    /// Returns the block with this numeric value.
     #[inline(always)]
     #[must_use]
     pub const fn from_u128(value: u128) -> Self {
         Self([value as u64, (value >> 64) as u64])
     }
 
-    /// The block's numeric value.
+    /// Returns the block's numeric value.
     #[inline(always)]
     #[must_use]
     pub const fn to_u128(self) -> u128 {
         self.0[0] as u128 | (self.0[1] as u128) << 64
     }
 
-    /// The block whose bytes these are.
+    /// Returns the block with these bytes.
     #[inline(always)]
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self::from_u128(u128::from_le_bytes(bytes))
     }
 
-    /// The block's bytes.
+    /// Returns the block's bytes.
     #[inline(always)]
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
         self.to_u128().to_le_bytes()
     }
 
-    /// Bit 0, the select bit of a wire label.
+    /// Returns bit 0, the select bit of a wire label.
     #[inline(always)]
     #[must_use]
     pub fn lsb(self) -> Choice {
         Choice::from((self.0[0] & 1) as u8)
     }
 
-    /// Bit 0 in all bits: a mask. Unlike [`Block::lsb`], whose [`Choice`] costs a call, a loop over
-    /// many labels may take it of several at once.
+    /// Returns a mask with bit 0 in all bits. [`Block::lsb`] costs a call for its [`Choice`]; with
+    /// this function, a loop over many labels can process several at once.
     #[inline(always)]
     #[must_use]
     pub const fn lsb_mask(self) -> Self {
@@ -66,14 +66,14 @@ impl Block {
         Self([mask, mask])
     }
 
-    /// This block with bit 0 replaced.
+    /// Returns this block with bit 0 replaced.
     #[inline(always)]
     #[must_use]
     pub fn with_lsb(self, bit: Choice) -> Self {
         Self([self.0[0] & !1 | u64::from(bit.unwrap_u8()), self.0[1]])
     }
 
-    /// This block if `bit` is one, else zero, without a branch.
+    /// Returns this block if `bit` is one, else zero, without a branch.
     #[inline(always)]
     #[must_use]
     pub fn and_bit(self, bit: Choice) -> Self {

@@ -1,9 +1,9 @@
-//! CPU features found at run time, and the dispatch of generic kernels to what the CPU has.
+//! Detects CPU features at run time, and dispatches generic kernels to the CPU's instructions.
 //!
 //! A [`Cpu`] is a proof token: it can only be obtained for a backend whose instructions this CPU
-//! has, so whoever holds one may run them. [`Cpu::dispatch`] hands a [`Kernel`] the backend's
-//! [`Simd`] token inside a function compiled for the backend's instructions; because every method
-//! of the token is inlined, safe generic code becomes one straight loop per backend.
+//! has, so its holder may run them. [`Cpu::dispatch`] passes the backend's [`Simd`] token to a
+//! [`Kernel`] inside a function compiled for the backend's instructions. Because every method of
+//! the token is inlined, safe generic code becomes one straight loop per backend.
 
 use core::fmt;
 
@@ -33,13 +33,13 @@ pub enum Backend {
     Vaes256,
     /// VAES and AVX-512: four blocks an instruction.
     Vaes512,
-    /// Each kernel by VAES with AVX2 or AVX-512, whichever is faster for it, where the CPU works on
-    /// vectors of 512 bits in two halves.
+    /// Each kernel by VAES with AVX2 or AVX-512, whichever is faster for it, on CPUs that process
+    /// 512-bit vectors in two halves.
     VaesByKernel,
 }
 
 impl Backend {
-    /// Every backend, slowest first, whether this CPU has it or not.
+    /// All backends, slowest first, including those that this CPU does not have.
     pub const ALL: [Self; 7] = [
         Self::Portable,
         Self::Simd128,
@@ -69,7 +69,7 @@ impl fmt::Display for Backend {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Cpu(Token);
 
-/// The backends' own tokens. Each is constructed in [`Cpu::new`] alone, after detection.
+/// The backends' own tokens. Each is only constructed in [`Cpu::new`], after detection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Token {
     #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
@@ -88,27 +88,27 @@ enum Token {
     VaesByKernel(Vaes256, Vaes512),
 }
 
-/// Generic code to run with the instructions of whichever backend is chosen.
+/// Generic code to run with the instructions of the chosen backend.
 ///
-/// `run`, and whatever it calls with the token, must be `#[inline(always)]`: else it is still
-/// right, but pays a call for each instruction.
+/// `run`, and everything that it calls with the token, must be `#[inline(always)]`. Otherwise it is
+/// still correct, but pays a call for each instruction.
 pub trait Kernel {
-    /// What it returns.
+    /// The result.
     type Output;
 
-    /// Whether it is faster with vectors of 512 bits even on a CPU that works on them in two halves
-    /// ([`Backend::VaesByKernel`]). Most kernels are not.
+    /// Returns whether the kernel is faster with 512-bit vectors even on a CPU that processes them
+    /// in two halves ([`Backend::VaesByKernel`]). Most kernels are not.
     #[inline(always)]
     fn gains_by_width(&self) -> bool {
         false
     }
 
-    /// The code.
+    /// Runs the code.
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
 impl Cpu {
-    /// The fastest backend that this CPU has.
+    /// Returns the fastest backend that this CPU has.
     #[must_use]
     pub fn detect() -> Self {
         Backend::ALL
@@ -118,8 +118,8 @@ impl Cpu {
             .unwrap_or(Self::portable())
     }
 
-    /// The backend that every CPU has. Where code is compiled for WebAssembly's vectors that is
-    /// their backend: a page loads no kernel twice.
+    /// Returns the backend that every CPU has. In builds for WebAssembly's vectors that is their
+    /// backend, so that a page loads no kernel twice.
     #[must_use]
     pub const fn portable() -> Self {
         #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
@@ -129,7 +129,7 @@ impl Cpu {
         Self(token)
     }
 
-    /// A token for `backend`, if this CPU has it. For tests and measurements.
+    /// Returns a token for `backend`, if this CPU has it. For tests and measurements.
     #[must_use]
     pub fn new(backend: Backend) -> Option<Self> {
         match backend {
@@ -153,12 +153,12 @@ impl Cpu {
         }
     }
 
-    /// Tokens for all backends that this CPU has, slowest first.
+    /// Returns tokens for all backends that this CPU has, slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         Backend::ALL.into_iter().filter_map(Self::new)
     }
 
-    /// The backend that this token stands for.
+    /// Returns the backend of this token.
     #[must_use]
     pub const fn backend(self) -> Backend {
         match self.0 {
@@ -203,17 +203,18 @@ impl Cpu {
     }
 }
 
-/// CPUs that work on vectors of 512 bits in two halves.
+/// CPUs that process 512-bit vectors in two halves.
 ///
-/// AMD's Zen 4 does. What the width saves in instructions it mostly loses around them: gates that
-/// fill no wide vector cost as much as those that do, and labels are put together from narrower
-/// stores. Where each call has a key of its own, and in transpositions, it gains (docs/bench.md).
+/// AMD's Zen 4 does. Most of what the width saves in instructions is lost again: gates that do not
+/// fill a wide vector cost as much as those that do, and labels are assembled from narrower stores.
+/// It gains if each call has a key of its own, and in transpositions (docs/bench.md).
 #[cfg(target_arch = "x86_64")]
 mod halves {
     use core::arch::x86_64::__cpuid;
     use std::sync::LazyLock;
 
-    /// Whether this CPU is one. Asking takes a virtual machine microseconds, so it is asked once.
+    /// Returns whether this CPU is one. The query takes microseconds in a virtual machine, so it is
+    /// made once.
     pub(super) fn has_halves() -> bool {
         static FOUND: LazyLock<bool> = LazyLock::new(|| {
             let vendor = __cpuid(0);
@@ -222,7 +223,8 @@ mod halves {
         *FOUND
     }
 
-    /// Of the family 19h, which is that of Zen 3 as well, Zen 4 alone has AVX-512.
+    /// Returns whether this is Zen 4, the only CPU of family 19h with AVX-512; Zen 3 has the same
+    /// family.
     pub(super) fn is_zen_4(vendor: [u32; 3], signature: u32) -> bool {
         let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
         vendor.map(u32::to_le_bytes).as_flattened() == b"AuthenticAMD" && family == 0x19
@@ -240,7 +242,7 @@ mod tests {
     use super::*;
     use crate::MAX_LANES;
 
-    /// A kernel that gains by width, or not.
+    /// A kernel that gains by width if the field is true.
     struct Width(bool);
 
     impl Kernel for Width {

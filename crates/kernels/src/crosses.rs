@@ -1,14 +1,15 @@
-//! The hash that makes masks of correlated OTs (*crosses* of protocol `gmw`).
+//! The hash that makes masks from correlated OTs (*crosses* of protocol `gmw`).
 //!
 //! H(x) = AES_k(σ(x)) ⊕ σ(x), with σ(high ‖ low) = (high ⊕ low ‖ high), and a key for each
 //! 2^[`EPOCH_BITS`] OTs of a direction: k = start ⊕ tweak(use `Cross`, number / 2^10). Source: Guo,
 //! Katz, Wang and Yu, "Efficient and secure multiparty computation from fixed-key block ciphers"
-//! (IEEE S&P 2020). Without σ, decrypting would give Δ.
+//! (IEEE S&P 2020). Without σ, decryption would reveal Δ.
 //!
-//! Crosses need correlation robustness at inputs that nobody chooses. A key meets 2^11 inputs, of
-//! which 2^10 are hidden: an attack of 2^t cipher calls succeeds with 2^(t − 115) at most.
+//! Crosses need correlation robustness at inputs that no party chooses. A key is used with 2^11
+//! inputs, 2^10 of which are hidden: an attack of 2^t cipher calls succeeds with probability at
+//! most 2^(t − 115).
 //!
-//! Cost: one cipher call a hash, one key schedule for 2^10 numbers.
+//! Cost: one cipher call per hash, one key schedule for 2^10 numbers.
 
 use zeroize::Zeroize;
 
@@ -16,7 +17,7 @@ use crate::hash::{EPOCH_BITS, rekeyed_expanded};
 use crate::simd::{MAX_LANES, Simd};
 use crate::{Block, Cpu, Kernel, Tweak, Use};
 
-/// The hash of the OTs of one direction. It is public; what it hashes is not.
+/// The hash of the OTs of one direction. It is public; the hashed values are not.
 #[derive(Clone, Copy, Debug)]
 pub struct CrossHash {
     start: Block,
@@ -24,13 +25,13 @@ pub struct CrossHash {
 }
 
 impl CrossHash {
-    /// The hash that begins at `start`, on the fastest backend.
+    /// Returns the hash that starts at `start`, on the fastest backend.
     #[must_use]
     pub fn new(start: Block) -> Self {
         Self::on(Cpu::detect(), start)
     }
 
-    /// The hash that begins at `start`, on a chosen backend.
+    /// Returns the hash that starts at `start`, on a chosen backend.
     #[must_use]
     pub const fn on(cpu: Cpu, start: Block) -> Self {
         Self { start, cpu }
@@ -56,7 +57,7 @@ impl CrossHash {
         self.run::<2, 4>(first, delta, [zeros, ones]);
     }
 
-    /// The key of an OT of this number.
+    /// Returns the key of an OT of this number.
     fn key(&self, number: u64) -> Block {
         let tweak = Tweak {
             usage: Use::Cross,
@@ -90,8 +91,8 @@ impl CrossHash {
     }
 }
 
-/// Hashes under one key: of blocks and, if `M` is 2, of the same blocks ⊕ Δ. `V` vectors of blocks
-/// in a step.
+/// Makes the hashes under one key: of blocks and, if `M` is 2, of the same blocks ⊕ Δ. A step has
+/// `V` vectors of blocks.
 struct Epoch<'a, const M: usize, const V: usize> {
     key: Block,
     delta: &'a Block,
@@ -101,7 +102,7 @@ struct Epoch<'a, const M: usize, const V: usize> {
 impl<const M: usize, const V: usize> Kernel for Epoch<'_, M, V> {
     type Output = ();
 
-    /// Where it fills a step.
+    /// Returns whether it fills a step.
     fn gains_by_width(&self) -> bool {
         self.blocks[0].len() >= V * MAX_LANES
     }
@@ -153,11 +154,11 @@ fn hash_step<S: Simd, const M: usize, const V: usize>(
     }
 }
 
-/// Bit 0 of each block, 64 a word, from the lowest on; unused bits are zero.
+/// Writes bit 0 of each block, 64 per word, from the lowest on. Unused bits are zero.
 ///
 /// # Panics
 ///
-/// If there are fewer words than that takes.
+/// If there are too few words.
 pub fn low_bits(blocks: &[Block], words: &mut [u64]) {
     let words = &mut words[..blocks.len().div_ceil(64)];
     for (word, blocks) in words.iter_mut().zip(blocks.chunks(64)) {
@@ -175,7 +176,7 @@ mod tests {
 
     const START: Block = Block::from_u128(0x0123_4567_89ab_cdef_1122_3344_5566_7788);
 
-    /// By the formula, one block at a time.
+    /// Computes the formula, one block at a time.
     fn by_definition(number: u64, x: Block) -> Block {
         let tweak = Block::from_u128(10 | u128::from(number / 1024) << 64);
         let (high, low) = (x.to_u128() >> 64, x.to_u128() as u64 as u128);

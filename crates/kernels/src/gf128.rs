@@ -4,7 +4,7 @@
 //! x^i. With secret-independent random coefficients χ, the inner product Σ χ_i·a_i is a linear
 //! universal hash: two different rows collide with probability 2^-128.
 //!
-//! Sums are kept unreduced, 256 bits in three parts, so that a product costs four carry-less
+//! Sums are kept unreduced, as 256 bits in three parts, so that a product costs four carry-less
 //! multiplications and a row one reduction.
 
 use zeroize::DefaultIsZeroes;
@@ -12,14 +12,14 @@ use zeroize::DefaultIsZeroes;
 use crate::simd::{MAX_LANES, Simd};
 use crate::{Block, Cpu, Kernel};
 
-/// A sum of products, not reduced yet. May be secret; `Debug` prints nothing of it.
+/// A sum of products, not reduced yet. It may be secret; `Debug` prints none of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gf128Sum {
-    /// Products of low halves.
+    /// The products of low halves.
     low: Block,
-    /// Products of a low and a high half, at x^64.
+    /// The products of a low and a high half, at x^64.
     middle: Block,
-    /// Products of high halves, at x^128.
+    /// The products of high halves, at x^128.
     high: Block,
 }
 
@@ -31,20 +31,20 @@ impl Gf128Sum {
         self.low ^= element;
     }
 
-    /// The sum as an element of the field.
+    /// Returns the sum as an element of the field.
     #[must_use]
     pub fn reduce(self) -> Block {
         let middle = self.middle.to_u128();
         let low = self.low.to_u128() ^ middle << 64;
         let high = self.high.to_u128() ^ middle >> 64;
-        // x^128 = x^7 + x^2 + x + 1; what that moves past x^127 once more is below x^7.
+        // x^128 = x^7 + x^2 + x + 1; the part that this moves past x^127 again is below x^7.
         let over = high >> 127 ^ high >> 126 ^ high >> 121;
         let fold = |a: u128| a ^ a << 1 ^ a << 2 ^ a << 7;
         Block::from_u128(low ^ fold(high) ^ fold(over))
     }
 }
 
-/// The product of two elements.
+/// Returns the product of two elements.
 #[must_use]
 pub fn gf128_multiply(cpu: Cpu, a: Block, b: Block) -> Block {
     let mut sum = [Gf128Sum::default()];
@@ -52,12 +52,12 @@ pub fn gf128_multiply(cpu: Cpu, a: Block, b: Block) -> Block {
     sum[0].reduce()
 }
 
-/// Adds Σ coefficients\[i\] · row\[i\] to the sum of each row. Rows follow each other in `rows`,
-/// each as long as `coefficients`. The time depends on lengths alone.
+/// Adds Σ coefficients\[i\] · row\[i\] to the sum of each row. `rows` contains the rows one after
+/// the other, each as long as `coefficients`. The time depends only on lengths.
 ///
 /// # Panics
 ///
-/// If `rows` is not as many rows as there are sums.
+/// If the number of rows in `rows` is not that of `sums`.
 pub fn inner_products(cpu: Cpu, coefficients: &[Block], rows: &[Block], sums: &mut [Gf128Sum]) {
     assert_eq!(
         coefficients.len() * sums.len(),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::Prg;
 
-    /// Multiplication by its definition, a bit at a time.
+    /// Multiplies by the definition, one bit at a time.
     fn defined(a: Block, b: Block) -> u128 {
         let (mut a, b, mut sum) = (a.to_u128(), b.to_u128(), 0);
         for i in 0..128 {

@@ -2,21 +2,20 @@
 //!
 //! Two constructions, both public functions of a start point, a tweak i and a label x:
 //!
-//! - *two-call* (TMMO of Guo, Katz, Wang and Yu, "Efficient and secure multiparty computation
-//!   from fixed-key block ciphers", IEEE S&P 2020): H(x, i) = π(π(x) ⊕ i) ⊕ π(x), with π = AES
-//!   under start ⊕ tweak(key epoch, number / 2^10). The tweak enters linearly, so what counts is
-//!   how many hashes share a key: a key for each 2^10 numbers leaves 116 to 118 bits
-//!   ([`Construction::security_bits`]), for 2^40 gates as for 2^10, where one key for 2^40 would
-//!   leave 88.
-//!   Cost: two cipher calls a hash, one key schedule for 2^10 numbers.
-//! - *re-keyed* (Guo, Katz, Wang, Weng and Yu, "Better concrete security for half-gates garbling
-//!   in the multi-instance setting", CRYPTO 2020): H(x, i) = AES_k(σ(x)) ⊕ σ(x), k = start ⊕ i and
-//!   σ(high ‖ low) = (high ⊕ low ‖ high). Without σ, decrypting would give Δ. A key meets
-//!   two labels of one half-gate and no other, so that the bound does not grow with the gates
-//!   under a start point: 126 bits, for 2^40 gates too. Cost: a key schedule a
-//!   tweak, a cipher call a hash.
+//! - *two-call* (TMMO of Guo, Katz, Wang and Yu, "Efficient and secure multiparty computation from
+//!   fixed-key block ciphers", IEEE S&P 2020): H(x, i) = π(π(x) ⊕ i) ⊕ π(x), with π = AES under
+//!   start ⊕ tweak(key epoch, number / 2^10). The tweak enters linearly, so the security depends on
+//!   the number of hashes that share a key. A key for each 2^10 numbers leaves 116 to 118 bits
+//!   ([`Construction::security_bits`]), for 2^40 gates as for 2^10, whereas one key for 2^40 would
+//!   leave 88. Cost: two cipher calls per hash, one key schedule for 2^10 numbers.
+//! - *re-keyed* (Guo, Katz, Wang, Weng and Yu, "Better concrete security for half-gates garbling in
+//!   the multi-instance setting", CRYPTO 2020): H(x, i) = AES_k(σ(x)) ⊕ σ(x), k = start ⊕ i and
+//!   σ(high ‖ low) = (high ⊕ low ‖ high). Without σ, decryption would reveal Δ. A key is used with
+//!   two labels of one half-gate and no other, so the bound does not grow with the gates under a
+//!   start point: 126 bits, for 2^40 gates too. Cost: a key schedule per tweak, a cipher call per
+//!   hash.
 //!
-//! Both need the tweaks under a start point to be distinct ([`Tweak`] sees to it) and start
+//! Both need the tweaks under a start point to be distinct, which [`Tweak`] ensures, and start
 //! points to be random.
 
 use core::ops::Range;
@@ -26,24 +25,24 @@ use zeroize::Zeroize;
 use crate::simd::{MAX_LANES, Simd};
 use crate::{Block, Cpu, Kernel, Tweak, Use};
 
-/// How a hash is made of AES.
+/// The construction of a hash from AES.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Construction {
-    /// H(x, i) = π(π(x) ⊕ i) ⊕ π(x), π keyed anew for each 2^10 numbers.
+    /// H(x, i) = π(π(x) ⊕ i) ⊕ π(x), where π has a new key for each 2^10 numbers.
     TwoCall,
     /// H(x, i) = AES_k(σ(x)) ⊕ σ(x), k = start ⊕ i.
     Rekeyed,
 }
 
 impl Construction {
-    /// Bits of concrete security where an evaluator that looks for Δ can aim at `targets` hidden
-    /// hashes for each 2^[`EPOCH_BITS`] numbers of an instance.
+    /// Returns the bits of concrete security if an evaluator that looks for Δ can attack `targets`
+    /// hidden hashes for each 2^[`EPOCH_BITS`] numbers of an instance.
     ///
-    /// The two-call hash has one key for them all, so that one table of the cipher meets all
-    /// targets: 128 bits less log₂ of their number, rounded down. A key of the re-keyed hash meets
-    /// two labels that differ by Δ, of which 127 bits are secret, and no more, however many gates
-    /// there are.
+    /// The two-call hash has one key for them all, so that one table of the cipher attacks all
+    /// targets: 128 bits less log₂ of their number, rounded down. A key of the re-keyed hash is
+    /// used with only two labels, which differ by Δ, of which 127 bits are secret. The number of
+    /// gates does not matter.
     #[must_use]
     pub const fn security_bits(self, targets: u32) -> u8 {
         match self {
@@ -53,14 +52,15 @@ impl Construction {
     }
 }
 
-/// Numbers (gates, OTs) that share a key of the two-call construction, as a power of two.
+/// The number of items (gates, OTs) that share a key of the two-call construction, as a power of
+/// two.
 pub const EPOCH_BITS: u32 = 10;
 
-/// Vectors of labels, with as many tweaks, in one step of [`TweakableHash`].
+/// The vectors of labels, with as many tweaks, in one step of [`TweakableHash`].
 const VECTORS: usize = 4;
 
-/// The two-call construction's public AES key for `tweak`: one for each 2^[`EPOCH_BITS`] numbers
-/// of an instance.
+/// Returns the two-call construction's public AES key for `tweak`: one for each 2^[`EPOCH_BITS`]
+/// numbers of an instance.
 #[inline(always)]
 #[must_use]
 pub fn epoch_key(start: Block, tweak: Tweak) -> Block {
@@ -74,7 +74,7 @@ pub fn epoch_key(start: Block, tweak: Tweak) -> Block {
     start ^ epoch.to_block()
 }
 
-/// The vector of tweaks with `first` in lane 0 and numbers that count up from lane to lane.
+/// Returns the vector of tweaks with `first` in lane 0 and numbers that increase from lane to lane.
 #[inline(always)]
 pub fn counting_tweaks<S: Simd>(simd: S, first: Tweak) -> S::Vector {
     let mut lanes = [first.to_block(); MAX_LANES];
@@ -85,14 +85,14 @@ pub fn counting_tweaks<S: Simd>(simd: S, first: Tweak) -> S::Vector {
     simd.load(&lanes)
 }
 
-/// What must be added ([`add_halves`](crate::BlockVectors::add_halves)) to a vector of tweaks to
-/// add `count` to its numbers.
+/// Returns the value that adds `count` to the numbers of a vector of tweaks, by
+/// [`add_halves`](crate::BlockVectors::add_halves).
 #[inline(always)]
 pub fn number_step<S: Simd>(simd: S, count: usize) -> S::Vector {
     simd.splat(Block::from_u128((count as u128) << 64))
 }
 
-/// The second call of the two-call hash, for vectors whose first calls, π(x), are made:
+/// Makes the second call of the two-call hash, for vectors whose first calls, π(x), are made:
 /// `inner[i][..]` under π by `permutations[i]`, whose lanes may have keys of their own, with
 /// `tweaks[i][..]`.
 #[inline(always)]
@@ -106,7 +106,7 @@ pub fn second_call<S: Simd, const N: usize, const M: usize>(
     xor_all(simd, outer, inner)
 }
 
-/// The re-keyed hash of vectors, `x[i][j][..]` under `keys[i][j]` = start ⊕ tweak.
+/// Computes the re-keyed hash of vectors, `x[i][j][..]` under `keys[i][j]` = start ⊕ tweak.
 #[inline(always)]
 pub fn rekeyed<S: Simd, const G: usize, const M: usize>(
     simd: S,
@@ -123,7 +123,8 @@ pub fn rekeyed<S: Simd, const G: usize, const M: usize>(
     hashes
 }
 
-/// [`rekeyed`] with keys that are expanded already, for when latency counts.
+/// Does the same as [`rekeyed`] with keys that are already expanded, for cases where latency
+/// matters.
 #[inline(always)]
 pub fn rekeyed_expanded<S: Simd, const N: usize, const M: usize>(
     simd: S,
@@ -161,7 +162,7 @@ fn xor_all<S: Simd, const N: usize, const M: usize>(
     a
 }
 
-/// A tweakable hash with its start point. Everything in it is public; what it hashes is not.
+/// A tweakable hash with its start point. It is public; the hashed values are not.
 #[derive(Clone, Copy, Debug)]
 pub struct TweakableHash {
     construction: Construction,
@@ -170,13 +171,13 @@ pub struct TweakableHash {
 }
 
 impl TweakableHash {
-    /// The hash that begins at `start`, on the fastest backend.
+    /// Returns the hash that starts at `start`, on the fastest backend.
     #[must_use]
     pub fn new(construction: Construction, start: Block) -> Self {
         Self::on(Cpu::detect(), construction, start)
     }
 
-    /// The hash that begins at `start`, on a chosen backend.
+    /// Returns the hash that starts at `start`, on a chosen backend.
     #[must_use]
     pub const fn on(cpu: Cpu, construction: Construction, start: Block) -> Self {
         Self {
@@ -186,7 +187,7 @@ impl TweakableHash {
         }
     }
 
-    /// H(x, tweak).
+    /// Computes H(x, tweak).
     #[must_use]
     pub fn hash_one(&self, tweak: Tweak, x: Block) -> Block {
         let mut blocks = [x];
@@ -203,8 +204,8 @@ impl TweakableHash {
         self.run(first, &Block::ZERO, [blocks], None);
     }
 
-    /// [`TweakableHash::hash`] of `a[i]` and, with 1 added to the tweak's field a, of `b[i]`: both
-    /// inputs of gates, under keys that are expanded once.
+    /// Does the same as [`TweakableHash::hash`] for `a[i]` and, with 1 added to the tweak's field
+    /// a, for `b[i]`: both inputs of gates, under keys that are expanded once.
     ///
     /// # Panics
     ///
@@ -213,9 +214,9 @@ impl TweakableHash {
         self.run(first, &Block::ZERO, [a], Some([b]));
     }
 
-    /// Replaces `zeros[i]` by its hash, as [`TweakableHash::hash`], and writes the hash of
+    /// Replaces `zeros[i]` by its hash, as [`TweakableHash::hash`] does, and writes the hash of
     /// `zeros[i] ⊕ offset` under the same tweak to `ones[i]`, at the cost of one key schedule.
-    /// Neither `offset` nor what is hashed stays on the stack.
+    /// Neither `offset` nor the hashed values stay on the stack.
     ///
     /// # Panics
     ///
@@ -224,8 +225,9 @@ impl TweakableHash {
         self.run(first, offset, [zeros, ones], None);
     }
 
-    /// [`TweakableHash::hash_both`], and replaces `others[i]`, which have nothing to do with these,
-    /// by their hashes under the same tweaks, at the cost of one key schedule for all three.
+    /// Does the same as [`TweakableHash::hash_both`]. Also replaces `others[i]`, which are
+    /// unrelated blocks, by their hashes under the same tweaks, at the cost of one key schedule for
+    /// all three.
     ///
     /// # Panics
     ///
@@ -240,8 +242,8 @@ impl TweakableHash {
         self.run(first, offset, [zeros, ones, others], None);
     }
 
-    /// [`TweakableHash::hash_both`] of the zeros and ones of both inputs of gates, as
-    /// [`TweakableHash::hash_inputs`].
+    /// Does the same as [`TweakableHash::hash_both`] for the zeros and ones of both inputs of
+    /// gates, as [`TweakableHash::hash_inputs`] does.
     ///
     /// # Panics
     ///
@@ -250,8 +252,8 @@ impl TweakableHash {
         self.run(first, offset, a, Some(b));
     }
 
-    /// Up to three hashes a tweak: of a block, of it ⊕ `offset`, and of another block. And of those
-    /// of a second input, if there is one.
+    /// Makes up to three hashes per tweak: of a block, of it ⊕ `offset`, and of another block.
+    /// Makes those of a second input, too, if there is one.
     fn run<const M: usize>(
         &self,
         first: Tweak,
@@ -271,7 +273,7 @@ impl TweakableHash {
                 .number
                 .checked_add(done as u64)
                 .expect("tweak numbers of a batch fit in 64 bits");
-            // One key epoch at a time, so that a kernel has one permutation.
+            // This takes one key epoch at a time, so that a kernel has one permutation.
             let in_epoch = (1 << EPOCH_BITS) - (number as usize & ((1 << EPOCH_BITS) - 1));
             let end = length.min(done + in_epoch);
             let epoch = HashEpoch {
@@ -290,7 +292,7 @@ impl TweakableHash {
     }
 }
 
-/// This part of each.
+/// Returns this part of each.
 fn part<'a, const M: usize>(
     blocks: &'a mut [&mut [Block]; M],
     range: Range<usize>,
@@ -300,7 +302,7 @@ fn part<'a, const M: usize>(
         .map(|blocks| &mut blocks[range.start..range.end])
 }
 
-/// The hashes of blocks whose numbers lie in one key epoch.
+/// Makes the hashes of blocks whose numbers are in one key epoch.
 struct HashEpoch<'a, const M: usize> {
     hash: TweakableHash,
     first: Tweak,
@@ -312,7 +314,7 @@ struct HashEpoch<'a, const M: usize> {
 impl<const M: usize> Kernel for HashEpoch<'_, M> {
     type Output = ();
 
-    /// Where it fills a step.
+    /// Returns whether it fills a step.
     fn gains_by_width(&self) -> bool {
         self.blocks[0].len() >= VECTORS * MAX_LANES
     }
@@ -335,7 +337,7 @@ impl<const M: usize> Kernel for HashEpoch<'_, M> {
     }
 }
 
-/// Blocks of one input, step by step.
+/// Hashes the blocks of one input, step by step.
 #[inline(always)]
 fn hash_all<S: Simd, const M: usize>(
     simd: S,
@@ -363,20 +365,20 @@ fn hash_all<S: Simd, const M: usize>(
     }
 }
 
-/// What the steps of [`HashEpoch`] have in common.
+/// The common part of the steps of [`HashEpoch`].
 struct StepKeys<'a, S: Simd> {
     construction: Construction,
     start: S::Vector,
     offset: S::Vector,
     permutation: &'a S::Schedule,
-    /// Tweaks of the next vector.
+    /// The tweaks of the next vector.
     tweak: S::Vector,
 }
 
-/// Which of the blocks of a tweak is the first ⊕ the offset.
+/// The index among a tweak's blocks of the one that is the first ⊕ the offset.
 const OFFSET: usize = 1;
 
-/// One step of [`HashEpoch`]: [`VECTORS`] vectors of labels, of which `M` hashes are made.
+/// Makes one step of [`HashEpoch`]: [`VECTORS`] vectors of labels, with `M` hashes each.
 #[inline(always)]
 fn hash_step<S: Simd, const M: usize>(
     simd: S,

@@ -1,9 +1,8 @@
-//! What a computation leaves in memory (tests only).
+//! Finds what a computation leaves in memory (tests only).
 //!
-//! A secret that was not wiped stays in freed memory until something else is written there. Tests
-//! look for it in two places: [`Watching`] is an allocator that gives nothing back which was
-//! allocated while a test watches, and [`on_own_stack`] runs code on a stack that the test reads
-//! afterwards.
+//! A secret that was not wiped stays in freed memory until other data is written there. Tests look
+//! for it in two places: [`Watching`] is an allocator that keeps all memory that was allocated
+//! while a test watches, and [`on_own_stack`] runs code on a stack that the test reads afterwards.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
@@ -15,19 +14,19 @@ use std::alloc::System;
 #[derive(Debug)]
 pub struct Watching;
 
-/// Stands before each allocation.
+/// The header before each allocation.
 #[repr(C, align(16))]
 struct Header {
     /// The block that was remembered before this one.
     next: *mut Header,
-    /// Of the caller's memory, in bytes.
+    /// The size of the caller's memory, in bytes.
     size: usize,
-    /// Of header and memory.
+    /// The layout of header and memory.
     layout: Layout,
     state: AtomicU8,
 }
 
-/// Not remembered: given back once freed.
+/// Not remembered: returned to the system once freed.
 const PLAIN: u8 = 0;
 /// Remembered and in use.
 const IN_USE: u8 = 1;
@@ -35,11 +34,11 @@ const IN_USE: u8 = 1;
 const FREED: u8 = 2;
 
 thread_local! {
-    /// What this thread allocated last while it watches; none if it does not.
+    /// The last allocation of this thread while it watches; `None` if it does not watch.
     static LAST: Cell<Option<*mut Header>> = const { Cell::new(None) };
 }
 
-/// The layout with a header before it, and where in it the caller's memory begins.
+/// Returns the layout with a header in front, and the offset of the caller's memory.
 fn with_header(layout: Layout) -> Option<(Layout, usize)> {
     Layout::new::<Header>().extend(layout).ok()
 }
@@ -51,7 +50,7 @@ unsafe impl GlobalAlloc for Watching {
         let Some((whole, begin)) = with_header(layout) else {
             return ptr::null_mut();
         };
-        // Zeros, so that bytes that are never written are not what somebody left there before.
+        // The memory is zeroed, so that bytes that are never written do not hold old contents.
         // SAFETY: the layout has the size of a header at least.
         let start = unsafe { System.alloc_zeroed(whole) };
         if start.is_null() {
@@ -62,7 +61,7 @@ unsafe impl GlobalAlloc for Watching {
         unsafe {
             let memory = start.add(begin);
             let header = memory.cast::<Header>().sub(1);
-            // A thread that ends has no list any more, and does not watch.
+            // A thread that is ending has no list any more, and does not watch.
             let last = LAST.try_with(Cell::get).ok().flatten();
             header.write(Header {
                 next: last.unwrap_or(ptr::null_mut()),
@@ -102,7 +101,7 @@ unsafe fn change(header: *const Header, from: u8, to: u8) -> bool {
     state.compare_exchange(from, to, order.0, order.1).is_ok()
 }
 
-/// Gives a block back to the system.
+/// Returns a block to the system.
 ///
 /// # Safety
 ///
@@ -117,17 +116,19 @@ unsafe fn give_back(header: *mut Header) {
     }
 }
 
-/// What was allocated during a watch. Goes back to the system when dropped, or when it is freed.
+/// The allocations of a watch. They return to the system when this is dropped or, if later, when
+/// they are freed.
 #[derive(Debug)]
 pub struct Memory {
     last: *mut Header,
 }
 
-/// What `work` returns, and the memory that this thread allocated meanwhile, freed or in use.
+/// Returns the result of `work`, and the memory that this thread allocated meanwhile, freed or in
+/// use.
 ///
 /// # Panics
 ///
-/// If [`Watching`] is not the program's allocator, or this thread watches already.
+/// If [`Watching`] is not the program's allocator, or this thread is already watching.
 pub fn watch<T>(work: impl FnOnce() -> T) -> (T, Memory) {
     assert!(LAST.get().is_none(), "one watch at a time");
     LAST.set(Some(ptr::null_mut()));
@@ -142,13 +143,13 @@ pub fn watch<T>(work: impl FnOnce() -> T) -> (T, Memory) {
 }
 
 impl Memory {
-    /// How often these bytes stand in memory that was freed.
+    /// Returns the number of times that these bytes occur in freed memory.
     #[must_use]
     pub fn freed(&self, bytes: &[u8]) -> usize {
         self.count(bytes, |state| state == FREED)
     }
 
-    /// How often these bytes stand in memory that was freed or is in use.
+    /// Returns the number of times that these bytes occur in memory that was freed or is in use.
     #[must_use]
     pub fn anywhere(&self, bytes: &[u8]) -> usize {
         self.count(bytes, |_| true)
@@ -195,11 +196,12 @@ fn occurrences(memory: &[u8], bytes: &[u8]) -> usize {
         .count()
 }
 
-/// Bytes of the stack of [`on_own_stack`].
+/// The size of the stack of [`on_own_stack`], in bytes.
 #[cfg(all(target_arch = "x86_64", unix))]
 const STACK_BYTES: usize = 1 << 20;
 
-/// What `work` left on its stack, which is its own; `None` where this cannot be done.
+/// Runs `work` on a stack of its own and returns that stack; `None` if the platform does not
+/// support it.
 ///
 /// `work` has a megabyte, and must not panic: that ends the process.
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -232,19 +234,20 @@ pub fn on_own_stack<F: FnOnce()>(work: F) -> Option<Stack> {
     Some(Stack(stack))
 }
 
-/// What `work` left on its stack, which is its own; `None` where this cannot be done.
+/// Runs `work` on a stack of its own and returns that stack; `None` if the platform does not
+/// support it.
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 pub fn on_own_stack<F: FnOnce()>(work: F) -> Option<Stack> {
     work();
     None
 }
 
-/// A stack that was used.
+/// A stack after use.
 #[derive(Debug)]
 pub struct Stack(Vec<u128>);
 
 impl Stack {
-    /// How often these bytes stand on it.
+    /// Returns the number of times that these bytes occur on it.
     #[must_use]
     pub fn count(&self, bytes: &[u8]) -> usize {
         let memory: Vec<u8> = self.0.iter().flat_map(|word| word.to_le_bytes()).collect();

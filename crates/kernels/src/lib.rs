@@ -3,7 +3,7 @@
 //! | for | see |
 //! |---|---|
 //! | 128-bit values | [`Block`], [`Tweak`] |
-//! | choosing instructions at run time | [`Cpu`], [`Backend`], [`Kernel`] |
+//! | choice of instructions at run time | [`Cpu`], [`Backend`], [`Kernel`] |
 //! | vectors of blocks | [`Simd`], [`BlockVectors`] |
 //! | labels by number in kernels | [`SlotView`], [`Numbered`], [`KeyedPair`] |
 //! | AES-128 in bulk | [`Aes128`], [`encrypt_each`], [`encrypt_each_twice`] |
@@ -30,7 +30,7 @@ mod large_pages;
 pub mod leftovers;
 #[cfg(feature = "poison")]
 pub mod poison;
-// Of WebAssembly with vectors only tests run it.
+// In builds for WebAssembly with vectors only tests run it.
 #[cfg_attr(
     all(not(test), target_arch = "wasm32", target_feature = "simd128"),
     allow(dead_code)

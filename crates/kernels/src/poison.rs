@@ -1,33 +1,33 @@
-//! Secrets as valgrind's memcheck sees undefined memory (tests only).
+//! Marks secrets as undefined memory for valgrind's memcheck (tests only).
 //!
 //! Memcheck follows undefined bits through memory and registers, and reports each conditional jump
-//! and each address that depends on one. So a secret that is marked undefined shows every branch
-//! and every index on it (Langley, "Checking that functions are constant time with Valgrind",
-//! 2010). Not under valgrind, and on CPUs other than x86-64, these functions do nothing.
+//! and each address that depends on one. So marking a secret as undefined reveals every branch and
+//! every index on it (Langley, "Checking that functions are constant time with Valgrind", 2010).
+//! Without valgrind, and on CPUs other than x86-64, these functions do nothing.
 //!
-//! Memcheck is asked by a *client request*: an instruction sequence that does nothing, with the
-//! address of the arguments in rax (valgrind's manual, section 3.1). The numbers are those of
-//! `valgrind.h` and `memcheck.h`.
+//! A *client request* reaches memcheck: an instruction sequence that does nothing, with the address
+//! of the arguments in rax (valgrind's manual, section 3.1). The numbers are those of `valgrind.h`
+//! and `memcheck.h`.
 
 #[cfg(target_arch = "x86_64")]
 use core::arch::asm;
 
-/// Is this under valgrind?
+/// The request that asks whether valgrind runs this.
 const RUNNING_ON_VALGRIND: usize = 0x1001;
-/// How many errors were there?
+/// The request for the number of errors.
 const COUNT_ERRORS: usize = 0x1201;
 /// Memcheck's own requests: 'M' and 'C' in the two highest of 32 bits.
 const MAKE_MEM_UNDEFINED: usize = 0x4d43_0001;
 /// See [`MAKE_MEM_UNDEFINED`].
 const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
 
-/// Whether this runs under valgrind, so that marks have an effect.
+/// Returns whether this runs under valgrind, so that marks have an effect.
 #[must_use]
 pub fn is_watched() -> bool {
     request(RUNNING_ON_VALGRIND, 0, 0) != 0
 }
 
-/// How many errors valgrind has reported so far.
+/// Returns the number of errors that valgrind has reported so far.
 #[must_use]
 pub fn errors() -> usize {
     request(COUNT_ERRORS, 0, 0)
@@ -38,7 +38,7 @@ pub fn hide<T: ?Sized>(value: &mut T) {
     mark(MAKE_MEM_UNDEFINED, value);
 }
 
-/// Marks `value` as public, whatever it was computed from.
+/// Marks `value` as public, even if it was computed from a secret.
 pub fn reveal<T: ?Sized>(value: &T) {
     mark(MAKE_MEM_DEFINED, value);
 }
@@ -48,7 +48,7 @@ fn mark<T: ?Sized>(mark: usize, value: &T) {
     request(mark, address, size_of_val(value));
 }
 
-/// Asks valgrind; 0 if there is none.
+/// Sends a request to valgrind; returns 0 without valgrind.
 #[cfg(target_arch = "x86_64")]
 fn request(number: usize, first: usize, second: usize) -> usize {
     let arguments = [number, first, second, 0, 0, 0];
@@ -71,7 +71,7 @@ fn request(number: usize, first: usize, second: usize) -> usize {
     answer
 }
 
-/// There is no valgrind to ask.
+/// Returns 0: there is no valgrind to ask.
 #[cfg(not(target_arch = "x86_64"))]
 const fn request(_: usize, _: usize, _: usize) -> usize {
     0

@@ -1,9 +1,9 @@
 //! Backends without AES instructions: constant-time bitsliced AES.
 //!
-//! No table is indexed and no branch taken on data. [`sbox`] is the S-box as a Boolean circuit. Two
-//! ciphers have each a layout of the state, with the linear layers that fit it: [`bitslice`] has
-//! four blocks in 64-bit words, on every CPU, and `wide` eight in the 128-bit vectors of
-//! WebAssembly, whose backend is in `simd128`.
+//! No table is indexed by data, and no branch depends on data. [`sbox`] is the S-box as a Boolean
+//! circuit. Two ciphers each have a layout of the state and the linear layers that fit it:
+//! [`bitslice`] has four blocks in 64-bit words, on every CPU, and `wide` eight in the 128-bit
+//! vectors of WebAssembly, whose backend is in `simd128`.
 
 use core::array;
 
@@ -27,13 +27,13 @@ pub(crate) use simd128::Simd128;
 pub(crate) struct Portable(());
 
 impl Portable {
-    /// The token.
+    /// Returns the token.
     pub(crate) const fn new() -> Self {
         Self(())
     }
 
-    /// Runs `kernel` in a function of its own, as other backends do. Inlined, its large frame would
-    /// be part of the dispatch to all of them.
+    /// Runs `kernel` in a function of its own, as other backends do. If it were inlined, its large
+    /// frame would be part of the dispatch to every backend.
     #[inline(never)]
     pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
@@ -42,7 +42,7 @@ impl Portable {
 
 impl Sealed for Portable {}
 
-/// The block in 16 bytes of `bytes`, at 16 times `index`.
+/// Returns the block in the 16 bytes of `bytes` at 16 times `index`.
 #[inline(always)]
 fn read_block(bytes: &[u8], index: usize) -> Block {
     let mut block = [0; 16];
@@ -62,7 +62,7 @@ fn of_halves(low: u64, high: u64) -> Block {
     Block::from_u128(u128::from(low) | u128::from(high) << 64)
 }
 
-/// The carry-less product, a bit of `b` at a time, by masks.
+/// Returns the carry-less product, one bit of `b` at a time, by masks.
 fn carryless(a: u64, b: u64) -> Block {
     let product = (0..64).fold(0, |sum, i| {
         let mask = u128::from(b >> i & 1).wrapping_neg();
@@ -274,7 +274,7 @@ impl Simd for Portable {
         })
     }
 
-    /// By exchanges, since nothing here interleaves bytes fast.
+    /// This uses exchanges, since no instruction here interleaves bytes fast.
     #[inline(always)]
     fn transpose_bytes(self, rows: &mut [[Block; 4]; 16]) {
         for i in 0..8 {
@@ -346,7 +346,8 @@ impl Simd for Portable {
         [[a[0], a[1], b[0], b[1]], [c[0], c[1], d[0], d[1]]]
     }
 
-    /// Keeps the keys alone: planes of bits hold four keys at once, and not those that meet later.
+    /// Keeps only the keys: planes of bits hold four keys at once, but not the four that are used
+    /// together later.
     #[inline]
     fn keep_pairs(
         self,

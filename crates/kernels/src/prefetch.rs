@@ -1,17 +1,17 @@
-//! Memory that is asked for before it is needed.
+//! Requests memory before it is needed.
 
-/// Bytes of a cache line.
+/// The bytes of a cache line.
 const LINE: usize = 64;
 
-/// How far ahead memory is asked for: what is walked through at a byte a cycle or two arrives in
-/// time from main memory.
+/// The distance at which memory is requested: memory that is read at a byte per cycle or two
+/// arrives in time from main memory.
 const AHEAD: usize = 2048;
 
-/// Asks for as much memory as `now` takes, 2 KiB further on: for a walk through memory in
-/// steps, of which `now` is one. Beyond the end of what is walked through nothing happens.
+/// Requests as much memory as `now` occupies, 2 KiB further on: for a walk through memory in steps,
+/// of which `now` is one. Past the end of the memory this has no effect.
 ///
-/// The CPU's own guess at where a walk goes ends with each page, and a garbled circuit's tables and
-/// gates are large, and each byte of them used once.
+/// The CPU's own prefetching of a walk ends at each page, but a garbled circuit's tables and gates
+/// are large, and each byte of them is used once.
 #[inline(always)]
 pub fn prefetch_beyond<T>(now: &[T]) {
     let start = now.as_ptr().cast::<i8>().wrapping_add(AHEAD);
@@ -20,7 +20,7 @@ pub fn prefetch_beyond<T>(now: &[T]) {
     }
 }
 
-/// Asks for the cache line of this address.
+/// Requests the cache line of this address.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn prefetch(address: *const i8) {
@@ -29,7 +29,7 @@ fn prefetch(address: *const i8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
 }
 
-/// Nothing: the intrinsics of other CPUs are not stable yet.
+/// Does nothing: the intrinsics of other CPUs are not stable yet.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn prefetch(_address: *const i8) {}

@@ -1,9 +1,9 @@
 //! A pseudorandom generator: AES-128 in counter mode, from a 16- or 32-byte seed.
 //!
-//! Output block i is `AES_key(start + i)`, blocks and counter as 128-bit little-endian numbers;
-//! a 16-byte seed is the key with start 0, a 32-byte seed is key ‖ start. The stream is the same
-//! on every backend. As a pseudorandom permutation in counter mode it is distinguished from
-//! random after q blocks with advantage at most q²/2^129, 2^−49 for 2^40 blocks.
+//! Output block i is `AES_key(start + i)`, with blocks and counter as 128-bit little-endian
+//! numbers. A 16-byte seed is the key with start 0, a 32-byte seed is key ‖ start. The stream is
+//! the same on every backend. As a pseudorandom permutation in counter mode it can be distinguished
+//! from random after q blocks with advantage at most q²/2^129, which is 2^−49 for 2^40 blocks.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -13,33 +13,33 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{Aes128, Block, Cpu};
 
-/// Blocks made ahead for small requests.
+/// The number of blocks that are made ahead for small requests.
 const BUFFER_BLOCKS: usize = 16;
 
-/// AES-128 in counter mode. Wiped when dropped; not `Clone`, since a copy would repeat itself.
+/// AES-128 in counter mode. Wiped on drop; not `Clone`, since a copy would repeat the stream.
 #[derive(ZeroizeOnDrop)]
 pub struct Prg {
     aes: Aes128,
     counter: u128,
     buffer: [Block; BUFFER_BLOCKS],
-    /// Bytes of `buffer` already given out.
+    /// The number of bytes of `buffer` already handed out.
     used_bytes: usize,
 }
 
 impl Prg {
-    /// A generator keyed by `seed`, secret unless the stream may be known.
+    /// Returns a generator keyed by `seed`, which is secret unless the stream may be known.
     #[must_use]
     pub fn new(seed: Block) -> Self {
         Self::on(Cpu::detect(), seed, 0)
     }
 
-    /// A generator with `seed[..16]` as its key and `seed[16..]` as its first counter.
+    /// Returns a generator with `seed[..16]` as its key and `seed[16..]` as its first counter.
     #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self::from_seed_on(Cpu::detect(), seed)
     }
 
-    /// [`Prg::from_seed`] on a chosen backend.
+    /// Does the same as [`Prg::from_seed`] on a chosen backend.
     #[must_use]
     pub fn from_seed_on(cpu: Cpu, seed: &[u8; 32]) -> Self {
         let (mut key, mut start) = ([0; 16], [0; 16]);
@@ -60,7 +60,7 @@ impl Prg {
         }
     }
 
-    /// The next block. Bytes left over from an unaligned [`Prg::fill_bytes`] are skipped.
+    /// Returns the next block. Bytes left over from an unaligned [`Prg::fill_bytes`] are skipped.
     #[must_use]
     pub fn next_block(&mut self) -> Block {
         let mut block = [Block::ZERO];
@@ -68,7 +68,7 @@ impl Prg {
         block[0]
     }
 
-    /// Fills `blocks` with the blocks that come next.
+    /// Fills `blocks` with the next blocks.
     pub fn fill_blocks(&mut self, mut blocks: &mut [Block]) {
         self.used_bytes = self.used_bytes.next_multiple_of(Block::BYTES);
         let left = &self.buffer[self.used_bytes / Block::BYTES..];
@@ -86,7 +86,7 @@ impl Prg {
         }
     }
 
-    /// Passes over `count` blocks, which are not made.
+    /// Skips `count` blocks without making them.
     pub fn skip_blocks(&mut self, count: usize) {
         self.used_bytes = self.used_bytes.next_multiple_of(Block::BYTES);
         let left = BUFFER_BLOCKS - self.used_bytes / Block::BYTES;
@@ -101,7 +101,7 @@ impl Prg {
         }
     }
 
-    /// Fills `bytes` with the bytes that come next.
+    /// Fills `bytes` with the next bytes.
     pub fn fill_bytes(&mut self, bytes: &mut [u8]) {
         let mut filled = 0;
         while filled < bytes.len() {

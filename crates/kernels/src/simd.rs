@@ -1,26 +1,26 @@
-//! Vectors of blocks: what a kernel may do, whichever the backend.
+//! Vectors of blocks: the operations of a kernel, on any backend.
 
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
-/// Lanes of the widest vector: [`BlockVectors::LANES`] is at most this and divides it. A buffer for
-/// one vector has this many blocks.
+/// The number of lanes of the widest vector: [`BlockVectors::LANES`] divides it. A buffer for one
+/// vector has this many blocks.
 pub const MAX_LANES: usize = 4;
 
-/// Keeps [`Simd`] to this crate's backends, whose tokens prove what the CPU has.
+/// Restricts [`Simd`] to this crate's backends, whose tokens prove the CPU's features.
 pub trait Sealed {}
 
-/// Moves of blocks into vectors and out of them, and what of vectors is an instruction or a few.
+/// Moves of blocks into vectors and out of them, and operations of one or a few instructions.
 pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
-    /// Blocks in a vector: 1, 2 or 4.
+    /// The number of blocks in a vector: 1, 2 or 4.
     const LANES: usize;
 
     /// A vector of blocks.
     type Vector: Copy;
 
-    /// A vector with `block` in each lane.
+    /// Returns a vector with `block` in each lane.
     fn splat(self, block: Block) -> Self::Vector;
 
-    /// The first [`BlockVectors::LANES`] blocks of `from`.
+    /// Loads the first [`BlockVectors::LANES`] blocks of `from`.
     ///
     /// # Panics
     ///
@@ -34,11 +34,11 @@ pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
     /// If there are fewer than [`BlockVectors::LANES`].
     fn store(self, vector: Self::Vector, into: &mut [Block]);
 
-    /// The vector with block `index(i)` of `from` in lane `i`. Indices are public.
+    /// Returns the vector with block `index(i)` of `from` in lane `i`. Indices are public.
     ///
     /// # Panics
     ///
-    /// If `from` has no block of such a number.
+    /// If `from` has no block with such a number.
     fn gather<T: Numbered + ?Sized>(self, from: &T, index: impl Fn(usize) -> usize)
     -> Self::Vector;
 
@@ -46,7 +46,7 @@ pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
     ///
     /// # Panics
     ///
-    /// If `into` has no block of such a number.
+    /// If `into` has no block with such a number.
     fn scatter<T: Numbered + ?Sized>(
         self,
         vector: Self::Vector,
@@ -54,8 +54,8 @@ pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
         index: impl Fn(usize) -> usize,
     );
 
-    /// In every lane the sum of two blocks: the first two lanes of the only vector, whose others
-    /// repeat the second; or two vectors, where they have one lane.
+    /// Returns in every lane the sum of two blocks. They are the first two lanes of the only
+    /// vector, whose other lanes repeat the second; or two vectors, if vectors have one lane.
     ///
     /// # Panics
     ///
@@ -65,28 +65,28 @@ pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
     /// Writes lane 0.
     fn store_first(self, vector: Self::Vector, into: &mut Block);
 
-    /// Reads 32 bytes a lane: lane `i` of the first vector is block 2i, of the second 2i + 1.
+    /// Reads 32 bytes per lane: lane `i` of the first vector is block 2i, of the second 2i + 1.
     ///
     /// # Panics
     ///
     /// If `from` has fewer bytes.
     fn load_pairs(self, from: &[u8]) -> (Self::Vector, Self::Vector);
 
-    /// Writes 32 bytes a lane, as [`BlockVectors::load_pairs`] reads them.
+    /// Writes 32 bytes per lane, in the order in which [`BlockVectors::load_pairs`] reads them.
     ///
     /// # Panics
     ///
     /// If `into` has fewer bytes.
     fn store_pairs(self, first: Self::Vector, second: Self::Vector, into: &mut [u8]);
 
-    /// Reads 16 bytes a lane: lane `i` is those from byte `at` of row `i` on.
+    /// Reads 16 bytes per lane: lane `i` is those from byte `at` of row `i` on.
     ///
     /// # Panics
     ///
     /// If there are fewer than [`BlockVectors::LANES`] rows, or fewer bytes in one.
     fn load_rows<const BYTES: usize>(self, rows: &[[u8; BYTES]], at: usize) -> Self::Vector;
 
-    /// Writes 16 bytes a lane, as [`BlockVectors::load_rows`] reads them.
+    /// Writes 16 bytes per lane, in the order in which [`BlockVectors::load_rows`] reads them.
     ///
     /// # Panics
     ///
@@ -98,47 +98,47 @@ pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
         at: usize,
     );
 
-    /// Exclusive or.
+    /// Returns the exclusive or.
     fn xor(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// Conjunction.
+    /// Returns the conjunction.
     fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// All ones in each lane whose bit 0 is set, all zeros in the others.
+    /// Returns all ones in each lane whose bit 0 is set, all zeros in the others.
     fn lsb_mask(self, a: Self::Vector) -> Self::Vector;
 
-    /// All ones in each 64-bit half whose bit 63 is set, all zeros in the others.
+    /// Returns all ones in each 64-bit half whose bit 63 is set, all zeros in the others.
     fn msb_masks_of_halves(self, a: Self::Vector) -> Self::Vector;
 
-    /// The low 64-bit halves of each lane of `a` and of `b`, in this order.
+    /// Returns the low 64-bit halves of each lane of `a` and of `b`, in this order.
     fn low_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// The high 64-bit halves of each lane of `a` and of `b`, in this order.
+    /// Returns the high 64-bit halves of each lane of `a` and of `b`, in this order.
     fn high_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// The low 64-bit half of each lane of `low`, and the high one of `high`.
+    /// Returns the low 64-bit half of each lane of `low`, and the high one of `high`.
     fn halves(self, low: Self::Vector, high: Self::Vector) -> Self::Vector;
 
-    /// Each 64-bit half shifted towards its bit 63 by `BITS`, 1 to 63.
+    /// Shifts each 64-bit half towards its bit 63 by `BITS`, 1 to 63.
     fn shift_up<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
 
-    /// Each 64-bit half shifted towards its bit 0 by `BITS`, 1 to 63.
+    /// Shifts each 64-bit half towards its bit 0 by `BITS`, 1 to 63.
     fn shift_down<const BITS: i32>(self, a: Self::Vector) -> Self::Vector;
 
-    /// The 64-bit halves of each lane exchanged.
+    /// Exchanges the 64-bit halves of each lane.
     fn swap_halves(self, a: Self::Vector) -> Self::Vector;
 
-    /// Sum of the 64-bit halves, each modulo 2^64.
+    /// Adds the 64-bit halves, each modulo 2^64.
     fn add_halves(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// Two vectors as *pairs*: two vectors in which lane 2i + b, counted through both, is lane i of
-    /// `vectors[b]`.
+    /// Returns two vectors as *pairs*: two vectors in which lane 2i + b, counted through both, is
+    /// lane i of `vectors[b]`.
     fn zip(self, vectors: [Self::Vector; 2]) -> [Self::Vector; 2];
 
-    /// What [`BlockVectors::zip`] makes into this.
+    /// Returns the vectors that [`BlockVectors::zip`] converts to these pairs.
     fn unzip(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
 
-    /// In both lanes of each pair what stands in its first.
+    /// Returns in both lanes of each pair the first one.
     fn first_of_pairs(self, pairs: [Self::Vector; 2]) -> [Self::Vector; 2];
 }
 
@@ -148,25 +148,25 @@ pub trait BlockVectors: Sealed + Copy + Send + Sync + 'static {
 /// arrays of vectors work on all of them at once, so that the CPU always has independent
 /// instructions to issue: 8 vectors in flight hide the latency of an AES round.
 pub trait Simd: BlockVectors {
-    /// The round keys of [`BlockVectors::LANES`] AES-128 keys, one a lane.
+    /// The round keys of [`BlockVectors::LANES`] AES-128 keys, one per lane.
     type Schedule: Copy;
 
-    /// The low 64-bit half of each lane, in both its halves.
+    /// Returns the low 64-bit half of each lane, in both halves.
     fn low_twice(self, a: Self::Vector) -> Self::Vector;
 
-    /// The high 64-bit half of each lane, in both its halves.
+    /// Returns the high 64-bit half of each lane, in both halves.
     fn high_twice(self, a: Self::Vector) -> Self::Vector;
 
-    /// Carry-less product of the low 64-bit halves of each lane, 127 bits.
+    /// Returns the carry-less product of the low 64-bit halves of each lane, 127 bits.
     fn multiply_low(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// Carry-less product of the high 64-bit halves of each lane.
+    /// Returns the carry-less product of the high 64-bit halves of each lane.
     fn multiply_high(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// Sum of the two carry-less products of a low half with the other's high half.
+    /// Returns the sum of the two carry-less products of a low half with the other's high half.
     fn multiply_cross(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
 
-    /// σ of each lane: (high ‖ low) becomes (high ⊕ low ‖ high), an orthomorphism.
+    /// Computes σ of each lane: (high ‖ low) becomes (high ⊕ low ‖ high), an orthomorphism.
     fn sigma(self, a: Self::Vector) -> Self::Vector;
 
     /// Transposes the square of 16 × 16 bytes in each lane of `rows`.
@@ -179,36 +179,37 @@ pub trait Simd: BlockVectors {
     /// other.
     fn expand_four(self, keys: [Self::Vector; 4], schedules: &mut [Self::Schedule; 4]);
 
-    /// A schedule with these round keys in every lane.
+    /// Returns a schedule with these round keys in every lane.
     fn splat_schedule(self, round_keys: &[Block; 11]) -> Self::Schedule;
 
-    /// The round keys of lane 0.
+    /// Returns the round keys of lane 0.
     fn round_keys(self, schedule: &Self::Schedule) -> [Block; 11];
 
-    /// AES-128 of all vectors, `blocks[i][..]` under `schedules[i]`.
+    /// Computes AES-128 of all vectors, `blocks[i][..]` under `schedules[i]`.
     fn encrypt<const N: usize, const M: usize>(
         self,
         schedules: [&Self::Schedule; N],
         blocks: [[Self::Vector; M]; N],
     ) -> [[Self::Vector; M]; N];
 
-    /// AES-128 of all vectors, `blocks[i][j][..]` under `keys[i][j]`, the keys expanded on the
-    /// way. Four vectors of keys are expanded together; several fours hide each other's latency.
+    /// Computes AES-128 of all vectors, `blocks[i][j][..]` under `keys[i][j]`, and expands the keys
+    /// in the same step. Four vectors of keys are expanded together; several fours hide each
+    /// other's latency.
     fn encrypt_rekeyed<const G: usize, const M: usize>(
         self,
         keys: [[Self::Vector; 4]; G],
         blocks: [[[Self::Vector; M]; 4]; G],
     ) -> [[[Self::Vector; M]; 4]; G];
 
-    /// The labels in the slots that `slot` says for each lane, as pairs. Slots are public.
+    /// Returns the labels in the slots that `slot` gives for each lane, as pairs. Slots are public.
     fn pairs(
         self,
         kept: &SlotView<'_, KeyedPair>,
         slot: impl Fn(usize) -> usize,
     ) -> [Self::Vector; 2];
 
-    /// Writes two times pairs of labels to the slots that `slot` says by number and lane, and
-    /// expands `keys`, which belong to them. Slots are public.
+    /// Writes two times pairs of labels to the slots that `slot` gives for each number and lane,
+    /// and expands `keys`, which belong to them. Slots are public.
     fn keep_pairs(
         self,
         labels: [[Self::Vector; 2]; 2],
@@ -217,8 +218,8 @@ pub trait Simd: BlockVectors {
         slot: impl Fn(usize, usize) -> usize,
     );
 
-    /// AES-128 of `N` times pairs of blocks, under the keys that [`Simd::keep_pairs`] expanded into
-    /// the slots that `slot` says by number and lane. Slots are public.
+    /// Computes AES-128 of `N` times pairs of blocks, under the keys that [`Simd::keep_pairs`]
+    /// expanded into the slots that `slot` gives for each number and lane. Slots are public.
     fn encrypt_pairs<const N: usize>(
         self,
         kept: &SlotView<'_, KeyedPair>,
@@ -232,7 +233,7 @@ mod tests {
     use super::*;
     use crate::{Aes128, Cpu, Kernel};
 
-    /// Four lanes of what looks random.
+    /// Four lanes without a pattern.
     const LANES: [u128; 4] = [
         0x8f3a_0000_1111_2222_7333_4444_5555_6661,
         0x0123_4567_89ab_cdef_8edc_ba98_7654_3210,
@@ -240,7 +241,7 @@ mod tests {
         0x7000_0000_0000_0000_0000_0000_0000_0000,
     ];
 
-    /// What the operations on halves make of the first lanes, and lanes through rows.
+    /// Applies the operations on halves to the first lanes, and moves lanes through rows.
     struct Halves;
 
     impl Kernel for Halves {
@@ -303,7 +304,7 @@ mod tests {
         }
     }
 
-    /// Lanes gathered backwards, and what becomes of them in pairs and out of pairs.
+    /// Gathers lanes backwards, and converts them to pairs and back.
     struct Moves;
 
     impl Kernel for Moves {
@@ -341,8 +342,8 @@ mod tests {
         }
     }
 
-    /// Pairs of labels kept in slots, read back and put out of pairs, and what their keys make of
-    /// blocks: two gates' worth, from lane 0 on.
+    /// Keeps pairs of labels in slots, reads them back and converts them from pairs, and encrypts
+    /// blocks under their keys: for two gates, from lane 0 on.
     struct Kept;
 
     impl Kernel for Kept {
@@ -354,12 +355,12 @@ mod tests {
             let first = simd.load(&blocks);
             let second = simd.xor(first, simd.splat(Block::ONES));
             let labels = simd.zip([first, second]);
-            // What is kept as keys differs from the labels, as those without their select bits do.
+            // The keys differ from the labels, as labels without their select bits do.
             let mask = simd.splat(KEPT_BITS);
             let keys = [simd.and(labels[0], mask), simd.and(labels[1], mask)];
             let mut kept = [KeyedPair::default(); 16];
             let kept = &mut SlotView::new(&mut kept);
-            // One slot between any two, and flags above.
+            // There is one slot between any two, and flags above.
             let slot = |n: usize, lane: usize| (1 << 31) | (2 * (n * S::LANES + lane));
             simd.keep_pairs([labels, labels], [keys, keys], kept, slot);
             let read = simd.pairs(kept, |lane| slot(1, lane));

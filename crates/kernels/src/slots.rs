@@ -1,4 +1,4 @@
-//! Where kernels find labels by number: slices, and slots without bounds checks.
+//! Labels by number in kernels: slices, and slots without bounds checks.
 
 use core::fmt;
 
@@ -9,10 +9,10 @@ use crate::Block;
 /// Blocks by number, for [`gather`](crate::BlockVectors::gather) and
 /// [`scatter`](crate::BlockVectors::scatter).
 pub trait Numbered {
-    /// Block `number`.
+    /// Returns block `number`.
     fn at(&self, number: usize) -> &Block;
 
-    /// Block `number`, to write.
+    /// Returns block `number`, for writing.
     fn at_mut(&mut self, number: usize) -> &mut Block;
 }
 
@@ -40,26 +40,26 @@ impl<const N: usize> Numbered for [Block; N] {
     }
 }
 
-/// Slots, a power of two of them, whose numbers count modulo their count: of labels, or of what is
-/// kept beside these.
+/// Slots for labels, or for data that is kept with them. Their count is a power of two, and their
+/// numbers count modulo the count.
 ///
 /// So every number is a slot, an access needs neither a check nor a branch, and flags in a number's
-/// high bits fall away by themselves.
+/// high bits are masked off.
 #[derive(Debug)]
 pub struct SlotView<'a, T = Block> {
     slots: &'a mut [T],
-    /// Their count less one.
+    /// The count minus one.
     ///
     /// Invariant: below the length of `slots`.
     mask: usize,
 }
 
 impl<'a, T> SlotView<'a, T> {
-    /// These as slots.
+    /// Uses these as slots.
     ///
     /// # Panics
     ///
-    /// If their count is no power of two.
+    /// If their count is not a power of two.
     #[inline(always)]
     #[must_use]
     pub fn new(slots: &'a mut [T]) -> Self {
@@ -71,21 +71,21 @@ impl<'a, T> SlotView<'a, T> {
         }
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     #[inline(always)]
     #[must_use]
     pub const fn count(&self) -> usize {
         self.mask + 1
     }
 
-    /// What is in slot `number`.
+    /// Returns the contents of slot `number`.
     #[inline(always)]
     pub(crate) fn slot(&self, number: usize) -> &T {
         // SAFETY: a masked number is at most `mask`, which is below the length.
         unsafe { self.slots.get_unchecked(number & self.mask) }
     }
 
-    /// What is in slot `number`, to write.
+    /// Returns the contents of slot `number`, for writing.
     #[inline(always)]
     pub(crate) fn slot_mut(&mut self, number: usize) -> &mut T {
         // SAFETY: a masked number is at most `mask`, which is below the length.
@@ -94,7 +94,7 @@ impl<'a, T> SlotView<'a, T> {
 }
 
 impl SlotView<'_> {
-    /// For each gate in order, writes the sum of its first two slots to its third.
+    /// Writes, for each gate in order, the sum of its first two slots to its third.
     #[inline(always)]
     pub fn xor_gates<G>(&mut self, gates: &[G], slots: impl Fn(&G) -> [u32; 3]) {
         let mut xor = |gate: &G| {
@@ -121,18 +121,18 @@ impl Numbered for SlotView<'_> {
     }
 }
 
-/// A wire's two labels with their round keys, for when several gates read the wire. Secret.
+/// A wire's two labels with their round keys, for a wire that several gates read. Secret.
 ///
-/// Both blocks of a row stand side by side, so that a vector takes them as they are, and the whole
-/// in cache lines of its own.
+/// Both blocks of a row are adjacent, so that a vector can load them directly, and the whole
+/// occupies cache lines of its own.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(64))]
 pub struct KeyedPair {
-    /// The labels, and then the round keys.
+    /// The labels, followed by the round keys.
     pub(crate) rows: [[Block; 2]; 1 + ROUND_KEYS],
 }
 
-/// Round keys of AES-128.
+/// The number of round keys of AES-128.
 const ROUND_KEYS: usize = 11;
 
 impl KeyedPair {
@@ -141,7 +141,7 @@ impl KeyedPair {
     /// The row with the first round keys.
     pub(crate) const KEYS: usize = 1;
 
-    /// Two labels, without round keys.
+    /// Returns two labels, without round keys.
     #[must_use]
     pub fn new(labels: [Block; 2]) -> Self {
         let mut pair = Self::default();
@@ -149,7 +149,7 @@ impl KeyedPair {
         pair
     }
 
-    /// The labels.
+    /// Returns the labels.
     #[must_use]
     pub const fn labels(&self) -> [Block; 2] {
         self.rows[Self::LABELS]

@@ -1,13 +1,13 @@
-//! Wiping what a kernel leaves on the stack.
+//! Wipes the data that a kernel leaves on the stack.
 //!
-//! What a kernel has no register for it keeps in its frame: labels, Δ, round keys. No code can wipe
-//! those places by name, since the compiler made them; so the whole frame is overwritten once the
-//! kernel has returned. How large a frame is, the compiler alone knows: from a few hundred bytes to
-//! dozens of KiB, by kernel and backend. So the kernel reads the stack pointer at its end, and as
-//! much is overwritten as lies between that and the caller's.
+//! A kernel keeps values for which it has no register in its frame: labels, Δ, round keys. No code
+//! can wipe those places by name, since the compiler made them, so the whole frame is overwritten
+//! once the kernel has returned. Only the compiler knows the size of a frame: from a few hundred
+//! bytes to dozens of KiB, by kernel and backend. So the kernel reads the stack pointer at its end,
+//! and the memory between that and the caller's is overwritten.
 //!
 //! Kernels that are called for few blocks at a time wipe nothing. Their caller wipes once, for all
-//! of them, and by a fixed size ([`wiping_stack`]).
+//! of them, and a fixed size ([`wiping_stack`]).
 
 use core::hint::black_box;
 
@@ -15,8 +15,9 @@ use crate::simd::Simd;
 use crate::{Backend, Cpu, Kernel};
 
 impl Cpu {
-    /// [`Cpu::dispatch`] for kernels with secrets: overwrites the part of the stack that `kernel`
-    /// used. What `kernel` itself holds is the caller's to wipe: let it borrow secrets.
+    /// Does the same as [`Cpu::dispatch`] for kernels with secrets: overwrites the part of the
+    /// stack that `kernel` used. The caller must wipe the values that `kernel` itself holds: let it
+    /// borrow secrets.
     #[inline]
     pub fn dispatch_and_wipe<K: Kernel>(self, kernel: K) -> K::Output {
         let top = stack_pointer();
@@ -35,38 +36,39 @@ impl Cpu {
 }
 
 /// Does `work`, which calls kernels that wipe nothing, and then overwrites the part of the stack
-/// that they used. What `work` itself holds is the caller's to wipe: let it borrow secrets.
+/// that they used. The caller must wipe the values that `work` itself holds: let it borrow secrets.
 #[inline]
 pub fn wiping_stack<T>(work: impl FnOnce() -> T) -> T {
     let output = apart(work);
     zeros::<WORK_BYTES>();
-    // Else the call would be a jump, out of a frame that is gone by then.
+    // Otherwise the call would be a jump out of a frame that no longer exists.
     black_box(());
     output
 }
 
-/// In frames of its own.
+/// Does `work` in frames of its own.
 #[inline(never)]
 fn apart<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Bytes that work with its kernels is expected to use: that of a kernel, and of those who call it.
+/// The bytes of stack that work with its kernels is expected to use: those of a kernel and of its
+/// callers.
 const WORK_BYTES: usize = 32 << 10;
-/// Bytes that are overwritten below a kernel's frame: those of copies and fills.
+/// The bytes that are overwritten below a kernel's frame: those of copies and fills.
 const CALLED_BYTES: usize = 512;
-/// The same of portable kernels, which call their cipher.
+/// The same for portable kernels, which call their cipher.
 const CALLED_PORTABLE_BYTES: usize = 16 << 10;
-/// Bytes of a frame where the stack pointer cannot be read.
+/// The bytes of a frame if the stack pointer cannot be read.
 const UNKNOWN_BYTES: usize = 16 << 10;
 
-/// Runs `kernel` in frames of its own, and says where they end.
+/// Runs `kernel` in frames of its own, and returns their end too.
 #[inline(never)]
 fn run<K: Kernel>(cpu: Cpu, kernel: K) -> (K::Output, Option<usize>) {
     cpu.dispatch(Marked(kernel))
 }
 
-/// A kernel, and the stack pointer at its end.
+/// A kernel that also returns the stack pointer at its end.
 struct Marked<K>(K);
 
 impl<K: Kernel> Kernel for Marked<K> {
@@ -83,7 +85,7 @@ impl<K: Kernel> Kernel for Marked<K> {
     }
 }
 
-/// Where the frame of the caller ends, if it can be read.
+/// Returns the end of the caller's frame, if it can be read.
 #[inline(always)]
 fn stack_pointer() -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
@@ -110,8 +112,8 @@ fn stack_pointer() -> Option<usize> {
     None
 }
 
-/// Overwrites at least `bytes` bytes of the stack below the caller's frame, up to 256 KiB: no
-/// kernel's frame is as large as a tenth of that.
+/// Overwrites at least `bytes` bytes of the stack below the caller's frame, up to 256 KiB. No
+/// kernel's frame is larger than a tenth of that.
 #[inline(always)]
 fn overwrite(bytes: usize) {
     match bytes.div_ceil(1 << 10) {
@@ -123,13 +125,13 @@ fn overwrite(bytes: usize) {
         33..=64 => zeros::<{ 64 << 10 }>(),
         _ => zeros::<{ 256 << 10 }>(),
     }
-    // Else the call would be a jump, out of a frame that is gone by then.
+    // Otherwise the call would be a jump out of a frame that no longer exists.
     black_box(());
 }
 
-/// Has zeros in its frame.
+/// Writes zeros into its own frame.
 #[inline(never)]
 fn zeros<const BYTES: usize>() {
-    // The compiler must take it that somebody reads them.
+    // The compiler must assume that the zeros are read.
     black_box(&mut [0_u8; BYTES]);
 }

@@ -1,14 +1,15 @@
 //! Transposition of bit matrices, 128 rows at a time, for OT extension.
 //!
 //! Each square of 128 × 128 bits is transposed in two passes. The first exchanges ever smaller
-//! off-diagonal squares of bits between eight rows that follow each other (Eklundh, "A fast
-//! computer method for matrix transposing", 1972), so that each byte then holds eight bits of one
-//! column. The second transposes bytes: of sixteen vectors, numbers i and i + 8 are interleaved,
-//! four times. Squares go four at a time, since their rows share cache lines: rows of a few powers
-//! of two would otherwise fall out of the first-level cache before the next square needs them.
+//! off-diagonal squares of bits between eight consecutive rows (Eklundh, "A fast computer method
+//! for matrix transposing", 1972), so that each byte then holds eight bits of one column. The
+//! second transposes bytes: of sixteen vectors, numbers i and i + 8 are interleaved, four times.
+//! Four squares are processed at a time, since their rows share cache lines: if the row length is a
+//! power of two, rows could otherwise leave the first-level cache before the next square needs
+//! them.
 //!
-//! Cost for each vector: nine operations on bits, four on bytes, and up to two that put the rows of
-//! a square side by side.
+//! Cost for each vector: nine operations on bits, four on bytes, and up to two that bring the rows
+//! of a square together.
 
 use zeroize::Zeroize;
 
@@ -16,10 +17,10 @@ use crate::prefetch::prefetch_beyond;
 use crate::simd::Simd;
 use crate::{Block, Cpu, Kernel};
 
-/// Rows of the matrix, and bits of a block.
+/// The rows of the matrix, and the bits of a block.
 const SIDE: usize = 128;
 
-/// Squares that are transposed together, a multiple of every backend's lanes.
+/// The number of squares that are transposed together, a multiple of every backend's lanes.
 const SQUARES: usize = 4;
 
 /// Transposes a matrix of 128 rows of n bits into n rows of 128 bits.
@@ -29,7 +30,7 @@ const SQUARES: usize = 4;
 ///
 /// # Panics
 ///
-/// If `rows` and `columns` are not equally long, or their length n is not a multiple of 128.
+/// If `rows` and `columns` have different lengths, or their length n is not a multiple of 128.
 pub fn transpose_128(cpu: Cpu, rows: &[Block], columns: &mut [Block]) {
     assert_eq!(
         rows.len(),
@@ -83,12 +84,12 @@ impl Kernel for Transpose<'_> {
     }
 }
 
-/// Rows of [`SQUARES`] squares, square by square. Vectors of them are listed one by one below:
-/// loads in a loop, or in a closure over an array, are kept in memory by the compiler and not in
+/// The rows of [`SQUARES`] squares, square by square. Vectors of them are listed one by one below:
+/// in a loop, or in a closure over an array, the compiler keeps loads in memory and not in
 /// registers.
 type Squares = [[Block; SIDE]; SQUARES];
 
-/// Transposes squares of 8 × 8 bits, of rows that are `stride` blocks apart.
+/// Transposes squares of 8 × 8 bits. Their rows are `stride` blocks apart.
 #[inline(always)]
 fn bits<S: Simd>(simd: S, rows: &[Block], stride: usize, work: &mut Squares) {
     for first in (0..SIDE).step_by(8) {
@@ -116,7 +117,8 @@ fn bits<S: Simd>(simd: S, rows: &[Block], stride: usize, work: &mut Squares) {
     }
 }
 
-/// From vectors of a row of several squares each, those of several rows of a square.
+/// Converts vectors with one row of several squares each to vectors with several rows of one
+/// square.
 #[inline(always)]
 fn side_by_side<S: Simd>(simd: S, held: &mut [S::Vector; 8]) {
     if S::LANES == 4 {
@@ -158,7 +160,7 @@ fn bytes<S: Simd>(simd: S, work: &Squares, columns: &mut [Block; SQUARES * SIDE]
                 row(15),
             ];
             simd.transpose_bytes(&mut held);
-            // Columns go to memory that was not used for long, and stores wait for it.
+            // The columns' memory was not used for long, and stores wait for it.
             prefetch_beyond(&columns[16 * at..16 * (at + S::LANES)]);
             for (i, column) in held.into_iter().enumerate() {
                 simd.store(column, &mut columns[8 * i + at..]);
@@ -167,13 +169,13 @@ fn bytes<S: Simd>(simd: S, work: &Squares, columns: &mut [Block; SQUARES * SIDE]
     }
 }
 
-/// In each 64-bit half, the bits whose number has the bit `SIZE` clear.
+/// Returns, in each 64-bit half, the bits whose number has the bit `SIZE` clear.
 const fn mask(size: i32) -> Block {
     let low = u128::MAX / ((1 << size) + 1);
     Block::from_u128(low)
 }
 
-/// Number `n` of those below `HELD` that have the bit `apart` clear.
+/// Returns number `n` of the numbers below `HELD` that have the bit `apart` clear.
 const fn clear_of(apart: usize, n: usize) -> usize {
     n / apart * 2 * apart + n % apart
 }
@@ -198,7 +200,7 @@ pub(crate) fn exchange<S: Simd, const HELD: usize, const APART: usize, const SIZ
     }
 }
 
-/// [`exchange`] of vector `first` and the one that belongs to it.
+/// Does [`exchange`] for vector `first` and its partner.
 #[inline(always)]
 fn exchange_two<S: Simd, const HELD: usize, const APART: usize, const SIZE: i32>(
     simd: S,

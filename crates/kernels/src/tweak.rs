@@ -2,9 +2,9 @@
 
 use crate::Block;
 
-/// What a hash is used for: the first byte of its tweak.
+/// The use of a hash: the first byte of its tweak.
 ///
-/// A value is never given a second meaning; new uses take new numbers.
+/// A value never gets a second meaning; new uses take new numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Use {
@@ -20,7 +20,7 @@ pub enum Use {
     Recovery = 5,
     /// A label made from a correlated OT.
     CorrelatedOt = 6,
-    /// Choice of a cipher key for an epoch of gates.
+    /// The choice of a cipher key for an epoch of gates.
     KeyEpoch = 7,
     /// A label that both parties derive from a public seed.
     PublicLabel = 8,
@@ -30,7 +30,7 @@ pub enum Use {
     Cross = 10,
 }
 
-/// A tweak with fixed fields, so that no two of them collide:
+/// A tweak with fixed fields, so that no two tweaks collide:
 ///
 /// | byte | field |
 /// |---|---|
@@ -42,20 +42,20 @@ pub enum Use {
 /// | 8..16 | number (gate, wire, OT), little-endian |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tweak {
-    /// What the hash is used for.
+    /// The use of the hash.
     pub usage: Use,
     /// The instance within the execution or lot that shares a start point.
     pub instance: u32,
     /// The gate's, wire's or OT's number within the instance.
     pub number: u64,
-    /// First small index.
+    /// The first small index.
     pub a: u8,
-    /// Second small index.
+    /// The second small index.
     pub b: u8,
 }
 
 impl Tweak {
-    /// The tweak's 16 bytes as a block. Injective.
+    /// Returns the tweak's 16 bytes as a block. Injective.
     #[inline(always)]
     #[must_use]
     pub const fn to_block(self) -> Block {

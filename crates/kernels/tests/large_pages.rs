@@ -1,4 +1,4 @@
-//! Large memory is hinted to the system, and small is not.
+//! Large memory is hinted to the system, small memory is not.
 
 #![cfg(target_os = "linux")]
 
@@ -6,8 +6,8 @@ use std::fs;
 
 use tacit_kernels::hint_large_pages;
 
-/// Whether the system was told to back the memory at `address` by large pages, as
-/// `/proc/self/smaps` has it; nothing where it tells no flags.
+/// Returns whether the system was told to back the memory at `address` with large pages, according
+/// to `/proc/self/smaps`; `None` if it shows no flags.
 fn is_hinted(address: usize) -> Option<bool> {
     let maps = fs::read_to_string("/proc/self/smaps").ok()?;
     let mut is_inside = false;

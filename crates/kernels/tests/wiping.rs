@@ -1,4 +1,4 @@
-//! What kernels leave in memory: the tests' own finder first, then secrets that must not be found.
+//! The memory after kernels run: the tests' own finder first, then secrets that must not be found.
 
 use tacit_kernels::leftovers::{Watching, on_own_stack, watch};
 use tacit_kernels::{
@@ -21,7 +21,7 @@ fn what_is_not_wiped_is_found() {
     assert_eq!(memory.freed(&secret), 1);
     let ((), memory) = watch(|| drop(Zeroizing::new(Vec::from(secret))));
     assert_eq!(memory.anywhere(&secret), 0);
-    // Growth leaves the old place behind.
+    // Growth leaves the old memory behind.
     let (_, memory) = watch(|| {
         let mut grows = Vec::from(secret);
         grows.reserve(1000);
@@ -42,7 +42,8 @@ fn blocks(first: u128, count: usize) -> Vec<Block> {
     blocks.collect()
 }
 
-/// What is encrypted under many keys passes through the stack, whether they fill a step or not.
+/// The data that is encrypted under many keys passes through the stack, whether or not it fills a
+/// step.
 #[test]
 fn encryption_under_many_keys_leaves_no_result_on_the_stack() {
     for cpu in Cpu::available() {
@@ -64,7 +65,7 @@ fn encryption_under_many_keys_leaves_no_result_on_the_stack() {
     }
 }
 
-/// Two hashes that Δ joins: neither it nor a label stays, whether they fill a step or not.
+/// Two hashes that Δ connects: neither Δ nor a label stays, whether or not they fill a step.
 #[test]
 fn hashes_of_both_labels_leave_no_secret_on_the_stack() {
     let offset = blocks(4, 1)[0];

@@ -1,12 +1,12 @@
 use super::*;
 
-/// The 16 bytes that 32 hex digits in byte order stand for.
+/// Returns the 16 bytes of 32 hex digits in byte order.
 fn block(hex: &str) -> Block {
     let value = u128::from_str_radix(hex, 16).expect("32 hex digits");
     Block::from_bytes(value.to_be_bytes())
 }
 
-/// Blocks without a pattern, from a 64-bit linear congruential generator (Knuth's MMIX).
+/// Returns blocks without a pattern, from a 64-bit linear congruential generator (Knuth's MMIX).
 fn sample(count: usize, seed: u64) -> Vec<Block> {
     let mut state = seed;
     let mut word = || {
@@ -20,7 +20,7 @@ fn sample(count: usize, seed: u64) -> Vec<Block> {
         .collect()
 }
 
-/// Lengths on both sides of every multiple of a vector and of a step, on every backend.
+/// Lengths on both sides of the multiples of a vector and of a step, on every backend.
 const LENGTHS: [usize; 22] = [
     0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 19, 31, 32, 33, 63, 64, 65, 100, 131,
 ];

@@ -13,7 +13,7 @@ fn tweak(number: u64) -> Tweak {
     }
 }
 
-/// Both constructions by their formulas, one block at a time.
+/// Computes both constructions by their formulas, one block at a time.
 fn by_definition(construction: Construction, number: u64, x: Block) -> Block {
     let aes = |key, x| Aes128::new(Cpu::portable(), key).encrypt(x);
     let i = tweak(number).to_block();

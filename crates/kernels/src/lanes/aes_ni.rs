@@ -1,4 +1,4 @@
-//! AES-NI: one block a vector.
+//! AES-NI: one block per vector.
 //!
 //! Instructions used: SSE2, SSSE3 (PSHUFB), SSE4.1, AES-NI, PCLMULQDQ.
 

@@ -1,10 +1,10 @@
-//! ARMv8's AES instructions: one block a vector.
+//! ARMv8's AES instructions: one block per vector.
 //!
-//! Instructions used: NEON, AES (AESE, AESMC) and PMULL, which the architecture has in one
-//! extension with AES.
+//! Instructions used: NEON, AES (AESE, AESMC) and PMULL, which belongs to the same architecture
+//! extension as AES.
 //!
-//! AESE adds the round key *before* SubBytes, where AESENC adds it after MixColumns: a round takes
-//! the key of the round before, and only the last one adds two ([`Lanes::begin`],
+//! AESE adds the round key *before* SubBytes, whereas AESENC adds it after MixColumns. So a round
+//! takes the key of the round before, and only the last one adds two ([`Lanes::begin`],
 //! [`Lanes::round`], [`Lanes::last_round`]).
 
 #![allow(
@@ -21,8 +21,8 @@ use crate::{Block, KeyedPair, Numbered, SlotView};
 
 token!(ArmV8: is_aarch64_feature_detected("neon", "aes", "pmull"), "neon,aes");
 
-/// Where each byte comes from in [`Lanes::rotated_last_word`]. ShiftRows leaves equal columns as
-/// they are.
+/// The source of each byte in [`Lanes::rotated_last_word`]. ShiftRows does not change equal
+/// columns.
 const ROTATED_LAST_WORD: Block = {
     let mut bytes = [0; 16];
     let mut i = 0;
@@ -33,28 +33,28 @@ const ROTATED_LAST_WORD: Block = {
     Block::from_bytes(bytes)
 };
 
-/// A vector as 64-bit halves.
+/// Returns a vector as 64-bit halves.
 #[inline(always)]
 fn halves_of(a: uint8x16_t) -> uint64x2_t {
     // SAFETY: every build for 64-bit ARM has NEON.
     unsafe { vreinterpretq_u64_u8(a) }
 }
 
-/// The vector of these 64-bit halves.
+/// Returns the vector of these 64-bit halves.
 #[inline(always)]
 fn of_halves(a: uint64x2_t) -> uint8x16_t {
     // SAFETY: every build for 64-bit ARM has NEON.
     unsafe { vreinterpretq_u8_u64(a) }
 }
 
-/// A vector as columns.
+/// Returns a vector as columns.
 #[inline(always)]
 fn columns_of(a: uint8x16_t) -> uint32x4_t {
     // SAFETY: every build for 64-bit ARM has NEON.
     unsafe { vreinterpretq_u32_u8(a) }
 }
 
-/// The vector of these columns.
+/// Returns the vector of these columns.
 #[inline(always)]
 fn of_columns(a: uint32x4_t) -> uint8x16_t {
     // SAFETY: every build for 64-bit ARM has NEON.

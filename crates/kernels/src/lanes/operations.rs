@@ -1,4 +1,4 @@
-//! [`Simd`] over the lane operations of any backend.
+//! Implements [`Simd`] with the lane operations of any backend.
 
 use core::array::from_fn;
 
@@ -121,9 +121,9 @@ impl<L: Lanes> Simd for L {
                 *state = self.begin(*state, schedule[0]);
             }
         }
-        // If the compiler knew how many rounds there are, it would unroll them and then encrypt
-        // one vector after the other to spare registers, with nothing to hide the latency. Of two,
-        // the CPU sees both at once, and there is nothing to count.
+        // If the compiler knew the number of rounds, it would unroll them and then encrypt one
+        // vector after the other to save registers, and nothing would hide the latency. With at
+        // most two vectors, the CPU can overlap both anyway, and the number may be known.
         let rounds = if N * M <= 2 {
             10
         } else {
@@ -181,7 +181,8 @@ impl<L: Lanes> Simd for L {
         kept: &mut SlotView<'_, KeyedPair>,
         slot: impl Fn(usize, usize) -> usize,
     ) {
-        // Asked for once: what is written below could be where `slot` looks, to the compiler.
+        // The slots are computed once: for all the compiler knows, the writes below could change
+        // what `slot` reads.
         let last = Self::LANES - 1;
         let slots: [[usize; MAX_LANES]; 2] = from_fn(|n| from_fn(|lane| slot(n, lane.min(last))));
         for (n, labels) in labels.as_flattened().iter().enumerate() {
@@ -220,7 +221,7 @@ impl<L: Lanes> Simd for L {
         for (n, state) in blocks.as_flattened_mut().iter_mut().enumerate() {
             *state = self.begin(*state, key(n, 0));
         }
-        // As in `encrypt`, the compiler must not know how many rounds there are.
+        // As in `encrypt`, the compiler must not know the number of rounds.
         for round in 1..core::hint::black_box(10).min(10) {
             for (n, state) in blocks.as_flattened_mut().iter_mut().enumerate() {
                 *state = self.round(*state, key(n, round - 1), key(n, round));

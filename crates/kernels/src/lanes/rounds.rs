@@ -1,20 +1,20 @@
-//! The rounds of AES-128 and its key schedule, of several keys at once.
+//! The rounds of AES-128 and its key schedule, for several keys at once.
 //!
-//! The key schedule takes SubWord from the instruction for the last round, whose ShiftRows a byte
-//! shuffle undoes beforehand. Four vectors of keys are expanded as four vectors of their words:
-//! column i of four keys stands in one vector, so that one such instruction serves four keys and
-//! the columns' sums need no shifts. Each round key is transposed back to be used. That is 17
-//! instructions a round for four vectors of keys on x86-64, where one key at a time takes 28. The
+//! The key schedule takes SubWord from the instruction for the last round; a byte shuffle undoes
+//! that instruction's ShiftRows beforehand. Four vectors of keys are expanded as four vectors of
+//! their words: one vector holds column i of four keys, so that one such instruction serves four
+//! keys and the columns' sums need no shifts. Each round key is transposed back for use. That is 17
+//! instructions per round for four vectors of keys on x86-64, where one key at a time takes 28. The
 //! next SubWord always comes before the transposition, whose shuffles would otherwise take the
 //! ports that the only long chain of dependent instructions waits for: a round of four vectors on
-//! Zen 3 is 8 cycles and not 11.
+//! Zen 3 is 8 cycles instead of 11.
 
 use core::mem::MaybeUninit;
 
 use super::Lanes;
 use crate::Block;
 
-/// Round constants of the key schedule (FIPS 197, section 5.2), in all four columns.
+/// The round constants of the key schedule (FIPS 197, section 5.2), in all four columns.
 const ROUND_CONSTANTS: [Block; 10] = {
     let bytes = [
         0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36_u128,
@@ -28,7 +28,7 @@ const ROUND_CONSTANTS: [Block; 10] = {
     blocks
 };
 
-/// The round key after `key`.
+/// Returns the round key after `key`.
 #[inline(always)]
 pub(super) fn next_key<L: Lanes>(lanes: L, key: L::Vector, round: usize) -> L::Vector {
     let rotated = lanes.rotated_last_word(key);
@@ -54,15 +54,16 @@ pub(super) fn transpose_columns<L: Lanes>(lanes: L, x: [L::Vector; 4]) -> [L::Ve
     ]
 }
 
-/// SubWord of the last words' rotation, and the round constant: what the next round key waits for.
+/// Computes SubWord of the last words' rotation, and adds the round constant: the next round key
+/// waits for this.
 #[inline(always)]
 pub(super) fn substituted<L: Lanes>(lanes: L, words: [L::Vector; 4], round: usize) -> L::Vector {
     let constant = lanes.splat(ROUND_CONSTANTS[round]);
     lanes.substituted(lanes.rotated_words(words[3]), constant)
 }
 
-/// The words of the round keys after those whose words these are. The sums do not wait for
-/// SubWord, so that a round's latency is a shuffle, SubWord and a XOR.
+/// Returns the words of the round keys after those with these words. The sums do not wait for
+/// SubWord, so a round's latency is a shuffle, SubWord and a XOR.
 #[inline(always)]
 pub(super) fn next_words<L: Lanes>(
     lanes: L,
@@ -81,8 +82,8 @@ pub(super) fn next_words<L: Lanes>(
     ]
 }
 
-/// AES under four vectors of keys, each round behind the one of the key schedule, so that no
-/// instruction waits for one just before it.
+/// Computes AES under four vectors of keys, with each round behind the one of the key schedule, so
+/// that no instruction waits for the one just before it.
 #[inline(always)]
 pub(super) fn encrypt_behind<L: Lanes, const M: usize>(
     lanes: L,
@@ -107,8 +108,8 @@ pub(super) fn encrypt_behind<L: Lanes, const M: usize>(
     last_round(lanes, &keys, &transpose_columns(lanes, words), blocks);
 }
 
-/// AES under two fours of vectors of keys, after all are expanded: the words of the keys or the
-/// states fit into sixteen registers, but not both.
+/// Computes AES under two fours of vectors of keys, after all are expanded: the words of the keys
+/// or the states fit into sixteen registers, but not both.
 #[inline(always)]
 pub(super) fn encrypt_after<L: Lanes, const M: usize>(
     lanes: L,
@@ -121,10 +122,10 @@ pub(super) fn encrypt_after<L: Lanes, const M: usize>(
         *words = next_words(lanes, *words, substituted(lanes, *words, 0));
     }
     let mut round_keys = [const { MaybeUninit::<[[L::Vector; 4]; 2]>::uninit() }; 9];
-    // As in `encrypt`, the compiler must not know how many rounds there are.
+    // As in `encrypt`, the compiler must not know the number of rounds.
     let rounds = core::hint::black_box(9).min(9);
     for (number, round_keys) in round_keys[..rounds].iter_mut().enumerate() {
-        // SubWord first: all else of the round fills the time that it takes.
+        // SubWord comes first: the rest of the round fills its latency.
         let mut next = [words[0][0]; 2];
         for (next, words) in next.iter_mut().zip(&words) {
             *next = substituted(lanes, *words, number + 1);
@@ -153,7 +154,7 @@ pub(super) fn encrypt_after<L: Lanes, const M: usize>(
     }
 }
 
-/// What comes before the first round.
+/// Computes the states before the first round.
 #[inline(always)]
 fn begin<L: Lanes, const M: usize>(
     lanes: L,
@@ -167,7 +168,7 @@ fn begin<L: Lanes, const M: usize>(
     }
 }
 
-/// A round of AES.
+/// Makes a round of AES.
 #[inline(always)]
 fn round<L: Lanes, const M: usize>(
     lanes: L,
@@ -182,7 +183,7 @@ fn round<L: Lanes, const M: usize>(
     }
 }
 
-/// The last round of AES.
+/// Makes the last round of AES.
 #[inline(always)]
 fn last_round<L: Lanes, const M: usize>(
     lanes: L,

@@ -1,11 +1,11 @@
-//! VAES with 256-bit registers: two blocks a vector.
+//! VAES with 256-bit registers: two blocks per vector.
 //!
 //! Instructions used: AVX2, AES-NI, VAES, VPCLMULQDQ.
 //!
-//! Nothing moves a block from one lane to another where memory can do it: on Zen 3 such a move
-//! takes the place of an AES round, while a load that fills both lanes and a blend cost it nothing.
-//! So lanes are gathered by loads and blends, and pairs are read and written by loads and stores
-//! that overlap: half-gates on a wide circuit take 2 to 3 % less.
+//! No block is moved between lanes by an instruction if memory can do it: on Zen 3 such a move
+//! takes the place of an AES round, while a load that fills both lanes and a blend cost nothing. So
+//! lanes are gathered by loads and blends, and pairs are read and written by overlapping loads and
+//! stores: half-gates on a wide circuit take 2 to 3 % less time.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -20,10 +20,10 @@ token!(
     "avx2,aes,vaes,vpclmulqdq"
 );
 
-/// `block` in both lanes, loaded so if it is in memory.
+/// Returns `block` in both lanes, loaded in that form if it is in memory.
 ///
-/// The compiler would take this and a blend for what they are, an insertion into a lane, and make
-/// one of them; so it is not shown both.
+/// The compiler would recognise this and a blend as an insertion into a lane, and emit that
+/// instruction. The assembly hides their connection.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn in_both_lanes(block: __m128i) -> __m256i {

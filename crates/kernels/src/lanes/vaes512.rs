@@ -1,8 +1,8 @@
-//! VAES with 512-bit registers: four blocks a vector.
+//! VAES with 512-bit registers: four blocks per vector.
 //!
-//! Instructions used: AVX-512F, AVX-512BW, AVX2, AES-NI, VAES, VPCLMULQDQ. The layer below is all
-//! that is this backend's own; a CPU without AVX-512 compiles it and cannot test it, and the tests
-//! of every kernel take it up by themselves where the CPU has it.
+//! Instructions used: AVX-512F, AVX-512BW, AVX2, AES-NI, VAES, VPCLMULQDQ. Only the layer in this
+//! file is specific to the backend. A build machine without AVX-512 compiles it and cannot test it;
+//! the tests of every kernel include it automatically on a CPU that has AVX-512.
 
 use core::arch::x86_64::*;
 

@@ -1,9 +1,9 @@
 //! AES-128 on four blocks in bitsliced form.
 //!
-//! A state is eight planes: plane j holds bit j of all 64 bytes. The byte in row r and column c
-//! of block b stands at position 16r + 4c + b of its plane, so that a row is 16 neighbouring bits
-//! and a column's neighbour is four bits away: ShiftRows rotates rows by nibbles, MixColumns
-//! rotates planes by rows, and the key schedule moves columns by nibbles.
+//! A state is eight planes: plane j holds bit j of all 64 bytes. The byte in row r and column c of
+//! block b is at position 16r + 4c + b of its plane, so that a row is 16 neighbouring bits and a
+//! column's neighbour is four bits away. ShiftRows rotates rows by nibbles, MixColumns rotates
+//! planes by rows, and the key schedule moves columns by nibbles.
 
 use super::Block;
 use super::sbox::{self, Word, exchange};
@@ -28,20 +28,20 @@ impl Word for u64 {
     }
 }
 
-/// The round keys of four keys, one a block.
+/// The round keys of four keys, one per block.
 pub(super) type Schedule = [Planes; 11];
 
-/// A schedule with these round keys for every block.
+/// Returns a schedule with these round keys for every block.
 pub(super) fn splat_schedule(round_keys: &[Block; 11]) -> Schedule {
     round_keys.map(|key| pack([key; 4]))
 }
 
-/// The round keys of block 0.
+/// Returns the round keys of block 0.
 pub(super) fn round_keys(schedule: &Schedule) -> [Block; 11] {
     schedule.map(|planes| unpack(planes)[0])
 }
 
-/// The bytes of `x` with a zero byte after each.
+/// Returns the bytes of `x` with a zero byte after each.
 #[inline(always)]
 fn spread(x: u32) -> u64 {
     let x = u64::from(x);
@@ -49,7 +49,7 @@ fn spread(x: u32) -> u64 {
     (x | x << 8) & 0x00ff_00ff_00ff_00ff
 }
 
-/// Every second byte of `x`: the inverse of [`spread`].
+/// Returns every second byte of `x`: the inverse of [`spread`].
 #[inline(always)]
 fn gather(x: u64) -> u32 {
     let x = x & 0x00ff_00ff_00ff_00ff;
@@ -59,8 +59,8 @@ fn gather(x: u64) -> u32 {
 
 /// Bitslices four blocks.
 ///
-/// Word 4(c mod 2) + b interleaves columns c and c + 2 of block b, which is the order that
-/// [`exchange`] turns into the planes' order.
+/// Word 4(c mod 2) + b interleaves columns c and c + 2 of block b. [`exchange`] turns this order
+/// into that of the planes.
 #[inline(always)]
 fn pack(blocks: [Block; 4]) -> Planes {
     let mut words = [0; 8];
@@ -75,7 +75,7 @@ fn pack(blocks: [Block; 4]) -> Planes {
     words
 }
 
-/// The four blocks of a bitsliced state.
+/// Returns the four blocks of a bitsliced state.
 #[inline(always)]
 fn unpack(mut words: Planes) -> [Block; 4] {
     exchange(&mut words);
@@ -92,7 +92,7 @@ fn unpack(mut words: Planes) -> [Block; 4] {
     blocks
 }
 
-/// Row r rotated by r columns.
+/// Rotates row r by r columns.
 #[inline(always)]
 fn shift_rows(state: &mut Planes) {
     for x in state {
@@ -106,7 +106,7 @@ fn shift_rows(state: &mut Planes) {
     }
 }
 
-/// Row r becomes 2(s_r ⊕ s_{r+1}) ⊕ s_{r+1} ⊕ s_{r+2} ⊕ s_{r+3}.
+/// Replaces row r by 2(s_r ⊕ s_{r+1}) ⊕ s_{r+1} ⊕ s_{r+2} ⊕ s_{r+3}.
 #[inline(always)]
 fn mix_columns(state: &mut Planes) {
     let next = state.map(|x| x.rotate_right(16));
@@ -151,7 +151,7 @@ pub(super) fn expand(keys: [Block; 4]) -> Schedule {
     schedule
 }
 
-/// AES-128 of four blocks, each lane under its own key.
+/// Computes AES-128 of four blocks, each lane under its own key.
 pub(super) fn encrypt(schedule: &Schedule, blocks: [Block; 4]) -> [Block; 4] {
     let mut state = pack(blocks);
     add_key(&mut state, &schedule[0]);

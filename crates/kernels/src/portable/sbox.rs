@@ -6,25 +6,25 @@
 
 use core::ops::{BitAnd, BitXor, Not};
 
-/// Bits on which the circuit works at once. Whole words are operated on, whatever they hold.
+/// The bits on which the circuit works at once. It operates on whole words, whatever they hold.
 pub(super) trait Word:
     Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self>
 {
-    /// These 64 bits, over and over.
+    /// Returns these 64 bits, repeated.
     fn repeat(word: u64) -> Self;
 
-    /// Each 64 bits shifted towards their bit 63.
+    /// Shifts each 64 bits towards their bit 63.
     fn up(self, bits: u32) -> Self;
 
-    /// Each 64 bits shifted towards their bit 0.
+    /// Shifts each 64 bits towards their bit 0.
     fn down(self, bits: u32) -> Self;
 }
 
-/// Round constants of the key schedule (FIPS 197, section 5.2).
+/// The round constants of the key schedule (FIPS 197, section 5.2).
 pub(super) const ROUND_CONSTANTS: [u8; 10] =
     [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
 
-/// Exchanges the bits of `a` that `mask` has, `bits` higher, with those of `b` that it has.
+/// Exchanges the bits of `b` under `mask` with those of `a` that are `bits` higher.
 #[inline(always)]
 fn exchange_two<W: Word>(words: &mut [W; 8], [a, b]: [usize; 2], bits: u32, mask: u64) {
     let t = (words[a].down(bits) ^ words[b]) & W::repeat(mask);
@@ -34,7 +34,8 @@ fn exchange_two<W: Word>(words: &mut [W; 8], [a, b]: [usize; 2], bits: u32, mask
 
 /// Transposes bits between the words' indices and the bits' indices within bytes. An involution.
 ///
-/// The pairs are listed one by one: what a loop indexes, the compiler keeps in memory.
+/// The pairs are listed one by one, because the compiler keeps arrays that a loop indexes in
+/// memory.
 #[inline(always)]
 pub(super) fn exchange<W: Word>(words: &mut [W; 8]) {
     let mask = 0x5555_5555_5555_5555;
@@ -54,10 +55,10 @@ pub(super) fn exchange<W: Word>(words: &mut [W; 8]) {
     exchange_two(words, [3, 7], 4, mask);
 }
 
-/// What the top linear layer hands on: y₁…y₂₁ (index 0 is x₇, which takes part as one of them).
+/// The output of the top linear layer: y₁…y₂₁ (index 0 is x₇, which is used like one of them).
 type Top<W> = [W; 22];
 
-/// The top linear layer.
+/// Computes the top linear layer.
 #[inline(always)]
 fn top<W: Word>(x: [W; 8]) -> Top<W> {
     let y14 = x[3] ^ x[5];
@@ -89,7 +90,7 @@ fn top<W: Word>(x: [W; 8]) -> Top<W> {
     ]
 }
 
-/// The middle, an inversion in GF(2⁴): t₂₉, t₃₃, t₃₇, t₄₀, t₄₁, t₄₂, t₄₃, t₄₄, t₄₅.
+/// Computes the middle, an inversion in GF(2⁴): t₂₉, t₃₃, t₃₇, t₄₀, t₄₁, t₄₂, t₄₃, t₄₄, t₄₅.
 #[inline(always)]
 fn middle<W: Word>(y: &Top<W>) -> [W; 9] {
     let t2 = y[12] & y[15];
@@ -125,7 +126,7 @@ fn middle<W: Word>(y: &Top<W>) -> [W; 9] {
     [t29, t33, t37, t40, t41, t42, t43, t44, t42 ^ t41]
 }
 
-/// The products z₀…z₁₇ that the bottom linear layer adds up.
+/// Computes the products z₀…z₁₇ that the bottom linear layer sums up.
 #[inline(always)]
 fn products<W: Word>(y: &Top<W>, t: [W; 9]) -> [W; 18] {
     let [t29, t33, t37, t40, t41, t42, t43, t44, t45] = t;
@@ -151,7 +152,7 @@ fn products<W: Word>(y: &Top<W>, t: [W; 9]) -> [W; 18] {
     ]
 }
 
-/// The bottom linear layer, without the affine constant of the S-box.
+/// Computes the bottom linear layer, without the affine constant of the S-box.
 #[inline(always)]
 fn bottom<W: Word>(z: [W; 18]) -> [W; 8] {
     let t46 = z[15] ^ z[16];
@@ -189,7 +190,7 @@ fn bottom<W: Word>(z: [W; 18]) -> [W; 8] {
     ]
 }
 
-/// SubBytes on all bytes of a bitsliced state, whose word j holds bit j of each.
+/// Computes SubBytes on all bytes of a bitsliced state, whose word j holds bit j of each.
 #[inline(always)]
 pub(super) fn sub_bytes<W: Word>(state: &mut [W; 8]) {
     sub_bytes_without_constant(state);
@@ -198,7 +199,7 @@ pub(super) fn sub_bytes<W: Word>(state: &mut [W; 8]) {
     }
 }
 
-/// [`sub_bytes`] but for the affine constant, 0x63.
+/// Does the same as [`sub_bytes`] without the affine constant, 0x63.
 #[inline(always)]
 pub(super) fn sub_bytes_without_constant<W: Word>(state: &mut [W; 8]) {
     let [x7, x6, x5, x4, x3, x2, x1, x0] = *state;
@@ -211,7 +212,7 @@ pub(super) fn sub_bytes_without_constant<W: Word>(state: &mut [W; 8]) {
 mod tests {
     use super::*;
 
-    /// The S-box by its definition (FIPS 197, section 5.1.1): inversion and an affine map.
+    /// Computes the S-box by its definition (FIPS 197, section 5.1.1): inversion and an affine map.
     fn by_definition(x: u8) -> u8 {
         let times = |a: u8, b: u8| {
             (0..8).rev().fold(0_u8, |product, i| {

@@ -1,4 +1,4 @@
-//! The backend of WebAssembly with 128-bit vectors: four of them to a vector of blocks.
+//! The backend of WebAssembly with 128-bit vectors: a vector of blocks consists of four of them.
 
 use core::arch::wasm32::*;
 use core::array;
@@ -9,12 +9,12 @@ use crate::cpu::Kernel;
 use crate::simd::{BlockVectors, Sealed, Simd};
 use crate::{Block, KeyedPair, Numbered, SlotView};
 
-/// The token; what its instructions need is known when it is compiled.
+/// The token. The instructions that it needs are known at compile time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Simd128(());
 
 impl Simd128 {
-    /// The token.
+    /// Returns the token.
     pub(crate) const fn new() -> Self {
         Self(())
     }
@@ -236,7 +236,7 @@ impl BlockVectors for Simd128 {
 }
 
 impl Simd for Simd128 {
-    /// Four lanes' round keys for the first four blocks, and the same again for the others.
+    /// The round keys of four lanes for the first four blocks, and the same again for the others.
     type Schedule = wide::Schedule;
 
     #[inline(always)]
@@ -313,7 +313,8 @@ impl Simd for Simd128 {
         wide::round_keys(schedule).map(block_of)
     }
 
-    /// Two vectors under one schedule go together, and where one is left, with that of the next.
+    /// Processes two vectors under one schedule together, and a remaining one together with that of
+    /// the next schedule.
     #[inline(always)]
     fn encrypt<const N: usize, const M: usize>(
         self,
@@ -341,7 +342,7 @@ impl Simd for Simd128 {
         blocks
     }
 
-    /// Sixteen keys are expanded at once.
+    /// Expands sixteen keys at once.
     #[inline(always)]
     fn encrypt_rekeyed<const G: usize, const M: usize>(
         self,
@@ -371,7 +372,8 @@ impl Simd for Simd128 {
         })
     }
 
-    /// Keeps the keys alone: planes of bits hold eight keys at once, and not those that meet later.
+    /// Keeps only the keys: planes of bits hold eight keys at once, but not the eight that are used
+    /// together later.
     #[inline(always)]
     fn keep_pairs(
         self,
@@ -392,7 +394,7 @@ impl Simd for Simd128 {
         }
     }
 
-    /// Sixteen keys are expanded at once, where there are as many.
+    /// Expands sixteen keys at once, if there are as many.
     #[inline(always)]
     fn encrypt_pairs<const N: usize>(
         self,
@@ -419,7 +421,8 @@ impl Simd for Simd128 {
 }
 
 /// Transposes the square in one lane: of sixteen rows, numbers i and i + 8 are interleaved, four
-/// times. Rows are listed one by one: what a loop indexes, the compiler keeps in memory.
+/// times. Rows are listed one by one, because the compiler keeps arrays that a loop indexes in
+/// memory.
 #[inline(always)]
 fn transpose_lane<const LANE: usize>(rows: &mut [Quad; 16]) {
     let held = [
@@ -460,7 +463,7 @@ fn transpose_lane<const LANE: usize>(rows: &mut [Quad; 16]) {
     ] = interleave(interleave(interleave(interleave(held))));
 }
 
-/// Vectors i and i + 8 byte by byte in turn, in vectors 2i and 2i + 1.
+/// Returns vectors i and i + 8 with alternating bytes, in vectors 2i and 2i + 1.
 #[inline(always)]
 fn interleave(v: [v128; 16]) -> [v128; 16] {
     [
@@ -483,13 +486,13 @@ fn interleave(v: [v128; 16]) -> [v128; 16] {
     ]
 }
 
-/// The first eight bytes of two vectors in turn.
+/// Returns the first eight bytes of two vectors, alternating.
 #[inline(always)]
 fn low_bytes(a: v128, b: v128) -> v128 {
     i8x16_shuffle::<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(a, b)
 }
 
-/// The last eight bytes of two vectors in turn.
+/// Returns the last eight bytes of two vectors, alternating.
 #[inline(always)]
 fn high_bytes(a: v128, b: v128) -> v128 {
     i8x16_shuffle::<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(a, b)

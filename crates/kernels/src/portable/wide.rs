@@ -1,19 +1,19 @@
 //! AES-128 on eight blocks in bitsliced form, in the 128-bit vectors of WebAssembly.
 //!
 //! A state is eight planes: plane j holds bit j of every byte of all blocks. Byte 4r + c of a plane
-//! is of row r and column c, and block b has bit b of it: a row is one 32-bit lane. Bitslicing is
-//! [`exchange`] on the blocks (Käsper and Schwabe, "Faster and timing-attack resistant AES-GCM",
-//! 2009, section 4), once their bytes stand row by row.
+//! belongs to row r and column c, and bit b of it to block b, so a row is one 32-bit lane.
+//! Bitslicing is [`exchange`] on the blocks (Käsper and Schwabe, "Faster and timing-attack
+//! resistant AES-GCM", 2009, section 4), after their bytes are arranged row by row.
 //!
 //! ShiftRows is never done (Adomnicai and Peyrin, "Fixslicing AES-like ciphers", TCHES 2021): after
-//! i rounds a state is i ShiftRows behind. MixColumns of such a state takes what is in the next row
-//! and m columns on, m = i modulo 4, and four ShiftRows are none. So a round has two shuffles a
-//! plane instead of three, a round key is kept as far behind as its state, and unpacking makes up
-//! for the last two. The constant of the S-box is in the round keys.
+//! i rounds a state is i ShiftRows behind. MixColumns of such a state takes bytes from the next
+//! row, m columns further, with m = i modulo 4; four ShiftRows are the identity. So a round has two
+//! shuffles per plane instead of three, a round key is kept as far behind as its state, and
+//! unpacking does the last two ShiftRows. The constant of the S-box is in the round keys.
 //!
-//! WebAssembly does not promise that its instructions take the same time for all operands. Those
-//! used here (logic, shifts by constants, shuffles and swizzles by constants) do in every engine
-//! that compiles them to the CPU's own.
+//! WebAssembly does not promise that the time of its instructions is the same for all operands. For
+//! those used here (logic, shifts by constants, shuffles and swizzles by constants) it is, in every
+//! engine that compiles them to the CPU's own.
 
 use core::arch::wasm32::*;
 use core::array;
@@ -28,8 +28,8 @@ pub(crate) struct Plane(v128);
 
 type Planes = [Plane; 8];
 
-/// Round keys of eight keys, as far behind as the states that they are added to, with the constant
-/// of the S-box.
+/// The round keys of eight keys, as far behind as the states to which they are added, with the
+/// constant of the S-box.
 pub(crate) type Schedule = [Planes; 11];
 
 /// Eight blocks.
@@ -79,12 +79,12 @@ impl Word for Plane {
     }
 }
 
-/// A schedule to be filled.
+/// Returns a schedule to be filled.
 pub(super) fn no_schedule() -> Schedule {
     [[Plane(u64x2_splat(0)); 8]; 11]
 }
 
-/// A schedule with these round keys in every lane.
+/// Returns a schedule with these round keys in every lane.
 pub(super) fn splat_schedule(round_keys: &[v128; 11]) -> Schedule {
     let mut schedule = no_schedule();
     for (round, (kept, key)) in schedule.iter_mut().zip(round_keys).enumerate() {
@@ -93,7 +93,7 @@ pub(super) fn splat_schedule(round_keys: &[v128; 11]) -> Schedule {
     schedule
 }
 
-/// The round keys of the first block.
+/// Returns the round keys of the first block.
 pub(super) fn round_keys(schedule: &Schedule) -> [v128; 11] {
     array::from_fn(|round| {
         let planes = constant_in(&schedule[round], round).map(|Plane(plane)| {
@@ -108,7 +108,7 @@ pub(super) fn round_keys(schedule: &Schedule) -> [v128; 11] {
     })
 }
 
-/// The first four blocks' keys of one schedule and the last four of another.
+/// Returns the first four blocks' keys of one schedule and the last four of another.
 #[inline(always)]
 pub(super) fn joined(first: &Schedule, second: &Schedule) -> Schedule {
     let of_first = u8x16_splat(0x0f);
@@ -122,7 +122,7 @@ pub(super) fn joined(first: &Schedule, second: &Schedule) -> Schedule {
     schedule
 }
 
-/// Byte 4r + c of a plane from 4c + r of a block, or the other way round.
+/// Moves byte 4c + r of a block to byte 4r + c of a plane, or the other way round.
 #[inline(always)]
 fn rows_and_columns(bytes: v128) -> v128 {
     let from = u8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -137,14 +137,14 @@ fn pack(blocks: Octet) -> Planes {
     planes
 }
 
-/// The eight blocks of a state that is not behind.
+/// Returns the eight blocks of a state that is not behind.
 #[inline(always)]
 fn unpack(mut planes: Planes) -> Octet {
     exchange(&mut planes);
     planes.map(|Plane(plane)| rows_and_columns(plane))
 }
 
-/// `TIMES` ShiftRows: row r rotated by r · `TIMES` columns.
+/// Computes `TIMES` ShiftRows: row r rotated by r · `TIMES` columns.
 #[inline(always)]
 fn ahead<const TIMES: usize>(plane: v128) -> v128 {
     let from = match TIMES {
@@ -155,7 +155,8 @@ fn ahead<const TIMES: usize>(plane: v128) -> v128 {
     i8x16_swizzle(plane, from)
 }
 
-/// The true key of `round` as it is kept, or the other way round but for the ShiftRows.
+/// Adds the S-box constant to the true key of `round`, or removes it; leaves the ShiftRows as they
+/// are.
 #[inline(always)]
 fn constant_in(key: &Planes, round: usize) -> Planes {
     let ones = u64x2_splat(u64::MAX);
@@ -165,7 +166,7 @@ fn constant_in(key: &Planes, round: usize) -> Planes {
     })
 }
 
-/// The true key of `round` as it is kept.
+/// Converts the true key of `round` to its kept form.
 #[inline(always)]
 fn keep(key: Planes, round: usize) -> Planes {
     constant_in(&key, round).map(|Plane(plane)| {
@@ -178,21 +179,21 @@ fn keep(key: Planes, round: usize) -> Planes {
     })
 }
 
-/// Where the bytes of a plane or a block come from.
+/// The sources of the bytes of a plane or a block.
 struct Swizzles {
-    /// In each row what is in the next, m columns on: for m = 1, 2 and 3.
+    /// In each row the bytes of the next row, m columns further, for m = 1, 2 and 3.
     next_row: [v128; 3],
-    /// In each row what is in the next but one, two columns on.
+    /// In each row the bytes of the next row but one, two columns further.
     second_next_row: v128,
-    /// Rows from columns.
+    /// Converts columns to rows.
     rows: v128,
-    /// After two ShiftRows, columns from rows.
+    /// Converts rows to columns, after two ShiftRows.
     columns: v128,
 }
 
 impl Swizzles {
-    /// They go through memory once. Else each use builds its constant anew, which costs an engine
-    /// more than the swizzle.
+    /// The constants pass through memory once. Otherwise each use would build its constant anew,
+    /// which costs an engine more than the swizzle.
     #[inline(always)]
     fn new() -> Self {
         black_box(Self {
@@ -207,7 +208,7 @@ impl Swizzles {
         })
     }
 
-    /// In each row what is in the next, `BEHIND` columns on.
+    /// Returns in each row the bytes of the next row, `BEHIND` columns further.
     #[inline(always)]
     fn next_row<const BEHIND: usize>(&self, Plane(plane): Plane) -> Plane {
         Plane(match BEHIND {
@@ -216,7 +217,7 @@ impl Swizzles {
         })
     }
 
-    /// In each row what is in the next but one, twice `BEHIND` columns on.
+    /// Returns in each row the bytes of the next row but one, twice `BEHIND` columns further.
     #[inline(always)]
     fn second_next_row<const BEHIND: usize>(&self, Plane(plane): Plane) -> Plane {
         Plane(match BEHIND % 2 {
@@ -226,7 +227,7 @@ impl Swizzles {
     }
 }
 
-/// A round but the last: row r becomes 2(s_r ⊕ s_{r+1}) ⊕ s_{r+1} ⊕ s_{r+2} ⊕ s_{r+3}.
+/// Makes a round other than the last: row r becomes 2(s_r ⊕ s_{r+1}) ⊕ s_{r+1} ⊕ s_{r+2} ⊕ s_{r+3}.
 #[inline(always)]
 fn round<const BEHIND: usize>(state: &mut Planes, key: &Planes, swizzles: &Swizzles) {
     sbox::sub_bytes_without_constant(state);
@@ -265,14 +266,15 @@ pub(super) fn encrypt(schedule: &Schedule, blocks: &mut Octet) {
     *blocks = state.map(|Plane(plane)| i8x16_swizzle(plane, swizzles.columns));
 }
 
-/// Expands two times eight keys. One S-box serves both: a round needs it for one column alone.
+/// Expands two times eight keys. One S-box serves both, because a round needs it only for one
+/// column.
 #[inline(never)]
 pub(super) fn expand(keys: &[Octet; 2], schedules: &mut [Schedule; 2]) {
     let mut current = keys.map(pack);
     schedules[0][0] = current[0];
     schedules[1][0] = current[1];
     for round in 1..11 {
-        // Column 3 of the first eight in column 3, and of the others in column 2.
+        // Column 3 of the first eight in column 3, and that of the others in column 2.
         let column_3 = u32x4_splat(0xff00_0000);
         let mut words: Planes = array::from_fn(|j| {
             let (first, second) = (current[0][j].0, current[1][j].0);
@@ -287,7 +289,7 @@ pub(super) fn expand(keys: &[Octet; 2], schedules: &mut [Schedule; 2]) {
             let of_sbox = (0x63_u32 >> j & 1).wrapping_neg();
             let constant = u32x4(constant ^ of_sbox, of_sbox, of_sbox, of_sbox);
             for (keys, from) in current.iter_mut().zip([first, second]) {
-                // Each column and all before it.
+                // The sum of each column and all before it.
                 let key = keys[j].0;
                 let key = v128_xor(key, u32x4_shl(key, 8));
                 let key = v128_xor(key, u32x4_shl(key, 16));
