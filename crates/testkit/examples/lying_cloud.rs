@@ -1,10 +1,10 @@
-//! A cloud that lies to pages: it has the cloud's key and its half of the map, and follows the
-//! protocol but for the result, in which it flips a bit on its way to the evaluator. For
-//! `scripts/web test`, in which a page is to find it out.
+//! A cloud that lies to pages. It has the cloud's key and its half of the map, and follows the
+//! protocol except that it flips a bit of the result on its way to the evaluator. `scripts/web
+//! test` uses it to check that a page detects this.
 //!
-//! Its one argument is JSON: `key` and `stock` of the cloud, `generator` and where it is `at`,
-//! `guest`, who may be lied to, all `clients` of the chain `friends`, the page's `origin`, and
-//! `cells`, `id_bits` and `copies`. It prints where it listens, and then each lie that it told.
+//! Its only argument is JSON: `key` and `stock` of the cloud, `generator` and its address `at`, the
+//! `guest` that may be lied to, all `clients` of the chain `friends`, the page's `origin`, and
+//! `cells`, `id_bits` and `copies`. It prints its own address, and then each lie that it told.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -23,9 +23,9 @@ use tacit_protocol::message::Kind;
 
 type Failed = Box<dyn Error + Send + Sync>;
 
-/// The longest wait for anything.
+/// The longest of all waits.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long one end of the relay is listened to before the other.
+/// The time for which one end of the relay is read before the other.
 const TURN: Duration = Duration::from_millis(2);
 const MAX_FRAME: usize = 1 << 26;
 
@@ -72,7 +72,7 @@ impl Cloud {
         })
     }
 
-    /// Its part of a run, with the page at the other end of `channel`.
+    /// Plays its part of a run, with the page at the other end of `channel`.
     fn serve(&self, channel: Channel) -> Result<(), Failed> {
         let own = self.identity.fingerprint();
         let mut evaluator = Session::over(channel, Side::Listening, Some(&own))?;
@@ -86,7 +86,8 @@ impl Cloud {
     }
 }
 
-/// Takes the next message of `from` to `to` as `lie` changes it; whether the connection goes on.
+/// Passes the next message of `from` to `to`, changed by `lie`. Returns whether the connection goes
+/// on.
 fn pass(
     from: &mut Channel,
     to: &mut Channel,

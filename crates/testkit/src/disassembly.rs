@@ -1,13 +1,13 @@
-//! Kernels as they are compiled: whether a jump or an address depends on a secret.
+//! Compiled kernels: whether a jump or an address depends on a secret.
 //!
-//! For backends that no checker of undefined memory can run: valgrind knows no VAES. In a kernel
-//! secrets are blocks, and blocks live in vector registers and in arrays. So what an instruction
-//! takes out of a vector or a mask register, or loads from an array of blocks, is held for secret
-//! and followed through registers and the stack (`flow`); a conditional jump on such a value, or
-//! an address made from one, is a finding. What is left are jumps on counters, lengths and flags
-//! of the program, which both parties know.
+//! This is for backends that no checker of undefined memory can run: valgrind does not know VAES.
+//! In a kernel secrets are blocks, and blocks are in vector registers and in arrays. So a value
+//! that an instruction takes out of a vector or a mask register, or loads from an array of blocks,
+//! counts as secret and is followed through registers and the stack (`flow`). A conditional jump on
+//! such a value, or an address made from one, is a finding. The remaining jumps are on counters,
+//! lengths and flags of the program, which both parties know.
 //!
-//! The code is that of the program at hand, by `objdump`.
+//! The code is that of the current program, from `objdump`.
 
 mod flow;
 mod instruction;
@@ -31,15 +31,16 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// How many conditional jumps it has.
+    /// Returns the number of its conditional jumps.
     #[must_use]
     pub fn conditional_jumps(&self) -> usize {
         let instructions = self.instructions.iter();
         instructions.filter(|one| one.is_conditional_jump()).count()
     }
 
-    /// The instructions that jump or address memory by what may be a secret. If `byte_addresses`,
-    /// a byte of an array may make an address: then the kernel's only bytes are public.
+    /// Returns the instructions that jump on or address memory by a possible secret. If
+    /// `byte_addresses`, a byte of an array may be part of an address: this is for kernels whose
+    /// only bytes are public.
     #[must_use]
     pub fn findings(&self, byte_addresses: bool) -> Vec<String> {
         let mut flow = Flow::new(byte_addresses);
@@ -53,12 +54,12 @@ impl Kernel {
     }
 }
 
-/// What is not there to find kernels with.
+/// The missing means to find kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The disassembler.
     Objdump,
-    /// The names of kernels' types are there and nowhere else.
+    /// The debug information, which is the only place with the names of kernels' types.
     DebugInformation,
 }
 
@@ -71,12 +72,12 @@ impl fmt::Display for Missing {
     }
 }
 
-/// The kernels in `program` whose backend's token is one of `backends`, and the functions that they
-/// call, or what is missing to find them.
+/// Returns the kernels in `program` whose backend's token is one of `backends`, and the functions
+/// that they call, or the missing means to find them.
 ///
 /// # Errors
 ///
-/// `objdump` cannot be run, or says nothing of use.
+/// `objdump` cannot be run, or its output is not usable.
 pub fn kernels(program: &Path, backends: &[&str]) -> io::Result<Result<Vec<Kernel>, Missing>> {
     if Command::new("objdump").arg("--version").output().is_err() {
         return Ok(Err(Missing::Objdump));
@@ -93,10 +94,10 @@ pub fn kernels(program: &Path, backends: &[&str]) -> io::Result<Result<Vec<Kerne
     Ok(Ok(kernels))
 }
 
-/// From a function's symbol to the backend that it is compiled for, and what it is.
+/// The backend and the name of a function, by its symbol.
 type Names = HashMap<String, (String, String)>;
 
-/// The functions with these symbols, and what they call.
+/// Returns the functions with these symbols, and the functions that they call.
 fn functions(program: &Path, names: &Names) -> io::Result<(Vec<Kernel>, Names)> {
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut called = Names::new();
@@ -128,7 +129,7 @@ fn functions(program: &Path, names: &Names) -> io::Result<(Vec<Kernel>, Names)> 
     Ok((kernels, called))
 }
 
-/// The symbol that a line calls, if it does, and not to give up.
+/// Returns the symbol that a line calls, if it is a call other than to a panic.
 fn callee(line: &str) -> Option<&str> {
     let (_, target) = line.split_once("\tcall ")?;
     let symbol = target.split_once('<')?.1.strip_suffix('>')?;
@@ -136,9 +137,9 @@ fn callee(line: &str) -> Option<&str> {
     (!gives_up.iter().any(|word| symbol.contains(word))).then_some(symbol)
 }
 
-/// From the symbol of a function that a backend runs a kernel in to the backend and the kernel's
-/// type, which is in the debug information alone; none if there is none of this workspace's code.
-/// (That of the standard library is there always.)
+/// Returns the backend and the kernel's type by the symbol of the function in which a backend runs
+/// a kernel. The type is only in the debug information; the result is `None` if there is none for
+/// this workspace's code. (That of the standard library always exists.)
 fn names(program: &Path) -> io::Result<Option<Names>> {
     let mut names = Names::new();
     let mut is_there = false;
@@ -162,14 +163,14 @@ fn names(program: &Path) -> io::Result<Option<Names>> {
     Ok(is_there.then_some(names))
 }
 
-/// The token in the symbol of `Token::run::with_features`.
+/// Returns the token in the symbol of `Token::run::with_features`.
 fn backend(symbol: &str) -> Option<String> {
     let tokens = ["Vaes512", "Vaes256", "AesNi"];
     let token = tokens.into_iter().find(|token| symbol.contains(token))?;
     Some(token.to_owned())
 }
 
-/// Hands each line of what `objdump` prints to `take`.
+/// Passes each line of the output of `objdump` to `take`.
 fn lines(program: &Path, arguments: &[&str], mut take: impl FnMut(&str)) -> io::Result<()> {
     let mut child = Command::new("objdump")
         .args(arguments)

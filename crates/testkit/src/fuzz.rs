@@ -1,17 +1,18 @@
-//! Fuzz targets as plain functions: each takes any bytes, and none of them may make it panic, hang
-//! or take memory out of proportion.
+//! Fuzz targets as plain functions. Each takes arbitrary bytes, none of which may make it panic,
+//! hang or use a disproportionate amount of memory.
 //!
 //! | file | targets |
 //! |---|---|
-//! | `decoders` | what parses bytes or text of others |
+//! | `decoders` | parsers of bytes or text from others |
 //! | `duels` | two parties, one of which lies from some message on |
-//! | `shares` | the same of `gmw` and of matchings |
+//! | `shares` | the same for `gmw` and for matchings |
 //! | `trio` | the same for the three parties of `outsourced` |
 //! | `transports` | frames, TLS, a whole session |
 //! | `stores` | the files of a stock |
 //!
-//! `fuzz/fuzz_targets` gives them to libFuzzer (`scripts/fuzz`). `tests/all/fuzz.rs` gives each the
-//! inputs in `fuzz/corpus` and mutations of them, so that CI runs all of them on stable Rust.
+//! `fuzz/fuzz_targets` passes them to libFuzzer (`scripts/fuzz`). `tests/all/fuzz.rs` runs each on
+//! the inputs in `fuzz/corpus` and on mutations of them, so that CI runs all of them on stable
+//! Rust.
 
 mod decoders;
 mod duels;
@@ -38,11 +39,11 @@ pub use trio::{honest_state, outsourced};
 /// A target.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, also of its file and its folder of inputs.
+    /// Its name, which is also that of its file and of its folder of inputs.
     pub name: &'static str,
-    /// What it does with some bytes.
+    /// The function that processes some bytes.
     pub run: fn(&[u8]),
-    /// How many mutations CI gives it: few where one takes milliseconds.
+    /// The number of mutations in CI: few if one takes milliseconds.
     pub mutations: u32,
 }
 
@@ -54,7 +55,7 @@ const fn target(name: &'static str, run: fn(&[u8]), mutations: u32) -> Target {
     }
 }
 
-/// Every target.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     target("authenticated", authenticated, 6),
     target("base_ots", base_ots, 20),
@@ -80,7 +81,7 @@ pub const TARGETS: &[Target] = &[
     target("tls", tls, 60),
 ];
 
-/// The inputs of a target in the repository, by their names.
+/// Returns the inputs of a target in the repository, ordered by their names.
 ///
 /// # Panics
 ///
@@ -95,8 +96,8 @@ pub fn corpus(name: &str) -> Vec<Vec<u8>> {
     inputs.collect()
 }
 
-/// `count` mutations of `inputs`, the same ones each time: bytes changed, removed, repeated or
-/// taken from another input.
+/// Returns `count` mutations of `inputs`, the same ones each time: with bytes changed, removed,
+/// repeated or taken from another input.
 pub fn mutations(inputs: &[Vec<u8>], count: u32) -> impl Iterator<Item = Vec<u8>> {
     let mut prg = Prg::new(Block::from_u128(u128::from(count)));
     (0..count).map(move |_| {

@@ -1,12 +1,12 @@
 //! The conformance suite of garbling schemes.
 //!
-//! [`conformance`] is what every scheme must pass, on every backend: it computes what the circuit
-//! says for every circuit of [`circuits`], bit for bit as the textbook has it, and is the function
-//! of its arguments that the interface promises. [`refuses_other_labels`] is for schemes whose
-//! decoding answers ⊥. [`relations::no_relation`] looks for sums of what an evaluator knows that
-//! are secret.
+//! Every scheme must pass [`conformance`] on every backend: it computes the right results for every
+//! circuit of [`circuits`], bit for bit as in the textbook, and is the function of its arguments
+//! that the interface promises. [`refuses_other_labels`] is for schemes whose decoding answers ⊥.
+//! [`relations::no_relation`] looks for sums of an evaluator's values that are secret.
 //!
-//! Everything is deterministic: randomness comes from a fixed seed, so that a failure repeats.
+//! Everything is deterministic: randomness comes from a fixed seed, so that a failure can be
+//! repeated.
 
 pub mod circuits;
 mod garbled;
@@ -20,16 +20,16 @@ use tacit_circuit::Program;
 use tacit_garble::{DecodeError, Evaluator, Garbler, Scheme, WholeGarbling};
 use tacit_kernels::{Block, Prg};
 
-/// Inputs of at most this many bits are tried exhaustively.
+/// The most input bits of a circuit for which all inputs are tried.
 const EXHAUSTIVE_BITS: usize = 8;
-/// How many inputs are tried of circuits with more.
+/// The number of inputs that are tried for larger circuits.
 const RANDOM_INPUTS: u64 = 6;
 
-/// Passes if `scheme` garbles as it should.
+/// Checks that `scheme` garbles correctly.
 ///
 /// # Panics
 ///
-/// If it does not; the message names the circuit and what went wrong.
+/// If it does not. The message names the circuit and the problem.
 pub fn conformance<S: Scheme>(scheme: S) {
     for case in &circuits::all() {
         let program = Program::compile(&case.circuit);
@@ -47,14 +47,14 @@ pub fn conformance<S: Scheme>(scheme: S) {
         circuits::named("outputs of every kind"),
         circuits::named("wide layers"),
         circuits::random(79, 5, 40),
-        // More gates than a cipher key serves, one after the other.
+        // This has more gates than a cipher key serves, one after the other.
         circuits::chain(1100),
     ] {
         several_side_by_side_are_one_by_one(scheme, &Program::compile(&circuit));
     }
 }
 
-/// Garbling and evaluating gives the plain evaluator's result, or the standard's.
+/// Checks that garbling and evaluating give the plain evaluator's result, or the standard's.
 fn computes_the_circuit<S: Scheme>(scheme: S, case: &Case, program: &Program) {
     let setting = Setting::numbered(1);
     let garbled = Garbled::new(scheme, &setting, program);
@@ -102,7 +102,7 @@ fn computes_the_circuit<S: Scheme>(scheme: S, case: &Case, program: &Program) {
     }
 }
 
-/// Inputs to try: all, or the known ones and some at random.
+/// Returns the inputs to try: all, or the known ones and some at random.
 fn inputs_of(case: &Case) -> Vec<Vec<bool>> {
     let bits = case.circuit.input_bits();
     if bits <= EXHAUSTIVE_BITS {
@@ -116,13 +116,14 @@ fn inputs_of(case: &Case) -> Vec<Vec<bool>> {
         .collect()
 }
 
-/// This many bits that look random.
+/// Returns this many pseudorandom bits.
 fn random_bits(seed: u64, count: usize) -> Vec<bool> {
     let mut prg = Prg::new(Block::from_u128(1 << 64 | u128::from(seed)));
     (0..count).map(|_| prg.next_block().lsb().into()).collect()
 }
 
-/// Equal arguments give equal bytes, whatever was garbled before; any other argument, others.
+/// Checks that equal arguments give equal bytes, whatever was garbled before, and that a change of
+/// any argument gives others.
 fn is_a_function_of_its_arguments<S: Scheme>(scheme: S, program: &Program) {
     let setting = Setting::numbered(2);
     let first = Garbled::new(scheme, &setting, program);
@@ -176,8 +177,8 @@ fn is_a_function_of_its_arguments<S: Scheme>(scheme: S, program: &Program) {
     );
 }
 
-/// Garblings of one program side by side are those of one after the other, outputs too, each with
-/// seed, start point, Δ and inputs of its own.
+/// Checks that garblings of one program side by side are the same as one after the other, including
+/// outputs. Each has its own seed, start point, Δ and inputs.
 fn several_side_by_side_are_one_by_one<S: Scheme>(scheme: S, program: &Program) {
     let size = |segment| scheme.table_bytes(program, segment);
     let size: usize = (0..program.segments().len()).map(size).sum();
@@ -225,7 +226,8 @@ fn several_side_by_side_are_one_by_one<S: Scheme>(scheme: S, program: &Program) 
     }
 }
 
-/// Wires made around labels that the evaluator has anyhow, mixed with ones from correlated OTs.
+/// Checks wires around labels that the evaluator has in another way, mixed with wires from
+/// correlated OTs.
 fn gives_wires_around_active_labels<S: Scheme>(scheme: S, program: &Program) {
     let setting = Setting::numbered(3);
     let bits = random_bits(33, program.inputs());
@@ -273,7 +275,7 @@ fn gives_wires_around_active_labels<S: Scheme>(scheme: S, program: &Program) {
     );
 }
 
-/// Tables are the peer's bytes: whatever they are, they evaluate to some labels.
+/// Checks that any tables evaluate to some labels, since they are the peer's bytes.
 fn takes_any_tables<S: Scheme>(scheme: S, program: &Program) {
     let setting = Setting::numbered(4);
     let labels = vec![Block::ONES; program.inputs()];
@@ -284,14 +286,14 @@ fn takes_any_tables<S: Scheme>(scheme: S, program: &Program) {
         let outputs = garbled::evaluate(scheme, &setting, program, &tables, &labels);
         assert_eq!(outputs.len(), program.outputs().len());
         let decoding = vec![byte; scheme.decoding_bytes(outputs.len())];
-        // Whether it decodes is the scheme's affair; that it returns is all that is asked.
+        // The scheme may or may not decode it; the call only has to return.
         let _ = scheme
             .evaluator(setting.start)
             .decode(0, &outputs, &decoding);
     }
 }
 
-/// Decoding information of a wrong length is refused with both lengths.
+/// Checks that decoding information of a wrong length is refused with both lengths.
 fn refuses_decoding_of_another_length<S: Scheme>(scheme: S, program: &Program) {
     let setting = Setting::numbered(5);
     let evaluator = scheme.evaluator(setting.start);
@@ -304,7 +306,7 @@ fn refuses_decoding_of_another_length<S: Scheme>(scheme: S, program: &Program) {
     assert_eq!(evaluator.decode(0, &[], &[]), Ok(Vec::new().into()));
 }
 
-/// Passes if `scheme` answers ⊥ to labels that are not the garbler's, and if no bit of a table
+/// Checks that `scheme` answers ⊥ to labels that are not the garbler's, and that no bit of a table
 /// can be flipped so that another value comes out.
 ///
 /// # Panics

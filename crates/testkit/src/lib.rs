@@ -1,4 +1,4 @@
-//! Conformance suite, tampering peer and known answers (tests only).
+//! The conformance suites, a tampering peer and known answers (tests only).
 #![forbid(unsafe_code)]
 
 pub mod disassembly;
@@ -12,7 +12,7 @@ pub mod tamper;
 pub mod three;
 pub mod vectors;
 
-/// The guide to writing circuits, whose code is tested.
+/// The guide to writing circuits. This tests its code.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/circuits.md")]
 struct Guide;

@@ -1,5 +1,5 @@
-//! A channel that is open already, such as one over TLS to another process, whose messages leave as
-//! a test says.
+//! An open channel, such as one over TLS to another process, whose outgoing messages a test
+//! changes.
 
 use std::io::IoSlice;
 use std::sync::{Arc, Mutex};
@@ -8,15 +8,15 @@ use tacit_net::{Channel, Interrupt, NetError, Sink, Source, Transport, Wait};
 
 use crate::tamper::{Play, TamperingSink, first_message, framed};
 
-/// The longest message that comes through.
+/// The longest message that passes, in bytes.
 const MAX_BYTES: usize = 1 << 26;
 
-/// The same channel with the same peer, in which each message leaves as `play` says. Where that is
-/// the end, the connection is closed.
+/// Returns the same channel with the same peer. `play` replaces each outgoing message; if it ends,
+/// the connection is closed.
 ///
 /// # Panics
 ///
-/// If nobody has proved who the peer is.
+/// If the peer is not authenticated.
 #[must_use]
 pub fn playing(channel: Channel, play: Play) -> Channel {
     let peer = channel.peer().expect("an authenticated channel");
@@ -37,14 +37,14 @@ pub fn playing(channel: Channel, play: Play) -> Channel {
     outer
 }
 
-/// The channel until it is closed.
+/// The channel, until it is closed.
 type Inner = Arc<Mutex<Option<Channel>>>;
 
 fn failed(error: NetError) -> Interrupt {
     Interrupt::Failed(Box::new(error))
 }
 
-/// The bytes of frames that come.
+/// The bytes of incoming frames.
 struct Coming {
     inner: Inner,
     unread: Vec<u8>,
@@ -70,7 +70,7 @@ impl Source for Coming {
     }
 }
 
-/// Bytes of frames that leave whole.
+/// The bytes of outgoing frames, sent as whole frames.
 struct Leaving {
     inner: Inner,
     pending: Vec<u8>,

@@ -1,6 +1,6 @@
-//! Runs a command as people do: as a process that always ends, with a bound on each wait.
+//! Runs a command as a process that always ends, with a limit on each wait.
 //!
-//! These functions panic, as tests do, if the process does something else than they wait for.
+//! Like tests, these functions panic if the process does something other than expected.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Longest that a test waits for a process; far longer than any takes.
+/// The longest wait of a test for a process, far longer than any takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a process that has ended left.
+/// The output of a process that has ended.
 #[derive(Debug)]
 pub struct Ended {
     /// Its exit code, or -1 if a signal ended it.
@@ -24,8 +24,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Fails the test unless the process ended with `code` and names each of `words` in its
-    /// error.
+    /// Checks that the process ended with `code` and that its error contains each of `words`.
     #[track_caller]
     pub fn failed(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, code, "{self:?}");
@@ -35,14 +34,14 @@ impl Ended {
         assert!(!self.stderr.contains("panicked"), "{self:?}");
     }
 
-    /// Fails the test unless the process ended well; its standard output.
+    /// Checks that the process succeeded. Returns its standard output.
     #[track_caller]
     pub fn succeeded(&self) -> &str {
         assert_eq!(self.code, 0, "{self:?}");
         &self.stdout
     }
 
-    /// The JSON object that it printed.
+    /// Returns the JSON object that it printed.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         let json: serde_json::Value =
@@ -52,7 +51,7 @@ impl Ended {
     }
 }
 
-/// A running process, which is killed when this is dropped.
+/// A running process. Dropping this kills it.
 #[derive(Debug)]
 pub struct ChildProcess {
     child: Child,
@@ -97,7 +96,7 @@ impl ChildProcess {
                 if read.expect("text on standard output") == 0 {
                     return text;
                 }
-                // A test that does not listen has all of it in the end.
+                // A test that no longer listens gets all output at the end.
                 let _ = line_sender.send(text[start..].trim_end().to_owned());
             }
         });
@@ -123,7 +122,7 @@ impl ChildProcess {
     /// Writes this text to its standard input, if that is open.
     pub fn says(&mut self, text: &str) {
         if let Some(stdin) = &mut self.stdin {
-            // It may end before it reads, which is no fault of the test's.
+            // The process may end before it reads, which is no fault of the test.
             let _ = stdin.write_all(text.as_bytes());
         }
     }
@@ -135,7 +134,7 @@ impl ChildProcess {
         line.unwrap_or_else(|_| panic!("no line on standard output but {:?}", self.stderr))
     }
 
-    /// Waits for a line on standard error in which `words` stand; the rest of it.
+    /// Waits for a line on standard error that contains `words`. Returns the rest of the line.
     #[track_caller]
     pub fn line_after(&mut self, words: &str) -> String {
         loop {
@@ -149,7 +148,7 @@ impl ChildProcess {
         }
     }
 
-    /// Its number among the system's processes.
+    /// Returns its process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -170,13 +169,13 @@ impl ChildProcess {
     /// Sends the signal of this name to a process that may have been killed.
     pub fn signal_if_running(&self, name: &str) {
         let pid = self.child.id().to_string();
-        // It is this process's child until it is waited for, so that the number is its own.
+        // Until it is waited for it is a child of this process, so the id is still its own.
         let _ = Command::new("kill").args(["-s", name, &pid]).status();
     }
 
-    /// Kills it, if it has not ended: nothing of it runs any more.
+    /// Kills it, if it has not ended. No part of it runs afterwards.
     pub fn kill(&mut self) {
-        // One that has ended cannot be killed.
+        // A process that has ended cannot be killed.
         let _ = self.child.kill();
     }
 
@@ -212,7 +211,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // After `end` there is nothing left to end.
+        // After `end` there is no process left.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,7 @@
-//! The conformance suite of protocols: one function gives the same result under each of them.
+//! The conformance suite of protocols: a function gives the same result under each of them.
 //!
-//! [`conformance`] runs a function between two sessions of this process by every protocol of two
-//! parties, and compares what each party gets with the function in the clear.
+//! [`conformance`] runs a function between two sessions of this process by every two-party
+//! protocol, and compares each party's results with the function in the clear.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,15 +14,15 @@ use tacit::{Error, Function, Job, Outcome, Role, Session, Value};
 
 use crate::sessions::{ROLES, insecure, over_link, session};
 
-/// s of `batch` here: low, so that a batch is a few circuits.
+/// The s of `batch` here: low, so that a batch is a few circuits.
 const SECURITY_BITS: u8 = 6;
-/// No wait of a party for the other is longer.
+/// The longest wait of a party for the other.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Most bytes of a stock.
+/// The most bytes of a stock.
 const STOCK_BYTES: u64 = 1 << 30;
 
-/// Schemes that a protocol runs under here, one of each layout of tables; of `authenticated`, which
-/// has its own, each hash; `gmw` has none.
+/// Returns the schemes under which a protocol runs here, one of each layout of tables.
+/// `authenticated` has schemes of its own and runs with each hash; `gmw` has none.
 const fn schemes(protocol: Protocol) -> &'static [Option<SchemeId>] {
     const TWO_CALL: Option<SchemeId> = Some(SchemeId::HALF_GATES_TWO_CALL);
     match protocol {
@@ -32,12 +32,13 @@ const fn schemes(protocol: Protocol) -> &'static [Option<SchemeId>] {
     }
 }
 
-/// Passes if both parties get from every protocol what `function` gives in the clear. Returns that,
-/// each result by its name. `inputs` are those of both parties; `folder` is empty and takes stocks.
+/// Checks that both parties get from every protocol the results that `function` gives in the clear.
+/// Returns these by name. `inputs` are those of both parties; `folder` must be empty and holds the
+/// stocks.
 ///
 /// # Panics
 ///
-/// If they do not; the message names the protocol and the result.
+/// If they do not. The message names the protocol and the result.
 pub fn conformance(
     function: &Function,
     inputs: &[(&str, Value)],
@@ -70,7 +71,7 @@ pub fn conformance(
     expected
 }
 
-/// Every result of the function in the clear.
+/// Returns every result of the function in the clear.
 fn in_the_clear(function: &Function, inputs: &[(&str, Value)]) -> BTreeMap<String, Value> {
     let inputs = function.inputs().iter().map(|input| {
         let given = inputs.iter().find(|(name, _)| *name == input.port.name);
@@ -99,7 +100,7 @@ fn check(
     assert_eq!(outcome.threat_model, protocol.threat_model(), "{about}");
 }
 
-/// One party of one run.
+/// One party in one run.
 struct Party<'a> {
     function: &'a Function,
     inputs: &'a [(&'a str, Value)],

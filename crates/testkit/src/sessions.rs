@@ -1,5 +1,5 @@
-//! What tests of two parties share: two stocks on disk, and ends of links in memory between parties
-//! that have proved who they are.
+//! The common part of tests of two parties: two stocks on disk, and ends of links in memory between
+//! authenticated parties.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -18,13 +18,13 @@ use crate::tamper::Rewrite;
 /// Both roles, the garbler's first.
 pub const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
-/// Who a party is.
+/// Returns a party's fingerprint.
 #[must_use]
 pub fn fingerprint(role: Role) -> Fingerprint {
     Fingerprint([1 + role as u8; 32])
 }
 
-/// The garbler connects.
+/// Returns a party's side: the garbler connects.
 #[must_use]
 pub fn side(role: Role) -> Side {
     match role {
@@ -33,12 +33,12 @@ pub fn side(role: Role) -> Side {
     }
 }
 
-/// What each party gives at its end of a link in memory, the garbler's first. `below` stands under
-/// each end.
+/// Returns each party's result at its end of a link in memory, the garbler's first. `below` wraps
+/// the transport of each end.
 ///
 /// # Panics
 ///
-/// If a party does.
+/// If a party panics.
 pub fn over_link<T: Send>(
     below: impl Fn(Role, Transport) -> Transport,
     party: impl Fn(Role, Transport) -> T + Sync,
@@ -53,17 +53,17 @@ pub fn over_link<T: Send>(
     })
 }
 
-/// s of `bits`, for tests alone.
+/// Returns s of `bits`, only for tests.
 ///
 /// # Panics
 ///
-/// It is out of bounds.
+/// If it is out of bounds.
 #[must_use]
 pub fn insecure(bits: u8) -> StatisticalSecurity {
     StatisticalSecurity::insecure_for_measurements(bits).expect("1 to 80 bits")
 }
 
-/// A session of `role` with the other, each of which has proved who it is. No wait lasts longer
+/// Starts a session of `role` with the other party; both are authenticated. No wait takes longer
 /// than `timeout`.
 ///
 /// # Errors
@@ -74,12 +74,12 @@ pub fn session(transport: Transport, role: Role, timeout: Duration) -> Result<Se
     Session::over(channel, side(role), Some(&fingerprint(role)))
 }
 
-/// Folders of two parties' stocks, which go when they are dropped; in memory where the system has
-/// that.
+/// The folders of two parties' stocks, which are removed on drop. They are in memory if the system
+/// supports that.
 pub struct Folders([TempDir; 2]);
 
 impl Folders {
-    /// Two empty folders.
+    /// Makes two empty folders.
     ///
     /// # Panics
     ///
@@ -93,7 +93,7 @@ impl Folders {
         }))
     }
 
-    /// The same stocks again, in folders of their own.
+    /// Returns copies of the same stocks, in new folders.
     ///
     /// # Panics
     ///
@@ -107,18 +107,18 @@ impl Folders {
         copies
     }
 
-    /// The stocks of a party.
+    /// Opens the stocks of a party.
     ///
     /// # Errors
     ///
     /// They cannot be opened.
     pub fn stocks(&self, role: Role) -> Result<Stocks, Error> {
         let folder = self.path(role as usize);
-        // In a copy of the folders there is a copy of the notes.
+        // A copy of the folders includes a copy of the notes.
         Stocks::open_witnessed(folder, 1 << 26, &folder.join("witness"))
     }
 
-    /// The folder of the first party, 0, or the second.
+    /// Returns the folder of the first party, 0, or the second.
     #[must_use]
     pub fn path(&self, party: usize) -> &Path {
         self.0[party].path()
@@ -138,8 +138,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The end of a link to a peer that has proved to be `peer`, on which no wait lasts longer than
-/// `timeout`.
+/// Returns the end of a link to the authenticated `peer`. No wait takes longer than `timeout`.
 #[must_use]
 pub fn channel(transport: Transport, peer: Fingerprint, timeout: Duration) -> Channel {
     let mut channel = Channel::over_proved(transport, peer, [7; 32]);
@@ -147,10 +146,10 @@ pub fn channel(transport: Transport, peer: Fingerprint, timeout: Duration) -> Ch
     channel
 }
 
-/// Kinds and lengths of the messages that a side sent.
+/// The kinds and lengths of the messages that a side sent.
 pub type Trace = Arc<Mutex<Vec<(u8, usize)>>>;
 
-/// Changes no message, and notes each in `trace`.
+/// Returns a function that changes no message, and records each in `trace`.
 #[must_use]
 pub fn noting(trace: &Trace) -> Rewrite {
     let trace = Arc::clone(trace);

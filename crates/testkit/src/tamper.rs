@@ -1,15 +1,15 @@
-//! A tampering peer: an honest party whose messages are changed on their way out.
+//! A tampering peer: an honest party whose outgoing messages are changed.
 //!
-//! [`TamperingSink`] stands below a channel and sees its messages. At the message that a
-//! [`Tampering`] names it commits one [`Fault`]; everything before and after is honest, so that
-//! each state of a protocol meets each fault. A sink made by [`TamperingSink::rewriting`] tells
-//! lies instead that are messages of the right form.
+//! [`TamperingSink`] is below a channel and sees its messages. At the message that a [`Tampering`]
+//! names it commits one [`Fault`]; everything before and after is honest, so that each state of a
+//! protocol meets each fault. A sink made by [`TamperingSink::rewriting`] instead tells lies that
+//! are messages of the right form.
 
 use std::io::IoSlice;
 
 use tacit_net::{CONTINUED, FrameHeader, HEADER_BYTES, Interrupt, Sink, Wait, frames};
 
-/// What happens to a message.
+/// A change of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The last byte of the payload is missing.
@@ -28,34 +28,34 @@ pub enum Fault {
     Ones,
     /// All bytes of the payload are zero.
     Zeros,
-    /// The message comes twice.
+    /// The message is sent twice.
     Repeat,
-    /// The message comes after the next one, or never if there is none.
+    /// The message is sent after the next one, or never if there is none.
     Reorder,
-    /// The message never comes, though later ones do.
+    /// The message is never sent, but later ones are.
     Drop,
-    /// The message comes in single bytes.
+    /// The message is sent in single bytes.
     Trickle,
-    /// The message is of another kind, which exists.
+    /// The message has another kind that exists.
     OtherKind,
-    /// The message is of a kind that does not exist.
+    /// The message has a kind that does not exist.
     UnknownKind,
-    /// The header announces the greatest length that it can.
+    /// The header announces the greatest possible length.
     Inflate,
-    /// The header announces one byte more than comes; the next header is taken for payload.
+    /// The header announces one byte more than is sent, so the next header is taken for payload.
     InflateByOne,
     /// The connection ends before the message.
     CloseBefore,
     /// The connection ends in the middle of the message.
     CloseWithin,
-    /// Bytes that mean nothing come instead of the message.
+    /// Meaningless bytes are sent instead of the message.
     Garbage,
-    /// Nothing comes any more, and the connection stays.
+    /// Nothing more is sent, and the connection stays open.
     Silence,
 }
 
 impl Fault {
-    /// All of them.
+    /// All faults.
     pub const ALL: &[Self] = &[
         Self::Truncate,
         Self::Empty,
@@ -79,11 +79,11 @@ impl Fault {
         Self::Silence,
     ];
 
-    /// The longest message that comes in single bytes within seconds.
+    /// The longest message that can be sent in single bytes within seconds.
     const MOST_TRICKLED: usize = 1 << 14;
 
-    /// Whether it breaks the format and not only a value: whoever gets the message then has no
-    /// result.
+    /// Returns whether it breaks the format and not only a value. The receiver of such a message
+    /// has no result.
     #[must_use]
     pub fn breaks_the_format(self) -> bool {
         matches!(
@@ -102,7 +102,7 @@ impl Fault {
         )
     }
 
-    /// Whether it changes a message with a payload of this length.
+    /// Returns whether it changes a message with a payload of this length.
     #[must_use]
     pub fn changes(self, payload_bytes: usize) -> bool {
         let of_payload = matches!(
@@ -118,16 +118,16 @@ impl Fault {
         payload_bytes > 0 || !of_payload
     }
 
-    /// Whether a message with a payload of this length then takes longer than parties wait who wait
-    /// for seconds.
+    /// Returns whether a message with a payload of this length then takes longer than parties that
+    /// wait for seconds.
     #[must_use]
     pub fn takes_long(self, payload_bytes: usize) -> bool {
         self == Self::Trickle && payload_bytes > Self::MOST_TRICKLED
     }
 
-    /// Whether a test that takes one of `every` faults of each message takes this one of message
-    /// `number`. Over `every` messages in a row each fault comes once, and each message has its
-    /// share of faults where there are at least `every`.
+    /// Returns whether a test that takes one of `every` faults for each message takes this one for
+    /// message `number`. Over `every` consecutive messages each fault occurs once, and each message
+    /// has its share of faults if there are at least `every`.
     #[must_use]
     pub fn in_sample(self, number: usize, every: usize) -> bool {
         let place = Self::ALL.iter().position(|fault| *fault == self);
@@ -135,33 +135,32 @@ impl Fault {
     }
 }
 
-/// Which message meets which fault.
+/// A message and the fault that it meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tampering {
     /// The message's number among those that this side sends, from 0.
     pub message: usize,
-    /// What happens to it.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// Sees the number, kind and payload of each message, and gives what is sent as its payload
-/// instead, if anything.
+/// Gets the number, kind and payload of each message. Returns the payload to send instead, if any.
 pub type Rewrite = Box<dyn FnMut(usize, u8, &[u8]) -> Option<Vec<u8>> + Send>;
 
-/// What leaves in place of a message.
+/// The replacement of an outgoing message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The message.
+    /// The message itself.
     AsIs,
-    /// One of the same kind with this payload.
+    /// A message of the same kind with this payload.
     Payload(Vec<u8>),
-    /// One of another kind.
+    /// A message of another kind.
     Message(u8, Vec<u8>),
-    /// Nothing any more: the connection ends.
+    /// Nothing more: the connection ends.
     End,
 }
 
-/// Sees the kind and payload of each message, and says what leaves in its place.
+/// Gets the kind and payload of each message. Returns its replacement.
 pub type Play = Box<dyn FnMut(u8, &[u8]) -> Sent + Send>;
 
 enum Change {
@@ -171,11 +170,11 @@ enum Change {
     Play(Play),
 }
 
-/// A sink that passes messages on, but for those that it changes.
+/// A sink that passes messages on, except those that it changes.
 pub struct TamperingSink {
     inner: Box<dyn Sink>,
     change: Change,
-    /// Bytes of a message that is not there whole yet.
+    /// The bytes of an incomplete message.
     pending: Vec<u8>,
     sent: usize,
     held: Vec<u8>,
@@ -184,25 +183,25 @@ pub struct TamperingSink {
 }
 
 impl TamperingSink {
-    /// A sink over `inner` that commits `tampering`.
+    /// Returns a sink over `inner` that commits `tampering`.
     #[must_use]
     pub fn new(inner: Box<dyn Sink>, tampering: Tampering) -> Self {
         Self::with(inner, Change::Fault(tampering))
     }
 
-    /// A sink over `inner` that commits `fault` on the first message of a kind.
+    /// Returns a sink over `inner` that commits `fault` on the first message of a kind.
     #[must_use]
     pub fn on_first(inner: Box<dyn Sink>, kind: u8, fault: Fault) -> Self {
         Self::with(inner, Change::First(kind, fault))
     }
 
-    /// A sink over `inner` that sends what `rewrite` makes of each message.
+    /// Returns a sink over `inner` that sends the result of `rewrite` for each message.
     #[must_use]
     pub fn rewriting(inner: Box<dyn Sink>, rewrite: Rewrite) -> Self {
         Self::with(inner, Change::Rewrite(rewrite))
     }
 
-    /// A sink over `inner` that sends what `play` says in place of each message.
+    /// Returns a sink over `inner` that sends the replacement that `play` gives for each message.
     #[must_use]
     pub fn playing(inner: Box<dyn Sink>, play: Play) -> Self {
         Self::with(inner, Change::Play(play))
@@ -324,15 +323,15 @@ impl TamperingSink {
     }
 }
 
-/// A message in its frames.
+/// Returns a message in its frames.
 pub(crate) fn framed(kind: u8, payload: &[u8]) -> Vec<u8> {
     let frames = frames(kind, payload).expect("a test's message");
     let bytes = frames.flat_map(|(header, carried)| [&header[..], carried].concat());
     bytes.collect()
 }
 
-/// The first message that is whole in `bytes`: its kind and payload, and the length of all frames
-/// up to its end, of which the first may be of a message that was given up.
+/// Returns the first complete message in `bytes`: its kind and payload, and the length of all
+/// frames up to its end. The first frames may belong to a message that was given up.
 pub(crate) fn first_message(bytes: &[u8]) -> Option<(u8, Vec<u8>, usize)> {
     let (mut kind, mut payload, mut end) = (CONTINUED, Vec::new(), 0);
     loop {

@@ -1,5 +1,5 @@
-//! What tests of `outsourced` share: three parties whose links are in memory, each of which may
-//! play something else on its way out.
+//! The common part of tests of `outsourced`: three parties with links in memory, each of which may
+//! change its outgoing messages.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -12,19 +12,19 @@ use tacit_net::{Channel, Transport, memory};
 
 use OutsourcedRole::{Cloud, Evaluator, Generator};
 
-/// A direction of a link: who sends, and to whom.
+/// A direction of a link: the sender and the receiver.
 pub type Direction = (OutsourcedRole, OutsourcedRole);
 
-/// How a run ended for each party, in the order of [`OutsourcedRole::ALL`].
+/// The result of a run for each party, in the order of [`OutsourcedRole::ALL`].
 pub type Ends = [Result<Outcome, Error>; 3];
 
-/// Who a party is.
+/// Returns a party's fingerprint.
 #[must_use]
 pub fn fingerprint(role: OutsourcedRole) -> Fingerprint {
     Fingerprint([1 + role as u8; 32])
 }
 
-/// Whom a party has links to, in the order in which it works on them.
+/// Returns the parties to which a party has links, in the order in which it works on them.
 #[must_use]
 pub fn others(role: OutsourcedRole) -> [OutsourcedRole; 2] {
     match role {
@@ -34,8 +34,8 @@ pub fn others(role: OutsourcedRole) -> [OutsourcedRole; 2] {
     }
 }
 
-/// Who is richer, of the generator's `a` and the evaluator's `b`, and `a` kept as `wealth`; and, if
-/// it `loads` what an earlier run kept, whether that is more than `b`.
+/// Returns a function that compares the generator's `a` and the evaluator's `b`, and keeps `a` as
+/// `wealth`. If it `loads` the value of an earlier run, it also compares that with `b`.
 ///
 /// # Panics
 ///
@@ -64,12 +64,12 @@ pub fn kept_riches(loads: bool) -> Function {
 /// A party's ends of its links, by the party at the other end.
 type Links = BTreeMap<u8, Channel>;
 
-/// Runs `job` of each party with the others. `below` stands under each party's end of a link, in
-/// the direction in which it sends; no wait lasts longer than `timeout`.
+/// Runs `job` of each party with the others. `below` wraps each party's end of a link, by the
+/// direction in which it sends. No wait takes longer than `timeout`.
 ///
 /// # Panics
 ///
-/// If a party does: not even a liar may.
+/// If a party panics: not even a liar may.
 pub fn run_three<'f>(
     job: &(dyn Fn(OutsourcedRole) -> OutsourcedJob<'f> + Sync),
     below: &(dyn Fn(Direction, Transport) -> Transport + Sync),

@@ -1,4 +1,4 @@
-//! Known answers and frozen transcripts: files of lines `name: value`, with `#` before comments.
+//! Known answers and frozen transcripts: files of lines `name: value`, with `#` for comments.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ impl Vector {
     ///
     /// # Panics
     ///
-    /// If there is no such file, or a line is not `name: value`, or a name comes twice.
+    /// If there is no such file, a line is not `name: value`, or a name occurs twice.
     #[must_use]
     pub fn read(file: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -39,7 +39,7 @@ impl Vector {
         }
     }
 
-    /// The field's text.
+    /// Returns the field's text.
     ///
     /// # Panics
     ///
@@ -51,11 +51,11 @@ impl Vector {
             .unwrap_or_else(|| panic!("vectors/{} has no field `{name}`", self.file))
     }
 
-    /// The field as a decimal number.
+    /// Returns the field as a decimal number.
     ///
     /// # Panics
     ///
-    /// If it is none.
+    /// If it is no number.
     #[must_use]
     pub fn number(&self, name: &str) -> u64 {
         let text = self.text(name);
@@ -63,7 +63,7 @@ impl Vector {
             .unwrap_or_else(|_| panic!("vectors/{}: `{name}` is no number: {text}", self.file))
     }
 
-    /// The field as bytes, which it has in hex.
+    /// Returns the field as bytes, from hex.
     ///
     /// # Panics
     ///
@@ -80,7 +80,7 @@ impl Vector {
             .unwrap_or_else(|| panic!("vectors/{}: `{name}` is not {N} bytes of hex", self.file))
     }
 
-    /// Passes if the field's text is `found`.
+    /// Checks that the field's text is `found`.
     ///
     /// # Panics
     ///
@@ -90,7 +90,7 @@ impl Vector {
     }
 }
 
-/// Bytes in hex.
+/// Returns bytes in hex.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

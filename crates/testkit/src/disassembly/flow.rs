@@ -1,46 +1,47 @@
-//! How secrets flow through a kernel's registers.
+//! The flow of secrets through a kernel's registers.
 //!
-//! Instructions are taken in the order in which they stand: what a register has at a jump's target
-//! is held for what it had in the line before or, where that jumps away, at the jumps from further
-//! up. A secret is
-//! - what is moved from a vector or mask register to a general one, or to the flags;
-//! - what is loaded from a slot: by an address that has a masked number times sixteen in it; and
-//!   eight bytes by an address of two registers, from any array (slot numbers have four);
+//! Instructions are processed in their order in the code. The state of a register at a jump's
+//! target is assumed to be that of the line before or, if that line jumps away, that at the earlier
+//! jumps to the target. A secret is
+//! - a value that is moved from a vector or mask register to a general one, or to the flags;
+//! - a value that is loaded from a slot, that is by an address that contains a masked number times
+//!   sixteen; and eight bytes loaded by an address of two registers, from any array (slot numbers
+//!   have four);
 //! - one byte that is tested in memory, unless it is a field of the kernel or on the stack;
-//! - what is loaded from the stack where a vector was put since the last jump or call, but for four
-//!   bytes: gates are copied there by vectors, too.
+//! - a value that is loaded from the stack where a vector was stored since the last jump or call,
+//!   except for four bytes, because vectors also copy gates there.
 //!
-//! A byte may make an address where that is asked for: then it is one of the tables, which are
+//! If requested, a byte may be part of an address: then it is a byte of the tables, which are
 //! public.
 
 use std::collections::{HashMap, HashSet};
 
 use super::instruction::{ARGUMENT, Instruction, Memory, Operand};
 
-/// How a value may be used.
+/// The permitted uses of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Secrecy {
-    /// As one likes.
+    /// Any use.
     #[default]
     Public,
-    /// Not in jumps, and in addresses if that is asked for: a byte of an array.
+    /// No jumps, and addresses only if requested: a byte of an array.
     Byte,
-    /// In neither.
+    /// Neither jumps nor addresses.
     Secret,
 }
 
-/// What general registers have.
+/// The contents of general registers.
 #[derive(Clone, Copy, Default)]
 struct Registers {
     secrecy: [Secrecy; 16],
-    /// Those that have a slot's number.
+    /// Whether a register has a slot's number.
     numbers: [bool; 16],
-    /// Those that have the place of a block, or its distance from the first one.
+    /// Whether a register has the place of a block, or its distance from the first one.
     places: [bool; 16],
 }
 
 impl Registers {
-    /// Either these or others, whatever is the more secret.
+    /// Combines this state with another; the more secret one wins.
     fn or(&mut self, other: &Self) {
         for (register, secrecy) in self.secrecy.iter_mut().enumerate() {
             *secrecy = (*secrecy).max(other.secrecy[register]);
@@ -50,22 +51,22 @@ impl Registers {
     }
 }
 
-/// What is held for secret.
+/// The values that count as secret.
 pub(super) struct Flow {
-    /// The most secret value that may make an address.
+    /// The most secret value that may be part of an address.
     address: Secrecy,
     registers: Registers,
-    /// What registers have at jumps to places further down, by the place.
+    /// The contents of registers at jumps to later places, by the place.
     jumps: HashMap<String, Registers>,
     /// Whether the line before jumps away.
     is_left: bool,
     flags: Secrecy,
-    /// Bytes of the stack, by their distance from the stack pointer.
+    /// Secret bytes of the stack, by their distance from the stack pointer.
     stack: HashSet<i64>,
 }
 
 impl Flow {
-    /// Nothing is secret yet.
+    /// Returns a state without secrets.
     pub(super) fn new(byte_addresses: bool) -> Self {
         Self {
             address: if byte_addresses {
@@ -81,7 +82,7 @@ impl Flow {
         }
     }
 
-    /// Follows an instruction. Returns what is wrong with it, if anything is.
+    /// Follows an instruction. Returns the finding about it, if there is one.
     pub(super) fn step(&mut self, instruction: &Instruction) -> Option<&'static str> {
         let come = self.jumps.remove(&instruction.address);
         if self.is_left {
@@ -96,19 +97,19 @@ impl Flow {
             Operand::Memory(memory) => self.of_address(memory) > self.address,
             _ => false,
         });
-        // What a `lea` computes is no address yet.
+        // The result of a `lea` is not used as an address yet.
         if secret_address && instruction.name != "lea" {
             self.follow(instruction);
             self.follow_places(instruction);
             return Some("an address from a secret");
         }
         if instruction.name.starts_with('j') || instruction.name == "call" {
-            // The stack's places serve other values in other branches, and what is called writes
-            // its results there.
+            // Other branches use the stack's places for other values, and called functions write
+            // their results there.
             self.stack.clear();
         }
         if self.is_left {
-            // What stands next is come to from elsewhere, with other flags.
+            // The next instruction is reached from elsewhere, with other flags.
             self.flags = Secrecy::Public;
         }
         if instruction.is_conditional_jump() {
@@ -132,7 +133,7 @@ impl Flow {
             .any(|register| self.registers.places[*register])
     }
 
-    /// Notes which registers have places of blocks once `instruction` is done.
+    /// Records which registers have places of blocks after `instruction`.
     fn follow_places(&mut self, instruction: &Instruction) {
         let Some(Operand::General(target)) = instruction.operands.first() else {
             return;
@@ -151,7 +152,7 @@ impl Flow {
             _ => is_number && instruction.counts_blocks(),
         };
         self.registers.places[*target] = place;
-        // A slot's number is masked, and then made into the slot's distance.
+        // A slot's number is masked, and then converted to the slot's distance.
         self.registers.numbers[*target] = match (name, instruction.operands.get(1)) {
             ("and", Some(Operand::General(_))) => true,
             ("mov", Some(Operand::General(source))) => self.registers.numbers[*source],
@@ -159,7 +160,7 @@ impl Flow {
         };
     }
 
-    /// The secrecy of what an operand has.
+    /// Returns the secrecy of an operand's value.
     fn of(&self, operand: &Operand) -> Secrecy {
         match operand {
             Operand::General(register) => self.registers.secrecy[*register],

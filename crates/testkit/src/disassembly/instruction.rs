@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// General registers, each by all its names.
+/// The general registers, each with all its names.
 const REGISTERS: [&[&str]; 16] = [
     &["rax", "eax", "ax", "al", "ah"],
     &["rbx", "ebx", "bx", "bl", "bh"],
@@ -21,12 +21,12 @@ const REGISTERS: [&[&str]; 16] = [
     &["r14", "r14d", "r14w", "r14b"],
     &["r15", "r15d", "r15w", "r15b"],
 ];
-/// The argument of a kernel: where its fields are.
+/// The register with a kernel's argument, which points to its fields.
 pub(super) const ARGUMENT: usize = 5;
 /// The stack pointer.
 const STACK: usize = 7;
 
-/// What an instruction works on.
+/// An operand of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
     /// A general register.
@@ -42,21 +42,21 @@ pub(super) enum Operand {
 /// A place in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Bytes accessed; 0 if it is not said.
+    /// The number of bytes accessed; 0 if unknown.
     pub(super) bytes: usize,
     /// The registers in the address.
     pub(super) registers: Vec<usize>,
-    /// What is added to them.
+    /// The constant that is added to them.
     pub(super) distance: i64,
 }
 
 impl Memory {
-    /// Where on the stack it is, if it is, and there alone.
+    /// Returns its place on the stack, if the stack pointer alone gives it.
     pub(super) fn on_stack(&self) -> Option<i64> {
         (self.registers == [STACK]).then_some(self.distance)
     }
 
-    /// Whether it is an array on the stack.
+    /// Returns whether it is an array on the stack.
     pub(super) fn in_stack_array(&self) -> bool {
         self.registers.contains(&STACK)
     }
@@ -64,20 +64,20 @@ impl Memory {
 
 /// One instruction.
 pub(super) struct Instruction {
-    /// Where it stands.
+    /// Its place in the code.
     pub(super) address: String,
     pub(super) name: String,
-    /// Its operands; of a jump, where it goes to.
+    /// Its operands; for a jump, its target.
     pub(super) text: String,
     pub(super) operands: Vec<Operand>,
 }
 
 impl Instruction {
-    /// The instruction in a line, if it has one that does something.
+    /// Parses the instruction in a line, if the line has one that is not padding.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (address, rest) = line.trim_start().split_once(":\t")?;
         let rest = rest.split(['#', '<']).next().unwrap_or_default().trim();
-        // A prefix that pads stands before the name.
+        // A padding prefix precedes the name.
         let rest = rest.trim_start_matches("data16 ").trim_start_matches("cs ");
         let (name, text) = rest.split_once(' ').unwrap_or((rest, ""));
         (name != "nop").then(|| Self {
@@ -88,7 +88,8 @@ impl Instruction {
         })
     }
 
-    /// Whether it makes the number of a block into its distance from the first one, in bytes.
+    /// Returns whether it converts the number of a block to the block's distance from the first
+    /// one, in bytes.
     pub(super) fn counts_blocks(&self) -> bool {
         self.name == "shl" && self.text.ends_with(",0x4")
     }
@@ -104,7 +105,7 @@ impl fmt::Display for Instruction {
     }
 }
 
-/// Operands stand between commas, but for those in brackets.
+/// Splits operands at commas, except for those in brackets.
 fn split(text: &str) -> Vec<&str> {
     let mut depth = 0;
     let parts = text.split(move |c: char| {

@@ -1,5 +1,5 @@
-//! What parses bytes or text of others. Where something is both read and written, what was read is
-//! written and read again: both readings are equal.
+//! Parsers of bytes or text from others. If a value can be both read and written, it is written and
+//! read again, and both readings must be equal.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +21,7 @@ use tacit_protocol::saved::SavedState;
 use tacit_protocol::saved::{StoredChain as _, StoredValue as _};
 use tacit_protocol::session::{Hello, Proposal};
 
-/// The first byte, and the rest.
+/// Returns the first byte, and the rest.
 fn head(data: &[u8]) -> (u8, &[u8]) {
     match data.split_first() {
         Some((first, rest)) => (*first, rest),
@@ -29,7 +29,8 @@ fn head(data: &[u8]) -> (u8, &[u8]) {
     }
 }
 
-/// Greeting, proposal, ticket of a run of three, and the check of every message's kind.
+/// Parses the greeting, the proposal, the ticket of a run of three, and checks every message's
+/// kind.
 pub fn messages(data: &[u8]) {
     let ours = Hello { nonce: [0; 32] };
     if let Ok(hello) = Hello::parse(data, &ours) {
@@ -51,7 +52,7 @@ pub fn messages(data: &[u8]) {
     }
 }
 
-/// What the parties of a prepared run say of their leases.
+/// Parses the messages of the parties of a prepared run about their leases.
 pub fn leases(data: &[u8]) {
     let (kinds, payload) = head(data);
     let kinds = usize::from(kinds % 16);
@@ -67,7 +68,7 @@ pub fn leases(data: &[u8]) {
     }
 }
 
-/// Chains and values as the stock keeps them, and what parties say of them.
+/// Parses chains and values of the stock, and the parties' messages about them.
 pub fn saved(data: &[u8]) {
     if let Ok(chain) = PairChain::from_bytes(data) {
         assert_eq!(chain.to_bytes()[..], *data);
@@ -92,7 +93,7 @@ pub fn saved(data: &[u8]) {
     }
 }
 
-/// Circuit files.
+/// Parses circuit files.
 pub fn bristol(data: &[u8]) {
     let (form, text) = head(data);
     let import = Import {
@@ -119,10 +120,11 @@ pub fn bristol(data: &[u8]) {
     }
 }
 
-/// The longest program: what is quadratic in its length is then no hang.
+/// The longest program, in bytes: short enough that quadratic work is no hang.
 const MOST_SOURCE_BYTES: usize = 1 << 12;
 
-/// Programs of the language, from text to types; what is formatted stays as it is.
+/// Processes programs of the language, from text to types. Formatting a formatted text must not
+/// change it.
 pub fn language(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else {
         return;
@@ -140,7 +142,7 @@ pub fn language(data: &[u8]) {
     }
 }
 
-/// Small texts of a command line: types with their values, fingerprints, links.
+/// Parses small texts of a command line: types with their values, fingerprints, links.
 pub fn texts(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else {
         return;

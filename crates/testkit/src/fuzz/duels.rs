@@ -1,7 +1,7 @@
 //! Two parties in memory, one of which lies from some message on. The other gets its result or an
-//! error that blames nobody on its own side.
+//! error that does not blame its own side.
 //!
-//! All randomness comes from the fuzzer's bytes, so that an input does the same each time.
+//! All randomness comes from the fuzzer's bytes, so that an input has the same effect each time.
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -34,7 +34,7 @@ use super::edits::Edits;
 
 const SEED: [u8; 32] = [7; 32];
 
-/// Adds a number of each party; both get the sum.
+/// Returns a function that adds a number of each party; both get the sum.
 pub(super) fn adder() -> Function {
     let mut builder = FunctionBuilder::new("adder");
     builder
@@ -74,11 +74,11 @@ pub(super) fn run_tag(protocol: ProtocolId, bits: u8) -> RunTag {
     })
 }
 
-/// How the scripts of two parties ended.
+/// The results of the scripts of two parties.
 pub(super) type Both<A, B> = (Result<A, Error>, Result<B, Error>);
 
-/// Runs two scripts against each other, the liar's messages through `edits`. One that is not the
-/// liar reports no misuse, unless both wait for each other.
+/// Runs two scripts against each other, with the liar's messages changed by `edits`. The honest one
+/// must not report misuse, unless both wait for each other.
 pub(super) fn play_two<A, B>(
     a: impl AsyncFnOnce(&mut Io<'_>) -> Result<A, Error>,
     b: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
@@ -107,7 +107,7 @@ pub(super) fn lies<P>(
     }
 }
 
-/// Passes if no party but the liar reports misuse, unless all wait for each other.
+/// Checks that no party except the liar reports misuse, unless all wait for each other.
 pub(super) fn check_misuse<const N: usize>(liar: usize, failures: [Option<&Error>; N]) {
     for (own, failure) in failures.into_iter().enumerate() {
         if let Some(Error::ApiMisuse(what)) = failure {
@@ -116,7 +116,7 @@ pub(super) fn check_misuse<const N: usize>(liar: usize, failures: [Option<&Error
     }
 }
 
-/// A generator of the run's randomness.
+/// Returns a generator of the run's randomness.
 fn prg(data: &[u8]) -> Prg {
     Prg::new(Block::from_u128(data.len() as u128))
 }
@@ -140,7 +140,7 @@ fn setups(
     (garbler.secured(security), evaluator.secured(security))
 }
 
-/// Honest OTs of a session.
+/// Returns honest OTs of a session.
 pub(super) fn ots(
     extension: Extension,
     security: Security,
@@ -154,7 +154,7 @@ pub(super) fn ots(
     made.expect("both are honest")
 }
 
-/// Base OTs of both kinds.
+/// Fuzzes base OTs of both kinds.
 pub fn base_ots(data: &[u8]) {
     let mut edits = Edits::new(data);
     let base = BaseOt::ALL[edits.choice(2) % BaseOt::ALL.len()];
@@ -167,7 +167,7 @@ pub fn base_ots(data: &[u8]) {
     );
 }
 
-/// OT extension, with and without a check.
+/// Fuzzes OT extension, with and without a check.
 pub fn extension(data: &[u8]) {
     let mut edits = Edits::new(data);
     let softspoken = Extension::NAMED
@@ -187,7 +187,7 @@ pub fn extension(data: &[u8]) {
     );
 }
 
-/// Silent OT.
+/// Fuzzes silent OT.
 pub fn silent(data: &[u8]) {
     let mut edits = Edits::new(data);
     let security = [Security::SemiHonest, Security::Malicious][edits.choice(2) % 2];
@@ -201,13 +201,13 @@ pub fn silent(data: &[u8]) {
     );
 }
 
-/// Input bits of both parties for [`adder`].
+/// The input bits of both parties for [`adder`].
 const INPUTS: [[bool; 8]; 2] = [
     [true; 8],
     [false, true, false, true, false, true, false, true],
 ];
 
-/// A run of `direct`, its base OTs honest.
+/// Fuzzes a run of `direct` with honest base OTs.
 pub fn direct(data: &[u8]) {
     let mut edits = Edits::new(data);
     let (mut offers, mut choices) = ots(Extension::default(), Security::SemiHonest, &mut prg(data));
@@ -225,7 +225,7 @@ pub fn direct(data: &[u8]) {
     );
 }
 
-/// Instances by component, first in first out.
+/// Instances by component, first in, first out.
 struct Shelf<T>(Vec<VecDeque<T>>);
 
 impl<T> Instances for Shelf<T> {
@@ -237,7 +237,7 @@ impl<T> Instances for Shelf<T> {
     }
 }
 
-/// A run of `prepared` from material that a trusted dealer made.
+/// Fuzzes a run of `prepared` from material that a trusted dealer made.
 pub fn prepared(data: &[u8]) {
     let mut edits = Edits::new(data);
     let mut prg = prg(data);
@@ -291,7 +291,7 @@ pub fn prepared(data: &[u8]) {
     );
 }
 
-/// s of batches here: low, so that a batch is a few circuits.
+/// The s of batches here: low, so that a batch is a few circuits.
 const BATCH_BITS: u8 = 4;
 
 fn plan() -> Plan {
@@ -303,7 +303,7 @@ fn fresh_batch() -> Batch<'static, HalfGates> {
     Batch::new(scheme(), shared_adder(), plan(), &tag).expect("a batch")
 }
 
-/// A preparation of both parties: what each keeps of its executions.
+/// Makes a preparation of both parties. Returns what each keeps of its executions.
 fn prepare(
     batch: &Batch<'_, HalfGates>,
     edits: &mut Edits,
@@ -322,13 +322,13 @@ fn prepare(
     play_two(make, check, edits)
 }
 
-/// A batch that is prepared.
+/// Fuzzes the preparation of a batch.
 pub fn prepare_batch(data: &[u8]) {
     let _ = prepare(&fresh_batch(), &mut Edits::new(data), &mut prg(data));
 }
 
-/// An honest execution as both keep it: the batch's name, the garbler's bytes, the evaluator's
-/// secret and published ones.
+/// An honest execution in both parties' stored form: the batch's name, the garbler's bytes, the
+/// evaluator's secret and published ones.
 type KeptExecution = ([u8; 16], Vec<u8>, [Vec<u8>; 2]);
 
 fn execution() -> &'static KeptExecution {
@@ -343,7 +343,7 @@ fn execution() -> &'static KeptExecution {
     })
 }
 
-/// A batch execution, whose bytes may also be another's: those that the stock keeps.
+/// Fuzzes a batch execution. Its stored bytes may also be replaced.
 pub fn batch(data: &[u8]) {
     let mut edits = Edits::new(data);
     let (name, garbler, [secret, published]) = execution();
@@ -378,7 +378,7 @@ pub fn batch(data: &[u8]) {
     }
 }
 
-/// A run of `authenticated`, its base OTs honest.
+/// Fuzzes a run of `authenticated` with honest base OTs.
 pub fn authenticated(data: &[u8]) {
     let mut edits = Edits::new(data);
     let mut prg = prg(data);

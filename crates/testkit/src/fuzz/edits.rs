@@ -1,16 +1,16 @@
-//! What a lying party does to its messages, as the fuzzer's bytes say.
+//! The changes of a lying party to its messages, as the fuzzer's bytes describe them.
 //!
 //! | byte | meaning |
 //! |---|---|
-//! | 0 | who lies |
-//! | 1 | how many of its messages are honest |
+//! | 0 | the liar |
+//! | 1 | the number of its messages that are honest |
 //! | 2.. | for each later message operations until one that ends it, see [`Edits::change`] |
 
 use std::collections::VecDeque;
 
 use tacit_protocol::message::Kind;
 
-/// The operations that are left.
+/// The remaining operations.
 pub(super) struct Edits {
     liar: u8,
     honest: u8,
@@ -29,17 +29,17 @@ impl Edits {
         edits
     }
 
-    /// Whether nothing is changed.
+    /// Returns whether there are no changes.
     pub(super) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Who lies, of `count` parties.
+    /// Returns the liar, out of `count` parties.
     pub(super) fn liar(&self, count: u8) -> usize {
         usize::from(self.liar % count)
     }
 
-    /// What else a target chooses by the byte that names the liar.
+    /// Returns the further choice of a target in the byte that names the liar.
     pub(super) fn choice(&self, parties: u8) -> usize {
         usize::from(self.liar / parties)
     }
@@ -61,7 +61,7 @@ impl Edits {
         }
     }
 
-    /// One operation; `None` where the message is as it is to be.
+    /// Makes one operation. Returns `None` if the message is finished.
     fn step(&mut self, kind: &mut u8, payload: &mut Vec<u8>) -> Option<()> {
         match self.byte()? % 8 {
             0 => return None,

@@ -24,12 +24,13 @@ use super::edits::Edits;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
-/// A seed of each party.
+/// Returns a seed for each party.
 fn seeds() -> [Zeroizing<[u8; 32]>; 2] {
     [7, 8].map(|byte| Zeroizing::new([byte; 32]))
 }
 
-/// ANDs of one bit of each party, of that by five bits of one, and of two bits of both.
+/// Returns a component with ANDs of one bit of each party, of that by five bits of one, and of two
+/// bits of both.
 fn picking() -> Component {
     let port = |name: &str| Port::new(name, Type::bits(6));
     let mut gates = vec![Gate::And(0, 6)];
@@ -45,7 +46,8 @@ fn picking() -> Component {
     Component::new("picking", circuit.expect("a circuit"))
 }
 
-/// Three calls of [`picking`] and their schedule; both get all.
+/// Returns a function with three calls of [`picking`] and its schedule; both parties get all
+/// results.
 fn picks() -> &'static (Function, Schedule) {
     static MADE: OnceLock<(Function, Schedule)> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -66,7 +68,7 @@ fn picks() -> &'static (Function, Schedule) {
     })
 }
 
-/// Input bits of a party.
+/// Returns the input bits of a party.
 fn inputs(role: Role) -> Vec<bool> {
     (0..18)
         .map(|i| (i * i + role as usize).is_multiple_of(3))
@@ -77,7 +79,7 @@ fn setup(role: Role, settings: OtSettings) -> DirectionSetup {
     DirectionSetup::new(&session(), (role, Role::Garbler), settings)
 }
 
-/// Honest directions of both parties.
+/// Returns honest directions of both parties.
 fn directions(settings: OtSettings) -> (Directions, Directions) {
     let [mine, yours] = seeds();
     let made = run_both(
@@ -87,7 +89,7 @@ fn directions(settings: OtSettings) -> (Directions, Directions) {
     made.expect("both are honest")
 }
 
-/// A party's masks of a run, from blocks that it makes with the other one.
+/// Returns a party's masks of a run, from blocks that it makes with the other party.
 async fn stocked(
     io: &mut Io<'_>,
     directions: Directions,
@@ -109,8 +111,8 @@ async fn stocked(
     })
 }
 
-/// A run of `gmw`, its base OTs honest; the base OTs of both directions; or crosses for the stock
-/// and a run by them.
+/// Fuzzes a run of `gmw` with honest base OTs; the base OTs of both directions; or crosses for the
+/// stock and a run with them.
 pub fn gmw(data: &[u8]) {
     let mut edits = Edits::new(data);
     let (function, schedule) = picks();
@@ -168,17 +170,17 @@ pub fn gmw(data: &[u8]) {
     }
 }
 
-/// Keys of a party: these numbers.
+/// Returns keys of a party: these numbers.
 fn keys(numbers: core::ops::Range<u64>) -> Keys {
     let encoding = |number: u64| KeyEncoding::default().text(&number.to_le_bytes());
     Keys::new(numbers.map(encoding)).expect("different keys")
 }
 
-/// As many keys of a peer as a party takes here: the time follows their number.
+/// The most keys of a peer that a party takes here: the time grows with their number.
 const MOST_KEYS: u64 = 64;
 
-/// The numbers of keys of the placer and the programmer, as one of them has them by its own number
-/// and what the other tells.
+/// Returns the numbers of keys of the placer and the programmer, from a party's own number and the
+/// other's message.
 async fn told(io: &mut Io<'_>, own: u64, is_placer: bool) -> Result<[u64; 2], Error> {
     let theirs = exchange_sizes(io, Digest([9; 32]), own).await?;
     if theirs > MOST_KEYS {
@@ -196,8 +198,8 @@ const WIDTHS: Widths = Widths {
     programmer_bits: 70,
 };
 
-/// A plain intersection, with the result to both or to the placer, and a join up to its bins; both
-/// after the exchange of sizes.
+/// Fuzzes a plain intersection, with the result to both or to the placer, and a join up to its
+/// bins; both after the exchange of sizes.
 pub fn matching(data: &[u8]) {
     let mut edits = Edits::new(data);
     let choice = edits.choice(2);

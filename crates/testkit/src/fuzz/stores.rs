@@ -1,4 +1,4 @@
-//! The files of a stock, and what the peer says of its own.
+//! The files of a stock, and the peer's messages about its own stock.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ fn id() -> StockId {
     }
 }
 
-/// A peer's marks, of a stock and of a chain.
+/// Fuzzes a peer's marks, of a stock and of a chain.
 pub fn marks(data: &[u8]) {
     if let Ok(marks) = ChainMarks::parse(data) {
         assert_eq!(marks.to_bytes()[..], *data);
@@ -30,7 +30,7 @@ pub fn marks(data: &[u8]) {
     }
 }
 
-/// A disk with a stock that holds a lot of ten instances and a chain with a value.
+/// Returns a disk with a stock that holds a lot of ten instances and a chain with a value.
 fn disk() -> &'static Memory {
     static MADE: OnceLock<Memory> = OnceLock::new();
     MADE.get_or_init(|| {
@@ -73,11 +73,11 @@ fn fill(memory: &Memory) -> Result<(), StockError> {
     chain.publish(version)
 }
 
-/// The marks of the stock and of its chain, as a peer is told them: inputs of [`marks`].
+/// Returns the marks of the stock and of its chain in the form for a peer: inputs of [`marks`].
 ///
 /// # Errors
 ///
-/// The disk fails, which it does not.
+/// The disk fails, which cannot happen.
 pub fn honest_marks() -> Result<[Vec<u8>; 2], StockError> {
     let stock = open(&disk().copy())?.stock(id(), Limits::default())?;
     let chain = stock.chain("patients")?;
@@ -87,8 +87,8 @@ pub fn honest_marks() -> Result<[Vec<u8>; 2], StockError> {
     ])
 }
 
-/// A stock whose disk has changed: everything that reads it says so or is right. Four bytes change
-/// one byte: the number of a file or of an entry of the index, the offset, the bits.
+/// Fuzzes a stock whose disk has changed: every read must report that or be right. Four bytes
+/// change one byte: the number of a file or of an entry of the index, the offset, the bits.
 pub fn stock(data: &[u8]) {
     let memory = disk().copy();
     for change in data.chunks_exact(4).take(64) {
@@ -104,7 +104,7 @@ pub fn stock(data: &[u8]) {
     let _ = read_all(&memory);
 }
 
-/// Uses all that is there; what is read is what was written.
+/// Uses everything on the disk, and checks that the values read are those written.
 fn read_all(memory: &Memory) -> Result<(), StockError> {
     let stocks = open(memory)?;
     for id in stocks.list()? {

@@ -15,10 +15,11 @@ use super::edits::Edits;
 use crate::sessions;
 use crate::tamper::{Sent, TamperingSink, first_message};
 
-/// No wait is longer: a party whose peer has ended does not wait, so that this shows a hang.
+/// The longest wait. A party whose peer has ended does not wait, so exceeding it means a hang.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A channel in the clear, to which any bytes come: each message is whole, and in bounds.
+/// Fuzzes a channel in the clear with arbitrary bytes: each message must be complete and within
+/// bounds.
 pub fn frames(data: &[u8]) {
     let Some((limit, bytes)) = data.split_first_chunk::<3>() else {
         return;
@@ -38,7 +39,7 @@ pub fn frames(data: &[u8]) {
     assert!(taken <= bytes.len());
 }
 
-/// Two identities for the life of the process.
+/// Returns two identities for the life of the process.
 fn identities() -> &'static [Identity; 2] {
     static MADE: OnceLock<[Identity; 2]> = OnceLock::new();
     MADE.get_or_init(|| [0, 1].map(|_| Identity::generate().expect("randomness")))
@@ -52,7 +53,7 @@ fn settings() -> Settings {
     }
 }
 
-/// A sink that changes one write of TLS and then ends: the peer is not to wait for the rest.
+/// A sink that changes one write of TLS and then ends: the peer must not wait for the rest.
 struct Editing {
     inner: Box<dyn Sink>,
     edits: Edits,
@@ -84,8 +85,8 @@ impl Sink for Editing {
     }
 }
 
-/// Two ends of TLS, one of which sends other bytes from some write on: whatever arrives whole is
-/// what was sent.
+/// Fuzzes two ends of TLS, one of which sends other bytes from some write on: every complete
+/// message must be one that was sent.
 pub fn tls(data: &[u8]) {
     let edits = Edits::new(data);
     let (liar, is_raw) = (edits.liar(2), edits.choice(2) % 2 == 1);
@@ -140,8 +141,9 @@ pub fn tls(data: &[u8]) {
     });
 }
 
-/// A whole session with a run of `direct` or of `gmw`, or a matching, in which one party lies from
-/// some message on. The other gets its result, or an error that blames nobody here.
+/// Fuzzes a whole session with a run of `direct` or of `gmw`, or a matching, in which one party
+/// lies from some message on. The other must get its result, or an error that does not blame its
+/// own side.
 pub fn session(data: &[u8]) {
     let (liar, what) = (Edits::new(data).liar(2), Edits::new(data).choice(2) % 3);
     let mut edits = Some(Edits::new(data));

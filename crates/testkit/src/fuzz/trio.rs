@@ -19,12 +19,12 @@ use super::duels::{check_misuse, lies, ots, scheme};
 use super::edits::Edits;
 use crate::three::kept_riches;
 
-/// A run that begins a chain and saves a value, over four circuits.
+/// Fuzzes a run over four circuits that starts a chain and saves a value.
 pub fn outsourced(data: &[u8]) {
     run(data, |_, _| ());
 }
 
-/// Chains and values after an honest run: inputs of `saved`.
+/// Returns chains and values after an honest run: inputs of `saved`.
 #[must_use]
 pub fn honest_state() -> Vec<Vec<u8>> {
     let mut state = Vec::new();

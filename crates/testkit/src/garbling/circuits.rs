@@ -6,17 +6,17 @@ use tacit_circuit::{Circuit, Gate, Port, Program, Type, Wire};
 use tacit_components::library;
 use tacit_kernels::{Block, Prg};
 
-/// A circuit, with known answers where a standard gives some.
+/// A circuit, with known answers if a standard has some.
 pub struct Case {
-    /// What it is, for a failure's message.
+    /// Its name in a failure's message.
     pub name: &'static str,
     /// The circuit.
     pub circuit: Circuit,
-    /// Inputs and their outputs, from elsewhere than the plain evaluator.
+    /// Inputs with their outputs, from another source than the plain evaluator.
     pub known: Vec<(Vec<bool>, Vec<bool>)>,
 }
 
-/// All of them.
+/// Returns all cases.
 #[must_use]
 pub fn all() -> Vec<Case> {
     let mut cases = vec![
@@ -51,11 +51,11 @@ pub fn all() -> Vec<Case> {
     cases
 }
 
-/// The circuit of this name.
+/// Returns the circuit of this name.
 ///
 /// # Panics
 ///
-/// If there is none.
+/// If there is no such circuit.
 #[must_use]
 pub fn named(name: &str) -> Circuit {
     let case = all().into_iter().find(|case| case.name == name);
@@ -71,7 +71,7 @@ fn case(name: &'static str, circuit: Circuit) -> Case {
     }
 }
 
-/// A circuit with one input port and one output port.
+/// Returns a circuit with one input port and one output port.
 fn of(inputs: u32, gates: impl IntoIterator<Item = Gate>, outputs: Vec<Wire>) -> Circuit {
     let port = |name: &str, bits: usize| vec![Port::new(name, Type::bits(bits))];
     Circuit::new(
@@ -91,7 +91,7 @@ fn component(name: &str, parameters: &[(&str, u64)]) -> Circuit {
     library::find(name, &parameters).expect("the library has this component")
 }
 
-/// The majority of three bits, with one AND and three XORs.
+/// Returns the majority of three bits, with one AND and three XORs.
 fn majority() -> Circuit {
     let gates = [
         Gate::Xor(0, 2),
@@ -102,13 +102,13 @@ fn majority() -> Circuit {
     of(3, gates, vec![6])
 }
 
-/// XOR, and AND with each combination of negations, on inputs and on inner wires.
+/// Returns XOR, and AND with each combination of negations, on inputs and on inner wires.
 fn every_kind_of_gate() -> Circuit {
     let mut gates = vec![Gate::Inv(0), Gate::Inv(1), Gate::Xor(0, 1), Gate::Xor(3, 1)];
     for (a, b) in [(0, 1), (3, 1), (0, 4), (3, 4), (5, 2), (6, 2)] {
         gates.push(Gate::And(a, b));
     }
-    // Wires 7 to 12 are the ANDs; their negations meet in further gates.
+    // Wires 7 to 12 are the ANDs. Further gates read their negations.
     gates.extend([
         Gate::Inv(7),
         Gate::Inv(12),
@@ -119,7 +119,7 @@ fn every_kind_of_gate() -> Circuit {
     of(3, gates, (5..19).collect())
 }
 
-/// Outputs that are inputs, negated inputs, constants, and one wire several times.
+/// Returns outputs that are inputs, negated inputs, constants, and one wire several times.
 fn outputs_of_every_kind() -> Circuit {
     let gates = [
         Gate::Inv(0),
@@ -133,7 +133,7 @@ fn outputs_of_every_kind() -> Circuit {
     of(2, gates, vec![0, 0, 1, 2, 3, 4, 5, 5, 8, 6, 7, 4])
 }
 
-/// Each AND waits for the last.
+/// Returns a chain in which each AND waits for the last.
 #[must_use]
 pub fn chain(length: u32) -> Circuit {
     let gates = (0..length).map(|i| match i {
@@ -145,7 +145,8 @@ pub fn chain(length: u32) -> Circuit {
     of(2, inverted, vec![length + 1, length + 2])
 }
 
-/// Two layers of this many ANDs, the second of the first's neighbours, and the parity of all.
+/// Returns two layers of this many ANDs, where the second combines neighbours of the first, and the
+/// parity of all.
 fn wide_layers(width: u32) -> Circuit {
     let inputs = 64;
     let mut gates: Vec<Gate> = (0..width)
@@ -166,7 +167,8 @@ fn wide_layers(width: u32) -> Circuit {
     of(inputs, gates, vec![parity, inputs + 2 * width - 1])
 }
 
-/// A circuit of gates drawn at random, degenerate ones too, whose last wires are its outputs.
+/// Returns a circuit of gates drawn at random, including degenerate ones, whose last wires are its
+/// outputs.
 #[must_use]
 pub fn random(seed: u32, inputs: u32, gates: u32) -> Circuit {
     let mut prg = Prg::new(Block::from_u128(2 << 64 | u128::from(seed)));
@@ -183,7 +185,7 @@ pub fn random(seed: u32, inputs: u32, gates: u32) -> Circuit {
     of(inputs, gates, outputs)
 }
 
-/// AES-128, with the known answers of FIPS-197, appendices B and C.1.
+/// Returns AES-128, with the known answers of FIPS-197, appendices B and C.1.
 fn aes_128() -> Case {
     let known: [[u128; 3]; 2] = [
         [
@@ -197,7 +199,7 @@ fn aes_128() -> Case {
             0x69c4e0d86a7b0430d8cdb78070b4c55a,
         ],
     ];
-    // Byte strings keep their order; each byte is least significant bit first.
+    // Byte strings keep their order; each byte has its least significant bit first.
     let bits = |number: u128| (0..128).map(move |bit| number.swap_bytes() >> bit & 1 == 1);
     let known = known.map(|[key, block, ciphertext]| {
         (

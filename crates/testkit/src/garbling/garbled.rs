@@ -1,10 +1,10 @@
-//! A program garbled whole, in memory.
+//! A program garbled as a whole, in memory.
 
 use tacit_circuit::Program;
 use tacit_garble::{Evaluator, Garbler, Scheme, StartPoint};
 use tacit_kernels::{Block, Prg};
 
-/// What a garbling is a function of, besides the program.
+/// The arguments that determine a garbling, besides the program.
 #[derive(Clone, Copy)]
 pub struct Setting {
     /// The garbler's seed.
@@ -20,7 +20,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// A setting that looks random, another for each number.
+    /// Returns a pseudorandom setting, a different one for each number.
     #[must_use]
     pub fn numbered(number: u32) -> Self {
         let mut prg = Prg::new(Block::from_u128(u128::from(number)));
@@ -35,7 +35,7 @@ impl Setting {
         }
     }
 
-    /// What the garbler has of the correlated OT of input `input`.
+    /// Returns the garbler's value of the correlated OT of input `input`.
     fn cot(&self, input: usize) -> Block {
         Prg::new(self.start ^ Block::from_u128(input as u128)).next_block()
     }
@@ -80,7 +80,7 @@ impl<S: Scheme> Garbled<S> {
         }
     }
 
-    /// The evaluator's labels for these input bits, from its side of the correlated OTs.
+    /// Returns the evaluator's labels for these input bits, from its side of the correlated OTs.
     #[must_use]
     pub fn input_labels(&self, bits: &[bool]) -> Vec<Block> {
         assert_eq!(bits.len(), self.inputs.len(), "a bit for each input");
@@ -93,7 +93,7 @@ impl<S: Scheme> Garbled<S> {
     }
 }
 
-/// Garbles `program` with `garbler`; returns the tables of each segment.
+/// Garbles `program` with `garbler`. Returns the tables of each segment.
 pub(super) fn garble<S: Scheme>(
     scheme: S,
     garbler: &mut S::Garbler,
@@ -103,7 +103,7 @@ pub(super) fn garble<S: Scheme>(
 ) -> Vec<Vec<u8>> {
     garbler.begin(setting.instance, program, inputs);
     let tables = |segment| {
-        // Filled with a pattern, so that a byte left out shows.
+        // The memory has a pattern, so that an unwritten byte is noticed.
         let mut tables = vec![0xa5; scheme.table_bytes(program, segment)];
         garbler.garble(program, segment, &mut tables);
         tables
@@ -111,7 +111,7 @@ pub(super) fn garble<S: Scheme>(
     (0..program.segments().len()).map(tables).collect()
 }
 
-/// Evaluates `program`; returns the outputs' labels.
+/// Evaluates `program`. Returns the outputs' labels.
 pub(super) fn evaluate<S: Scheme>(
     scheme: S,
     setting: &Setting,
@@ -129,7 +129,7 @@ pub(super) fn evaluate<S: Scheme>(
     outputs
 }
 
-/// Both labels of a wire, by value.
+/// Returns both labels of a wire, by value.
 pub(super) fn labels<G: Garbler>(garbler: &G, wire: &G::Wire) -> [u128; 2] {
     let [(first, value), (second, _)] =
         [false, true].map(|select| garbler.label_with_select(wire, select));
@@ -138,8 +138,8 @@ pub(super) fn labels<G: Garbler>(garbler: &G, wire: &G::Wire) -> [u128; 2] {
     labels
 }
 
-/// All tables and then the decoding information of `program` under a fixed setting: what a
-/// frozen vector has the digest of.
+/// Returns all tables and then the decoding information of `program` under a fixed setting: a
+/// frozen vector has the digest of these bytes.
 #[must_use]
 pub fn bytes_of<S: Scheme>(scheme: S, setting: &Setting, program: &Program) -> Vec<u8> {
     let garbled = Garbled::new(scheme, setting, program);

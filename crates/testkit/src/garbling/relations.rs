@@ -1,19 +1,19 @@
-//! Linear relations: what an evaluator could find out by adding up what it holds.
+//! Linear relations: secrets that an evaluator could compute by adding up its values.
 //!
-//! [`no_relation`] garbles small circuits under a scheme, lays each garbling open and collects, for
-//! each input, what the evaluator *knows*: its label of each wire, the tables, links and decoding
-//! information, and the value of each cipher call that it can make with its labels at the points
-//! that the gates use. *Secret* are the other labels, the offsets, the sums of two hidden labels or
-//! of two offsets, and what decrypts to one of these (perhaps with a known value added) under a
-//! key that the evaluator has.
+//! [`no_relation`] garbles small circuits under a scheme, with all of the garbler's values visible,
+//! and collects for each input the values that the evaluator *knows*: its label of each wire, the
+//! tables, links and decoding information, and the value of each cipher call that it can make with
+//! its labels at the points that the gates use. *Secret* are the other labels, the offsets, the
+//! sums of two hidden labels or of two offsets, and values that decrypt to one of these (perhaps
+//! with a known value added) under a key that the evaluator has.
 //!
-//! By Gaussian elimination over GF(2) a secret is looked for among *all* sums of known values, and
-//! not only those of up to four; a relation that is found is then named by its shortest form. This
-//! is sound while known values are [`MARGIN`] fewer than they have bits: random values would add
-//! up to a given secret with probability 2^−[`MARGIN`] or less. Bit 0, the public select bit, is
-//! left out of all values.
+//! Gaussian elimination over GF(2) looks for a secret among *all* sums of known values, not only
+//! those of up to four; a relation that is found is then reported in its shortest form. This is
+//! sound while the number of known values is [`MARGIN`] less than their number of bits: random
+//! values would add up to a given secret with probability 2^−[`MARGIN`] or less. Bit 0, the public
+//! select bit, is left out of all values.
 //!
-//! Relations that a scheme's page names and argues are declared with the scheme, as
+//! Relations that a scheme's page names and justifies are declared with the scheme, as
 //! [`tacit_garble::PublicRelation`].
 
 mod circuits;
@@ -31,10 +31,10 @@ use std::collections::HashMap;
 use span::Span;
 use tacit_kernels::{Aes128, Block, Tweak};
 
-/// By how many the bits of a value must exceed the known values.
+/// The number by which the bits of a value must exceed the known values.
 pub const MARGIN: usize = 24;
 
-/// How many secrets that are given away are named, to choose the shortest relation.
+/// The number of revealed secrets that are examined, to report the shortest relation.
 const MAX_NAMED: usize = 32;
 
 /// A value that the evaluator knows.
@@ -54,7 +54,7 @@ pub enum Known {
     Inner(usize, Tweak),
 }
 
-/// A value that it must not know.
+/// A value that the evaluator must not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secret {
     /// The other label of this wire.
@@ -65,34 +65,34 @@ pub enum Secret {
     TwoLabels(usize, usize),
     /// The sum of these wires' offsets.
     TwoOffsets(usize, usize),
-    /// What decrypts to the other label of this wire, perhaps with a known value added, under the
-    /// key for this point.
+    /// A value that decrypts to the other label of this wire, perhaps with a known value added,
+    /// under the key for this point.
     Encrypted(usize, Tweak),
 }
 
-/// A wire as the garbler sees it, and its value.
+/// A wire from the garbler's view, and its value.
 #[derive(Clone, Copy)]
 pub struct OpenWire {
-    /// Labels by value.
+    /// The labels by value.
     pub labels: [u128; 2],
     /// The value for the evaluator's inputs.
     pub value: bool,
 }
 
 impl OpenWire {
-    /// The evaluator's label.
+    /// Returns the evaluator's label.
     #[must_use]
     pub fn active(&self) -> u128 {
         self.labels[usize::from(self.value)]
     }
 
-    /// The other label.
+    /// Returns the other label.
     #[must_use]
     pub fn hidden(&self) -> u128 {
         self.labels[usize::from(!self.value)]
     }
 
-    /// The sum with a wire of the same offset.
+    /// Returns the sum with a wire of the same offset.
     fn plus(&self, other: &Self) -> Self {
         let zero = self.labels[0] ^ other.labels[0];
         Self {
@@ -101,24 +101,24 @@ impl OpenWire {
         }
     }
 
-    /// The sum of the labels, without the select bit.
+    /// Returns the sum of the labels, without the select bit.
     #[must_use]
     pub fn offset(&self) -> u128 {
         (self.labels[0] ^ self.labels[1]) & !1
     }
 }
 
-/// The parts of a value among which relations are looked for.
+/// The parts of a value among which relations are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// The value as it is.
+    /// The value as a whole.
     Whole,
-    /// Its halves of 64 bits, each a value of its own.
+    /// Its halves of 64 bits, each as a value of its own.
     Halves,
 }
 
 impl Parts {
-    /// Bits of a part, without bit 0.
+    /// Returns the bits of a part, without bit 0.
     const fn bits(self) -> usize {
         match self {
             Self::Whole => 127,
@@ -126,7 +126,7 @@ impl Parts {
         }
     }
 
-    /// The parts of a value that is known.
+    /// Returns the parts of a known value.
     fn of(self, value: u128) -> Vec<u128> {
         let low = u128::from(value as u64);
         match self {
@@ -135,7 +135,7 @@ impl Parts {
         }
     }
 
-    /// What of a value must stay secret: the parts, and the sum of the halves.
+    /// Returns the parts of a value that must stay secret: its parts, and the sum of the halves.
     fn secret(self, value: u128) -> Vec<u128> {
         let mut parts = self.of(value);
         if let [low, high] = parts[..] {
@@ -145,23 +145,23 @@ impl Parts {
     }
 }
 
-/// What an evaluator knows of a garbling, and what is secret.
+/// An evaluator's knowledge of a garbling, and the secrets.
 pub struct View {
     parts: Parts,
-    /// Parts of known values.
+    /// The parts of known values.
     knowns: Vec<(Known, u128)>,
-    /// Known values as they are.
+    /// The known values as a whole.
     whole: Vec<u128>,
-    /// Parts of secrets, each of which is one.
+    /// The parts of secrets, each of which is secret.
     secrets: Vec<(Secret, u128)>,
-    /// Values that are a secret's if all their parts are known.
+    /// Values that reveal a secret if all their parts are known.
     ciphertexts: Vec<(Secret, u128)>,
 }
 
 /// A sum of known values that is a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
-    /// The values.
+    /// The known values.
     pub terms: Vec<Known>,
     /// Their sum.
     pub secret: Secret,
@@ -176,7 +176,7 @@ impl fmt::Display for Relation {
 }
 
 impl View {
-    /// Nothing is known yet, and nothing secret.
+    /// Returns a view without known values and secrets.
     #[must_use]
     pub const fn new(parts: Parts) -> Self {
         Self {
@@ -198,15 +198,15 @@ impl View {
         }
     }
 
-    /// Adds a value of 64 bits that it knows, where halves are values.
+    /// Adds a known value of 64 bits, if halves are values.
     pub fn know_half(&mut self, name: Known, half: u64) {
         if self.parts == Parts::Halves {
             self.knowns.push((name, u128::from(half) & !1));
         }
     }
 
-    /// Adds the two values on the way to the hash of its label of `wire`, which is their sum; of
-    /// halves the sum alone.
+    /// Adds the two intermediate values of the hash of the evaluator's label of `wire`, whose sum
+    /// is the hash; if halves are values, only the sum.
     pub fn know_two(&mut self, wire: usize, tweak: Tweak, inner: u128, outer: u128) {
         match self.parts {
             Parts::Whole => {
@@ -224,8 +224,8 @@ impl View {
             .extend(parts.into_iter().map(|part| (name, part)));
     }
 
-    /// Adds what is secret of `wires`, and of each two of them unless `public` says that the sum
-    /// of their hidden labels is not.
+    /// Adds the secrets of `wires`, and of each two of them unless `public` says that the sum of
+    /// their hidden labels is public.
     pub fn hide_wires(&mut self, wires: &[OpenWire], public: impl Fn(usize, usize) -> bool) {
         for (b, wire) in wires.iter().enumerate() {
             self.hide(Secret::Label(b), wire.hidden());
@@ -236,7 +236,7 @@ impl View {
                 if public(a, b) {
                     continue;
                 }
-                // One wire under two numbers is none that is secret.
+                // One wire with two numbers is no secret.
                 if sum >> 1 != 0 {
                     self.hide(Secret::TwoLabels(a, b), sum);
                 }
@@ -247,9 +247,9 @@ impl View {
         }
     }
 
-    /// Makes secret what decrypts under `cipher`, whose key for `tweak` is public, to one of
-    /// `hidden`, or to the sum of one and a value that is known by now: from it the hidden label of
-    /// `wire` follows.
+    /// Hides the values that decrypt under `cipher`, whose key for `tweak` is public, to one of
+    /// `hidden`, or to the sum of one and a value known so far: the hidden label of `wire` would
+    /// follow from them.
     pub fn hide_under(&mut self, cipher: &Aes128, wire: usize, tweak: Tweak, hidden: &[u128]) {
         let mut blocks = Vec::new();
         for known in iter::once(&0).chain(&self.whole) {
@@ -262,13 +262,13 @@ impl View {
         self.ciphertexts.extend(blocks.into_iter().map(named));
     }
 
-    /// Whether so little is known that random values can be told from related ones.
+    /// Returns whether there are few enough known values to tell random values from related ones.
     #[must_use]
     pub fn fits(&self) -> bool {
         self.knowns.len() + MARGIN <= self.parts.bits()
     }
 
-    /// Whether known values add up to `value`, all parts of it.
+    /// Returns whether known values add up to `value`, in all its parts.
     #[must_use]
     pub fn makes(&self, value: u128) -> bool {
         let span = Span::of(self.values());
@@ -278,16 +278,16 @@ impl View {
             .all(|part| span.contains(part))
     }
 
-    /// The known values, without their names.
+    /// Returns the known values, without their names.
     fn values(&self) -> Vec<u128> {
         self.knowns.iter().map(|(_, value)| *value).collect()
     }
 
-    /// A relation that gives a secret away, if there is one.
+    /// Returns a relation that reveals a secret, if there is one.
     ///
     /// # Panics
     ///
-    /// If more is known than random values of this length allow to be told from related ones.
+    /// If there are too many known values to tell random values of this length from related ones.
     #[must_use]
     pub fn relation(&self) -> Option<Relation> {
         assert!(
@@ -314,10 +314,10 @@ impl View {
         relations.min_by_key(|relation| relation.terms.len())
     }
 
-    /// The names of the fewest known values, up to four, that add up to `sum`: by a table of the
-    /// sums of two.
+    /// Returns the indices of the fewest known values, up to four, that add up to `sum`, by a table
+    /// of the sums of two.
     fn shortest(&self, sum: u128) -> Option<Vec<usize>> {
-        // The sum of none comes first, so that a table of two has the sums of one, too.
+        // The empty sum comes first, so that a table of two also has the sums of one.
         let values = [&[0], &self.values()[..]].concat();
         let mut twos = HashMap::new();
         for a in 0..values.len() {
@@ -328,7 +328,7 @@ impl View {
         let fours = twos.iter().filter_map(|(value, two)| {
             let mut terms = [*two, *twos.get(&(value ^ sum))?].concat();
             terms.sort_unstable();
-            // A value twice is none.
+            // A value that occurs twice cancels.
             let odd = terms
                 .chunk_by(|a, b| a == b)
                 .filter(|same| same.len() % 2 == 1);

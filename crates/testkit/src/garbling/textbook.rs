@@ -1,4 +1,4 @@
-//! The fast schemes against the textbook, bit for bit.
+//! Compares the fast schemes with the textbook, bit for bit.
 
 use tacit_circuit::{NEGATED, OrderingRule, Output, Program, WireOrdering};
 use tacit_garble::{Hash, Scheme, SchemeId};
@@ -8,18 +8,18 @@ use tacit_reference::{flexor, half_gates, prf, three_halves};
 use super::circuits::Case;
 use super::garbled::{self, Garbled, Setting};
 
-/// A program garbled as the textbook has it.
+/// A program garbled as in the textbook.
 pub(super) struct Book {
     /// All labels, and the tables of all segments.
     pub(super) garbled: Expected,
-    /// The program's gates, in the order in which the scheme takes them.
+    /// The program's gates, in the order in which the scheme processes them.
     pub(super) circuit: Circuit,
     /// The decoding information of the outputs.
     pub(super) decoding: Vec<u8>,
 }
 
-/// Passes if `scheme` garbles `program` to the very tables, labels and decoding information that
-/// the textbook's garbling of the same gates has.
+/// Checks that `scheme` garbles `program` to exactly the tables, labels and decoding information of
+/// the textbook's garbling of the same gates.
 pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
     let setting = Setting::numbered(7);
     let garbled = Garbled::new(scheme, &setting, program);
@@ -42,7 +42,7 @@ pub(super) fn agrees<S: Scheme>(scheme: S, case: &Case, program: &Program) {
     );
 }
 
-/// Garbles `program` on inputs with these labels as the textbook of the scheme has it.
+/// Garbles `program` on inputs with these labels as in the textbook of the scheme.
 pub(super) fn garble(
     id: SchemeId,
     setting: &Setting,
@@ -105,8 +105,8 @@ pub(super) fn garble(
     }
 }
 
-/// The textbook's garbling under a scheme whose wires have offsets, its tables put together as the
-/// program's segments have them.
+/// Returns the textbook's garbling under a scheme whose wires have offsets, with its tables in the
+/// order of the program's segments.
 fn garble_flexor(
     id: SchemeId,
     setting: &Setting,
@@ -148,7 +148,7 @@ fn garble_flexor(
     }
 }
 
-/// The ordering of a program as the textbook takes it.
+/// Returns the ordering of a program in the textbook's form.
 fn as_ordering(program: &Program, rule: OrderingRule) -> flexor::Ordering {
     let plan = program.ordering(rule);
     let bridges = plan.bridges().iter();
@@ -167,7 +167,8 @@ fn as_ordering(program: &Program, rule: OrderingRule) -> flexor::Ordering {
     }
 }
 
-/// The tables of all segments: the rows gate after gate, then the bits of a segment's gates.
+/// Returns the tables of all segments: the rows gate after gate, then the bits of a segment's
+/// gates.
 fn by_segment(program: &Program, gates: &[prf::GateTable]) -> Vec<u8> {
     let (mut tables, mut done) = (Vec::new(), 0);
     for segment in program.segments() {
@@ -186,13 +187,13 @@ fn by_segment(program: &Program, gates: &[prf::GateTable]) -> Vec<u8> {
     tables
 }
 
-/// In which order a scheme takes the XOR gates of a batch.
+/// The order in which a scheme processes the XOR gates of a batch.
 pub(super) enum Order {
     Program,
     Levels,
 }
 
-/// The program's gates, with a wire of its own for each value that a slot takes.
+/// Returns the program's gates, with a wire of its own for each value that a slot takes.
 pub(super) fn as_reference(program: &Program, order: Order) -> Circuit {
     let xors = match order {
         Order::Program => program.xors(),

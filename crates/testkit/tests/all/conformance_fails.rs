@@ -1,4 +1,4 @@
-//! The conformance suite can fail: schemes with one fault each, which it must find.
+//! The conformance suite can fail: it must find schemes with one fault each.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 type Wire = <Prf as Scheme>::Wire;
 
-/// What is wrong with a scheme.
+/// The fault of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -20,17 +20,17 @@ enum Fault {
     ByteLeftOut,
     /// The tables are stated to be a byte longer.
     LongerTables,
-    /// All instances are garbled alike.
+    /// All instances are garbled equally.
     OneInstance,
     /// The start point is ignored.
     OneStartPoint,
-    /// What is garbled depends on what was garbled before.
+    /// A garbling depends on earlier garblings.
     Memory,
     /// Decoding information may be longer than it should.
     LooseLength,
-    /// ⊥ is taken for 0.
+    /// ⊥ is decoded as 0.
     LooseDecoding,
-    /// An active label stands for the other bit.
+    /// An active label belongs to the other bit.
     OtherBit,
 }
 

@@ -1,5 +1,5 @@
-//! Every fuzz target over its inputs in `fuzz/corpus` and mutations of them, a bounded number of
-//! times; `scripts/fuzz` goes on for as long as it is told.
+//! Runs every fuzz target on its inputs in `fuzz/corpus` and on mutations of them, a bounded number
+//! of times; `scripts/fuzz` goes on for as long as it is told.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-/// The names of what is in a folder, without endings.
+/// Returns the names of the entries of a folder, without endings.
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let names = entries.map(|entry| entry.expect("an entry").path());
@@ -76,7 +76,7 @@ fn no_input_of_the_corpus_and_no_mutation_of_one_breaks_a_target() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// The honest bytes of what decoders read, by target.
+/// Returns honest bytes for decoders, by target.
 fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let proposal = Proposal {
         protocol: ProtocolId::Batch,

@@ -1,6 +1,6 @@
-//! What stays on the disks when a peer cheats while a lot of triples or of instances is made for
-//! the stock, leaves then, or cheats in a run that takes some: over the whole stack, each time by
-//! sessions that begin anew.
+//! The contents of the disks when a peer cheats while a lot of triples or of instances is made for
+//! the stock, then leaves, or cheats in a run that takes some. Each test runs over the whole stack,
+//! with new sessions each time.
 
 mod destroyed;
 
@@ -28,10 +28,10 @@ const TIMEOUT: Duration = Duration::from_millis(2500);
 
 const SCHEME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;
 
-/// What a lot has.
+/// The contents of a lot.
 const LOTS: [FromStock; 2] = [FromStock::Triples, FromStock::Instances];
 
-/// What is wrong with the first message of a kind that a party sends.
+/// The fault of the first message of a kind that a party sends.
 type Lie = Option<(Role, Kind, Fault)>;
 
 fn stocks(folders: &Folders, role: Role) -> Stocks {
@@ -48,7 +48,8 @@ fn record(folders: &Folders, role: Role) -> TryRecord {
     stocks(folders, role).try_record(&name).expect("a record")
 }
 
-/// Whether the garbler's number is greater, after this many additions.
+/// Returns a function that tells whether the garbler's number is greater than the evaluator's
+/// after this many additions.
 fn richer(additions: usize) -> Function {
     let mut builder = FunctionBuilder::new("richer");
     builder
@@ -72,7 +73,7 @@ fn richer(additions: usize) -> Function {
     builder.finish().expect("a function")
 }
 
-/// For how many runs each party has something, and whether it has anything at all.
+/// Returns the number of runs for which each party has material, and whether it has any at all.
 fn left(folders: &Folders, what: FromStock) -> [(u64, bool); 2] {
     ROLES.map(|role| {
         let name = StockName {
@@ -90,7 +91,7 @@ fn left(folders: &Folders, what: FromStock) -> [(u64, bool); 2] {
     })
 }
 
-/// What a party sends in place of its messages.
+/// The replacement of a party's messages.
 type Lies<'a> = &'a dyn Fn(Role, Transport) -> Transport;
 
 fn honest(_role: Role, transport: Transport) -> Transport {
@@ -106,7 +107,7 @@ fn lying(lie: Lie) -> impl Fn(Role, Transport) -> Transport {
     }
 }
 
-/// Both parties' `work` over a new link.
+/// Does both parties' `work` over a new link.
 fn meet<T: Send>(
     folders: &Folders,
     lies: Lies<'_>,
@@ -118,7 +119,7 @@ fn meet<T: Send>(
     })
 }
 
-/// Orders what runs take. Instances are of one component more than a run has.
+/// Orders the material of runs. Instances are of one component more than a run has.
 fn prepare(
     folders: &Folders,
     lie: Lie,
@@ -166,8 +167,8 @@ fn both<T>(ended: [Result<T, Error>; 2]) -> [T; 2] {
     ended.map(|end| end.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// A peer that leaves while a lot is made, or is caught then, is charged for it, and the lot is in
-/// stock at neither party.
+/// A peer that leaves while a lot is made, or is caught then, is charged for it, and neither party
+/// has the lot in stock.
 #[test]
 fn a_peer_that_leaves_while_a_lot_is_made_pays_for_it() {
     let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
@@ -175,7 +176,7 @@ fn a_peer_that_leaves_while_a_lot_is_made_pays_for_it() {
         (garbler, Kind::BaseOtChoice),
         (evaluator, Kind::BaseOtOffer),
     ] {
-        // Not a try: it sent nothing of the lot's epoch.
+        // This is no try: it sent nothing of the lot's epoch.
         let folders = Folders::empty();
         let lie = Some((liar, kind, Fault::CloseBefore));
         let ended = prepare(&folders, lie, FromStock::Triples, 1);
@@ -230,7 +231,7 @@ fn a_peer_that_leaves_while_a_lot_is_made_pays_for_it() {
         let found = record(&folders, victim);
         assert_eq!((found.unfinished, found.cheats), (1, cheats), "{kind}");
         assert_eq!(left(&folders, what), [(0, false); 2], "{kind}");
-        // The next lot is made at the s that the try asks for, and counts for nothing.
+        // The next lot is made at the s that the try requires, and is not counted as a try.
         for prepared in both(prepare(&folders, None, what, 1)) {
             assert_eq!(prepared.made_at_bits, Some(47), "{kind}");
         }
@@ -242,8 +243,8 @@ fn a_peer_that_leaves_while_a_lot_is_made_pays_for_it() {
     }
 }
 
-/// A cheat in a run destroys what is left of its lot at both parties, before the peer hears of it:
-/// of all components, also of those that the run has not.
+/// A cheat in a run destroys the rest of its lot at both parties, before the peer learns of it: all
+/// components, including those that the run does not use.
 #[test]
 fn a_lot_whose_peer_was_caught_is_destroyed() {
     let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
@@ -271,7 +272,7 @@ fn a_lot_whose_peer_was_caught_is_destroyed() {
             let found = record(&folders, role);
             assert_eq!((found.unfinished, found.cheats), (0, 1), "{kind}");
         }
-        // The next run makes its own triples, and another lot is made and used.
+        // The next run makes its own triples, and another lot can be made and used.
         for outcome in both(run(&folders, None)) {
             assert_eq!(outcome.cost.from_stock, None);
         }
@@ -282,7 +283,7 @@ fn a_lot_whose_peer_was_caught_is_destroyed() {
     }
 }
 
-/// The kinds of instances that a party has.
+/// Returns the kinds of instances that a party has.
 fn kinds_of_instances(folders: &Folders, role: Role) -> Vec<StockedKind> {
     let name = StockName {
         own: fingerprint(role),
@@ -297,7 +298,7 @@ fn kinds_of_instances(folders: &Folders, role: Role) -> Vec<StockedKind> {
         .collect()
 }
 
-/// A connection that breaks in a run costs what it leased alone.
+/// A connection that breaks in a run costs only what the run leased.
 #[test]
 fn a_lost_connection_destroys_nothing() {
     for (what, kind) in LOTS
@@ -322,7 +323,8 @@ fn a_lost_connection_destroys_nothing() {
 fn an_evaluator_that_names_other_blocks_is_refused() {
     let folders = Folders::empty();
     both(prepare(&folders, None, FromStock::Triples, 2));
-    // The last byte of the message is of how many blocks it names, or of where they begin.
+    // The last byte of the message belongs to the number of blocks that it names, or to their
+    // start.
     for fault in [Fault::FlipLast, Fault::FlipMiddle, Fault::FlipFirst] {
         let ended = run(&folders, Some((Role::Evaluator, Kind::Leases, fault)));
         assert!(ended.iter().any(Result::is_err), "{fault:?}");
@@ -330,7 +332,7 @@ fn an_evaluator_that_names_other_blocks_is_refused() {
     }
 }
 
-/// What the evaluator says that it has leased of each kind: the first, and how many.
+/// Returns the evaluator's message about its leases of each kind: the first number, and the count.
 fn naming(kinds: &[Option<(u64, u64)>]) -> Vec<u8> {
     let mut message = vec![0];
     for kind in kinds {
@@ -343,9 +345,9 @@ fn naming(kinds: &[Option<(u64, u64)>]) -> Vec<u8> {
     message
 }
 
-/// An evaluator that names instances that are used, of two lots, of one component in place of
-/// another, or beyond the lot. The garbler takes none twice, and begins no run with what it was not
-/// told of one lot: it sends no mask of a link.
+/// An evaluator names instances that are used, of two lots, of one component in place of another,
+/// or beyond the lot. The garbler takes none twice, and starts no run with instances that do not
+/// all belong to one lot: it sends no mask of a link.
 #[test]
 fn an_evaluator_that_names_other_instances_gets_no_masks() {
     let function = richer(1);
@@ -359,11 +361,11 @@ fn an_evaluator_that_names_other_instances_gets_no_masks() {
             }
         }
     };
-    // Two lots that have enough, each with two kinds. One of them has had a run.
+    // Two lots have enough, each with two kinds. One of them has had a run.
     both(prepare(&folders, None, FromStock::Instances, 4));
     both(run_of(&folders, &honest, &function, &note));
     both(prepare(&folders, None, FromStock::Instances, 8));
-    // Lots are in the order of what their kinds end with.
+    // Lots are ordered by the ends of their kinds' digests.
     let lot = |kind: &tacit::stock::ComponentDigest| kind.0[15..].to_vec();
     let had_a_run = taken
         .lock()

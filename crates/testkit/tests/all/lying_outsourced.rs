@@ -1,5 +1,5 @@
-//! Parties of `outsourced` that attack with what they have, over whole sessions: what the honest
-//! ones tell their users, what their disks say, and whether the chain goes on.
+//! Parties of `outsourced` that attack with their own means, over whole sessions: the honest
+//! parties' output for their users, the state on their disks, and whether the chain goes on.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,19 +16,19 @@ use tacit_testkit::three::{Direction, Ends, kept_riches, run_three};
 use OutsourcedRole::{Cloud, Evaluator, Generator};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Two are evaluated and three checked.
+/// Two circuits are evaluated and three checked.
 const COPIES: usize = 5;
 const CHAIN: &str = "kept";
-/// Bytes of what the generator tells the evaluator of the keys of one circuit.
+/// The bytes that the generator sends the evaluator about the keys of one circuit.
 const PAIR_OF_HASHES: usize = 64;
 
-/// What the links of a test do: a play for some directions.
+/// The plays of a test on some directions.
 type Plays = Vec<(Direction, Play)>;
 
-/// What a generator does that wants to know whether this circuit is checked.
+/// The attack of a generator that tries to learn whether this circuit is checked.
 type Attack = fn(usize) -> Plays;
 
-/// What leaves in place of a message of this kind and payload.
+/// The replacement of a message with this kind and payload.
 type Spoil = fn(u8, &[u8]) -> Sent;
 
 struct Chain {
@@ -37,7 +37,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// A chain after an honest run.
+    /// Returns a chain after an honest run.
     fn begun() -> Self {
         let chain = Self {
             function: kept_riches(false),
@@ -61,11 +61,11 @@ impl Chain {
 
     fn stocks(&self, server: usize) -> Stocks {
         let folder = self.folders.path(server);
-        // A copy of the folder has a copy of what was noted of it.
+        // A copy of the folder includes a copy of its notes.
         Stocks::open_witnessed(folder, 1 << 24, &folder.join("witness")).expect("a folder")
     }
 
-    /// A run, in which messages leave as `plays` say.
+    /// Makes a run in which `plays` change the messages.
     fn runs(&self, plays: Plays) -> Ends {
         let plays = Mutex::new(plays);
         let parameters =
@@ -91,12 +91,12 @@ impl Chain {
         run_three(&job, &below, TIMEOUT)
     }
 
-    /// What both servers' disks say of the chain.
+    /// Returns the status of the chain on both servers' disks.
     fn status(&self) -> [ChainStatus; 2] {
         [0, 1].map(|server| status(&self.stocks(server)))
     }
 
-    /// An honest run has its result.
+    /// Checks that an honest run has its result.
     fn goes_on(&self) {
         let [generator, evaluator, cloud] = self.runs(Vec::new());
         let evaluator = evaluator.expect("an honest run").outputs;
@@ -111,7 +111,7 @@ fn status(stocks: &Stocks) -> ChainStatus {
     stocks.chains().expect("a list")[0].summary.marks.status
 }
 
-/// What the evaluator's user sees: the command's exit code, and the text.
+/// Returns what the evaluator's user sees: the command's exit code, and the text.
 fn seen(ends: &Ends) -> (u8, String) {
     match &ends[Evaluator as usize] {
         Ok(_) => (0, String::new()),
@@ -119,7 +119,7 @@ fn seen(ends: &Ends) -> (u8, String) {
     }
 }
 
-/// The generator lies about the check key of circuit `copy`.
+/// Returns a play in which the generator lies about the check key of circuit `copy`.
 fn lie_about(copy: usize) -> (Direction, Play) {
     let lie: Play = Box::new(move |kind, payload| {
         let mut payload = payload.to_vec();
@@ -132,7 +132,7 @@ fn lie_about(copy: usize) -> (Direction, Play) {
     ((Generator, Evaluator), lie)
 }
 
-/// Leaves instead of sending a message of this kind.
+/// Returns a play that leaves instead of sending a message of this kind.
 fn leaves_at(direction: Direction, at: Kind) -> (Direction, Play) {
     let leave: Play = Box::new(move |kind, _| match kind == at.byte() {
         true => Sent::End,
@@ -141,8 +141,8 @@ fn leaves_at(direction: Direction, at: Kind) -> (Direction, Play) {
     (direction, leave)
 }
 
-/// As [`lie_about`], and then an abort that says that the evaluator cheated, in place of the
-/// message of kind `at`.
+/// Returns the play of [`lie_about`], followed by an abort that accuses the evaluator of cheating,
+/// in place of the message of kind `at`.
 fn lie_and_blame(copy: usize, at: Kind) -> (Direction, Play) {
     let (direction, mut lie) = lie_about(copy);
     let blame: Play = Box::new(move |kind, payload| match kind == at.byte() {
@@ -155,10 +155,10 @@ fn lie_and_blame(copy: usize, at: Kind) -> (Direction, Play) {
     (direction, blame)
 }
 
-/// The attack of a generator that wants the split. It lies about one key, so that the evaluator
-/// finds generator and cloud at odds exactly if that circuit is checked; and it sees to it that the
-/// cloud hears of nothing and kills nothing. What the evaluator's user reads, and with which exit
-/// code, is then the same for every circuit, and the chain lives at both servers.
+/// The attack of a generator that tries to learn which circuits are checked. It lies about one key,
+/// so that the evaluator finds generator and cloud at odds exactly if that circuit is checked, and
+/// ensures that the cloud learns nothing and kills nothing. The evaluator's user must then see the
+/// same text and exit code for every circuit, and the chain lives at both servers.
 #[test]
 fn no_lie_about_a_key_shows_the_split_while_the_chain_lives() {
     let chain = Chain::begun();
@@ -211,7 +211,7 @@ fn no_lie_about_a_key_shows_the_split_while_the_chain_lives() {
     chain.goes_on();
 }
 
-/// Notes what the disk of `server` says when an abort leaves it.
+/// Records the status on the disk of `server` when it sends an abort.
 fn notes_aborts(
     chain: &Chain,
     server: usize,
@@ -229,8 +229,9 @@ fn notes_aborts(
     (direction, note)
 }
 
-/// A lie that the cloud hears of ends the chain at both servers, on the disk before anyone is told;
-/// only then the evaluator's user reads of it. One about a key that the cloud lacks shows nothing.
+/// A lie that the cloud learns of ends the chain at both servers, on disk before anyone is told;
+/// only then does the evaluator's user read of it. A lie about a key that the cloud lacks has no
+/// visible effect.
 #[test]
 fn a_lie_about_a_key_that_is_found_kills_the_chain_before_anyone_is_told() {
     let chain = Chain::begun();
@@ -270,8 +271,8 @@ fn a_lie_about_a_key_that_is_found_kills_the_chain_before_anyone_is_told() {
     assert_eq!(found, 3, "circuits that are checked");
 }
 
-/// A circuit that is not what its seed says, found by the cloud, or a toss that is not what was
-/// committed to, found by the generator: the disk says killed before the abort leaves.
+/// The cloud finds a circuit that does not follow from its seed, or the generator finds a toss that
+/// does not match its commitment: the disk says killed before the abort is sent.
 #[test]
 fn a_failed_check_kills_the_chain_before_anyone_is_told() {
     let flips = |direction, at: Kind| {
@@ -314,14 +315,14 @@ fn a_failed_check_kills_the_chain_before_anyone_is_told() {
             aborts.iter().all(|abort| abort.1 == ChainStatus::Killed),
             "{at}: {aborts:?}"
         );
-        // A server that was done before follows when they meet.
+        // A server that had finished before follows when they meet.
         assert!(chain.runs(Vec::new()).iter().all(Result::is_err), "{at}");
         assert_eq!(chain.status(), [ChainStatus::Killed; 2], "{at}");
     }
 }
 
-/// An evaluator that sends what no honest one sends, to either server, ends its own run and nothing
-/// that others keep: a plain disconnect would have left it as well.
+/// An evaluator that sends to either server what no honest one sends ends only its own run, and
+/// nothing that others keep: a plain disconnect would have had the same effect.
 #[test]
 fn no_bad_frame_of_a_client_ends_a_chain() {
     let chain = Chain::begun();

@@ -1,4 +1,4 @@
-//! All files are one program, since each program builds and links anew what it tests.
+//! All tests are modules of one program, because each program takes time to build and link.
 
 mod conformance_fails;
 mod fuzz;

@@ -1,5 +1,5 @@
 //! The conformance suite over functions of every form: one call and many, results for either party
-//! and for both, constants, inputs of one party alone.
+//! and for both, constants, inputs of only one party.
 
 use tacit::{Function, FunctionBuilder, Operand, Recipient, Role, Value, library};
 use tacit_testkit::protocols::conformance;
@@ -10,7 +10,7 @@ fn shipped(name: &str, parameters: &[(&str, u64)]) -> Function {
     library::function(name, &parameters.collect()).expect("a function of the library")
 }
 
-/// Runs `function` by every protocol; `inputs` and what comes of them as text.
+/// Runs `function` by every protocol. `inputs` and `expected` are text.
 fn gives(function: &Function, inputs: &[(&str, &str)], output: &str, expected: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let ports = function.inputs().iter();
@@ -50,7 +50,7 @@ fn many_calls() {
     gives(&tiles, &kitten, "distance", "2");
 }
 
-/// A sum, and a sum of it with a constant; each result to another party.
+/// Returns a sum, and a sum of it with a constant; each result goes to another party.
 fn sums(x: Role, y: Role, to: [Recipient; 2]) -> Function {
     let mut builder = FunctionBuilder::new("sums");
     builder

@@ -1,19 +1,19 @@
-//! The search for linear relations can fail: garblings with one fault each, which it must find.
+//! The search for linear relations can fail: it must find garblings with one fault each.
 //!
-//! The faults are planted in a textbook garbler of this file, gate by gate; without them it finds
+//! The faults are planted in a textbook garbler of this file, gate by gate. Without them it finds
 //! nothing in the same circuits.
 
 use tacit_kernels::{Aes128, Block, Cpu, Prg, Tweak, Use};
 use tacit_testkit::garbling::relations::{Known, OpenWire, Parts, Relation, Secret, View, sigma};
 
-/// What is wrong with a garbler.
+/// The fault of a garbler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// One cipher key and no tweak for all gates.
+    /// All gates share one cipher key and have no tweak.
     OneKey,
     /// Both inputs of an AND gate call at the same point.
     OneSide,
-    /// The tweaks of AND gate 1 and of XOR gate 2 are written alike.
+    /// The tweaks of AND gate 1 and of XOR gate 2 are equal.
     CollidingKinds,
     /// The number of the instance is added to the gate's.
     CollidingInstances,
@@ -25,7 +25,7 @@ enum Fault {
     PlainLink,
 }
 
-/// A garbling in the making, and what the evaluator knows of it.
+/// A garbling under construction, and the evaluator's knowledge of it.
 struct Book {
     fault: Option<Fault>,
     start: u128,
@@ -34,11 +34,11 @@ struct Book {
     instance: u32,
     xors: u64,
     ands: u64,
-    /// Wires under one Δ, or keyed by labels.
+    /// Whether wires have one Δ; otherwise they are keyed by labels.
     one_offset: bool,
     wires: Vec<OpenWire>,
     blocks: Vec<u128>,
-    /// The label of a wire, called upon at a point.
+    /// The labels on which calls are made, each with its point.
     calls: Vec<(usize, Tweak)>,
 }
 
@@ -81,7 +81,7 @@ impl Book {
         self.wires.len() - 1
     }
 
-    /// An input wire with this permute bit.
+    /// Adds an input wire with this permute bit.
     fn input(&mut self, permute: bool, value: bool) -> usize {
         let zero = self.random() & !1 | u128::from(permute);
         let one = if self.one_offset {
@@ -103,7 +103,7 @@ impl Book {
         }
     }
 
-    /// A tweak as it is written.
+    /// Returns a tweak in its encoded form.
     fn point(&self, tweak: Tweak) -> u128 {
         let Tweak {
             usage, number, a, ..
@@ -131,13 +131,13 @@ impl Book {
         self.start ^ written.to_block().to_u128()
     }
 
-    /// F of a label, keyed by it.
+    /// Computes F of a label, keyed by it.
     fn keyed(&self, label: u128, tweak: Tweak) -> u128 {
         let point = Block::from_u128(self.point(tweak));
         cipher(label & !1).encrypt(point).to_u128()
     }
 
-    /// The cipher of the re-keyed hash.
+    /// Returns the cipher of the re-keyed hash.
     fn public(&self, tweak: Tweak) -> Aes128 {
         match self.fault {
             Some(Fault::OneKey) => cipher(self.start),
@@ -152,13 +152,13 @@ impl Book {
         }
     }
 
-    /// The re-keyed hash.
+    /// Computes the re-keyed hash.
     fn rekeyed(&self, x: u128, tweak: Tweak) -> u128 {
         let x = self.before(x);
         self.public(tweak).encrypt(Block::from_u128(x)).to_u128() ^ x
     }
 
-    /// AND as half-gates.
+    /// Garbles AND as half-gates.
     fn half_gates(&mut self, a: usize, b: usize) -> usize {
         let [first, second] = [0, 1].map(|half| self.tweak(Use::And, self.ands, half, 0));
         self.ands += 1;
@@ -174,7 +174,7 @@ impl Book {
         self.push([zero, zero ^ self.delta], value)
     }
 
-    /// AND in three rows.
+    /// Garbles AND in three rows.
     fn rows(&mut self, i: usize, j: usize) -> usize {
         let number = self.ands;
         self.ands += 1;
@@ -205,7 +205,7 @@ impl Book {
         self.push(labels, value)
     }
 
-    /// XOR by procedure G, or G′ with `j` untranslated.
+    /// Garbles XOR by procedure G, or G′ with `j` untranslated.
     fn xor(&mut self, i: usize, j: usize, prime: bool) -> usize {
         let number = self.xors;
         self.xors += 1;
@@ -240,7 +240,7 @@ impl Book {
         self.push(labels, value)
     }
 
-    /// A link from one wire to a new one with labels of its own.
+    /// Links one wire to a new one with labels of its own.
     fn link(&mut self, from: usize) {
         let permute = lsb(self.random());
         let value = self.wires[from].value;
@@ -286,10 +286,10 @@ impl Book {
     }
 }
 
-/// A small circuit, garbled.
+/// Garbles a small circuit.
 type Shape = fn(&mut Book, &[usize]);
 
-/// The first relation in garblings of `inputs` inputs, over all inputs and permute bits.
+/// Returns the first relation in garblings of `inputs` inputs, over all inputs and permute bits.
 fn search(fault: Option<Fault>, one_offset: bool, inputs: usize, shape: Shape) -> Option<Relation> {
     let garblings =
         (0..4).flat_map(|seed| (0..1 << inputs).map(move |permute: u32| (seed, permute)));
@@ -305,7 +305,7 @@ fn search(fault: Option<Fault>, one_offset: bool, inputs: usize, shape: Shape) -
     })
 }
 
-/// The relation that the fault makes; without the fault there is none.
+/// Returns the relation that the fault causes. Without the fault there must be none.
 fn found(fault: Fault, one_offset: bool, inputs: usize, shape: Shape) -> Relation {
     let without = search(None, one_offset, inputs, shape);
     assert_eq!(without, None, "the textbook is sound without {fault:?}");
@@ -322,7 +322,7 @@ fn one_key_and_no_tweak_for_four_gates_with_a_common_operand() {
             book.half_gates(wires[0], *other);
         }
     });
-    // The garbler's halves of two gates differ by Δ, if the permute bits of their operands do.
+    // The garbler's halves of two gates differ by Δ if the permute bits of their operands do.
     assert_eq!(relation.terms.len(), 2, "{relation}");
     assert!(
         matches!(relation.terms[..], [Known::Table(_), Known::Table(_)]),
@@ -335,7 +335,7 @@ fn an_and_of_a_wire_with_itself() {
     let relation = found(Fault::OneSide, false, 1, |book, wires| {
         book.rows(wires[0], wires[0]);
     });
-    // K_0 and K_3 are zero, so that a label is zero or a row of the table.
+    // K_0 and K_3 are zero, so a label is zero or a row of the table.
     assert!(relation.terms.len() <= 1, "{relation}");
     assert_eq!(relation.secret, Secret::Label(1));
 }
@@ -368,7 +368,8 @@ fn a_hash_without_sigma() {
     let relation = found(Fault::NoSigma, true, 2, |book, wires| {
         book.half_gates(wires[0], wires[1]);
     });
-    // What decrypts to the hidden label: the table's row, the hash of the active label, and it.
+    // This decrypts to the hidden label: the table's row, the hash of the active label, and the
+    // label.
     assert!(
         matches!(relation.secret, Secret::Encrypted(..)),
         "{relation}"

@@ -1,5 +1,5 @@
-//! What stays on the disks when a peer of `batch` leaves after the cut, or one of `authenticated`
-//! in a run, or when either is caught: over the whole stack, each time by sessions that begin anew.
+//! The contents of the disks when a peer of `batch` leaves after the cut, or one of `authenticated`
+//! in a run, or when either is caught. Tests use the whole stack, with new sessions each time.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tacit_testkit::sessions::{Folders, ROLES, fingerprint, insecure, over_link, 
 use tacit_testkit::tamper::{Fault, Play, Sent, TamperingSink};
 
 const TIMEOUT: Duration = Duration::from_millis(2500);
-/// Of links on which nobody falls silent.
+/// The limit on links on which no party falls silent.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SECURITY_BITS: u8 = 2;
 
@@ -44,7 +44,7 @@ fn function() -> Function {
     library::function("millionaires", &[("bits".to_owned(), 8)].into()).expect("a function")
 }
 
-/// Both parties' `work` over a new link, on which the liar's first message of a kind has a fault.
+/// Does both parties' `work` over a new link. The liar's first message of a kind has a fault.
 fn meet<T: Send>(
     folders: &Folders,
     lie: Option<(Role, Kind, Fault)>,
@@ -53,7 +53,7 @@ fn meet<T: Send>(
     meet_over(folders, TIMEOUT, faulty(lie), work)
 }
 
-/// The ends of a link on which the liar's first message of a kind has a fault.
+/// Returns the ends of a link on which the liar's first message of a kind has a fault.
 fn faulty(lie: Option<(Role, Kind, Fault)>) -> impl Fn(Role, Transport) -> Transport {
     move |role, transport| match lie {
         Some((liar, kind, fault)) if liar == role => {
@@ -63,8 +63,8 @@ fn faulty(lie: Option<(Role, Kind, Fault)>) -> impl Fn(Role, Transport) -> Trans
     }
 }
 
-/// Both parties' `work` over a new link, where `below` stands under each party's end and no wait
-/// lasts longer than `timeout`.
+/// Does both parties' `work` over a new link. `below` wraps each party's end, and no wait takes
+/// longer than `timeout`.
 fn meet_over<T: Send>(
     folders: &Folders,
     timeout: Duration,
@@ -90,7 +90,7 @@ fn prepare(
     })
 }
 
-/// What both parties have when neither failed.
+/// Returns both parties' results, neither of which may have failed.
 fn both<T>(ended: [Result<T, Error>; 2]) -> [T; 2] {
     ended.map(|end| end.expect("no fault"))
 }
@@ -109,13 +109,13 @@ fn run(folders: &Folders, lie: Option<(Role, Kind, Fault)>) -> [Result<Outcome, 
     })
 }
 
-/// A garbler that looks at the cut and leaves, in whatever way and however often, is charged for
-/// each try, by processes that know of the earlier ones from the disk alone.
+/// A garbler that looks at the cut and leaves, in any way and any number of times, is charged for
+/// each try, by processes that know of the earlier ones only from the disk.
 #[test]
 fn a_garbler_that_leaves_after_the_cut_pays_for_each_try() {
     let folders = Folders::empty();
     let lies = [
-        // Not a try: the cut was not opened.
+        // This is no try: the cut was not opened.
         (Kind::CircuitDigests, Fault::CloseBefore, 0),
         (Kind::CheckedSeeds, Fault::CloseBefore, 1),
         (Kind::CheckedSeeds, Fault::Silence, 2),
@@ -136,14 +136,14 @@ fn a_garbler_that_leaves_after_the_cut_pays_for_each_try() {
         let plan = made.plan.expect("a plan");
         assert_eq!(plan.statistical_security_bits(), expected);
     }
-    // A batch that is finished takes nothing off, and an execution of it runs at the s of the
+    // A finished batch does not reduce the count, and an execution of it runs at the s of the
     // order.
     assert_eq!(record(&folders, Role::Evaluator).unfinished, 5);
     for outcome in run(&folders, None) {
         let outcome = outcome.expect("a result");
         assert_eq!(outcome.statistical_security_bits, Some(SECURITY_BITS));
     }
-    // The operator's word clears it.
+    // The operator clears the count.
     let name = name(Role::Evaluator, Tried::Batches);
     let cleared = stocks(&folders, Role::Evaluator).clear_tries(&name);
     assert_eq!(cleared.expect("a record").unfinished, 5);
@@ -153,7 +153,7 @@ fn a_garbler_that_leaves_after_the_cut_pays_for_each_try() {
 }
 
 /// A batch that is planned while another of the same peer is under way is planned as the later of
-/// two tries: a garbler gains nothing by trying side by side, here under two schemes.
+/// two tries: a garbler gains nothing by trying in parallel, here under two schemes.
 #[test]
 fn batches_that_are_prepared_side_by_side_are_charged_one_after_the_other() {
     let folders = Arc::new(Folders::empty());
@@ -170,7 +170,7 @@ fn batches_that_are_prepared_side_by_side_are_charged_one_after_the_other() {
     };
     let inner = Arc::new(Mutex::new(None));
     let (at, found) = (Arc::clone(&folders), Arc::clone(&inner));
-    // The first is planned, and its check set not yet opened.
+    // The first is planned, and its check set is not opened yet.
     let play: Play = Box::new(move |kind, _| {
         let mut found = found.lock().expect("no panic");
         if kind == Kind::CircuitDigests.byte() && found.is_none() {
@@ -237,7 +237,7 @@ fn a_batch_whose_peer_was_caught_is_set_aside() {
             ended
         });
         let [garbler, evaluator] = ended.map(|end| end.is_err());
-        // An evaluator that has sent its last message hears of nothing until the next meeting.
+        // An evaluator that has sent its last message learns nothing until the next meeting.
         assert_eq!(
             (garbler, evaluator),
             (true, liar == Role::Garbler),
@@ -255,7 +255,7 @@ fn a_batch_whose_peer_was_caught_is_set_aside() {
     }
 }
 
-/// A connection that breaks in a run costs its execution alone.
+/// A connection that breaks in a run costs only its execution.
 #[test]
 fn a_lost_connection_sets_nothing_aside() {
     let folders = Folders::empty();
@@ -267,7 +267,7 @@ fn a_lost_connection_sets_nothing_aside() {
     both(run(&folders, None));
 }
 
-/// A run by `authenticated` on the party's input.
+/// Returns a run by `authenticated` on the party's input.
 fn job(function: &Function, role: Role, bits: u8) -> Job<'_> {
     let job = Job::new(function, role).statistical_security(insecure(bits));
     match role {
@@ -276,7 +276,7 @@ fn job(function: &Function, role: Role, bits: u8) -> Job<'_> {
     }
 }
 
-/// A session of one run by `authenticated` that both parties count.
+/// Makes a session of one run by `authenticated` that both parties count.
 fn authenticated(
     folders: &Folders,
     lie: Option<(Role, Kind, Fault)>,
@@ -293,8 +293,8 @@ fn unfinished(folders: &Folders, role: Role) -> u64 {
     record_of(folders, role, Tried::Authenticated).unfinished
 }
 
-/// A peer of `authenticated` that has seen something and leaves, in whatever way and however often,
-/// is charged for each try, by sessions that know of the earlier ones from the disk alone.
+/// A peer of `authenticated` that has seen something and leaves, in any way and any number of
+/// times, is charged for each try, by sessions that know of the earlier ones only from the disk.
 #[test]
 fn a_peer_that_leaves_a_run_pays_for_each_try() {
     let (garbler, evaluator) = (Role::Garbler, Role::Evaluator);
@@ -302,7 +302,7 @@ fn a_peer_that_leaves_a_run_pays_for_each_try() {
         (
             garbler,
             [
-                // Not a try: it sent nothing of an epoch.
+                // This is no try: it sent nothing of an epoch.
                 (Kind::Propose, Fault::CloseBefore, 0),
                 (Kind::ChargedSecurity, Fault::CloseBefore, 0),
                 (Kind::BaseOtChoice, Fault::CloseBefore, 0),
@@ -336,7 +336,7 @@ fn a_peer_that_leaves_a_run_pays_for_each_try() {
             assert!(ended[victim as usize].is_err(), "{kind}, {fault:?}");
             assert_eq!(unfinished(&folders, victim), tries, "{kind}, {fault:?}");
         }
-        // Runs that end well are made at the s that tries ask for, and count for nothing.
+        // Runs that end well are made at the s that tries require, and are not counted as tries.
         let tries = unfinished(&folders, victim);
         let charge = charge_bits(Tried::Authenticated, tries.max(unfinished(&folders, liar)));
         for outcome in both(authenticated(&folders, None, 40)) {
@@ -346,13 +346,12 @@ fn a_peer_that_leaves_a_run_pays_for_each_try() {
             assert_eq!(outcome.security_scope, Some(scope));
         }
         assert_eq!(unfinished(&folders, victim), tries);
-        // What `batch` counts is another count.
+        // `batch` has a separate count.
         assert_eq!(record(&folders, victim), TryRecord::default());
     }
 }
 
-/// A run is on the disk as a try before anything of its epoch leaves, and not first when it begins
-/// to be one.
+/// A run is on disk as a try before it sends anything of its epoch, not only when it becomes one.
 #[test]
 fn a_run_is_counted_before_its_first_base_ot_leaves() {
     for (role, kind) in [
@@ -391,7 +390,7 @@ fn a_run_is_counted_before_its_first_base_ot_leaves() {
     }
 }
 
-/// A cheat that is caught is on both disks.
+/// A cheat that is caught is recorded on both disks.
 #[test]
 fn a_cheat_in_a_run_from_nothing_is_recorded() {
     for (liar, kind) in [
@@ -404,7 +403,7 @@ fn a_cheat_in_a_run_from_nothing_is_recorded() {
         for ended in authenticated(&folders, Some((liar, kind, Fault::FlipFirst)), 40) {
             let error = ended.expect_err("a cheat");
             assert_eq!(error.category(), Category::Peer, "{kind}: {error}");
-            // Else the liar knows whether it guessed right, with no check that stops it.
+            // Otherwise the liar knows whether it guessed right, without a check that stops it.
             let is_of_ots = matches!(
                 error,
                 Error::Protocol(PeerMisbehaved(ObliviousTransfer(_)) | PeerAborted(_))
@@ -435,8 +434,8 @@ fn a_session_is_a_try_until_it_ends_well() {
     assert_eq!(ROLES.map(|role| unfinished(&folders, role)), [0, 0]);
 }
 
-/// A session that was open when the operator cleared the tries takes nothing off that was counted
-/// since, when it ends well: a peer would keep one open and try for nothing.
+/// A session was open when the operator cleared the tries. When it ends well, it does not reduce
+/// the count since then: otherwise a peer could keep one open and try for free.
 #[test]
 fn a_session_that_was_cleared_takes_no_later_try_off() {
     let folders = Folders::empty();
@@ -462,8 +461,8 @@ fn a_session_that_was_cleared_takes_no_later_try_off() {
     assert_eq!(unfinished(&folders, Role::Evaluator), 1);
 }
 
-/// Too many tries are refused before anything is sent that rests on a secret, until the operator
-/// clears them. Where nobody counts, the outcome says so.
+/// Too many tries are refused before anything is sent that depends on a secret, until the operator
+/// clears them. If tries are not counted, the outcome says so.
 #[test]
 fn too_many_tries_are_refused() {
     const TRIES: u64 = 32;
@@ -482,7 +481,7 @@ fn too_many_tries_are_refused() {
     };
     assert!(tried == Tried::Authenticated && unfinished >= TRIES);
     assert!(garbler.is_err());
-    // What was refused is no try.
+    // A refused run is no try.
     assert_eq!(counts(), before);
     let function = function();
     let uncounted = meet(&folders, None, |role, session, _| {

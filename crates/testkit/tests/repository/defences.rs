@@ -1,12 +1,12 @@
 //! `mutants/`: each table removes a defence, and `scripts/remove-defences` shows that a test then
-//! fails. Here the script holds the tables to the sources, without building anything: each still
-//! applies, says what it gives an attacker, and names a test that exists.
+//! fails. Here the script compares the tables with the sources, without a build: each must still
+//! apply, say what it gives an attacker, and name a test that exists.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Has the script check the tables of a folder, and returns what it says of them.
+/// Makes the script check the tables of a folder. Returns its findings.
 fn check(folder: &Path) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(root.join("scripts/remove-defences"));
@@ -26,7 +26,7 @@ fn each_table_applies_and_names_its_attack_and_a_test_that_exists() {
 
 #[test]
 fn a_table_that_does_not_fit_is_found() {
-    // A table about this very module, then with one thing wrong at a time.
+    // A table about this module itself, then with one error at a time.
     let fits = r#"
         attack = "Tables rot."
         test = "-p tacit-testkit --test repository defences::a_table_that_does_not_fit_is_found"

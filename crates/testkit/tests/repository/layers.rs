@@ -1,4 +1,4 @@
-//! The layers of the workspace: a crate may depend on the crates below it and on no other.
+//! The layers of the workspace: a crate may only depend on the crates below it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -80,7 +80,8 @@ fn crates() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The crates of Tacit under `[dependencies]` (tests may look further, they ship nothing).
+/// Returns the crates of Tacit under `[dependencies]` (tests may use others, since they are not
+/// shipped).
 fn dependencies(manifest: &str) -> BTreeSet<String> {
     let mut section = "";
     let mut found = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What holds for the files of the repository.
+//! Rules for the files of the repository.
 
 mod defences;
 mod layers;

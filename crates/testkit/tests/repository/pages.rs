@@ -1,4 +1,4 @@
-//! Numbers on pages that the code decides.
+//! Numbers on pages that the code determines.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,8 @@ fn pages_say_the_bits_of_the_code() {
     }
 }
 
-/// What pages say of cheating parties of `outsourced`, rounded down: what is promised holds.
+/// Returns the pages' statements about cheating parties of `outsourced`, rounded down so that the
+/// promise holds.
 fn outsourced_bits() -> Vec<(&'static str, String)> {
     let (page, security) = ("docs/protocols/outsourced.md", "SECURITY.md");
     let aes = library::function("aes-128", &BTreeMap::new()).expect("a function");
@@ -123,7 +124,7 @@ fn outsourced_bits() -> Vec<(&'static str, String)> {
     ));
     let words = [Role::Garbler, Role::Evaluator].map(|role| aes.output_bits(role).div_ceil(64));
     let word = usual.results_bits + (words.iter().sum::<usize>() as f64).log2();
-    // Of two links one is the cloud's.
+    // One of two links is the cloud's.
     let link = (usual.transfers_bits + 1.0).floor();
     let most = bound(1024, 80).1.total_bits() as u8;
     said.extend([
@@ -150,7 +151,7 @@ fn outsourced_bits() -> Vec<(&'static str, String)> {
     said
 }
 
-/// What pages say of results where much is asked for.
+/// Returns the pages' statements about results for high values of s.
 fn held_bits() -> Vec<(&'static str, String)> {
     let bits = |s| SecurityBits::new(s).expect("40 to 64").held_bits();
     let exact = (40..=64).rev().find(|s| bits(*s) == *s).expect("40");

@@ -1,4 +1,4 @@
-//! Scripts say how they are called.
+//! Scripts document their usage.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,12 +1,12 @@
-//! Sizes that rustfmt and clippy leave alone: files have at most 500 lines, and lines at most 100
-//! columns, comments and texts too. `clippy.toml` holds functions to 70 lines.
+//! Limits that rustfmt and clippy do not check: files have at most 500 lines, and lines at most 100
+//! columns, including comments and texts. `clippy.toml` limits functions to 70 lines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most lines of a file.
+/// The most lines of a file.
 const MAX_LINES: usize = 500;
-/// Most columns of a line.
+/// The most columns of a line.
 const MAX_COLUMNS: usize = 100;
 
 /// Longer files, each with the reason.
@@ -55,7 +55,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every `.rs` file of the project, by its path from the root, with its text.
+/// Returns every `.rs` file of the project, by its path from the root, with its text.
 fn sources() -> Vec<(String, String)> {
     let mut folders: Vec<_> = ["crates", "tools", "examples", "fuzz"]
         .map(Into::into)
@@ -67,7 +67,7 @@ fn sources() -> Vec<(String, String)> {
             let entry = entry.expect("an entry");
             let path = folder.join(entry.file_name());
             if entry.file_type().expect("a type").is_dir() {
-                // Builds and packages are not ours.
+                // Builds and packages are not part of the project.
                 if !["target", "node_modules", ".venv"]
                     .contains(&&*entry.file_name().to_string_lossy())
                 {

@@ -11,8 +11,8 @@ use tacit_testkit::tamper::{Fault, Tampering};
 
 const GARBLER_INPUT: u32 = 41;
 const EVALUATOR_INPUT: u32 = 40;
-/// Of this many faults of a message under a scheme the short part of the test takes one; schemes
-/// take others in turn.
+/// The short part of the test takes one of this many faults of a message under a scheme; the
+/// schemes take different ones.
 const SAMPLED: usize = 5;
 
 #[derive(Clone, Copy)]
@@ -36,13 +36,14 @@ impl Case<'_> {
         job.run(&mut session)
     }
 
-    /// The honest party's outcome, and what the liar would have sent.
+    /// Returns the honest party's outcome, and the messages that the liar would have sent.
     fn run(&self) -> (Result<Outcome, Error>, Trace) {
         self.lie
             .run(self.liar, |transport, role| self.party(transport, role))
     }
 
-    /// What is wrong with the honest party's outcome, if anything is, and how it ended.
+    /// Returns the problem of the honest party's outcome, if there is one, and a description of its
+    /// end.
     fn judge(&self) -> (Option<String>, String) {
         let (result, _) = self.run();
         let (scheme, liar, lie) = (self.scheme, self.liar, self.lie);
@@ -64,7 +65,7 @@ fn every_message_under_every_fault() {
     judge_all(1, 1_000);
 }
 
-/// Every message under one of `every` faults, and every fault.
+/// Judges every message under one of `every` faults, and every fault.
 fn judge_all(every: usize, least: usize) {
     let function = millionaires(32);
     let mut cases = Vec::new();

@@ -1,6 +1,6 @@
 //! Each message of a run that loads and saves a value, from either side, under each fault, and lies
-//! of the right form: the honest party ends in time, with an error or the right result; and
-//! afterwards both go on from one version, unless one lied about it.
+//! of the right form: the honest party ends in time, with an error or the right result. Afterwards
+//! both continue from one version, unless one lied about it.
 
 mod shared;
 
@@ -20,22 +20,22 @@ use tacit_stock::Memory;
 use tacit_testkit::sessions::{Folders, ROLES, Trace};
 use tacit_testkit::tamper::Fault;
 
-/// Of this many faults of a message the short part of the test takes one.
+/// The short part of the test takes one of this many faults of a message.
 const SAMPLED: usize = 5;
 
-/// Begins the chain with 5.
+/// Returns a function that starts the chain with 5.
 fn begin() -> Function {
     function(|f| {
         f.save("total", "u8", Operand::number(5));
     })
 }
 
-/// Adds a number of the garbler's, and shows the sum to both.
+/// Returns a function that adds a number of the garbler's, and shows the sum to both.
 fn add() -> Function {
     add_of(Role::Garbler)
 }
 
-/// The same with a number of this party's: the evaluator's takes OTs.
+/// Does the same with a number of this party's: the evaluator's takes OTs.
 fn add_of(role: Role) -> Function {
     function(|f| {
         f.library("add", "adder", &[("bits", 8)])
@@ -48,7 +48,7 @@ fn add_of(role: Role) -> Function {
     })
 }
 
-/// Keeps nothing, and takes a number of the evaluator's.
+/// Returns a function that keeps nothing, and takes a number of the evaluator's.
 fn double() -> Function {
     function(|f| {
         f.library("add", "adder", &[("bits", 8)])
@@ -79,7 +79,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// One party's run of `function` in the chain.
+/// Makes one party's run of `function` in the chain.
 fn party(
     function: &Function,
     transport: Transport,
@@ -104,7 +104,7 @@ fn party(
 }
 
 impl Case {
-    /// The honest party's outcome, and what the liar would have sent.
+    /// Returns the honest party's outcome, and the messages that the liar would have sent.
     fn run(
         &self,
         function: &Function,
@@ -114,7 +114,7 @@ impl Case {
         self.run_on(function, |role| folders.stocks(role), step)
     }
 
-    /// The same, with the stocks that `stocks` opens.
+    /// Does the same with the stocks that `stocks` opens.
     fn run_on(
         &self,
         function: &Function,
@@ -128,8 +128,8 @@ impl Case {
         self.lie.run(self.liar, party)
     }
 
-    /// Whether what both have on disk may differ, or mean nothing; or has ended, as it does under
-    /// `authenticated` with any message that no honest party sends.
+    /// Returns whether the parties' disks may differ or hold a meaningless state, or the chain may
+    /// have ended, which any message that no honest party sends causes under `authenticated`.
     fn may_have_ended(&self, result: &Result<Outcome, Error>) -> bool {
         let is_caught = |error: &Error| error.category() == Category::Peer;
         let ends = self.protocol == Protocol::Authenticated;
@@ -138,13 +138,13 @@ impl Case {
             || ends && result.as_ref().is_err_and(is_caught)
     }
 
-    /// Why this case is not as it should be, if so, and how it ended.
+    /// Returns the problem of this case, if there is one, and a description of its end.
     fn judge(&self, template: &Folders) -> (Option<String>, String) {
         let (function, folders) = (add(), template.copy());
         let shown = |outcome: &Outcome| outcome.outputs["shown"].to_text();
         let (result, _) = self.run(&function, &folders, 7);
-        // No AND gate reads the highest bit of the liar's number: to name another masked value of
-        // it under `authenticated` is to have another number, 7 + 128.
+        // No AND gate reads the highest bit of the liar's number. Under `authenticated`, naming
+        // another masked value of that bit means another number, 7 + 128.
         let other_input = self.lie.fault() == Some(Fault::FlipLast);
         let total: u8 = match &result {
             Err(_) => 12,
@@ -176,7 +176,7 @@ impl Case {
     }
 }
 
-/// Where the fields of marks and of a state lie: see `tacit_stock::ChainMarks` and
+/// The places of the fields of marks and of a state: see `tacit_stock::ChainMarks` and
 /// `tacit_protocol::saved::SavedState`.
 const STATUS: usize = 1;
 const ID: usize = 2;
@@ -189,7 +189,7 @@ const STATE_LOADS: usize = 33;
 
 type Told = (Kind, &'static str, fn(&[u8]) -> Vec<u8>);
 
-/// Either party tells these.
+/// Lies that either party tells.
 const LIES: &[Told] = &[
     (Kind::ChainMarks, "killed", |m| put(m, STATUS, &[2])),
     (Kind::ChainMarks, "absent", |_| {
@@ -223,7 +223,7 @@ const LIES: &[Told] = &[
     }),
 ];
 
-/// Every lie, and every message under one of `every` faults.
+/// Returns every lie, and every message under one of `every` faults.
 fn cases(protocol: Protocol, template: &Folders, every: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     for liar in ROLES {
@@ -280,14 +280,14 @@ fn one_bit(message: &[u8]) -> Vec<u8> {
     lie
 }
 
-/// Nobody lies.
+/// A case without a lie.
 const HONEST: Case = Case {
     lie: Lie::Nothing,
     ..GUESSES
 };
 
 /// The liar may know bits of Δ, and so of the values that were saved under it: those of the run's
-/// chain, and those of a chain that a run without one knows nothing of.
+/// chain, and those of a chain that a run without a chain does not touch.
 #[test]
 fn a_lie_in_the_ot_extension_ends_the_chain() {
     for function in [add_of(Role::Evaluator), double()] {
@@ -309,7 +309,7 @@ fn a_lie_in_the_ot_extension_ends_the_chain() {
     }
 }
 
-/// Two parties' storage, which can lose power.
+/// The storage of two parties, which can lose power.
 struct Disks([Memory; 2]);
 
 impl Disks {
@@ -327,10 +327,10 @@ impl Disks {
     }
 }
 
-/// A chain that outlived the stock would open the Δ of the next one to whoever knows the Δ of this
-/// one, and a stock that outlived its chains would let the liar guess again. So wherever the power
-/// fails while both end: where a chain was killed the stock opens no more, and where the stock is
-/// gone no chain is live.
+/// A chain that outlived the stock would open the Δ of the next stock to a party that knows the Δ
+/// of this one, and a stock that outlived its chains would let the liar guess again. So at whatever
+/// point the power fails while both end: if a chain was killed the stock no longer opens, and if
+/// the stock is gone no chain is live.
 #[test]
 fn a_loss_of_power_ends_stock_and_chain_in_order() {
     for function in [add_of(Role::Evaluator), double()] {
@@ -342,7 +342,7 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
             .expect_err("a check that fails");
         let points = whole.0[0].points();
         let (mut seen, mut most, mut told) = (BTreeSet::new(), 0, 0);
-        // What of a removed folder survives is chance.
+        // Chance decides which parts of a removed folder survive.
         for (point, seed) in (0..=points).flat_map(|point| (0..4).map(move |seed| (point, seed))) {
             let mut cut = start.copy();
             cut.0[0].lose_power_at(point, 4 * point + seed);
@@ -355,11 +355,11 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
             let open = open.count();
             let chains = stocks.chains().expect("a folder");
             let is_live = chains.iter().any(|chain| chain.summary.killed.is_none());
-            // The chain begins under another scheme, whose stock stays.
+            // The chain starts under another scheme, whose stock stays.
             most = most.max(there.len());
             let ir = function.canonical_text();
             let place = format!("point {point} of {points}, seed {seed}: {ir}");
-            // Before the lie is caught the stock may be in the making.
+            // Before the lie is caught the stock may be under construction.
             let Error::StockDestroyed { left, .. } = &error else {
                 assert!(is_live, "a chain ended before it had to at {place}");
                 continue;
@@ -370,7 +370,7 @@ fn a_loss_of_power_ends_stock_and_chain_in_order() {
                 "a chain is left at {place}"
             );
             seen.insert((there.len(), open, is_live));
-            // Its owner hears of whatever did not go, and what to do.
+            // Its owner is told what was not removed, and what to do.
             assert!(
                 left.is_some() || (!is_live && open < most),
                 "{error}: {place}"

@@ -1,4 +1,4 @@
-//! A session of two parties of which one lies, and how it may end for the honest one.
+//! A session of two parties, one of which lies, and the permitted ends for the honest one.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{self, Trace, noting, over_link};
 use tacit_testkit::tamper::{Fault, Rewrite, Tampering, TamperingSink};
 
-/// No wait lasts longer: the faults that end in a timeout wait for this long.
+/// The longest wait: the faults that end in a timeout wait this long.
 pub(crate) const TIMEOUT: Duration = Duration::from_millis(2500);
 
-/// What the liar does to its messages.
+/// The liar's changes to its messages.
 #[derive(Clone, Copy)]
 pub(crate) enum Lie {
     Nothing,
     Fault(Tampering),
-    /// The payload of the first message of a kind becomes another.
+    /// The payload of the first message of a kind is replaced.
     Payload(Kind, &'static str, fn(&[u8]) -> Vec<u8>),
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Lie {
 }
 
 impl Lie {
-    /// The fault, if it is one.
+    /// Returns the fault, if it is one.
     pub(crate) fn fault(self) -> Option<Fault> {
         match self {
             Self::Fault(Tampering { fault, .. }) => Some(fault),
@@ -41,12 +41,12 @@ impl Lie {
         }
     }
 
-    /// Whether the liar said what is not so in a message of the right form.
+    /// Returns whether the liar stated a falsehood in a message of the right form.
     pub(crate) fn is_of_values(self) -> bool {
         match self {
             Self::Nothing => false,
             Self::Payload(..) => true,
-            // Parts of the base OTs in another order are others, which ends the garbler's epoch.
+            // Reordered parts of the base OTs are different parts, which ends the garbler's epoch.
             Self::Fault(Tampering { fault, .. }) => matches!(
                 fault,
                 Fault::FlipFirst
@@ -77,8 +77,8 @@ impl Lie {
         transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, rewrite)))
     }
 
-    /// What `party` gives at the honest party, and what `liar` would have sent. How it ends for the
-    /// liar is its own affair, but not even it panics.
+    /// Returns the result of `party` at the honest party, and the messages that `liar` would have
+    /// sent. The liar may end in any way, but not even it may panic.
     pub(crate) fn run<T: Send>(
         self,
         liar: Role,
@@ -98,7 +98,7 @@ impl Lie {
     }
 }
 
-/// Every message of `trace` under one of `every` faults.
+/// Returns every message of `trace` under one of `every` faults.
 pub(crate) fn faults(trace: &Trace, every: usize) -> Vec<Lie> {
     let mut lies = Vec::new();
     let trace = trace.lock().expect("no panic");
@@ -111,12 +111,12 @@ pub(crate) fn faults(trace: &Trace, every: usize) -> Vec<Lie> {
     lies
 }
 
-/// A session of `role` with the other.
+/// Starts a session of `role` with the other party.
 pub(crate) fn session(transport: Transport, role: Role) -> Result<Session, Error> {
     sessions::session(transport, role, TIMEOUT)
 }
 
-/// Whether the garbler is richer, on numbers of this many bits.
+/// Returns a function that tells whether the garbler is richer, on numbers of this many bits.
 pub(crate) fn millionaires(bits: u64) -> Function {
     let function = library::function("millionaires", &[("bits".to_owned(), bits)].into());
     function.expect("a function of the library")
@@ -127,20 +127,20 @@ pub(crate) fn is_right(result: &Result<Outcome, Error>) -> bool {
     outcome.is_ok_and(|outcome| outcome.outputs["a_is_richer"].to_text() == "1")
 }
 
-/// Whether the error says that the peer misbehaved, or that the peer says so.
+/// Returns whether the error blames the peer, or reports that the peer blames this party.
 pub(crate) fn is_blamed(error: &Error) -> bool {
     matches!(error.category(), Category::Peer | Category::Incompatible)
         || matches!(error, Error::Protocol(ProtocolError::PeerAborted(_)))
 }
 
-/// Whether an honest party may end like this after such a fault.
+/// Returns whether an honest party may end like this after such a fault.
 pub(crate) fn allows(fault: Fault, result: &Result<Outcome, Error>) -> bool {
     let error = match result {
         Ok(_) => return is_right(result) && !fault.breaks_the_format(),
         Err(error) => error,
     };
     let timeout = matches!(error, Error::Network(NetError::Timeout { .. }));
-    // Between two runs a connection that closes is a session's end.
+    // Between two runs a closed connection is a session's end.
     let closed = matches!(
         error,
         Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. }
@@ -156,7 +156,7 @@ pub(crate) fn allows(fault: Fault, result: &Result<Outcome, Error>) -> bool {
     }
 }
 
-/// How it ended.
+/// Describes the end.
 pub(crate) fn ended(result: &Result<Outcome, Error>) -> String {
     match result {
         Ok(_) => "right result".to_owned(),
@@ -164,7 +164,7 @@ pub(crate) fn ended(result: &Result<Outcome, Error>) -> String {
     }
 }
 
-/// How it ended, and with what.
+/// Describes the end with its details.
 pub(crate) fn shown(result: &Result<Outcome, Error>) -> String {
     match result {
         Ok(outcome) => {

@@ -1,7 +1,7 @@
 //! Each message of each protocol, from either side, under each fault.
 //!
-//! A program of its own, since these tests keep a machine busy with many threads: others beside
-//! them would wait for longer than they allow.
+//! It is a program of its own, since these tests occupy a machine with many threads: other tests at
+//! the same time would exceed their limits.
 
 mod direct;
 mod kept;
@@ -14,14 +14,14 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Cases at once: most of them wait for a timeout or for a disk.
+/// The number of cases at once: most of them wait for a timeout or for a disk.
 const THREADS: usize = 24;
 
-/// Held by the test whose cases run: those of two would wait for each other.
+/// The lock of the test whose cases run: the cases of two tests would wait for each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Judges all cases, the last first, of which there are `least` at least. `judge` returns what is
-/// wrong with a case, if anything is, and how it ended.
+/// Judges all cases, the last first. There must be at least `least`. `judge` returns the problem of
+/// a case, if there is one, and a description of its end.
 fn judge_each<C: Send>(
     cases: Vec<C>,
     least: usize,

@@ -1,9 +1,9 @@
-//! Each message of `batch`, while preparing and in a run, and of `authenticated`, from either side,
+//! Each message of `batch`, in preparations and in a run, and of `authenticated`, from either side,
 //! under each fault: the honest party ends in time, with an error of the right kind or the right
-//! result, and never with a wrong one; and afterwards the parties can prepare and run again.
+//! result, and never with a wrong one. Afterwards the parties can prepare and run again.
 //!
 //! Messages that other protocols send as well (the greeting, base OTs, the meeting of the stocks,
-//! leases) meet their faults in the tests of those.
+//! leases) are tested with those protocols.
 
 use std::fmt;
 
@@ -18,11 +18,11 @@ use tacit_testkit::tamper::{Fault, Tampering};
 
 /// Low, so that a batch is a few circuits.
 const SECURITY_BITS: u8 = 2;
-/// More than whatever a lying evaluator's input becomes but for one value in 256.
+/// This exceeds a lying evaluator's changed input, except for one value in 256.
 const GARBLER_INPUT: u8 = 255;
 const EVALUATOR_INPUT: u8 = 40;
 
-/// The messages that are of `batch` alone, and those that end a lot and bring its OTs.
+/// The messages that only `batch` sends, and those that end a lot and bring its OTs.
 const OF_BATCH: [Kind; 18] = [
     Kind::CotExtension,
     Kind::LotStored,
@@ -112,13 +112,13 @@ impl Case {
         job.run(&mut session)
     }
 
-    /// The honest party's outcome, and what the liar would have sent.
+    /// Returns the honest party's outcome, and the messages that the liar would have sent.
     fn run(&self, function: &Function, folders: &Folders) -> (Result<Outcome, Error>, Trace) {
         let party = |transport, role| self.party(function, transport, folders, role);
         self.lie.run(self.liar, party)
     }
 
-    /// Why this case is not as it should be, if so, and how it ended.
+    /// Returns the problem of this case, if there is one, and a description of its end.
     fn judge(&self, function: &Function) -> (Option<String>, String) {
         let folders = Folders::empty();
         let (result, _) = self.run(function, &folders);
@@ -140,7 +140,7 @@ impl Case {
     }
 }
 
-/// Every message by either side, the first of a kind and its fault.
+/// Returns every message by either side, the first of a kind, with its faults.
 fn all_cases(protocol: Protocol, kinds: &[Kind], function: &Function) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut seen = Vec::new();

@@ -1,9 +1,9 @@
 //! Each message of `outsourced`, from any of the three parties to either of the others, under each
 //! fault: both honest parties end in time, with an error of the right kind or the right result, and
-//! never with a wrong one; and a connection that is lost leaves the chain to go on.
+//! never with a wrong one. After a lost connection the chain can go on.
 //!
-//! Messages that other protocols send as well (the greeting, the proposal, OTs) meet their faults
-//! in the tests of those.
+//! Messages that other protocols send as well (the greeting, the proposal, OTs) are tested with
+//! those protocols.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,18 +24,18 @@ use tacit_testkit::three::{Direction, kept_riches, others, run_three};
 
 use OutsourcedRole::{Cloud, Evaluator, Generator};
 
-/// No wait lasts longer: the faults that end in a timeout wait for this long, all of them at once.
+/// The longest wait: the faults that end in a timeout wait this long, all of them at once.
 const TIMEOUT: Duration = Duration::from_millis(8000);
-/// Two are evaluated and three checked.
+/// Two circuits are evaluated and three checked.
 const COPIES: u32 = 5;
 const SECURITY_BITS: u8 = 40;
 const GENERATOR_INPUT: u8 = 200;
 const EVALUATOR_INPUT: u8 = 40;
 const CHAIN: &str = "kept";
-/// Of this many faults of a message the short part of the test takes one.
+/// The short part of the test takes one of this many faults of a message.
 const SAMPLED: usize = 10;
 
-/// The messages that are of `outsourced` alone.
+/// The messages that only `outsourced` sends.
 const KINDS: [Kind; 15] = [
     Kind::OutsourcedTerms,
     Kind::TossCommitment,
@@ -54,19 +54,19 @@ const KINDS: [Kind; 15] = [
     Kind::VersionKept,
 ];
 
-/// What the parties do in their sessions.
+/// The actions of the parties in their sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
-    /// A run that begins a chain.
+    /// A run that starts a chain.
     Begin,
-    /// A run that loads what is kept, and keeps anew.
+    /// A run that loads the kept value, and saves a new one.
     GoOn,
 }
 
 #[derive(Clone, Copy)]
 struct Case {
     plan: Plan,
-    /// Who lies, and to whom.
+    /// The liar, and the receiver of the lie.
     lie: Direction,
     kind: u8,
     tampering: Option<Tampering>,
@@ -97,18 +97,18 @@ impl Functions {
     }
 }
 
-/// Kinds and lengths of the messages that went in each direction.
+/// The kinds and lengths of the messages in each direction.
 type Traces = Arc<Mutex<BTreeMap<[u8; 2], Vec<(u8, usize)>>>>;
 
 fn key((from, to): Direction) -> [u8; 2] {
     [from as u8, to as u8]
 }
 
-/// Both honest parties' ends, or all three where nobody lies.
+/// The results of both honest parties, or of all three if no party lies.
 type Ends = Vec<(OutsourcedRole, Result<Outcome, Error>)>;
 
 impl Case {
-    /// What stands below the end of a link by which messages go in `direction`.
+    /// Returns the transport below the end of a link that sends in `direction`.
     fn below(&self, transport: Transport, direction: Direction, traces: &Traces) -> Transport {
         transport.map_sink(|inner| match self.tampering {
             Some(tampering) if self.lie == direction => {
@@ -139,7 +139,7 @@ impl Case {
         let job = OutsourcedJob::new(function, parameters.expect("parameters")).patience(TIMEOUT);
         let stocks = |at: usize| {
             let folder = folders.path(at);
-            // A copy of the folder has a copy of what was noted of it.
+            // A copy of the folder includes a copy of its notes.
             Stocks::open_witnessed(folder, 1 << 24, &folder.join("witness")).expect("a folder")
         };
         match role {
@@ -151,7 +151,7 @@ impl Case {
         }
     }
 
-    /// How it ended for those who do not lie, and what was sent where nobody does.
+    /// Returns the results of the parties that do not lie, and the messages sent if no party lies.
     fn run(&self, functions: &Functions, folders: &Folders) -> (Ends, Traces) {
         let traces = Traces::default();
         let ends = run_three(
@@ -160,12 +160,12 @@ impl Case {
             TIMEOUT,
         );
         let mut ends: Ends = OutsourcedRole::ALL.into_iter().zip(ends).collect();
-        // How it ends for the liar is its own affair.
+        // The liar may end in any way.
         ends.retain(|(role, _)| self.tampering.is_none() || *role != self.lie.0);
         (ends, traces)
     }
 
-    /// Whether it may end like this for an honest party.
+    /// Returns whether it may end like this for an honest party.
     fn allows(&self, role: OutsourcedRole, result: &Result<Outcome, Error>) -> bool {
         let Some(Tampering { fault, .. }) = self.tampering else {
             return is_right(role, result);
@@ -189,12 +189,12 @@ impl Case {
             Fault::CloseBefore | Fault::CloseWithin => closed || blamed,
             _ if waits(fault) => timeout || blamed || closed,
             Fault::Trickle => false,
-            // Others may see it first and leave: that they have left may be known before why.
+            // Other parties may notice it first and leave; that may be noticed before its reason.
             _ => blamed || (closed && !(is_next && fault.breaks_the_format())),
         }
     }
 
-    /// Why this case is not as it should be, if so, and how it ended.
+    /// Returns the problem of this case, if there is one, and a description of its end.
     fn judge(&self, functions: &Functions, template: &Folders) -> (Option<String>, String) {
         let folders = match self.plan {
             Plan::Begin => Folders::empty(),
@@ -237,7 +237,7 @@ fn is_right(role: OutsourcedRole, result: &Result<Outcome, Error>) -> bool {
     }
 }
 
-/// The faults after which somebody may wait for what does not come.
+/// Returns whether a party may wait in vain after a fault.
 fn waits(fault: Fault) -> bool {
     matches!(
         fault,
@@ -245,7 +245,7 @@ fn waits(fault: Fault) -> bool {
     )
 }
 
-/// An honest run of `plan` in `folders`, and what was sent.
+/// Makes an honest run of `plan` in `folders`. Returns the messages sent.
 fn honest(plan: Plan, functions: &Functions, folders: &Folders) -> Traces {
     let case = Case {
         plan,
@@ -265,8 +265,8 @@ fn honest(plan: Plan, functions: &Functions, folders: &Folders) -> Traces {
     traces
 }
 
-/// In both plans every message in every direction, the first of a kind, and its faults: all of
-/// them, or one of `every`, so that each message and each fault occurs.
+/// Returns every message in every direction in both plans, the first of a kind, with its faults:
+/// all of them, or one of `every`, so that each message and each fault occurs.
 fn cases(functions: &Functions, template: &Folders, every: usize) -> Vec<Case> {
     let (mut cases, mut seen, mut messages) = (Vec::new(), Vec::new(), 0);
     for plan in [Plan::Begin, Plan::GoOn] {
@@ -316,7 +316,7 @@ fn judge_all(every: usize, least: usize) {
     let template = Folders::empty();
     honest(Plan::Begin, &functions, &template);
     let mut cases = cases(&functions, &template, every);
-    // The last are taken first, so that those that wait do so while others run.
+    // The last are taken first, so that cases with a long wait overlap with others.
     cases.sort_by_key(|case| case.tampering.is_some_and(|lie| waits(lie.fault)));
     judge_each(cases, least, |case| case.judge(&functions, &template));
 }

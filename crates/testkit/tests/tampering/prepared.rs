@@ -1,6 +1,6 @@
 //! Each message of `prepare` and of `prepared` runs, from either side, under each fault, and lies
 //! of the right form: the honest party ends in time, with an error of the right kind or the right
-//! result, and never with a wrong one; and what it keeps on disk is none the worse for it.
+//! result, and never with a wrong one. Its disk stays usable.
 
 mod orders;
 
@@ -21,13 +21,13 @@ use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{Folders, ROLES, Trace, over_link};
 use tacit_testkit::tamper::{Fault, Rewrite, TamperingSink};
 
-/// More than whatever a lying evaluator's input becomes.
+/// This exceeds any changed input of a lying evaluator.
 const GARBLER_INPUT: u32 = u32::MAX;
 const EVALUATOR_INPUT: u32 = 40;
-/// Of this many faults of a message the short part of the test takes one.
+/// The short part of the test takes one of this many faults of a message.
 const SAMPLED: usize = 5;
 
-/// What the parties do in the session.
+/// The actions of the parties in the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
     /// They prepare for one run, which follows.
@@ -84,13 +84,13 @@ impl Case {
         self.job(function, &stocks, role).run(&mut session)
     }
 
-    /// The honest party's outcome, and what the liar would have sent.
+    /// Returns the honest party's outcome, and the messages that the liar would have sent.
     fn run(&self, function: &Function, folders: &Folders) -> (Result<Outcome, Error>, Trace) {
         let party = |transport, role| self.party(function, transport, folders, role);
         self.lie.run(self.liar, party)
     }
 
-    /// Whether an honest party may end like this.
+    /// Returns whether an honest party may end like this.
     fn allows(&self, result: &Result<Outcome, Error>) -> bool {
         let (stock, timeout, blamed) = match result {
             Ok(_) => (false, false, false),
@@ -117,7 +117,7 @@ impl Case {
         }
     }
 
-    /// Why this case is not as it should be, if so, and how it ended.
+    /// Returns the problem of this case, if there is one, and a description of its end.
     fn judge(&self, function: &Function, template: &Folders) -> (Option<String>, String) {
         let folders = match self.plan {
             Plan::Prepare => Folders::empty(),
@@ -132,7 +132,7 @@ impl Case {
             ..*self
         };
         let (again, _) = later.run(function, &folders);
-        // What both have on disk may differ after such a lie, and be found out now.
+        // After such a lie the parties' disks may differ, which is found now.
         let right = match &again {
             Ok(_) => is_right(&again),
             Err(error) => {
@@ -149,7 +149,7 @@ impl Case {
     }
 }
 
-/// What `leases` say of OTs and of the function's one component.
+/// Returns the message about leases of OTs and of the function's one component.
 fn leases(kinds: [&[[u64; 2]]; 2]) -> Vec<u8> {
     let mut message = vec![0];
     for spans in kinds {
@@ -159,7 +159,7 @@ fn leases(kinds: [&[[u64; 2]]; 2]) -> Vec<u8> {
     message
 }
 
-/// Where the fields of a stock's record lie: see `tacit_stock::Marks`.
+/// The places of the fields of a stock's record: see `tacit_stock::Marks`.
 const EPOCH: usize = 1;
 const MEETING: usize = 25;
 const CONFIRMED: usize = 33;
@@ -295,7 +295,7 @@ const LIES: &[Told] = &{
     ]
 };
 
-/// Every lie, and every message under one of `every` faults.
+/// Returns every lie, and every message under one of `every` faults.
 fn cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>, every: usize) -> Vec<Case> {
     let mut cases = Vec::new();
     for (plan, scheme) in [
@@ -330,7 +330,7 @@ fn cases(function: &Function, templates: &BTreeMap<[u8; 4], Folders>, every: usi
     cases
 }
 
-/// Stocks with enough for one run, and nothing more.
+/// Returns stocks with enough for one run, and nothing more.
 fn template(function: &Function, scheme: SchemeId) -> Folders {
     let folders = Folders::empty();
     let (prepared, _) = Lie::Nothing.run(Role::Garbler, |transport, role| {
@@ -353,7 +353,7 @@ fn every_message_of_prepared_under_every_fault() {
     judge_all(1, 800);
 }
 
-/// Every lie, and every message under one of `every` faults.
+/// Judges every lie, and every message under one of `every` faults.
 fn judge_all(every: usize, least: usize) {
     let function = millionaires(32);
     let schemes = [SCHEMES[0].id, SCHEMES[SCHEMES.len() - 1].id];
@@ -367,8 +367,7 @@ fn judge_all(every: usize, least: usize) {
     });
 }
 
-/// Nobody has the other party garble on the spot for more runs than the function is small enough
-/// for.
+/// A party cannot make the other garble on the spot for more runs than the function's size allows.
 #[test]
 fn a_large_function_is_garbled_on_the_spot_for_few_runs() {
     let bits = [("bits".to_owned(), 256)].into();
@@ -390,7 +389,8 @@ fn a_large_function_is_garbled_on_the_spot_for_few_runs() {
     assert!(error.to_string().contains("number of runs"), "{error}");
 }
 
-/// Who says that what was made on the spot is gone has it made again for one run, not for eight.
+/// A party that says that material made on the spot is gone gets it again for one run, not for
+/// eight.
 #[test]
 fn what_was_made_on_the_spot_is_made_again_for_one_run() {
     let function = millionaires(32);
@@ -409,7 +409,7 @@ fn what_was_made_on_the_spot_is_made_again_for_one_run() {
     assert!(error.to_string().contains("number of runs"), "{error}");
 }
 
-/// A transport below an evaluator whose messages are rewritten.
+/// Returns a transport below an evaluator whose messages are rewritten.
 fn rewritten(rewrite: impl Fn() -> Rewrite) -> impl Fn(Role, Transport) -> Transport {
     move |role, transport| match role {
         Role::Garbler => transport,
@@ -420,7 +420,7 @@ fn rewritten(rewrite: impl Fn() -> Rewrite) -> impl Fn(Role, Transport) -> Trans
     }
 }
 
-/// Who guesses at bits of Δ and is caught may not guess again under the same Δ.
+/// A party that guesses at bits of Δ and is caught may not guess again under the same Δ.
 #[test]
 fn a_lie_in_the_ot_extension_ends_the_epoch() {
     let function = millionaires(32);

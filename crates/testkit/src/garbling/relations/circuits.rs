@@ -1,24 +1,24 @@
-//! Small circuits, in which a relation between gates would show.
+//! Small circuits that would show a relation between gates.
 
 use tacit_circuit::{Circuit, Gate, Port, Type, Wire};
 
 use super::Arrangement;
 
-/// A small circuit, and how its garblings stand together.
+/// A small circuit, and the arrangements of its garblings.
 pub struct Shape {
-    /// What it is, for a failure's message.
+    /// Its name in a failure's message.
     pub name: String,
     /// The circuit.
     pub circuit: Circuit,
-    /// How its garblings stand together.
+    /// The arrangements of its garblings.
     pub arrangements: &'static [Arrangement],
-    /// Whether it is one gate: then halves of values are looked at, too.
+    /// Whether it is one gate: then halves of values are examined, too.
     pub one_gate: bool,
 }
 
-/// Alone.
+/// A garbling alone.
 const ONCE: &[Arrangement] = &[Arrangement::Once];
-/// Alone, and two instances in every relation to each other.
+/// A garbling alone, and two instances in every arrangement.
 const ALL: &[Arrangement] = &[
     Arrangement::Once,
     Arrangement::TwiceOnOneInput,
@@ -26,8 +26,8 @@ const ALL: &[Arrangement] = &[
     Arrangement::Linked,
 ];
 
-/// All of them: each kind of gate with each combination of negations, operands that gates share,
-/// chains of one to four gates, wires that feed several gates, XORs of XORs.
+/// Returns all shapes: each kind of gate with each combination of negations, operands that gates
+/// share, chains of one to four gates, wires that feed several gates, XORs of XORs.
 #[must_use]
 pub fn shapes() -> Vec<Shape> {
     let mut shapes = Vec::new();
@@ -71,7 +71,7 @@ pub fn shapes() -> Vec<Shape> {
     shapes
 }
 
-/// Circuits of both kinds of gates.
+/// Returns circuits of both kinds of gates.
 #[expect(clippy::too_many_lines, reason = "one list of circuits")]
 fn mixed() -> Vec<Shape> {
     use Gate::{And, Inv, Xor};
@@ -165,7 +165,7 @@ fn mixed() -> Vec<Shape> {
     ]
 }
 
-/// A circuit that stands alone.
+/// Returns a circuit that is garbled alone.
 fn small(
     name: String,
     inputs: u32,

@@ -1,4 +1,4 @@
-//! What an evaluator knows of a scene, and what is secret from it.
+//! The evaluator's knowledge of a scene, and the secrets.
 
 use core::iter;
 
@@ -9,11 +9,11 @@ use tacit_reference::Gate;
 use super::scene::{Scene, Source};
 use super::{Known, OpenWire, Parts, Shape, View};
 
-/// Where the halves stand in a table of three halves, whose byte 16 is of control bits.
+/// The places of the halves in a table of three halves, whose byte 16 holds control bits.
 const HALVES_AT: [usize; 3] = [0, 8, 17];
 
 impl Scene {
-    /// Looks for relations, given the inputs.
+    /// Looks for relations, for the given inputs.
     pub(super) fn check(&self, shape: &Shape, bits: usize) {
         let wires = self.values(bits);
         let modes: &[Parts] = if self.is_sliced() {
@@ -24,7 +24,7 @@ impl Scene {
         for parts in modes.iter().copied() {
             let one_gate = self.parts.len() == 1 && shape.one_gate;
             let view = self.view(&wires, parts);
-            // Of more than a gate there are often more halves than fit.
+            // For more than one gate there are often more halves than fit.
             if parts == Parts::Halves && !one_gate && !view.fits() {
                 continue;
             }
@@ -37,7 +37,7 @@ impl Scene {
         }
     }
 
-    /// What the evaluator knows, and what is secret.
+    /// Returns the evaluator's knowledge, and the secrets.
     fn view(&self, wires: &[OpenWire], parts: Parts) -> View {
         let mut view = View::new(parts);
         for (number, wire) in wires.iter().enumerate() {
@@ -61,7 +61,7 @@ impl Scene {
         view
     }
 
-    /// Whether the tables are of halves of labels.
+    /// Returns whether the tables consist of halves of labels.
     fn is_sliced(&self) -> bool {
         let row = usize::from(self.cost().and.table_bytes);
         self.rung().hash != Hash::Prf && !row.is_multiple_of(Block::BYTES)
@@ -107,8 +107,9 @@ impl Scene {
         }
     }
 
-    /// Whether wire `a` is a gate's output that one XOR gate reads and nothing else, and `b` that
-    /// gate's wire, or, if that one is such a wire itself, the wire of the gate that reads it, ….
+    /// Returns whether wire `a` is a gate's output that only one XOR gate reads, and `b` is that
+    /// gate's wire. If that wire is of the same kind, `b` may also be the wire of the gate that
+    /// reads it, and so on.
     fn goes_only_into(&self, a: usize, b: usize) -> bool {
         let mut at = a;
         while let Some(next) = self.only_reader(at) {
@@ -120,7 +121,8 @@ impl Scene {
         false
     }
 
-    /// The wire of the XOR gate that reads wire `a`, a gate's output that nothing else reads.
+    /// Returns the wire of the XOR gate that reads wire `a`, a gate's output that nothing else
+    /// reads.
     fn only_reader(&self, a: usize) -> Option<usize> {
         let mut readers = Vec::new();
         for part in &self.parts {
@@ -144,7 +146,7 @@ impl Scene {
         }
     }
 
-    /// Each label with the points at which a call on it could matter.
+    /// Returns each label with the points at which a call on it could matter.
     fn callers(&self, wires: &[OpenWire]) -> Vec<Caller> {
         let mut callers = Vec::new();
         let (of_xor, of_and) = (self.calls(Use::Xor), self.calls(Use::And));
@@ -182,8 +184,8 @@ impl Scene {
         callers
     }
 
-    /// The fields a and b of the tweaks at which a gate of a kind calls, and on which of its
-    /// inputs.
+    /// Returns the fields a and b of the tweaks at which a gate of a kind calls, and the input for
+    /// each.
     fn calls(&self, usage: Use) -> Vec<([u8; 2], Input)> {
         let keyed = self.rung().hash == Hash::Prf;
         let rows = match usage {
@@ -193,7 +195,7 @@ impl Scene {
                 calls.extend(self.is_sliced().then_some(([2, 0], Input::Sum)));
                 return calls;
             }
-            // A XOR is free, takes one ciphertext by select bits, or rows.
+            // A XOR is free, takes one ciphertext by select bits, or takes rows.
             _ => match self.cost().xor.bits {
                 0 => 0..0,
                 1..=128 => 0..2,
@@ -204,7 +206,7 @@ impl Scene {
         rows.flat_map(both).collect()
     }
 
-    /// The labels that decoding and links call on.
+    /// Adds the labels on which decoding and links call.
     fn callers_of_outputs(&self, wires: &[OpenWire], callers: &mut Vec<Caller>) {
         let keyed = self.rung().hash == Hash::Prf;
         let selects = if keyed { 0..2 } else { 0..1 };
@@ -225,8 +227,8 @@ impl Scene {
         }
     }
 
-    /// Fails if the evaluator's label of a gate's output is no sum of what it has without it: then
-    /// calls that it makes are missing here.
+    /// Checks that the evaluator's label of a gate's output is a sum of its other values. If it is
+    /// not, this module misses calls that the evaluator makes.
     fn assert_evaluates(&self, wires: &[OpenWire], parts: Parts) {
         let mut view = View::new(parts);
         for (number, (wire, (_, source))) in wires.iter().zip(&self.wires).enumerate() {
@@ -256,7 +258,7 @@ struct Caller {
     tweak: Tweak,
 }
 
-/// What a gate calls the hash on.
+/// The input of a gate's hash call.
 #[derive(Clone, Copy)]
 enum Input {
     First,
@@ -277,7 +279,7 @@ fn tweak(usage: Use, instance: u32, number: u64, [a, b]: [u8; 2]) -> Tweak {
 /// The side in the point of a bridged input.
 const BRIDGE_SIDE: u8 = 2;
 
-/// The cipher whose key is public for this point.
+/// Returns the cipher whose key is public for this point.
 fn public_cipher(hash: Hash, start: Block, tweak: Tweak) -> Aes128 {
     let key = match hash {
         Hash::TwoCall => hash::epoch_key(start, tweak),
@@ -290,14 +292,14 @@ fn encrypt(cipher: &Aes128, block: u128) -> u128 {
     cipher.encrypt(Block::from_u128(block)).to_u128()
 }
 
-/// σ(high‖low) = (high ⊕ low)‖high, of the re-keyed hash.
+/// Computes σ(high‖low) = (high ⊕ low)‖high, of the re-keyed hash.
 #[must_use]
 pub fn sigma(x: u128) -> u128 {
     let (high, low) = (x >> 64, x & u128::from(u64::MAX));
     (high ^ low) << 64 | high
 }
 
-/// Adds what the evaluator computes from its label at a point.
+/// Adds the values that the evaluator computes from its label at a point.
 fn know_call(view: &mut View, hash: Hash, start: Block, caller: &Caller) {
     let Caller { wire, open, tweak } = *caller;
     let x = open.active();
@@ -323,8 +325,8 @@ fn know_call(view: &mut View, hash: Hash, start: Block, caller: &Caller) {
     }
 }
 
-/// Makes secret what decrypts to the hidden label, or to what the hash makes of it before its last
-/// call, where the key is public.
+/// Hides the values that decrypt to the hidden label, or to its hash before the last call, if the
+/// key is public.
 fn hide_ciphertexts(view: &mut View, hash: Hash, start: Block, caller: &Caller) {
     let Caller { wire, open, tweak } = *caller;
     if hash == Hash::Prf {

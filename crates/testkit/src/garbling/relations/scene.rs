@@ -1,4 +1,4 @@
-//! Garblings laid open.
+//! Garblings with all of the garbler's values visible.
 
 use tacit_circuit::Program;
 use tacit_garble::{Garbler, Scheme, SchemeId};
@@ -9,10 +9,10 @@ use super::{OpenWire, Shape, shapes};
 use crate::garbling::garbled::{self, Setting, labels};
 use crate::garbling::textbook;
 
-/// How garblings of one circuit stand together.
+/// The arrangement of garblings of one circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
-    /// One alone.
+    /// One garbling alone.
     Once,
     /// Two instances that read the same wires.
     TwiceOnOneInput,
@@ -22,15 +22,15 @@ pub enum Arrangement {
     Linked,
 }
 
-/// Garblings for each combination of the inputs' permute bits: the permute bits of AND gates'
-/// outputs are as random as the labels.
+/// The number of garblings for each combination of the inputs' permute bits: the permute bits of
+/// AND gates' outputs are as random as the labels.
 const RUNS: u32 = 3;
 
-/// Passes if an evaluator of `scheme` cannot find out a secret by adding up what it knows.
+/// Checks that an evaluator of `scheme` cannot compute a secret by adding up known values.
 ///
 /// # Panics
 ///
-/// If it can; the message has the relation.
+/// If it can. The message has the relation.
 pub fn no_relation<S: Scheme>(scheme: S) {
     for shape in &shapes() {
         for arrangement in shape.arrangements {
@@ -51,19 +51,19 @@ pub fn no_relation<S: Scheme>(scheme: S) {
 pub(super) struct Part {
     pub(super) instance: u32,
     pub(super) circuit: Circuit,
-    /// The numbers in the scene of the wires that it was started with.
+    /// The numbers in the scene of the wires with which it was started.
     pub(super) inputs: Vec<usize>,
     /// The number in the scene of each of the circuit's wires. An input that is translated first
-    /// has another there.
+    /// has another number here.
     pub(super) wires: Vec<usize>,
-    /// The numbers in the scene of its outputs, and whether they are negated.
+    /// The numbers in the scene of its outputs, each with its negation.
     pub(super) outputs: Vec<(usize, bool)>,
     pub(super) first_output: u64,
     pub(super) tables: Vec<u8>,
     pub(super) decoding: Vec<u8>,
 }
 
-/// Where a wire of the scene has its value from.
+/// The source of the value of a wire in the scene.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// Bit `0` of the inputs.
@@ -75,14 +75,14 @@ pub(super) enum Source {
     Constant(bool),
 }
 
-/// Garblings, and all that the garbler knows of them.
+/// Garblings, and everything that the garbler knows about them.
 pub(super) struct Scene {
     pub(super) id: SchemeId,
     pub(super) description: String,
     pub(super) start: Block,
     pub(super) wires: Vec<([u128; 2], Source)>,
     pub(super) parts: Vec<Part>,
-    /// The wires whose links these are, and the links' bytes.
+    /// The wires from which the links lead, and the links' bytes.
     pub(super) linked: Vec<usize>,
     pub(super) links: Vec<u8>,
 }
@@ -121,7 +121,7 @@ impl Scene {
             _ => scene.inputs(&garbler, &program, permute ^ run as usize, 1),
         };
         if arrangement == Arrangement::Linked {
-            // One output is linked to each input: no two of its links may share a pad.
+            // One output is linked to every input: no two of its links may share a pad.
             let (from, negated) = scene.parts[0].outputs[0];
             let wires: Vec<_> = second.iter().map(|(_, wire)| *wire).collect();
             let outputs = vec![outputs[0]; wires.len()];
@@ -135,7 +135,7 @@ impl Scene {
         scene
     }
 
-    /// Input wires with these permute bits, and their numbers in the scene.
+    /// Makes input wires with these permute bits, and returns their numbers in the scene.
     fn inputs<G: Garbler>(
         &mut self,
         garbler: &G,
@@ -176,7 +176,7 @@ impl Scene {
         garbler.finish(program, &mut outputs);
         garbler.decoding(setting.first_output, &outputs, &mut decoding);
         let labels: Vec<_> = wires.iter().map(|wire| labels(garbler, wire)).collect();
-        // The textbook has the labels of inner wires; its tables are the scheme's.
+        // The textbook has the labels of inner wires; its tables must be the scheme's.
         let book = textbook::garble(scheme.id(), &setting, program, &labels);
         assert!(book.garbled.tables == tables, "tables as in the textbook");
         assert!(book.decoding == decoding, "decoding as in the textbook");
@@ -216,14 +216,14 @@ impl Scene {
         outputs
     }
 
-    /// The wires, with their values for these inputs.
+    /// Returns the wires, with their values for these inputs.
     pub(super) fn values(&self, bits: usize) -> Vec<OpenWire> {
         let mut wires: Vec<OpenWire> = Vec::new();
         for (labels, source) in &self.wires {
             let value = match *source {
                 Source::Input(number) => bits >> number & 1 == 1,
                 Source::Constant(bit) => bit,
-                // Set below, in the order in which parts are evaluated.
+                // The loop below sets these, in the order in which parts are evaluated.
                 Source::Copy(..) | Source::Gate => false,
             };
             let labels = *labels;

@@ -1,13 +1,13 @@
 //! Sums of values over GF(2).
 
-/// All sums of some values, each with the values that make it.
+/// All sums of some values, each with the values in it.
 pub(super) struct Span {
-    /// By the place of its highest bit: a sum, and the values in it.
+    /// For the place of its highest bit: a sum, and the values in it.
     rows: [(u128, u128); 128],
 }
 
 impl Span {
-    /// The sums of these values, of which there are at most 128.
+    /// Returns the sums of these values, of which there may be at most 128.
     pub(super) fn of(values: impl IntoIterator<Item = u128>) -> Self {
         let mut span = Self {
             rows: [(0, 0); 128],
@@ -27,7 +27,7 @@ impl Span {
         }
     }
 
-    /// What is left of `value` when sums are taken away, and the values in these.
+    /// Returns the rest of `value` after subtracting sums, and the values in these.
     fn reduce(&self, mut value: u128) -> (u128, u128) {
         let mut terms = 0;
         while value != 0 {
@@ -41,12 +41,12 @@ impl Span {
         (value, terms)
     }
 
-    /// Whether some of the values add up to `value`.
+    /// Returns whether some of the values add up to `value`.
     pub(super) fn contains(&self, value: u128) -> bool {
         self.reduce(value).0 == 0
     }
 
-    /// The numbers of values that add up to `value`, if any do.
+    /// Returns the numbers of the values that add up to `value`, if any do.
     pub(super) fn terms(&self, value: u128) -> Option<Vec<usize>> {
         let (rest, terms) = self.reduce(value);
         (rest == 0).then(|| (0..128).filter(|number| terms >> number & 1 == 1).collect())

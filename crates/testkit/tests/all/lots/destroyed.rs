@@ -1,5 +1,5 @@
-//! What is left of a lot after a check failed: nothing, whatever its files are, and whichever of
-//! its components were published.
+//! The rest of a lot after a failed check: nothing, whatever state its files are in, and whichever
+//! of its components were published.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-/// A lot's file that is damaged or missing does not keep the rest of the lot from being destroyed.
+/// A damaged or missing file of a lot does not prevent the rest of the lot from being destroyed.
 #[test]
 fn a_lot_is_destroyed_whatever_its_files_are() {
     for (liar, file_is_there) in [(Role::Garbler, true), (Role::Evaluator, false)] {
         let folders = Folders::empty();
         both(prepare(&folders, None, FromStock::Instances, 3));
-        // That of the component which the run does not take.
+        // This is the file of the component that the run does not take.
         let victim = liar.other();
         let file = find(folders.path(victim as usize), "lot-0001-0000000000.seg");
         match file_is_there {
@@ -27,7 +27,7 @@ fn a_lot_is_destroyed_whatever_its_files_are() {
     }
 }
 
-/// The file of this name below a folder.
+/// Returns the file of this name below a folder.
 fn find(folder: &Path, name: &str) -> PathBuf {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -43,9 +43,9 @@ fn find(folder: &Path, name: &str) -> PathBuf {
     panic!("no {name}")
 }
 
-/// An evaluator holds back that it has one component of a lot, which so waits at the garbler while
-/// the other is used. It is caught in a run, and then says that it has that one: another guess
-/// under the same offsets.
+/// An evaluator conceals that it has one component of a lot, which therefore waits at the garbler
+/// while the other is used. It is caught in a run, and then says that it has that component:
+/// another guess under the same offsets.
 #[test]
 fn what_of_a_lot_was_never_published_is_destroyed_with_it() {
     let folders = Folders::empty();

@@ -1,5 +1,5 @@
-//! The same under `authenticated`: whatever no honest party sends ends the chain at both, and a
-//! lost connection ends nothing.
+//! The same under `authenticated`: any message that no honest party sends ends the chain at both,
+//! and a lost connection ends nothing.
 
 use super::*;
 use tacit::ProtocolError;
@@ -28,7 +28,7 @@ fn every_message_of_a_shared_chain_under_every_fault() {
 }
 
 /// A message of each check: the OTs of either party, the evaluator's labels, the garbler's gates
-/// and the openings of results, which follow on what both have kept.
+/// and the openings of results, which depend on both parties' kept values.
 const CHECKED: [(Role, Kind); 6] = [
     (Role::Garbler, Kind::CotExtension),
     (Role::Evaluator, Kind::CotExtension),
@@ -49,7 +49,7 @@ fn killed(stocks: Result<Stocks, Error>) -> Vec<Option<String>> {
         .collect()
 }
 
-/// Whoever is caught may have guessed at the Δ of the chain, and would guess again.
+/// A party that is caught may have guessed at the Δ of the chain, and would guess again.
 #[test]
 fn a_failed_check_ends_a_shared_chain_at_both() {
     for (liar, kind) in CHECKED {
@@ -78,10 +78,10 @@ fn a_failed_check_ends_a_shared_chain_at_both() {
                 .is_some_and(|why| why.contains(CHECK_FAILED))
         };
         assert!(has_ended(liar.other()), "{case}");
-        // Who lies in its last message hears no more.
+        // A party that lies in its last message learns nothing more.
         let hears = (liar, kind) != CHECKED[5];
         assert_eq!(has_ended(liar), hears, "{case}");
-        // Counted, and named.
+        // The try is counted and named.
         let honest = liar.other();
         let name = TryName {
             own: fingerprint(honest),
@@ -99,9 +99,9 @@ fn a_failed_check_ends_a_shared_chain_at_both() {
     }
 }
 
-/// The liar ends its run with a frame that is too long in place of what would fail a check, and is
-/// told that it misbehaved: were the chain to live at the honest party alone, the liar's copy of
-/// its own half from before would go on with it.
+/// The liar ends its run with an overlong frame in place of the message that would fail a check,
+/// and is told that it misbehaved. If the chain stayed live at the honest party, an earlier copy of
+/// the liar's half could continue it.
 #[test]
 fn a_frame_that_is_too_long_ends_a_shared_chain_at_both() {
     let folders = Folders::empty();
@@ -122,7 +122,7 @@ fn a_frame_that_is_too_long_ends_a_shared_chain_at_both() {
     }
 }
 
-/// The honest party alone has heard of the cheat: the other one's half ends when they meet.
+/// Only the honest party has noticed the cheat: the other one's half ends when they meet.
 #[test]
 fn a_chain_that_one_has_ended_ends_at_the_other() {
     let folders = Folders::empty();
@@ -143,7 +143,7 @@ fn a_chain_that_one_has_ended_ends_at_the_other() {
     assert!(killed(mixed(case.liar))[0].is_some());
 }
 
-/// An attempt that is cut is counted, is none of a check, and the next one is made at a higher s.
+/// A broken attempt is counted, but not as one of a check, and the next one is made at a higher s.
 #[test]
 fn an_attempt_that_is_cut_costs_bits_and_no_value() {
     let folders = Folders::empty();
@@ -168,14 +168,14 @@ fn an_attempt_that_is_cut_costs_bits_and_no_value() {
     let (again, _) = HONEST.run(&add(), &folders, 1);
     let outcome = again.expect("a chain");
     assert!(made_at(&outcome) > 40);
-    // What both had kept before the last message stays.
+    // The values that both had kept before the last message stay.
     assert_eq!(outcome.outputs["shown"].to_text(), "13");
     let (last, _) = HONEST.run(&add(), &folders, 1);
     assert_eq!(last.expect("a chain").outputs["shown"].to_text(), "14");
 }
 
-/// Wherever the power fails at a party that catches the other: the peer hears of it only where the
-/// chain has ended.
+/// At whatever point the power fails at a party that catches the other: the peer learns of it only
+/// if the chain has ended.
 #[test]
 fn a_loss_of_power_leaves_no_chain_whose_end_was_told() {
     let start = Disks([(); 2].map(|()| Memory::new()));

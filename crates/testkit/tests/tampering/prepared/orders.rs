@@ -1,4 +1,4 @@
-//! Orders of one session, which share what makes OTs.
+//! The orders of one session, which share the sources of OTs.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tacit_protocol::message::Kind;
 use tacit_testkit::sessions::{self, Folders, Trace, noting, over_link};
 use tacit_testkit::tamper::Rewrite;
 
-/// Two orders of a session that make OTs, whose numbers of blocks grow.
+/// Makes two orders of a session that make OTs, with growing numbers of blocks.
 fn two_orders(
     folders: &Folders,
     role: Role,
@@ -28,8 +28,8 @@ fn two_orders(
     Ok(())
 }
 
-/// A session makes base OTs once, and keeps no source of silent OTs, which takes much memory that
-/// nobody counts between two orders.
+/// A session makes base OTs once. It keeps no source of silent OTs between two orders, because its
+/// large memory would not be counted there.
 #[test]
 fn orders_of_a_session_share_base_ots_but_for_silent_ones() {
     for (extension, times) in [(OtExtension::default(), 1), (OtExtension::Silent, 2)] {
@@ -48,7 +48,7 @@ fn orders_of_a_session_share_base_ots_but_for_silent_ones() {
     }
 }
 
-/// A guess at bits of Δ ends the epoch also where the OTs are those of an earlier order.
+/// A guess at bits of Δ ends the epoch even if the OTs are those of an earlier order.
 #[test]
 fn a_lie_in_a_later_ot_extension_of_a_session_ends_the_epoch() {
     let folders = Folders::empty();
