@@ -1,11 +1,11 @@
 //! AES-128 encryption, straight from FIPS-197.
 //!
-//! A test oracle: it looks secret bytes up in a table, and is slow.
+//! This is a test oracle: it looks secret bytes up in a table, and is slow.
 
 /// The S-box, computed from its definition: inversion in GF(2^8), then an affine map.
 const S_BOX: [u8; 256] = s_box();
 
-/// Product in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1.
+/// Returns the product in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1.
 const fn product(a: u8, b: u8) -> u8 {
     let (mut a, mut b, mut sum) = (a, b, 0);
     while b != 0 {
@@ -40,7 +40,7 @@ const fn s_box() -> [u8; 256] {
     table
 }
 
-/// The eleven round keys of `key`.
+/// Returns the eleven round keys of `key`.
 fn round_keys(key: [u8; 16]) -> [[u8; 16]; 11] {
     let mut keys = [key; 11];
     let mut round_constant = 1;
@@ -63,7 +63,7 @@ fn add(state: [u8; 16], key: [u8; 16]) -> [u8; 16] {
     core::array::from_fn(|i| state[i] ^ key[i])
 }
 
-/// `SubBytes`, then `ShiftRows`.
+/// Computes `SubBytes`, then `ShiftRows`.
 fn substitute_and_shift(state: [u8; 16]) -> [u8; 16] {
     core::array::from_fn(|i| S_BOX[usize::from(state[(i + 4 * (i % 4)) % 16])])
 }
@@ -76,7 +76,7 @@ fn mix_columns(state: [u8; 16]) -> [u8; 16] {
     })
 }
 
-/// AES-128 of `block` under `key`, both as the numbers of their little-endian bytes.
+/// Computes AES-128 of `block` under `key`, both as the numbers of their little-endian bytes.
 #[must_use]
 pub fn aes_128(key: u128, block: u128) -> u128 {
     let keys = round_keys(key.to_le_bytes());

@@ -1,5 +1,5 @@
 //! The reference's own circuits: gates in order, each driving one new wire; and the walk over them
-//! where XOR is free.
+//! with free XOR.
 
 use crate::{Garbled, times};
 
@@ -8,12 +8,12 @@ use crate::{Garbled, times};
 pub struct Pin {
     /// The wire's number. Wires `0..inputs` are inputs; gate `i` drives wire `inputs + i`.
     pub wire: usize,
-    /// Whether the negation of the wire is meant.
+    /// Whether the pin is the negation of the wire.
     pub negated: bool,
 }
 
 impl Pin {
-    /// This pin's labels, by value, given the labels of all wires.
+    /// Returns this pin's labels, by value, given the labels of all wires.
     pub(crate) fn labels(self, wires: &[[u128; 2]]) -> [u128; 2] {
         let [zero, one] = wires[self.wire];
         if self.negated {
@@ -33,21 +33,21 @@ pub enum Gate {
     And(Pin, Pin),
 }
 
-/// Where an output comes from.
+/// The source of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// From a wire.
+    /// A wire.
     Wire(Pin),
-    /// It is constant. The label that the evaluator has is zero.
+    /// A constant. The evaluator's label is zero.
     Constant(bool),
 }
 
-/// A circuit. XOR gates and AND gates are numbered apart, each kind from zero.
+/// A circuit. XOR gates and AND gates are numbered separately, each kind from zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circuit {
-    /// Number of input wires.
+    /// The number of input wires.
     pub inputs: usize,
-    /// The gates, each reading wires that come before its own.
+    /// The gates. Each reads only wires before its own.
     pub gates: Vec<Gate>,
     /// The outputs.
     pub outputs: Vec<Output>,
@@ -55,8 +55,8 @@ pub struct Circuit {
 
 impl Circuit {
     /// Garbles with free XOR under offset `delta`, given the inputs' labels for zero. `and` gets an
-    /// AND gate's number, both labels of its inputs and the tables so far; it adds the gate's table
-    /// and returns its output's label for zero.
+    /// AND gate's number, both labels of its inputs and the tables so far; it appends the gate's
+    /// table and returns its output's label for zero.
     pub(crate) fn garble(
         &self,
         delta: u128,
@@ -87,8 +87,8 @@ impl Circuit {
         }
     }
 
-    /// Evaluates what [`Circuit::garble`] made; `and` gets the labels of an AND gate's inputs and
-    /// returns its output's. Returns the outputs' labels.
+    /// Evaluates a garbling by [`Circuit::garble`]. `and` gets the labels of an AND gate's inputs
+    /// and returns its output's. Returns the outputs' labels.
     pub(crate) fn evaluate(
         &self,
         inputs: &[u128],
@@ -108,7 +108,7 @@ impl Circuit {
         self.output_labels(&wires)
     }
 
-    /// The outputs' labels for the evaluator, given its label of every wire.
+    /// Returns the outputs' labels for the evaluator, given its label of every wire.
     pub(crate) fn output_labels(&self, wires: &[u128]) -> Vec<u128> {
         let label = |output: &Output| match *output {
             Output::Wire(pin) => wires[pin.wire],

@@ -2,41 +2,42 @@
 //! Nof and Pinkas, "Fast garbling of circuits under standard assumptions", 2015, section 5), and
 //! free XOR with one Δ, with AND in three rows, in two, or as half-gates.
 //!
-//! An ordering is given: which inputs of XOR gates are translated, and to which offset.
+//! The ordering is an argument: it says which inputs of XOR gates are translated, and to which
+//! offset.
 
 use crate::prf::{KEY, coin, f};
 use crate::{Circuit, Gate, Output, Use, select_bit, times, tweak};
 
-/// How an AND gate is garbled.
+/// The form of an AND gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum And {
-    /// Three rows; the output's offset is given.
+    /// Three rows; the output's offset is an argument.
     ThreeRows,
-    /// Two rows and a bit; the gate makes its output's offset.
+    /// Two rows and a bit; the gate determines its output's offset.
     TwoRows,
     /// Half-gates; the output's offset is Δ.
     HalfGates,
 }
 
-/// Offsets by number.
+/// The offsets of a circuit by number.
 #[derive(Clone, Debug, Default)]
 pub struct Ordering {
-    /// How many offsets have a number.
+    /// The number of numbered offsets.
     pub offsets: usize,
-    /// Inputs to be translated first, and to which offset.
+    /// The inputs to be translated first, each with its offset.
     pub bridges: Vec<(usize, usize)>,
-    /// For both inputs of each XOR gate the offset that it is translated to, if it is.
+    /// For both inputs of each XOR gate, the offset to which it is translated, if it is.
     pub xors: Vec<[Option<usize>; 2]>,
-    /// For each AND gate the number of its output's offset, if it has one.
+    /// For each AND gate, the number of its output's offset, if it has one.
     pub ands: Vec<Option<usize>>,
 }
 
-/// What a garbling is a function of, besides the circuit and the inputs.
+/// The arguments that determine a garbling, besides the circuit and the inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
-    /// AND gates.
+    /// The form of AND gates.
     pub and: And,
-    /// Offsets; `None` if Δ is the only one.
+    /// The offsets; `None` if Δ is the only one.
     pub ordering: Option<&'a Ordering>,
     /// The garbler's seed.
     pub seed: [u8; 32],
@@ -48,31 +49,31 @@ pub struct Setting<'a> {
     pub delta: u128,
 }
 
-/// A garbled circuit, its tables apart.
+/// A garbled circuit, with its tables separate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Garbled {
     /// Both labels of every wire, by value.
     pub wires: Vec<[u128; 2]>,
     /// Both labels of every output, by value.
     pub outputs: Vec<[u128; 2]>,
-    /// Ciphertexts of the bridged inputs.
+    /// The ciphertexts of the bridged inputs.
     pub bridges: Vec<u128>,
-    /// Ciphertexts of each XOR gate.
+    /// The ciphertexts of each XOR gate.
     pub xors: Vec<Vec<u128>>,
-    /// Rows of each AND gate.
+    /// The rows of each AND gate.
     pub ands: Vec<Vec<u128>>,
     /// The bit of each AND gate in two rows.
     pub bits: Vec<bool>,
 }
 
 impl Setting<'_> {
-    /// F of a label at a point of this instance.
+    /// Computes F of a label at a point of this instance.
     fn f(&self, label: u128, usage: Use, number: usize, row: u8, side: u8) -> u128 {
         let at = tweak(usage, self.instance, number as u64, row, side);
         f(self.start, label, at)
     }
 
-    /// The labels under another offset, and the ciphertext.
+    /// Returns the labels under another offset, and the ciphertext.
     fn translate(
         &self,
         labels: [u128; 2],
@@ -92,7 +93,7 @@ impl Setting<'_> {
         (translated, at(1) ^ with_1 & KEY)
     }
 
-    /// K_0 to K_3.
+    /// Computes K_0 to K_3.
     fn row_keys(&self, number: usize, i: [u128; 2], j: [u128; 2]) -> [u128; 4] {
         let (pi_i, pi_j) = (select_bit(i[0]), select_bit(j[0]));
         [0, 1, 2, 3].map(|row: u8| {
@@ -216,8 +217,8 @@ impl Setting<'_> {
         garbled
     }
 
-    /// Evaluates `circuit` on the inputs' labels; returns the outputs'. Of `self` it reads what is
-    /// public, and of `garbled` the tables.
+    /// Evaluates `circuit` on the inputs' labels. Returns the outputs' labels. Reads only the
+    /// public values of `self`, and the tables of `garbled`.
     #[must_use]
     pub fn evaluate(&self, circuit: &Circuit, garbled: &Garbled, inputs: &[u128]) -> Vec<u128> {
         let mut wires = inputs.to_vec();

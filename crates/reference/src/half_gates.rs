@@ -12,7 +12,7 @@ pub enum Hash {
     Rekeyed,
 }
 
-/// What the hash of a gate depends on besides the label.
+/// The arguments of a gate's hash besides the label.
 #[derive(Clone, Copy)]
 pub(crate) struct GateContext {
     hash: Hash,
@@ -31,12 +31,12 @@ impl GateContext {
         }
     }
 
-    /// H(x) for half gate `half` of this gate.
+    /// Computes H(x) for half gate `half` of this gate.
     pub(crate) fn hash(self, x: u128, half: u8) -> u128 {
         self.hash_under(tweak(Use::And, self.instance, self.gate, half, 0), x)
     }
 
-    /// H(x, index).
+    /// Computes H(x, index).
     fn hash_under(self, index: u128, x: u128) -> u128 {
         match self.hash {
             Hash::TwoCall => {
@@ -49,7 +49,7 @@ impl GateContext {
     }
 }
 
-/// σ(L‖R) = (L ⊕ R)‖L, L the half of higher value.
+/// Computes σ(L‖R) = (L ⊕ R)‖L, where L is the half of higher value.
 fn sigma(x: u128) -> u128 {
     let (left, right) = (x >> 64, x & u128::from(u64::MAX));
     (left ^ right) << 64 | left
@@ -73,7 +73,7 @@ pub fn garble(
     })
 }
 
-/// The output's label for zero, and the two rows `T_G` and `T_E`.
+/// Returns the output's label for zero, and the two rows `T_G` and `T_E`.
 fn garble_and(place: GateContext, delta: u128, a: [u128; 2], b: [u128; 2]) -> (u128, [u128; 2]) {
     let (p_a, p_b) = (select_bit(a[0]), select_bit(b[0]));
     let t_g = place.hash(a[0], 0) ^ place.hash(a[1], 0) ^ times(p_b, delta);
@@ -83,7 +83,7 @@ fn garble_and(place: GateContext, delta: u128, a: [u128; 2], b: [u128; 2]) -> (u
     (w_g ^ w_e, [t_g, t_e])
 }
 
-/// Evaluates `circuit` on the inputs' labels; returns the outputs'.
+/// Evaluates `circuit` on the inputs' labels. Returns the outputs' labels.
 ///
 /// # Panics
 ///
@@ -107,8 +107,8 @@ pub fn evaluate(
     })
 }
 
-/// The outputs' decoding information, outputs number `first…`: for each the tags of both its
-/// labels, the first eight bytes of their hashes.
+/// Returns the decoding information of the outputs from number `first` on: for each the tags of
+/// both its labels, the first eight bytes of their hashes.
 #[must_use]
 pub fn decoding(hash: Hash, start: u128, first: u64, outputs: &[[u128; 2]]) -> Vec<u8> {
     let mut bytes = Vec::new();

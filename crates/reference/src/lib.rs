@@ -1,8 +1,8 @@
-//! Textbook garbling: slow, short and without a dependency, the oracle of the fast schemes.
+//! Textbook garbling: slow, short and without dependencies, the oracle of the fast schemes.
 //!
-//! Each scheme is written down gate by gate as its paper has it, with one cipher call at a time,
-//! branches on secrets and table look-ups. That is what makes it easy to check by eye, and what
-//! makes it unfit for anything but tests.
+//! Each scheme is written gate by gate as in its paper, with one cipher call at a time, branches on
+//! secrets and table look-ups. That makes it easy to check by eye, and unfit for anything but
+//! tests.
 //!
 //! Labels, tweaks and cipher blocks are `u128`, whose little-endian bytes are the bytes on the
 //! wire; bit 0 of a label is its select bit.
@@ -20,7 +20,7 @@ pub use aes::aes_128;
 pub use circuit::{Circuit, Gate, Output, Pin};
 pub use tweak::{Use, tweak};
 
-/// A circuit as the garbler sees it once it is garbled.
+/// A garbled circuit from the garbler's view.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Garbled {
     /// Both labels of every wire, inputs first, by value.
@@ -31,12 +31,12 @@ pub struct Garbled {
     pub tables: Vec<u8>,
 }
 
-/// A label's select bit.
+/// Returns a label's select bit.
 fn select_bit(label: u128) -> bool {
     label & 1 == 1
 }
 
-/// `value` if `bit`, else zero.
+/// Returns `value` if `bit`, else zero.
 fn times(bit: bool, value: u128) -> u128 {
     if bit { value } else { 0 }
 }

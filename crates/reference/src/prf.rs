@@ -9,16 +9,16 @@ use crate::{Circuit, Garbled, Gate, Output, Use, aes_128, select_bit, times, twe
 /// Bits 1 to 127.
 pub(crate) const KEY: u128 = !1;
 
-/// How many ciphertexts a XOR has.
+/// The number of ciphertexts of a XOR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Xor {
-    /// One: G, and G′ where a translated input has no other use.
+    /// One: G, and G′ if an input that need not be translated has no other use.
     One,
     /// Three.
     Three,
 }
 
-/// How many ciphertexts an AND has.
+/// The number of ciphertexts of an AND.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum And {
     /// Two, and four bits, of which two are in the rows.
@@ -27,19 +27,20 @@ pub enum And {
     Three,
 }
 
-/// F(k, x): AES keyed by a label without its select bit, at a public start point.
+/// Computes F(k, x): AES keyed by a label without its select bit, at a public start point.
 pub(crate) fn f(start: u128, label: u128, x: u128) -> u128 {
     aes_128(label & KEY, start ^ x)
 }
 
-/// A random block: AES in counter mode under one half of the seed, from the other half on.
+/// Returns a random block: AES in counter mode under one half of the seed, starting from the other
+/// half.
 pub(crate) fn coin(seed: [u8; 32], counter: u128) -> u128 {
     let (key, first) = seed.split_at(16);
     let number = |half: &[u8]| u128::from_le_bytes(half.try_into().expect("sixteen bytes"));
     aes_128(number(key), number(first) ^ counter)
 }
 
-/// What the tweaks of a gate depend on.
+/// The values that the tweaks of a gate depend on.
 #[derive(Clone, Copy)]
 struct GateContext {
     start: u128,
@@ -48,13 +49,13 @@ struct GateContext {
 }
 
 impl GateContext {
-    /// F of a XOR gate's input on `side`, at g‖`bit`, cut to n bits.
+    /// Computes F of a XOR gate's input on `side`, at g‖`bit`, cut to n bits.
     fn xor(self, label: u128, bit: bool, side: u8) -> u128 {
         let at = tweak(Use::Xor, self.instance, self.gate, u8::from(bit), side);
         f(self.start, label, at) & KEY
     }
 
-    /// F of a gate's input on `side`, at g‖`row`.
+    /// Computes F of a gate's input on `side`, at g‖`row`.
     fn row(self, usage: Use, label: u128, row: usize, side: u8) -> u128 {
         let at = tweak(usage, self.instance, self.gate, row as u8, side);
         f(self.start, label, at)
@@ -66,7 +67,7 @@ impl GateContext {
 pub struct GateTable {
     /// Its rows.
     pub rows: Vec<u8>,
-    /// c_0 and c_3, where the bits that are not in the rows decide the select bit.
+    /// c_0 and c_3, if bits outside the rows decide the select bit.
     pub bits: Vec<bool>,
 }
 
@@ -79,7 +80,7 @@ impl GateTable {
     }
 }
 
-/// How many uses each wire has. An input or output counts as if it had more than one.
+/// Returns the number of uses of each wire. An input or output counts as if it had more than one.
 fn uses(circuit: &Circuit) -> Vec<usize> {
     let mut uses = vec![0; circuit.inputs + circuit.gates.len()];
     uses[..circuit.inputs].fill(2);
@@ -100,8 +101,9 @@ fn uses(circuit: &Circuit) -> Vec<usize> {
     uses
 }
 
-/// The inputs of a XOR gate in the order in which procedure G or G′ takes them, and whether it is
-/// G′: the second, which it does not translate, is a gate's output that nothing else uses.
+/// Returns the inputs of a XOR gate in the order in which procedure G or G′ takes them, and whether
+/// it is G′: the second input, which is then not translated, is a gate's output without another
+/// use.
 fn order(uses: &[usize], i: usize, j: usize) -> (usize, usize, bool) {
     match (uses[i] == 1, uses[j] == 1) {
         (_, true) => (i, j, true),
@@ -111,7 +113,7 @@ fn order(uses: &[usize], i: usize, j: usize) -> (usize, usize, bool) {
 }
 
 /// Garbles `circuit`, given both labels of each input. Also returns the gates' tables one by one;
-/// the tables in one piece are their rows.
+/// the tables as a whole are their rows.
 #[must_use]
 pub fn garble(
     circuit: &Circuit,
@@ -185,7 +187,7 @@ pub fn garble(
     (garbled, gates)
 }
 
-/// The output's labels, and the ciphertext.
+/// Returns the output's labels, and the ciphertext.
 fn garble_xor(
     place: GateContext,
     i: [u128; 2],
@@ -214,7 +216,7 @@ fn garble_xor(
     ([k0 | pi, k1 | (pi ^ 1)], c)
 }
 
-/// K_0 to K_3 of a gate, under the tweaks of `usage`.
+/// Computes K_0 to K_3 of a gate, under the tweaks of `usage`.
 fn keys(place: GateContext, usage: Use, i: [u128; 2], j: [u128; 2]) -> [u128; 4] {
     let (pi_i, pi_j) = (select_bit(i[0]), select_bit(j[0]));
     [0, 1, 2, 3].map(|alpha| {
@@ -224,7 +226,7 @@ fn keys(place: GateContext, usage: Use, i: [u128; 2], j: [u128; 2]) -> [u128; 4]
     })
 }
 
-/// The output's labels, and the rows T_1 to T_3, of a gate that computes `f`.
+/// Returns the output's labels, and the rows T_1 to T_3, of a gate that computes `f`.
 fn garble_three(
     place: GateContext,
     usage: Use,
@@ -245,7 +247,7 @@ fn garble_three(
     )
 }
 
-/// The output's labels, and the table: line s of the figure, and four bits as coefficients.
+/// Returns the output's labels, and the table: line s of the figure, and four bits as coefficients.
 fn garble_two(place: GateContext, pi: bool, i: [u128; 2], j: [u128; 2]) -> ([u128; 2], GateTable) {
     let full = keys(place, Use::And, i, j);
     let k = full.map(|key| key & KEY);
@@ -266,7 +268,7 @@ fn garble_two(place: GateContext, pi: bool, i: [u128; 2], j: [u128; 2]) -> ([u12
     (labels, table)
 }
 
-/// Evaluates `circuit` on the inputs' labels; returns the outputs'.
+/// Evaluates `circuit` on the inputs' labels. Returns the outputs' labels.
 ///
 /// # Panics
 ///
@@ -341,7 +343,7 @@ fn evaluate_xor(place: GateContext, i: u128, j: u128, c: u128, untranslated: boo
     translated_i ^ translated_j | u128::from(lambda_i ^ lambda_j)
 }
 
-/// d[j, b] for outputs number `first…` and b = 0, 1: 32 bytes an output.
+/// Returns d[j, b] for the outputs from number `first` on and b = 0, 1: 32 bytes per output.
 #[must_use]
 pub fn decoding(start: u128, first: u64, outputs: &[[u128; 2]]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -353,7 +355,7 @@ pub fn decoding(start: u128, first: u64, outputs: &[[u128; 2]]) -> Vec<u8> {
     bytes
 }
 
-/// The values of labels of outputs number `first…`; `None` is ⊥.
+/// Returns the values of labels of the outputs from number `first` on; `None` is ⊥.
 #[must_use]
 pub fn decode(start: u128, first: u64, labels: &[u128], decoding: &[u8]) -> Vec<Option<bool>> {
     let value = |((number, label), d): ((u64, &u128), &[u8])| {
@@ -371,7 +373,7 @@ pub fn decode(start: u128, first: u64, labels: &[u128], decoding: &[u8]) -> Vec<
         .collect()
 }
 
-/// F(k, out‖λ)[1..n].
+/// Computes F(k, out‖λ)[1..n].
 fn fingerprint(start: u128, number: u64, label: u128) -> u128 {
     let at = tweak(Use::Out, 0, number, u8::from(select_bit(label)), 0);
     f(start, label, at) & KEY

@@ -5,12 +5,12 @@
 use crate::half_gates::{GateContext, Hash};
 use crate::{Circuit, Garbled, Use, aes_128, select_bit, times, tweak};
 
-/// A block's low or high half.
+/// Returns a block's low or high half.
 fn half(block: u128, high: bool) -> u64 {
     (if high { block >> 64 } else { block }) as u64
 }
 
-/// A block of two halves.
+/// Returns a block of two halves.
 fn join(low: u64, high: u64) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
@@ -30,7 +30,7 @@ impl Dice {
         }
     }
 
-    /// Times ω, with ω² = ω ⊕ 1.
+    /// Multiplies by ω, with ω² = ω ⊕ 1.
     fn omega(self) -> Self {
         Self {
             u: self.u ^ self.v,
@@ -38,19 +38,19 @@ impl Dice {
         }
     }
 
-    /// Times a label, of which ω makes (L ⊕ R, L).
+    /// Multiplies a label; ω maps it to (L ⊕ R, L).
     fn label(self, label: u128) -> u128 {
         let (low, high) = (half(label, false), half(label, true));
         times(self.u, join(low ^ high, low)) ^ times(self.v, label)
     }
 }
 
-/// ω² times a label.
+/// Returns ω² times a label.
 fn omega_2(label: u128) -> u128 {
     Dice { u: true, v: true }.label(label)
 }
 
-/// What the hashes of a gate give for select bits i and j: what is added to both halves of the
+/// Returns the parts of a gate's hashes for select bits i and j: the sum for both halves of the
 /// output, and the dice.
 fn of_hashes(place: GateContext, a: u128, b: u128) -> (u128, Dice) {
     let [a, b, sum] = [(a, 0), (b, 1), (a ^ b, 2)].map(|(x, number)| place.hash(x, number));
@@ -62,8 +62,8 @@ fn of_hashes(place: GateContext, a: u128, b: u128) -> (u128, Dice) {
     (join(half(a, false) ^ whole, half(b, true) ^ whole), dice)
 }
 
-/// What does not come from hashes or the table: i B in the low half and j A in the high half, and
-/// the dice times A ⊕ ω² B.
+/// Returns the part that comes neither from hashes nor from the table: i B in the low half and j A
+/// in the high half, and the dice times A ⊕ ω² B.
 fn of_labels(a: u128, b: u128, dice: Dice) -> u128 {
     let (i, j) = (select_bit(a), select_bit(b));
     let whole = join(
@@ -73,7 +73,7 @@ fn of_labels(a: u128, b: u128, dice: Dice) -> u128 {
     whole ^ dice.label(a ^ omega_2(b))
 }
 
-/// The output's label for zero, and the table.
+/// Returns the output's label for zero, and the table.
 fn garble_and(
     place: GateContext,
     seed: [u8; 32],
@@ -92,7 +92,7 @@ fn garble_and(
         u: p_b,
         v: p_a ^ p_b,
     };
-    // For select bits i and j, what is left of the equations: C^0 ⊕ V_ij G, and c ⊕ V_ij z.
+    // For select bits i and j, the remaining sides of the equations: C^0 ⊕ V_ij G, and c ⊕ V_ij z.
     let left = |i: bool, j: bool| {
         let (a, b) = (a[usize::from(i ^ p_a)], b[usize::from(j ^ p_b)]);
         let mut dice = random;
@@ -111,7 +111,7 @@ fn garble_and(
     let (at_01, c_01) = left(false, true);
     let (at_10, c_10) = left(true, false);
     let (at_11, c_11) = left(true, true);
-    // By the choice of the dice, equations agree that have the same unknown.
+    // By the choice of the dice, equations with the same unknown agree.
     assert_eq!(half(zero ^ at_01, false), half(zero ^ at_10, true));
     assert_eq!(half(at_10 ^ at_11, false), half(at_01 ^ at_11, true));
     assert_eq!(half(zero ^ at_01 ^ at_10 ^ at_11, false), 0);
@@ -127,7 +127,7 @@ fn garble_and(
     (zero, table)
 }
 
-/// The output's label.
+/// Returns the output's label.
 fn evaluate_and(place: GateContext, a: u128, b: u128, table: &[u8; 25]) -> u128 {
     let (i, j) = (select_bit(a), select_bit(b));
     let g = |number: usize| {
@@ -146,7 +146,8 @@ fn evaluate_and(place: GateContext, a: u128, b: u128, table: &[u8; 25]) -> u128 
     hashes ^ rows ^ of_labels(a, b, dice)
 }
 
-/// Random bits of 64 gates: AES in counter mode under one half of the seed, from the other half on.
+/// Returns random bits of 64 gates: AES in counter mode under one half of the seed, starting from
+/// the other half.
 fn coins(seed: [u8; 32], counter: u128) -> u128 {
     let word = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().expect("sixteen bytes"));
     aes_128(word(&seed[..16]), word(&seed[16..]) ^ counter)
@@ -170,7 +171,7 @@ pub fn garble(
     })
 }
 
-/// Evaluates `circuit` on the inputs' labels; returns the outputs'.
+/// Evaluates `circuit` on the inputs' labels. Returns the outputs' labels.
 ///
 /// # Panics
 ///

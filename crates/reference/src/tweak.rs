@@ -1,6 +1,6 @@
 //! Tweaks: 16 bytes with fixed fields.
 
-/// What a hash is used for: byte 0 of its tweak.
+/// The use of a hash: byte 0 of its tweak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// A row or half of an AND gate.
@@ -13,8 +13,8 @@ pub enum Use {
     KeyEpoch = 7,
 }
 
-/// The tweak with these fields: use in byte 0, `a` and `b` in bytes 1 and 2, the instance in
-/// bytes 4 to 7, the number in bytes 8 to 15.
+/// Returns the tweak with these fields: use in byte 0, `a` and `b` in bytes 1 and 2, the instance
+/// in bytes 4 to 7, the number in bytes 8 to 15.
 #[must_use]
 pub fn tweak(usage: Use, instance: u32, number: u64, a: u8, b: u8) -> u128 {
     let mut bytes = [0; 16];

@@ -1,4 +1,4 @@
-//! The reference computes what its circuits say, for every input and many permute bits.
+//! The reference computes the right results of its circuits, for every input and many permute bits.
 
 use tacit_reference::{
     Circuit, Garbled, Gate, Output, Pin, aes_128, half_gates, prf, three_halves,
@@ -7,7 +7,7 @@ use tacit_reference::{
 const START: u128 = 0x5354_4152_545f_5354_4152_545f_5354_4152;
 const INSTANCE: u32 = 5;
 
-/// Random-looking labels: AES of a counter.
+/// Returns pseudorandom labels: AES of a counter.
 fn random(number: usize) -> u128 {
     aes_128(0x1234_5678_9abc_def0, number as u128)
 }
@@ -16,7 +16,7 @@ fn pin(wire: usize, negated: bool) -> Pin {
     Pin { wire, negated }
 }
 
-/// Every kind of gate and output, over three inputs.
+/// Returns a circuit with every kind of gate and output, over three inputs.
 fn circuit() -> Circuit {
     let mut gates = vec![Gate::Xor(0, 1)];
     for signs in 0..4 {
@@ -53,7 +53,7 @@ fn plain(circuit: &Circuit, inputs: &[bool]) -> Vec<bool> {
     circuit.outputs.iter().map(value).collect()
 }
 
-/// Each label of `labels` must be the one that `garbled` gives to the bit of `expected`.
+/// Checks that each label of `labels` is the one that `garbled` gives to the bit of `expected`.
 fn assert_labels(garbled: &Garbled, labels: &[u128], expected: &[bool]) {
     assert_eq!(labels.len(), expected.len());
     for (i, (label, bit)) in labels.iter().zip(expected).enumerate() {
@@ -61,7 +61,7 @@ fn assert_labels(garbled: &Garbled, labels: &[u128], expected: &[bool]) {
     }
 }
 
-/// The labels of the inputs for these bits.
+/// Returns the labels of the inputs for these bits.
 fn active(wires: &[[u128; 2]], bits: [bool; 3]) -> Vec<u128> {
     wires
         .iter()
@@ -95,7 +95,7 @@ fn half_gates_compute_the_circuit_under_both_hashes() {
                 let all = half_gates::decoding(hash, START, 7, &garbled.outputs);
                 assert_eq!(all.len(), 16 * outputs.len());
                 for (i, &value) in expected.iter().enumerate() {
-                    // The tag of the label at hand is that of its value and not of the other.
+                    // The tag of the label is that of its value and not of the other.
                     let tag = &mine[16 * i..16 * i + 8];
                     let of = |value: bool| &all[16 * i + 8 * usize::from(value)..][..8];
                     assert!(tag == of(value) && tag != of(!value));
@@ -132,12 +132,12 @@ fn three_halves_computes_the_circuit_for_all_permute_bits() {
     );
 }
 
-/// Each label twice, as if it stood for both values.
+/// Returns each label twice, as if it belonged to both values.
 fn pairs(labels: &[u128]) -> Vec<[u128; 2]> {
     labels.iter().map(|&label| [label; 2]).collect()
 }
 
-/// Labels for 0 and 1 with random keys and these permute bits.
+/// Returns labels for 0 and 1 with random keys and these permute bits.
 fn input_pairs(run: usize, permute: usize) -> Vec<[u128; 2]> {
     let pair = |i: usize| {
         let permute = (permute >> i & 1) as u128;
@@ -158,7 +158,7 @@ const PRF_ROWS: [(prf::Xor, prf::And); 3] = [
 #[test]
 fn prf_schemes_compute_the_circuit_and_refuse_other_labels() {
     let mut circuit = circuit();
-    // Some wires have one use, so that XOR gates are of both kinds, G and G′.
+    // Some wires have one use, so that there are XOR gates of both kinds, G and G′.
     circuit.outputs.retain(|output| match output {
         Output::Wire(pin) => pin.wire >= 8,
         Output::Constant(_) => true,
@@ -203,7 +203,7 @@ fn every_gate_under_every_s_and_input() {
             } else {
                 Gate::Xor(3, 4)
             };
-            // Wires 3 and 4 are gates' outputs that take every value; whether 3 is used again
+            // Wires 3 and 4 are gates' outputs that take every value. Whether 3 is used again
             // decides which input of a XOR gate stays untranslated.
             let gates = vec![
                 Gate::Xor(0, 2),
