@@ -21,9 +21,9 @@ use crate::simd::Simd;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// Bitsliced Rust without tables, on every CPU.
+    /// Bitsliced Rust without tables, for every CPU.
     Portable,
-    /// Bitsliced AES in the 128-bit vectors of WebAssembly, where it was compiled for them.
+    /// Bitsliced AES in the 128-bit vectors of WebAssembly, in builds for them.
     Simd128,
     /// ARMv8's AES and PMULL: one block an instruction.
     ArmV8,
