@@ -5,8 +5,7 @@
 //!
 //! | suite | measurements |
 //! |---|---|
-//! | [`kernels`] | AES, hashes, generators and transpose on each backend: the upper limit of
-//! everything else |
+//! | [`kernels`] | AES, hashes, generators and transpose on each backend: the upper limit of everything else |
 //! | [`schemes`] | garbling and evaluating under each scheme, and the share of that limit |
 //! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
 //! | [`direct`] | whole functions between two parties |
@@ -16,17 +15,14 @@
 //! | [`prepared`] | the same from the stock, next to `naive`: CompGC's table |
 //! | [`batch`] | the same against a malicious party: Lindell and Riva's figures |
 //! | [`outsourced`] | functions of three parties, with kept values: PartialGC's tables |
-//! | [`plan`] | the predictions of `tacit plan` next to the times of runs, and whether its choice
-//! is the fastest |
+//! | [`plan`] | the predictions of `tacit plan` next to the times of runs, and whether its choice is the fastest |
 //! | [`serve`] | a service under load, with a hostile peer among many |
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`measure`], [`spread`] | the clock, and the statistics of a set of samples |
-//! | [`machine`], [`record`], [`table`] | the origin of a figure, and its form for programs and
-//! people |
-//! | [`parties`] | two or three parties as processes, pinned if wanted, over loopback or a shaped
-//! link |
+//! | [`machine`], [`record`], [`table`] | the origin of a figure, and its form for programs and people |
+//! | [`parties`] | two or three parties as processes, pinned if wanted, over loopback or a shaped link |
 //!
 //! The shaped link only delays and slows bytes: no loss, no slow start, no queue that drops. Over a
 //! real link of that delay and rate nothing is faster than here.

@@ -57,7 +57,7 @@ enum Command {
 /// The measurements and their settings.
 #[derive(Debug, Args)]
 struct MeasureArgs {
-    /// What to measure; everything if nothing is named
+    /// The suites to measure; all if none is named
     #[arg(value_name = "SUITE")]
     suites: Vec<Suite>,
     /// Measure few cases in short runs, for a first look
@@ -73,7 +73,7 @@ struct MeasureArgs {
     /// Keep the garbler on one core and the evaluator on another, such as 0,1
     #[arg(long, value_name = "CORE,CORE", value_parser = cores)]
     pin: Option<[usize; 2]>,
-    /// How long the suite `serve` loads its service; 300 by default, 5 with --quick
+    /// Seconds for which the suite `serve` loads its service; 300 by default, 5 with --quick
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,

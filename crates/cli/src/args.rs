@@ -2,9 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `demo`, `doctor`, `keygen`, `pair`, `inspect`, `language`, `offers`, `run`, `matching`,
-//! `outsource`, `prepare`, `serve`, `relay`, `stock` | the arguments of one command each, with
-//! examples |
+//! | `demo`, `doctor`, `keygen`, `pair`, `inspect`, `language`, `offers`, `run`, `matching`, `outsource`, `prepare`, `serve`, `relay`, `stock` | the arguments of one command each, with examples |
 //! | `any_run`, `function`, `party` | arguments that several commands share |
 //! | `text` | the syntax of argument values |
 //!

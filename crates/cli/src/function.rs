@@ -306,7 +306,7 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// As [`crate::inputs::gather`].
+    /// Those of [`crate::inputs::gather`].
     pub(crate) fn values(
         &self,
         role: Role,
@@ -321,7 +321,7 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// As [`FoundCircuit::function`].
+    /// Those of [`FoundCircuit::function`].
     pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
         match self {
             Self::Circuit(circuit) => circuit.function(choice),
@@ -334,7 +334,7 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// As [`FoundCircuit::function`].
+    /// Those of [`FoundCircuit::function`].
     pub(crate) fn runnable(self, choice: &FunctionArgs) -> Result<Runnable, Failure> {
         match self {
             Self::Program(program) => Ok(Runnable::Typed(Box::new(program.compile(true)?))),
@@ -346,7 +346,7 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// As [`Found::runnable`].
+    /// Those of [`Found::runnable`].
     pub(crate) fn in_both_forms(
         self,
         choice: &FunctionArgs,

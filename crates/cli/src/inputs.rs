@@ -87,7 +87,7 @@ impl Reading<'_> {
     ///
     /// # Errors
     ///
-    /// As [`gather`].
+    /// Those of [`gather`].
     pub(crate) fn values<W: ExpectedInputs>(
         &self,
         wanted: &W,

@@ -4,13 +4,10 @@
 //! |---|---|
 //! | [`args`] | the commands, their arguments and their help |
 //! | [`demo`], [`doctor`], [`keygen`], [`pair`], [`inspect`], [`plan`], [`offers`], [`run`], [`matching`], [`outsource`], [`prepare`], [`serve`], [`relay`], [`stock`], [`config`] | one command each |
-//! | [`language`], [`program`], [`typed`], [`lsp`] | programs of the language, the values of their
-//! ports, and editors |
-//! | [`function`], [`owners`], [`inputs`], [`party`] | the way from arguments to the library's
-//! types |
+//! | [`language`], [`program`], [`typed`], [`lsp`] | programs of the language, the values of their ports, and editors |
+//! | [`function`], [`owners`], [`inputs`], [`party`] | the way from arguments to the library's types |
 //! | [`shell`] | the way back, to commands that can be pasted |
-//! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | the output of a run, for people
-//! and programs |
+//! | [`output`], [`terminal`], [`report`], [`progress`], [`log`] | the output of a run, for people and programs |
 //! | [`failure`] | every error, its remedy, and the exit code |
 //! | [`memory`] | the check that this process may use the memory of a lot |
 //! | [`misuse`] | errors about the command line |

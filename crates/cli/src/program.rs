@@ -73,7 +73,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// As [`Program::signature`].
+    /// Those of [`Program::signature`].
     pub(crate) fn debugged(
         &self,
         given: &[(String, String)],

@@ -57,7 +57,7 @@ impl Runnable {
     ///
     /// # Errors
     ///
-    /// As [`crate::inputs::gather`].
+    /// Those of [`crate::inputs::gather`].
     pub(crate) fn inputs(
         &self,
         role: Role,

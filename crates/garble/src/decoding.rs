@@ -20,7 +20,7 @@ pub(crate) struct Fit {
 /// # Errors
 ///
 /// An output fits neither value, or both. Holds its number.
-#[inline(never)] // What it tells is excepted from the watch for branches on secrets, by its name.
+#[inline(never)] // Its result is exempt, by its name, from the check for branches on secrets.
 pub(crate) fn values(
     first: u64,
     fits: impl ExactSizeIterator<Item = Fit>,

@@ -175,7 +175,7 @@ impl<const G: usize, const M: usize> Kernel for EncryptEach<'_, G, M> {
     }
 }
 
-/// One step of [`EncryptEach`].
+/// Makes one step of [`EncryptEach`].
 #[inline(always)]
 fn encrypt_step<S: Simd, const G: usize, const M: usize>(
     simd: S,

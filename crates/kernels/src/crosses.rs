@@ -131,7 +131,7 @@ impl<const M: usize, const V: usize> Kernel for Epoch<'_, M, V> {
     }
 }
 
-/// One step of [`Epoch`].
+/// Makes one step of [`Epoch`].
 #[inline(always)]
 fn hash_step<S: Simd, const M: usize, const V: usize>(
     simd: S,

@@ -367,7 +367,7 @@ impl Channel {
     ///
     /// # Errors
     ///
-    /// As [`Channel::flush`].
+    /// Those of [`Channel::flush`].
     pub fn close(mut self) -> Result<(), NetError> {
         self.finish(self.timeout.min(CLOSE_AT_MOST))
     }

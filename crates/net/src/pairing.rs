@@ -7,8 +7,7 @@
 //!
 //! | from | kind | payload |
 //! |---|---|---|
-//! | accepting | 1 offer | identifier of the invitation's secret, 16 bytes; proof of knowing the
-//! secret, 32; digest of the invitation as received, 32; commitment, 32 |
+//! | accepting | 1 offer | identifier of the invitation's secret, 16 bytes; proof of knowing the secret, 32; digest of the invitation as received, 32; commitment, 32 |
 //! | inviting | 2 nonce | 32 bytes |
 //! | accepting | 3 opening | its own nonce, 32 bytes |
 //! | both | 4 confirmed | nothing: the codes agree at the sender |

@@ -7,13 +7,10 @@
 //!
 //! | step | description |
 //! |---|---|
-//! | agreement | by ALPN in the session's handshake: `tacit/1+N` for at most N streams in each
-//! direction, or `tacit/1` for none; it costs no message |
-//! | opening | by the end that connected, in the background, once [`OPEN_AFTER_BYTES`] have gone in
-//! a direction in long frames |
+//! | agreement | by ALPN in the session's handshake: `tacit/1+N` for at most N streams in each direction, or `tacit/1` for none; it costs no message |
+//! | opening | by the end that connected, in the background, once [`OPEN_AFTER_BYTES`] have gone in a direction in long frames |
 //! | binding | see below |
-//! | use | a direction is used once all its streams are open. A header with [`ASIDE`] in its kind
-//! says that the payload comes over the next stream of that direction, in rotation |
+//! | use | a direction is used once all its streams are open. A header with [`ASIDE`] in its kind says that the payload comes over the next stream of that direction, in rotation |
 //! | on a stream | the length of each payload, 4 bytes little-endian, and the payload |
 //!
 //! **Binding.** The exporter of the session's connection (RFC 8446, 7.5; label

@@ -437,7 +437,7 @@ fn by_either(
     }
 }
 
-/// A browser accepts no connections.
+/// Returns the transport over a socket. A browser never calls it, since it accepts no connections.
 #[cfg(target_family = "wasm")]
 fn by_either(socket: TcpStream, _: &Settings, _: &Wait<'_>) -> Result<Transport, NetError> {
     transport(socket)

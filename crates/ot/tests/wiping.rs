@@ -26,8 +26,8 @@ fn delta() -> Delta {
     Delta::random(&mut Seeded::new("delta"))
 }
 
-/// Returns how many of the keys' halves are in freed memory, or anywhere. A leaf of a tree of one
-/// level is the first half of a key.
+/// Returns the number of the keys' halves found in freed memory, or anywhere. A leaf of a tree of
+/// one level is the first half of a key.
 fn found(keys: &[Key], in_memory: impl Fn(&[u8]) -> usize) -> usize {
     let halves = keys.iter().flat_map(|key| key.as_bytes().chunks_exact(16));
     halves.map(in_memory).sum()

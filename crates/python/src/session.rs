@@ -53,7 +53,7 @@ struct Terms {
 /// The cost of a phase of a run: its name, seconds, bytes sent and received, and rounds.
 pub(crate) type PhaseRow = (&'static str, f64, u64, u64, u64);
 
-/// What a run gave.
+/// The result of a run.
 #[derive(IntoPyObject)]
 struct Ran<'py> {
     outputs: Bound<'py, PyDict>,

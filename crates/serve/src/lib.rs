@@ -3,10 +3,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`policy`] | which peer may ask for what, how often, on which inputs, and the levels of the
-//! stock |
-//! | [`inputs`], [`results`] | the sources of this party's inputs and the destinations of its
-//! results |
+//! | [`policy`] | which peer may ask for what, how often, on which inputs, and the levels of the stock |
+//! | [`inputs`], [`results`] | the sources of this party's inputs and the destinations of its results |
 //! | [`service`] | the listener, the sessions and their limits, stop and reload |
 //! | `visit` | one session: the request, the decision, the run |
 //! | [`offers`] | the list of functions and orders that a peer may ask for |

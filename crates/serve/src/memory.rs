@@ -4,8 +4,7 @@
 //! | contents | bytes at most | held for |
 //! |---|---|---|
 //! | a lot of `authenticated` | 180 MiB | a run |
-//! | instances in place of a lot, all of a run at once | 304 an AND gate, 144 a wire into a
-//! component | a run |
+//! | instances in place of a lot, all of a run at once | 304 an AND gate, 144 a wire into a component | a run |
 //! | buffers that a run leaves for the next one, wiped | 32 MiB | a session |
 //! | a source of silent OTs: secret, next round, a batch and its copy | 40 MiB | a session |
 //! | OTs that a source has made and that are not taken yet | 32 each | a session |

@@ -104,7 +104,7 @@ impl Offers {
     ///
     /// # Errors
     ///
-    /// As [`Session::ask_offers`].
+    /// Those of [`Session::ask_offers`].
     pub fn ask(session: &mut Session) -> Result<Self, tacit::Error> {
         session.ask_offers(|answer| serde_json::from_slice(answer).ok())
     }

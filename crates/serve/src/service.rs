@@ -355,7 +355,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits for `time`, or until the stock is to be checked or the service stops.
+    /// Waits for `time`, or until the stock must be checked or the service stops.
     pub(crate) fn wait_for_look(&self, time: Duration) {
         let end = Instant::now() + time;
         let mut state = self.state();

@@ -4,8 +4,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `program` | a typed program: errors, ports, results in the clear |
-//! | `link` | a transport whose bytes another worker moves, and a key with which that worker signs
-//! |
+//! | `link` | a transport whose bytes another worker moves, and a key with which that worker signs |
 //! | `run` | runs of two parties, and the thin client of three |
 //! | `speed` | AND gates a second on this device |
 //!

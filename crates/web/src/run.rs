@@ -159,8 +159,7 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
 /// | `party` | the name of this party in the program |
 /// | `protocol` | `direct` or `authenticated` |
 /// | `inputs` | a JSON object of this party's inputs |
-/// | `identity`, `peer` | this party's identity ([`identity`]) and the other's fingerprint, for a
-/// service to which the link leads; without them there is no TLS, for two tabs of one browser |
+/// | `identity`, `peer` | this party's identity ([`identity`]) and the other's fingerprint, for a service to which the link leads; without them there is no TLS, for two tabs of one browser |
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;
@@ -329,8 +328,7 @@ pub(crate) fn part(link: u32) {
 /// | `copies`, `security_bits` | the number of circuits, and k, the same as at both servers |
 /// | `identity` | this person's identity ([`identity`]) |
 /// | `generator`, `cloud` | fingerprints of the servers |
-/// | `pin` | the chain of an earlier run, at whose version or a later one this run must start; or
-/// null |
+/// | `pin` | the chain of an earlier run, at whose version or a later one this run must start; or null |
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;

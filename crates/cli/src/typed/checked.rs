@@ -136,7 +136,7 @@ impl CheckedProgram {
     ///
     /// # Errors
     ///
-    /// As [`compile`](Self::compile).
+    /// Those of [`compile`](Self::compile).
     pub(crate) fn compile_with_costs(&self) -> Result<(TypedFunction, LineCosts), Failure> {
         let (signature, files) = (self.signature.clone(), self.program.folder());
         let compiled = TypedFunction::with_costs(signature, &self.name, &self.public, files);
@@ -159,7 +159,7 @@ impl CheckedProgram {
 ///
 /// # Errors
 ///
-/// As [`inputs::gather`].
+/// Those of [`inputs::gather`].
 pub(crate) fn values(
     signature: &Signature,
     role: Role,

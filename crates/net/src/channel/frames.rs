@@ -5,8 +5,7 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 0 | kind: in the first frame the message's kind, which the protocol defines and which is not
-//! 0; in each other frame [`CONTINUED`] |
+//! | 0 | kind: in the first frame the message's kind, which the protocol defines and which is not 0; in each other frame [`CONTINUED`] |
 //! | 1..5 | the number of bytes of the message from this frame on, little-endian |
 //! | 5.. | the first [`FRAME_BYTES`] of these, or all |
 //!

@@ -36,9 +36,9 @@ pub enum Error {
     OutOfBounds {
         /// The value's place.
         what: String,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What was expected.
+        /// The values expected.
         expected: String,
     },
     /// A protocol cannot run a function with the given settings.
