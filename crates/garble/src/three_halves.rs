@@ -15,7 +15,7 @@
 //! i and j, and `S_k` = A_0 ⊕ B_0 ⊕ kΔ the labels' sums; p_a and p_b the permute bits; t_ij = (i ⊕
 //! p_a)(j ⊕ p_b). Hashes of a gate have the tweaks (AND, g, 0) for A, 1 for B and 2 for S. The dice
 //! of a gate are λ = uω ⊕ v, two random bits. With P = p_a ⊕ ω² p_b and λ_ij = λ ⊕ (i ⊕ ω² j)P,
-//! which alone is uniform whatever P is, the output's label for select bits i and j is
+//! which alone is uniform for every P, the output's label for select bits i and j is
 //!
 //! L: H(A_i) ⊕ H(S_{i⊕j}) ⊕ i G_0 ⊕ (i ⊕ j) G_2 ⊕ i B_j ⊕ λ_ij(A_i ⊕ ω² B_j),
 //! R: H(B_j) ⊕ H(S_{i⊕j}) ⊕ j G_1 ⊕ (i ⊕ j) G_2 ⊕ j A_i ⊕ λ_ij(A_i ⊕ ω² B_j),

@@ -33,7 +33,7 @@ pub enum Backend {
     Vaes256,
     /// VAES and AVX-512: four blocks an instruction.
     Vaes512,
-    /// Each kernel by VAES with AVX2 or AVX-512, whichever is faster for it, on CPUs that process
+    /// Each kernel by VAES with AVX2 or AVX-512, the faster for it, on CPUs that process
     /// 512-bit vectors in two halves.
     VaesByKernel,
 }

@@ -259,8 +259,8 @@ impl Channel {
         self.flush_aside()
     }
 
-    /// Returns [`Channel::meter`] and starts a new count of rounds: the next message begins a
-    /// round, whatever the direction of the last message.
+    /// Returns [`Channel::meter`] and starts a new count of rounds: the next message starts a
+    /// round even if it goes in the direction of the last one.
     pub fn mark(&mut self) -> Meter {
         self.counter.forget_direction();
         self.meter()
@@ -284,8 +284,8 @@ impl Channel {
         self.timeout = timeout;
     }
 
-    /// Bounds all waits from now on together, whatever the timeout of each, so that a peer that is
-    /// slow at everything cannot go on forever. `None` removes the bound.
+    /// Sets a time from now on after which no wait goes on, in addition to the timeout of each, so
+    /// that a peer that is slow at everything cannot go on forever. `None` removes the bound.
     pub fn set_time_limit(&mut self, limit: Option<Duration>) {
         let begun = Instant::now();
         self.limit = limit.map(|limit| TimeLimit { limit, begun });

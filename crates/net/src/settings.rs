@@ -29,9 +29,9 @@ pub struct Settings {
     /// any may. Programs, which have no origin, may then do so as well.
     pub websocket_origins: Option<Arc<[String]>>,
     /// The number of further connections in each direction that carry long frames of a session over
-    /// TCP, at most 8; see [`Settings::with_threads`]. The smaller number of the two parties counts.
-    /// Each connection has a thread and 2 MiB of memory at either end. With a link to imitate there
-    /// are none.
+    /// TCP, at most 8; see [`Settings::with_threads`]. The smaller of the two parties' numbers
+    /// applies. Each connection has a thread and 2 MiB of memory at either end. With a link to
+    /// imitate there are none.
     pub side_streams: u8,
 }
 

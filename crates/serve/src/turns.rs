@@ -3,8 +3,8 @@
 //!
 //! A peer that finds no room is told to come later, and keeps its place in a queue for
 //! [`PLACE_TIME`] after each of its requests. Free room is for the first in the queue. So a peer
-//! waits at most for one preparation of each other peer, whatever they do, and each of these has a
-//! time limit.
+//! waits for at most one preparation of each other peer, even if they misbehave, and each of these
+//! has a time limit.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -122,8 +122,8 @@ fn random_bits(seed: u64, count: usize) -> Vec<bool> {
     (0..count).map(|_| prg.next_block().lsb().into()).collect()
 }
 
-/// Checks that equal arguments give equal bytes, whatever was garbled before, and that a change of
-/// any argument gives others.
+/// Checks that equal arguments give equal bytes, independent of earlier garblings, and that a
+/// change of any argument gives others.
 fn is_a_function_of_its_arguments<S: Scheme>(scheme: S, program: &Program) {
     let setting = Setting::numbered(2);
     let first = Garbled::new(scheme, &setting, program);

@@ -261,7 +261,7 @@ pub(crate) fn identity(json: &Json) -> Result<Identity, Refused> {
 }
 
 /// Starts a session with the party whose fingerprint the order has under this name. TLS proves both
-/// identities. A page connects, whatever its role.
+/// identities. A page always connects, in either role.
 fn authenticated(transport: Transport, order: &Json, peer: &str) -> Result<Session, Refused> {
     let identity = identity(&order["identity"])?;
     let peer: Fingerprint = text(order, peer)?

@@ -254,7 +254,7 @@ fn functions_run_over_a_shaped_link() {
             panic!("{record:?}");
         };
         assert_eq!((figures.link.as_str(), figures.ands), ("1ms,1gbit", 64));
-        // At least one trip in each direction, whatever else the machine does.
+        // At least one trip in each direction, even on a busy machine.
         assert!(figures.run_ms.least >= 2.0, "{figures:?}");
         seen += 1;
         Ok(())

@@ -52,7 +52,7 @@ pub(crate) struct OutputArgs {
     pub(crate) plain_texts: bool,
 }
 
-/// How a run is made and reported.
+/// The options for making and reporting a run.
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit

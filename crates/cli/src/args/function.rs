@@ -12,11 +12,11 @@ pub(crate) struct FunctionArgs {
     /// A parameter of the function; `tacit inspect` shows them
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
     pub(crate) params: Vec<(String, String)>,
-    /// Which party owns an input: garbler or evaluator
+    /// The owner of an input: garbler or evaluator
     #[arg(long = "owner", value_name = "INPUT=PARTY", value_delimiter = ',', value_parser = pair)]
     #[arg(hide_short_help = true)]
     pub(crate) owners: Vec<(String, String)>,
-    /// Who gets a result: garbler, evaluator or both
+    /// The recipient of a result: garbler, evaluator or both
     #[arg(long = "result", value_name = "RESULT=WHO", value_delimiter = ',', value_parser = pair)]
     #[arg(hide_short_help = true)]
     pub(crate) results: Vec<(String, String)>,
@@ -30,7 +30,7 @@ pub(crate) struct FunctionArgs {
     /// The run of a program of the language. Default: `main`
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
-    /// How a circuit file numbers the bits of its values, relative to Tacit's numbering: as-given,
+    /// The order of the bits in a circuit file's values, relative to Tacit's order: as-given,
     /// reversed-bytes, reversed-bits or reversed. Default: reversed-bytes, for public Bristol
     /// Fashion files of ciphers and hashes. Those of arithmetic need as-given
     #[arg(long, value_name = "ORDER", hide_short_help = true)]

@@ -17,7 +17,7 @@ file secret: anyone who has it can impersonate you.";
 /// Arguments of `tacit keygen`.
 #[derive(Debug, Args)]
 pub(crate) struct KeygenArgs {
-    /// Where to put the identity; an existing file is never overwritten
+    /// The file for the new identity; an existing file is never overwritten
     #[arg(long, value_name = "FILE", conflicts_with = "show")]
     pub(crate) out: Option<PathBuf>,
     /// Print the fingerprint of an existing identity. Without FILE: of the one that `tacit run`

@@ -46,19 +46,20 @@ pub(crate) struct MatchArgs {
     /// alone
     #[arg(value_name = "FILE:COLUMN")]
     pub(crate) table: String,
-    /// How keys are normalized before they are compared. Both parties give the same
+    /// The normalization of keys before they are compared. Both parties give the same
     #[arg(long, value_name = "HOW", default_value_t, value_parser = normalization())]
     #[arg(help_heading = TABLE)]
     pub(crate) normalize: Normalization,
     /// Leave out rows whose cell is empty. Otherwise such a row is an error
     #[arg(long, help_heading = TABLE)]
     pub(crate) drop_missing: bool,
-    /// Which of several rows with one key is kept. Otherwise such rows are an error
+    /// The row to keep of several with one key. Otherwise such rows are an error
     #[arg(long, value_name = "WHICH", help_heading = TABLE)]
     pub(crate) keep: Option<Keep>,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
-    /// Who gets the keys in common. Either one party gives me and the other peer, or both give both
+    /// The recipient of the keys in common. Either one party gives me and the other peer, or both
+    /// give both
     #[arg(long, value_name = "WHOM", default_value_t, value_parser = recipient())]
     #[arg(help_heading = RESULT)]
     pub(crate) to: MatchRecipient,
@@ -82,7 +83,7 @@ pub(crate) struct MatchArgs {
     pub(crate) plain_loopback: bool,
 }
 
-/// Which of several rows with one key is kept.
+/// The row to keep of several with one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keep {
     /// The first in the file

@@ -108,7 +108,7 @@ pub(crate) struct EvaluatorArgs {
     /// The cloud: its name in tacit.toml, or its fingerprint
     #[arg(long, value_name = "NAME|FINGERPRINT", help_heading = OTHERS)]
     cloud: String,
-    /// Where the cloud listens. Default: the address in tacit.toml
+    /// The address of the cloud. Default: the one in tacit.toml
     #[arg(long, value_name = "HOST:PORT", help_heading = OTHERS)]
     cloud_at: Option<String>,
     #[command(flatten)]
@@ -193,7 +193,7 @@ pub(crate) struct ToGeneratorArgs {
     /// The generator: its name in tacit.toml, or its fingerprint
     #[arg(long, value_name = "NAME|FINGERPRINT")]
     generator: String,
-    /// Where the generator listens. Default: the address in tacit.toml
+    /// The address of the generator. Default: the one in tacit.toml
     #[arg(long, value_name = "HOST:PORT")]
     generator_at: Option<String>,
 }

@@ -71,7 +71,7 @@ pub(crate) struct InviteArgs {
     /// The address at which the other party reaches this one, if not that of --listen
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) address: Option<String>,
-    /// How long the invitation is valid, at most a day
+    /// The lifetime of the invitation, at most a day
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1h")]
     pub(crate) valid: Duration,
 }

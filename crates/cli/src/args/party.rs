@@ -22,7 +22,7 @@ pub(crate) struct PartyArgs {
     /// Default: the role in tacit.toml for the peer.
     #[arg(long, value_parser = roles())]
     pub(crate) role: Option<Role>,
-    /// Which party of a program this is, by its name there, in place of --role
+    /// This party's name in the program, in place of --role
     #[arg(long = "as", value_name = "PARTY", conflicts_with = "role")]
     pub(crate) party: Option<String>,
 }
@@ -42,7 +42,7 @@ pub(super) fn named(protocol: Protocol) -> PossibleValue {
     PossibleValue::new(protocol.name()).help(protocol.summary())
 }
 
-/// How this party meets its peer.
+/// The options by which this party meets its peer.
 #[derive(Debug, Args)]
 #[command(next_help_heading = MEETING)]
 pub(crate) struct MeetArgs {
@@ -59,10 +59,10 @@ pub(crate) struct MeetArgs {
     pub(crate) peer: Option<String>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
-    /// How oblivious transfers are made: softspoken-2, softspoken-4 or softspoken-8, each with
-    /// fewer bytes and more work, or silent, which rests on LPN. Default: the party that connects
-    /// takes softspoken-2, or softspoken-4 where transfers are most of a run, or the fastest for
-    /// the link in tacit.toml, and the other follows
+    /// The method of oblivious transfer: softspoken-2, softspoken-4 or softspoken-8, each with
+    /// fewer bytes and more work than the one before, or silent, which rests on LPN. Default: the
+    /// party that connects takes softspoken-2, or softspoken-4 where transfers are most of a run,
+    /// or the fastest for the link in tacit.toml, and the other follows
     #[arg(long, value_name = "NAME", value_parser = ot_extension, hide_short_help = true)]
     pub(crate) ot_extension: Option<OtExtension>,
     /// Longest wait for the peer, and for each message, such as 30s
@@ -73,7 +73,7 @@ pub(crate) struct MeetArgs {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// What a session rests on: the identity and the base OT.
+/// The foundations of a session: the identity and the base OT.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
     /// This party's identity, from `tacit keygen`

@@ -81,7 +81,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "assumption")]
     #[arg(help_heading = COMPARED)]
     pub(crate) scheme: Option<String>,
-    /// How oblivious transfers of the run are made, as for `tacit run`; with it gmw is considered.
+    /// The run's method of oblivious transfer, as for `tacit run`; if given, gmw is considered.
     /// Default: the one in tacit.toml
     #[arg(long, value_name = "NAME", value_parser = ot_extension)]
     #[arg(help_heading = COMPARED)]

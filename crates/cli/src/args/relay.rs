@@ -17,7 +17,7 @@ more.";
 /// Arguments of `tacit relay`.
 #[derive(Debug, Args)]
 pub(crate) struct RelayArgs {
-    /// Where parties connect; port 0 takes a free one and prints it
+    /// The address to which parties connect; port 0 takes a free one and prints it
     #[arg(long, value_name = "HOST:PORT", default_value = "0.0.0.0:7400")]
     pub(crate) listen: String,
     /// Serve metrics and health over HTTP at this address. Default: nowhere

@@ -121,8 +121,8 @@ main(a: [u8; 9] of alice, b: u8 of bob) -> (total: u8 to both) {
     assert!(json.stderr.is_empty(), "{json:?}");
 }
 
-/// Rows without names take columns in order, whatever names the first line has. A result that is a
-/// table is written as one.
+/// Rows without names take columns in order and ignore the names in the first line. A result that
+/// is a table is written as one.
 #[test]
 fn rows_without_names_are_told_and_tables_are_written() {
     let folder = folder_with(

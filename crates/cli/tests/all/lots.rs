@@ -148,7 +148,7 @@ fn triples_are_prepared_where_components_are_of_no_use() {
     }
 }
 
-/// The check of the OTs leaves a peer 2^-51, whatever s is.
+/// The check of the OTs leaves a peer a chance of 2^-51 for every s.
 #[test]
 fn results_state_the_bits_that_hold_where_more_are_asked_for() {
     let parties = Parties::new();

@@ -2,8 +2,8 @@
 //! garblings.
 //!
 //! A small component has few AND gates that do not wait for each other, so vectors over its gates
-//! are mostly empty and the cipher waits. With one garbling per lane every vector is full, whatever
-//! the component's shape, and the labels of a slot are next to each other. Each garbling has its
+//! are mostly empty and the cipher waits. With one garbling per lane every vector is full for
+//! every shape of component, and the labels of a slot are next to each other. Each garbling has its
 //! own start point, so each lane has its own keys. The bytes are the same as those of one garbling
 //! after the other.
 

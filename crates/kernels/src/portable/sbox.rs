@@ -6,7 +6,7 @@
 
 use core::ops::{BitAnd, BitXor, Not};
 
-/// The bits on which the circuit works at once. It operates on whole words, whatever they hold.
+/// The bits on which the circuit works at once. It operates on whole words and takes any value.
 pub(super) trait Word:
     Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self>
 {

@@ -192,8 +192,8 @@ struct Swizzles {
 }
 
 impl Swizzles {
-    /// The constants pass through memory once. Otherwise each use would build its constant anew,
-    /// which costs an engine more than the swizzle.
+    /// Returns the constants, which pass through memory once. Otherwise each use would build its
+    /// constant anew, which costs an engine more than the swizzle.
     #[inline(always)]
     fn new() -> Self {
         black_box(Self {

@@ -129,8 +129,8 @@ fn a_key_that_is_elsewhere_signs_for_its_identity() {
     }
 }
 
-/// A party that knows only a public key gets no session under it, whatever it signs with and
-/// whichever side it takes.
+/// A party that knows only a public key gets no session under it, with any signature and on
+/// either side.
 #[test]
 fn another_key_does_not_sign_for_an_identity() {
     let (whole, forged) = elsewhere(1);

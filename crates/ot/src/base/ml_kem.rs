@@ -19,7 +19,7 @@
 //! parameters of ML-KEM-768 (rank 3, η = 2), with two consequences:
 //!
 //! - *keys look random*: (t̂, ρ) of an honest key pair is indistinguishable from (uniform, ρ). So
-//!   φ is indistinguishable from uniform for either c, whatever the sender does: **the choice is
+//!   φ is indistinguishable from uniform for either c and against any sender: **the choice is
 //!   hidden**. The simulator of a receiver makes both keys itself, decapsulates both ciphertexts
 //!   and so learns the keys that a corrupt sender chose; what it reads from a malformed
 //!   ciphertext (a pseudorandom key, ML-KEM's implicit rejection) is what the real receiver would.

@@ -11,7 +11,7 @@
 //! s = s′ ⊕ c·T. The keys are r_x = KDF(i, x, A, φ, aY_x); the receiver has r_c from bA.
 //!
 //! **Why the receiver's choice is hidden**: T and s are uniform and independent for either c,
-//! whatever A is. **Why one key stays unknown**: whichever of the two H above is asked last is
+//! and for every A. **Why one key stays unknown**: the later of the two questions to H above is
 //! answered when T is already fixed. So Y is a random element that the receiver could not choose,
 //! and to know aY is to solve computational Diffie–Hellman. The simulator learns the choice from
 //! the order of the questions, as soon as φ arrives.

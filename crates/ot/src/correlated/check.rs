@@ -159,8 +159,8 @@ mod tests {
     }
 
     /// A receiver that knew the coefficients before its rows were fixed could find choices for one
-    /// group with the same hash as the other groups' choices. It would then pass whatever that
-    /// group's Δ is, and learn Δ from the OTs. The coefficients are drawn from the rows, so such
+    /// group with the same hash as the other groups' choices. It would then pass for every Δ
+    /// of that group, and learn Δ from the OTs. The coefficients are drawn from the rows, so such
     /// choices are useless.
     #[test]
     fn choices_of_one_hash_are_not_found_before_the_rows_are_fixed() {

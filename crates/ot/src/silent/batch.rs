@@ -246,8 +246,8 @@ mod tests {
     }
 
     /// A sender that knew the coefficients before its tree was fixed could find leaves other than
-    /// the receiver's with the same sum: wrong trees would pass whatever the receiver chose. The
-    /// coefficients are drawn from the tree, so such leaves are useless.
+    /// the receiver's with the same sum: wrong trees would pass for any choice of the receiver.
+    /// The coefficients are drawn from the tree, so such leaves are useless.
     #[test]
     fn leaves_of_one_sum_are_not_found_before_the_tree_is_fixed() {
         let leaves = [5, 6, 7, 8].map(Block::from_u128);

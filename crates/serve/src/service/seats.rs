@@ -43,8 +43,8 @@ impl Shared {
         let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
         let of_late = state.peer(peer.fingerprint, &policy, now);
         // The other server comes with every run of every client. The client is bounded there, and
-        // its requests through the other server must not keep all others out. Even so, the other
-        // server leaves sessions to clients, whatever it tries, and sessions for which no client
+        // its requests through the other server must not keep all others out. Even so, no behaviour
+        // of the other server takes all sessions from clients, and sessions for which no client
         // comes are counted.
         let is_server = policy.is_server(&peer.fingerprint);
         if !is_server && !of_late.refusals.has(now) {

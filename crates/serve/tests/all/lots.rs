@@ -190,8 +190,8 @@ fn triples_are_ordered_of_a_service_up_to_its_level() {
     assert_eq!(service.stop(PATIENCE).cut, 0);
 }
 
-/// A run takes everything from one lot, so a larger order makes a new lot, whatever the other lots
-/// hold.
+/// A run takes everything from one lot, so a larger order makes a new lot even if other lots have
+/// something left.
 #[test]
 fn a_peer_does_not_have_more_and_more_made_by_orders_of_other_sizes() {
     let scene = Scene::new(1);

@@ -183,7 +183,7 @@ impl Three {
         Session::connect(&self.address(server), own, &peer, &Self::settings())
     }
 
-    /// Makes a client's run. Calls `step` at every step once both servers have begun the run.
+    /// Makes a client's run. Calls `step` at every step once both servers have started the run.
     fn run(
         &self,
         client: usize,
@@ -359,7 +359,7 @@ fn a_client_that_floods_is_refused_and_others_get_their_runs() {
             }
         });
         for cell in [1, 0, 1] {
-            // Whichever client is there moves.
+            // The client that is there moves.
             assert_eq!(three.runs(1, set, ("cell", cell), "occupant"), "0");
         }
     });

@@ -328,9 +328,9 @@ impl Disks {
 }
 
 /// A chain that outlived the stock would open the Δ of the next stock to a party that knows the Δ
-/// of this one, and a stock that outlived its chains would let the liar guess again. So at whatever
-/// point the power fails while both end: if a chain was killed the stock no longer opens, and if
-/// the stock is gone no chain is live.
+/// of this one, and a stock that outlived its chains would let the liar guess again. So
+/// after a loss of power at any point while both end: if a chain was killed the stock no longer
+/// opens, and if the stock is gone no chain is live.
 #[test]
 fn a_loss_of_power_ends_stock_and_chain_in_order() {
     for function in [add_of(Role::Evaluator), double()] {

@@ -1,5 +1,5 @@
-//! The rest of a lot after a failed check: nothing, whatever state its files are in, and whichever
-//! of its components were published.
+//! The rest of a lot after a failed check: nothing, in every state of its files and with any
+//! of its components published.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

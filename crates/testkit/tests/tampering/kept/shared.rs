@@ -174,8 +174,8 @@ fn an_attempt_that_is_cut_costs_bits_and_no_value() {
     assert_eq!(last.expect("a chain").outputs["shown"].to_text(), "14");
 }
 
-/// At whatever point the power fails at a party that catches the other: the peer learns of it only
-/// if the chain has ended.
+/// The power fails at each point at a party that catches the other: the peer learns of it only if
+/// the chain has ended.
 #[test]
 fn a_loss_of_power_leaves_no_chain_whose_end_was_told() {
     let start = Disks([(); 2].map(|()| Memory::new()));
