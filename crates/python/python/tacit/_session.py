@@ -122,8 +122,8 @@ class Session:
 
         Inputs are given by name, or together as a dict or DataFrame whose columns are inputs;
         they are checked before anything is sent. Whose they are says which party this is; `role`
-        says it where this party has none. `protocol` is `direct`, `prepared`, `batch` or
-        `authenticated`; without it, `security="malicious"` takes `batch` where a checked
+        says it where this party has none. `protocol` is `direct`, `prepared`, `gmw`, `batch`
+        or `authenticated`; without it, `security="malicious"` takes `batch` where a checked
         execution is in stock and else `authenticated`, and anything else takes `direct`.
         `timeout` bounds the whole run, in seconds.
 
