@@ -18,7 +18,7 @@ use crate::{
 
 /// Frames of at least this many bytes are written directly from the caller's memory, not from the
 /// buffer.
-const DIRECT_BYTES: usize = 32 * 1024;
+pub(crate) const DIRECT_BYTES: usize = 32 * 1024;
 
 /// The most bytes of frames that a channel reads while a send waits for room. The memory for them
 /// grows by doubling, by at most 300 KiB too much, and is freed once they are received.

@@ -280,6 +280,21 @@ fn a_stream_announces_no_payload_longer_than_a_frame() {
     assert!(is_refused, "{error}");
 }
 
+/// Each would take memory until the channel gets to it, and a bound on bytes would let in millions.
+#[test]
+fn a_stream_announces_no_payload_of_few_bytes() {
+    for length in [0, 1, 32 * 1024 - 1] {
+        let error = receive_forged(|channel| {
+            channel.push_raw(&[1 | ASIDE, 0x40, 0x9c, 0, 0]);
+            sides(channel).out().push(&vec![0; length]);
+            let _ = channel.flush();
+        });
+        let expected = FRAME_BYTES;
+        let is_refused = matches!(error, NetError::WrongFrame { expected: e, .. } if e == expected);
+        assert!(is_refused, "{length}: {error}");
+    }
+}
+
 #[test]
 fn a_header_without_its_payload_ends_in_a_timeout() {
     let error = receive_forged(|channel| {

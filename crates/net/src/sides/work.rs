@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Direction, FrameBuffer, Sides, Way};
-use crate::channel::FRAME_BYTES;
+use crate::channel::{DIRECT_BYTES, FRAME_BYTES};
 use crate::meter::WireCounter;
 use crate::tls::TlsStream;
 use crate::{CancelHandle, Interrupt, NetError, Wait};
@@ -105,7 +105,9 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Reads the length of the next payload. Returns nothing at the end of the stream.
+    /// Reads the length of the next payload. Returns nothing at the end of the stream. Refuses
+    /// small payloads: they belong to the channel's own stream, and here each would take more
+    /// memory than its bytes.
     fn read_length(&mut self) -> Result<Option<usize>, Interrupt> {
         let (mut bytes, mut here) = ([0; LENGTH_BYTES], 0);
         while here < LENGTH_BYTES {
@@ -120,7 +122,7 @@ impl Worker<'_> {
         }
         let announced = u32::from_le_bytes(bytes);
         let length = announced as usize;
-        if (1..=FRAME_BYTES).contains(&length) {
+        if (DIRECT_BYTES..=FRAME_BYTES).contains(&length) {
             return Ok(Some(length));
         }
         let expected = FRAME_BYTES;
