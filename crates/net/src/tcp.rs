@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) use self::listening::Listening;
+pub(crate) use self::listening::{Listening, Owner};
 use crate::wait::SLICE;
 use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait};
 

@@ -34,7 +34,7 @@ pub(crate) use stream::TlsStream;
 
 use self::reception::Reception;
 use crate::sides as side_streams;
-use crate::tcp::{self, Listening, Reach};
+use crate::tcp::{self, Listening, Owner, Reach};
 #[cfg(not(target_family = "wasm"))]
 use crate::websocket;
 use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait};
@@ -87,8 +87,12 @@ fn connect_once(
 }
 
 /// A socket to which the other party connects.
+///
+/// Side streams of a session ([`Settings::side_streams`](crate::Settings)) come to the port that
+/// accepted it. So the port stays held after this is dropped, while such a session is open and some
+/// of its side streams have not come. Any other connection there is closed.
 #[derive(Debug)]
-pub struct Listener(Arc<Listening>);
+pub struct Listener(Owner);
 
 impl Listener {
     /// Listens on `address` (`HOST:PORT`; port 0 takes a free one).
@@ -97,7 +101,7 @@ impl Listener {
     ///
     /// [`NetError::Address`] if it is malformed or taken.
     pub fn bind(address: &str) -> Result<Self, NetError> {
-        Ok(Self(Arc::new(Listening::bind(address, Reach::Anywhere)?)))
+        Ok(Self(Owner::bind(address, Reach::Anywhere)?))
     }
 
     /// Returns the address, with the port that was taken.
@@ -161,7 +165,7 @@ impl Listener {
 
 /// A socket to which several parties connect, one after another or at the same time.
 pub struct Door {
-    listening: Arc<Listening>,
+    listening: Owner,
     reception: Reception,
     settings: Settings,
 }

@@ -189,7 +189,8 @@ impl Listener {
         &self.address
     }
 
-    /// Frees the port, once a running wait has ended.
+    /// Frees the port, once a running wait has ended, and so have sessions on several threads that
+    /// began here.
     fn close(&self) {
         let listener = self.listener.lock();
         listener.unwrap_or_else(PoisonError::into_inner).take();

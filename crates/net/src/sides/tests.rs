@@ -2,7 +2,7 @@
 
 mod hostile;
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -401,6 +401,29 @@ fn a_peer_that_comes_between_two_accepts_is_let_in() {
         let (mut there, mut here) = (accepted.unwrap(), second.join().unwrap());
         open(&mut here, &mut there);
     });
+}
+
+/// The port stays held for the streams of a session that outlives its listener.
+#[test]
+fn a_peer_that_comes_where_nobody_accepts_any_more_is_closed() {
+    let (parties, listener) = (Parties::new(), listener());
+    let address = listener.local_address();
+    let session = parties.meet_by(&listener, address, [1, 1]);
+    let come = || {
+        let mut peer = TcpStream::connect(address).unwrap();
+        peer.set_read_timeout(Some(PATIENCE)).unwrap();
+        peer.write_all(&[22]).unwrap();
+        peer
+    };
+    let waits = come();
+    thread::sleep(Duration::from_millis(100));
+    drop(listener);
+    for mut peer in [waits, come()] {
+        let ended = peer.read(&mut [0]).map_err(|error| error.kind());
+        let is_closed = matches!(ended, Ok(0) | Err(ErrorKind::ConnectionReset));
+        assert!(is_closed, "{ended:?}");
+    }
+    drop(session);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
@@ -22,6 +23,8 @@ pub(crate) struct Listening {
     /// The side streams that sessions of this socket wait for.
     expected: Expected,
     is_attended: AtomicBool,
+    /// Whether peers may still be accepted here, now or later.
+    is_owned: AtomicBool,
     /// The connections that came for an acceptor of peers while there was none.
     parked: Mutex<VecDeque<(TcpStream, SocketAddr)>>,
 }
@@ -52,6 +55,7 @@ impl Listening {
             reach,
             expected: Expected::default(),
             is_attended: AtomicBool::new(false),
+            is_owned: AtomicBool::new(true),
             parked: Mutex::default(),
         })
     }
@@ -76,12 +80,17 @@ impl Listening {
     }
 
     /// Keeps a connection for the next acceptor of peers. If there are too many, the oldest is
-    /// closed.
+    /// closed. If peers are no longer accepted here, all are closed.
     pub(crate) fn park(&self, came: (TcpStream, SocketAddr)) {
         let mut parked = self.parked();
         parked.push_back(came);
         if parked.len() > MOST_PARKED {
             parked.pop_front();
+        }
+        drop(parked);
+        // Checked once the lock is free, so that an owner that is dropped meanwhile leaves nothing.
+        if !self.is_owned.load(Ordering::SeqCst) {
+            self.parked().clear();
         }
     }
 
@@ -145,6 +154,37 @@ impl Listening {
             Ok(found) => Ok(Some(found)),
             Err(error) if passes(&error) => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+}
+
+/// The right to accept peers at a socket. Sessions of this socket may keep the socket open for
+/// longer, and with it the port, for their side streams. Once this is dropped, peers that come or
+/// wait there are closed.
+#[derive(Debug)]
+pub(crate) struct Owner(Arc<Listening>);
+
+impl Owner {
+    pub(crate) fn bind(address: &str, reach: Reach) -> Result<Self, NetError> {
+        Ok(Self(Arc::new(Listening::bind(address, reach)?)))
+    }
+}
+
+impl Deref for Owner {
+    type Target = Arc<Listening>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.is_owned.store(false, Ordering::SeqCst);
+        // Does not wait for the lock: in a forked process it may never become free. Whoever holds
+        // it is parking a connection, and closes all of them afterwards.
+        if let Ok(mut parked) = self.0.parked.try_lock() {
+            parked.clear();
         }
     }
 }

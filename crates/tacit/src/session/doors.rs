@@ -10,6 +10,10 @@ use super::{Session, Side};
 use crate::Error;
 
 /// An address at which a peer connects.
+///
+/// After this is dropped, the port stays held while a session is open that was accepted here and
+/// may still open side streams ([`Settings::side_streams`](tacit_net::Settings)). Any other
+/// connection there is closed.
 pub struct Listener(tls::Listener);
 
 impl Listener {
