@@ -6,9 +6,9 @@
 //! not allowed is refused, so that a stranger's page cannot use the network of its visitor. A
 //! program reports no origin, or any that it likes: TLS is what keeps strangers out.
 
+mod arrived;
 mod credit;
 
-use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,8 +17,9 @@ use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::handshake::{HandshakeError, HandshakeRole, MidHandshake};
 use tungstenite::http::{HeaderValue, StatusCode, header};
 use tungstenite::protocol::WebSocketConfig;
-use tungstenite::{Bytes, Message, WebSocket, accept_hdr_with_config, client};
+use tungstenite::{Message, WebSocket, accept_hdr_with_config, client};
 
+use self::arrived::Arrived;
 use self::credit::{Credit, WINDOW};
 use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait, tcp};
 
@@ -33,6 +34,10 @@ const _: () = assert!(MAX_MESSAGE <= WINDOW);
 /// The bytes that are read before the wait is checked again: a peer may send pieces without content
 /// for as long as it likes.
 const READ_BUDGET: usize = 1 << 20;
+
+/// The most messages that are read in a row until one has content: a peer may send messages without
+/// content for as long as it likes.
+const MOST_LOOKS: usize = 64;
 
 /// The longest part of an origin that an error shows.
 const SHOWN: usize = 100;
@@ -192,7 +197,7 @@ struct Shared {
     socket: WebSocket<Budgeted>,
     credit: Credit,
     /// The bytes that arrived and were not read: at most [`WINDOW`].
-    arrived: VecDeque<Bytes>,
+    arrived: Arrived,
     is_over: bool,
     /// The reason why nothing more can be read.
     failed: Option<Interrupt>,
@@ -205,7 +210,7 @@ fn transport(socket: WebSocket<Budgeted>) -> Transport {
     let shared = Arc::new(Mutex::new(Shared {
         socket,
         credit: Credit::new(),
-        arrived: VecDeque::new(),
+        arrived: Arrived::default(),
         is_over: false,
         failed: None,
     }));
@@ -279,9 +284,7 @@ impl Shared {
         match self.socket.read() {
             Ok(Message::Binary(bytes)) => {
                 self.credit.received(bytes.len()).map_err(wrong)?;
-                if !bytes.is_empty() {
-                    self.arrived.push_back(bytes);
-                }
+                self.arrived.keep(bytes);
             }
             Ok(Message::Text(text)) => self.credit.granted(&text).map_err(wrong)?,
             Ok(Message::Close(_)) => self.is_over = true,
@@ -294,11 +297,15 @@ impl Shared {
         Ok(true)
     }
 
-    /// Reads messages that have arrived, up to the first bytes. Returns whether there is something
-    /// to read.
+    /// Reads messages that have arrived, up to the first bytes and at most [`MOST_LOOKS`]. Returns
+    /// whether there is something to read.
     fn look_at_once(&mut self) -> bool {
         let seen = self.at_once(|shared| {
-            while shared.arrived.is_empty() && !shared.is_over && shared.look()? {}
+            for _ in 0..MOST_LOOKS {
+                if !shared.arrived.is_empty() || shared.is_over || !shared.look()? {
+                    break;
+                }
+            }
             Ok(())
         });
         // A later read returns the error.
@@ -372,12 +379,7 @@ impl Source for WebSource {
             shared.look()?;
             wait.slice()?;
         }
-        let first = &mut shared.arrived[0];
-        let count = first.len().min(into.len());
-        into[..count].copy_from_slice(&first.split_to(count));
-        if first.is_empty() {
-            shared.arrived.pop_front();
-        }
+        let count = shared.arrived.take(into);
         shared.credit.taken(count);
         shared.tell()?;
         Ok(count)

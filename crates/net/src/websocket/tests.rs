@@ -4,6 +4,8 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use tungstenite::Bytes;
+
 use super::*;
 use crate::CancelHandle;
 
@@ -105,6 +107,26 @@ fn a_peer_that_sends_without_an_end_fills_one_window() {
         }
     });
     assert!(said.contains("more than this side had room for"), "{said}");
+}
+
+#[test]
+fn messages_without_bytes_do_not_hold_a_look() {
+    let (mut transport, mut peer) = met();
+    peer.get_ref().set_nodelay(true).unwrap();
+    for _ in 0..1000 {
+        peer.send(Message::Pong(Bytes::new())).unwrap();
+    }
+    peer.send(Message::binary(vec![5])).unwrap();
+    let cancel = CancelHandle::new();
+    let wait = Wait::at_most(PATIENCE, &cancel);
+    let mut into = [0; 10];
+    let looks = (1..1000).find(|_| {
+        thread::sleep(Duration::from_millis(1));
+        transport.read_at_once(&mut into, &wait).unwrap().is_some()
+    });
+    let looks = looks.expect("the bytes come");
+    assert!(looks > 1000 / MOST_LOOKS, "{looks}");
+    assert_eq!(into[0], 5);
 }
 
 #[test]
