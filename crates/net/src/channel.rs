@@ -16,8 +16,7 @@ use crate::{
     Awaited, CancelHandle, Fingerprint, Interrupt, Link, Meter, NetError, Transport, Wait,
 };
 
-/// Frames of at least this many bytes are written directly from the caller's memory, not from the
-/// buffer.
+/// Frames of at least this many bytes are written from the caller's memory, not from the buffer.
 pub(crate) const DIRECT_BYTES: usize = 32 * 1024;
 
 /// The most bytes of frames that a channel reads while a send waits for room. The memory for them
@@ -221,8 +220,8 @@ impl Channel {
         }
     }
 
-    /// Sends a message of any kind except [`CONTINUED`]. It goes into the buffer; what does not fit
-    /// is written out.
+    /// Sends a message of any kind except [`CONTINUED`]; with side streams the kind is below 128.
+    /// The message goes into the buffer; what does not fit is written out.
     ///
     /// # Errors
     ///
@@ -230,6 +229,7 @@ impl Channel {
     /// the timeout, or the connection ended.
     pub fn send(&mut self, kind: u8, payload: &[u8]) -> Result<(), NetError> {
         debug_assert_ne!(kind, CONTINUED, "no message has this kind");
+        debug_assert!(!self.has_sides() || kind < ASIDE, "no kind has this bit");
         for (mut header, carried) in frames(kind, payload)? {
             self.counter.count_sent(HEADER_BYTES + carried.len());
             if self.goes_aside(carried) {

@@ -48,7 +48,8 @@ pub(crate) use one_byte_enum;
 
 one_byte_enum! {
     /// The kind of a message. The pages in `docs/protocols` have the byte tables. No kind is 0,
-    /// which a channel gives to the frames that continue a message.
+    /// which a channel gives to the frames that continue a message. No kind has the highest bit,
+    /// which a channel sets if a side stream carries the payload.
     Kind {
         /// Greeting: magic, version of the wire, nonce.
         Hello = 1, "hello";
@@ -307,4 +308,16 @@ pub(crate) fn array<const N: usize>(kind: Kind, payload: &[u8]) -> Result<[u8; N
         kind,
         field: "length",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_has_a_kind_that_channels_use() {
+        for byte in [0].into_iter().chain(128..=u8::MAX) {
+            assert_eq!(Kind::from_byte(byte), None);
+        }
+    }
 }
