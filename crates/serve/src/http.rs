@@ -57,8 +57,21 @@ impl Server {
     ///
     /// The address is not this machine's, or is taken.
     pub fn start(address: &str, answers: Arc<dyn Answers>) -> io::Result<Self> {
+        Self::start_within(PATIENCE, address, answers)
+    }
+
+    /// Does what [`Server::start`] does, with this patience for a request and its answer together.
+    fn start_within(
+        patience: Duration,
+        address: &str,
+        answers: Arc<dyn Answers>,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
-        let name = host(address).to_owned();
+        let told = Arc::new(Told {
+            name: host(address).to_owned(),
+            answers,
+            patience,
+        });
         // `accept` has no timeout, so it must not block, and a loop repeats it.
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -66,7 +79,7 @@ impl Server {
         let stopped = Arc::clone(&stop);
         let thread = thread::Builder::new()
             .name("metrics".to_owned())
-            .spawn(move || serve(&listener, &stopped, &name, &answers))?;
+            .spawn(move || serve(&listener, &stopped, &told))?;
         Ok(Self {
             address,
             stop,
@@ -91,7 +104,14 @@ impl Drop for Server {
     }
 }
 
-fn serve(listener: &TcpListener, stop: &AtomicBool, name: &str, answers: &Arc<dyn Answers>) {
+/// The settings of a server.
+struct Told {
+    name: String,
+    answers: Arc<dyn Answers>,
+    patience: Duration,
+}
+
+fn serve(listener: &TcpListener, stop: &AtomicBool, told: &Arc<Told>) {
     let (running, silent) = (Arc::new(()), Arc::new(Silent::new(MAX_SILENT)));
     while !stop.load(Ordering::Acquire) {
         let accepted = match Arc::strong_count(&running) <= MAX_THREADS {
@@ -104,27 +124,22 @@ fn serve(listener: &TcpListener, stop: &AtomicBool, name: &str, answers: &Arc<dy
         };
         let socket = Arc::new(socket);
         let unheard = silent.add(&socket, from.ip());
-        let (answers, name) = (Arc::clone(answers), name.to_owned());
-        let running = Arc::clone(&running);
+        let (told, running) = (Arc::clone(told), Arc::clone(&running));
         // If no thread can be started, or the client leaves, the client asks again.
         let _ = thread::Builder::new().spawn(move || {
-            let _ = answer(&socket, &name, answers.as_ref(), unheard);
+            let _ = answer(&socket, &told, unheard);
             drop(running);
         });
     }
 }
 
 /// Answers a request, which is `unheard` until all of it has arrived.
-fn answer(
-    mut socket: &TcpStream,
-    name: &str,
-    answers: &dyn Answers,
-    unheard: Unheard,
-) -> io::Result<()> {
+fn answer(socket: &TcpStream, told: &Told, unheard: Unheard) -> io::Result<()> {
     socket.set_nonblocking(false)?;
-    let end = Instant::now() + PATIENCE;
-    let asked = request(socket, name, end)?;
+    let end = Instant::now() + told.patience;
+    let asked = request(socket, &told.name, end)?;
     drop(unheard);
+    let answers = told.answers.as_ref();
     let (status, kind, body) = match asked {
         Some(Asked::Metrics) => (
             "200 OK",
@@ -165,8 +180,21 @@ fn answer(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
          Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}"
     );
-    socket.set_write_timeout(Some(left(end)?))?;
-    socket.write_all(response.as_bytes())
+    write_by(end, socket, response.as_bytes())
+}
+
+/// Writes all of `rest`. Fails once `end` is over, even if the client takes some now and then.
+fn write_by(end: Instant, mut socket: &TcpStream, mut rest: &[u8]) -> io::Result<()> {
+    while !rest.is_empty() {
+        socket.set_write_timeout(Some(left(end)?))?;
+        match socket.write(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -379,6 +407,34 @@ mod tests {
             socket.write_all(b"a").is_err()
         });
         assert!(cut.is_some());
+    }
+
+    /// More than sockets have room for.
+    struct Long;
+
+    impl Answers for Long {
+        fn metrics(&self) -> String {
+            "#".repeat(64 << 20)
+        }
+
+        fn health(&self) -> (bool, String) {
+            (true, "{}".to_owned())
+        }
+    }
+
+    #[test]
+    fn a_client_that_reads_slowly_has_its_time() {
+        let patience = Duration::from_millis(500);
+        let server = Server::start_within(patience, "127.0.0.1:0", Arc::new(Long)).unwrap();
+        let mut socket = TcpStream::connect(server.local_address()).unwrap();
+        socket.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        // It takes some bytes again and again, and all of them only after ten times the patience.
+        let (mut bytes, mut taken) = (vec![0; 64 << 10], 0);
+        while let Ok(count @ 1..) = socket.read(&mut bytes) {
+            taken += count;
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(taken < 64 << 20);
     }
 
     #[test]
