@@ -54,7 +54,7 @@ pub mod sizes;
 #[cfg(test)]
 mod tests;
 
-pub use sizes::{MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
+pub use sizes::{MAX_HINT_BYTES, MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
 
 use crate::Role;
 
@@ -235,7 +235,7 @@ impl JoinPlan {
 ///
 /// # Errors
 ///
-/// The same as for [`Sizes::of`].
+/// The same as for [`Sizes::of`], whichever side places.
 pub fn cheaper_placer(keys: [u64; 2], row_bits: [u32; 2]) -> Result<(JoinSide, Sizes), TooLarge> {
     let [left, right] = [JoinSide::Left, JoinSide::Right].map(|placer| {
         let (mine, other) = if placer == JoinSide::Left {
@@ -249,10 +249,13 @@ pub fn cheaper_placer(keys: [u64; 2], row_bits: [u32; 2]) -> Result<(JoinSide, S
         };
         Sizes::of(keys[mine], keys[other], 1, widths)
     });
-    let (left, right) = (left?, right?);
-    match right.price_bits() < left.price_bits() {
-        true => Ok((JoinSide::Right, right)),
-        false => Ok((JoinSide::Left, left)),
+    match (left, right) {
+        (Ok(left), Ok(right)) if right.price_bits() < left.price_bits() => {
+            Ok((JoinSide::Right, right))
+        }
+        (Ok(left), _) => Ok((JoinSide::Left, left)),
+        (Err(_), Ok(right)) => Ok((JoinSide::Right, right)),
+        (Err(error), Err(_)) => Err(error),
     }
 }
 

@@ -29,6 +29,10 @@ const FIRST_STARTS: usize = 8;
 /// The least number of bins in a third, for up to 2^0, 2^1, … 2^12 keys.
 const THIRD: [u64; 13] = [1, 1, 51, 82, 117, 163, 224, 306, 418, 570, 776, 1056, 1600];
 
+/// Most bytes of a shard's hint, which both parties hold in memory. With 2^20 keys, each key may
+/// then bring 1,219 bytes.
+pub const MAX_HINT_BYTES: u64 = 1 << 32;
+
 /// The logarithm of the most rows of a table that is not cut into shards.
 const SHARD_BITS: u32 = 20;
 
@@ -158,6 +162,14 @@ pub enum TooLarge {
         /// The most rows of a key.
         found: u64,
     },
+    /// The programmer's rows take too many bytes to send.
+    #[error(
+        "the rows of a shard take {found} bytes to send; at most {MAX_HINT_BYTES} are allowed"
+    )]
+    Hint {
+        /// The number of bytes of a shard's hint.
+        found: u64,
+    },
 }
 
 fn check_keys(keys: [u64; 2]) -> Result<(), TooLarge> {
@@ -173,7 +185,8 @@ impl Sizes {
     ///
     /// # Errors
     ///
-    /// There are more than [`MAX_KEYS`] keys, or `upto` is not from 1 to [`MAX_ROWS_OF_KEY`].
+    /// There are more than [`MAX_KEYS`] keys, `upto` is not from 1 to [`MAX_ROWS_OF_KEY`], or a
+    /// shard's hint has more than [`MAX_HINT_BYTES`].
     pub fn of(
         placer_keys: u64,
         programmer_keys: u64,
@@ -195,7 +208,7 @@ impl Sizes {
             0
         };
         let bins = bins(n1);
-        Ok(Self {
+        let sizes = Self {
             shards,
             placer_keys: n1,
             programmer_keys: n2,
@@ -205,7 +218,11 @@ impl Sizes {
             tag_bits: FAILURE_BITS + octave(bins * shards).max(1),
             payload_bits: u64::from(count_bits) + upto * u64::from(widths.programmer_bits),
             placer_bits: widths.placer_bits.into(),
-        })
+        };
+        match sizes.hint_bytes() {
+            found if found > MAX_HINT_BYTES => Err(TooLarge::Hint { found }),
+            _ => Ok(sizes),
+        }
     }
 
     /// Returns the number of bins of all shards together, or 0 if a party has no keys.

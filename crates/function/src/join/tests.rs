@@ -1,6 +1,6 @@
 //! Tests of the choice of the placer, and of the number of bins.
 
-use super::{JoinSide, Sizes, Widths, cheaper_placer};
+use super::{JoinSide, MAX_HINT_BYTES, Sizes, TooLarge, Widths, cheaper_placer};
 
 #[test]
 fn the_cheaper_side_places_and_the_left_one_of_two_alike() {
@@ -34,4 +34,29 @@ fn a_table_without_keys_leaves_no_bins() {
     assert_eq!(bins(1000, 5), 2328);
     let large = Sizes::of(10_000_000, 3, 1, none).unwrap();
     assert_eq!(large.all_bins(), 16 * large.bins);
+}
+
+/// Of 2^20 keys of 64 rows each, rows of up to 18 bytes.
+#[test]
+fn a_hint_that_no_memory_holds_is_refused() {
+    let sizes = |programmer_bits| {
+        let placer_bits = 1;
+        let widths = Widths {
+            placer_bits,
+            programmer_bits,
+        };
+        Sizes::of(1 << 20, 1 << 20, 64, widths)
+    };
+    assert!(sizes(144).expect("sizes").hint_bytes() <= MAX_HINT_BYTES);
+    for bits in [160, u32::MAX] {
+        let Err(TooLarge::Hint { found }) = sizes(bits) else {
+            panic!("{bits} bits are too many");
+        };
+        assert!(found > MAX_HINT_BYTES);
+    }
+    // The side with the wide rows places, whatever its price.
+    let placer = |bits| cheaper_placer([1 << 20, 1 << 10], bits).map(|found| found.0);
+    assert_eq!(placer([1 << 14, 1]), Ok(JoinSide::Left));
+    assert_eq!(placer([1, 1]), Ok(JoinSide::Right));
+    assert!(cheaper_placer([1 << 20; 2], [1 << 14; 2]).is_err());
 }

@@ -4,7 +4,7 @@ mod fields;
 mod keys;
 mod rule;
 
-use tacit_function::join::{JoinSide, MAX_ROWS_OF_KEY, Sizes, Widths, cheaper_placer};
+use tacit_function::join::{JoinSide, MAX_ROWS_OF_KEY, Sizes, TooLarge, Widths, cheaper_placer};
 
 use super::{Binding, Context, Done, Elaborator, Surroundings};
 use crate::diagnostic::{Diagnostic, Reported};
@@ -294,8 +294,15 @@ impl<'a> Elaborator<'a> {
         let (placer, sizes) = match sizes {
             Ok(found) => found,
             Err(error) => {
-                let error = Diagnostic::new(joined.span, format!("this joins {error}"));
-                return self.fail(error.help("lower the params that are the tables' sizes"));
+                let help = match error {
+                    TooLarge::Hint { .. } => {
+                        "read fewer fields of pairs, lower `upto`, or lower the params that are \
+                         the tables' sizes"
+                    }
+                    _ => "lower the params that are the tables' sizes",
+                };
+                let error = Diagnostic::new(joined.span, format!("the join is too large: {error}"));
+                return self.fail(error.help(help));
             }
         };
         let bins = u32::try_from(sizes.all_bins()).expect("at most 2^27 bins");
