@@ -163,9 +163,7 @@ pub enum TooLarge {
         found: u64,
     },
     /// The programmer's rows take too many bytes to send.
-    #[error(
-        "the rows of a shard take {found} bytes to send; at most {MAX_HINT_BYTES} are allowed"
-    )]
+    #[error("the rows of a shard take {found} bytes to send; at most {MAX_HINT_BYTES} are allowed")]
     Hint {
         /// The number of bytes of a shard's hint.
         found: u64,

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::read::Reader;
 use super::strict::Rows;
 use super::{PortValue, Signature};
-use crate::interpret::join;
+use crate::interpret::join::{AcceptedKeys, by_key};
 use crate::program::{InputPort, Join, TypeId, TypeKind, TypeTable, Value};
 use crate::source::Symbol;
 
@@ -36,6 +36,27 @@ pub struct JoinedRow {
 impl core::fmt::Debug for JoinedRow {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("JoinedRow").finish_non_exhaustive()
+    }
+}
+
+impl JoinedRow {
+    /// Returns the encoding of its key. Different keys of one type have different encodings.
+    fn encoded(&self) -> Zeroizing<Vec<u8>> {
+        let most = self.key.iter().map(|(_, part)| 8 + part.len()).sum();
+        let mut key = Zeroizing::new(Vec::with_capacity(most));
+        for (kind, part) in &self.key {
+            if !matches!(kind, KeyKind::Fixed { .. }) {
+                key.extend((part.len() as u64).to_le_bytes());
+            }
+            key.extend_from_slice(part);
+        }
+        key
+    }
+
+    /// Returns whether a part of its key is an empty text.
+    fn has_empty_text(&self) -> bool {
+        let mut parts = self.key.iter();
+        parts.any(|(kind, part)| matches!(kind, KeyKind::Text(_)) && part.is_empty())
     }
 }
 
@@ -130,11 +151,11 @@ impl Signature {
         let join = entry.join.as_ref()?;
         let is_it = |side: &usize| entry.inputs[join.tables[*side]].name.as_str() == input;
         let side = [0, 1].into_iter().find(is_it)?;
-        let keys = self.rows_of(side, value)?.map(|row| {
-            let parts = row.key.into_iter();
-            parts.map(|(_, bytes)| bytes.to_vec()).collect::<Vec<_>>()
-        });
-        Some(keys.collect::<std::collections::HashSet<_>>().len() as u64)
+        let keys: Vec<_> = self
+            .rows_of(side, value)?
+            .map(|row| row.encoded())
+            .collect();
+        Some(by_key(&keys).len() as u64)
     }
 
     /// Returns the values of the open params that are not given, taken from the tables.
@@ -250,15 +271,26 @@ impl Signature {
     ///
     /// The row and an earlier one with the same key, by their numbers from 1.
     pub fn check_keys(&self, side: JoinSide, value: &PortValue) -> Result<(), super::BorderError> {
-        let entry = self.entry();
         let place = Join::place(side);
-        let Some(join) = &entry.join else {
+        let (Some(join), Some(rows)) = (&self.entry().join, self.rows_of(place, value)) else {
             return Ok(());
         };
-        let Some((row, _)) = self.joined_table(&self.inputs()[join.tables[place]]) else {
-            return Ok(());
+        let mut empty = None;
+        let keys: Vec<_> = rows
+            .enumerate()
+            .map(|(number, row)| {
+                if row.has_empty_text() {
+                    empty.get_or_insert(number);
+                }
+                row.encoded()
+            })
+            .collect();
+        let accepted = AcceptedKeys {
+            name: self.inputs()[join.tables[place]].name.as_str(),
+            most_rows_of_key: join.most_rows_of(place),
+            most_keys: join.keys[place],
         };
-        let table = self.table_value(row, value);
-        join::check_table(&self.program, entry, place, &table).map_err(super::BorderError::Request)
+        let checked = accepted.check(&keys, empty);
+        checked.map_err(super::BorderError::Request)
     }
 }
