@@ -56,6 +56,8 @@ mod tests;
 
 pub use sizes::{MAX_HINT_BYTES, MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
 
+use zeroize::Zeroizing;
+
 use crate::Role;
 
 /// One of the two tables of a join, as the program names them.
@@ -158,6 +160,23 @@ pub enum KeyNormalization {
     /// Email addresses: without white space at both ends, in lower case, both as defined by
     /// Unicode.
     Email,
+}
+
+impl KeyNormalization {
+    /// Returns the text in the form in which it is compared. The zeros at its end, which fill up a
+    /// `text<n>`, are removed. An address also loses zeros and white space at both ends, and is
+    /// converted to lower case. Normalising twice is the same as normalising once. Other ways of
+    /// Unicode to write one text, such as é as two characters, are not unified.
+    #[must_use]
+    pub fn apply(self, text: &str) -> Zeroizing<String> {
+        Zeroizing::new(match self {
+            Self::None => text.trim_end_matches('\0').to_owned(),
+            Self::Email => {
+                let around = |c: char| c == '\0' || c.is_whitespace();
+                text.trim_matches(around).to_lowercase()
+            }
+        })
+    }
 }
 
 /// A field of a row that the function reads.

@@ -35,7 +35,6 @@ pub use tacit_function::join::{
 pub use tacit_protocol::matching::{JoinedTable, KeyEncoding, TableRows, TooManyRows};
 
 use crate::driver::{run_script, seed};
-use crate::matching::Normalization;
 use crate::{Error, Progress, Session};
 
 /// For each bin, the number of the placer's key in it.
@@ -93,11 +92,7 @@ pub fn with_part(key: KeyEncoding, kind: KeyKind, bytes: &[u8]) -> Result<KeyEnc
     match kind {
         KeyKind::Text(normalization) => {
             let text = str::from_utf8(bytes).map_err(|_| wrong("a key is no text in UTF-8"))?;
-            let how = match normalization {
-                KeyNormalization::None => Normalization::None,
-                KeyNormalization::Email => Normalization::Email,
-            };
-            let text = how.apply(text.trim_end_matches('\0'));
+            let text = normalization.apply(text);
             if text.is_empty() {
                 return Err(wrong("a key is an empty text"));
             }

@@ -1,6 +1,6 @@
-//! Tests of the choice of the placer, and of the number of bins.
+//! Tests of the choice of the placer, of the number of bins, and of the normalisation of keys.
 
-use super::{JoinSide, MAX_HINT_BYTES, Sizes, TooLarge, Widths, cheaper_placer};
+use super::{JoinSide, KeyNormalization, MAX_HINT_BYTES, Sizes, TooLarge, Widths, cheaper_placer};
 
 #[test]
 fn the_cheaper_side_places_and_the_left_one_of_two_alike() {
@@ -59,4 +59,28 @@ fn a_hint_that_no_memory_holds_is_refused() {
     assert_eq!(placer([1 << 14, 1]), Ok(JoinSide::Left));
     assert_eq!(placer([1, 1]), Ok(JoinSide::Right));
     assert!(cheaper_placer([1 << 20; 2], [1 << 14; 2]).is_err());
+}
+
+#[test]
+fn texts_are_made_alike_once_and_for_all() {
+    use KeyNormalization::{Email, None};
+    for (text, none, email) in [
+        ("ann@x", "ann@x", "ann@x"),
+        (" Ann@X\r\n", " Ann@X\r\n", "ann@x"),
+        ("\u{a0}ann@x\u{3000}", "\u{a0}ann@x\u{3000}", "ann@x"),
+        ("ann@x\0\0\0", "ann@x", "ann@x"),
+        // Zeros that fill a text up, behind white space, and white space behind a zero.
+        ("ann@x \0\0", "ann@x ", "ann@x"),
+        ("\0ann@x\0 ", "\0ann@x\0 ", "ann@x"),
+        ("a nn\0@x", "a nn\0@x", "a nn\0@x"),
+        // It has no width, and is no white space.
+        ("ann@x\u{200b}", "ann@x\u{200b}", "ann@x\u{200b}"),
+        ("\0 \u{3000}\r\n", "\0 \u{3000}\r\n", ""),
+    ] {
+        for (how, expected) in [(None, none), (Email, email)] {
+            let once = how.apply(text);
+            assert_eq!(*once, expected, "{text:?}");
+            assert_eq!(how.apply(&once), once, "{text:?}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use num_traits::ToPrimitive;
 use tacit_circuit::{CircuitError, HostValue};
-use tacit_function::join::{JoinSide, KeyKind, KeyNormalization, OpenParam};
+use tacit_function::join::{JoinSide, KeyKind, OpenParam};
 use zeroize::Zeroizing;
 
 use super::read::Reader;
@@ -212,13 +212,11 @@ impl Signature {
                     true => cells[cell].clone(),
                     false => bytes_of(&bits[at..][..types.width(ty) as usize]),
                 };
-                if let KeyKind::Text(how) = part.kind {
-                    let end = bytes.iter().rposition(|byte| *byte != 0);
-                    bytes.truncate(end.map_or(0, |last| last + 1));
-                    if how == KeyNormalization::Email {
-                        let text = Zeroizing::new(String::from_utf8_lossy(&bytes).into_owned());
-                        bytes = Zeroizing::new(text.trim().to_lowercase().into_bytes());
-                    }
+                if let KeyKind::Text(how) = part.kind
+                    && let Ok(text) = str::from_utf8(&bytes)
+                {
+                    let text = how.apply(text);
+                    bytes = Zeroizing::new(text.as_bytes().to_vec());
                 }
                 (part.kind, bytes)
             });

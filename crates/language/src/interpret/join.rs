@@ -250,7 +250,7 @@ fn push_part(
         text.truncate(end);
         if how == KeyNormalization::Email {
             text = String::from_utf8_lossy(&text)
-                .trim()
+                .trim_matches(|c: char| c == '\0' || c.is_whitespace())
                 .to_lowercase()
                 .into_bytes();
         }

@@ -1,6 +1,7 @@
 //! Tests of joins: the examples pass their tests, the pairs are those of a plain join, and the
 //! lowered function gives the same results for any order of bins.
 
+mod alike;
 mod plain;
 
 use std::collections::{BTreeMap, HashMap};

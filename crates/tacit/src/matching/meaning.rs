@@ -6,6 +6,7 @@ use core::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
+use tacit_function::join::KeyNormalization;
 use tacit_protocol::matching::KeyEncoding;
 use zeroize::Zeroizing;
 
@@ -34,15 +35,14 @@ impl Normalization {
         }
     }
 
-    /// Returns the key in the form in which it is compared. Spaces and lower case are those of
-    /// Unicode. Other ways of Unicode to write one text, such as é as two characters, are not
-    /// unified.
+    /// Returns the key in the form in which it is compared. [`KeyNormalization::apply`] normalises
+    /// addresses.
     #[must_use]
     pub fn apply(self, key: &str) -> Zeroizing<String> {
-        Zeroizing::new(match self {
-            Self::None => key.to_owned(),
-            Self::Email => key.trim().to_lowercase(),
-        })
+        match self {
+            Self::None => Zeroizing::new(key.to_owned()),
+            Self::Email => KeyNormalization::Email.apply(key),
+        }
     }
 
     fn text(self) -> &'static str {

@@ -172,3 +172,20 @@ fn a_peer_whose_run_has_no_tables_is_told_apart() {
         ));
     }
 }
+
+/// Which characters these are, `tacit_function::join` says.
+#[test]
+fn a_part_of_a_key_is_made_alike_here_too() {
+    use tacit::join::KeyNormalization::{Email, None};
+    let key = |how, text: &str| {
+        let key = with_part(KeyEncoding::default(), KeyKind::Text(how), text.as_bytes());
+        key.expect("a text")
+    };
+    for text in ["Ann@X\r\n", "\u{a0}ann@x\u{3000}", "ann@x \0\0"] {
+        assert_eq!(key(Email, text), key(None, "ann@x"), "{text:?}");
+        assert_ne!(key(None, text), key(None, "ann@x"), "{text:?}");
+    }
+    assert_eq!(key(None, "ann@x\0"), key(None, "ann@x"));
+    let empty = with_part(KeyEncoding::default(), KeyKind::Text(Email), b"\r\n\0 ");
+    assert!(empty.is_err());
+}
