@@ -286,7 +286,8 @@ impl<'a> Elaborator<'a> {
         locals
     }
 
-    /// Returns the valid inputs. The names of the others are marked as broken in `context`.
+    /// Returns the valid inputs. The names of the others, and then that of the pairs, are marked as
+    /// broken in `context`.
     fn inputs(
         &mut self,
         entry: &'a syntax::Entry,
@@ -303,6 +304,10 @@ impl<'a> Elaborator<'a> {
                     failed = Some(reported);
                 }
             }
+        }
+        if let (Some(join), Some(reported)) = (&entry.join, failed) {
+            let broken = Binding::Broken(reported);
+            context.scopes.bind(join.name.name.clone(), broken);
         }
         (inputs, failed)
     }
