@@ -192,18 +192,27 @@ fn identity(config: &Config) -> Vec<Finding> {
         Ok(path) => path,
         Err(failure) => return vec![Finding::failed("identity", &failure)],
     };
-    if !path.exists() {
-        let told = format!("{} is not there", path.display());
-        let remedy = "`tacit pair` or `tacit keygen` makes one";
-        return vec![Finding::warning("identity", told, remedy)];
+    match path.try_exists() {
+        Ok(true) => {}
+        Ok(false) => {
+            let told = format!("{} is not there", path.display());
+            let remedy = "`tacit pair` or `tacit keygen` makes one";
+            return vec![Finding::warning("identity", told, remedy)];
+        }
+        Err(error) => {
+            let failure = Failure::read(path.display().to_string(), error);
+            return vec![Finding::failed("identity", &failure)];
+        }
     }
     let finding = match Identity::load(&path) {
         Ok(identity) => Finding::right("identity", identity.fingerprint().to_string()),
         Err(error) => Finding::failed("identity", &tacit::Error::from(error).into()),
     };
-    let made = path.metadata().and_then(|metadata| metadata.modified());
-    let is_behind = made.is_ok_and(|made| SystemTime::now() + CLOCK_SLACK < made);
-    let clock = match is_behind {
+    // A file system may keep no times.
+    let Ok(made) = path.metadata().and_then(|metadata| metadata.modified()) else {
+        return vec![finding];
+    };
+    let clock = match SystemTime::now() + CLOCK_SLACK < made {
         false => Finding::right("clock", "later than the identity's file"),
         true => Finding::warning(
             "clock",
@@ -232,7 +241,10 @@ fn peers(args: &DoctorArgs, config: &Config) -> Vec<Finding> {
             .iter()
             .map(|&name| scope.spawn(|| peer(name, &config.peers[name])));
         let looks: Vec<_> = looks.collect();
-        let found = looks.into_iter().filter_map(|look| look.join().ok());
+        let found = looks.into_iter().map(|look| {
+            let found = look.join();
+            found.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
         found.collect()
     })
 }
@@ -304,7 +316,9 @@ fn stocks(args: &DoctorArgs, config: &Config) -> Finding {
 
 fn look_at_stocks(args: &DoctorArgs, config: &Config) -> Result<Finding, Failure> {
     let folder = stock::folder(args.stock.as_deref(), config)?;
-    if !folder.exists() {
+    let is_there = folder.try_exists();
+    let is_there = is_there.map_err(|error| Failure::read(folder.display().to_string(), error))?;
+    if !is_there {
         let told = format!("none yet; `tacit prepare` makes {}", folder.display());
         return Ok(Finding::right("stock", told));
     }

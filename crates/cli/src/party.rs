@@ -424,7 +424,9 @@ pub(crate) fn identity_path(given: Option<&PathBuf>, config: &Config) -> Result<
     places.push(config::folder()?);
     places.dedup();
     let mut places = places.iter().map(|folder| default_path(folder));
-    match places.clone().find(|place| place.exists()) {
+    // One that nobody may look at is tried, and its error told.
+    let may_be_there = |place: &PathBuf| !matches!(place.try_exists(), Ok(false));
+    match places.clone().find(may_be_there) {
         Some(place) => Ok(place),
         None => Err(no_identity(&mut places)),
     }

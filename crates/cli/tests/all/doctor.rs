@@ -81,3 +81,22 @@ fn what_a_run_would_fail_at_fails_here() {
     let broken = ["doctor", "--config", "alice.toml"];
     tacit(parties.folder(), &broken).failed(2, &["configuration is not right"]);
 }
+
+/// Where nobody can look, nothing is said to be absent: here the folder of a path is a file.
+#[test]
+fn what_cannot_be_looked_at_is_a_failure() {
+    let parties = Parties::new();
+    let doctor = ["doctor", "--config", "alice.toml"];
+    for (identity, stock, subject, absent) in [
+        ("alice.toml/alice.key", "a", "identity", "is not there"),
+        ("alice.key", "alice.toml/a", "stock", "none yet"),
+    ] {
+        let config = format!("identity = \"{identity}\"\n[stock]\nfolder = \"{stock}\"\n");
+        parties.file("alice.toml", &config);
+        let ended = tacit(parties.folder(), &doctor);
+        ended.failed(3, &[&format!("{subject} is not right")]);
+        let said = &ended.stdout;
+        assert!(said.contains("cannot read alice.toml/a"), "{said}");
+        assert!(!said.contains(absent), "{said}");
+    }
+}
