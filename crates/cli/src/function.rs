@@ -261,8 +261,8 @@ impl Found {
             false => Ok(self),
             true => Err(usage!(
                 "the program joins tables, which no service and no third party does, and for \
-                 which nothing is prepared";
-                "run it by `tacit run` at both parties"
+                 which nothing is planned or prepared";
+                "run it by `tacit run` at both parties; `tacit inspect` says what it takes"
             )),
         }
     }

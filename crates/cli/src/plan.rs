@@ -115,7 +115,7 @@ struct Subject {
 
 impl Subject {
     fn new(args: &PlanArgs, config: &Config) -> Result<Self, Failure> {
-        let found = function::find(&args.function, &args.choice)?;
+        let found = function::find(&args.function, &args.choice)?.without_join()?;
         let (runnable, shallow) = found.in_both_forms(&args.choice)?;
         Ok(Self {
             shallow,

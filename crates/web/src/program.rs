@@ -64,6 +64,11 @@ impl Given {
     /// Returns the function that two parties run.
     pub(crate) fn function(&self) -> Result<TypedFunction, Refused> {
         let signature = self.signature().map_err(|error| self.told(error))?;
+        if signature.entry().join.is_some() {
+            let message = "the program joins tables, which a page does in the clear alone: run it \
+                           by the command `tacit run` at both parties";
+            return Err(message.into());
+        }
         let public = self.public(&signature)?;
         TypedFunction::new(signature, STEM, &public, &NoCircuitFiles)
             .map_err(|error| self.told(error))
@@ -305,6 +310,24 @@ mod tests {
             "file": NAME, "line": 4, "and_gates": 8, "own_and_gates": 8,
         });
         assert_eq!(described["lines"], json!([line]));
+    }
+
+    #[test]
+    fn a_join_is_evaluated_and_not_run() {
+        let text = "parties a, b;\nstruct Row { id: u8 }\n\
+            main(x: [Row; ..4] of a, y: [Row; ..4] of b, pairs: join x by id with y by id)\n    \
+            -> (n: u8 to both) {\n    let mut n: u8 = 0;\n    \
+            for p in pairs { n += p.matched as u8; }\n    n\n}\n";
+        let inputs = json!({ "x": r#"[{"id": 1}, {"id": 2}]"#, "y": r#"[{"id": 2}]"# });
+        let found = evaluated(program(text, Json::Null), inputs).unwrap();
+        assert_eq!(found[0]["value"], 1);
+        let given = Given::new(&program(text, Json::Null)).unwrap();
+        let refused = given.function().err().expect("no run");
+        assert!(
+            refused.message.contains("`tacit run` at both"),
+            "{}",
+            refused.message
+        );
     }
 
     #[test]

@@ -185,3 +185,24 @@ fn parties_that_know_other_sizes_do_not_run() {
     shop.failed(5, &["M = 1, and this party was told 5"]);
     bank.failed(5, &[]);
 }
+
+/// `tacit run` alone runs a join, by one protocol: there is nothing to plan or prepare.
+#[test]
+fn other_commands_refuse_a_join() {
+    let parties = Parties::new();
+    let [_, peer] = parties.fingerprints();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    for args in [
+        "plan common_spend.tacit --link 1ms,1gbit".to_owned(),
+        format!(
+            "prepare common_spend.tacit --as shop --connect {NOBODY} --identity alice.key --peer \
+             {peer}"
+        ),
+    ] {
+        let ended = tacit(parties.folder(), &words(&args));
+        ended.failed(
+            2,
+            &["the program joins tables", "`tacit run` at both parties"],
+        );
+    }
+}
