@@ -267,22 +267,6 @@ impl Found {
         }
     }
 
-    /// Returns the same made of operations of this form. Only a program has more than one form.
-    ///
-    /// # Errors
-    ///
-    /// It is no program, and the form is not the small one.
-    pub(crate) fn in_form(self, form: CircuitForm) -> Result<Self, Failure> {
-        match self {
-            Self::Program(program) => Ok(Self::Program(Box::new(program.in_form(form)))),
-            other if form == CircuitForm::Small => Ok(other),
-            _ => Err(usage!(
-                "--shallow takes a program of the language";
-                "leave it out, or write a program that calls the circuit"
-            )),
-        }
-    }
-
     /// Returns the same; a program is made of operations in the form for this protocol.
     pub(crate) fn in_form_of(self, protocol: Protocol) -> Self {
         match self {

@@ -11,8 +11,8 @@ mod subject;
 use std::io::BufWriter;
 use std::path::Path;
 
-use tacit::circuit::builder::CircuitForm;
 use tacit::circuit::{Component, formats};
+use tacit::protocols::Protocol;
 use tacit::{Circuit, Function};
 
 use crate::args::InspectArgs;
@@ -50,9 +50,9 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         .signature()
         .is_some_and(|of| of.entry().join.is_some());
     let found = match args.protocol {
-        _ if joins => found.in_form(CircuitForm::Shallow)?,
+        _ if joins => found.in_form_of(Protocol::Gmw),
         Some(protocol) => found.in_form_of(protocol),
-        None => found.in_form(args.form())?,
+        None => found,
     };
     if args.optimise {
         drop(compiling);

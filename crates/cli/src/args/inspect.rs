@@ -79,10 +79,6 @@ pub(crate) struct InspectArgs {
     #[arg(conflicts_with_all = ["list", "optimise"])]
     #[arg(help_heading = TOLD)]
     pub(crate) protocol: Option<Protocol>,
-    /// The same as --protocol gmw, for programs only
-    #[arg(long, conflicts_with_all = ["list", "optimise", "protocol"])]
-    #[arg(help_heading = TOLD)]
-    pub(crate) shallow: bool,
     /// Print JSON
     #[arg(long)]
     #[arg(help_heading = TOLD)]
@@ -94,7 +90,6 @@ impl InspectArgs {
     pub(crate) fn form(&self) -> CircuitForm {
         match self.protocol {
             Some(protocol) => protocol.circuit_form(),
-            None if self.shallow => CircuitForm::Shallow,
             None => CircuitForm::Small,
         }
     }

@@ -183,12 +183,13 @@ fn a_program_in_the_shallow_form_is_told_its_layers() {
     let text = "parties alice, bob;\n\
         main(a: u32 of alice, b: u32 of bob) -> (less: bool to both) { a < b }\n";
     std::fs::write(folder.path().join("less.tacit"), text).unwrap();
-    let told = tacit(folder.path(), &["inspect", "less.tacit", "--shallow"]);
+    let by_gmw = ["inspect", "less.tacit", "--protocol", "gmw"];
+    let told = tacit(folder.path(), &by_gmw);
     let line = "89 AND gates in 6 layers over shares";
     assert!(told.succeeded().contains(line), "{told:?}");
     let json = |args: &[&str]| tacit(folder.path(), args).json();
     let small = json(&["inspect", "less.tacit", "--json"]);
-    let shallow = json(&["inspect", "less.tacit", "--shallow", "--json"]);
+    let shallow = json(&[&by_gmw[..], &["--json"]].concat());
     assert_eq!(
         (&small["layers"], &small["compiled"]["and"]),
         (&serde_json::Value::Null, &32.into())
@@ -199,15 +200,11 @@ fn a_program_in_the_shallow_form_is_told_its_layers() {
     );
     assert_ne!(small["function_digest"], shallow["function_digest"]);
     assert_eq!(small["program"]["meaning"], shallow["program"]["meaning"]);
-    let lines = tacit(
-        folder.path(),
-        &["inspect", "less.tacit", "--shallow", "--lines"],
-    );
+    let lines = tacit(folder.path(), &[&by_gmw[..], &["--lines"]].concat());
     assert!(
         lines.succeeded().contains("main: 89 AND gates"),
         "{lines:?}"
     );
-    tacit(folder.path(), &["inspect", "aes-128", "--shallow"]).failed(2, &["--shallow", "program"]);
 }
 
 /// `--protocol gmw` shows the cost of a run by it, and the loops that have many layers.
@@ -234,13 +231,10 @@ fn a_program_by_gmw_names_the_loops_that_wait() {
         assert!(told.contains(words), "{words:?} is missing:\n{told}");
     }
     assert!(!told.contains("line 5"), "{told}");
-    let [gmw, shallow] = [&["--protocol", "gmw"][..], &["--shallow"]].map(|flags| {
-        let json = inspect(&[flags, &["--json"]].concat()).json();
-        (json["function_digest"].clone(), json["chains"].clone())
-    });
-    assert_eq!(gmw, shallow);
+    let gmw = inspect(&["--protocol", "gmw", "--json"]).json();
+    assert_eq!(gmw["chains"].as_array().map(Vec::len), Some(1), "{gmw}");
     let direct = inspect(&["--protocol", "direct", "--json"]).json();
-    assert_ne!(direct["function_digest"], gmw.0);
+    assert_ne!(direct["function_digest"], gmw["function_digest"]);
     assert!(direct["chains"].as_array().is_some_and(Vec::is_empty));
     let circuit = tacit(folder.path(), &["inspect", "aes-128", "--protocol", "gmw"]);
     assert!(
