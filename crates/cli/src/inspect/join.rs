@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 use tacit_language::{JoinPlan, TypedFunction};
 
+use crate::output::counted;
+
 /// The stage fails, or takes two different keys for equal, with probability below 2 to the minus
 /// this number.
 const FAILURE_BITS: u32 = 40;
@@ -45,9 +47,9 @@ pub(super) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
     );
     let _ = writeln!(
         text,
-        "  {} bins in {} shards, tags of {} bits",
+        "  {} bins in {}, tags of {} bits",
         plan.bin_count(),
-        sizes.shards,
+        counted(sizes.shards as usize, "shard"),
         sizes.tag_bits
     );
     let _ = writeln!(
