@@ -55,10 +55,13 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
             eprintln!("left out {} with {why}", counted(rows, "row"));
         }
     }
-    let order = Match::new(table.keys())?
+    let mut order = Match::new(table.keys())?
         .normalized(args.normalize)
         .to(args.to)
         .time_limit(args.time_limit.or(config.timeouts.run));
+    if let Some(most) = args.most_keys {
+        order = order.most_peer_keys(most);
+    }
     let threat_model = security(order.threat_model(), None);
     if !args.json {
         let (link, extension) = party.known_of_ots();

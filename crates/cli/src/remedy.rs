@@ -66,6 +66,7 @@ fn flag(setting: Setting) -> &'static str {
         Setting::Ots => "--ots",
         Setting::Ands => "--ands",
         Setting::Repeat => "--repeat",
+        Setting::MostKeys => "--most-keys",
         Setting::Chain => "--chain",
         Setting::Policy => "--allow",
         Setting::Replace => "--replace",

@@ -17,6 +17,7 @@ use crate::session::{PhaseRow, phases};
 pub(crate) struct CommonTerms {
     to: String,
     normalize: String,
+    most_keys: Option<u64>,
     timeout: Option<f64>,
     pub(crate) progress: Option<Py<PyAny>>,
 }
@@ -73,7 +74,12 @@ pub(crate) fn order(
         .iter()
         .map(|key| -> Vec<KeyPart<'_>> { key.iter().map(OwnedPart::lent).collect() });
     let order = Match::of_parts(lent).map_err(|error| error::raise(py, error))?;
-    Ok((order.normalized(how).to(to).time_limit(limit), limit))
+    let order = order.normalized(how).to(to).time_limit(limit);
+    let order = match terms.most_keys {
+        Some(most) => order.most_peer_keys(most),
+        None => order,
+    };
+    Ok((order, limit))
 }
 
 fn key_of(at: &str, key: &Bound<'_, PyAny>, how: Normalization) -> PyResult<Vec<OwnedPart>> {

@@ -21,6 +21,7 @@ pub(crate) fn named(remedy: &Remedy) -> String {
             listed(&known, name)
         }
         Remedy::Set(Setting::Replace, _) => "replace=True".to_owned(),
+        Remedy::Set(Setting::MostKeys, value) => format!("most_keys={value}"),
         Remedy::Set(setting, value) => match argument(*setting) {
             Some(argument) if argument.ends_with('=') => format!("{argument}{value:?}"),
             _ => remedy.to_string(),
@@ -50,6 +51,7 @@ fn argument(setting: Setting) -> Option<&'static str> {
         Setting::Protocol => "protocol=",
         Setting::Security => "security=",
         Setting::SecurityBits => "security_bits=",
+        Setting::MostKeys => "most_keys=",
         Setting::Chain => "chain=",
         Setting::Replace => "replace=True",
         Setting::Runs => "runs=",

@@ -69,6 +69,23 @@ def test_the_result_goes_to_whom_both_say(parties: Parties) -> None:
     parties.meet(refused, refused)
 
 
+def test_a_party_with_too_many_ids_is_refused(parties: Parties) -> None:
+    def refuses(session: tacit.Session) -> None:
+        with pytest.raises(PeerIncompatible, match="has 3 keys .*give most_keys=3"):
+            tacit.common(session, [1], most_keys=2)
+
+    def refused(session: tacit.Session) -> None:
+        with pytest.raises(PeerIncompatible):
+            tacit.common(session, [1, 2, 3])
+
+    parties.meet(refuses, refused)
+    alice, bob = parties.meet(
+        lambda session: tacit.common(session, [1], most_keys=3),
+        lambda session: tacit.common(session, [1, 2, 3]),
+    )
+    assert alice.ids == bob.ids == [1]
+
+
 def test_a_text_is_no_integer(parties: Parties) -> None:
     def refused(ids: list[Any]) -> Any:
         def run(session: tacit.Session) -> None:

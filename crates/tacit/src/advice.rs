@@ -72,6 +72,8 @@ settings! {
     Ands "number of AND gates"
     /// The number of runs in a session.
     Repeat "number of runs"
+    /// The largest number of keys of the peer in a matching.
+    MostKeys "most keys of the peer"
     /// The chain of saved values.
     Chain "chain"
     /// The parties that may use a chain's values.
@@ -286,6 +288,8 @@ impl Error {
             Self::JoinsNot { .. } => ("give both parties "
                 (Set(Setting::Protocol, "gmw".to_owned()))),
             Self::OtherSize { .. } => ("give both parties the same " [Params] ", or none"),
+            Self::TooManyPeerKeys { found, .. } => ("if the peer may bring as many, give "
+                (Set(Setting::MostKeys, found.to_string()))),
             Self::SessionOver { .. } => ("give both sides the same " [Repeat] ", or open a new "
                 "session for more"),
             Self::NothingChecked { function, statistical_security_bits: bits } => ("both parties "

@@ -91,6 +91,14 @@ pub enum Error {
         /// The peer's.
         theirs: u64,
     },
+    /// The peer has more keys to match than this party takes.
+    #[error("the peer has {found} keys to match, and this party takes {most} at most")]
+    TooManyPeerKeys {
+        /// The number of the peer's keys.
+        found: u64,
+        /// The largest number that this party takes.
+        most: u64,
+    },
     /// The peer has ended the session between two runs.
     #[error("the peer ended the session after {runs} runs")]
     SessionOver {
@@ -437,7 +445,9 @@ impl Error {
             }
             Self::StockDestroyed { .. } => Category::Peer,
             Self::Protocol(error) => protocol_category(error),
-            Self::OtherFunction { .. } | Self::OtherSize { .. } => Category::Incompatible,
+            Self::OtherFunction { .. } | Self::OtherSize { .. } | Self::TooManyPeerKeys { .. } => {
+                Category::Incompatible
+            }
             Self::Network(error) => network_category(error),
             Self::SessionOver { .. } | Self::Randomness(_) => Category::Network,
             Self::Stock(error) => match **error {

@@ -39,6 +39,12 @@ pub use meaning::{KeyPart, MatchRecipient, Normalization};
 /// The largest number of parts of a key.
 pub const MAX_KEY_PARTS: usize = 16;
 
+/// By default, the peer may have this many keys for each key of this party.
+const PEER_KEYS_OF_KEY: u64 = 16;
+
+/// By default, the peer may have at least this many keys.
+const USUAL_PEER_KEYS: u64 = 1 << 20;
+
 /// A matching of this party's keys with the peer's.
 ///
 /// ```no_run
@@ -58,6 +64,8 @@ pub type Match = Order<'static, Intersection>;
 pub struct Intersection {
     keys: Keys,
     meaning: Meaning,
+    /// The largest number of keys that the peer may have.
+    most_peer_keys: u64,
 }
 
 /// The result of a matching.
@@ -147,7 +155,12 @@ impl Match {
             normalization: Normalization::None,
             to: MatchRecipient::Both,
         };
-        Ok(Self::of(Intersection { keys, meaning }))
+        let most_peer_keys = (PEER_KEYS_OF_KEY * keys.len() as u64).max(USUAL_PEER_KEYS);
+        Ok(Self::of(Intersection {
+            keys,
+            meaning,
+            most_peer_keys,
+        }))
     }
 
     /// Sets how the keys were normalised, on which the peer must agree.
@@ -161,6 +174,15 @@ impl Match {
     #[must_use]
     pub fn to(mut self, recipient: MatchRecipient) -> Self {
         self.task.meaning.to = recipient;
+        self
+    }
+
+    /// Sets the largest number of keys that the peer may have. The default is 16 for each key of
+    /// this party, and at least 2^20. A peer may invent keys, and a run that gives it the result
+    /// answers all of them.
+    #[must_use]
+    pub fn most_peer_keys(mut self, most: u64) -> Self {
+        self.task.most_peer_keys = most;
         self
     }
 
@@ -197,6 +219,12 @@ impl Intersection {
         let meaning = self.meaning.digest(session.side());
         let told = session.script(async |io| exchange_sizes(io, meaning, own_keys).await);
         let peer_keys = told.map_err(|error| self.named(error, session.side()))?;
+        if peer_keys > self.most_peer_keys {
+            return Err(Error::TooManyPeerKeys {
+                found: peer_keys,
+                most: self.most_peer_keys,
+            });
+        }
         let agreed = self.agreed(session.side(), peer_keys)?;
         let tag = session.agree(&agreed.terms(session.side()))?;
         let mut phases = vec![clock.stop(Phase::Agreement, session)];

@@ -36,8 +36,8 @@ Examples, with a party that `tacit pair` has made known:
 The first line of a table names its columns. Each party learns how many keys the other has, and \
 whoever gets the result learns which of its own keys the other has, as they stand in its own \
 table. Nothing else is shown, as long as both parties follow the protocol: a party that does not \
-may learn more. A run answers as many keys as the other party brings, and it may have made them \
-up: decide how often you run it with whom. docs/matching.md says more.";
+may learn more. A run answers as many keys as the other party brings, up to --most-keys, and it \
+may have made them up: decide how often you run it with whom. docs/matching.md says more.";
 
 /// Arguments of `tacit match`.
 #[derive(Debug, Args)]
@@ -58,6 +58,10 @@ pub(crate) struct MatchArgs {
     pub(crate) keep: Option<Keep>,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
+    /// The largest number of different keys that the other party may have, so that it cannot try
+    /// all possible ones. Default: 16 times as many as this party, and at least 1048576
+    #[arg(long, value_name = "N", help_heading = RESULT)]
+    pub(crate) most_keys: Option<u64>,
     /// The recipient of the keys in common. Either one party gives me and the other peer, or both
     /// give both
     #[arg(long, value_name = "WHOM", default_value_t, value_parser = recipient())]

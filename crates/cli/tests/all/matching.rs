@@ -152,3 +152,18 @@ fn none_in_common_of_large_tables_says_what_to_check() {
     assert!(bob.succeeded().starts_with("a0\na1\n"), "{bob:?}");
     assert!(!bob.stderr.contains("no key"), "{bob:?}");
 }
+
+#[test]
+fn a_peer_with_too_many_keys_is_refused() {
+    let parties = Parties::new();
+    parties.file("a.csv", "id\n1\n2\n");
+    parties.file("b.csv", "id\n1\n2\n3\n");
+    let [alice, bob] = parties.act(
+        &words("match a.csv --most-keys 2"),
+        &words("match b.csv --to both"),
+    );
+    alice.failed(5, &["has 3 keys", "--most-keys 3"]);
+    bob.failed(5, &[]);
+    let [alice, _] = parties.act(&words("match a.csv --most-keys 3"), &words("match b.csv"));
+    assert_eq!(alice.succeeded(), "1\n2\n");
+}

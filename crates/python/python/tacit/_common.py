@@ -49,6 +49,7 @@ def common(
     *,
     to: Literal["both", "me", "peer"] = "both",
     normalize: Literal["none", "email"] = "none",
+    most_keys: int | None = None,
     timeout: float | None = None,
     progress: _progress.Progress | bool | None = None,
 ) -> Common:
@@ -61,6 +62,10 @@ def common(
     `to` says who gets the result: one party says `me` and the other `peer`, or both say `both`.
     `normalize="email"` leaves out spaces around texts, and compares them in lower case; both
     parties say the same. `timeout` bounds all of it, in seconds.
+
+    The other party may have `most_keys` ids: without it 16 times as many as this one, and at least
+    2**20. Whoever gets the result learns of each of its ids whether the other has it, so the number
+    bounds how many it can try.
 
     It is secure where both parties follow the protocol. Each learns how many ids the other has.
     The command `tacit match` of the other party can be at the other end, with ids that are texts.
@@ -76,6 +81,7 @@ def common(
         terms: _tacit.CommonTerms = {
             "to": to,
             "normalize": normalize,
+            "most_keys": most_keys,
             "timeout": timeout,
             "progress": hears,
         }

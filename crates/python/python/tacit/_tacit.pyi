@@ -27,6 +27,7 @@ class Terms(TypedDict):
 class CommonTerms(TypedDict):
     to: str
     normalize: str
+    most_keys: int | None
     timeout: float | None
     progress: Callable[[int, int], object] | None
 

@@ -71,9 +71,20 @@ fn every_matching_has_a_digest_of_its_own() {
 }
 
 #[test]
+fn a_peer_may_have_many_keys_and_not_all_there_are() {
+    let most = |keys: u32| {
+        let order = Match::new((0..keys).map(u32::to_le_bytes)).expect("different keys");
+        order.task.most_peer_keys
+    };
+    assert_eq!([most(0), most(1 << 16)], [1 << 20; 2]);
+    assert_eq!(most((1 << 16) + 1), (1 << 20) + 16);
+}
+
+#[test]
 fn addresses_are_compared_without_spaces_and_in_lower_case() {
     let email = |key| Normalization::Email.apply(key).to_string();
     assert_eq!(email(" Ann@Example.ORG\u{a0}\r"), "ann@example.org");
+    assert_eq!(email("\u{3000}\0Ann@x \0\r\n"), "ann@x");
     assert_eq!(email("JÜRGEN@x"), "jürgen@x");
     assert_eq!(*Normalization::None.apply(" A \0"), " A \0");
     for known in Normalization::ALL {
@@ -83,4 +94,3 @@ fn addresses_are_compared_without_spaces_and_in_lower_case() {
         assert_eq!(known.name().parse(), Ok(known));
     }
 }
-    assert_eq!(email("\u{3000}\0Ann@x \0\r\n"), "ann@x");

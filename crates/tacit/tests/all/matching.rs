@@ -160,6 +160,47 @@ fn matchings_and_runs_share_a_session() {
     }
 }
 
+/// Both have told their sizes and nothing else. As many keys as allowed are taken.
+#[test]
+fn a_peer_with_too_many_keys_is_refused_before_it_asks() {
+    let many: Vec<u32> = (0..50).collect();
+    let keys: [&[u32]; 2] = [&[1, 2], &many];
+    let run = |most| {
+        in_memory(|party, session| {
+            let order = order(keys[party]);
+            if party == 1 {
+                return order.run(session);
+            }
+            let before = session.traffic().sent.bytes;
+            let ended = order.most_peer_keys(most).run(session);
+            let sent = session.traffic().sent.bytes - before;
+            assert!(
+                ended.is_ok() || sent < 100,
+                "{sent} bytes: its size, and that it stops"
+            );
+            ended
+        })
+    };
+    let ended = run(49);
+    let refused = ended[0].as_ref().expect_err("too many keys");
+    assert!(matches!(
+        refused,
+        Error::TooManyPeerKeys {
+            found: 50,
+            most: 49
+        }
+    ));
+    assert_eq!(refused.category(), Category::Incompatible);
+    let advice = refused.advice().to_string();
+    assert!(advice.contains("most keys of the peer"), "{advice}");
+    let told = ended[1].as_ref().expect_err("refused");
+    assert_eq!(told.category(), Category::Incompatible, "{told}");
+    for ended in run(50) {
+        let common = ended.expect("a result").common.expect("keys");
+        assert_eq!(common.len(), 2);
+    }
+}
+
 #[test]
 fn a_key_that_is_there_twice_is_refused() {
     let refused = Match::new(["a", "b", "a"]).err().expect("a key twice");
