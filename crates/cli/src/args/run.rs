@@ -66,6 +66,11 @@ nothing else, on both sides:
   tacit run aes-128 --security malicious …   batch if it is in stock, otherwise authenticated; \
 refuses any protocol that promises less
 
+`gmw`, semi-honest too, sends less for wide functions over slow links. Programs that join two \
+tables run by it and by nothing else:
+  tacit run sums.tacit --as shop --protocol gmw --ot-extension silent …
+  tacit run shops.tacit --as shop … --input customers=@customers.csv
+
 `tacit inspect` prints the assumption of a scheme.";
 
 /// The text at the end of `-h`.
@@ -96,8 +101,8 @@ pub(crate) struct RunArgs {
     pub(crate) outputs: OutputArgs,
     /// The protocol. Both parties give the same
     ///
-    /// Default: direct; with --security malicious, batch if a checked execution is in stock,
-    /// otherwise authenticated.
+    /// Default: direct; for a program that joins tables gmw, which alone does that; with
+    /// --security malicious, batch if a checked execution is in stock, otherwise authenticated.
     #[arg(long, value_parser = protocol(), help_heading = HOW)]
     pub(crate) protocol: Option<Protocol>,
     /// The threat model: semi-honest or malicious parties
@@ -115,7 +120,8 @@ pub(crate) struct RunArgs {
     /// may succeed
     #[arg(long, help_heading = HOW, hide_short_help = true)]
     pub(crate) insecure_for_measurements: bool,
-    /// Under direct and batch: work on N threads
+    /// Under direct and batch: work on N threads. Under any protocol, where both parties give two
+    /// or more, long messages go over several connections
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
