@@ -154,6 +154,25 @@ pub enum CircuitError {
 }
 
 impl CircuitError {
+    /// Returns the same error about the value at `place`. Other errors stay as they are.
+    #[must_use]
+    pub fn at(self, place: String) -> Self {
+        match self {
+            Self::Value {
+                ty,
+                expected,
+                found,
+                ..
+            } => Self::Value {
+                at: place,
+                ty,
+                expected,
+                found,
+            },
+            other => other,
+        }
+    }
+
     /// Creates the error of a stream whose name is not known here.
     pub(crate) fn stream(error: &std::io::Error) -> Self {
         Self::Io {

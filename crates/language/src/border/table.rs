@@ -329,20 +329,20 @@ fn rows(
     records: &Records,
 ) -> Result<(), CircuitError> {
     for record in 1..records.count() {
-        let line = records.line(record);
         for ((cell, ty), column) in columns {
-            reader.locate(match cell.as_str() {
-                "" => format!("{name} line {line}"),
-                cell => format!("{name} line {line} column {cell:?}"),
-            });
             let text = records.cell(record, *column);
-            reader.text(
-                *ty,
-                match is_text(types, *ty) {
-                    true => csv::unmarked(text),
-                    false => text.trim(),
-                },
-            )?;
+            let text = match is_text(types, *ty) {
+                true => csv::unmarked(text),
+                false => text.trim(),
+            };
+            // The place is named only where it is needed: there are millions of cells.
+            reader.text(*ty, text).map_err(|error| {
+                let line = records.line(record);
+                error.at(match cell.as_str() {
+                    "" => format!("{name} line {line}"),
+                    cell => format!("{name} line {line} column {cell:?}"),
+                })
+            })?;
         }
     }
     Ok(())
