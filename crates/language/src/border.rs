@@ -15,7 +15,7 @@
 //! | `function` | the lowered function with its meaning; a party's inputs, including random bits |
 //! | `read`, `write` | values of all types from JSON, text and memory, and as JSON and text |
 //! | `table`, `csv` | values from CSV and as CSV; its records and cells |
-//! | `joined` | the rows of tables that are joined |
+//! | `joined`, `sizes` | the rows of tables that are joined; the sizes that their owners announce |
 //! | `meaning` | the digest of a program's meaning |
 //!
 //! JSON represents values as follows:
@@ -38,6 +38,7 @@ mod joined;
 mod meaning;
 mod read;
 mod signature;
+mod sizes;
 mod strict;
 mod table;
 #[cfg(test)]
@@ -53,6 +54,7 @@ pub use function::TypedFunction;
 pub use joined::JoinedRow;
 pub use signature::Signature;
 pub(crate) use signature::said_above;
+pub use sizes::WrongSize;
 pub use write::acts_on_a_terminal;
 
 use crate::diagnostic::Diagnostic;

@@ -70,7 +70,8 @@ mod syntax;
 mod test;
 
 pub use border::{
-    BorderError, CsvTexts, JoinedRow, PortValue, Signature, TypedFunction, acts_on_a_terminal,
+    BorderError, CsvTexts, JoinedRow, PortValue, Signature, TypedFunction, WrongSize,
+    acts_on_a_terminal,
 };
 pub use diagnostic::{Diagnostic, render_all};
 pub use elaborate::{ParamValues, most_like};

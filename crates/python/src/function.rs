@@ -266,11 +266,11 @@ impl Function {
         }
     }
 
-    /// Returns whether it is a program that joins two tables.
-    pub(crate) fn joins_tables(&self) -> bool {
+    /// Returns the program, if it joins two tables.
+    pub(crate) fn joining(&self) -> Option<&Program> {
         match &self.body {
-            Body::Circuits(_) => false,
-            Body::Program(program) => program.signature.entry().join.is_some(),
+            Body::Program(program) if program.signature.entry().join.is_some() => Some(program),
+            _ => None,
         }
     }
 
@@ -337,20 +337,7 @@ impl Function {
     ) -> PyResult<BTreeMap<String, Value>> {
         match (&self.body, inputs) {
             (Body::Program(program), Inputs::Program(values)) => {
-                let mut failed = None;
-                let mut draw = |bytes: &mut [u8]| {
-                    if let Err(error) = getrandom::fill(bytes) {
-                        failed = Some(error);
-                    }
-                };
-                let party = program.signature.party_of(role);
-                let bits = program
-                    .compiled(py, None)?
-                    .inputs(party, &values, &mut draw);
-                match failed {
-                    Some(error) => Err(error::raise(py, error)),
-                    None => bits.map_err(|error| program.raise(py, error)),
-                }
+                program.inputs_of(py, program.compiled(py, None)?, role, &values)
             }
             (_, Inputs::Circuits(values)) => Ok(values),
             (Body::Circuits(_), Inputs::Program(_)) => {
@@ -379,14 +366,7 @@ impl Function {
                 }
             }
             Body::Program(program) => {
-                let signature = &program.signature;
-                let values = program.compiled(py, None)?.results(results);
-                for (name, value) in values.map_err(|error| program.raise(py, error))? {
-                    let mut ports = signature.results().iter();
-                    let number = ports.position(|port| port.name.as_str() == name);
-                    let number = number.unwrap_or_default();
-                    outputs.set_item(name, program.python(py, number, &value)?)?;
-                }
+                return program.results(py, program.compiled(py, None)?, results);
             }
         }
         Ok(outputs)

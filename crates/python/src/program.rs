@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tacit::circuit::HostValue;
 use tacit::circuit::builder::CircuitForm;
+use tacit::circuit::{Digest, HostValue};
+use tacit::{Role, Value};
 use tacit_language::{
     BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
     TypedFunction, read_source,
@@ -24,7 +25,7 @@ pub(crate) struct Program {
     pub(crate) name: String,
     /// The values of the public inputs.
     pub(crate) public: BTreeMap<String, PortValue>,
-    map: SourceMap,
+    loaded: Loaded,
     folder: Arc<ProgramFolder>,
     /// The compiled function in the small form and in the shallow one.
     compiled: [OnceLock<TypedFunction>; 2],
@@ -64,32 +65,35 @@ impl Program {
         let stem = Path::new(&name).file_stem().unwrap_or_default();
         let stem = stem.to_string_lossy().trim_matches(['<', '>']).to_owned();
         let run = run.map(str::to_owned);
-        let (folder, map, signature) = wait::apart(py, move || {
+        let (folder, loaded, signature) = wait::apart(py, move || {
             let loaded = Loaded::new(&name, &text, &folder);
             let signature = Signature::new(&loaded, &params, run.as_deref());
             let signature = signature.and_then(|signature| {
                 // Errors of compilation that can be found at once.
-                signature.check_size()?;
+                if signature.open_params().is_empty() {
+                    signature.check_size()?;
+                }
                 signature.meaning(&folder)?;
                 Ok(signature)
             });
-            (folder, loaded.source_map().clone(), signature)
+            (folder, loaded, signature)
         })?;
-        let failed = |error| raise(py, error, &map);
+        let map = loaded.source_map();
+        let failed = |error| raise(py, error, map);
         let signature = signature.map_err(failed)?;
         let mut values = BTreeMap::new();
         for (name, value) in public {
             let name = value::name(&name)?;
-            let value = read(&signature, &map, &name, &value)?;
+            let value = read(&signature, map, &name, &value)?;
             values.insert(name, value);
         }
         let complete = signature.check_public(&values);
-        complete.map_err(|error| raise(py, error, &map))?;
+        complete.map_err(|error| raise(py, error, map))?;
         Ok(Self {
             signature,
             name: stem,
             public: values,
-            map,
+            loaded,
             folder: Arc::new(folder),
             compiled: Default::default(),
         })
@@ -124,15 +128,51 @@ impl Program {
         if let Some(compiled) = slot.get() {
             return Ok(compiled);
         }
-        let (signature, name) = (self.signature.clone().in_form(form), self.name.clone());
+        let made = self.compile(py, self.signature.clone().in_form(form), progress)?;
+        // Another thread may have been faster, with an equal result.
+        Ok(slot.get_or_init(|| made))
+    }
+
+    /// Compiles a run of the program, which may be one with other sizes.
+    fn compile(
+        &self,
+        py: Python<'_>,
+        signature: Signature,
+        progress: Option<&Py<PyAny>>,
+    ) -> PyResult<TypedFunction> {
         let (public, folder) = (self.public.clone(), Arc::clone(&self.folder));
+        let name = self.name.clone();
         let made = wait::compiling(py, progress, move |watch| {
             let typed = TypedFunction::watched(signature, &name, &public, &*folder, watch);
             typed.inspect(|typed| typed.function().compile())
         })?;
-        let made = made.map_err(|error| self.raise(py, error))?;
-        // Another thread may have been faster, with an equal result.
-        Ok(slot.get_or_init(|| made))
+        made.map_err(|error| self.raise(py, error))
+    }
+
+    /// Returns the digest of the meaning with all announced sizes open.
+    ///
+    /// # Errors
+    ///
+    /// A circuit file that the program uses does not exist.
+    pub(crate) fn open_meaning(&self, py: Python<'_>) -> PyResult<Digest> {
+        let meaning = self.signature.open_meaning(&self.loaded, &*self.folder);
+        meaning.map_err(|error| self.raise(py, error))
+    }
+
+    /// Returns the program compiled for `gmw` with the sizes that the parties have announced.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong or too large with these sizes.
+    pub(crate) fn compiled_for_sizes(
+        &self,
+        py: Python<'_>,
+        sizes: &BTreeMap<String, u64>,
+        progress: Option<&Py<PyAny>>,
+    ) -> PyResult<TypedFunction> {
+        let sized = self.signature.with_sizes(&self.loaded, sizes);
+        let sized = sized.map_err(|error| self.raise(py, error))?;
+        self.compile(py, sized.in_form(CircuitForm::Shallow), progress)
     }
 
     /// Reads the value of an input.
@@ -141,7 +181,7 @@ impl Program {
     ///
     /// There is no such input, or the value does not fit its type.
     pub(crate) fn read(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<PortValue> {
-        read(&self.signature, &self.map, name, value)
+        read(&self.signature, self.loaded.source_map(), name, value)
     }
 
     /// Returns a value as a Python value.
@@ -151,9 +191,59 @@ impl Program {
         port: usize,
         value: &PortValue,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let signature = &self.signature;
-        let ty = signature.results()[port].ty;
-        PythonType::of_program(signature, ty).python(py, value.bits())
+        python(py, &self.signature, port, value)
+    }
+
+    /// Returns the bits of a party's inputs of the compiled program. Draws those that the program
+    /// draws at random.
+    ///
+    /// # Errors
+    ///
+    /// An input has no value, or the system gives no randomness.
+    pub(crate) fn inputs_of(
+        &self,
+        py: Python<'_>,
+        typed: &TypedFunction,
+        role: Role,
+        values: &BTreeMap<String, PortValue>,
+    ) -> PyResult<BTreeMap<String, Value>> {
+        let mut failed = None;
+        let mut draw = |bytes: &mut [u8]| {
+            if let Err(error) = getrandom::fill(bytes) {
+                failed = Some(error);
+            }
+        };
+        let bits = typed.inputs(self.signature.party_of(role), values, &mut draw);
+        match failed {
+            Some(error) => Err(error::raise(py, error)),
+            None => bits.map_err(|error| self.raise(py, error)),
+        }
+    }
+
+    /// Returns the results of a run of the compiled program as Python values.
+    ///
+    /// # Errors
+    ///
+    /// Those of Python.
+    pub(crate) fn results<'py>(
+        &self,
+        py: Python<'py>,
+        typed: &TypedFunction,
+        results: &BTreeMap<String, Value>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (outputs, signature) = (PyDict::new(py), typed.signature());
+        for (name, value) in typed
+            .results(results)
+            .map_err(|error| self.raise(py, error))?
+        {
+            let mut ports = signature.results().iter();
+            let port = ports.position(|port| port.name.as_str() == name);
+            outputs.set_item(
+                name,
+                python(py, signature, port.unwrap_or_default(), &value)?,
+            )?;
+        }
+        Ok(outputs)
     }
 
     /// Returns the program's warnings: a text and a place for each.
@@ -166,15 +256,27 @@ impl Program {
         py: Python<'py>,
     ) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
         let found = self.signature.program().warnings.iter();
+        let map = self.loaded.source_map();
         found
-            .map(|one| Ok((one.render(&self.map, false), place(py, one, &self.map)?)))
+            .map(|one| Ok((one.render(map, false), place(py, one, map)?)))
             .collect()
     }
 
     /// Returns an error as Python's exception.
     pub(crate) fn raise(&self, py: Python<'_>, failed: BorderError) -> PyErr {
-        raise(py, failed, &self.map)
+        raise(py, failed, self.loaded.source_map())
     }
+}
+
+/// Returns the value of a result as a Python value.
+fn python<'py>(
+    py: Python<'py>,
+    signature: &Signature,
+    port: usize,
+    value: &PortValue,
+) -> PyResult<Bound<'py, PyAny>> {
+    let ty = signature.results()[port].ty;
+    PythonType::of_program(signature, ty).python(py, value.bits())
 }
 
 fn read(

@@ -1,5 +1,7 @@
 //! Runs and preparations over an open session.
 
+mod joined;
+
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -18,7 +20,7 @@ use tacit::{Error, Fingerprint, Job, Outcome, ProtocolError, Role, SecurityScope
 
 use crate::common::{self, Common, CommonTerms};
 use crate::error;
-use crate::function::Function;
+use crate::function::{Function, Inputs};
 use crate::party::seconds;
 use crate::wait::{self, Watch};
 
@@ -147,9 +149,9 @@ struct Run<'f> {
 
 impl<'f> Run<'f> {
     fn new(py: Python<'_>, function: &'f Function, terms: &Terms) -> PyResult<Self> {
-        if function.joins_tables() {
-            let message = "the program joins two tables, which Python does in the clear alone, by \
-                           eval; run it by the command `tacit run` at both parties";
+        if function.joining().is_some() {
+            let message = "the program joins two tables, and session.prepare makes nothing for it: \
+                           session.run makes all that it needs";
             return Err(error::usage(py, message));
         }
         let role = role(py, &terms.role)?;
@@ -264,6 +266,9 @@ impl Session {
         terms: Terms,
     ) -> PyResult<Ran<'py>> {
         let inputs = function.given(py, role(py, &terms.role)?, inputs)?;
+        if let (Some(program), Inputs::Program(values)) = (function.joining(), &inputs) {
+            return self.run_join(py, (program, function.parties()), values, terms);
+        }
         let run = Run::new(py, function, &terms)?;
         let mut job = Job::new(run.function, run.role);
         for (name, value) in function.bits(py, run.role, inputs)? {

@@ -81,6 +81,38 @@ pub fn check_table(plan: &JoinPlan, role: Role, table: &JoinedTable) -> Result<(
     }
 }
 
+/// A row of a joined table: the parts of its key, each with its kind, and its bits. Secret.
+pub type KeyedRow = (Vec<(KeyKind, Zeroizing<Vec<u8>>)>, Zeroizing<Vec<bool>>);
+
+/// Makes the table on this side of the join from its rows.
+///
+/// # Errors
+///
+/// A part of a key is not what [`with_part`] takes, a key has more rows than agreed, or the table
+/// is not what [`check_table`] takes of `role`.
+pub fn table_of_rows(
+    plan: &JoinPlan,
+    role: Role,
+    rows: impl Iterator<Item = KeyedRow>,
+) -> Result<JoinedTable, Error> {
+    let side = side_of(plan, role);
+    let most_rows_of_key = match side {
+        JoinSide::Left => 1,
+        JoinSide::Right => plan.most_rows_of_key,
+    };
+    let mut table = TableRows::new(plan.table(side).row_bits() as usize);
+    for (parts, bits) in rows {
+        let mut key = KeyEncoding::default();
+        for (kind, part) in &parts {
+            key = with_part(key, *kind, part)?;
+        }
+        table.push(key, &bits);
+    }
+    let table = table.by_key(most_rows_of_key)?;
+    check_table(plan, role, &table)?;
+    Ok(table)
+}
+
 /// Adds a part to a key's encoding. `bytes` are the UTF-8 of a text, the bytes themselves, or a
 /// value's bytes, lowest first, with zeros above it.
 ///

@@ -1,15 +1,9 @@
 //! `tacit run` of a program that joins two tables: reads this party's table, announces the sizes,
 //! and then runs.
 
-use std::collections::BTreeMap;
-
-use tacit::Role;
-use tacit::join::{
-    Counted, JoinPlan, JoinSide, JoinedTable, KeyEncoding, OpenParam, TableRows, check_table,
-    with_part,
-};
+use tacit::join::{OpenParam, table_of_rows};
 use tacit::protocols::{Protocol, ThreatModel};
-use tacit_language::{PortValue, Signature, TypedFunction};
+use tacit_language::{TypedFunction, WrongSize};
 
 use super::given::GivenInputs;
 use super::role;
@@ -21,7 +15,7 @@ use crate::failure::{Failure, input, usage};
 use crate::function::Found;
 use crate::log::Log;
 use crate::party::Party;
-use crate::program::{params, plain_failure};
+use crate::program::plain_failure;
 use crate::typed::{CheckedProgram, OutputFiles, values};
 
 /// Refuses the arguments under which no join runs.
@@ -61,18 +55,9 @@ fn check_terms(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the side of the join whose table `role` has, and the name of its input.
-fn own_table(signature: &Signature, role: Role) -> Result<(JoinSide, String), Failure> {
-    let join = signature.entry().join.as_ref();
-    let join = join.ok_or_else(|| Failure::input("the run joins no tables"))?;
-    let [left, right] = join.tables.map(|table| &signature.inputs()[table]);
-    let is_left = left
-        .owner
-        .is_some_and(|owner| signature.role(owner) == role);
-    Ok(match is_left {
-        true => (JoinSide::Left, left.name.to_string()),
-        false => (JoinSide::Right, right.name.to_string()),
-    })
+/// Returns the failure of a program without a join, which is not run here.
+fn joins_nothing() -> Failure {
+    Failure::input("the run joins no tables")
 }
 
 /// Runs the program with this party's table.
@@ -101,15 +86,16 @@ pub(super) fn run(
         Some(signature.party_of(role)),
     )?;
     let given = values(&signature, role, &args.inputs.reading())?;
-    let (side, name) = own_table(&signature, role)?;
-    let rows = given.get(&name);
+    let (side, name) = signature.own_table(role).ok_or_else(joins_nothing)?;
+    let rows = given.get(name);
     let rows = rows.ok_or_else(|| Failure::input(format!("no value is given for {name}")))?;
     signature.check_keys(side, rows).map_err(plain_failure)?;
     let open = signature.open_params();
-    let known = known(args, (&signature, role), &open, rows)?;
+    let known = signature.known_sizes(role, rows);
+    let known = known.map_err(|wrong| refused(&wrong))?;
     let mut session = None;
     if !open.is_empty() {
-        let meaning = program.open_meaning(&args.choice)?;
+        let meaning = program.open_meaning()?;
         let mut met = party.meet(cancel::on_signal()?, log)?;
         let sizes = met.tell_sizes(meaning, &open, role, &known)?;
         if !args.runs.json {
@@ -122,9 +108,9 @@ pub(super) fn run(
     let found = Found::Program(Box::new(program)).in_form_of(Protocol::Gmw);
     let runnable = found.runnable(&args.choice)?;
     let plan = runnable.typed().and_then(TypedFunction::join);
-    let plan = plan.ok_or_else(|| Failure::input("the run joins no tables"))?;
-    let table = joined(plan, side, (&signature, rows))?;
-    check_table(plan, role, &table)?;
+    let plan = plan.ok_or_else(joins_nothing)?;
+    let rows = signature.joined_rows(side, rows).into_iter().flatten();
+    let table = table_of_rows(plan, role, rows.map(|row| (row.key, row.bits)))?;
     let given = GivenInputs {
         values: Some(given),
         files,
@@ -141,69 +127,15 @@ pub(super) fn run(
     run.play(session)
 }
 
-/// Returns the sizes that this party knows: those of its table, and those given for the peer's.
-fn known(
-    args: &RunArgs,
-    (signature, role): (&Signature, Role),
-    open: &[OpenParam],
-    rows: &PortValue,
-) -> Result<BTreeMap<String, u64>, Failure> {
-    let given = params(&args.choice.params)?;
-    let mut known = BTreeMap::new();
-    for param in open {
-        let told = given.get(&param.name);
-        let told = told.and_then(|value| u64::try_from(value).ok());
-        let size = match param.owner == role {
-            true => Some(announced(param, signature.counted(param, rows), told)?),
-            false => told,
-        };
-        known.extend(size.map(|size| (param.name.clone(), size)));
-    }
-    Ok(known)
-}
-
-/// Returns the size that this party announces for its table: the one it was `told`, or the one it
-/// `found`.
-fn announced(param: &OpenParam, found: u64, told: Option<u64>) -> Result<u64, Failure> {
-    let OpenParam { name, input, .. } = param;
-    let what = match param.counted {
-        Counted::Rows => "rows",
-        Counted::Keys => "different keys",
-    };
-    let size = told.unwrap_or(found.max(param.minimum));
+/// Returns the failure of a size that this party cannot announce.
+fn refused(wrong: &WrongSize) -> Failure {
+    let (what, size, found) = (wrong.counted(), wrong.size, wrong.found);
+    let OpenParam { name, input, .. } = &wrong.param;
     if size < found {
-        return Err(input!(
+        return input!(
             "--param {name}={size} is less than the {found} {what} of {input}";
             "give a number from {found} on, or leave it out, and the other party hears {found}"
-        ));
+        );
     }
-    if !(param.minimum..=param.maximum).contains(&size) {
-        return Err(input!(
-            "{input} has {size} {what}, and the program takes {} to {}",
-            param.minimum, param.maximum;
-            "change the range of its param {name} at both parties"
-        ));
-    }
-    Ok(size)
-}
-
-/// Returns the table on this side of the join, with these rows.
-fn joined(
-    plan: &JoinPlan,
-    side: JoinSide,
-    (signature, rows): (&Signature, &PortValue),
-) -> Result<JoinedTable, Failure> {
-    let most_rows_of_key = match side {
-        JoinSide::Left => 1,
-        JoinSide::Right => plan.most_rows_of_key,
-    };
-    let mut table = TableRows::new(plan.table(side).row_bits() as usize);
-    for row in signature.joined_rows(side, rows).into_iter().flatten() {
-        let mut key = KeyEncoding::default();
-        for (kind, part) in &row.key {
-            key = with_part(key, *kind, part)?;
-        }
-        table.push(key, &row.bits);
-    }
-    Ok(table.by_key(most_rows_of_key).map_err(tacit::Error::from)?)
+    input!("{wrong}"; "change the range of its param {name} at both parties")
 }

@@ -12,9 +12,9 @@ use tacit_language::{PortValue, Signature, Span, TypedFunction};
 
 use super::wanted::{OfParty, Public};
 use crate::args::FunctionArgs;
-use crate::failure::{Failure, input};
+use crate::failure::Failure;
 use crate::inputs::{self, Reading};
-use crate::program::{Program, params};
+use crate::program::Program;
 use crate::progress::Bar;
 
 /// A run of a program, with values for its public inputs.
@@ -54,14 +54,9 @@ impl CheckedProgram {
     /// # Errors
     ///
     /// A circuit file that the program uses does not exist.
-    pub(crate) fn open_meaning(&self, choice: &FunctionArgs) -> Result<Digest, Failure> {
-        let open = self.signature.open_params();
-        let given = choice.params.iter();
-        let given = given.filter(|(name, _)| open.iter().all(|param| param.name != *name));
-        let given: Vec<_> = given.cloned().collect();
-        let entry = choice.entry.as_deref();
-        let signature = Signature::new(&self.program.loaded, &params(&given)?, entry);
-        let meaning = signature.and_then(|signature| signature.meaning(self.program.folder()));
+    pub(crate) fn open_meaning(&self) -> Result<Digest, Failure> {
+        let (loaded, folder) = (&self.program.loaded, self.program.folder());
+        let meaning = self.signature.open_meaning(loaded, folder);
         meaning.map_err(|error| self.program.failure(error))
     }
 
@@ -75,32 +70,9 @@ impl CheckedProgram {
         choice: &FunctionArgs,
         sizes: &BTreeMap<String, u64>,
     ) -> Result<Self, Failure> {
-        let given = choice.params.iter();
-        let given = given.filter(|(name, _)| !sizes.contains_key(name)).cloned();
-        let sizes = sizes
-            .iter()
-            .map(|(name, size)| (name.clone(), size.to_string()));
-        let given: Vec<_> = given.chain(sizes).collect();
-        let entry = choice.entry.as_deref();
-        let signature = Signature::new(&self.program.loaded, &params(&given)?, entry);
+        let signature = self.signature.with_sizes(&self.program.loaded, sizes);
         let signature = signature.map_err(|error| self.program.failure(error))?;
-        // The values that were already read keep their types.
-        let widths = |of: &Signature| -> Vec<u64> {
-            let inputs = of.inputs().iter().enumerate();
-            let inputs = inputs.filter(|(number, _)| !of.entry().is_joined(*number));
-            inputs
-                .map(|(_, input)| of.program().types.width(input.ty))
-                .collect()
-        };
-        if widths(&signature) != widths(&self.signature) {
-            return Err(input!(
-                "an input other than the tables has a size that the tables' sizes set";
-                "give these at both parties, such as --param N=1000"
-            ));
-        }
         let public = inputs::gather(&Public(&signature), &choice.public, None)?;
-        let checked = signature.check_size();
-        checked.map_err(|error| self.program.failure(error))?;
         Ok(Self {
             signature,
             public,

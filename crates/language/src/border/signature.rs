@@ -22,6 +22,9 @@ pub struct Signature {
     pub(super) program: Program,
     pub(super) id: EntryId,
     documentation: String,
+    /// The params that were given, and the name of the run, if one was given.
+    pub(super) given: ParamValues,
+    pub(super) run: Option<String>,
 }
 
 impl Signature {
@@ -36,7 +39,7 @@ impl Signature {
         run: Option<&str>,
     ) -> Result<Self, BorderError> {
         let program = loaded.program(params).map_err(BorderError::Program)?;
-        Self::of(loaded, program, run)
+        Self::of(loaded, program, params, run)
     }
 
     /// Finds the run of a program that keeps its `debug` calls. Such a program can be evaluated,
@@ -51,10 +54,15 @@ impl Signature {
         run: Option<&str>,
     ) -> Result<Self, BorderError> {
         let program = loaded.debugged(params).map_err(BorderError::Program)?;
-        Self::of(loaded, program, run)
+        Self::of(loaded, program, params, run)
     }
 
-    fn of(loaded: &Loaded, program: Program, run: Option<&str>) -> Result<Self, BorderError> {
+    fn of(
+        loaded: &Loaded,
+        program: Program,
+        given: &ParamValues,
+        run: Option<&str>,
+    ) -> Result<Self, BorderError> {
         let id = find(&program, run).map_err(BorderError::Request)?;
         let entry = &program.entries[id.0 as usize];
         let documentation = documentation(loaded, entry.span);
@@ -62,6 +70,8 @@ impl Signature {
             program,
             id,
             documentation,
+            given: given.clone(),
+            run: run.map(str::to_owned),
         })
     }
 

@@ -1,0 +1,162 @@
+//! The sizes of joined tables that their owners announce before a run.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use num_traits::ToPrimitive;
+use tacit_circuit::Digest;
+use tacit_function::Role;
+use tacit_function::join::{Counted, JoinSide, OpenParam};
+
+use super::{BorderError, PortValue, Signature};
+use crate::load::Loaded;
+use crate::lower::CircuitFiles;
+
+/// A size that a party cannot announce for its table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongSize {
+    /// The param of the size.
+    pub param: OpenParam,
+    /// The size: the one that was given, or the one of the table.
+    pub size: u64,
+    /// The number of rows or keys that the table has.
+    pub found: u64,
+}
+
+impl WrongSize {
+    /// Returns the name of the things that are counted.
+    #[must_use]
+    pub fn counted(&self) -> &'static str {
+        match self.param.counted {
+            Counted::Rows => "rows",
+            Counted::Keys => "different keys",
+        }
+    }
+}
+
+impl fmt::Display for WrongSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, size, found) = (self.counted(), self.size, self.found);
+        let OpenParam { name, input, .. } = &self.param;
+        if size < found {
+            return write!(
+                f,
+                "the param {name} is {size}, and {input} has {found} {what}"
+            );
+        }
+        let (least, most) = (self.param.minimum, self.param.maximum);
+        write!(
+            f,
+            "{input} has {size} {what}, and the program takes {least} to {most}"
+        )
+    }
+}
+
+impl core::error::Error for WrongSize {}
+
+impl Signature {
+    /// Returns the side of the join whose table `role` owns, and the name of its input. Returns
+    /// `None` if the run joins no tables.
+    #[must_use]
+    pub fn own_table(&self, role: Role) -> Option<(JoinSide, &str)> {
+        let join = self.entry().join.as_ref()?;
+        let [left, right] = join.tables.map(|table| &self.inputs()[table]);
+        let is_left = left.owner.is_some_and(|owner| self.role(owner) == role);
+        Some(if is_left {
+            (JoinSide::Left, left.name.as_str())
+        } else {
+            (JoinSide::Right, right.name.as_str())
+        })
+    }
+
+    /// Returns the sizes that `role` knows before the parties announce theirs: those of its table,
+    /// whose value is `rows`, and those that were given as params. A given size replaces that of the
+    /// table.
+    ///
+    /// # Errors
+    ///
+    /// A size is less than the table's, or out of the program's range.
+    pub fn known_sizes(
+        &self,
+        role: Role,
+        rows: &PortValue,
+    ) -> Result<BTreeMap<String, u64>, WrongSize> {
+        let mut known = BTreeMap::new();
+        for param in self.open_params() {
+            let given = self.given.get(&param.name).and_then(ToPrimitive::to_u64);
+            let size = if param.owner == role {
+                let found = self.counted(&param, rows);
+                Some(announced(&param, found, given)?)
+            } else {
+                given
+            };
+            known.extend(size.map(|size| (param.name, size)));
+        }
+        Ok(known)
+    }
+
+    /// Returns the digest of the run's meaning with all announced sizes open. The run was made from
+    /// `loaded`.
+    ///
+    /// # Errors
+    ///
+    /// A circuit file that the program uses does not exist.
+    pub fn open_meaning(
+        &self,
+        loaded: &Loaded,
+        files: &dyn CircuitFiles,
+    ) -> Result<Digest, BorderError> {
+        let open = self.open_params();
+        let mut params = self.given.clone();
+        params.retain(|name, _| open.iter().all(|param| param.name != *name));
+        Self::new(loaded, &params, self.run.as_deref())?.meaning(files)
+    }
+
+    /// Returns the same run with the sizes that the parties have announced. It was made from
+    /// `loaded`. Values that were read keep their types.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong or too large with these sizes, or an input other than the tables has a
+    /// size that they set.
+    pub fn with_sizes(
+        &self,
+        loaded: &Loaded,
+        sizes: &BTreeMap<String, u64>,
+    ) -> Result<Self, BorderError> {
+        let mut params = self.given.clone();
+        let sizes = sizes.iter();
+        params.extend(sizes.map(|(name, size)| (name.clone(), (*size).into())));
+        let sized = Self::new(loaded, &params, self.run.as_deref())?;
+        let sized = sized.in_form(self.program.form);
+        if sized.other_widths() != self.other_widths() {
+            return Err(BorderError::Request(
+                "an input other than the tables has a size that the tables' sizes set; give these \
+                 sizes at both parties"
+                    .to_owned(),
+            ));
+        }
+        sized.check_size()?;
+        Ok(sized)
+    }
+
+    /// Returns the widths of the inputs other than the joined tables, in order.
+    fn other_widths(&self) -> Vec<u64> {
+        let inputs = self.inputs().iter().enumerate();
+        let others = inputs.filter(|(number, _)| !self.entry().is_joined(*number));
+        others
+            .map(|(_, input)| self.program.types.width(input.ty))
+            .collect()
+    }
+}
+
+/// Returns the size that a party announces for its table: the one that is `given`, or else the one
+/// that it `found`.
+fn announced(param: &OpenParam, found: u64, given: Option<u64>) -> Result<u64, WrongSize> {
+    let size = given.unwrap_or(found.max(param.minimum));
+    if size < found || !(param.minimum..=param.maximum).contains(&size) {
+        let param = param.clone();
+        return Err(WrongSize { param, size, found });
+    }
+    Ok(size)
+}

@@ -1,0 +1,122 @@
+//! Runs of programs that join two tables: the owners announce the sizes of their tables, and then
+//! both compile the program for these sizes and run it by `gmw`.
+
+use std::collections::BTreeMap;
+
+use pyo3::prelude::*;
+use tacit::join::table_of_rows;
+use tacit::protocols::{Protocol, ThreatModel};
+use tacit::{Job, Role};
+use tacit_language::{PortValue, TypedFunction};
+
+use super::{Ran, Run, Session, Terms, ran, role};
+use crate::party::seconds;
+use crate::program::Program;
+use crate::{error, wait};
+
+/// Refuses the terms under which no join runs.
+fn check_terms(py: Python<'_>, terms: &Terms) -> PyResult<()> {
+    let refused = if terms
+        .security
+        .as_deref()
+        .is_some_and(|one| one != "semi-honest")
+    {
+        "security: the program joins tables, which is secure against semi-honest parties only; \
+         leave security out, if you can rely on the other party to follow the protocol"
+    } else if terms.protocol.as_deref().is_some_and(|one| one != "gmw") {
+        "protocol: the program joins tables, which the protocol gmw alone does; leave protocol out"
+    } else if terms.chain.is_some() || terms.replace || terms.pin.is_some() {
+        "chain: the program joins tables, and keeps no values between runs; leave chain out"
+    } else {
+        return Ok(());
+    };
+    Err(error::usage(py, refused))
+}
+
+impl Session {
+    /// Runs a program with this party's table and its other inputs. Checks all of them before
+    /// sending anything to the peer.
+    pub(super) fn run_join<'py>(
+        &self,
+        py: Python<'py>,
+        (program, parties): (&Program, (String, String)),
+        values: &BTreeMap<String, PortValue>,
+        terms: Terms,
+    ) -> PyResult<Ran<'py>> {
+        check_terms(py, &terms)?;
+        let role = role(py, &terms.role)?;
+        let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
+        let limit = limit.transpose()?;
+        let typed = self.compiled_with_peer(py, program, (role, values), &terms)?;
+        let joins_nothing = || error::usage(py, "the run joins no tables");
+        let signature = &program.signature;
+        let (side, name) = signature.own_table(role).ok_or_else(joins_nothing)?;
+        let plan = typed.join().ok_or_else(joins_nothing)?;
+        let table = py.detach(|| {
+            let rows = signature.joined_rows(side, &values[name]);
+            let rows = rows.into_iter().flatten();
+            table_of_rows(plan, role, rows.map(|row| (row.key, row.bits)))
+        });
+        let table = table.map_err(|error| error::raise(py, error))?;
+        let stocks = self.peer.map(|_| self.stocks(py)).transpose()?;
+        let mut job = Job::new(typed.function(), role)
+            .by(Protocol::Gmw, stocks.as_ref())
+            .map_err(|error| error::raise(py, error))?
+            .join(plan, &table)
+            .time_limit(limit);
+        for (name, value) in program.inputs_of(py, &typed, role, values)? {
+            job = job.input(&name, value);
+        }
+        job.check().map_err(|error| error::raise(py, error))?;
+        let run = Run {
+            function: typed.function(),
+            parties,
+            role,
+            protocol: Some(Protocol::Gmw),
+            threat_model: ThreatModel::SemiHonest,
+            security_bits: None,
+            limit,
+        };
+        let outcome = self.work_of(py, &run, terms.progress, |session| {
+            job.watch(|now| self.watch.note(now)).run(session)
+        })?;
+        let outputs = program.results(py, &typed, &outcome.outputs)?;
+        let ran = ran(outputs, Protocol::Gmw, &outcome);
+        // Making the results may take long.
+        wait::hold_interrupt(py);
+        Ok(ran)
+    }
+
+    /// Checks this party's table, exchanges the sizes that are open, and compiles the program for
+    /// them.
+    fn compiled_with_peer(
+        &self,
+        py: Python<'_>,
+        program: &Program,
+        (role, values): (Role, &BTreeMap<String, PortValue>),
+        terms: &Terms,
+    ) -> PyResult<TypedFunction> {
+        let signature = &program.signature;
+        let Some((side, name)) = signature.own_table(role) else {
+            return Err(error::usage(py, "the run joins no tables"));
+        };
+        let rows = &values[name];
+        let known = py.detach(|| {
+            signature.check_keys(side, rows)?;
+            Ok(signature.known_sizes(role, rows))
+        });
+        let known = known.map_err(|error| program.raise(py, error))?;
+        let known = known.map_err(|wrong| error::input(py, &wrong.to_string()))?;
+        let open = signature.open_params();
+        let mut sizes = BTreeMap::new();
+        if !open.is_empty() {
+            let meaning = program.open_meaning(py)?;
+            let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
+            let told = self.work(py, limit.transpose()?, None, |session| {
+                session.tell_sizes(meaning, &open, role, &known)
+            })?;
+            sizes = told.map_err(|error| error::raise(py, error))?;
+        }
+        program.compiled_for_sizes(py, &sizes, terms.progress.as_ref())
+    }
+}
