@@ -127,6 +127,9 @@ class Session:
         execution is in stock and else `authenticated`, and anything else takes `direct`.
         `timeout` bounds the whole run, in seconds.
 
+        A program that joins two tables runs by `gmw`, and tells the other party how many rows this
+        party's table has, unless the function sets that number.
+
         A program with a `state` keeps its values in the chain that both parties call `chain`, under
         `prepared` or `authenticated`; the run that begins it says `replace=True` where it discards
         another's values. `pin` is the `chain` of an earlier outcome: the run then goes on from that
