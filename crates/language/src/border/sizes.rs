@@ -70,8 +70,8 @@ impl Signature {
     }
 
     /// Returns the sizes that `role` knows before the parties announce theirs: those of its table,
-    /// whose value is `rows`, and those that were given as params. A given size replaces that of the
-    /// table.
+    /// whose value is `rows`, and those that were given as params. A given size replaces that of
+    /// the table.
     ///
     /// # Errors
     ///
