@@ -12,6 +12,7 @@
 //! | masks from correlated OTs | [`CrossHash`], [`low_bits`] |
 //! | OT extension's matrix | [`transpose_128`] |
 //! | memory in large pages | [`hint_large_pages`] |
+//! | work on several threads | [`share_out`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
 //!
 //! Other crates write their inner loops in safe code over [`Simd`] and run them by
@@ -41,6 +42,7 @@ mod prg;
 mod simd;
 mod slots;
 mod stack;
+mod threads;
 mod transpose;
 mod tweak;
 
@@ -56,5 +58,6 @@ pub use prg::Prg;
 pub use simd::{BlockVectors, MAX_LANES, Simd};
 pub use slots::{KeyedPair, Numbered, SlotView};
 pub use stack::wiping_stack;
+pub use threads::{share_out, workers};
 pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};

@@ -22,6 +22,8 @@ mod lot;
 mod receiver;
 mod sender;
 
+use core::num::NonZeroUsize;
+
 pub use receiver::CotReceiver;
 pub use sender::CotSender;
 use tacit_kernels::Block;
@@ -38,6 +40,12 @@ pub const MAX_TOTAL: u64 = 1 << 32;
 
 /// The number of OTs whose rows are sent and processed together, so that they stay in cache.
 const LOT: usize = 4096;
+
+/// Lots that are worth a thread: some 60 µs of work with small fields.
+const LEAST_LOTS: usize = 2;
+
+/// Lots of a thread in a turn of all threads, whose rows are in memory together.
+const LOTS_OF_TURN: usize = 8;
 
 /// The blocks of each stream that mask the check of a malicious call.
 const MASK_BLOCKS: u64 = 1;
@@ -82,6 +90,15 @@ impl Progress {
         if security == Security::Malicious {
             self.stream_blocks += MASK_BLOCKS;
         }
+    }
+}
+
+/// Threads of up to `threads` that share a call for `count` OTs, and lots of a turn of theirs.
+fn shared_by(threads: NonZeroUsize, count: usize) -> (usize, usize) {
+    let lots = count.div_ceil(LOT);
+    match threads.get().min(lots / LEAST_LOTS) {
+        0 | 1 => (1, 1),
+        threads => (threads, lots.min(threads * LOTS_OF_TURN)),
     }
 }
 

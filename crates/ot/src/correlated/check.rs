@@ -40,13 +40,46 @@ pub(super) const CHECK_BYTES: usize = Block::BYTES + 32;
 
 /// The hashes of all rows and of the choices, to which lots are added.
 pub(super) struct Check {
-    cpu: Cpu,
     transcript: Hasher,
+    sums: RowSums,
+}
+
+/// The hashes of some lots' rows and choices.
+#[derive(Default)]
+pub(super) struct RowSums {
     coefficients: Vec<Block>,
     /// One hash for each row.
     rows: Zeroizing<Vec<Gf128Sum>>,
     /// The hash of the choices; only the receiver has it.
     choices: Zeroizing<[Gf128Sum; 1]>,
+}
+
+impl RowSums {
+    fn new() -> Self {
+        Self {
+            coefficients: Vec::new(),
+            rows: Zeroizing::new(vec![Gf128Sum::default(); Delta::BITS]),
+            choices: Zeroizing::default(),
+        }
+    }
+
+    /// Adds the rows of a lot, with coefficients drawn from its [seed](Check::seed_after).
+    pub(super) fn add_rows(&mut self, seed: &[u8; 32], rows: &[Block]) {
+        let length = rows.len() / Delta::BITS;
+        self.coefficients.resize(length, Block::ZERO);
+        Prg::from_seed(seed).fill_blocks(&mut self.coefficients);
+        inner_products(Cpu::detect(), &self.coefficients, rows, &mut self.rows);
+    }
+
+    /// Adds the choices of the lot whose rows were added last.
+    pub(super) fn add_choices(&mut self, choices: &[Block]) {
+        inner_products(
+            Cpu::detect(),
+            &self.coefficients,
+            choices,
+            &mut *self.choices,
+        );
+    }
 }
 
 impl Check {
@@ -55,11 +88,8 @@ impl Check {
         let place = tag.hash(TRANSCRIPT).chain_update(first.to_le_bytes());
         let place = place.chain_update((count as u64).to_le_bytes());
         Self {
-            cpu: Cpu::detect(),
             transcript: Hasher::new_keyed(&place.finalize().into()),
-            coefficients: Vec::new(),
-            rows: Zeroizing::new(vec![Gf128Sum::default(); Delta::BITS]),
-            choices: Zeroizing::default(),
+            sums: RowSums::new(),
         }
     }
 
@@ -73,40 +103,59 @@ impl Check {
         self.transcript.update(sent);
     }
 
-    /// Adds the rows of the lot whose bytes were absorbed last.
-    pub(super) fn add_rows(&mut self, rows: &[Block]) {
+    /// Takes in the bytes of a lot. Returns the seed of its coefficients.
+    pub(super) fn seed_after(&mut self, sent: &[u8]) -> [u8; 32] {
+        self.absorb(sent);
         let mut transcript = self.transcript.clone();
         transcript.update(&[0]);
-        let seed = transcript.finalize().into();
-        let length = rows.len() / Delta::BITS;
-        self.coefficients.resize(length, Block::ZERO);
-        Prg::from_seed(&seed).fill_blocks(&mut self.coefficients);
-        inner_products(self.cpu, &self.coefficients, rows, &mut self.rows);
+        transcript.finalize().into()
     }
 
-    /// Adds the choices of the lot whose rows were added last.
-    pub(super) fn add_choices(&mut self, choices: &[Block]) {
-        inner_products(self.cpu, &self.coefficients, choices, &mut *self.choices);
+    /// Sums for this many threads, of which each adds some of the lots.
+    pub(super) fn share(&mut self, threads: usize) -> Vec<RowSums> {
+        let own = core::mem::take(&mut self.sums);
+        let others = (1..threads).map(|_| RowSums::new());
+        core::iter::once(own).chain(others).collect()
+    }
+
+    /// Takes these sums back, with all lots.
+    pub(super) fn collect(&mut self, shared: Vec<RowSums>) {
+        let mut shared = shared.into_iter();
+        self.sums = shared.next().unwrap_or_else(RowSums::new);
+        for other in shared {
+            for (sum, part) in self.sums.rows.iter_mut().zip(other.rows.iter()) {
+                sum.add(part.reduce());
+            }
+            self.sums.choices[0].add(other.choices[0].reduce());
+        }
+    }
+
+    /// Takes in a lot's bytes, and adds its rows and choices.
+    #[cfg(test)]
+    pub(super) fn add_lot(&mut self, sent: &[u8], rows: &[Block], choices: &[Block]) {
+        let seed = self.seed_after(sent);
+        self.sums.add_rows(&seed, rows);
+        self.sums.add_choices(choices);
     }
 
     /// Adds the masks: one block of each row, with coefficient 1.
     pub(super) fn add_mask_rows(&mut self, rows: &[Block]) {
-        for (sum, &row) in self.rows.iter_mut().zip(rows) {
+        for (sum, &row) in self.sums.rows.iter_mut().zip(rows) {
             sum.add(row);
         }
     }
 
     /// Adds the choices of the masks.
     pub(super) fn add_mask_choices(&mut self, choices: Block) {
-        self.choices[0].add(choices);
+        self.sums.choices[0].add(choices);
     }
 
     /// Returns the receiver's proof: ũ and the commitment to ṽ.
     pub(super) fn prove(self) -> [u8; CHECK_BYTES] {
-        let u = self.choices[0].reduce();
+        let u = self.sums.choices[0].reduce();
         let mut proof = [0; CHECK_BYTES];
         proof[..Block::BYTES].copy_from_slice(&u.to_bytes());
-        let hashes = self.rows.iter().map(|sum| sum.reduce());
+        let hashes = self.sums.rows.iter().map(|sum| sum.reduce());
         proof[Block::BYTES..].copy_from_slice(&seal(&self.transcript, u, hashes));
         proof
     }
@@ -117,7 +166,7 @@ impl Check {
         let mut bytes = [0; Block::BYTES];
         bytes.copy_from_slice(u);
         let u = Block::from_bytes(bytes);
-        let hashes = self.rows.iter().zip(delta);
+        let hashes = self.sums.rows.iter().zip(delta);
         let hashes = hashes.map(|(sum, &bit)| sum.reduce() ^ u.and_bit(u8::from(bit).into()));
         // The result is public; the values behind it are compared as a whole.
         seal(&self.transcript, u, hashes)[..] == *sealed
@@ -153,8 +202,8 @@ mod tests {
     fn after(sent: &[u8], rows: &[Block]) -> Check {
         let mut check = Check::new(&TAG, 0, BLOCKS * 128);
         check.begin_lots();
-        check.absorb(sent);
-        check.add_rows(rows);
+        let seed = check.seed_after(sent);
+        check.sums.add_rows(&seed, rows);
         check
     }
 
@@ -172,7 +221,7 @@ mod tests {
         // The receiver's v are zero and Δ is all ones, so the sender's rows are the choices.
         let honest = other_in_first(choices);
         let v = [Block::ZERO; 128 * BLOCKS];
-        let [x, y] = after(&honest, &v).coefficients[..] else {
+        let [x, y] = after(&honest, &v).sums.coefficients[..] else {
             panic!("as many coefficients as blocks in a row");
         };
         let other = [choices[0] ^ y, choices[1] ^ x];
@@ -180,7 +229,7 @@ mod tests {
         w[..BLOCKS].copy_from_slice(&other);
         let passes = |sent: &[u8], w: &[Block]| {
             let mut receiver = after(sent, &v);
-            receiver.add_choices(&choices);
+            receiver.sums.add_choices(&choices);
             after(sent, w).verify(&receiver.prove(), &[true; 128])
         };
         assert!(passes(&honest, &choices.repeat(128)));

@@ -1,13 +1,14 @@
 //! The receiver of correlated OTs.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 
-use tacit_kernels::{Aes128, Block, Cpu, Prg};
+use tacit_kernels::{Aes128, Block, Cpu, Prg, share_out};
 use zeroize::Zeroizing;
 
 use super::check::Check;
 use super::lot::Lot;
-use super::{LOT, LOT_BLOCKS, Progress, check_base, message_bytes};
+use super::{LOT, LOT_BLOCKS, Progress, check_base, message_bytes, shared_by};
 use crate::base::Key;
 use crate::extension::{FieldBits, STEP, Streams, first_bytes, grow, mask_key, prove_trees};
 use crate::{ApiMisuse, Error, Security, SessionTag};
@@ -24,6 +25,33 @@ pub struct CotReceiver {
     pub(super) groups: Vec<Streams>,
     /// The key for the choices that mask the check.
     pub(super) mask_key: Zeroizing<Block>,
+    pub(super) threads: NonZeroUsize,
+}
+
+/// A lot that a thread makes.
+struct MadeLot<'a> {
+    /// Number of its first block in all streams.
+    first: u64,
+    choices: &'a [Block],
+    lot: &'a mut Lot,
+    sent: &'a mut [u8],
+    t: &'a mut [Block],
+}
+
+impl MadeLot<'_> {
+    /// The rows.
+    fn rows(&self) -> &[Block] {
+        &self.lot.rows[..128 * self.choices.len()]
+    }
+
+    /// Writes t of its OTs, with the choice in bit 0 if they are random.
+    fn finish(&mut self, random: bool) {
+        let length = self.choices.len();
+        if random {
+            self.lot.rows[..length].copy_from_slice(self.choices);
+        }
+        self.lot.transpose(length, self.t);
+    }
 }
 
 impl CotReceiver {
@@ -69,7 +97,17 @@ impl CotReceiver {
             groups: groups.collect(),
             corrections,
             mask_key: Zeroizing::new(mask_key(tag, &base)),
+            threads: NonZeroUsize::MIN,
         })
+    }
+
+    /// Works on this many threads from now on; at first on one. What it makes stays the same.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.threads = threads;
+    }
+
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads
     }
 
     /// Returns the threat model that this half withstands.
@@ -169,32 +207,55 @@ impl CotReceiver {
         head.copy_from_slice(&corrections);
         let mut check = (self.security == Security::Malicious)
             .then(|| Check::new(&self.tag, self.progress.stream_blocks, count));
-        let mut lot = Lot::new();
+        let (threads, lots_of_turn) = shared_by(self.threads, count);
+        let mut workers = vec![(); threads];
+        let mut sums = Vec::new();
+        let mut lots: Vec<_> = (0..lots_of_turn).map(|_| Lot::new()).collect();
         let mut first = self.progress.stream_blocks;
         if let Some(check) = &mut check {
             check.absorb(head);
-            rest = self.mask(first, check, &mut lot, rest);
+            rest = self.mask(first, check, &mut lots[0], rest);
             first += 1;
+            sums = check.share(threads);
         }
-        let mut packed = Zeroizing::new([Block::ZERO; LOT_BLOCKS]);
-        for t in t.chunks_mut(LOT) {
-            let packed = choices.next(t.len(), &mut *packed);
-            let length = packed.len();
-            let (sent, left) = rest.split_at_mut(self.field.groups() * length * Block::BYTES);
-            rest = left;
-            self.fold_lot(first, packed, &mut lot, sent);
+        let random = matches!(choices, Choices::Random(_));
+        let mut packed = Zeroizing::new(vec![Block::ZERO; LOT_BLOCKS * lots_of_turn]);
+        for t in t.chunks_mut(LOT * lots_of_turn) {
+            let mut turn = Vec::with_capacity(lots_of_turn);
+            let room = lots.iter_mut().zip(packed.chunks_mut(LOT_BLOCKS));
+            for ((lot, packed), t) in room.zip(t.chunks_mut(LOT)) {
+                let choices = choices.next(t.len(), packed);
+                let bytes = self.field.groups() * choices.len() * Block::BYTES;
+                let (sent, left) = rest.split_at_mut(bytes);
+                rest = left;
+                turn.push(MadeLot {
+                    first,
+                    choices,
+                    lot,
+                    sent,
+                    t,
+                });
+                first += choices.len() as u64;
+            }
+            share_out(&mut workers, turn.iter_mut(), |(), made| {
+                self.fold_lot(made.first, made.choices, made.lot, made.sent);
+                if sums.is_empty() {
+                    made.finish(random);
+                }
+            });
             if let Some(check) = &mut check {
-                check.absorb(sent);
-                check.add_rows(&lot.rows[..128 * length]);
-                check.add_choices(packed);
+                let seeds = turn.iter().map(|made| check.seed_after(made.sent));
+                let seeds: Vec<_> = seeds.collect();
+                let lots = turn.iter_mut().zip(&seeds);
+                share_out(&mut sums, lots, |sums, (made, seed)| {
+                    sums.add_rows(seed, made.rows());
+                    sums.add_choices(made.choices);
+                    made.finish(random);
+                });
             }
-            if let Choices::Random(_) = choices {
-                lot.rows[..length].copy_from_slice(packed);
-            }
-            lot.transpose(length, t);
-            first += length as u64;
         }
-        if let Some(check) = check {
+        if let Some(mut check) = check {
+            check.collect(sums);
             rest.copy_from_slice(&check.prove());
         }
         self.progress.advance(count, self.security);

@@ -1,13 +1,14 @@
 //! The sender of correlated OTs.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 
-use tacit_kernels::{Block, Cpu};
+use tacit_kernels::{Block, Cpu, share_out};
 use zeroize::Zeroize;
 
-use super::check::{CHECK_BYTES, Check};
+use super::check::{CHECK_BYTES, Check, RowSums};
 use super::lot::Lot;
-use super::{LOT, Progress, blocks, check_base, message_bytes};
+use super::{LOT, Progress, blocks, check_base, message_bytes, shared_by};
 use crate::SessionTag;
 use crate::base::Key;
 use crate::extension::{
@@ -27,6 +28,17 @@ pub struct CotSender {
     pub(super) base: Vec<Key>,
     /// The streams of each group's punctured tree, from the first message on.
     pub(super) groups: Vec<Streams>,
+    threads: NonZeroUsize,
+}
+
+/// A lot that a thread takes.
+struct SentLot<'a> {
+    /// Number of its first block in all streams.
+    first: u64,
+    sent: &'a [u8],
+    /// Of its coefficients in the check.
+    seed: Option<[u8; 32]>,
+    q: &'a mut [Block],
 }
 
 impl CotSender {
@@ -67,7 +79,17 @@ impl CotSender {
             progress: Progress::default(),
             base,
             groups: Vec::new(),
+            threads: NonZeroUsize::MIN,
         })
+    }
+
+    /// Works on this many threads from now on; at first on one. What it makes stays the same.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.threads = threads;
+    }
+
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads
     }
 
     /// Returns the threat model that this half withstands.
@@ -192,31 +214,44 @@ impl CotSender {
         let mut first = self.progress.stream_blocks;
         let mut check =
             (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, q.len()));
-        let mut lot = Lot::new();
+        let (threads, lots_of_turn) = shared_by(self.threads, q.len());
+        let mut lots: Vec<_> = (0..threads).map(|_| Lot::new()).collect();
+        let mut sums = Vec::new();
         if let Some(check) = &mut check {
             check.absorb(head);
             let (sent, left) = rest.split_at(self.field.groups() * Block::BYTES);
             rest = left;
-            self.fold_lot(first, 1, sent, &delta, &mut lot);
+            self.fold_lot(first, 1, sent, &delta, &mut lots[0]);
             check.absorb(sent);
             check.begin_lots();
-            check.add_mask_rows(&lot.rows[..Delta::BITS]);
+            check.add_mask_rows(&lots[0].rows[..Delta::BITS]);
             first += 1;
+            sums = check.share(threads);
         }
-        for q in q.chunks_mut(LOT) {
-            let length = blocks(q.len());
-            let (sent, left) = rest.split_at(self.field.groups() * length * Block::BYTES);
-            rest = left;
-            self.fold_lot(first, length, sent, &delta, &mut lot);
-            if let Some(check) = &mut check {
-                check.absorb(sent);
-                check.add_rows(&lot.rows[..Delta::BITS * length]);
+        let mut sums_of = sums.iter_mut();
+        let workers = lots.iter_mut().map(|lot| (lot, sums_of.next()));
+        let mut workers: Vec<_> = workers.collect();
+        for q in q.chunks_mut(LOT * lots_of_turn) {
+            let mut turn = Vec::with_capacity(lots_of_turn);
+            for q in q.chunks_mut(LOT) {
+                let length = blocks(q.len());
+                let (sent, left) = rest.split_at(self.field.groups() * length * Block::BYTES);
+                rest = left;
+                let seed = check.as_mut().map(|check| check.seed_after(sent));
+                turn.push(SentLot {
+                    first,
+                    sent,
+                    seed,
+                    q,
+                });
+                first += length as u64;
             }
-            if random {
-                lot.rows[..length].fill(Block::ZERO);
-            }
-            lot.transpose(length, q);
-            first += length as u64;
+            share_out(&mut workers, turn, |(lot, sums), sent| {
+                self.take_lot(random, &delta, (lot, sums.as_deref_mut()), sent);
+            });
+        }
+        if let Some(check) = &mut check {
+            check.collect(sums);
         }
         self.progress.advance(q.len(), self.security);
         debug_assert_eq!(rest.len(), if check.is_some() { CHECK_BYTES } else { 0 });
@@ -226,6 +261,25 @@ impl CotSender {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// Takes a lot of a message in `lot`, and adds its rows to the check's sums.
+    fn take_lot(
+        &self,
+        random: bool,
+        delta: &[bool],
+        (lot, sums): (&mut Lot, Option<&mut RowSums>),
+        taken: SentLot<'_>,
+    ) {
+        let length = blocks(taken.q.len());
+        self.fold_lot(taken.first, length, taken.sent, delta, lot);
+        if let (Some(sums), Some(seed)) = (sums, &taken.seed) {
+            sums.add_rows(seed, &lot.rows[..Delta::BITS * length]);
+        }
+        if random {
+            lot.rows[..length].fill(Block::ZERO);
+        }
+        lot.transpose(length, taken.q);
     }
 
     /// Writes the rows of one lot, `length` blocks each: w ⊕ Δ · (u ⊕ c), where `delta` are all

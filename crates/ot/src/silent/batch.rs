@@ -1,5 +1,7 @@
 //! The common part of both halves of silent OT: rounds, batches, and the sums of the check.
 
+use core::num::NonZeroUsize;
+
 use sha2::{Digest, Sha256};
 use tacit_kernels::{
     Block, Cpu, Gf128Sum, Kernel, MAX_LANES, Prg, Simd, hint_large_pages, inner_products,
@@ -35,6 +37,8 @@ pub(super) struct Rounds {
     pub(super) reserve: Zeroizing<Vec<Block>>,
     /// The memory for the next batch's outputs.
     pub(super) spare: Outputs,
+    /// Threads to work on.
+    pub(super) threads: NonZeroUsize,
 }
 
 impl Rounds {
@@ -53,6 +57,7 @@ impl Rounds {
             inputs,
             reserve: room_for(schedule.later().inputs()),
             spare: Outputs::default(),
+            threads: NonZeroUsize::MIN,
         }
     }
 
@@ -101,20 +106,26 @@ impl Rounds {
 
     /// Adds this batch's sums of the secret to the leaves of all its trees.
     pub(super) fn expand(&self, leaves: &mut [Block]) {
-        let mut columns = Prg::from_seed(&self.hash_of_batch(COLUMNS).finalize().into());
+        let seed = self.hash_of_batch(COLUMNS).finalize().into();
         let secret = &self.inputs[..self.params().secret()];
-        add_columns(Cpu::detect(), &mut columns, secret, leaves);
+        add_columns((Cpu::detect(), self.threads), &seed, secret, leaves);
+    }
+
+    /// A worker for each thread.
+    pub(super) fn growers(&self) -> Vec<Grower> {
+        let grower = || Grower {
+            hashes: self.hashes(),
+            sums: TreeSums::default(),
+        };
+        (0..self.threads.get()).map(|_| grower()).collect()
     }
 
     /// Returns the sums of this batch's check, if it has one.
     pub(super) fn check(&self) -> Option<Sums> {
         let transcript = self.hash_of_batch(TRANSCRIPT);
         (self.security == Security::Malicious).then(|| Sums {
-            cpu: Cpu::detect(),
             transcript,
-            coefficients: vec![Block::ZERO; CHUNK],
-            values: Zeroizing::default(),
-            choices: Block::ZERO,
+            total: TreeSums::default(),
         })
     }
 
@@ -176,50 +187,88 @@ impl Kernel for Marked<'_> {
     }
 }
 
-/// The sums that a batch's check compares.
-pub(super) struct Sums {
-    cpu: Cpu,
-    transcript: Sha256,
+/// What a thread has that grows a batch's trees.
+pub(super) struct Grower {
+    pub(super) hashes: Hashes,
+    /// Of the trees that it added.
+    pub(super) sums: TreeSums,
+}
+
+/// The sums of some trees' leaves.
+#[derive(Default)]
+pub(super) struct TreeSums {
     coefficients: Vec<Block>,
     values: Zeroizing<[Gf128Sum; 1]>,
     /// The sum of the coefficients where bit 0 of a leaf is set.
-    choices: Block,
+    choices: Zeroizing<Block>,
 }
 
-impl Sums {
-    /// Adds a tree's leaves, with coefficients drawn from the sender's message up to this tree.
-    pub(super) fn add_tree(&mut self, sent: &[u8], leaves: &[Block]) {
-        self.transcript.update(sent);
-        let mut seed = self.transcript.clone();
-        seed.update([0]);
-        let mut prg = Prg::from_seed(&seed.finalize().into());
+impl TreeSums {
+    /// Adds a tree's leaves, with coefficients drawn from its [seed](Sums::seed_after).
+    pub(super) fn add(&mut self, seed: &[u8; 32], leaves: &[Block]) {
+        let cpu = Cpu::detect();
+        let mut prg = Prg::from_seed(seed);
+        self.coefficients.resize(CHUNK, Block::ZERO);
         for leaves in leaves.chunks(CHUNK) {
             let coefficients = &mut self.coefficients[..leaves.len()];
             prg.fill_blocks(coefficients);
-            inner_products(self.cpu, coefficients, leaves, &mut *self.values);
-            self.choices ^= self.cpu.dispatch(Marked {
+            inner_products(cpu, coefficients, leaves, &mut *self.values);
+            *self.choices ^= cpu.dispatch(Marked {
                 coefficients,
                 leaves,
             });
         }
+    }
+}
+
+/// The sums that a batch's check compares.
+pub(super) struct Sums {
+    transcript: Sha256,
+    total: TreeSums,
+}
+
+impl Sums {
+    /// The seed of a tree's coefficients, drawn from what the sender sent up to this tree: `sent`
+    /// is what it sent of this one.
+    pub(super) fn seed_after(&mut self, sent: &[u8]) -> [u8; 32] {
+        self.transcript.update(sent);
+        let mut seed = self.transcript.clone();
+        seed.update([0]);
+        seed.finalize().into()
+    }
+
+    /// Adds the sums of all trees.
+    pub(super) fn add(&mut self, growers: &[Grower]) {
+        for Grower { sums, .. } in growers {
+            self.total.values[0].add(sums.values[0].reduce());
+            *self.total.choices ^= *sums.choices;
+        }
+    }
+
+    /// Adds a tree's leaves.
+    #[cfg(test)]
+    pub(super) fn add_tree(&mut self, sent: &[u8], leaves: &[Block]) {
+        let seed = self.seed_after(sent);
+        self.total.add(&seed, leaves);
     }
 
     /// Returns the receiver's x', with the check's COTs.
     pub(super) fn reply(&self, cots: &[Block]) -> Block {
         let bits = (0..).zip(cots);
         let bits = bits.fold(0, |sum, (i, cot)| sum | (cot.to_u128() & 1) << i);
-        self.choices ^ Block::from_u128(bits)
+        *self.total.choices ^ Block::from_u128(bits)
     }
 
     /// Returns the answer, with the check's COTs and, for the sender, Δ and the receiver's x'.
     pub(super) fn answer(mut self, cots: &[Block], shift: Option<(Block, Block)>) -> [u8; 32] {
+        let (cpu, values) = (Cpu::detect(), &mut *self.total.values);
         let powers: Vec<Block> = (0..cots.len()).map(|i| Block::from_u128(1 << i)).collect();
-        inner_products(self.cpu, &powers, cots, &mut *self.values);
+        inner_products(cpu, &powers, cots, values);
         if let Some((delta, reply)) = shift {
-            inner_products(self.cpu, &[reply], &[delta], &mut *self.values);
+            inner_products(cpu, &[reply], &[delta], values);
         }
         self.transcript.update([1]);
-        let value = Zeroizing::new(self.values[0].reduce().to_bytes());
+        let value = Zeroizing::new(values[0].reduce().to_bytes());
         let hash = Sha256::new().chain_update(ANSWER);
         let hash = hash.chain_update(self.transcript.finalize());
         hash.chain_update(*value).finalize().into()
@@ -234,14 +283,11 @@ mod tests {
     /// coefficients.
     fn answer(sent: &[u8], leaves: &[Block]) -> ([u8; ANSWER_BYTES], Vec<Block>) {
         let mut sums = Sums {
-            cpu: Cpu::detect(),
             transcript: Sha256::new(),
-            coefficients: vec![Block::ZERO; CHUNK],
-            values: Zeroizing::default(),
-            choices: Block::ZERO,
+            total: TreeSums::default(),
         };
         sums.add_tree(sent, leaves);
-        let coefficients = sums.coefficients[..leaves.len()].to_vec();
+        let coefficients = sums.total.coefficients[..leaves.len()].to_vec();
         (sums.answer(&[], None), coefficients)
     }
 

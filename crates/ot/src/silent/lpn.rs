@@ -9,19 +9,40 @@
 //! Cost: ten reads per output from a secret of 4 MiB, at public places. They miss the second-level
 //! cache but overlap, because none depends on another.
 
-use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Prg, Simd};
+use core::num::NonZeroUsize;
+
+use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Prg, Simd, share_out, workers};
 
 use super::params::WEIGHT;
 
 /// The number of outputs whose indices are made at once.
 const CHUNK: usize = 64;
 
+/// Outputs that a thread takes at a time: whole chunks, some 40 µs of work.
+const SPAN: usize = 64 * CHUNK;
+
 /// The blocks of indices per output.
 const BLOCKS: usize = 2;
 
-/// Adds to each output its ten elements of `secret`, whose length is a power of two.
-pub(super) fn add_columns(cpu: Cpu, prg: &mut Prg, secret: &[Block], outputs: &mut [Block]) {
+/// Adds its ten elements of `secret`, whose length is a power of two, to each output, on this many
+/// threads. The elements are drawn from `seed`.
+pub(super) fn add_columns(
+    (cpu, threads): (Cpu, NonZeroUsize),
+    seed: &[u8; 32],
+    secret: &[Block],
+    outputs: &mut [Block],
+) {
     assert!(secret.len().is_power_of_two() && secret.len() <= 1 << 21);
+    let spans = outputs.chunks_mut(SPAN).enumerate();
+    share_out(&mut workers(threads), spans, |(), (number, outputs)| {
+        let mut prg = Prg::from_seed(seed);
+        prg.skip_blocks(BLOCKS * SPAN * number);
+        add_span(cpu, &mut prg, secret, outputs);
+    });
+}
+
+/// [`add_columns`] for a span of outputs.
+fn add_span(cpu: Cpu, prg: &mut Prg, secret: &[Block], outputs: &mut [Block]) {
     let mut random = [Block::ZERO; BLOCKS * CHUNK];
     for outputs in outputs.chunks_mut(CHUNK) {
         // The indices are always made in whole chunks, so that they do not depend on how outputs
@@ -103,16 +124,13 @@ mod tests {
 
     #[test]
     fn outputs_get_ten_elements_each() {
-        for (log, count) in [(3, 10), (16, 200), (19, 64)] {
+        let seed = [7; 32];
+        for (log, count, threads) in [(3, 10, 1), (16, 200, 1), (19, 64, 1), (12, 9000, 3)] {
             let secret: Vec<Block> = (0..1u128 << log).map(|i| Block::from_u128(i * i)).collect();
             let mut outputs = vec![Block::from_u128(1 << 100); count];
-            add_columns(
-                Cpu::detect(),
-                &mut Prg::new(Block::ZERO),
-                &secret,
-                &mut outputs,
-            );
-            let mut prg = Prg::new(Block::ZERO);
+            let threads = NonZeroUsize::new(threads).unwrap();
+            add_columns((Cpu::detect(), threads), &seed, &secret, &mut outputs);
+            let mut prg = Prg::from_seed(&seed);
             for output in outputs {
                 let mut expected = 1 << 100;
                 for _ in 0..2 {

@@ -1,10 +1,11 @@
 //! The receiver of silent OT.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
-use tacit_kernels::{Block, Prg};
+use tacit_kernels::{Block, Prg, share_out};
 use zeroize::Zeroizing;
 
 use super::batch::{ANSWER_BYTES, Rounds};
@@ -45,8 +46,14 @@ impl SilentReceiver {
         let mut t = Zeroizing::new(vec![Block::ZERO; BOOTSTRAP.inputs()]);
         let mut message = Vec::new();
         cot.extend_random(&mut Prg::from_seed(&seed), &mut t, &mut message)?;
-        let rounds = Rounds::new(*tag, cot.security(), Schedule::START, t);
+        let mut rounds = Rounds::new(*tag, cot.security(), Schedule::START, t);
+        rounds.threads = cot.threads();
         Ok((Self { rounds }, message))
+    }
+
+    /// Works on this many threads from now on; at first as many as `cot` did.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.rounds.threads = threads;
     }
 
     #[cfg(test)]
@@ -97,18 +104,26 @@ impl SilentReceiver {
         let params = self.rounds.params();
         let mut outputs = self.rounds.outputs();
         let mut sums = self.rounds.check();
-        let mut hashes = self.rounds.hashes();
         let (t, _) = self.rounds.batch_inputs();
         let sent = message.chunks_exact(params.depth * Block::BYTES);
+        let seeds = sums.as_mut().map(|sums| {
+            let seeds = sent.clone().map(|sent| sums.seed_after(sent));
+            seeds.collect::<Vec<_>>()
+        });
         let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
-        for ((leaves, sent), t) in trees.zip(t.chunks_exact(params.depth)) {
-            hashes.grow_punctured(t, sent, leaves);
-            if let Some(sums) = &mut sums {
-                sums.add_tree(sent, leaves);
+        let trees = trees.zip(t.chunks_exact(params.depth)).enumerate();
+        let mut growers = self.rounds.growers();
+        share_out(&mut growers, trees, |grower, (number, tree)| {
+            let ((leaves, sent), t) = tree;
+            grower.hashes.pass_to(number, params.depth);
+            grower.hashes.grow_punctured(t, sent, leaves);
+            if let Some(seeds) = &seeds {
+                grower.sums.add(&seeds[number], leaves);
             }
-        }
+        });
         let (mut reply, mut expected) = (Vec::new(), None);
-        if let Some(sums) = sums {
+        if let Some(mut sums) = sums {
+            sums.add(&growers);
             let cots = self.rounds.batch_inputs().1;
             reply.extend_from_slice(&sums.reply(cots).to_bytes());
             expected = Some(Zeroizing::new(sums.answer(cots, None)));
@@ -125,6 +140,11 @@ impl SilentReceiver {
 }
 
 impl ReceiverBatch {
+    /// As [`SilentReceiver::set_threads`].
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.receiver.set_threads(threads);
+    }
+
     /// Does the work for which no message waits, if it is not done yet.
     pub fn expand(&mut self) {
         if !self.expanded {

@@ -1,9 +1,10 @@
 //! The sender of silent OT.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 
 use rand_core::CryptoRng;
-use tacit_kernels::{Block, Prg};
+use tacit_kernels::{Block, Prg, share_out};
 use zeroize::Zeroizing;
 
 use super::batch::{ANSWER_BYTES, REPLY_BYTES, Rounds, Sums};
@@ -26,6 +27,15 @@ pub struct SenderBatch {
     sums: Option<Sums>,
 }
 
+/// A tree of a batch: its number, what it grows from, its leaves and what is sent of it.
+struct Tree<'a> {
+    number: usize,
+    root: &'a Block,
+    q: &'a [Block],
+    leaves: &'a mut [Block],
+    sent: &'a mut [u8],
+}
+
 impl SilentSender {
     /// Starts a sender whose first COTs come from `cot`, by the message of
     /// [`SilentReceiver::start`](super::SilentReceiver::start). It is as secure as `cot`. The tag
@@ -37,10 +47,17 @@ impl SilentSender {
     pub fn start(mut cot: CotSender, tag: &SessionTag, message: &[u8]) -> Result<Self, Error> {
         let mut q = Zeroizing::new(vec![Block::ZERO; BOOTSTRAP.inputs()]);
         cot.extend_random(&mut q, message)?;
+        let mut rounds = Rounds::new(*tag, cot.security(), Schedule::START, q);
+        rounds.threads = cot.threads();
         Ok(Self {
             delta: cot.delta().clone(),
-            rounds: Rounds::new(*tag, cot.security(), Schedule::START, q),
+            rounds,
         })
+    }
+
+    /// Works on this many threads from now on; at first as many as `cot` did.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.rounds.threads = threads;
     }
 
     #[cfg(test)]
@@ -95,18 +112,21 @@ impl SilentSender {
         let mut sums = self.rounds.check();
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
-        let mut roots = Prg::from_seed(&seed);
-        let delta = self.delta.to_block();
-        let mut hashes = self.rounds.hashes();
+        let mut roots = Zeroizing::new(vec![Block::ZERO; params.batch_trees]);
+        Prg::from_seed(&seed).fill_blocks(&mut roots);
         let (q, _) = self.rounds.batch_inputs();
         let sent = message.chunks_exact_mut(params.depth * Block::BYTES);
-        let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
-        for ((leaves, sent), q) in trees.zip(q.chunks_exact(params.depth)) {
-            hashes.grow(roots.next_block(), delta, q, leaves, sent);
-            if let Some(sums) = &mut sums {
-                sums.add_tree(sent, leaves);
-            }
-        }
+        let made = outputs.chunks_exact_mut(params.leaves()).zip(sent);
+        let given = roots.iter().zip(q.chunks_exact(params.depth));
+        let trees = given.zip(made).enumerate();
+        let trees = trees.map(|(number, ((root, q), (leaves, sent)))| Tree {
+            number,
+            root,
+            q,
+            leaves,
+            sent,
+        });
+        self.grow(&mut trees.collect::<Vec<_>>(), &mut sums);
         let sender = self;
         let batch = SenderBatch {
             sender,
@@ -116,9 +136,44 @@ impl SilentSender {
         };
         (batch, message)
     }
+
+    /// Grows the trees of a batch, and adds them to the sums of its check.
+    fn grow(&self, trees: &mut [Tree<'_>], sums: &mut Option<Sums>) {
+        let delta = self.delta.to_block();
+        let mut growers = self.rounds.growers();
+        // A tree's coefficients depend on what is sent of all before it. One thread adds a tree
+        // while it is in the cache, several add all trees when they are grown.
+        let together = match (growers.len(), &sums) {
+            (1, Some(_)) => 1,
+            _ => trees.len(),
+        };
+        for trees in trees.chunks_mut(together) {
+            share_out(&mut growers, trees.iter_mut(), |grower, tree| {
+                let hashes = &mut grower.hashes;
+                hashes.pass_to(tree.number, tree.q.len());
+                hashes.grow(*tree.root, delta, tree.q, tree.leaves, tree.sent);
+            });
+            if let Some(sums) = sums {
+                let seeds = trees.iter().map(|tree| sums.seed_after(tree.sent));
+                let seeds: Vec<_> = seeds.collect();
+                let trees = trees.iter().zip(&seeds);
+                share_out(&mut growers, trees, |grower, (tree, seed)| {
+                    grower.sums.add(seed, tree.leaves);
+                });
+            }
+        }
+        if let Some(sums) = sums {
+            sums.add(&growers);
+        }
+    }
 }
 
 impl SenderBatch {
+    /// As [`SilentSender::set_threads`].
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.sender.set_threads(threads);
+    }
+
     /// Does the work for which no message waits, if it is not done yet.
     pub fn expand(&mut self) {
         if !self.expanded {

@@ -42,6 +42,8 @@ pub(super) type RoundKeys = [Block; 11];
 pub(super) struct Hashes {
     cpu: Cpu,
     keys: Prg,
+    /// Keys before the next one.
+    passed: usize,
 }
 
 /// Expands a key.
@@ -61,12 +63,25 @@ impl Hashes {
     /// batch has.
     pub(super) fn new(cpu: Cpu, seed: &[u8; 32]) -> Self {
         let keys = Prg::from_seed(seed);
-        Self { cpu, keys }
+        Self {
+            cpu,
+            keys,
+            passed: 0,
+        }
+    }
+
+    /// Moves on to the keys of tree `tree` of the batch, of `depth` levels as all of them.
+    pub(super) fn pass_to(&mut self, tree: usize, depth: usize) {
+        let first = tree * (depth - 1);
+        debug_assert!(self.passed <= first);
+        self.keys.skip_blocks(first - self.passed);
+        self.passed = first;
     }
 
     /// Replaces all nodes of a level by their children, under the next key.
     pub(super) fn double(&mut self, nodes: &mut [Block], swap: Block) -> [Block; 2] {
         let round_keys = self.cpu.dispatch(Expand(self.keys.next_block()));
+        self.passed += 1;
         self.cpu.dispatch(Double {
             round_keys: &round_keys,
             nodes,

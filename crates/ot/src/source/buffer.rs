@@ -1,5 +1,7 @@
 //! OTs that are made and not handed out yet, by number.
 
+use std::collections::VecDeque;
+
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
@@ -9,6 +11,14 @@ use crate::{ApiMisuse, Outputs};
 pub(super) struct BlockBuffer {
     /// The number of the first remaining block.
     next: u64,
+    /// In order, each with blocks that are left, but for the last.
+    segments: VecDeque<Segment>,
+    /// Memory of a segment that is gone.
+    spare: Outputs,
+}
+
+/// Blocks in one piece of memory.
+struct Segment {
     /// Blocks that are gone, which are zero, the remaining ones, and free room.
     blocks: Outputs,
     /// The start of the remaining blocks.
@@ -17,20 +27,34 @@ pub(super) struct BlockBuffer {
     filled: usize,
 }
 
+impl Segment {
+    fn left(&self) -> usize {
+        self.filled - self.used
+    }
+
+    /// Gives `each` the next `count` blocks, which are then wiped.
+    fn pass(&mut self, count: usize, each: impl FnOnce(&[Block])) {
+        let passed = &mut self.blocks[self.used..self.used + count];
+        each(passed);
+        passed.fill(Block::ZERO);
+        self.used += count;
+    }
+}
+
 impl BlockBuffer {
     /// Returns an empty buffer, whose first block will have the number `next`.
     pub(super) fn new(next: u64) -> Self {
         Self {
             next,
-            blocks: Outputs::default(),
-            used: 0,
-            filled: 0,
+            segments: VecDeque::new(),
+            spare: Outputs::default(),
         }
     }
 
     /// Returns the number after the last.
     pub(super) fn made(&self) -> u64 {
-        self.next + self.left().len() as u64
+        let left = self.segments.iter().map(|segment| segment.left() as u64);
+        self.next + left.sum::<u64>()
     }
 
     /// Refuses `count` more if numbers would overflow.
@@ -46,36 +70,50 @@ impl BlockBuffer {
         self.next
     }
 
-    fn left(&self) -> &[Block] {
-        &self.blocks[self.used..self.filled]
-    }
-
-    /// Makes room for `count` more, so that adding them moves no block.
+    /// Makes room for `count` more in one piece, so that adding them moves nothing.
     pub(super) fn reserve(&mut self, count: usize) {
-        if self.used == self.filled {
-            (self.used, self.filled) = (0, 0);
+        let has_room = |last: &Segment| last.blocks.capacity() - last.filled >= count;
+        if self.segments.back().is_some_and(has_room) {
+            return;
         }
-        if self.blocks.capacity() - self.filled < count {
-            let mut larger = Vec::with_capacity(self.left().len() + count);
-            larger.extend_from_slice(self.left());
-            let filled = larger.len();
-            (self.blocks, self.used, self.filled) = (Zeroizing::new(larger), 0, filled);
+        let mut blocks = core::mem::take(&mut self.spare);
+        if blocks.capacity() < count {
+            blocks = Zeroizing::new(Vec::with_capacity(count));
         }
+        self.let_go();
+        self.segments.push_back(Segment {
+            blocks,
+            used: 0,
+            filled: 0,
+        });
     }
 
     /// Returns `count` blocks at the end, to be written.
     pub(super) fn grow(&mut self, count: usize) -> &mut [Block] {
         self.reserve(count);
-        let old = self.filled;
-        self.filled += count;
-        if self.blocks.len() < self.filled {
-            self.blocks.resize(self.filled, Block::ZERO);
+        let last = self.segments.len() - 1;
+        let last = &mut self.segments[last];
+        let old = last.filled;
+        last.filled += count;
+        if last.blocks.len() < last.filled {
+            last.blocks.resize(last.filled, Block::ZERO);
         }
-        &mut self.blocks[old..self.filled]
+        &mut last.blocks[old..last.filled]
     }
 
-    pub(super) fn append(&mut self, blocks: &[Block]) {
-        self.grow(blocks.len()).copy_from_slice(blocks);
+    /// Adds blocks in memory of their own. Returns memory that serves again.
+    pub(super) fn push(&mut self, blocks: Outputs) -> Outputs {
+        if blocks.is_empty() {
+            return blocks;
+        }
+        self.let_go();
+        let (used, filled) = (0, blocks.len());
+        self.segments.push_back(Segment {
+            blocks,
+            used,
+            filled,
+        });
+        core::mem::take(&mut self.spare)
     }
 
     /// Takes `count` blocks from number `first` on, and wipes the skipped ones.
@@ -87,25 +125,46 @@ impl BlockBuffer {
         if first.checked_add(count as u64).is_none_or(|end| end > made) {
             return Err(ApiMisuse::not_made(first, count, made));
         }
-        let skipped = (first - next) as usize;
+        self.pass((first - next) as usize, |_| ());
         self.next = first + count as u64;
-        if skipped == 0 && self.used == 0 && count == self.filled && count > 0 {
-            self.filled = 0;
-            let mut all = core::mem::take(&mut self.blocks);
-            // The memory past the remaining blocks is zero.
-            all.truncate(count);
-            return Ok(all);
+        let is_whole =
+            |segment: &mut Segment| count > 0 && (segment.used, segment.filled) == (0, count);
+        if let Some(Segment { mut blocks, .. }) = self.segments.pop_front_if(is_whole) {
+            // Past what is left there are zeros.
+            blocks.truncate(count);
+            return Ok(blocks);
         }
-        let start = self.used + skipped;
-        let taken = Zeroizing::new(self.blocks[start..start + count].to_vec());
-        self.blocks[self.used..start + count].fill(Block::ZERO);
-        self.used = start + count;
+        let mut taken = Zeroizing::new(Vec::with_capacity(count));
+        self.pass(count, |blocks| taken.extend_from_slice(blocks));
         Ok(taken)
+    }
+
+    /// Gives `each` the next `count` blocks, part by part, which are then wiped.
+    fn pass(&mut self, mut count: usize, mut each: impl FnMut(&[Block])) {
+        while count > 0
+            && let Some(segment) = self.segments.front_mut()
+        {
+            let now = count.min(segment.left());
+            segment.pass(now, &mut each);
+            count -= now;
+            self.let_go();
+        }
+    }
+
+    /// Lets a segment go of which nothing is left: its memory serves again.
+    fn let_go(&mut self) {
+        let is_gone = |segment: &mut Segment| segment.left() == 0;
+        if let Some(Segment { blocks, .. }) = self.segments.pop_front_if(is_gone)
+            && blocks.capacity() > self.spare.capacity()
+        {
+            self.spare = blocks;
+        }
     }
 
     /// Wipes everything.
     pub(super) fn clear(&mut self) {
-        (self.blocks, self.used, self.filled) = (Outputs::default(), 0, 0);
+        self.segments.clear();
+        self.spare = Outputs::default();
     }
 }
 
@@ -116,8 +175,12 @@ mod tests {
     fn buffer(next: u64, count: u64) -> BlockBuffer {
         let blocks = (next..next + count).map(|i| Block::from_u128(u128::from(i)));
         let mut buffer = BlockBuffer::new(next);
-        buffer.append(&blocks.collect::<Vec<_>>());
+        append(&mut buffer, &blocks.collect::<Vec<_>>());
         buffer
+    }
+
+    fn append(buffer: &mut BlockBuffer, blocks: &[Block]) {
+        buffer.grow(blocks.len()).copy_from_slice(blocks);
     }
 
     #[test]
@@ -130,13 +193,10 @@ mod tests {
         let used = ApiMisuse::AlreadyUsed { first, next };
         assert_eq!(buffer.take(101, 1).unwrap_err(), used);
         assert_eq!(numbers(buffer.take(110, 1).unwrap()), [110]);
-        assert!(
-            buffer.blocks[..11]
-                .iter()
-                .all(|&block| block == Block::ZERO)
-        );
+        let passed = &buffer.segments[0].blocks[..11];
+        assert!(passed.iter().all(|&block| block == Block::ZERO));
         assert!(buffer.take(109, 1).is_err());
-        buffer.append(&[Block::from_u128(150)]);
+        append(&mut buffer, &[Block::from_u128(150)]);
         let (first, end, made) = (149, 152, 151);
         let not_made = ApiMisuse::NotMade { first, end, made };
         assert_eq!(buffer.take(149, 3).unwrap_err(), not_made);
@@ -144,10 +204,23 @@ mod tests {
         assert!(buffer.take(u64::MAX, 2).is_err());
         assert_eq!((buffer.next(), buffer.made()), (151, 151));
         // The memory is reused.
-        let room = buffer.blocks.as_ptr();
-        buffer.append(&[Block::from_u128(151); 30]);
-        assert_eq!((room, buffer.made()), (buffer.blocks.as_ptr(), 181));
+        let room = buffer.spare.as_ptr();
+        append(&mut buffer, &[Block::from_u128(151); 30]);
+        let again = buffer.segments[0].blocks.as_ptr();
+        assert_eq!((room, buffer.made()), (again, 181));
         assert_eq!(numbers(buffer.take(151, 30).unwrap()), [151; 30]);
         assert_eq!((buffer.next(), buffer.made()), (181, 181));
+        // Blocks with memory of their own stay in it, and what spans two pieces is put together.
+        let own = |number| Zeroizing::new(vec![Block::from_u128(number); 10]);
+        assert!(buffer.push(own(1)).is_empty());
+        assert!(buffer.push(own(2)).is_empty());
+        assert_eq!(
+            numbers(buffer.take(184, 8).unwrap()),
+            [1, 1, 1, 1, 1, 1, 1, 2]
+        );
+        assert_eq!(buffer.push(own(3)).capacity(), 10);
+        assert_eq!((buffer.next(), buffer.made()), (192, 211));
+        assert_eq!(numbers(buffer.take(192, 9).unwrap()), [2; 9]);
+        assert_eq!(numbers(buffer.take(201, 10).unwrap()), [3; 10]);
     }
 }

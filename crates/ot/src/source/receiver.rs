@@ -1,6 +1,7 @@
 //! The receiver's half of a source.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use rand_core::CryptoRng;
@@ -68,6 +69,17 @@ impl SourceReceiver {
         })
     }
 
+    /// Works on this many threads from now on; at first on one. What it makes and sends stays the
+    /// same.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        match &mut self.engine {
+            Engine::SoftSpoken(cot) | Engine::First(cot) => cot.set_threads(threads),
+            Engine::Silent(silent) => silent.set_threads(threads),
+            Engine::Batch(batch, _) => batch.set_threads(threads),
+            Engine::Ended => {}
+        }
+    }
+
     /// Returns the numbers of the OTs that are made and not taken.
     #[must_use]
     pub fn available(&self) -> Range<u64> {
@@ -103,7 +115,10 @@ impl SourceReceiver {
         self.buffer.check_room(made)?;
         self.wanted
             .ask(count, matches!(self.engine, Engine::Batch(..)))?;
-        self.buffer.reserve(made as usize);
+        // Silent OTs come in memory of their own.
+        if self.extension != Extension::Silent {
+            self.buffer.reserve(made as usize);
+        }
         Ok(())
     }
 
@@ -213,8 +228,7 @@ impl SourceReceiver {
     fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {
         let (mut silent, t) = batch.finish(answer)?;
         self.wanted.made(t.len());
-        self.buffer.append(&t);
-        silent.use_again(t);
+        silent.use_again(self.buffer.push(t));
         self.engine = Engine::Silent(silent);
         Ok(())
     }

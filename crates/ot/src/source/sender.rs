@@ -1,6 +1,7 @@
 //! The sender's half of a source.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 use core::ops::Range;
 
 use rand_core::CryptoRng;
@@ -73,6 +74,17 @@ impl SourceSender {
         })
     }
 
+    /// Works on this many threads from now on; at first on one. What it makes and sends stays the
+    /// same.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        match &mut self.engine {
+            Engine::SoftSpoken(cot) | Engine::First(cot) => cot.set_threads(threads),
+            Engine::Silent(silent) => silent.set_threads(threads),
+            Engine::Batch(batch) => batch.set_threads(threads),
+            Engine::Ended => {}
+        }
+    }
+
     /// Returns the offset of all OTs. Secret.
     #[must_use]
     pub fn delta(&self) -> &Delta {
@@ -113,7 +125,10 @@ impl SourceSender {
         let made = self.cost(count.min(MAX_REFILL)).made;
         self.buffer.check_room(made)?;
         self.wanted.ask(count, self.answer.is_some())?;
-        self.buffer.reserve(made as usize);
+        // Silent OTs come in memory of their own.
+        if self.extension != Extension::Silent {
+            self.buffer.reserve(made as usize);
+        }
         Ok(())
     }
 
@@ -210,8 +225,7 @@ impl SourceSender {
         let (mut silent, q, answer) = batch.finish(reply)?;
         self.answer = (!answer.is_empty()).then_some(answer);
         self.wanted.made(q.len());
-        self.buffer.append(&q);
-        silent.use_again(q);
+        silent.use_again(self.buffer.push(q));
         self.engine = Engine::Silent(Box::new(silent));
         Ok(())
     }

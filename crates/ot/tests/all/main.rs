@@ -13,4 +13,5 @@ mod seeded;
 mod silent;
 mod source;
 mod spare;
+mod threads;
 mod vector;

@@ -68,9 +68,7 @@ fn cheat(receiver: &mut CotReceiver, groups: &[usize], flipped: u128, guess: usi
             lot.rows[row] ^= Block::from_u128((guess as u128 >> bit & 1) * flipped);
         }
     }
-    check.absorb(sent);
-    check.add_rows(&lot.rows[..128]);
-    check.add_choices(&choices);
+    check.add_lot(sent, &lot.rows[..128], &choices);
     proof.copy_from_slice(&check.prove());
     message
 }
@@ -168,9 +166,7 @@ fn the_check_confirms_no_guess_at_the_choices() {
         let mut guess = Check::new(&TAG, first, 128);
         guess.absorb(before);
         guess.begin_lots();
-        guess.absorb(sent);
-        guess.add_rows(&[Block::ZERO; 128]);
-        guess.add_choices(&packed);
+        guess.add_lot(sent, &[Block::ZERO; 128], &packed);
         let guessed = guess.prove();
         let both = proof.iter().zip(&guessed[..Block::BYTES]);
         let mask: Vec<u8> = both.map(|(sent, guessed)| sent ^ guessed).collect();
