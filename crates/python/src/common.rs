@@ -17,7 +17,7 @@ use crate::session::{PhaseRow, phases};
 pub(crate) struct CommonTerms {
     to: String,
     normalize: String,
-    most_keys: Option<u64>,
+    most_keys: Option<i128>,
     timeout: Option<f64>,
     pub(crate) progress: Option<Py<PyAny>>,
 }
@@ -76,7 +76,12 @@ pub(crate) fn order(
     let order = Match::of_parts(lent).map_err(|error| error::raise(py, error))?;
     let order = order.normalized(how).to(to).time_limit(limit);
     let order = match terms.most_keys {
-        Some(most) => order.most_peer_keys(most),
+        Some(most) => {
+            let most = u64::try_from(most);
+            let most =
+                most.map_err(|_| error::input(py, "most_keys is a number from 0 to 2^64"))?;
+            order.most_peer_keys(most)
+        }
         None => order,
     };
     Ok((order, limit))

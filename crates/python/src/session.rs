@@ -18,6 +18,7 @@ use tacit::stock::{
 };
 use tacit::{Error, Fingerprint, Job, Outcome, ProtocolError, Role, SecurityScope};
 
+use self::joined::JoinRun;
 use crate::common::{self, Common, CommonTerms};
 use crate::error;
 use crate::function::{Function, Inputs};
@@ -267,7 +268,12 @@ impl Session {
     ) -> PyResult<Ran<'py>> {
         let inputs = function.given(py, role(py, &terms.role)?, inputs)?;
         if let (Some(program), Inputs::Program(values)) = (function.joining(), &inputs) {
-            return self.run_join(py, (program, function.parties()), values, terms);
+            let run = JoinRun {
+                program,
+                parties: function.parties(),
+                values,
+            };
+            return self.run_join(py, run, terms);
         }
         let run = Run::new(py, function, &terms)?;
         let mut job = Job::new(run.function, run.role);

@@ -88,8 +88,8 @@ pub type KeyedRow = (Vec<(KeyKind, Zeroizing<Vec<u8>>)>, Zeroizing<Vec<bool>>);
 ///
 /// # Errors
 ///
-/// A part of a key is not what [`with_part`] takes, a key has more rows than agreed, or the table
-/// is not what [`check_table`] takes of `role`.
+/// A part of a key is not what [`with_part`] takes, a row's key or bits are not those of the plan,
+/// a key has more rows than agreed, or the table is not what [`check_table`] takes of `role`.
 pub fn table_of_rows(
     plan: &JoinPlan,
     role: Role,
@@ -100,8 +100,17 @@ pub fn table_of_rows(
         JoinSide::Left => 1,
         JoinSide::Right => plan.most_rows_of_key,
     };
-    let mut table = TableRows::new(plan.table(side).row_bits() as usize);
+    let agreed = plan.table(side);
+    let mut table = TableRows::new(agreed.row_bits() as usize);
     for (parts, bits) in rows {
+        let kinds = parts.iter().map(|(kind, _)| *kind);
+        if !kinds.eq(agreed.key.iter().map(|part| part.kind))
+            || bits.len() as u64 != agreed.row_bits()
+        {
+            return Err(Error::ApiMisuse(
+                "a row has the key and the bits of the plan",
+            ));
+        }
         let mut key = KeyEncoding::default();
         for (kind, part) in &parts {
             key = with_part(key, *kind, part)?;

@@ -129,10 +129,10 @@ impl Signature {
         params.extend(sizes.map(|(name, size)| (name.clone(), (*size).into())));
         let sized = Self::new(loaded, &params, self.run.as_deref())?;
         let sized = sized.in_form(self.program.form);
-        if sized.other_widths() != self.other_widths() {
+        if sized.input_widths() != self.input_widths() {
             return Err(BorderError::Request(
-                "an input other than the tables has a size that the tables' sizes set; give these \
-                 sizes at both parties"
+                "an input, or a field of a table's rows, has a size that the tables' sizes set; \
+                 give these sizes at both parties"
                     .to_owned(),
             ));
         }
@@ -140,13 +140,21 @@ impl Signature {
         Ok(sized)
     }
 
-    /// Returns the widths of the inputs other than the joined tables, in order.
-    fn other_widths(&self) -> Vec<u64> {
-        let inputs = self.inputs().iter().enumerate();
-        let others = inputs.filter(|(number, _)| !self.entry().is_joined(*number));
-        others
-            .map(|(_, input)| self.program.types.width(input.ty))
-            .collect()
+    /// Returns the widths of the inputs, in order: of a joined table those of a row's fields, of
+    /// any other input its own.
+    fn input_widths(&self) -> Vec<Vec<u64>> {
+        let types = &self.program.types;
+        let widths = self
+            .inputs()
+            .iter()
+            .map(|input| match self.joined_table(input) {
+                Some((row, _)) => {
+                    let fields = types.fields(row).into_iter();
+                    fields.map(|field| types.width(field)).collect()
+                }
+                None => vec![types.width(input.ty)],
+            });
+        widths.collect()
     }
 }
 

@@ -297,9 +297,12 @@ impl<'a> Elaborator<'a> {
                 let help = match error {
                     TooLarge::Hint { .. } => {
                         "read fewer fields of pairs, lower `upto`, or lower the params that are \
-                         the tables' sizes"
+                         the tables' sizes, or the greatest values of their ranges"
                     }
-                    _ => "lower the params that are the tables' sizes",
+                    _ => {
+                        "lower the params that are the tables' sizes, or the greatest values of \
+                         their ranges"
+                    }
                 };
                 let error = Diagnostic::new(joined.span, format!("the join is too large: {error}"));
                 return self.fail(error.help(help));

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use tungstenite::Bytes;
 
-/// Messages of at most this many bytes are joined into buffers of at most this many bytes.
-const JOINED_BYTES: usize = 4096;
+/// Messages of at most this many bytes are joined into buffers of at most this many bytes. The
+/// WebSocket library reads this much at a time, so what a longer message keeps allocated is less
+/// than twice its own bytes.
+const JOINED_BYTES: usize = 1 << 16;
 
 /// The bytes that arrived and were not read. Two buffers in a row have more than [`JOINED_BYTES`]
 /// together, so a peer's short messages take little more memory than their bytes.

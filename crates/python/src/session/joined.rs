@@ -2,12 +2,14 @@
 //! both compile the program for these sizes and run it by `gmw`.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use tacit::join::table_of_rows;
 use tacit::protocols::{Protocol, ThreatModel};
+use tacit::stock::Stocks;
 use tacit::{Job, Role};
-use tacit_language::{PortValue, TypedFunction};
+use tacit_language::PortValue;
 
 use super::{Ran, Run, Session, Terms, ran, role};
 use crate::party::seconds;
@@ -25,6 +27,9 @@ fn check_terms(py: Python<'_>, terms: &Terms) -> PyResult<()> {
          leave security out, if you can rely on the other party to follow the protocol"
     } else if terms.protocol.as_deref().is_some_and(|one| one != "gmw") {
         "protocol: the program joins tables, which the protocol gmw alone does; leave protocol out"
+    } else if terms.security_bits.is_some() {
+        "security_bits: the program joins tables, which is secure against semi-honest parties only \
+         and has no statistical security parameter; leave security_bits out"
     } else if terms.chain.is_some() || terms.replace || terms.pin.is_some() {
         "chain: the program joins tables, and keeps no values between runs; leave chain out"
     } else {
@@ -33,21 +38,88 @@ fn check_terms(py: Python<'_>, terms: &Terms) -> PyResult<()> {
     Err(error::usage(py, refused))
 }
 
+/// The end of a run's time limit.
+struct Deadline {
+    begun: Instant,
+    limit: Option<Duration>,
+}
+
+impl Deadline {
+    /// Returns the time that is left.
+    fn left(&self) -> Option<Duration> {
+        let limit = self.limit?;
+        Some(limit.saturating_sub(self.begun.elapsed()))
+    }
+}
+
+/// A run of a program that joins tables, with this party's values.
+pub(super) struct JoinRun<'a> {
+    pub(super) program: &'a Program,
+    /// The names of the parties, the garbler's first.
+    pub(super) parties: (String, String),
+    pub(super) values: &'a BTreeMap<String, PortValue>,
+}
+
 impl Session {
     /// Runs a program with this party's table and its other inputs. Checks all of them before
     /// sending anything to the peer.
     pub(super) fn run_join<'py>(
         &self,
         py: Python<'py>,
-        (program, parties): (&Program, (String, String)),
-        values: &BTreeMap<String, PortValue>,
+        run: JoinRun<'_>,
         terms: Terms,
     ) -> PyResult<Ran<'py>> {
         check_terms(py, &terms)?;
         let role = role(py, &terms.role)?;
         let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
-        let limit = limit.transpose()?;
-        let typed = self.compiled_with_peer(py, program, (role, values), &terms)?;
+        let deadline = Deadline {
+            begun: Instant::now(),
+            limit: limit.transpose()?,
+        };
+        let stocks = self.peer.map(|_| self.stocks(py)).transpose()?;
+        let signature = &run.program.signature;
+        let Some((side, name)) = signature.own_table(role) else {
+            return Err(error::usage(py, "the run joins no tables"));
+        };
+        let rows = &run.values[name];
+        let known = py.detach(|| {
+            signature.check_keys(side, rows)?;
+            Ok(signature.known_sizes(role, rows))
+        });
+        let known = known.map_err(|error| run.program.raise(py, error))?;
+        let known = known.map_err(|wrong| error::input(py, &wrong.to_string()))?;
+        let open = signature.open_params();
+        let mut sizes = BTreeMap::new();
+        if !open.is_empty() {
+            let meaning = run.program.open_meaning(py)?;
+            let told = self.work(py, deadline.left(), None, |session| {
+                session.tell_sizes(meaning, &open, role, &known)
+            })?;
+            sizes = told.map_err(|error| error::raise(py, error))?;
+        }
+        let ran = self.run_sized(py, &run, (role, &sizes, stocks.as_ref()), terms, &deadline);
+        if ran.is_err() && !open.is_empty() {
+            // The peer waits for this run and for no other.
+            drop(self.lock(py)?.take());
+        }
+        ran
+    }
+
+    /// Compiles the program for the sizes that the parties have announced, and runs it.
+    fn run_sized<'py>(
+        &self,
+        py: Python<'py>,
+        run: &JoinRun<'_>,
+        (role, sizes, stocks): (Role, &BTreeMap<String, u64>, Option<&Stocks>),
+        terms: Terms,
+        deadline: &Deadline,
+    ) -> PyResult<Ran<'py>> {
+        let JoinRun {
+            program,
+            parties,
+            values,
+        } = run;
+        let typed = program.compiled_for_sizes(py, sizes, terms.progress.as_ref())?;
         let joins_nothing = || error::usage(py, "the run joins no tables");
         let signature = &program.signature;
         let (side, name) = signature.own_table(role).ok_or_else(joins_nothing)?;
@@ -58,24 +130,23 @@ impl Session {
             table_of_rows(plan, role, rows.map(|row| (row.key, row.bits)))
         });
         let table = table.map_err(|error| error::raise(py, error))?;
-        let stocks = self.peer.map(|_| self.stocks(py)).transpose()?;
         let mut job = Job::new(typed.function(), role)
-            .by(Protocol::Gmw, stocks.as_ref())
+            .by(Protocol::Gmw, stocks)
             .map_err(|error| error::raise(py, error))?
             .join(plan, &table)
-            .time_limit(limit);
+            .time_limit(deadline.left());
         for (name, value) in program.inputs_of(py, &typed, role, values)? {
             job = job.input(&name, value);
         }
         job.check().map_err(|error| error::raise(py, error))?;
         let run = Run {
             function: typed.function(),
-            parties,
+            parties: parties.clone(),
             role,
             protocol: Some(Protocol::Gmw),
             threat_model: ThreatModel::SemiHonest,
             security_bits: None,
-            limit,
+            limit: deadline.left(),
         };
         let outcome = self.work_of(py, &run, terms.progress, |session| {
             job.watch(|now| self.watch.note(now)).run(session)
@@ -85,38 +156,5 @@ impl Session {
         // Making the results may take long.
         wait::hold_interrupt(py);
         Ok(ran)
-    }
-
-    /// Checks this party's table, exchanges the sizes that are open, and compiles the program for
-    /// them.
-    fn compiled_with_peer(
-        &self,
-        py: Python<'_>,
-        program: &Program,
-        (role, values): (Role, &BTreeMap<String, PortValue>),
-        terms: &Terms,
-    ) -> PyResult<TypedFunction> {
-        let signature = &program.signature;
-        let Some((side, name)) = signature.own_table(role) else {
-            return Err(error::usage(py, "the run joins no tables"));
-        };
-        let rows = &values[name];
-        let known = py.detach(|| {
-            signature.check_keys(side, rows)?;
-            Ok(signature.known_sizes(role, rows))
-        });
-        let known = known.map_err(|error| program.raise(py, error))?;
-        let known = known.map_err(|wrong| error::input(py, &wrong.to_string()))?;
-        let open = signature.open_params();
-        let mut sizes = BTreeMap::new();
-        if !open.is_empty() {
-            let meaning = program.open_meaning(py)?;
-            let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
-            let told = self.work(py, limit.transpose()?, None, |session| {
-                session.tell_sizes(meaning, &open, role, &known)
-            })?;
-            sizes = told.map_err(|error| error::raise(py, error))?;
-        }
-        program.compiled_for_sizes(py, &sizes, terms.progress.as_ref())
     }
 }
