@@ -168,3 +168,34 @@ fn announced(param: &OpenParam, found: u64, given: Option<u64>) -> Result<u64, W
     }
     Ok(size)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NoFiles;
+
+    /// Values that were read before the sizes were announced would have other bits than the run's.
+    #[test]
+    fn rows_whose_type_follows_from_an_announced_size_are_refused() {
+        let text = "parties a, b;
+            param N: 0..=1_000_000 = len(x);
+            param M: 0..=1_000_000 = len(y);
+            struct X { id: u<bits(N)> }
+            struct Y { id: u<bits(N)>, cents: u8 }
+            main(x: [X; ..N] of a, y: [Y; ..M] of b, pairs: join x by id with y by id)
+                -> (n: u32 to both) {
+                let mut n: u32 = 0;
+                for p in pairs { n += p.right.cents as u32; }
+                n
+            }";
+        let loaded = Loaded::new("rows", text, &NoFiles);
+        let signature = Signature::new(&loaded, &BTreeMap::new(), None).unwrap();
+        let sizes = |n| BTreeMap::from([("N".to_owned(), n), ("M".to_owned(), 5)]);
+        let refused = signature.with_sizes(&loaded, &sizes(100)).unwrap_err();
+        assert!(
+            refused.to_string().contains("a field of a table's rows"),
+            "{refused}"
+        );
+        assert!(signature.with_sizes(&loaded, &sizes(999_999)).is_ok());
+    }
+}
