@@ -10,8 +10,11 @@
 //! accepted as it is. So a whole record is never refused, and any number of processes and folders
 //! of notes may see it.
 //!
-//! Each note has one file, which is named by a keyed hash of its subject. docs/stock.md has its
-//! bytes.
+//! Each note has one file, which is named by a keyed hash of its subject. When an epoch or a chain
+//! has ended, an entry in the stock's list of ends ([`ended`]) replaces its file, so that the
+//! folder does not grow by a file for each. docs/stock.md has the bytes of both.
+
+mod ended;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -89,7 +92,9 @@ impl Witness {
             has_stocks: true,
             failures: Arc::default(),
         };
-        witness.lock().map(drop)?;
+        // Whether anything can be written there.
+        let probe = witness.folder.join("lock");
+        wait_for_lock(witness.storage.as_ref(), &probe, LOCK_AT_MOST).map(drop)?;
         Ok(witness)
     }
 
@@ -103,12 +108,10 @@ impl Witness {
         }
     }
 
-    fn lock(&self) -> Result<Box<dyn Send + Sync>, StockError> {
-        wait_for_lock(
-            self.storage.as_ref(),
-            &self.folder.join("lock"),
-            LOCK_AT_MOST,
-        )
+    /// The lock of a file, by its name: one of sixteen, so that stocks seldom wait for each other.
+    fn lock(&self, name: &[u8; 32]) -> Result<Box<dyn Send + Sync>, StockError> {
+        let file = self.folder.join(format!("lock-{:x}", name[0] >> 4));
+        wait_for_lock(self.storage.as_ref(), &file, LOCK_AT_MOST)
     }
 
     /// Returns the notes that this process could not write.
@@ -130,7 +133,7 @@ impl Witness {
             return Ok(Some(note));
         }
         // Another process may be writing the note.
-        let _lock = self.lock()?;
+        let _lock = self.lock(name)?;
         self.read(&path)
     }
 
@@ -156,20 +159,22 @@ impl Witness {
     /// Records the progress of a record, unless the note is already further. A failure leaves the
     /// bound lower than it could be, and is counted.
     pub(crate) fn raise(&self, name: &[u8; 32], note: Note) {
-        self.count(self.try_raise(&self.path(name), note));
+        self.count(self.try_raise(name, note));
     }
 
     /// Removes the note of something that never had any content, so that a copy of it may come
     /// back.
     pub(crate) fn forget(&self, name: &[u8; 32]) {
+        let removed = self.lock(name).and_then(|_lock| self.remove(name));
+        self.count(removed);
+    }
+
+    fn remove(&self, name: &[u8; 32]) -> Result<(), StockError> {
         let path = self.path(name);
-        self.count(
-            self.lock()
-                .and_then(|_lock| match self.storage.remove(&path) {
-                    Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-                    removed => removed.map_err(StockError::io(&path, "remove it")),
-                }),
-        );
+        match self.storage.remove(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(StockError::io(&path, "remove it")),
+        }
     }
 
     fn count(&self, done: Result<(), StockError>) {
@@ -179,8 +184,9 @@ impl Witness {
         failed.last = why;
     }
 
-    fn try_raise(&self, path: &Path, note: Note) -> Result<(), StockError> {
-        let _lock = self.lock()?;
+    fn try_raise(&self, name: &[u8; 32], note: Note) -> Result<(), StockError> {
+        let path = &self.path(name);
+        let _lock = self.lock(name)?;
         let noted = self.read(path)?.map_or(0, |old| old.count);
         if noted >= note.count {
             return Ok(());
@@ -277,7 +283,29 @@ impl Notes {
 
     /// Records that the epoch has ended.
     pub(crate) fn end_epoch(&self, epoch: &EpochId) {
-        self.raise_epoch(epoch, ENDED);
+        self.end(&self.of_epoch(epoch));
+    }
+
+    /// The name of the list of what has ended.
+    fn of_ends(&self) -> [u8; 32] {
+        self.name(&[b"ends\0"])
+    }
+
+    fn end(&self, name: &[u8; 32]) {
+        if let Some(witness) = &self.witness {
+            witness.end(&self.of_ends(), name);
+        }
+    }
+
+    /// How many changes were noted of what has this name.
+    fn count(&self, witness: &Witness, name: &[u8; 32]) -> Result<u64, StockError> {
+        // In this order: what ends is on the list before its note is removed. A process that was
+        // slow may have noted it once more since.
+        let noted = witness.note(name)?.map_or(0, |note| note.count);
+        match witness.has_ended(&self.of_ends(), name)? {
+            true => Ok(ENDED),
+            false => Ok(noted),
+        }
     }
 
     /// Forgets an epoch that has ended and in which nothing was ever published. A peer may have any
@@ -295,7 +323,7 @@ impl Notes {
     /// Returns the noted number of changes to the stock in this epoch.
     pub(crate) fn epoch(&self, epoch: &EpochId) -> Result<u64, StockError> {
         match &self.witness {
-            Some(witness) if witness.has_stocks => count(witness, &self.of_epoch(epoch)),
+            Some(witness) if witness.has_stocks => self.count(witness, &self.of_epoch(epoch)),
             _ => Ok(0),
         }
     }
@@ -309,14 +337,14 @@ impl Notes {
         let name = self.of_chain(chain);
         match change {
             ChainChange::Changed(count) => self.raise(&name, count),
-            ChainChange::Ended => self.raise(&name, ENDED),
+            ChainChange::Ended => self.end(&name),
             ChainChange::NeverWas => self.forget(&name),
         }
     }
 
     /// Returns the noted number of changes to a chain.
     pub(crate) fn chain(&self, chain: &[u8; 16]) -> Result<u64, StockError> {
-        let noted = |witness| count(witness, &self.of_chain(chain));
+        let noted = |witness| self.count(witness, &self.of_chain(chain));
         self.witness.as_ref().map_or(Ok(0), noted)
     }
 
@@ -338,11 +366,6 @@ impl Notes {
             None => Ok(None),
         }
     }
-}
-
-fn count(witness: &Witness, name: &[u8; 32]) -> Result<u64, StockError> {
-    let note = witness.note(name)?;
-    Ok(note.map_or(0, |note| note.count))
 }
 
 #[cfg(test)]
@@ -381,7 +404,7 @@ mod tests {
             rest: [0; 3],
         };
         witness.raise(&[7; 32], note);
-        let _writes = disk.try_lock(Path::new("w/lock")).expect("a folder");
+        let _writes = disk.try_lock(Path::new("w/lock-0")).expect("a folder");
         assert_eq!(witness.note(&[7; 32]).expect("no wait"), Some(note));
         // A missing or torn note is not reported while a note may be being written.
         let waits = witness.note(&[8; 32]);

@@ -50,16 +50,21 @@ impl Machine {
         let stocks = machine.open();
         let stock = stocks.create(id(role), EPOCH, b"an offset", Limits::default());
         let stock = stock.expect("room");
-        let preparation = stock.prepare().expect("the lock");
-        let shape = parties::shape(role, &TABLES);
-        let span = Span { first: 0, count: 4 };
-        let lot = preparation.begin_lot(TABLES, shape, span).expect("a lot");
-        let tables = vec![6; 4 * shape.table_bytes as usize];
-        lot.put(0, &[5; 64], &tables).expect("room");
-        lot.finish().expect("a sync");
-        stock.publish(&TABLES, 0).expect("pending");
+        publish(&stock, role);
         machine
     }
+}
+
+/// Puts four instances into a stock.
+fn publish(stock: &Stock, role: Role) {
+    let preparation = stock.prepare().expect("the lock");
+    let shape = parties::shape(role, &TABLES);
+    let span = Span { first: 0, count: 4 };
+    let lot = preparation.begin_lot(TABLES, shape, span).expect("a lot");
+    let tables = vec![6; 4 * shape.table_bytes as usize];
+    lot.put(0, &[5; 64], &tables).expect("room");
+    lot.finish().expect("a sync");
+    stock.publish(&TABLES, 0).expect("pending");
 }
 
 fn is_refused(opened: Result<Stock, StockError>) -> bool {
@@ -149,6 +154,30 @@ fn epochs_that_came_to_nothing_leave_no_notes() {
         stock = stock.new_epoch(next, b"").expect("room");
     }
     assert!(notes() <= one, "{:?}", machine.outside.files());
+}
+
+/// An operator, or a peer that is caught, ends epoch after epoch.
+#[test]
+fn epochs_that_ended_leave_one_file_and_none_comes_back() {
+    let machine = Machine::stocked(Role::Garbler);
+    let notes = || machine.outside.files().len();
+    let mut copies = Vec::new();
+    let mut counts = Vec::new();
+    for number in 2..8 {
+        copies.push(machine.stocks.copy());
+        let stock = machine.stock(Role::Garbler).expect("as it was left");
+        let next = EpochId { number, ..EPOCH };
+        publish(
+            &stock.new_epoch(next, b"another").expect("room"),
+            Role::Garbler,
+        );
+        counts.push(notes());
+    }
+    assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+    for copy in &copies {
+        assert!(is_refused(machine.with(copy).stock(Role::Garbler)));
+    }
+    drop(machine.stock(Role::Garbler).expect("as it was left"));
 }
 
 #[test]
