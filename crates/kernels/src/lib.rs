@@ -13,6 +13,7 @@
 //! | OT extension's matrix | [`transpose_128`] |
 //! | memory in large pages | [`hint_large_pages`] |
 //! | work on several threads | [`share_out`] |
+//! | telling a process from its forks | [`process_generation`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
 //!
 //! Other crates write their inner loops in safe code over [`Simd`] and run them by
@@ -22,6 +23,7 @@ mod aes;
 mod block;
 mod cpu;
 mod crosses;
+mod forks;
 mod gf128;
 pub mod hash;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -50,6 +52,7 @@ pub use aes::{Aes128, encrypt_each, encrypt_each_twice};
 pub use block::Block;
 pub use cpu::{Backend, Cpu, Kernel};
 pub use crosses::{CrossHash, low_bits};
+pub use forks::process_generation;
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use large_pages::hint_large_pages;

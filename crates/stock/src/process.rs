@@ -5,41 +5,61 @@
 //! that may be given out once would be given out twice, and the network would carry two records
 //! under one nonce. So each of these is in an [`OfProcess`], which knows the process that created
 //! it. In a process that was forked from that one, it is empty.
+//!
+//! On Linux that holds whatever number the forked process has. On other systems, and where Linux
+//! refuses to wipe a page at a fork (before 4.14, or in some sandboxes), the number alone decides:
+//! a process that is forked after its ancestor has ended may get the ancestor's number. A copy of a
+//! whole machine is no fork, and is not told apart.
+
+use tacit_kernels::process_generation;
 
 /// A value for the process that created it. In a process forked from that one, the value does not
-/// exist. Processes are told apart by their system number. A process that is forked after an
-/// ancestor has ended may get that ancestor's number.
+/// exist.
 #[derive(Clone, Debug)]
 pub struct OfProcess<T> {
-    process: u32,
+    process: ProcessId,
     value: T,
 }
 
-/// Returns the number of this process. A web page has only one process.
-fn own() -> u32 {
-    #[cfg(target_family = "wasm")]
-    return 0;
-    #[cfg(not(target_family = "wasm"))]
-    std::process::id()
+/// The identity of a process among those that it was forked from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ProcessId {
+    /// The system's number of the process. It is used again after the process has ended, and the
+    /// first process of each namespace has the same. A web page has only one process.
+    number: u32,
+    /// The result of [`process_generation`], or 0 on systems that have none.
+    generation: u64,
+}
+
+impl ProcessId {
+    fn own() -> Self {
+        Self {
+            #[cfg(target_family = "wasm")]
+            number: 0,
+            #[cfg(not(target_family = "wasm"))]
+            number: std::process::id(),
+            generation: process_generation(),
+        }
+    }
 }
 
 impl<T> OfProcess<T> {
     /// Creates a value for this process.
     pub fn new(value: T) -> Self {
         Self {
-            process: own(),
+            process: ProcessId::own(),
             value,
         }
     }
 
     /// Returns the value, or `None` in a forked process.
     pub fn get(&self) -> Option<&T> {
-        (self.process == own()).then_some(&self.value)
+        (self.process == ProcessId::own()).then_some(&self.value)
     }
 
-    /// Makes the value look as if this process was forked, for tests.
+    /// Makes the value look as if this process was forked and had the same number, for tests.
     pub fn set_as_if_forked(&mut self) {
-        self.process ^= 1;
+        self.process.generation ^= 1 << 63;
     }
 }
 
@@ -70,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_forked_process_finds_nothing_and_starts_anew() {
+    fn a_forked_process_of_the_same_number_finds_nothing_and_starts_anew() {
         let mut here = OfProcess::new(vec![1]);
         assert_eq!(here.get(), Some(&vec![1]));
         here.or_cleared().push(2);

@@ -13,7 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("language", &["circuit", "components", "function"]),
     ("reference", &[]),
     ("net", &[]),
-    ("stock", &["circuit"]),
+    ("stock", &["kernels", "circuit"]),
     ("garble", &["kernels", "circuit"]),
     ("ot", &["kernels"]),
     (
