@@ -166,7 +166,7 @@ LIMITED: list[tuple[Callable[[int], Any], str]] = [
     (lambda rows: tacit.jobs.group_sums("N S E W".split(), rows, rows), "8,618 rows and amounts"),
     (lambda rows: tacit.jobs.correlation(rows), "6,927 rows of 64 id_bits and 32 value_bits"),
     (lambda rows: tacit.jobs.quantiles(rows=rows), "26,273 rows of 32 value_bits with 3 percents"),
-    (lambda rows: tacit.jobs.histogram(range(256), rows), "4,096 rows of 32 value_bits with 256"),
+    (lambda rows: tacit.jobs.histogram(range(256), rows), "15,887 rows of 32 value_bits with 256"),
 ]
 """Jobs with the usual widths, and how many rows they take."""
 
@@ -190,6 +190,16 @@ def test_as_many_pairs_are_compared_as_a_merge_compares() -> None:
         # A comparison and two selections.
         gates = tacit.function(merge).and_gates
         assert gates == 16 * compared(rows, others)
+
+
+@pytest.mark.parametrize("noise", [None, tacit.jobs.Noise(epsilon=0.01)])
+def test_a_histogram_at_its_limit_is_within_that_of_programs(noise: tacit.jobs.Noise | None) -> None:
+    for edges, most in [(1, 65_536), (62, 65_536), (63, 64_558), (200, 20_336), (256, 15_887)]:
+        # A program is refused here where it takes more steps than it may.
+        tacit.jobs.histogram(range(edges), most, noise=noise)
+        if most < 65_536:
+            with pytest.raises(InputError, match=f"at most {most:,} rows"):
+                tacit.jobs.histogram(range(edges), most + 1, noise=noise)
 
 
 @pytest.mark.skipif("TACIT_LONG" not in os.environ, reason="takes minutes")
