@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import tacit
-from tacit.errors import InputError, PeerIncompatible, UsageError
+from tacit.errors import InputError, PeerAborted, PeerIncompatible, UsageError
 
 from conftest import Parties
 
@@ -75,7 +75,7 @@ def test_a_party_with_too_many_ids_is_refused(parties: Parties) -> None:
             tacit.common(session, [1], most_keys=2)
 
     def refused(session: tacit.Session) -> None:
-        with pytest.raises(PeerIncompatible):
+        with pytest.raises(PeerAborted, match="told to run something else"):
             tacit.common(session, [1, 2, 3])
 
     parties.meet(refuses, refused)
