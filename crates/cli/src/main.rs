@@ -71,7 +71,9 @@ fn main() -> ExitCode {
     let log = Log::new(cli.verbose);
     let json = cli.command.wants_json();
     let peer = cli.command.peer().map(str::to_owned);
-    match execute(cli, log) {
+    let ended = execute(cli, log);
+    stock::tell_failed_notes();
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(failure) => {

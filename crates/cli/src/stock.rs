@@ -9,6 +9,7 @@ mod tries;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
@@ -50,7 +51,31 @@ pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, F
              [stock] to a folder that can be written"
         );
     }
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    opened.push(stocks.clone());
     Ok(stocks)
+}
+
+/// The stocks that this command has opened.
+static OPENED: Mutex<Vec<Stocks>> = Mutex::new(Vec::new());
+
+/// Warns of notes of how far the stocks are that failed while the command ran.
+pub(crate) fn tell_failed_notes() {
+    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    for stocks in opened.iter() {
+        let failed = stocks.note_failures();
+        if failed.count > 0 {
+            let why = failed
+                .last
+                .map_or_else(String::new, |why| format!(" ({why})"));
+            eprintln!(
+                "warning: {} of how far the stock is could not be written{why}: a copy of the \
+                 stock that is restored later may go unnoticed; make the folder writable, or set \
+                 witness under [stock] to another one",
+                counted(usize::try_from(failed.count).unwrap_or(usize::MAX), "note")
+            );
+        }
+    }
 }
 
 /// Opens the stocks in `folder`, without a notice if they have no witness.

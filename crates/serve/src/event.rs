@@ -100,6 +100,9 @@ pub enum Event {
     },
     /// A stock cannot be read.
     StockFailed { peer: String, reason: String },
+    /// This many notes of how far the stock is could not be written since the last such event. The
+    /// reason is that of the last note, unless that was written.
+    NotesFailed { count: u64, reason: Option<String> },
     /// Another configuration is in force.
     Reloaded {
         peers: usize,
@@ -141,6 +144,7 @@ impl Event {
             Self::InputsFailed { .. }
             | Self::ResultsFailed { .. }
             | Self::StockFailed { .. }
+            | Self::NotesFailed { .. }
             | Self::ReloadRefused { .. } => Severity::Error,
             Self::Refused { .. }
             | Self::RefusedMore { .. }

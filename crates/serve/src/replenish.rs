@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tacit::session::AbortReason;
-use tacit::stock::Stocks;
+use tacit::stock::{NoteFailures, Stocks};
 use tacit::{Error, Fingerprint, ProtocolError, Session, Settings};
 
 use crate::event::Event;
@@ -70,10 +70,12 @@ pub(crate) fn replenish(shared: &Arc<Shared>) {
         return;
     };
     let pauses = &Pauses::default();
+    let mut notes_failed = 0;
     thread::scope(|scope| {
         while !shared.is_stopping() {
             let policy = shared.policy();
             look(shared, &policy, stocks);
+            tell_failed_notes(shared, stocks, &mut notes_failed);
             for peer in policy.peers() {
                 if shared.is_stopping() || pauses.holds(&peer.fingerprint) {
                     continue;
@@ -103,6 +105,19 @@ pub(crate) fn replenish(shared: &Arc<Shared>) {
             shared.wait_for_stop(BREATH);
         }
     });
+}
+
+/// Reports the notes that failed since `told` of them had failed.
+fn tell_failed_notes(shared: &Shared, stocks: &Stocks, told: &mut u64) {
+    let NoteFailures { count, last } = stocks.note_failures();
+    let more = count.saturating_sub(*told);
+    *told = count;
+    if more > 0 {
+        shared.tell(&Event::NotesFailed {
+            count: more,
+            reason: last,
+        });
+    }
 }
 
 /// Records what is in stock, and compacts used lots if room gets tight.

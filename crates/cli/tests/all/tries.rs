@@ -4,14 +4,12 @@ use std::fs;
 use std::sync::Arc;
 
 use tacit::Fingerprint;
-use tacit_stock::{Disk, PeerId, Role, RootKey, Stocks, Tried, TryKey, Witness};
+use tacit_stock::{Disk, PeerId, Role, RootKey, Stocks, Storage as _, Tried, TryKey, Witness};
 
 use crate::process::{Parties, tacit, words};
 
-/// A restored folder has no tries, and the peer is refused for them all the same.
-#[test]
-fn tries_that_only_the_witness_knows_are_listed_and_cleared() {
-    let parties = Parties::new();
+/// Gives Alice four tries with Bob under way, in her folder and in that of notes.
+fn counted_by(parties: &Parties) {
     let [alice, bob] = parties.fingerprints();
     let config = format!(
         "identity = \"alice.key\"\n[stock]\nfolder = \"a\"\nwitness = \"notes\"\n\
@@ -34,7 +32,14 @@ fn tries_that_only_the_witness_knows_are_listed_and_cleared() {
     };
     let counted = stocks.change_tries(key, |record| record.unfinished += 4);
     counted.expect("room");
-    drop(stocks);
+}
+
+/// A restored folder has no tries, and the peer is refused for them all the same.
+#[test]
+fn tries_that_only_the_witness_knows_are_listed_and_cleared() {
+    let parties = Parties::new();
+    counted_by(&parties);
+    let folder = parties.folder();
     fs::remove_file(folder.join("a/batches.index")).expect("a record");
     let list = words("stock list --config alice.toml --json");
     let listed = || tacit(folder, &list).json()["tries"].clone();
@@ -43,4 +48,28 @@ fn tries_that_only_the_witness_knows_are_listed_and_cleared() {
     let cleared = tacit(folder, &clear);
     assert!(cleared.succeeded().contains("4 under way"), "{cleared:?}");
     assert_eq!(listed(), serde_json::json!([]));
+}
+
+/// Notes cannot be written from some time after the start on: the command does its work, and says
+/// so.
+#[test]
+fn notes_that_fail_after_the_start_are_told() {
+    let parties = Parties::new();
+    counted_by(&parties);
+    let folder = parties.folder();
+    let clear = words("stock clear-tries --config alice.toml --peer bob");
+    let cleared = {
+        let held = (0..16).map(|digit| {
+            let file = folder.join(format!("notes/lock-{digit:x}"));
+            let lock = Disk.try_lock(&file).expect("a folder");
+            lock.expect("nobody else writes notes")
+        });
+        let _held: Vec<_> = held.collect();
+        tacit(folder, &clear)
+    };
+    assert!(cleared.succeeded().contains("4 under way"), "{cleared:?}");
+    let told = &cleared.stderr;
+    assert!(told.contains("warning: 1 note of how far"), "{told}");
+    let clear = tacit(folder, &clear);
+    assert!(!clear.stderr.contains("of how far the stock"), "{clear:?}");
 }

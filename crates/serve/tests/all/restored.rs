@@ -68,3 +68,33 @@ fn a_stock_that_this_party_restored_is_not_held_against_the_peer() {
     };
     assert!(!scene.events().iter().any(is_held), "{:?}", scene.events());
 }
+
+/// Notes that fail some time after the start are told, counted and no reason to stop.
+#[test]
+fn notes_that_fail_are_told_and_runs_go_on() {
+    let scene = Scene::new(1);
+    let theirs = scene.stocks("peer0", 1 << 30);
+    let policy = scene.policy(
+        vec![scene.offer(vec![aes()])],
+        vec![scene.level(0, 3)],
+        Scene::limits(),
+    );
+    let service = scene.start_with(policy, 1 << 30);
+    let mut session = scene.session(&service, 0).expect("a session");
+    scene.prepare(&mut session, &theirs, 3).expect("a stock");
+    let held = (0..16).map(|digit| {
+        let file = format!("alice/witness/lock-{digit:x}");
+        let file = fs::File::create(scene.folder.path().join(file)).expect("a folder");
+        file.lock().expect("nobody holds it for long");
+        file
+    });
+    let held: Vec<_> = held.collect();
+    scene.encrypt(&mut session, &theirs);
+    let told = scene.event(|event| matches!(event, Event::NotesFailed { .. }));
+    let Event::NotesFailed { count, reason } = told else {
+        unreachable!("it was looked for");
+    };
+    assert!(count > 0 && reason.is_some_and(|why| why.contains("lock-")));
+    drop(held);
+    session.close().expect("in order");
+}
