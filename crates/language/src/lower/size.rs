@@ -19,14 +19,18 @@ use tacit_function::Function;
 use super::trace::MAX_STEPS;
 use super::{Error, Lower};
 use crate::program::{
-    Body, Condition, Entry, Expression, ExpressionKind, FunctionId, Number, Program, Statement,
-    StatementKind, Visit, in_expression, in_statement,
+    Body, Condition, Entry, EntryKind, Expression, ExpressionKind, FunctionId, Number, Program,
+    Statement, StatementKind, Visit, in_expression, in_statement,
 };
 use crate::source::Span;
 
 /// The greatest number of bits that calls of components return. Each takes about 30 bytes while a
 /// run is lowered.
 const MAX_CALL_BITS: u64 = 1 << 27;
+
+/// The greatest number of bits of a run's inputs and states. Each takes about 30 bytes while the
+/// run is lowered.
+const MAX_GIVEN_BITS: u64 = 1 << 27;
 
 /// Refuses a run that has more steps than allowed, or whose inputs and calls alone are more than a
 /// function may have. Returns the run's steps, or 0 if a number of counters has no value, which the
@@ -53,6 +57,7 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
         }
     }
     check_bins(entry)?;
+    check_given(program, entry)?;
     let Ok(counts) = counts else {
         return Ok(0);
     };
@@ -82,6 +87,24 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
             Function::MAX_ELEMENTS
         ),
     ))
+}
+
+/// Refuses inputs and states of more bits than a run may be given.
+fn check_given(program: &Program, entry: &Entry) -> Lower<()> {
+    let inputs = entry.inputs.iter().enumerate();
+    let inputs = inputs.filter(|(place, input)| input.owner.is_some() && !entry.is_joined(*place));
+    let inputs = inputs.map(|(_, input)| input.ty);
+    let states = program.states.iter().map(|state| state.ty);
+    let states = states.filter(|_| entry.kind == EntryKind::Run);
+    let bits: u64 = inputs.chain(states).map(|ty| program.types.width(ty)).sum();
+    if bits <= MAX_GIVEN_BITS {
+        return Ok(());
+    }
+    let message = format!(
+        "the inputs and states of this run have {bits} bits together, and a run has at most 2^27 \
+         such bits (16 MiB): give it fewer rows or narrower numbers, or compute it in several runs"
+    );
+    Err(Error::At(entry.span, message))
 }
 
 /// Refuses a join with more bins than a function has elements, or with more bits than it can hold

@@ -198,6 +198,26 @@ fn calls_of_components_give_at_most_2_to_the_25_elements() {
     assert!(error.message.contains(text), "{error:?}");
 }
 
+/// They would fill the memory of a machine while the run is lowered: 10 GB for 40 MB.
+#[test]
+fn inputs_and_states_have_at_most_2_to_the_27_bits() {
+    let inputs = |count: usize| -> String {
+        let input = |n: usize| format!("x{n}: [u8; 4_000_000] of alice, ");
+        (0..count).map(input).collect()
+    };
+    let text = |count: usize| {
+        format!(
+            "parties alice, bob;\nmain({}b: u8 of bob) -> (c: u8 to both) {{ b }}\n",
+            inputs(count)
+        )
+    };
+    let check = |count: usize| program_of(&text(count)).check_size(EntryId(0));
+    check(4).expect("2^27 bits, less some");
+    let error = check(5).expect_err("too many bits");
+    assert!(error.message.contains("160000008 bits"), "{error:?}");
+    assert!(error.message.contains("at most 2^27"), "{error:?}");
+}
+
 #[test]
 fn at_most_64_errors_are_told() {
     let body: String = (0..100)
