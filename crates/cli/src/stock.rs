@@ -61,8 +61,9 @@ static OPENED: Mutex<Vec<Stocks>> = Mutex::new(Vec::new());
 
 /// Warns of notes of how far the stocks are that failed while the command ran.
 pub(crate) fn tell_failed_notes() {
-    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    for stocks in opened.iter() {
+    // Taken, so that their keys are wiped as they are dropped.
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    for stocks in std::mem::take(&mut *opened) {
         let failed = stocks.note_failures();
         if failed.count > 0 {
             let why = failed

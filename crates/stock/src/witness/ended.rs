@@ -22,14 +22,15 @@ impl Witness {
     }
 
     fn try_end(&self, ends: &[u8; 32], name: &[u8; 32]) -> Result<(), StockError> {
-        // First, for the case that anything fails or the list is full.
+        // The note comes first, for the case that the list is full or cannot be written. If the note
+        // cannot be raised, the list is written all the same.
         let (count, rest) = (ENDED, [0; REST_BYTES / 8]);
-        self.try_raise(name, Note { count, rest })?;
+        let raised = self.try_raise(name, Note { count, rest });
         if self.add(ends, name)? {
             let _lock = self.lock(name)?;
             self.remove(name)?;
         }
-        Ok(())
+        raised
     }
 
     /// Adds an entry, and returns whether it is there and durable.
