@@ -67,13 +67,17 @@ const COMPONENT: &str = "aes-128";
 const INSTANCES: usize = 256;
 const INSTANCES_QUICK: usize = 32;
 
+/// One thread, two, four and so on, and as many as there are cores.
+pub(crate) fn numbers_of_threads() -> Vec<usize> {
+    let cores = available_parallelism().map_or(1, usize::from);
+    let doubled = std::iter::successors(Some(1), |threads| Some(2 * threads));
+    let fewer = doubled.take_while(|threads| *threads < cores);
+    fewer.chain([cores]).collect()
+}
+
 /// Garbles lots on one thread, two, four and so on, and on one thread per core.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
-    let cores = available_parallelism().map_or(1, usize::from);
-    let mut threads: Vec<usize> = std::iter::successors(Some(1), |threads| Some(2 * threads))
-        .take_while(|threads| *threads < cores)
-        .collect();
-    threads.push(cores);
+    let mut threads = numbers_of_threads();
     let name = |threads: usize| format!("lot {COMPONENT} threads-{threads}");
     threads.retain(|threads| options.wants(&name(*threads)));
     if threads.is_empty() {

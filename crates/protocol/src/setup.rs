@@ -66,6 +66,8 @@ pub struct OtSettings {
     /// The extension that makes OTs from base OTs; both parties name the same.
     pub extension: Extension,
     /// The largest number of threads on which this party works for the base OTs.
+    pub base_threads: NonZeroUsize,
+    /// The number of threads that make OTs from the base OTs and compute a matching.
     pub threads: NonZeroUsize,
 }
 
@@ -75,6 +77,7 @@ impl Default for OtSettings {
         Self {
             base: BaseOt::default(),
             extension: Extension::default(),
+            base_threads: NonZeroUsize::MIN,
             threads: NonZeroUsize::MIN,
         }
     }
@@ -142,7 +145,8 @@ mod tests {
         let (tag, mut rng) = (tag(settings), UnwrapErr(getrandom::SysRng));
         let garbler = GarblerSetup::with(settings, &tag, &mut rng).unwrap();
         let two = OtSettings {
-            threads: NonZeroUsize::new(2).unwrap(),
+            base_threads: NonZeroUsize::new(2).unwrap(),
+            threads: NonZeroUsize::new(3).unwrap(),
             ..settings
         };
         let evaluator = EvaluatorSetup::with(two, &tag, &mut rng).unwrap();

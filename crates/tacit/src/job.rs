@@ -378,6 +378,7 @@ impl<'f> Job<'f> {
         let inputs = self.input_bits()?;
         // Compile here, so that it counts for no phase and its memory is not needed during the run.
         self.task.function.compile();
+        session.work_on(self.threads);
         let Ran {
             outputs,
             chain,

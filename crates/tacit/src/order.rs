@@ -56,9 +56,10 @@ impl<'w, T> Order<'w, T> {
         }
     }
 
-    /// Works on this many threads. The default is one. Runs by `direct` and `batch`, servers of
-    /// `outsourced`, and preparations for `prepared` and `batch` use them. Everything else works on
-    /// one thread. Neither results nor messages depend on the number of threads.
+    /// Works on this many threads; the default is one. All orders make their OTs on them; runs by
+    /// `direct` and `batch`, servers of `outsourced`, matchings, and preparations for `prepared`
+    /// and `batch` do the rest of their work on them too. Neither results nor messages depend on
+    /// their number.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads;

@@ -138,8 +138,8 @@ pub(crate) struct PrepareArgs {
     pub(crate) scheme: Option<String>,
     #[command(flatten, next_help_heading = HOW)]
     pub(crate) stock: StockArgs,
-    /// Garble, and check, on N threads. Where both parties give two or more, long messages go over
-    /// several connections
+    /// Make OTs, garble, and check on N threads. Where both parties give two or more, long messages
+    /// go over several connections
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     #[arg(help_heading = HOW)]
     pub(crate) threads: NonZeroUsize,

@@ -120,8 +120,8 @@ pub(crate) struct RunArgs {
     /// may succeed
     #[arg(long, help_heading = HOW, hide_short_help = true)]
     pub(crate) insecure_for_measurements: bool,
-    /// Under direct and batch: work on N threads. Under any protocol, where both parties give two
-    /// or more, long messages go over several connections
+    /// Work on N threads: under direct and batch all of the work, under other protocols what OTs
+    /// take. Where both parties give two or more, long messages go over several connections
     #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,

@@ -6,6 +6,8 @@
 //! An operation consumes the epoch and returns it if it succeeds. **After a failed check** the
 //! epoch is not returned: both Δ and everything that rests on them are gone.
 
+use core::num::NonZeroUsize;
+
 use rand_core::CryptoRng;
 use tacit_function::Role;
 use tacit_kernels::{Block, Construction, TweakableHash};
@@ -120,6 +122,14 @@ impl Epoch {
     /// Returns the chain that the Δ belongs to.
     pub(super) fn chain(&self) -> Option<ChainId> {
         self.chain
+    }
+
+    /// Makes OTs on this many threads from now on; at first on those of the settings.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        if let Some(Transfers { sender, receiver }) = &mut self.transfers {
+            sender.set_threads(threads);
+            receiver.set_threads(threads);
+        }
     }
 
     /// Returns the OTs that this party sends.

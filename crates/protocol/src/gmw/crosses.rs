@@ -18,11 +18,14 @@
 //! w + 1 at R, from the making of the OTs to the step that takes them.
 
 use core::iter;
+use core::num::NonZeroUsize;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Role;
 use tacit_function::Schedule;
-use tacit_kernels::{Block, Cpu, CrossHash, low_bits, transpose_128, wiping_stack};
+use tacit_kernels::{
+    Block, Cpu, CrossHash, low_bits, share_out, transpose_128, wiping_stack, workers,
+};
 use tacit_ot::Delta;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -69,37 +72,94 @@ pub(super) trait HashedOtSink {
     fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error>;
 }
 
-/// Hashes OTs numbered from `number` on, at their sender, part by part.
-pub(super) fn hash_sent(
-    hash: &CrossHash,
-    number: u64,
-    (delta, q): (&Delta, &mut [Block]),
-    mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut alpha = Zeroizing::new(vec![Block::ZERO; HASHED_OTS.min(q.len())]);
-    for (number, first) in (number..).step_by(HASHED_OTS).zip(q.chunks_mut(HASHED_OTS)) {
-        let second = &mut alpha[..first.len()];
-        wiping_stack(|| hash.hash_both(number, &delta.to_block(), first, second));
-        for (one, zero) in second.iter_mut().zip(&*first) {
-            *one ^= *zero;
-        }
-        take(HashedOts { first, second })?;
-    }
-    Ok(())
+/// The number of parts of OTs that each thread hashes before all are passed on.
+const PARTS_OF_TURN: usize = 16;
+
+/// The hash of a direction's OTs, and the threads that compute it.
+pub(super) struct OtHash<'h> {
+    pub(super) hash: &'h CrossHash,
+    pub(super) threads: NonZeroUsize,
 }
 
-/// Hashes OTs numbered from `number` on, at their receiver, part by part.
-pub(super) fn hash_received(
-    hash: &CrossHash,
-    number: u64,
-    t: &[Block],
-    mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
+impl OtHash<'_> {
+    /// Returns the number of OTs that are hashed before they are passed on. On one thread they stay
+    /// in a cache.
+    fn turn(&self) -> usize {
+        match self.threads.get() {
+            1 => HASHED_OTS,
+            threads => HASHED_OTS * PARTS_OF_TURN * threads,
+        }
+    }
+
+    /// Hashes OTs numbered from `number` on, at their sender, and passes them to `take` in parts.
+    pub(super) fn sent(
+        &self,
+        number: u64,
+        (delta, q): (&Delta, &mut [Block]),
+        mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let turn = self.turn();
+        let mut alpha = Zeroizing::new(vec![Block::ZERO; turn.min(q.len())]);
+        for (number, first) in (number..).step_by(turn).zip(q.chunks_mut(turn)) {
+            let parts = first.chunks_mut(HASHED_OTS);
+            let parts = parts.zip(alpha.chunks_mut(HASHED_OTS)).enumerate();
+            share_out(
+                &mut workers(self.threads),
+                parts,
+                |(), (part, (first, second))| {
+                    let number = number + (part * HASHED_OTS) as u64;
+                    let second = &mut second[..first.len()];
+                    wiping_stack(|| {
+                        let hash = self.hash;
+                        hash.hash_both(number, &delta.to_block(), first, second);
+                    });
+                    for (one, zero) in second.iter_mut().zip(&*first) {
+                        *one ^= *zero;
+                    }
+                },
+            );
+            give_on(first, &alpha, &mut take)?;
+        }
+        Ok(())
+    }
+
+    /// Hashes OTs numbered from `number` on, at their receiver, and passes them to `take` in parts.
+    pub(super) fn received(
+        &self,
+        number: u64,
+        t: &[Block],
+        mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let turn = self.turn();
+        let mut rho = Zeroizing::new(vec![Block::ZERO; turn.min(t.len())]);
+        for (number, first) in (number..).step_by(turn).zip(t.chunks(turn)) {
+            let parts = first.chunks(HASHED_OTS);
+            let parts = parts.zip(rho.chunks_mut(HASHED_OTS)).enumerate();
+            share_out(
+                &mut workers(self.threads),
+                parts,
+                |(), (part, (first, second))| {
+                    let number = number + (part * HASHED_OTS) as u64;
+                    let second = &mut second[..first.len()];
+                    second.copy_from_slice(first);
+                    wiping_stack(|| self.hash.hash(number, second));
+                },
+            );
+            give_on(first, &rho, &mut take)?;
+        }
+        Ok(())
+    }
+}
+
+/// Passes hashed OTs to `take`, in parts.
+fn give_on(
+    first: &[Block],
+    second: &[Block],
+    take: &mut impl FnMut(HashedOts<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut rho = Zeroizing::new(vec![Block::ZERO; HASHED_OTS.min(t.len())]);
-    for (number, first) in (number..).step_by(HASHED_OTS).zip(t.chunks(HASHED_OTS)) {
-        let second = &mut rho[..first.len()];
-        second.copy_from_slice(first);
-        wiping_stack(|| hash.hash(number, second));
+    let parts = first.chunks(HASHED_OTS).zip(second.chunks(HASHED_OTS));
+    for (first, second) in parts {
+        let second = &second[..first.len()];
         take(HashedOts { first, second })?;
     }
     Ok(())

@@ -9,13 +9,14 @@
 //! reads.
 
 use core::fmt;
+use core::num::NonZeroUsize;
 
 use tacit_circuit::Role;
 use tacit_kernels::{CrossHash, Prg};
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
 use zeroize::Zeroizing;
 
-use super::crosses::{HashedOtSink, HashedOts, ROLES, hash_of, hash_received, hash_sent};
+use super::crosses::{HashedOtSink, HashedOts, OtHash, ROLES, hash_of};
 use super::messages;
 use crate::Error;
 use crate::io::{Io, boxed};
@@ -43,6 +44,7 @@ pub struct Directions {
     receiver: Box<SourceReceiver>,
     /// The hashes of the directions, by their senders' roles.
     hashes: [CrossHash; 2],
+    threads: NonZeroUsize,
 }
 
 impl fmt::Debug for Directions {
@@ -112,6 +114,7 @@ impl DirectionSetup {
             sender,
             receiver,
             hashes: self.tags.each_ref().map(hash_of),
+            threads: self.settings.threads,
         })
     }
 }
@@ -132,6 +135,14 @@ impl Directions {
             self.hashes.swap(0, 1);
         }
         self
+    }
+
+    /// Makes and hashes OTs on this many threads from now on; at first on those of the settings.
+    /// Neither they nor messages depend on it.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.threads = threads;
+        self.sender.set_threads(threads);
+        self.receiver.set_threads(threads);
     }
 
     /// Returns the Δ of the OTs that this party sends.
@@ -232,16 +243,19 @@ impl Directions {
             if count == 0 {
                 continue;
             }
-            let hash = &self.hashes[sender as usize];
+            let hash = OtHash {
+                hash: &self.hashes[sender as usize],
+                threads: self.threads,
+            };
             let take = |ots: HashedOts<'_>| sink.take(sender, ots);
             if sender == self.role {
                 let number = self.sender.available().start;
                 let (delta, mut q) = self.sender.take(number, count)?.into_correlated();
-                hash_sent(hash, number, (&delta, &mut q), take)?;
+                hash.sent(number, (&delta, &mut q), take)?;
             } else {
                 let number = self.receiver.available().start;
                 let t = self.receiver.take(number, count)?.into_blocks();
-                hash_received(hash, number, &t, take)?;
+                hash.received(number, &t, take)?;
             }
         }
         Ok(())

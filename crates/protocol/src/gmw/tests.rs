@@ -4,6 +4,7 @@ mod functions;
 mod honest;
 mod lying;
 mod stocked;
+mod threads;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

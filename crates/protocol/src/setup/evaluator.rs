@@ -50,6 +50,7 @@ impl BaseSender {
 pub struct OfferedBase {
     tag: SessionTag,
     made: (Extension, Security),
+    threads: NonZeroUsize,
     keys: Vec<[Key; 2]>,
 }
 
@@ -117,7 +118,7 @@ impl EvaluatorSetup {
             let part = io
                 .receive(messages::choice(sender.expected_bytes()))
                 .await?;
-            sender.take(self.settings.threads, part)?;
+            sender.take(self.settings.base_threads, part)?;
         }
         let keys = match sender {
             BaseSender::Ristretto255(sender, _) => sender.into_keys()?,
@@ -132,6 +133,7 @@ impl EvaluatorSetup {
         Ok(OfferedBase {
             tag: self.tag,
             made: (self.settings.extension, self.security),
+            threads: self.settings.threads,
             keys,
         })
     }
@@ -144,14 +146,18 @@ impl OfferedBase {
     ///
     /// None that the caller can cause.
     pub fn ots(self) -> Result<EvaluatorOt, Error> {
-        EvaluatorOt::new(self.keys, &self.tag, self.made)
+        let mut ots = EvaluatorOt::new(self.keys, &self.tag, self.made)?;
+        ots.set_threads(self.threads);
+        Ok(ots)
     }
 
     /// Returns the source of OTs with random choices, numbered from 0.
     pub(crate) fn source(self) -> Result<SourceReceiver, Error> {
         let (extension, security) = self.made;
         let source = SourceReceiver::new(self.keys, &self.tag, extension, security, 0);
-        Ok(source?)
+        let mut source = source?;
+        source.set_threads(self.threads);
+        Ok(source)
     }
 
     /// Returns the base OTs, to be kept for many runs instead of one session.

@@ -53,6 +53,7 @@ impl BaseReceiver {
 pub struct ChosenBase {
     tag: SessionTag,
     made: (Extension, Security),
+    threads: NonZeroUsize,
     delta: Box<Delta>,
     keys: Vec<Key>,
 }
@@ -127,7 +128,7 @@ impl GarblerSetup {
     ///
     /// The evaluator misbehaves, or the wire fails.
     pub async fn run(self, io: &mut Io<'_>) -> Result<ChosenBase, Error> {
-        let (mut receiver, threads) = (self.receiver, self.settings.threads);
+        let (mut receiver, threads) = (self.receiver, self.settings.base_threads);
         while let Some(part) = receiver.next_part(threads) {
             *io.message() = part;
             let bytes = io.message().len();
@@ -145,6 +146,7 @@ impl GarblerSetup {
         Ok(ChosenBase {
             tag: self.tag,
             made: (self.settings.extension, self.security),
+            threads: self.settings.threads,
             delta: self.delta,
             keys,
         })
@@ -158,14 +160,19 @@ impl ChosenBase {
     ///
     /// None that the caller can cause.
     pub fn ots(self) -> Result<GarblerOt, Error> {
-        GarblerOt::new(Delta::clone(&self.delta), self.keys, &self.tag, self.made)
+        let delta = Delta::clone(&self.delta);
+        let mut ots = GarblerOt::new(delta, self.keys, &self.tag, self.made)?;
+        ots.set_threads(self.threads);
+        Ok(ots)
     }
 
     /// Returns the source of OTs with random choices, numbered from 0.
     pub(crate) fn source(self) -> Result<SourceSender, Error> {
         let (delta, (extension, security)) = (Delta::clone(&self.delta), self.made);
         let source = SourceSender::new(delta, self.keys, &self.tag, extension, security, 0);
-        Ok(source?)
+        let mut source = source?;
+        source.set_threads(self.threads);
+        Ok(source)
     }
 
     /// Returns the base OTs, to be kept for many runs instead of one session.

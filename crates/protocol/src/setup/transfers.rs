@@ -8,6 +8,8 @@
 //!
 //! Corrections hide the choices perfectly: the choices of prepared OTs are random and used once.
 
+use core::num::NonZeroUsize;
+
 use tacit_kernels::{Block, Prg};
 use tacit_ot::base::Key;
 use tacit_ot::correlated::{CotReceiver, CotSender};
@@ -120,7 +122,9 @@ impl GarblerOt {
     ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
         let (delta, base) = spare.into_chosen(&tag)?;
-        Self::new(delta, base, &tag, (settings.extension, security))
+        let mut ots = Self::new(delta, base, &tag, (settings.extension, security))?;
+        ots.set_threads(settings.threads);
+        Ok(ots)
     }
 
     /// Returns the offset that all these OTs share. Secret.
@@ -132,6 +136,14 @@ impl GarblerOt {
         match &self.maker {
             Maker::Extending(sender) => sender.delta(),
             Maker::Made(source) => source.delta(),
+        }
+    }
+
+    /// Makes OTs on this many threads from now on; at first on those of the settings.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        match &mut self.maker {
+            Maker::Extending(sender) => sender.set_threads(threads),
+            Maker::Made(source) => source.set_threads(threads),
         }
     }
 
@@ -250,7 +262,17 @@ impl EvaluatorOt {
     ) -> Result<Self, Error> {
         let tag = SessionTag::new(*tag.as_bytes());
         let base = spare.into_offered(&tag)?;
-        Self::new(base, &tag, (settings.extension, security))
+        let mut ots = Self::new(base, &tag, (settings.extension, security))?;
+        ots.set_threads(settings.threads);
+        Ok(ots)
+    }
+
+    /// Makes OTs on this many threads from now on; at first on those of the settings.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        match &mut self.maker {
+            Maker::Extending(receiver) => receiver.set_threads(threads),
+            Maker::Made(source) => source.set_threads(threads),
+        }
     }
 
     /// Returns the number of the next OT.

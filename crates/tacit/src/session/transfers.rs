@@ -117,7 +117,7 @@ impl Transfers {
     pub(super) fn new() -> Self {
         Self {
             settings: OtSettings {
-                threads: base_ot_threads(),
+                base_threads: base_ot_threads(),
                 ..OtSettings::default()
             },
             told: false,
@@ -282,12 +282,14 @@ impl Session {
         &mut self,
         role: Role,
     ) -> Result<(Directions, Option<PhaseCost>), Error> {
-        if let Some(directions) = self.transfers.directions.take() {
+        let settings = self.transfers.settings;
+        if let Some(mut directions) = self.transfers.directions.take() {
+            directions.set_threads(settings.threads);
             return Ok((directions.in_role(role), None));
         }
         let clock = Clock::start(self);
         let roles = (role, self.connecting_role(role));
-        let setup = DirectionSetup::new(&self.tag()?, roles, self.transfers.settings);
+        let setup = DirectionSetup::new(&self.tag()?, roles, settings);
         let seed = seed();
         let directions = self.script(async |io| setup.run(io, &seed).await)?;
         self.transfers.source = Some(BaseOtSource::Fresh);
@@ -321,15 +323,16 @@ impl Session {
         (role, bits): (Role, u8),
         stocks: Option<&Stocks>,
     ) -> Result<(CountedEpoch, Option<PhaseCost>), Error> {
+        let settings = self.transfers.settings;
         let mut epochs = self.transfers.epochs.iter_mut();
         if let Some(there) = epochs.position(|idle| idle.role() == Some(role))
-            && let Some(counted) = self.transfers.epochs.swap_remove(there).0.take()
+            && let Some(mut counted) = self.transfers.epochs.swap_remove(there).0.take()
         {
+            counted.epoch.set_threads(settings.threads);
             return Ok((counted, None));
         }
         let clock = Clock::start(self);
         let (mut tried, charge_bits) = self.count_epoch((role, bits), stocks)?;
-        let settings = self.transfers.settings;
         let connecting_role = self.connecting_role(role);
         let session_tag = self.tag()?;
         let tag = |sender| {

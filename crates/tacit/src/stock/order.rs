@@ -106,6 +106,7 @@ where
     pub fn run(mut self, session: &mut Session, stocks: &Stocks) -> Result<Prepared, Error> {
         let terms = self.terms()?;
         let clock = Clock::start(session);
+        session.work_on(self.threads);
         let stocked = session.guarded_within(self.time_limit, |session| {
             let tag = session.agree(&terms)?;
             let mut opened = OpenedStock::open(session, stocks, terms.role, terms.scheme)?;

@@ -2,11 +2,12 @@
 //! session takes, and the errors of parties that want different ones.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tacit::cost::{Cost, Phase};
 use tacit::net::Link;
-use tacit::protocols::StatisticalSecurity;
+use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::session::OtExtension;
 use tacit::stock::{BatchPreparation, Preparation};
 use tacit::{
@@ -121,6 +122,39 @@ fn wide(bytes: u64) -> Function {
         .call(["z"], "add", [Part::of("x"), Part::of("y").range(0, 1)])
         .output("z", "bytes[1]", Recipient::Both, "z");
     builder.finish().expect("a function")
+}
+
+/// Runs a function of 16,384 input bits of the evaluator's by each protocol that makes OTs on the
+/// spot, with each party on this many threads. Returns what each has sent and received.
+fn traffic_on(threads: [usize; 2], extension: OtExtension) -> [Vec<u64>; 2] {
+    let function = wide(2048);
+    in_memory(|party, session| {
+        session.set_ot_extension(extension)?;
+        let mut bytes_so_far = Vec::new();
+        for protocol in [Protocol::Direct, Protocol::Gmw, Protocol::Authenticated] {
+            let job = Job::new(&function, ROLES[party]).by(protocol, None)?;
+            let job = job.threads(NonZeroUsize::new(threads[party]).expect("threads"));
+            let job = match party {
+                0 => job.input("x", bytes("01")),
+                _ => job.input("y", bytes(&"02".repeat(2048))),
+            };
+            assert_eq!(job.run(session)?.outputs["z"].to_text(), "03");
+            let traffic = session.traffic();
+            bytes_so_far.extend([traffic.sent.bytes, traffic.received.bytes]);
+        }
+        Ok(bytes_so_far)
+    })
+    .map(|bytes| bytes.expect("results"))
+}
+
+#[test]
+fn neither_results_nor_bytes_depend_on_threads() {
+    for extension in [OtExtension::default(), OtExtension::Silent] {
+        let one = traffic_on([1, 1], extension);
+        for threads in [[1, 3], [3, 1]] {
+            assert_eq!(traffic_on(threads, extension), one, "{threads:?}");
+        }
+    }
 }
 
 /// Returns the extension of a session whose connecting party knows this link.
