@@ -35,7 +35,8 @@ const LARGE_TABLE: u64 = 100;
 /// Something is wrong on this party's side, on the peer's, or in the network.
 pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
-    let mut party = Party::new(&args.meet, args.plain_loopback, &config)?;
+    let party = Party::new(&args.meet, args.plain_loopback, &config)?;
+    let mut party = party.on_threads(args.threads);
     if let Some(path) = args.out.as_deref().filter(|path| path.exists()) {
         return Err(Failure::write_new(path, &ErrorKind::AlreadyExists.into()));
     }
@@ -58,6 +59,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let mut order = Match::new(table.keys())?
         .normalized(args.normalize)
         .to(args.to)
+        .threads(args.threads)
         .time_limit(args.time_limit.or(config.timeouts.run));
     if let Some(most) = args.most_keys {
         order = order.most_peer_keys(most);

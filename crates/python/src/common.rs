@@ -1,5 +1,6 @@
 //! The keys that two parties' tables have in common.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -18,6 +19,7 @@ pub(crate) struct CommonTerms {
     to: String,
     normalize: String,
     most_keys: Option<i128>,
+    threads: i64,
     timeout: Option<f64>,
     pub(crate) progress: Option<Py<PyAny>>,
 }
@@ -64,6 +66,9 @@ pub(crate) fn order(
     let to: MatchRecipient = terms.to.parse().map_err(|error| said("to", error))?;
     let how = terms.normalize.parse();
     let how: Normalization = how.map_err(|error| said("normalize", error))?;
+    let threads = usize::try_from(terms.threads).ok();
+    let threads = threads.and_then(NonZeroUsize::new);
+    let threads = threads.ok_or_else(|| said("threads", "give at least 1".to_owned()))?;
     let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
     let limit = limit.transpose()?;
     let mut parts = Vec::with_capacity(keys.len());
@@ -74,7 +79,11 @@ pub(crate) fn order(
         .iter()
         .map(|key| -> Vec<KeyPart<'_>> { key.iter().map(OwnedPart::lent).collect() });
     let order = Match::of_parts(lent).map_err(|error| error::raise(py, error))?;
-    let order = order.normalized(how).to(to).time_limit(limit);
+    let order = order
+        .normalized(how)
+        .to(to)
+        .threads(threads)
+        .time_limit(limit);
     let order = match terms.most_keys {
         Some(most) => {
             let most = u64::try_from(most);

@@ -129,7 +129,9 @@ def test_what_is_wrong_is_told_before_the_peer_hears_of_it(
             tacit.common(session, ["a"], normalize="phone")  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="write me, peer or both"):
             tacit.common(session, ["a"], to="all")  # type: ignore[arg-type]
-        return tacit.common(session, ["a"])
+        with pytest.raises(UsageError, match="threads: give at least 1"):
+            tacit.common(session, ["a"], threads=0)
+        return tacit.common(session, ["a"], threads=2)
 
     alice, bob = parties.meet(wrong_first, lambda session: tacit.common(session, ["a"]))
     assert alice.ids == bob.ids == ["a"]

@@ -199,6 +199,7 @@ impl Match {
     /// Any error that ends the run. The session is then spent.
     pub fn run(self, session: &mut Session) -> Result<MatchOutcome, Error> {
         session.greeted()?;
+        session.work_on(self.threads);
         session.guarded_within(self.time_limit, |session| self.task.run(session))
     }
 }

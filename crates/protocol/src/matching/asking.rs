@@ -4,13 +4,17 @@
 //! programmer has K = v ⊕ eΔ. The placer computes F(z) = pad(⟨row 1 of z, w⟩, z) for its own points
 //! only. The programmer computes the same value as pad(⟨row 1 of z, K⟩ ⊕ ΔH(z), z) for any point.
 
-use tacit_kernels::{Block, Prg};
+use core::num::NonZeroUsize;
+
+use tacit_kernels::{Block, Prg, share_out, workers};
 use zeroize::Zeroizing;
 
 use super::hashes::{AT_ONCE, MatchTag, Row, ShardHashes};
 use super::keys::Keys;
 use super::messages::{self, FRAME_BYTES};
-use super::okvs::{Band, Decoder, Encoder, OrderedRow, Value, order_vartime};
+use super::okvs::{
+    Band, ColumnSpan, Decoder, Dependent, Encoder, OrderedRow, Value, order_vartime,
+};
 use super::sizes::BAND;
 use super::vole::{PlacerVole, ProgrammerVole, TimesDelta};
 use crate::Error;
@@ -19,8 +23,15 @@ use crate::io::Io;
 use crate::session::RunTag;
 use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 
-/// The number of lots of [`AT_ONCE`] rows after which a party yields: some milliseconds.
-const LOTS: usize = 64;
+/// The number of rows that a thread takes at a time.
+const SPAN_ROWS: usize = 16 * AT_ONCE;
+
+/// The number of rows of each thread after which a party yields: some milliseconds.
+const TURN_ROWS: usize = 64 * AT_ONCE;
+
+/// The number of columns for whose rows a thread finds pivots at a time. Fewer than one row in a
+/// hundred lies across the end of such a span.
+const SPAN_COLUMNS: usize = if cfg!(test) { 1 << 10 } else { 1 << 15 };
 
 /// The number of shards whose OTs come from one set of base OTs. They take 2.5 · 10^9 of the 2^32
 /// OTs that SoftSpoken makes from a set.
@@ -83,14 +94,15 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// Returns the shards of a table, none with more than `most` keys.
+    /// Returns the shards of a table, none with more than `most` keys. Keys are hashed on `threads`
+    /// threads.
     pub(super) fn all(
-        keys: &Keys,
+        (keys, threads): (&Keys, NonZeroUsize),
         tag: &MatchTag,
         count: u64,
         most: u64,
     ) -> Result<Vec<Self>, Error> {
-        let (digests, count) = (keys.digests(tag), count as u32);
+        let (digests, count) = (keys.digests(tag, threads), count as u32);
         // Reserve room for all keys of a shard, so that growing leaves no copy behind.
         let room = digests.len().min(most as usize);
         let shard = |number| Self {
@@ -122,6 +134,7 @@ pub(super) struct Points<'s> {
     points: &'s [Block],
     /// The rows of the points, in the order of their starts.
     order: Zeroizing<Vec<OrderedRow>>,
+    threads: NonZeroUsize,
 }
 
 /// The hashes of some points.
@@ -144,7 +157,13 @@ impl<'s> Points<'s> {
             row,
             points,
             order: order_vartime(&starts),
+            threads: NonZeroUsize::MIN,
         }
+    }
+
+    /// Returns the same points, encoded and decoded on `threads` threads.
+    pub(super) fn on_threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads, ..self }
     }
 
     fn hashed(&self, rows: &[OrderedRow]) -> Hashed {
@@ -170,19 +189,17 @@ impl<'s> Points<'s> {
         &self,
         io: &mut Io<'_>,
         columns: u64,
-        value: impl Fn(usize) -> Value<N>,
+        value: impl Fn(usize) -> Value<N> + Sync,
         prg: &mut Prg,
     ) -> Result<Zeroizing<Vec<Value<N>>>, Error> {
-        let mut encoder = Encoder::new(columns as usize, prg);
-        for (number, rows) in self.order.chunks(AT_ONCE).enumerate() {
+        let push = |span: &mut ColumnSpan<'_, N>, rows: &[OrderedRow]| {
             let hashed = self.hashed(rows);
-            for (row, band) in rows.iter().zip(hashed.bands.iter()) {
-                let pushed = encoder.push_vartime(row.start, *band, value(row.row as usize));
-                pushed.map_err(|_| Error::MatchingFailed)?;
-            }
-            rest(io, number).await?;
-        }
-        Ok(encoder.finish_vartime())
+            let mut rows = rows.iter().zip(hashed.bands.iter());
+            rows.try_for_each(|(row, band)| {
+                span.push_vartime(row.start, *band, value(row.row as usize))
+            })
+        };
+        self.encode_by(io, columns, push, prg).await
     }
 
     /// Calls `each` with the number of each point and the sum of its row.
@@ -192,15 +209,39 @@ impl<'s> Points<'s> {
         columns: &[Value<N>],
         mut each: impl FnMut(usize, Value<N>),
     ) -> Result<(), Error> {
-        let mut decoder = Decoder::new(columns);
-        for (number, rows) in self.order.chunks(AT_ONCE).enumerate() {
-            let hashed = self.hashed(rows);
-            for (row, band) in rows.iter().zip(hashed.bands.iter()) {
-                each(row.row as usize, decoder.sum_vartime(row.start, *band));
+        let mut decoders = self.decoders(columns);
+        let mut sums = Zeroizing::new(vec![[Block::ZERO; N]; self.turn_rows()]);
+        for rows in self.order.chunks(self.turn_rows()) {
+            let spans = rows.chunks(SPAN_ROWS).zip(sums.chunks_mut(SPAN_ROWS));
+            share_out(&mut decoders, spans, |decoder, (rows, sums)| {
+                let lots = rows.chunks(AT_ONCE).zip(sums.chunks_mut(AT_ONCE));
+                for (rows, sums) in lots {
+                    let hashed = self.hashed(rows);
+                    let rows = rows.iter().zip(hashed.bands.iter());
+                    for ((row, band), sum) in rows.zip(sums) {
+                        *sum = decoder.sum_vartime(row.start, *band);
+                    }
+                }
+            });
+            for (row, sum) in rows.iter().zip(sums.iter()) {
+                each(row.row as usize, *sum);
             }
-            rest(io, number).await?;
+            io.breathe().await?;
         }
         Ok(())
+    }
+
+    /// Returns a decoder for each thread.
+    fn decoders<'c, const N: usize>(&self, columns: &'c [Value<N>]) -> Vec<Decoder<'c, N>> {
+        let decoders = (0..self.threads.get()).map(|_| Decoder::new(columns));
+        decoders.collect()
+    }
+
+    /// Returns the number of rows after which a party yields.
+    fn turn_rows(&self) -> usize {
+        (TURN_ROWS * self.threads.get())
+            .min(self.order.len())
+            .max(1)
     }
 
     /// Returns Φ, which encodes H(z) for each point z.
@@ -210,15 +251,62 @@ impl<'s> Points<'s> {
         columns: u64,
         prg: &mut Prg,
     ) -> Result<Zeroizing<Vec<Value<1>>>, Error> {
-        let mut encoder = Encoder::new(columns as usize, prg);
-        for (number, rows) in self.order.chunks(AT_ONCE).enumerate() {
+        let push = |span: &mut ColumnSpan<'_, 1>, rows: &[OrderedRow]| {
             let hashed = self.hashed(rows);
             let elements = self.elements(&hashed);
-            for (i, row) in rows.iter().enumerate() {
-                let pushed = encoder.push_vartime(row.start, hashed.bands[i], [elements[i]]);
-                pushed.map_err(|_| Error::MatchingFailed)?;
+            let rows = rows.iter().zip(hashed.bands.iter());
+            let mut rows = rows.zip(elements.iter());
+            rows.try_for_each(|((row, band), element)| {
+                span.push_vartime(row.start, *band, [*element])
+            })
+        };
+        self.encode_by(io, columns, push, prg).await
+    }
+
+    /// Returns columns for the rows of all points. `push` adds up to [`AT_ONCE`] of them to a span.
+    async fn encode_by<const N: usize>(
+        &self,
+        io: &mut Io<'_>,
+        columns: u64,
+        push: impl Fn(&mut ColumnSpan<'_, N>, &[OrderedRow]) -> Result<(), Dependent> + Sync,
+        prg: &mut Prg,
+    ) -> Result<Zeroizing<Vec<Value<N>>>, Error> {
+        let push_all = |span: &mut ColumnSpan<'_, N>, rows: &[OrderedRow]| {
+            let mut lots = rows.chunks(AT_ONCE);
+            let pushed = lots.try_for_each(|rows| push(span, rows));
+            pushed.map_err(|_| Error::MatchingFailed)
+        };
+        let mut encoder = Encoder::new(columns as usize, prg);
+        let mut last = &self.order[..];
+        let mut across = Zeroizing::new(Vec::new());
+        if self.threads.get() > 1 {
+            // Reserve room for all, so that growing leaves no copy behind.
+            across.reserve_exact(columns as usize / SPAN_COLUMNS * 2 * BAND as usize);
+            let mut spans = encoder.spans(SPAN_COLUMNS).peekable();
+            while spans.peek().is_some() {
+                let mut turn = Vec::new();
+                for span in spans.by_ref().take(self.threads.get()) {
+                    let (own, rest) = within(last, &span);
+                    let ends = rest.partition_point(|row| (row.start as usize) < span.end());
+                    across.extend_from_slice(&rest[..ends]);
+                    last = &rest[ends..];
+                    turn.push((span, own, Ok(())));
+                }
+                share_out(
+                    &mut workers(self.threads),
+                    &mut turn,
+                    |(), (span, own, pushed)| {
+                        *pushed = push_all(span, own);
+                    },
+                );
+                turn.into_iter().try_for_each(|(.., pushed)| pushed)?;
+                io.breathe().await?;
             }
-            rest(io, number).await?;
+            last = &across;
+        }
+        for rows in last.chunks(TURN_ROWS) {
+            push_all(&mut encoder.whole(), rows)?;
+            io.breathe().await?;
         }
         Ok(encoder.finish_vartime())
     }
@@ -253,28 +341,55 @@ impl<'s> Points<'s> {
         blocks: usize,
     ) -> Result<Zeroizing<Vec<Block>>, Error> {
         let mut all = Zeroizing::new(vec![Block::ZERO; blocks * self.points.len()]);
-        let mut pads = Zeroizing::new(vec![Block::ZERO; blocks * AT_ONCE]);
-        let mut decoder = Decoder::new(columns.as_chunks().0);
-        for (number, rows) in self.order.chunks(AT_ONCE).enumerate() {
-            let hashed = self.hashed(rows);
-            let sum = |(row, band): (&OrderedRow, &Band)| {
-                let [sum]: Value<1> = decoder.sum_vartime(row.start, *band);
-                sum
-            };
-            let sums = rows.iter().zip(hashed.bands.iter()).map(sum);
-            let mut sums: Zeroizing<Vec<Block>> = Zeroizing::new(sums.collect());
-            if let Some(times) = times {
-                times.add_to(&mut sums, &self.elements(&hashed));
-            }
-            let pads = &mut pads[..blocks * rows.len()];
-            self.hashes.pads(&sums, &hashed.points, pads);
+        let mut decoders = self.decoders(columns.as_chunks().0);
+        let mut pads = Zeroizing::new(vec![Block::ZERO; blocks * self.turn_rows()]);
+        for rows in self.order.chunks(self.turn_rows()) {
+            let spans = rows.chunks(SPAN_ROWS);
+            let spans = spans.zip(pads.chunks_mut(blocks * SPAN_ROWS));
+            share_out(&mut decoders, spans, |decoder, (rows, pads)| {
+                let lots = rows.chunks(AT_ONCE).zip(pads.chunks_mut(blocks * AT_ONCE));
+                for (rows, pads) in lots {
+                    self.evaluate_lot(decoder, rows, times, &mut pads[..blocks * rows.len()]);
+                }
+            });
             for (row, pad) in rows.iter().zip(pads.chunks_exact(blocks)) {
                 all[blocks * row.row as usize..][..blocks].copy_from_slice(pad);
             }
-            rest(io, number).await?;
+            io.breathe().await?;
         }
         Ok(all)
     }
+
+    /// Writes F of up to [`AT_ONCE`] points, in the order of their rows.
+    fn evaluate_lot(
+        &self,
+        decoder: &mut Decoder<'_, 1>,
+        rows: &[OrderedRow],
+        times: Option<&TimesDelta>,
+        pads: &mut [Block],
+    ) {
+        let hashed = self.hashed(rows);
+        let sum = |(row, band): (&OrderedRow, &Band)| {
+            let [sum] = decoder.sum_vartime(row.start, *band);
+            sum
+        };
+        let sums = rows.iter().zip(hashed.bands.iter()).map(sum);
+        let mut sums: Zeroizing<Vec<Block>> = Zeroizing::new(sums.collect());
+        if let Some(times) = times {
+            times.add_to(&mut sums, &self.elements(&hashed));
+        }
+        self.hashes.pads(&sums, &hashed.points, pads);
+    }
+}
+
+/// Splits rows, in the order of their starts, into those that lie within a span and those after
+/// them.
+fn within<'r, const N: usize>(
+    rows: &'r [OrderedRow],
+    span: &ColumnSpan<'_, N>,
+) -> (&'r [OrderedRow], &'r [OrderedRow]) {
+    let lies_within = |row: &OrderedRow| row.start as usize + BAND as usize <= span.end();
+    rows.split_at(rows.partition_point(lies_within))
 }
 
 /// Receives the ask of a shard. Returns K and the multiplier by Δ.
@@ -294,12 +409,4 @@ pub(super) async fn take_ask(
         }
     }
     Ok(vole.unmask(&masked))
-}
-
-/// Yields after each [`LOTS`] lots of rows.
-async fn rest(io: &mut Io<'_>, lot: usize) -> Result<(), Error> {
-    if lot.is_multiple_of(LOTS) {
-        io.breathe().await?;
-    }
-    Ok(())
 }

@@ -134,6 +134,7 @@ impl Join {
     /// Returns the shards of a table, or none if either table has no keys.
     fn shards(&self, keys: &Keys, most: u64) -> Result<Vec<Shard>, Error> {
         let tag = MatchTag::new(self.tag.as_bytes(), 0);
+        let keys = (keys, self.settings.threads);
         let shards = Shard::all(keys, &tag, self.sizes.shards, most)?;
         if self.sizes.placer_keys == 0 || self.sizes.programmer_keys == 0 {
             return Ok(Vec::new());
@@ -195,12 +196,14 @@ impl Join {
         let points = shard.hashes.points(&digests);
         let columns = self.sizes.ask_columns;
         let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
+        let asked = asked.on_threads(self.settings.threads);
         let w = asked.ask(io, columns, ot, prg).await?;
         let evaluated = asked.evaluate(io, &w, None, self.value_blocks()).await?;
         drop(asked);
 
         let hint = self.receive_hint(io).await?;
         let points = Points::new(&shard.hashes, Row::Hint, &points, self.sizes.hint_columns);
+        let points = points.on_threads(self.settings.threads);
         let mut values = self.drawn(table.len(), prg);
         let width = self.value_blocks();
         for (number, evaluated) in evaluated.chunks_exact(width).enumerate() {
@@ -321,6 +324,7 @@ impl Join {
             .points(&Zeroizing::new(in_bins.collect::<Vec<_>>()));
         let (k, times) = take_ask(io, columns, ot, prg).await?;
         let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
+        let asked = asked.on_threads(self.settings.threads);
         let mut values = asked.evaluate(io, &k, Some(&times), width).await?;
         drop((asked, k));
 
@@ -336,6 +340,7 @@ impl Join {
         self.trim(&mut values);
         let columns = self.sizes.hint_columns;
         let programmed = Points::new(&shard.hashes, Row::Hint, &points, columns);
+        let programmed = programmed.on_threads(self.settings.threads);
         let mut hint = vec![Block::ZERO; columns as usize * width];
         for first in (0..width).step_by(WIDEST) {
             of_width!(width - first, N => {

@@ -1,11 +1,15 @@
 //! The encoded keys of a table, each once.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 
-use tacit_kernels::Block;
+use tacit_kernels::{Block, share_out, workers};
 use zeroize::Zeroizing;
 
 use super::hashes::MatchTag;
+
+/// The number of keys that a thread hashes at a time.
+const SPAN_KEYS: usize = 1 << 12;
 
 /// The encoding of a key. Both parties encode equal keys equally, and different keys of one type
 /// differently. Private: it is wiped, and `Debug` prints none of it.
@@ -179,19 +183,27 @@ impl Keys {
     }
 
     fn encodings(&self) -> impl Iterator<Item = &[u8]> {
-        let begins = [0].into_iter().chain(self.ends.iter().copied());
-        begins
-            .zip(&self.ends)
-            .map(|(begin, end)| &self.encodings[begin..*end])
+        self.encodings_from(0)
     }
 
-    /// Returns the digest of each key.
-    pub(crate) fn digests(&self, tag: &MatchTag) -> Zeroizing<Vec<Block>> {
-        Zeroizing::new(
-            self.encodings()
-                .map(|encoding| tag.digest(encoding))
-                .collect(),
-        )
+    /// Returns the encodings from key `first` on.
+    fn encodings_from(&self, first: usize) -> impl Iterator<Item = &[u8]> {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        let ranges = begins.skip(first).zip(&self.ends[first..]);
+        ranges.map(|(begin, end)| &self.encodings[begin..*end])
+    }
+
+    /// Returns the digest of each key, made on `threads` threads.
+    pub(crate) fn digests(&self, tag: &MatchTag, threads: NonZeroUsize) -> Zeroizing<Vec<Block>> {
+        let mut digests = Zeroizing::new(vec![Block::ZERO; self.len()]);
+        let spans = digests.chunks_mut(SPAN_KEYS).enumerate();
+        share_out(&mut workers(threads), spans, |(), (number, digests)| {
+            let encodings = self.encodings_from(number * SPAN_KEYS);
+            for (digest, encoding) in digests.iter_mut().zip(encodings) {
+                *digest = tag.digest(encoding);
+            }
+        });
+        digests
     }
 }
 

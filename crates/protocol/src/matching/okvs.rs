@@ -2,14 +2,18 @@
 //! value.
 //!
 //! This is RB-OKVS of Bienstock, Patel, Seo, Yeo, "Near-optimal oblivious key-value stores"
-//! (2023/903). Rows are taken in the order of their starts. Each row clears its leading bit with
-//! the pivot in that column until it finds a column without a pivot. Then the columns are solved
-//! from the last one down. Columns without a pivot are **uniform**, which hides the rows that were
-//! encoded.
+//! (2023/903). Each row clears its leading bit with the pivot in that column until it finds a
+//! column without a pivot. Then the columns are solved from the last one down. Columns without a
+//! pivot are **uniform**, which hides the rows that were encoded.
 //!
-//! A band is stored at the positions of its columns modulo 512, so that no step shifts it. A pivot
-//! that a row meets starts no later than the row, so it also ends no later. Sums over columns take
-//! four columns at a time from a table of their sixteen sums, which serves all rows that span them.
+//! A band is stored at the positions of its columns modulo 512, so that no step shifts it. A row
+//! and the pivot that it meets start in the same column and end less than 256 columns after it, and
+//! so does their sum. Sums over columns take four columns at a time from a table of their sixteen
+//! sums, which serves all rows that span them.
+//!
+//! **On several threads** each thread takes the rows within a span of columns. Rows across the end
+//! of a span are taken last. The order does not matter: the columns with a pivot follow from the
+//! space that the rows span, and their values from those of all other columns.
 //!
 //! Cost: some 50 steps of 64 bytes to find the pivot of a row, and 65 table reads to solve or
 //! decode a row. Times depend on starts and bands.
@@ -94,42 +98,42 @@ impl<const N: usize> Drop for Sums<N> {
     }
 }
 
-/// An encoder that takes rows in the order of their starts and returns columns.
+/// An encoder that takes rows and returns columns.
 pub(crate) struct Encoder<const N: usize> {
     /// The band of the pivot of each column, or zeros.
     pivots: Zeroizing<Vec<[u64; WORDS]>>,
     /// The value of the pivot of each column, or a uniform value.
     columns: Zeroizing<Vec<Value<N>>>,
-    last_start: u32,
 }
 
-impl<const N: usize> Encoder<N> {
-    /// Returns an encoder with `columns` columns. `prg` draws the columns that no row takes.
-    pub(crate) fn new(columns: usize, prg: &mut Prg) -> Self {
-        let mut values = Zeroizing::new(vec![[Block::ZERO; N]; columns]);
-        prg.fill_blocks(values.as_flattened_mut());
-        Self {
-            pivots: Zeroizing::new(vec![[0; WORDS]; columns]),
-            columns: values,
-            last_start: 0,
-        }
+/// Neighbouring columns of an encoder. They take the rows that lie within them.
+pub(crate) struct ColumnSpan<'e, const N: usize> {
+    /// The number of the first column.
+    first: usize,
+    pivots: &'e mut [[u64; WORDS]],
+    columns: &'e mut [Value<N>],
+}
+
+impl<const N: usize> ColumnSpan<'_, N> {
+    /// Returns the number after the last column.
+    pub(crate) fn end(&self) -> usize {
+        self.first + self.columns.len()
     }
 
-    /// Takes a row, which must not start before the previous row.
+    /// Takes a row. This is fastest in the order of the rows' starts.
     ///
     /// # Panics
     ///
-    /// Panics if it does, or if it spans columns that do not exist.
+    /// Panics if the row spans columns that do not exist.
     pub(crate) fn push_vartime(
         &mut self,
         start: u32,
         band: Band,
         mut value: Value<N>,
     ) -> Result<(), Dependent> {
-        assert!(start >= self.last_start, "rows go in order of their starts");
-        self.last_start = start;
-        let mut band = placed(start, band);
-        let (mut word, last) = (start as usize / 64, (start as usize + 255) / 64);
+        let start = start as usize;
+        let mut band = placed(start as u32, band);
+        let (mut word, mut last) = (start / 64, (start + 255) / 64);
         let mut bits = band[word % WORDS];
         loop {
             if bits == 0 {
@@ -141,18 +145,52 @@ impl<const N: usize> Encoder<N> {
                 continue;
             }
             let column = word * 64 + bits.trailing_zeros() as usize;
-            let pivot = &mut self.pivots[column];
+            let at = column - self.first;
+            let pivot = &mut self.pivots[at];
             // The next step waits only for this word, so it is computed first.
             bits ^= pivot[word % WORDS];
             if pivot[word % WORDS] == 0 {
                 *pivot = band;
-                self.columns[column] = value;
+                self.columns[at] = value;
                 return Ok(());
             }
             for (band, pivot) in band.iter_mut().zip(*pivot) {
                 *band ^= pivot;
             }
-            add(&mut value, &self.columns[column]);
+            add(&mut value, &self.columns[at]);
+            last = (column + 255) / 64;
+        }
+    }
+}
+
+impl<const N: usize> Encoder<N> {
+    /// Returns an encoder with `columns` columns. `prg` draws the columns that no row takes.
+    pub(crate) fn new(columns: usize, prg: &mut Prg) -> Self {
+        let mut values = Zeroizing::new(vec![[Block::ZERO; N]; columns]);
+        prg.fill_blocks(values.as_flattened_mut());
+        Self {
+            pivots: Zeroizing::new(vec![[0; WORDS]; columns]),
+            columns: values,
+        }
+    }
+
+    /// Returns the columns in spans of `length`.
+    pub(crate) fn spans(&mut self, length: usize) -> impl Iterator<Item = ColumnSpan<'_, N>> {
+        let pivots = self.pivots.chunks_mut(length);
+        let spans = pivots.zip(self.columns.chunks_mut(length)).enumerate();
+        spans.map(move |(number, (pivots, columns))| ColumnSpan {
+            first: number * length,
+            pivots,
+            columns,
+        })
+    }
+
+    /// Returns all columns as one span.
+    pub(crate) fn whole(&mut self) -> ColumnSpan<'_, N> {
+        ColumnSpan {
+            first: 0,
+            pivots: &mut self.pivots,
+            columns: &mut self.columns,
         }
     }
 

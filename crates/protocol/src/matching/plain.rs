@@ -119,7 +119,7 @@ impl Plain {
 
     fn shards(&self, keys: &Keys, most: u64) -> Result<Vec<Shard>, Error> {
         let tag = MatchTag::new(self.tag.as_bytes(), 0);
-        Shard::all(keys, &tag, self.sizes.shards, most)
+        Shard::all((keys, self.settings.threads), &tag, self.sizes.shards, most)
     }
 
     /// Returns the tag of each key of a shard: the lowest bits of F.
@@ -139,6 +139,7 @@ impl Plain {
     ) -> Result<Zeroizing<Vec<u128>>, Error> {
         let points = shard.hashes.points(&shard.digests);
         let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
+        let points = points.on_threads(self.settings.threads);
         let w = points.ask(io, self.sizes.ask_columns, ot, prg).await?;
         Ok(self.tags(&points.evaluate(io, &w, None, 1).await?))
     }
@@ -153,6 +154,7 @@ impl Plain {
     ) -> Result<Zeroizing<Vec<u128>>, Error> {
         let points = shard.hashes.points(&shard.digests);
         let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
+        let points = points.on_threads(self.settings.threads);
         let (keys, times) = take_ask(io, self.sizes.ask_columns, ot, prg).await?;
         Ok(self.tags(&points.evaluate(io, &keys, Some(&times), 1).await?))
     }

@@ -3,6 +3,7 @@
 
 mod intersection;
 mod join;
+mod threads;
 mod vectors;
 
 use std::collections::HashMap;
@@ -61,7 +62,7 @@ fn encode<const N: usize>(
 ) -> Result<Vec<Value<N>>, Dependent> {
     let mut encoder = Encoder::new(columns, &mut Prg::new(Block::ONES));
     for (start, band, value) in rows {
-        encoder.push_vartime(*start, *band, *value)?;
+        encoder.whole().push_vartime(*start, *band, *value)?;
     }
     Ok(encoder.finish_vartime().to_vec())
 }

@@ -7,7 +7,10 @@
 //!
 //! Cost of a column: 128 OTs, and 128 products with a factor x^i.
 
-use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products};
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products, share_out, workers};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::Error;
@@ -16,6 +19,12 @@ use crate::setup::{self, EXTENSION_OTS, EvaluatorOt, GarblerOt};
 
 /// The number of OTs of a column.
 const OTS: usize = 128;
+
+/// The number of OTs of a part if they are made ahead: enough for several threads.
+const MADE_OTS: usize = 4 * EXTENSION_OTS;
+
+/// The number of columns that a thread makes at a time: some 10 µs of work.
+const SPAN_COLUMNS: usize = 64;
 
 /// The largest number of OTs that a refill makes, so that their memory is bounded.
 const REFILL_OTS: usize = 1 << 19;
@@ -62,22 +71,26 @@ impl PlacerVole {
     ) -> Result<Self, Error> {
         let mut u = Zeroizing::new(vec![Block::ZERO; columns]);
         let mut w = u.clone();
-        let mut parts = Parts::new(columns);
+        let mut parts = Parts::new(columns, ot.is_made_ahead(), ot.threads());
         while let Some((range, refill)) = parts.next() {
             if ot.needs_refill((range.len() * OTS) as u64) {
                 ot.refill(io, refill, &seed(prg)).await?;
             }
-            let t = &mut parts.ots[..range.len() * OTS];
-            ot.extend_random(prg, t, io.message())?;
-            match io.message().len() {
-                0 => io.breathe().await?,
-                bytes => io.send(setup::extension(bytes))?,
+            for range in parts.at_once(range) {
+                let t = &mut parts.ots[..range.len() * OTS];
+                ot.extend_random(prg, t, io.message())?;
+                match io.message().len() {
+                    0 => io.breathe().await?,
+                    bytes => io.send(setup::extension(bytes))?,
+                }
+                let spans = u[range.clone()].chunks_mut(SPAN_COLUMNS);
+                let spans = spans.zip(w[range].chunks_mut(SPAN_COLUMNS));
+                let spans = spans.zip(t.chunks(SPAN_COLUMNS * OTS));
+                share_out(&mut parts.workers, spans, |(), ((u, w), t)| {
+                    choices(t, u);
+                    pack(&parts.powers, t, w);
+                });
             }
-            for (u, t) in u[range.clone()].iter_mut().zip(t.chunks_exact(OTS)) {
-                let bit = |bits, t: &Block| bits << 1 | t.to_u128() & 1;
-                *u = Block::from_u128(t.iter().rev().fold(0, bit));
-            }
-            pack(&parts.powers, t, &mut w[range]);
         }
         Ok(Self { u, w })
     }
@@ -98,21 +111,27 @@ impl ProgrammerVole {
         prg: &mut Prg,
     ) -> Result<Self, Error> {
         let mut v = Zeroizing::new(vec![Block::ZERO; columns]);
-        let mut parts = Parts::new(columns);
+        let mut parts = Parts::new(columns, ot.is_made_ahead(), ot.threads());
         while let Some((range, refill)) = parts.next() {
-            let count = range.len() * OTS;
-            if ot.needs_refill(count as u64) {
+            if ot.needs_refill((range.len() * OTS) as u64) {
                 ot.refill(io, refill, &seed(prg)).await?;
             }
-            let q = &mut parts.ots[..count];
-            match ot.random_bytes(count) {
-                0 => {
-                    io.breathe().await?;
-                    ot.extend_random(q, &[])?;
+            for range in parts.at_once(range) {
+                let count = range.len() * OTS;
+                let q = &mut parts.ots[..count];
+                match ot.random_bytes(count) {
+                    0 => {
+                        io.breathe().await?;
+                        ot.extend_random(q, &[])?;
+                    }
+                    bytes => ot.extend_random(q, io.receive(setup::extension(bytes)).await?)?,
                 }
-                bytes => ot.extend_random(q, io.receive(setup::extension(bytes)).await?)?,
+                let spans = v[range].chunks_mut(SPAN_COLUMNS);
+                let spans = spans.zip(q.chunks(SPAN_COLUMNS * OTS));
+                share_out(&mut parts.workers, spans, |(), (v, q)| {
+                    pack(&parts.powers, q, v)
+                });
             }
-            pack(&parts.powers, q, &mut v[range]);
         }
         let delta = Zeroizing::new(ot.delta());
         Ok(Self { v, delta })
@@ -135,33 +154,59 @@ fn seed(prg: &mut Prg) -> Zeroizing<[u8; 32]> {
     seed
 }
 
-/// A split of columns into parts, one part for each message of OTs.
+/// A split of columns into parts. OTs for a part must exist before it.
 struct Parts {
     columns: usize,
     done: usize,
+    /// The number of OTs of a part, the same at both parties.
+    part: usize,
     /// The powers x^i.
     powers: Vec<Block>,
-    /// Room for the OTs of a part.
+    /// Room for the OTs that are taken at once.
     ots: Zeroizing<Vec<Block>>,
+    workers: Vec<()>,
 }
 
 impl Parts {
-    fn new(columns: usize) -> Self {
+    fn new(columns: usize, made_ahead: bool, threads: NonZeroUsize) -> Self {
+        let part = if made_ahead { MADE_OTS } else { EXTENSION_OTS };
+        let at_once = if threads.get() > 1 {
+            part
+        } else {
+            EXTENSION_OTS
+        };
         Self {
             columns,
             done: 0,
+            part,
             powers: (0..OTS).map(|i| Block::from_u128(1 << i)).collect(),
-            ots: Zeroizing::new(vec![Block::ZERO; EXTENSION_OTS.min(columns * OTS)]),
+            ots: Zeroizing::new(vec![Block::ZERO; at_once.min(columns * OTS)]),
+            workers: workers(threads),
         }
     }
 
+    /// Splits the columns of a part into those whose OTs are taken at once.
+    fn at_once(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let columns = (self.ots.len() / OTS).max(1);
+        let begins = range.clone().step_by(columns);
+        begins.map(move |begin| begin..range.end.min(begin + columns))
+    }
+
     /// Returns the next columns, and the number of OTs to make if there are too few for them.
-    fn next(&mut self) -> Option<(std::ops::Range<usize>, u64)> {
+    fn next(&mut self) -> Option<(Range<usize>, u64)> {
         let left = self.columns - self.done;
         let begin = self.done;
-        self.done += left.min(EXTENSION_OTS / OTS);
+        self.done += left.min(self.part / OTS);
         let refill = (left * OTS).min(REFILL_OTS) as u64;
         (left > 0).then_some((begin..self.done, refill))
+    }
+}
+
+/// Writes the choices of each 128 OTs.
+fn choices(t: &[Block], columns: &mut [Block]) {
+    for (column, t) in columns.iter_mut().zip(t.chunks_exact(OTS)) {
+        let bit = |bits, t: &Block| bits << 1 | t.to_u128() & 1;
+        *column = Block::from_u128(t.iter().rev().fold(0, bit));
     }
 }
 
@@ -177,9 +222,10 @@ fn pack(powers: &[Block], ots: &[Block], columns: &mut [Block]) {
 
 #[cfg(test)]
 pub(super) fn packed_for_test(t: &[Block; OTS]) -> (u128, Block) {
-    let powers = Parts::new(1).powers;
+    let powers = Parts::new(1, false, NonZeroUsize::MIN).powers;
     let mut w = [Block::ZERO];
     pack(&powers, t, &mut w);
-    let bit = |bits, t: &Block| bits << 1 | t.to_u128() & 1;
-    (t.iter().rev().fold(0, bit), w[0])
+    let mut u = [Block::ZERO];
+    choices(t, &mut u);
+    (u[0].to_u128(), w[0])
 }

@@ -32,6 +32,7 @@ use crate::session::RunTag;
 pub struct SessionOt<E, M> {
     extension: Extension,
     security: Security,
+    threads: NonZeroUsize,
     maker: Maker<E, M>,
 }
 
@@ -53,6 +54,7 @@ impl<E, M: Half> SessionOt<E, M> {
         Self {
             extension,
             security,
+            threads: NonZeroUsize::MIN,
             maker,
         }
     }
@@ -69,6 +71,11 @@ impl<E, M: Half> SessionOt<E, M> {
         self.extension
     }
 
+    /// On how many threads they are made.
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads
+    }
+
     /// Whether a [`refill`](Self::refill) has to make OTs before `count` can be taken.
     #[must_use]
     pub fn needs_refill(&self, count: u64) -> bool {
@@ -76,6 +83,11 @@ impl<E, M: Half> SessionOt<E, M> {
             Maker::Extending(_) => false,
             Maker::Made(source) => source.left() < count,
         }
+    }
+
+    /// Whether OTs are made before they are used.
+    pub(crate) fn is_made_ahead(&self) -> bool {
+        matches!(self.maker, Maker::Made(_))
     }
 
     /// Returns the source, if the extension makes OTs ahead.
@@ -141,6 +153,7 @@ impl GarblerOt {
 
     /// Makes OTs on this many threads from now on; at first on those of the settings.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.threads = threads;
         match &mut self.maker {
             Maker::Extending(sender) => sender.set_threads(threads),
             Maker::Made(source) => source.set_threads(threads),
@@ -269,6 +282,7 @@ impl EvaluatorOt {
 
     /// Makes OTs on this many threads from now on; at first on those of the settings.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.threads = threads;
         match &mut self.maker {
             Maker::Extending(receiver) => receiver.set_threads(threads),
             Maker::Made(source) => source.set_threads(threads),

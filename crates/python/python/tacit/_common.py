@@ -50,6 +50,7 @@ def common(
     to: Literal["both", "me", "peer"] = "both",
     normalize: Literal["none", "email"] = "none",
     most_keys: int | None = None,
+    threads: int = 1,
     timeout: float | None = None,
     progress: _progress.Progress | bool | None = None,
 ) -> Common:
@@ -61,7 +62,8 @@ def common(
 
     `to` says who gets the result: one party says `me` and the other `peer`, or both say `both`.
     `normalize="email"` leaves out spaces around texts, and compares them in lower case; both
-    parties say the same. `timeout` bounds all of it, in seconds.
+    parties say the same. `threads` is how many this party works on, whatever the other one does.
+    `timeout` bounds all of it, in seconds.
 
     The other party may have `most_keys` ids: without it 16 times as many as this one, and at least
     2**20. Whoever gets the result learns of each of its ids whether the other has it, so the number
@@ -82,6 +84,7 @@ def common(
             "to": to,
             "normalize": normalize,
             "most_keys": most_keys,
+            "threads": threads,
             "timeout": timeout,
             "progress": hears,
         }

@@ -28,6 +28,7 @@ class CommonTerms(TypedDict):
     to: str
     normalize: str
     most_keys: int | None
+    threads: int
     timeout: float | None
     progress: Callable[[int, int], object] | None
 

@@ -1,6 +1,8 @@
 //! Matchings: results compared with sets, the party that asks, and parties that want different
 //! ones.
 
+use std::num::NonZeroUsize;
+
 use tacit::cost::Phase;
 use tacit::matching::{KeyPart, Match, MatchOutcome, MatchRecipient, Normalization};
 use tacit::session::{Incompatibility, OtExtension};
@@ -47,6 +49,25 @@ fn both_get_the_keys_in_common_and_the_smaller_table_asks() {
             assert_eq!(phases, [Phase::Agreement, Phase::Run]);
         }
     }
+}
+
+#[test]
+fn neither_result_nor_bytes_depend_on_threads() {
+    let keys: [Vec<u32>; 2] = [(0..3000).collect(), (2000..6000).collect()];
+    let run = |threads: [usize; 2]| {
+        in_memory(|party, session| {
+            let threads = NonZeroUsize::new(threads[party]).expect("threads");
+            let outcome = order(&keys[party]).threads(threads).run(session)?;
+            let traffic = session.traffic();
+            Ok((outcome.common, traffic.sent.bytes, traffic.received.bytes))
+        })
+        .map(|ended| ended.expect("a result"))
+    };
+    let one = run([1, 1]);
+    let common = one[0].0.as_ref().expect("both get it");
+    assert!(common.iter().copied().eq(2000..3000));
+    assert_eq!(run([1, 3]), one);
+    assert_eq!(run([3, 1]), one);
 }
 
 /// The party that gets the result asks, whatever the sizes. The other learns nothing.

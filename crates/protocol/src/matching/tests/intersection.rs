@@ -1,6 +1,7 @@
 //! Plain intersections compared with sets, and the outcome for a lying peer.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 
 use tacit_circuit::Digest;
 use tacit_function::Role;
@@ -336,9 +337,10 @@ fn sizes_are_told_and_wrong_ones_refused() {
 #[test]
 fn each_run_has_digests_of_its_own() {
     let keys = keys(0..2);
-    let [a, b] = [3, 4].map(|run| keys.digests(&MatchTag::new(tag(run).as_bytes(), 0)));
+    let [a, b] =
+        [3, 4].map(|run| keys.digests(&MatchTag::new(tag(run).as_bytes(), 0), NonZeroUsize::MIN));
     assert_ne!(a[0], b[0]);
-    let other_join = keys.digests(&MatchTag::new(tag(3).as_bytes(), 1));
+    let other_join = keys.digests(&MatchTag::new(tag(3).as_bytes(), 1), NonZeroUsize::MIN);
     assert_ne!(a[0], other_join[0]);
     let setups = [(3, 0), (4, 0), (3, 1), (4, 1)];
     let setups = setups.map(|(run, set)| *tag(run).match_setup(set).as_bytes());

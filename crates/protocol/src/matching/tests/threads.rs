@@ -1,0 +1,128 @@
+//! Results and messages do not depend on the number of threads.
+
+use std::num::NonZeroUsize;
+
+use tacit_kernels::{Block, Prg};
+use tacit_ot::source::Extension;
+use zeroize::Zeroizing;
+
+use super::super::join::Join;
+use super::super::okvs::Encoder;
+use super::super::plain::Plain;
+use super::super::sizes::{PlainSizes, Sizes, Widths, okvs_columns};
+use super::intersection::{keys, tag};
+use super::rows;
+use crate::io::memory::run_two;
+use crate::setup::OtSettings;
+
+/// Threads of both parties.
+const THREADS: [[usize; 2]; 3] = [[1, 1], [3, 1], [2, 8]];
+
+fn settings(extension: Extension, threads: [usize; 2]) -> [OtSettings; 2] {
+    threads.map(|threads| OtSettings {
+        extension,
+        threads: NonZeroUsize::new(threads).unwrap(),
+        ..OtSettings::default()
+    })
+}
+
+fn seeds() -> [Zeroizing<[u8; 32]>; 2] {
+    [1, 2].map(|byte| Zeroizing::new([byte; 32]))
+}
+
+/// Checks that `run` gives the same with all numbers of threads.
+fn assert_same<T: PartialEq>(what: &str, run: impl Fn([usize; 2]) -> T) {
+    let [first, others @ ..] = THREADS.map(run);
+    for (other, threads) in others.into_iter().zip(&THREADS[1..]) {
+        assert!(first == other, "{what} on {threads:?} threads");
+    }
+}
+
+#[test]
+fn intersections_are_the_same_on_any_number_of_threads() {
+    let (mine, yours) = (keys(0..5_000), keys(4_000..7_000));
+    let sizes = PlainSizes::of(5_000, 3_000).unwrap();
+    let [seed, other] = seeds();
+    for extension in [Extension::default(), Extension::Silent] {
+        assert_same(&extension.to_string(), |threads| {
+            let both = settings(extension, threads);
+            let [placer, programmer] = both.map(|of| Plain::new(sizes, tag(3), of, true));
+            let mut sent = Vec::new();
+            let ended = run_two(
+                async |io| placer.place(io, &mine, &seed).await,
+                async |io| programmer.program(io, &yours, &other).await,
+                &mut |_, _, _, (_, payload)| {
+                    sent.push(payload.clone());
+                    Ok(())
+                },
+            );
+            let (found, _) = ended.both().unwrap();
+            assert_eq!(found.iter().filter(|found| **found).count(), 1_000);
+            (found, sent)
+        });
+    }
+}
+
+#[test]
+fn joins_are_the_same_on_any_number_of_threads() {
+    let (mine, yours) = (keys(0..1_500), keys(1_000..2_500));
+    let widths = Widths {
+        placer_bits: 8,
+        programmer_bits: 100,
+    };
+    let sizes = Sizes::of(1_500, 1_500, 1, widths).unwrap();
+    let blocks = (sizes.payload_bits as usize).div_ceil(128);
+    let mut payloads = vec![Block::ZERO; 1_500 * blocks];
+    for payload in payloads.iter_mut().step_by(blocks) {
+        *payload = Block::from_u128(0x1234);
+    }
+    let [seed, other] = seeds();
+    assert_same("a join", |threads| {
+        let both = settings(Extension::default(), threads);
+        let [placer, programmer] = both.map(|of| Join::new(sizes, tag(3), of));
+        let mut sent = Vec::new();
+        let ended = run_two(
+            async |io| placer.place(io, &mine, &seed).await,
+            async |io| programmer.program(io, (&yours, &payloads), &other).await,
+            &mut |_, _, _, (_, payload)| {
+                sent.push(payload.clone());
+                Ok(())
+            },
+        );
+        let (placed, programmed) = ended.both().unwrap();
+        let all = |values: &super::super::BinValues| values.values().flatten().copied().collect();
+        let values: [Vec<Block>; 2] = [all(&placed.values), all(&programmed)];
+        (placed.rows.to_vec(), values, sent)
+    });
+}
+
+/// Rows that are taken span by span, and those across two spans after them, have the columns of
+/// rows that are taken in order.
+#[test]
+fn spans_of_columns_are_encoded_as_the_whole() {
+    for count in [300, 3_000] {
+        let columns = okvs_columns(count as u64) as usize;
+        let rows = rows::<2>(&mut Prg::new(Block::ZERO), count, columns as u64 - 255, 256);
+        let encoder = || Encoder::new(columns, &mut Prg::new(Block::ONES));
+        let mut whole = encoder();
+        for (start, band, value) in &rows {
+            whole.whole().push_vartime(*start, *band, *value).unwrap();
+        }
+        let whole = whole.finish_vartime();
+        for length in [257, 400, 1_000] {
+            let (mut spanned, mut across) = (encoder(), Vec::new());
+            for (start, band, value) in &rows {
+                let mut spans = spanned.spans(length);
+                let mut span = spans.nth(*start as usize / length).unwrap();
+                match *start as usize + 256 <= span.end() {
+                    true => span.push_vartime(*start, *band, *value).unwrap(),
+                    false => across.push((*start, *band, *value)),
+                }
+            }
+            for (start, band, value) in across {
+                spanned.whole().push_vartime(start, band, value).unwrap();
+            }
+            assert!(*spanned.finish_vartime() == *whole, "{count} by {length}");
+        }
+    }
+}
