@@ -13,6 +13,9 @@ pub use crate::matching::Intersection;
 pub use crate::outsourced::ThreePartyRun;
 pub use crate::stock::{Components, Crosses, Executions, Lots};
 
+/// The most threads of an order.
+const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
+
 /// A run or preparation that one party wants. The other parties give the same order, each in its
 /// role.
 ///
@@ -56,13 +59,13 @@ impl<'w, T> Order<'w, T> {
         }
     }
 
-    /// Works on this many threads; the default is one. All orders make their OTs on them; runs by
-    /// `direct` and `batch`, servers of `outsourced`, matchings, and preparations for `prepared`
-    /// and `batch` do the rest of their work on them too. Neither results nor messages depend on
-    /// their number.
+    /// Works on this many threads, up to 1,024; the default is one. All orders but those of
+    /// `outsourced` make their OTs on them. Runs by `direct` and `batch`, servers of `outsourced`,
+    /// matchings, and preparations for `prepared` and `batch` also do the rest of their work on
+    /// them. Neither results nor messages depend on their number.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
-        self.threads = threads;
+        self.threads = threads.min(MOST_THREADS);
         self
     }
 
