@@ -294,18 +294,8 @@ impl<'a> Elaborator<'a> {
         let (placer, sizes) = match sizes {
             Ok(found) => found,
             Err(error) => {
-                let help = match error {
-                    TooLarge::Hint { .. } => {
-                        "read fewer fields of pairs, lower `upto`, or lower the params that are \
-                         the tables' sizes, or the greatest values of their ranges"
-                    }
-                    _ => {
-                        "lower the params that are the tables' sizes, or the greatest values of \
-                         their ranges"
-                    }
-                };
-                let error = Diagnostic::new(joined.span, format!("the join is too large: {error}"));
-                return self.fail(error.help(help));
+                let text = format!("the join is too large: {error}");
+                return self.fail(Diagnostic::new(joined.span, text).help(help(&error)));
             }
         };
         let bins = u32::try_from(sizes.all_bins()).expect("at most 2^27 bins");
@@ -418,6 +408,17 @@ impl<'a> Elaborator<'a> {
                  key: write `text<64>` or `bytes<16>`",
             ));
         }
+    }
+}
+
+/// Returns what to do about a join that is too large.
+fn help(error: &TooLarge) -> &'static str {
+    match error {
+        TooLarge::Hint { .. } => {
+            "read fewer fields of pairs, lower `upto`, or lower the params that are the tables' \
+             sizes, or the greatest values of their ranges"
+        }
+        _ => "lower the params that are the tables' sizes, or the greatest values of their ranges",
     }
 }
 

@@ -121,7 +121,9 @@ impl Check {
     /// Takes these sums back, with all lots.
     pub(super) fn collect(&mut self, shared: Vec<RowSums>) {
         let mut shared = shared.into_iter();
-        self.sums = shared.next().unwrap_or_else(RowSums::new);
+        if let Some(first) = shared.next() {
+            self.sums = first;
+        }
         for other in shared {
             for (sum, part) in self.sums.rows.iter_mut().zip(other.rows.iter()) {
                 sum.add(part.reduce());
