@@ -66,19 +66,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     }
     let threat_model = security(order.threat_model(), None);
     if !args.json {
-        let (link, extension) = party.known_of_ots();
-        let keys = table.len() as u64;
-        let estimate = order.estimate(keys, link, extension)?;
-        let over = if link.is_some() {
-            ""
-        } else {
-            " and what the network takes"
-        };
-        eprintln!(
-            "estimate  {} and {:.1} s{over}, if the peer has as many keys as this party, {keys}",
-            shown_bytes(estimate.bytes),
-            estimate.time.as_secs_f64()
-        );
+        tell_estimate(&order, &party, table.len() as u64)?;
     }
     let mut session = party.meet(cancel::on_signal()?, log)?;
     let peer = session.peer();
@@ -110,6 +98,23 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     } else {
         told.print()
     }
+}
+
+/// Says what the matching takes if the peer has as many keys as this party, `keys`.
+fn tell_estimate(order: &Match, party: &Party, keys: u64) -> Result<(), Failure> {
+    let (link, extension) = party.known_of_ots();
+    let estimate = order.estimate(keys, link, extension)?;
+    let over = if link.is_some() {
+        ""
+    } else {
+        " and what the network takes"
+    };
+    eprintln!(
+        "estimate  {} and {:.1} s{over}, if the peer has as many keys as this party, {keys}",
+        shown_bytes(estimate.bytes),
+        estimate.time.as_secs_f64()
+    );
+    Ok(())
 }
 
 /// The output of a matching.

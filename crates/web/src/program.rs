@@ -322,7 +322,9 @@ mod tests {
         let found = evaluated(program(text, Json::Null), inputs).unwrap();
         assert_eq!(found[0]["value"], 1);
         let given = Given::new(&program(text, Json::Null)).unwrap();
-        let refused = given.function().err().expect("no run");
+        let Err(refused) = given.function() else {
+            panic!("a page runs no join");
+        };
         assert!(
             refused.message.contains("`tacit run` at both"),
             "{}",
