@@ -41,8 +41,9 @@ pub const MAX_TOTAL: u64 = 1 << 32;
 /// The number of OTs whose rows are sent and processed together, so that they stay in cache.
 const LOT: usize = 4096;
 
-/// Lots that are worth a thread: some 60 µs of work with small fields.
-const LEAST_LOTS: usize = 2;
+/// The work that is worth a thread, in lots with one cipher call for each OT: about a millisecond.
+/// With less, threads took longer than one.
+const LEAST_WORK: usize = 64;
 
 /// Lots of a thread in a turn of all threads, whose rows are in memory together.
 const LOTS_OF_TURN: usize = 8;
@@ -93,10 +94,12 @@ impl Progress {
     }
 }
 
-/// Threads of up to `threads` that share a call for `count` OTs, and lots of a turn of theirs.
-fn shared_by(threads: NonZeroUsize, count: usize) -> (usize, usize) {
+/// Returns how many of `threads` share a call for `count` OTs, and the lots of a turn of theirs.
+fn shared_by(threads: NonZeroUsize, field: FieldBits, count: usize) -> (usize, usize) {
     let lots = count.div_ceil(LOT);
-    match threads.get().min(lots / LEAST_LOTS) {
+    // An OT takes 2^k / k cipher calls.
+    let least_lots = (LEAST_WORK * field.get()) >> field.get();
+    match threads.get().min(lots / least_lots) {
         0 | 1 => (1, 1),
         threads => (threads, lots.min(threads * LOTS_OF_TURN)),
     }

@@ -161,6 +161,7 @@ impl Order for CrossOrder {
         let order = self.order()?;
         let bar = Bar::new("prepare", order.count(), !args.json);
         let prepared = order
+            .threads(args.threads)
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
             .run(&mut session, stocks)?;

@@ -233,6 +233,7 @@ impl Order for LotOrder {
         let order = self.order()?;
         let bar = Bar::new("prepare", order.and_gates(), !args.json);
         let prepared = order
+            .threads(args.threads)
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
             .run(&mut session, stocks)?;

@@ -207,7 +207,7 @@ impl CotReceiver {
         head.copy_from_slice(&corrections);
         let mut check = (self.security == Security::Malicious)
             .then(|| Check::new(&self.tag, self.progress.stream_blocks, count));
-        let (threads, lots_of_turn) = shared_by(self.threads, count);
+        let (threads, lots_of_turn) = shared_by(self.threads, self.field, count);
         let mut workers = vec![(); threads];
         let mut sums = Vec::new();
         let mut lots: Vec<_> = (0..lots_of_turn).map(|_| Lot::new()).collect();

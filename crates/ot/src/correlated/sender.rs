@@ -214,7 +214,7 @@ impl CotSender {
         let mut first = self.progress.stream_blocks;
         let mut check =
             (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, q.len()));
-        let (threads, lots_of_turn) = shared_by(self.threads, q.len());
+        let (threads, lots_of_turn) = shared_by(self.threads, self.field, q.len());
         let mut lots: Vec<_> = (0..threads).map(|_| Lot::new()).collect();
         let mut sums = Vec::new();
         if let Some(check) = &mut check {
