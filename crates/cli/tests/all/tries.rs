@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use tacit::Fingerprint;
-use tacit_stock::{Disk, PeerId, Role, RootKey, Stocks, Storage as _, Tried, TryKey, Witness};
+use tacit_stock::{Disk, PeerId, Role, RootKey, Stocks, Tried, TryKey, Witness};
 
 use crate::process::{Parties, tacit, words};
 
@@ -48,28 +48,4 @@ fn tries_that_only_the_witness_knows_are_listed_and_cleared() {
     let cleared = tacit(folder, &clear);
     assert!(cleared.succeeded().contains("4 under way"), "{cleared:?}");
     assert_eq!(listed(), serde_json::json!([]));
-}
-
-/// Notes cannot be written from some time after the start on: the command does its work, and says
-/// so.
-#[test]
-fn notes_that_fail_after_the_start_are_told() {
-    let parties = Parties::new();
-    counted_by(&parties);
-    let folder = parties.folder();
-    let clear = words("stock clear-tries --config alice.toml --peer bob");
-    let cleared = {
-        let held = (0..16).map(|digit| {
-            let file = folder.join(format!("notes/lock-{digit:x}"));
-            let lock = Disk.try_lock(&file).expect("a folder");
-            lock.expect("nobody else writes notes")
-        });
-        let _held: Vec<_> = held.collect();
-        tacit(folder, &clear)
-    };
-    assert!(cleared.succeeded().contains("4 under way"), "{cleared:?}");
-    let told = &cleared.stderr;
-    assert!(told.contains("warning: 1 note of how far"), "{told}");
-    let clear = tacit(folder, &clear);
-    assert!(!clear.stderr.contains("of how far the stock"), "{clear:?}");
 }
