@@ -22,8 +22,8 @@ impl Witness {
     }
 
     fn try_end(&self, ends: &[u8; 32], name: &[u8; 32]) -> Result<(), StockError> {
-        // The note comes first, for the case that the list is full or cannot be written. If the note
-        // cannot be raised, the list is written all the same.
+        // The note comes first, for the case that the list is full or cannot be written. If the
+        // note cannot be raised, the list is written all the same.
         let (count, rest) = (ENDED, [0; REST_BYTES / 8]);
         let raised = self.try_raise(name, Note { count, rest });
         if self.add(ends, name)? {
