@@ -37,7 +37,7 @@
 //! };
 //! let stock = stocks.create(id, EpochId::generate(0)?, b"the offset", Limits::default())?;
 //!
-//! Ten instances with 16 secret bytes each, which the peer has durably, too.
+//! // Ten instances with 16 secret bytes each, which the peer has durably, too.
 //! let aes = ComponentDigest([7; 32]);
 //! let shape = Shape { secret_bytes: 16, table_bytes: 0 };
 //! let preparation = stock.prepare()?;
@@ -46,7 +46,7 @@
 //! lot.finish()?;
 //! stock.publish(&aes, 0)?;
 //!
-//! Four are leased in advance, and two of them are used.
+//! // Four are leased in advance, and two of them are used.
 //! let mut lease = stock.lease(&aes, 4)?;
 //! for instance in lease.take(2)?.instances() {
 //!     assert_eq!(instance?.secret(), [5; 16]);
