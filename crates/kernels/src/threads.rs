@@ -76,6 +76,7 @@ mod tests {
         }
     }
 
+    #[cfg(panic = "unwind")]
     #[test]
     fn a_panic_of_a_thread_is_the_callers() {
         for threads in [1, 2, 4] {
