@@ -1,4 +1,4 @@
-//! The networks that contain an address. Who has one address of a network may have them all.
+//! The networks that contain an address. A peer with one address of a network may have them all.
 
 use std::net::{IpAddr, Ipv6Addr};
 

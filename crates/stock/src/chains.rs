@@ -101,8 +101,8 @@ impl Stock {
         Ok(chain)
     }
 
-    /// Kills the chain of this name as [`Chain::kill`] does, whoever holds it. A run that holds it
-    /// finds it killed before it keeps anything.
+    /// Kills the chain of this name as [`Chain::kill`] does, even if a run holds it. That run
+    /// finds the chain killed before it keeps anything.
     ///
     /// # Errors
     ///

@@ -181,8 +181,8 @@ impl Deref for Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         self.0.is_owned.store(false, Ordering::SeqCst);
-        // Does not wait for the lock: in a forked process it may never become free. Whoever holds
-        // it is parking a connection, and closes all of them afterwards.
+        // Does not wait for the lock: in a forked process it may never become free. The thread that
+        // holds it is parking a connection, and closes all of them afterwards.
         if let Ok(mut parked) = self.0.parked.try_lock() {
             parked.clear();
         }

@@ -1,7 +1,7 @@
-//! The list of what has ended for good, a file for each stock.
+//! The list of epochs and chains that have ended for good: one file for each stock.
 //!
-//! An entry is the name of a note. It is added, and durable, before the note is removed: whoever
-//! reads the note first and the list then finds one of them.
+//! An entry is the name of a note. It is durable before the note is removed, so a reader that looks
+//! for the note first and then at the list finds one of them.
 
 use std::io::ErrorKind;
 use std::path::Path;
