@@ -248,21 +248,25 @@ fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failu
 }
 
 impl Found {
+    /// Returns whether it is a program that joins tables.
+    pub(crate) fn joins(&self) -> bool {
+        let signature = self.signature();
+        signature.is_some_and(|signature| signature.entry().join.is_some())
+    }
+
     /// Returns the same, unless it joins tables: only `tacit run` does that.
     ///
     /// # Errors
     ///
     /// It is a program that joins tables.
     pub(crate) fn without_join(self) -> Result<Self, Failure> {
-        match self
-            .signature()
-            .is_some_and(|signature| signature.entry().join.is_some())
-        {
+        match self.joins() {
             false => Ok(self),
             true => Err(usage!(
-                "the program joins tables, which no service and no third party does, and for \
-                 which nothing is planned or prepared";
-                "run it by `tacit run` at both parties; `tacit inspect` says what it takes"
+                "the program joins tables, which the protocol gmw does alone, between two parties, \
+                 and for which nothing is planned";
+                "run it by `tacit run` at both parties; `tacit inspect` says what it takes, and \
+                 `tacit prepare --protocol gmw` makes its crosses before"
             )),
         }
     }

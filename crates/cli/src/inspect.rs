@@ -46,11 +46,8 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     let compiling = Bar::without_end("compiling", !args.json);
     let found = function::find(name, choice)?;
     // A join runs only over shares.
-    let joins = found
-        .signature()
-        .is_some_and(|of| of.entry().join.is_some());
     let found = match args.protocol {
-        _ if joins => found.in_form_of(Protocol::Gmw),
+        _ if found.joins() => found.in_form_of(Protocol::Gmw),
         Some(protocol) => found.in_form_of(protocol),
         None => found,
     };

@@ -61,7 +61,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         PrepareFor::Prepared => Box::new(ComponentOrder::new(args, &config)?),
         PrepareFor::Batch => Box::new(BatchOrder::new(args, &config)?),
         PrepareFor::Authenticated => Box::new(LotOrder::new(args, &config)?),
-        PrepareFor::Gmw => Box::new(CrossOrder::new(args, &config)?),
+        PrepareFor::Gmw => Box::new(CrossOrder::new(args, &config, &party)?),
     };
     if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
         // The other party may be there and would wait in vain.

@@ -182,6 +182,17 @@ pub fn gmw_memory_bytes(function: &Function) -> Result<u64, Error> {
     Ok(gmw::memory_bytes(&function.schedule()?))
 }
 
+/// Returns the bytes that both parties send together in a run of `function` by `gmw` that takes its
+/// crosses from stock, from the first layer to the results.
+///
+/// # Errors
+///
+/// `gmw` cannot run it.
+pub fn gmw_bytes_from_stock(function: &Function) -> Result<u64, Error> {
+    let outline = gmw::outline(function, &function.schedule()?, None)?;
+    Ok(outline.bytes().iter().sum())
+}
+
 /// Returns the peak memory of this process so far, in bytes, if the system reports it.
 #[must_use]
 pub fn peak_memory_bytes() -> Option<u64> {

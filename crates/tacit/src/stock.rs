@@ -67,8 +67,8 @@ pub(crate) use batch::{
 };
 pub use chains::KeptChain;
 pub use contents::{StockName, StockSummary, StockedKind};
-pub(crate) use crosses::lease_crosses;
 pub use crosses::{CrossPreparation, Crosses};
+pub(crate) use crosses::{lease_crosses, takes_crosses};
 pub(crate) use opened::{OpenedStock, wait_for};
 pub use order::{Prepared, PreparedKind};
 pub(crate) use prepare::kind_of;

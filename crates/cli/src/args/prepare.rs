@@ -51,6 +51,9 @@ components if both parties have enough, otherwise triples.
   tacit prepare gap.tacit --protocol gmw --runs 20 --with bob
   tacit prepare --crosses 1000000000 --with bob
 
+  Crosses for a program that joins tables of at most these sizes, whose names `tacit inspect` lists:
+  tacit prepare spend.tacit --protocol gmw --param N=5000,M=20000 --runs 3 --with bob
+
 A peer that runs `tacit serve` takes orders for what its [[serve.stock]] keeps with this party, \
 up to that number of runs or AND gates.";
 

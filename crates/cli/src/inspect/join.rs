@@ -4,9 +4,13 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
+use tacit::cost::gmw_bytes_from_stock;
+use tacit::stock::CrossPreparation;
+use tacit::{Error, Function, Role};
 use tacit_language::{JoinPlan, TypedFunction};
 
 use crate::output::counted;
+use crate::report::shown_bytes;
 
 /// The stage fails, or takes two different keys for equal, with probability below 2 to the minus
 /// this number.
@@ -17,6 +21,37 @@ fn of_shards(plan: &JoinPlan, bytes: u64) -> u64 {
     match plan.bin_count() {
         0 => 0,
         _ => plan.sizes.shards * bytes,
+    }
+}
+
+/// What a run takes from the stock.
+struct FromStock {
+    crosses: u64,
+    /// The bytes of the crosses on each party's disk, the garbler's first.
+    disk_bytes: [u64; 2],
+    /// The bytes that both parties send after the stage.
+    sent_bytes: u64,
+}
+
+impl FromStock {
+    fn of(function: &Function) -> Result<Self, Error> {
+        let order = |role| CrossPreparation::for_runs(role, function, 1);
+        let (garbler, evaluator) = (order(Role::Garbler)?, order(Role::Evaluator)?);
+        Ok(Self {
+            crosses: garbler.count(),
+            disk_bytes: [garbler.disk_bytes(), evaluator.disk_bytes()],
+            sent_bytes: gmw_bytes_from_stock(function)?,
+        })
+    }
+
+    fn text(&self) -> String {
+        let [garbler, evaluator] = self.disk_bytes.map(shown_bytes);
+        format!(
+            "  then {} crosses: from stock, {garbler} of the garbler's disk and {evaluator} of the \
+             evaluator's, a run sends {} after the hint",
+            self.crosses,
+            shown_bytes(self.sent_bytes)
+        )
     }
 }
 
@@ -59,6 +94,9 @@ pub(super) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
         of_shards(plan, sizes.hint_bytes()),
         of_shards(plan, sizes.vole_ots())
     );
+    if let Ok(from_stock) = FromStock::of(typed.function()) {
+        let _ = writeln!(text, "{}", from_stock.text());
+    }
     let _ = writeln!(
         text,
         "  fails, or pairs rows of two keys, with less than 2^-{FAILURE_BITS}"
@@ -74,7 +112,16 @@ pub(super) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
 }
 
 /// Returns the JSON for a program.
-pub(super) fn json(plan: &JoinPlan) -> Json {
+pub(super) fn json(typed: &TypedFunction, plan: &JoinPlan) -> Json {
+    let from_stock = FromStock::of(typed.function()).ok().map(|from_stock| {
+        let [garbler, evaluator] = from_stock.disk_bytes;
+        json!({
+            "crosses": from_stock.crosses,
+            "garbler_disk_bytes": garbler,
+            "evaluator_disk_bytes": evaluator,
+            "sent_bytes": from_stock.sent_bytes,
+        })
+    });
     let (placers, programmers) = (plan.placers(), plan.programmers());
     let sizes = &plan.sizes;
     json!({
@@ -97,6 +144,7 @@ pub(super) fn json(plan: &JoinPlan) -> Json {
         "ask_bytes": of_shards(plan, sizes.ask_bytes()),
         "hint_bytes": of_shards(plan, sizes.hint_bytes()),
         "oblivious_transfers": of_shards(plan, sizes.vole_ots()),
+        "from_stock": from_stock,
         "failure_bits": FAILURE_BITS,
         "threat_model": "semi-honest",
     })

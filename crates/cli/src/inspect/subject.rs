@@ -436,7 +436,7 @@ impl Subject {
             "calls": self.function.as_ref().map_or(1, Function::call_count),
             "compiled": { "and": ands, "xor": xors },
             "layers": self.layers,
-            "join": self.join().map(|(_, plan)| join::json(plan)),
+            "join": self.join().map(|(typed, plan)| join::json(typed, plan)),
             "chains": self.chains.iter().map(Chain::json).collect::<Vec<_>>(),
             "oblivious_transfers":
                 self.function.as_ref().map(|f| f.input_bits(Role::Evaluator)),

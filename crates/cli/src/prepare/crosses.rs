@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
+use tacit::net::Link;
 use tacit::protocols::{Protocol, ThreatModel};
+use tacit::session::OtExtension;
 use tacit::stock::{CrossPreparation, Prepared, Stocks};
 use tacit::{Error, Function, Role, Session};
 
@@ -11,7 +13,8 @@ use super::{Order, Told, Took, kinds_json, leave, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::function;
+use crate::function::{self, Found};
+use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
 
@@ -19,6 +22,8 @@ use crate::report::{security, shown_bytes};
 pub(super) struct CrossOrder {
     role: Role,
     wanted: Wanted,
+    /// The link and the OT extension, as far as they are known.
+    ots: (Option<Link>, Option<OtExtension>),
 }
 
 enum Wanted {
@@ -30,7 +35,7 @@ enum Wanted {
 
 impl CrossOrder {
     /// Returns the order of the arguments, if `gmw` can fill it.
-    pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
+    pub(super) fn new(args: &PrepareArgs, config: &Config, party: &Party) -> Result<Self, Failure> {
         if !args.components.is_empty() || args.ots.is_some() || args.ands.is_some() {
             return Err(usage!(
                 "--component and --ots are of prepared, and --ands is of authenticated";
@@ -50,7 +55,8 @@ impl CrossOrder {
         }
         let found = args.function.as_ref();
         let found = found.map(|name| {
-            let found = function::find(name, &args.choice)?.without_join()?;
+            let found = function::find(name, &args.choice)?;
+            check_sizes(&found, args)?;
             found.in_form_of(Protocol::Gmw).runnable(&args.choice)
         });
         let runnable = found.transpose()?;
@@ -62,7 +68,11 @@ impl CrossOrder {
                 wide: args.wide_crosses.unwrap_or(0),
             },
         };
-        let order = Self { role, wanted };
+        let order = Self {
+            role,
+            wanted,
+            ots: party.known_of_ots(),
+        };
         if order.order()?.count() == 0 {
             return Err(usage!(
                 "the function takes no crosses: each party computes its gates alone";
@@ -79,6 +89,12 @@ impl CrossOrder {
                 Ok(CrossPreparation::crosses(self.role, *narrow, *wide))
             }
         }
+    }
+
+    /// Returns the bytes that both parties send to make the whole order.
+    fn sent_bytes(&self) -> Result<u64, Error> {
+        let (link, extension) = self.ots;
+        Ok(self.order()?.sent_bytes(link, extension))
     }
 
     fn text(&self, prepared: &Prepared, cost: &Took<'_>) -> String {
@@ -124,6 +140,29 @@ impl CrossOrder {
     }
 }
 
+/// Checks that the arguments give the sizes of the tables that a program joins. At a run they are
+/// announced, and a preparation comes before.
+fn check_sizes(found: &Found, args: &PrepareArgs) -> Result<(), Failure> {
+    let Some(signature) = found.signature() else {
+        return Ok(());
+    };
+    let open = signature.open_params().into_iter();
+    let is_given = |name: &String| args.choice.params.iter().any(|(given, _)| given == name);
+    let missing: Vec<_> = open
+        .filter(|param| !is_given(&param.name))
+        .map(|param| format!("{}=1000", param.name))
+        .collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(usage!(
+            "the program joins tables, and the crosses depend on the sizes of these, which are not \
+             given";
+            "both parties give the largest that the tables will have, such as --param {}",
+            missing.join(",")
+        )),
+    }
+}
+
 impl Order for CrossOrder {
     fn check_room(&self, limit: u64) -> Result<(), Failure> {
         let bytes = self.order()?.disk_bytes();
@@ -149,6 +188,18 @@ impl Order for CrossOrder {
 
     fn resumption(&self) -> &'static str {
         "going on from there"
+    }
+
+    fn announcement(&self) -> Option<String> {
+        let (order, sent) = (self.order().ok()?, self.sent_bytes().ok()?);
+        Some(format!(
+            "order     {}: {} crosses, {} in this party's stock; about {} on the link, both ways, \
+             less what is in stock",
+            self.described(),
+            order.count(),
+            shown_bytes(order.disk_bytes()),
+            shown_bytes(sent)
+        ))
     }
 
     fn once(

@@ -186,7 +186,71 @@ fn parties_that_know_other_sizes_do_not_run() {
     bank.failed(5, &[]);
 }
 
-/// `tacit run` alone runs a join, by one protocol: there is nothing to plan or prepare.
+/// Crosses are made before anybody has a table, and serve tables of these sizes and smaller ones.
+#[test]
+fn a_join_takes_prepared_crosses() {
+    let parties = Parties::new();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    parties.file("customers.csv", "email\na@x\nb@x\nc@x\n");
+    parties.file("payments.csv", "email,cents\nb@x,5\nc@x,7\nd@x,9\n");
+    let inspected = tacit(
+        parties.folder(),
+        &words("inspect common_spend.tacit --param N=100,M=80 --json"),
+    );
+    let told = &inspected.json()["join"]["from_stock"];
+    let prepare = "prepare common_spend.tacit --protocol gmw --param N=100,M=80 --runs 2";
+    let [shop, bank] = [("shop", "a"), ("bank", "b")]
+        .map(|(party, stock)| format!("{prepare} --as {party} --stock {stock}"));
+    for ended in parties.act(&words(&shop), &words(&bank)) {
+        ended.succeeded();
+        for stated in ["2 runs of common_spend", " in this party's stock; about "] {
+            assert!(ended.stderr.contains(stated), "{stated}: {ended:?}");
+        }
+    }
+    let usable: u64 = parties.usable("a").iter().sum();
+    assert_eq!(Some(usable), told["crosses"].as_u64().map(|one| 2 * one));
+    let run = |more: &str| {
+        let [shop, bank] =
+            [("shop", "a", "customers"), ("bank", "b", "payments")].map(|(party, stock, input)| {
+                format!(
+                    "run common_spend.tacit --as {party} --stock {stock} --input \
+                     {input}=@{input}.csv --require-stock{more}"
+                )
+            });
+        parties.act(&words(&shop), &words(&bank))
+    };
+    for ended in run(" --json --cost") {
+        let told = ended.json();
+        assert_eq!(told["outputs"], json!({ "count": 2, "spent": 12 }));
+        assert_eq!(told["cost"]["runs"][0]["from_stock"], "crosses", "{told}");
+    }
+    for ended in run("") {
+        assert_eq!(ended.succeeded(), "count = 2\nspent = 12\n");
+        assert!(ended.stderr.contains("crosses   from stock\n"), "{ended:?}");
+    }
+    for ended in run("") {
+        ended.failed(
+            7,
+            &["do not have enough in stock for a run of common_spend"],
+        );
+    }
+}
+
+/// Without the sizes nobody could say what the tables will take.
+#[test]
+fn crosses_for_a_join_are_ordered_by_its_sizes() {
+    let parties = Parties::new();
+    let [_, peer] = parties.fingerprints();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    let all = format!(
+        "prepare common_spend.tacit --protocol gmw --param N=5 --as shop --connect {NOBODY} \
+         --identity alice.key --peer {peer}"
+    );
+    let ended = tacit(parties.folder(), &words(&all));
+    ended.failed(2, &["depend on the sizes", "--param M=1000"]);
+}
+
+/// A join runs by one protocol, so there is nothing to plan, and nothing but crosses to prepare.
 #[test]
 fn other_commands_refuse_a_join() {
     let parties = Parties::new();
@@ -202,7 +266,11 @@ fn other_commands_refuse_a_join() {
         let ended = tacit(parties.folder(), &words(&args));
         ended.failed(
             2,
-            &["the program joins tables", "`tacit run` at both parties"],
+            &[
+                "the program joins tables",
+                "`tacit run` at both parties",
+                "--protocol gmw",
+            ],
         );
     }
 }

@@ -10,7 +10,7 @@ use crate::driver::{run_script, seed};
 use crate::ports;
 use crate::protocols::Protocol;
 use crate::session::OtNeed;
-use crate::stock::lease_crosses;
+use crate::stock::{lease_crosses, takes_crosses};
 use crate::{Error, Session};
 
 pub(super) struct Gmw;
@@ -47,19 +47,23 @@ impl ProtocolRun for Gmw {
             tag,
         } = agreed;
         let (role, function) = (job.task.role, job.task.function);
+        let schedule = &function.schedule()?;
         let mut phases = Vec::new();
         let (mut staged, mut keys_of_bins) = (None, None);
         if let Some(join) = &job.task.join
             && let Some(made) = join.input_of(role)
         {
             let clock = Clock::start(session);
+            // The stage sends most bytes of a run from stock, so a run that cannot go on ends here.
+            if !takes_crosses(session, job.task.stocks.as_ref(), (role, schedule))? {
+                job.make_crosses(schedule)?;
+            }
             let (bits, keys) = join.run(session, (role, tag), &mut job.watch)?;
             staged = Some(ports::with_made(function, role, inputs, (made, &bits)));
             keys_of_bins = keys;
             phases.push(clock.stop(Phase::Match, session));
         }
         let inputs = staged.as_ref().map_or(inputs, |bits| &bits[..]);
-        let schedule = &function.schedule()?;
         if let Some(mut ran) = job.run_from_crosses(session, schedule, inputs)? {
             phases.append(&mut ran.phases);
             return Ok(Ran {
@@ -68,9 +72,7 @@ impl ProtocolRun for Gmw {
                 ..ran
             });
         }
-        if job.task.needs_stock && schedule.total_ots() != [0, 0] {
-            return Err(Error::stock_lacks(function));
-        }
+        job.make_crosses(schedule)?;
         let (mut directions, setup) = session.take_directions(role)?;
         phases.extend(setup);
         let clock = Clock::start(session);
@@ -91,6 +93,14 @@ impl ProtocolRun for Gmw {
 }
 
 impl Job<'_> {
+    /// Refuses to make the crosses of a run that must take them from the stock.
+    fn make_crosses(&self, schedule: &Schedule) -> Result<(), Error> {
+        match self.task.needs_stock && schedule.total_ots() != [0, 0] {
+            false => Ok(()),
+            true => Err(Error::stock_lacks(self.task.function)),
+        }
+    }
+
     /// Runs with crosses from the stock, if both parties have enough.
     fn run_from_crosses(
         &mut self,

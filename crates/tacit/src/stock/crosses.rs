@@ -29,7 +29,7 @@ use super::{StockName, Stocks};
 use crate::{Error, Session};
 
 pub use order::{CrossPreparation, Crosses};
-pub(crate) use run::lease_crosses;
+pub(crate) use run::{lease_crosses, takes_crosses};
 
 /// Both roles, in order of their numbers.
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];

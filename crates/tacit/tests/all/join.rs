@@ -1,5 +1,6 @@
 //! Joins by `gmw` against plain joins, on functions made by hand.
 
+mod from_stock;
 mod refused;
 
 use std::collections::BTreeMap;
@@ -203,6 +204,12 @@ fn plain(plan: &JoinPlan, placers: &[Row], programmers: &[Row]) -> Vec<Vec<bool>
 
 fn agrees(plan: &JoinPlan, tables: [&[Row]; 2]) -> [Outcome; 2] {
     let outcomes = run(plan, tables);
+    check(plan, tables, &outcomes);
+    outcomes
+}
+
+/// Checks that the outcomes are those of a plain join of these tables.
+fn check(plan: &JoinPlan, tables: [&[Row]; 2], outcomes: &[Outcome; 2]) {
     let placer = usize::from(plan.placer == JoinSide::Right);
     let expected = plain(plan, tables[placer], tables[1 - placer]);
     let rows = outcomes[placer].outputs.get("rows");
@@ -210,12 +217,11 @@ fn agrees(plan: &JoinPlan, tables: [&[Row]; 2]) -> [Outcome; 2] {
     let rows: Vec<_> = rows.iter().map(|row| row.to_bits().to_vec()).collect();
     assert_eq!(rows, expected);
     assert!(!outcomes[1 - placer].outputs.contains_key("rows"));
-    for outcome in &outcomes {
+    for outcome in outcomes {
         assert_eq!(outcome.outputs["first"].to_text(), "165");
         assert_eq!(outcome.outputs["last"].to_text(), "60");
         assert_eq!(outcome.threat_model.to_string(), "semi-honest");
     }
-    outcomes
 }
 
 /// A generator of numbers that look random and are the same in each test.

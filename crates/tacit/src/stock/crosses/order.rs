@@ -5,16 +5,18 @@ use std::thread;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 use tacit_function::{Function, Role};
+use tacit_net::Link;
 use tacit_ot::Security;
+use tacit_ot::source::Cost;
 use tacit_protocol::gmw::{self, CrossBlock, CrossKind, DirectionSetup};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, LotWriter, Preparation as Right, Span};
 
-use super::{BlockKind, Blocks, SHELF_KINDS, demand_of, needs};
+use super::{BlockKind, Blocks, ROLES, SHELF_KINDS, demand_of, needs};
 use crate::driver::seed;
 use crate::order::Order;
-use crate::session::{OrderTerms, OtNeed};
+use crate::session::{OrderTerms, OtExtension, OtNeed};
 use crate::stock::authenticated::LOT_SCHEME;
 use crate::stock::failure::StockFailure;
 use crate::stock::meeting::RIGHT_PAUSE;
@@ -102,6 +104,36 @@ impl CrossPreparation<'_> {
         self.sum(|kind| kind.shape(self.task.role).record_bytes())
     }
 
+    /// Returns about how many bytes both parties send together to make the whole order: its OTs.
+    /// Without an extension, a session chooses it by the link.
+    #[must_use]
+    pub fn sent_bytes(&self, link: Option<Link>, extension: Option<OtExtension>) -> u64 {
+        let extension = extension.unwrap_or_else(|| self.ot_need().extension_over(link));
+        let (mut left, mut bytes) = (self.task.levels, 0_u64);
+        while left != [0; SHELF_KINDS] {
+            let lot = blocks_of_lot(&left);
+            for sender in ROLES {
+                let kinds = BlockKind::shelf(Default::default()).into_iter().zip(lot);
+                let kinds = kinds.filter(|(kind, _)| kind.sender == sender);
+                let ots: u64 = kinds.map(|(kind, blocks)| kind.unit() * blocks).sum();
+                if ots > 0 {
+                    let cost = Cost::first_refill(extension, Security::SemiHonest, ots as usize);
+                    bytes = bytes.saturating_add(cost.sender_bytes + cost.receiver_bytes);
+                }
+            }
+            left = std::array::from_fn(|place| left[place] - lot[place]);
+        }
+        bytes
+    }
+
+    fn ot_need(&self) -> OtNeed {
+        OtNeed {
+            count: self.count(),
+            security: Security::SemiHonest,
+            is_bulk: true,
+        }
+    }
+
     /// Returns the sum of `of` over all blocks.
     fn sum(&self, of: impl Fn(BlockKind) -> u64) -> u64 {
         let kinds = BlockKind::shelf(Default::default());
@@ -134,11 +166,7 @@ impl StockOrder for CrossPreparation<'_> {
             statistical_security_bits: 0,
             scheme: LOT_SCHEME,
             function: self.digest(),
-            ots: OtNeed {
-                count: self.count(),
-                security: Security::SemiHonest,
-                is_bulk: true,
-            },
+            ots: self.ot_need(),
         })
     }
 
@@ -187,10 +215,7 @@ impl CrossPreparation<'_> {
         check_room(&right, kinds, &missing)?;
         let mut made: Blocks = [0; SHELF_KINDS];
         for number in 0.. {
-            let blocks: Blocks = std::array::from_fn(|place| {
-                let most = most_blocks(kinds[place].crosses);
-                most.min(missing[place] - made[place])
-            });
+            let blocks = blocks_of_lot(&std::array::from_fn(|place| missing[place] - made[place]));
             if blocks == [0; SHELF_KINDS] {
                 break;
             }
@@ -220,6 +245,15 @@ impl CrossPreparation<'_> {
         }
         Ok(made)
     }
+}
+
+/// Returns the blocks of the next lot, if these are missing.
+fn blocks_of_lot(missing: &Blocks) -> Blocks {
+    let kinds = BlockKind::shelf(Default::default())
+        .into_iter()
+        .zip(missing);
+    let mut blocks = kinds.map(|(kind, missing)| most_blocks(kind.crosses).min(*missing));
+    std::array::from_fn(|_| blocks.next().unwrap_or_default())
 }
 
 /// Returns the number of crosses in these blocks.

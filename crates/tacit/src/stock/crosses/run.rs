@@ -15,6 +15,28 @@ use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
 use crate::stock::{OpenedStock, Stocks, TakenNumbers};
 use crate::{Error, Session};
 
+/// Returns whether both parties have enough in stock for a run with this schedule. Both say so in
+/// the session's first run in a role. `stocks` are this party's, if it has any.
+///
+/// # Errors
+///
+/// The errors of the stock and the network.
+pub(crate) fn takes_crosses(
+    session: &mut Session,
+    stocks: Option<&Stocks>,
+    (role, schedule): (Role, &Schedule),
+) -> Result<bool, Error> {
+    let needed = blocks_of(&CrossDemand::of(schedule));
+    if needed == [0; SHELF_KINDS] {
+        return Ok(false);
+    }
+    let are_there = |session: &Session| match stocks {
+        Some(stocks) => stocks.has_crosses(session, role, &needed),
+        None => Ok(false),
+    };
+    session.takes_from_stock((Protocol::Gmw, role), are_there)
+}
+
 /// Returns the masks of a run with this schedule, from blocks that both parties have leased.
 /// Returns `None` if one of them has too few, or if the run takes none. `stocks` are this party's,
 /// if it has any.
@@ -28,18 +50,11 @@ pub(crate) fn lease_crosses(
     (role, schedule): (Role, &Schedule),
     order: LeaseOrder<'_>,
 ) -> Result<Option<StockedCrosses>, Error> {
-    let needed = blocks_of(&CrossDemand::of(schedule));
-    if needed == [0; SHELF_KINDS] {
-        return Ok(None);
-    }
-    let are_there = |session: &Session| match stocks {
-        Some(stocks) => stocks.has_crosses(session, role, &needed),
-        None => Ok(false),
-    };
-    let takes = session.takes_from_stock((Protocol::Gmw, role), are_there)?;
+    let takes = takes_crosses(session, stocks, (role, schedule))?;
     let (true, Some(stocks)) = (takes, stocks) else {
         return Ok(None);
     };
+    let needed = blocks_of(&CrossDemand::of(schedule));
     let mut opened = OpenedStock::open(session, stocks, role, LOT_SCHEME)?;
     let leases = lease(session, &mut opened, &needed, order)?;
     session.keep_stock(opened);
