@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use tacit::matching::{Match, MatchOutcome, MatchRecipient};
-use tacit::session::ProtocolId;
+use tacit::session::{ProtocolId, RunId};
 use zeroize::Zeroizing;
 
 use crate::args::MatchArgs;
@@ -83,6 +83,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let matching = Bar::without_end("matching", !args.json);
     let outcome = order.run(&mut session)?;
     drop(matching);
+    let id = session.run_id();
     // The result is here, so a peer that has already left does not matter.
     if let Err(error) = session.close() {
         log.step(format_args!("{error}"));
@@ -91,6 +92,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
         args,
         table: &table,
         outcome: &outcome,
+        id,
     };
     told.write()?;
     if args.json {
@@ -122,6 +124,7 @@ struct Told<'a> {
     args: &'a MatchArgs,
     table: &'a Table,
     outcome: &'a MatchOutcome,
+    id: Option<RunId>,
 }
 
 impl Told<'_> {
@@ -174,6 +177,7 @@ impl Told<'_> {
             "keys": { "own": self.table.len(), "peer": self.outcome.peer_keys },
             "left_out": { "missing": self.table.missing, "repeated": self.table.repeated },
             "count": common.map(Vec::len),
+            "run": self.id.map(|id| id.to_string()),
         });
         match &self.args.out {
             Some(path) => told["out"] = path.to_string_lossy().into(),
@@ -193,6 +197,9 @@ impl Told<'_> {
     fn print(&self) -> Result<(), Failure> {
         let (own, peers) = (self.table.len() as u64, self.outcome.peer_keys);
         eprintln!("keys      {own} of this party, {peers} of the peer");
+        if let Some(id) = self.id {
+            eprintln!("run       {id}");
+        }
         match &self.outcome.common {
             None => eprintln!("done; the result goes to the peer"),
             Some(common) => eprintln!("common    {}", common.len()),

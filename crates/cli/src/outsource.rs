@@ -101,6 +101,7 @@ pub(crate) fn outsource(
             .saturating_mul(parameters.copies() as u64),
     };
     let base_ot = each.session.base_ot.or(config.base_ot);
+    let peers = meeting.others.map(|(role, _)| role);
     let mut sessions = meeting.meet(cancel::on_signal()?, log)?;
     if let Some(kind) = base_ot {
         for session in &mut sessions {
@@ -108,13 +109,16 @@ pub(crate) fn outsource(
         }
     }
     let outcomes = runs(&mut sessions, (given, runnable.typed(), gates), log, job)?;
+    let names = sessions.each_ref().map(Session::run_id);
     for session in sessions {
         // The results are here, so a peer that has already left does not matter.
         if let Err(error) = session.close() {
             log.step(format_args!("{error}"));
         }
     }
-    tell(given, &runnable, &setting, &outcomes)
+    let names = peers.into_iter().zip(names);
+    let names = names.map(|(peer, run)| (peer.to_string(), run.map(|run| run.to_string()).into()));
+    tell(given, (&runnable, &setting), &outcomes, names.collect())
 }
 
 /// Adds the settings of the arguments and the configuration to `job`.
@@ -179,12 +183,12 @@ fn runs<'f>(
     Ok(outcomes)
 }
 
-/// Prints the results of the last run, and the costs of all.
+/// Prints the results of the last run, with its name at each peer, and the costs of all.
 fn tell(
     given: &Given<'_>,
-    runnable: &Runnable,
-    setting: &Setting<'_>,
+    (runnable, setting): (&Runnable, &Setting<'_>),
     outcomes: &[Outcome],
+    names: serde_json::Map<String, serde_json::Value>,
 ) -> Result<(), Failure> {
     let Some(last) = outcomes.last() else {
         return Ok(());
@@ -198,6 +202,7 @@ fn tell(
         let mut json = setting.json(last, told.cost.then_some(costs.as_slice()));
         json["outputs"] = runnable.outputs_json(&last.outputs)?;
         json["runs_done"] = outcomes.len().into();
+        json["run"] = names.into();
         return output::print(pretty(&json).as_bytes());
     }
     output::print(setting.warning().as_bytes())?;

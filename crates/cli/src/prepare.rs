@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use tacit::circuit::Component;
 use tacit::garble::SchemeInfo;
 use tacit::net::CancelHandle;
-use tacit::session::{AbortReason, Incompatibility};
+use tacit::session::{AbortReason, Incompatibility, RunId};
 use tacit::stock::{Preparation, Prepared, Stocks};
 use tacit::{Category, Error, Function, ProtocolError, Role, Session};
 
@@ -253,7 +253,7 @@ impl Order for ComponentOrder {
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
             .run(&mut session, stocks)?;
-        leave(session);
+        let run = leave(session);
         let json = json!({
             "role": self.role.name(),
             "scheme": self.rung.id.to_string(),
@@ -262,6 +262,7 @@ impl Order for ComponentOrder {
         let cost = Took {
             prepared: &prepared,
             wall: begun.elapsed(),
+            run,
         };
         Ok(Told {
             text: format!("{} in {cost}\n", text(&prepared)),
@@ -276,10 +277,12 @@ fn runs_of(runs: u64, function: &Function) -> String {
     format!("{runs} of {}", function.name())
 }
 
-/// Closes the session. Both parties have everything, so a peer that has already left does not
-/// matter.
-fn leave(session: Session) {
+/// Closes the session, and returns the name of its order. Both parties have everything, so a peer
+/// that has already left does not matter.
+fn leave(session: Session) -> Option<RunId> {
+    let run = session.run_id();
     let _ = session.close();
+    run
 }
 
 /// Returns this party's role in the runs to be prepared for.
@@ -377,6 +380,7 @@ struct Took<'a> {
     prepared: &'a Prepared,
     /// The time, including waits.
     wall: Duration,
+    run: Option<RunId>,
 }
 
 impl Took<'_> {
@@ -384,6 +388,7 @@ impl Took<'_> {
     fn json(&self, mut json: Json) -> Json {
         let (traffic, ots) = (&self.prepared.traffic, self.prepared.ot_extension);
         json["version"] = json!(JSON_VERSION);
+        json["run"] = json!(self.run.map(|run| run.to_string()));
         json["wall_us"] = json!(micros(self.wall));
         json["preparing_us"] = json!(micros(self.prepared.wall));
         json["bytes_sent"] = json!(traffic.sent.bytes);

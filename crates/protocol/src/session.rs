@@ -39,7 +39,7 @@ use tacit_ot::source::Extension;
 use crate::message::{Kind, array, one_byte_enum};
 use crate::{Error, Incompatibility, Misbehaviour, gmw};
 
-pub use tags::{RunTag, SessionTag};
+pub use tags::{RunId, RunTag, SessionId, SessionTag};
 
 /// The version of the wire. Both parties must speak the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

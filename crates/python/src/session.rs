@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyList};
 use tacit::circuit::builder::CircuitForm;
 use tacit::cost::Cost;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::session::{BaseOtSource, Incompatibility};
+use tacit::session::{BaseOtSource, Incompatibility, RunId};
 use tacit::stock::{
     BatchPreparation, ChainVersion, CrossPreparation, Preparation, Prepared, StockName, Stocks,
 };
@@ -72,6 +72,8 @@ struct Ran<'py> {
     phases: Vec<PhaseRow>,
     and_gates: u64,
     and_gates_on_the_spot: u64,
+    /// The run's name in the logs of both parties.
+    run: Option<String>,
 }
 
 /// The result of a preparation for one kind: its name, the number made and the number usable.
@@ -307,11 +309,12 @@ impl Session {
             job = job.pin(pin.map_err(|error| error::raise(py, error))?);
         }
         job.check().map_err(|error| error::raise(py, error))?;
-        let outcome = self.work_of(py, &run, terms.progress, |session| {
-            job.watch(|now| self.watch.note(now)).run(session)
+        let (outcome, id) = self.work_of(py, &run, terms.progress, |session| {
+            let outcome = job.watch(|now| self.watch.note(now)).run(session)?;
+            Ok((outcome, session.run_id()))
         })?;
         let outputs = function.results(py, &outcome.outputs)?;
-        let ran = ran(outputs, protocol, &outcome);
+        let ran = ran(outputs, protocol, &outcome, id);
         // Making the results may take long.
         wait::hold_interrupt(py);
         Ok(ran)
@@ -437,7 +440,12 @@ fn rows(prepared: Prepared) -> Vec<PreparedRow> {
         .collect()
 }
 
-fn ran<'py>(outputs: Bound<'py, PyDict>, protocol: Protocol, outcome: &Outcome) -> Ran<'py> {
+fn ran<'py>(
+    outputs: Bound<'py, PyDict>,
+    protocol: Protocol,
+    outcome: &Outcome,
+    id: Option<RunId>,
+) -> Ran<'py> {
     Ran {
         outputs,
         protocol: protocol.name(),
@@ -449,6 +457,7 @@ fn ran<'py>(outputs: Bound<'py, PyDict>, protocol: Protocol, outcome: &Outcome) 
         phases: phases(&outcome.cost),
         and_gates: outcome.cost.and_gates,
         and_gates_on_the_spot: outcome.cost.and_gates_on_the_spot,
+        run: id.map(|id| id.to_string()),
     }
 }
 

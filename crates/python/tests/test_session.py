@@ -74,6 +74,7 @@ def test_security_against_a_malicious_party(parties: Parties) -> None:
     # What the other party does not finish is counted in the stock.
     assert not alice.of_this_run_alone and not bob.of_this_run_alone
     assert "s = 40)" in repr(alice)
+    assert alice.run is not None and alice.run == bob.run and alice.run.endswith("-1")
 
 
 def test_what_is_prepared_is_used(parties: Parties) -> None:

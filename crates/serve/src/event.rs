@@ -29,7 +29,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// An event.
+/// An event. Its `session` and `run` are the names that the peer's log has as well.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -40,13 +40,18 @@ pub enum Event {
     /// The service answers for metrics and health at this address.
     Metrics { address: String },
     /// A peer began a session.
-    SessionBegan { peer: String, from: String },
+    SessionBegan {
+        peer: String,
+        from: String,
+        session: Option<String>,
+    },
     /// A session ended, for this reason.
     SessionEnded {
         peer: String,
         runs: u64,
         seconds: f64,
         reason: String,
+        session: Option<String>,
     },
     /// A connection, a session, a run or a preparation was refused.
     Refused {
@@ -66,12 +71,14 @@ pub enum Event {
         bytes_sent: u64,
         bytes_received: u64,
         and_gates_on_the_spot: u64,
+        run: Option<String>,
     },
     /// A run takes these numbers from the stock, which no other run ever takes.
     Takes {
         peer: String,
         offer: String,
         numbers: String,
+        run: Option<String>,
     },
     /// A run failed.
     RunFailed {
@@ -79,11 +86,20 @@ pub enum Event {
         offer: String,
         protocol: String,
         reason: String,
+        run: Option<String>,
     },
     /// This party's inputs could not be obtained.
-    InputsFailed { offer: String, reason: String },
+    InputsFailed {
+        offer: String,
+        reason: String,
+        run: Option<String>,
+    },
     /// This party's results could not be delivered.
-    ResultsFailed { offer: String, reason: String },
+    ResultsFailed {
+        offer: String,
+        reason: String,
+        run: Option<String>,
+    },
     /// A stock was filled.
     Replenished {
         peer: String,
@@ -91,12 +107,14 @@ pub enum Event {
         runs: u64,
         made: u64,
         seconds: f64,
+        run: Option<String>,
     },
     /// A stock could not be filled.
     ReplenishFailed {
         peer: String,
         function: String,
         reason: String,
+        run: Option<String>,
     },
     /// A stock cannot be read.
     StockFailed { peer: String, reason: String },
@@ -262,10 +280,11 @@ mod tests {
             runs: 2,
             made: 1,
             seconds: 6.143_057_000_000_001,
+            run: Some("0123456789abcdef-2".to_owned()),
         };
         assert_eq!(
             replenished.text(),
-            "replenished function=sum made=1 peer=bob runs=2 seconds=6.143"
+            "replenished function=sum made=1 peer=bob run=0123456789abcdef-2 runs=2 seconds=6.143"
         );
         let stopped = Event::Stopped { cut: 2 };
         assert_eq!(stopped.text(), "stopped cut=2");

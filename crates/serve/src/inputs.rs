@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use tacit::circuit::{UniqueJson, wipe_json};
-use tacit::session::ProtocolId;
+use tacit::session::{ProtocolId, RunId};
 use tacit::{Fingerprint, Function, Role, Value};
 use zeroize::Zeroizing;
 
@@ -36,6 +36,8 @@ pub struct Asked<'a> {
     pub peer_name: &'a str,
     /// The protocol.
     pub protocol: ProtocolId,
+    /// The run's name in the logs of both parties.
+    pub run: Option<RunId>,
 }
 
 impl Asked<'_> {
@@ -175,8 +177,8 @@ impl Inputs for FromFile {
 }
 
 /// A command that prints a JSON object. It gets the run as `TACIT_OFFER`, `TACIT_FUNCTION`,
-/// `TACIT_DIGEST`, `TACIT_ROLE`, `TACIT_PEER` and `TACIT_PEER_FINGERPRINT` in its environment, and
-/// is killed after `patience`.
+/// `TACIT_DIGEST`, `TACIT_ROLE`, `TACIT_PEER`, `TACIT_PEER_FINGERPRINT` and `TACIT_RUN` in its
+/// environment, and is killed after `patience`.
 #[derive(Clone)]
 pub struct FromCommand {
     /// The program and its arguments; no shell reads them.

@@ -18,10 +18,11 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
-use tacit::session::{AbortReason, Proposal, ProtocolId};
+use tacit::session::{AbortReason, Proposal, ProtocolId, RunId};
 use tacit::stock::{MAX_OPEN_TO, check_chain_name};
 use tacit::{Error, Fingerprint, Outcome, Role, Session, Settings};
 
+use crate::inputs::Asked;
 use crate::lobby::{ChainKey, Lent, NoTurn, Turn as ChainTurn};
 use crate::policy::{self, Granted, Offer, Peer, Policy};
 use crate::service::{Seat, Shared, settings};
@@ -228,6 +229,7 @@ pub(crate) fn run(
         granted,
         servers,
         asked,
+        run: session.run_id(),
     };
     match servers.server {
         Server::Generator => visit.generate(session, ticket),
@@ -242,11 +244,17 @@ struct Visit<'a> {
     granted: &'a Granted<'a>,
     servers: &'a Outsourced,
     asked: &'a Proposal,
+    /// The run's name in the logs of this party and of the evaluator.
+    run: Option<RunId>,
 }
 
 impl<'a> Visit<'a> {
     fn shared(&self) -> &'a Shared {
         self.seat.shared()
+    }
+
+    fn about(&self) -> Asked<'a> {
+        asked_for(self.seat, self.granted, self.asked, self.run)
     }
 
     /// Waits for the run's turn at its chain, if it has one.
@@ -268,7 +276,7 @@ impl<'a> Visit<'a> {
     /// Returns the job, with the inputs of this party if it is the generator.
     fn job(&self) -> Result<OutsourcedJob<'a>, Turn> {
         let (offer, function) = (self.granted.offer, self.granted.function);
-        let about = asked_for(self.seat, self.granted, self.asked);
+        let about = self.about();
         let mut job = job(offer, self.servers, function).patience(self.policy.limits().message);
         for (name, value) in inputs_of(self.seat, &about, offer)? {
             job = job.input(&name, value);
@@ -291,7 +299,7 @@ impl<'a> Visit<'a> {
     }
 
     fn finish(&self, outcome: Result<Outcome, Error>) -> Turn {
-        let about = asked_for(self.seat, self.granted, self.asked);
+        let about = self.about();
         finish(self.seat, &about, self.granted, outcome)
     }
 

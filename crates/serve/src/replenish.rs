@@ -221,6 +221,7 @@ fn fill(
         let filled = fill_level(shared, policy, stocks, level, address, session.take());
         match filled {
             Ok((made, kept)) => {
+                let run = kept.run_id().map(|run| run.to_string());
                 session = Some(kept);
                 shared.metrics.prepared(&function, "self", "done");
                 shared.tell(&Event::Replenished {
@@ -229,6 +230,7 @@ fn fill(
                     runs: level.amount,
                     made,
                     seconds: begun.elapsed().as_secs_f64(),
+                    run,
                 });
                 let there = level.left(stocks, own, policy.own_base_ot());
                 let there = there.unwrap_or_default();
@@ -241,6 +243,7 @@ fn fill(
                     peer: name,
                     function,
                     reason: error.with_advice(),
+                    run: None,
                 });
                 let is_busy = matches!(
                     error,

@@ -201,6 +201,7 @@ fn line(
         "protocol": asked.protocol.to_string(),
         "peer": asked.peer_name,
         "fingerprint": asked.peer.to_string(),
+        "run": asked.run.map(|run| run.to_string()),
         "outputs": border.outputs(asked, outputs)?,
     });
     let mut line = Zeroizing::new(json.to_string().into_bytes());
@@ -231,6 +232,10 @@ pub(crate) fn command(
         .env("TACIT_ROLE", asked.role.name())
         .env("TACIT_PEER", asked.peer_name)
         .env("TACIT_PEER_FINGERPRINT", asked.peer.to_string())
+        .env(
+            "TACIT_RUN",
+            asked.run.map_or_else(String::new, |run| run.to_string()),
+        )
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
@@ -329,6 +334,7 @@ mod tests {
             peer: Identity::generate().unwrap().fingerprint(),
             peer_name: "bob",
             protocol: ProtocolId::Direct,
+            run: None,
         }
     }
 

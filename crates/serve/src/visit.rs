@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
-use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId};
+use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId, RunId};
 use tacit::stock::StockError;
 use tacit::{Category, Error, Job, Session, Value};
 
@@ -58,9 +58,11 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
         }
     };
     let peer = seat.peer_name.clone();
+    let id = session.id().map(|id| id.to_string());
     shared.tell(&Event::SessionBegan {
         peer: peer.clone(),
         from: from.to_string(),
+        session: id.clone(),
     });
     let mut runs = 0;
     let reason = loop {
@@ -103,6 +105,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
         runs,
         seconds: begun.elapsed().as_secs_f64(),
         reason,
+        session: id,
     });
 }
 
@@ -237,6 +240,7 @@ pub(crate) fn asked_for<'a>(
     seat: &'a Seat,
     granted: &'a Granted<'a>,
     asked: &Proposal,
+    run: Option<RunId>,
 ) -> Asked<'a> {
     Asked {
         offer: &granted.offer.name,
@@ -245,7 +249,13 @@ pub(crate) fn asked_for<'a>(
         peer: seat.peer,
         peer_name: &seat.peer_name,
         protocol: asked.protocol,
+        run,
     }
+}
+
+/// Returns the name of a run for an event.
+fn shown(run: Option<RunId>) -> Option<String> {
+    run.map(|run| run.to_string())
 }
 
 /// Returns this party's inputs of a run.
@@ -259,7 +269,8 @@ pub(crate) fn inputs_of(
         let offer = offer.name.clone();
         let protocol = about.protocol.to_string();
         shared.metrics.run_failed(&offer, &protocol);
-        shared.tell(&Event::InputsFailed { offer, reason });
+        let run = shown(about.run);
+        shared.tell(&Event::InputsFailed { offer, reason, run });
         Turn::Refuse(AbortReason::Failed, "no inputs".to_owned())
     })?;
     // One source may serve several functions.
@@ -275,7 +286,7 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     if let Some(refused) = may_run(seat, offer) {
         return refused;
     }
-    let about = asked_for(seat, granted, asked);
+    let about = asked_for(seat, granted, asked, session.run_id());
     let inputs = match inputs_of(seat, &about, offer) {
         Ok(inputs) => inputs,
         Err(refused) => return refused,
@@ -299,11 +310,13 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     if offer.replaces {
         job = job.replacing();
     }
+    let id = about.run;
     job = job.watch_taken(move |numbers| {
         shared.tell(&Event::Takes {
             peer: seat.peer_name.clone(),
             offer: offer.name.clone(),
             numbers: numbers.to_string(),
+            run: shown(id),
         });
     });
     for (name, value) in inputs {
@@ -340,6 +353,7 @@ pub(crate) fn finish(
                 offer,
                 protocol,
                 reason,
+                run: shown(about.run),
             });
             return Turn::Failed(error, Some(RUN_FAILED));
         }
@@ -359,11 +373,13 @@ pub(crate) fn finish(
         bytes_sent: bytes[0],
         bytes_received: bytes[1],
         and_gates_on_the_spot: cost.and_gates_on_the_spot,
+        run: shown(about.run),
     });
     if let Err(reason) = granted.offer.results.take(about, &outcome.outputs) {
         let offer = about.offer.to_owned();
         shared.metrics.results_failed(&offer);
-        shared.tell(&Event::ResultsFailed { offer, reason });
+        let run = shown(about.run);
+        shared.tell(&Event::ResultsFailed { offer, reason, run });
     }
     let by = Protocol::of_wire(about.protocol);
     if cost.from_stock.is_some() || !by.is_some_and(Protocol::is_from_nothing) {
@@ -434,7 +450,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         return busy(seat, "preparation", "the service is about to stop");
     }
     let function = level.name();
-    let peer = seat.peer_name.clone();
+    let (peer, run) = (seat.peer_name.clone(), shown(session.run_id()));
     let begun = Instant::now();
     // If room cannot be freed yet, the preparation itself finds it missing.
     let _ = stocks.compact(&level.stock(own));
@@ -450,6 +466,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
                 runs,
                 made,
                 seconds: begun.elapsed().as_secs_f64(),
+                run,
             });
             shared.look_at_stock();
             Turn::Done
@@ -466,6 +483,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
                 peer,
                 function,
                 reason,
+                run,
             });
             Turn::Failed(error, Some(PREPARATION_FAILED))
         }

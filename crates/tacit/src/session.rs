@@ -3,6 +3,7 @@
 mod doors;
 mod greeting;
 mod hears;
+mod names;
 mod offers;
 mod parameters;
 mod process;
@@ -39,7 +40,7 @@ pub use tacit_ot::base::BaseOt;
 pub use tacit_ot::source::Extension as OtExtension;
 pub use tacit_protocol::Incompatibility;
 pub use tacit_protocol::message::AbortReason;
-pub use tacit_protocol::session::{Proposal, ProtocolId};
+pub use tacit_protocol::session::{Proposal, ProtocolId, RunId, SessionId};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
 
@@ -66,6 +67,8 @@ pub struct Session {
     greeting: Greeting,
     transfers: Transfers,
     runs: u64,
+    /// The number, from 1, of the run that began last; 0 before the first.
+    begun: u64,
     /// Stocks that both parties have opened in this session.
     stocks: Vec<OpenedStock>,
     /// The connecting party's proposal that the listening party has not answered yet.
@@ -160,6 +163,7 @@ impl Session {
                 greeting,
                 transfers: Transfers::new(),
                 runs: 0,
+                begun: 0,
                 stocks: Vec::new(),
                 asked: None,
                 ticket: None,
@@ -279,6 +283,7 @@ impl Session {
 
     /// Agrees on the next run, and returns its tag.
     pub(crate) fn agree(&mut self, terms: &OrderTerms) -> Result<RunTag, Error> {
+        self.begun = self.runs + 1;
         let ours = self.proposal(terms);
         let proposed = self.propose(&ours)?;
         let tag = self.tag()?.run(&proposed);
@@ -437,6 +442,7 @@ impl Session {
             };
             session.channel.set_timeout(timeout);
             session.asked = asked;
+            session.begun = session.runs + u64::from(asked.is_some());
             Ok(asked)
         })
     }

@@ -142,10 +142,11 @@ impl Order for BatchOrder {
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
             .run(&mut session, stocks)?;
-        leave(session);
+        let run = leave(session);
         let cost = Took {
             prepared: &prepared,
             wall: begun.elapsed(),
+            run,
         };
         let bound = prepared
             .plan

@@ -237,10 +237,11 @@ impl Order for LotOrder {
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
             .run(&mut session, stocks)?;
-        leave(session);
+        let run = leave(session);
         let cost = Took {
             prepared: &prepared,
             wall: begun.elapsed(),
+            run,
         };
         Ok(Told {
             text: self.text(&prepared, &cost),

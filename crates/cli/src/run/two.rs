@@ -8,7 +8,7 @@ use tacit::cost::{Cost, FromStock};
 use tacit::garble::SchemeInfo;
 use tacit::join::{JoinPlan, JoinedTable};
 use tacit::protocols::{Protocol, StatisticalSecurity};
-use tacit::session::{AbortReason, Incompatibility};
+use tacit::session::{AbortReason, Incompatibility, RunId};
 use tacit::stock::{BatchPreparation, ChainVersion, LotPreparation, StockName, Stocks};
 use tacit::{Category, Job, Outcome, Role, SecurityScope, Session, Value};
 use tacit_serve::memory::allowed;
@@ -208,11 +208,12 @@ impl<'a> TwoPartyRun<'a> {
             outputs = outcome.outputs;
             chain = outcome.chain;
         }
+        let id = session.run_id();
         // The results are here, so a peer that has already left does not matter.
         if let Err(error) = session.close() {
             self.log.step(format_args!("{error}"));
         }
-        self.tell(&setting, (&outputs, chain), &costs)
+        self.tell(&setting, (&outputs, chain, id), &costs)
     }
 
     /// Makes run number `run`. Returns nothing if the other party wants no more.
@@ -252,6 +253,9 @@ impl<'a> TwoPartyRun<'a> {
                         "a try that the peer left after it could have cheated counts, and makes \
                          later ones dearer; `tacit stock list` shows how many"
                     );
+                }
+                if let Some(id) = session.id() {
+                    eprintln!("session   {id}, as the other party's log names it too");
                 }
                 return Err(self.named(error));
             }
@@ -337,7 +341,11 @@ impl<'a> TwoPartyRun<'a> {
     fn tell(
         &self,
         setting: &Setting<'_>,
-        (outputs, chain): (&BTreeMap<String, Value>, Option<ChainVersion>),
+        (outputs, chain, id): (
+            &BTreeMap<String, Value>,
+            Option<ChainVersion>,
+            Option<RunId>,
+        ),
         costs: &[Cost],
     ) -> Result<(), Failure> {
         let runnable = self.runnable;
@@ -349,6 +357,7 @@ impl<'a> TwoPartyRun<'a> {
             let told = self.args.runs.cost.then_some(costs);
             let mut json = setting.json(runnable.outputs_json(outputs)?, told);
             json["runs_done"] = costs.len().into();
+            json["run"] = id.map(|id| id.to_string()).into();
             if let Some(name) = &self.args.chain.chain {
                 json["chain"] = name.as_str().into();
                 json["chain_version"] = chain.map(|chain| chain.to_string()).into();
@@ -371,6 +380,9 @@ impl<'a> TwoPartyRun<'a> {
         if let (Some(name), Some(chain)) = (&self.args.chain.chain, chain) {
             eprintln!("chain     {name} at version {}", chain.version);
             eprintln!("pin       {chain}, for --pin in a later run");
+        }
+        if let Some(id) = id {
+            eprintln!("run       {id}");
         }
         self.tell_from_stock(costs);
         output::print(runnable.outputs_text(outputs)?.as_bytes())?;

@@ -68,6 +68,7 @@ fn sources(policy: &Policy) -> Result<(), Failure> {
                 peer,
                 peer_name: policy.peer(&peer).map_or("", |peer| &peer.name),
                 protocol,
+                run: None,
             };
             let checked = offer.inputs.check(&asked);
             checked.map_err(&wrong)?;

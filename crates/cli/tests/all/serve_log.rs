@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value as Json;
+
 use crate::process::Parties;
 use crate::serve::{config, get};
 
@@ -73,4 +75,53 @@ fn a_log_that_nobody_reads_holds_up_neither_runs_nor_the_end() {
     };
     assert!(status.success(), "{status}");
     drop(reader);
+}
+
+/// The lines of a service's log, its results and the peer's output name a run alike, and the peer
+/// of a failed run learns the name of its session.
+#[test]
+fn both_parties_name_a_run_alike() {
+    let parties = Parties::new();
+    let functions = MILLIONAIRES.to_owned() + "results_file = \"out.jsonl\"\n";
+    parties.file("in.json", "{ \"a\": 41 }");
+    let config = config(&parties, &functions);
+    parties.file("alice.toml", &config);
+    let arguments = ["serve", "--config", "alice.toml", "--log", "json"];
+    let mut service = crate::process::start(parties.folder(), &arguments, "");
+    let listening = service.line_after("{\"event\":\"listening\",");
+    let (_, address) = listening.split_once("\"address\":\"").expect("an address");
+    let address = address.split('"').next().expect("its end");
+    let run = ["millionaires", "--role", "evaluator", "--input", "b=40"];
+    let twice = [&run[..], &["--repeat", "2", "--json"]].concat();
+    let told = parties.bob_connects(address, &twice, "").json();
+    let (session, number) = told["run"]
+        .as_str()
+        .and_then(|run| run.split_once('-'))
+        .expect("a name and a number");
+    assert_eq!((session.len(), number), (16, "2"), "{told}");
+    let wrong = [&run[..], &["--param", "bits=9"]].concat();
+    let refused = parties.bob_connects(address, &wrong, "");
+    refused.failed(5, &[]);
+    service.interrupt();
+    let ended = service.end();
+    let lines = |text: &str| -> Vec<Json> {
+        let lines = text.lines().map(serde_json::from_str);
+        lines.collect::<Result<_, _>>().expect("JSON in each line")
+    };
+    let log = lines(&ended.stderr);
+    let of = |event: &str, field: &str| -> Vec<Json> {
+        let events = log.iter().filter(|line| line["event"] == event);
+        events.map(|line| line[field].clone()).collect()
+    };
+    let names = [1, 2].map(|number| Json::from(format!("{session}-{number}")));
+    assert_eq!(of("run", "run"), names);
+    let results = std::fs::read_to_string(parties.folder().join("out.jsonl"));
+    let results = lines(&results.expect("results"));
+    assert_eq!([&results[0]["run"], &results[1]["run"]], names.each_ref());
+    let sessions = of("session-began", "session");
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions, of("session-ended", "session"));
+    assert_eq!(sessions[0], session);
+    let told = sessions[1].as_str().expect("a name");
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
 }

@@ -1,5 +1,7 @@
 //! The tags of a session, of its runs, and of the setups of both.
 
+use core::fmt;
+
 use sha2::{Digest as _, Sha256};
 use tacit_function::Role;
 use tacit_ot::base::BaseOt;
@@ -37,6 +39,15 @@ impl SessionTag {
             .chain_update(listening.0)
             .chain_update(listening.1.nonce);
         Self(hash.finalize().into())
+    }
+
+    /// Returns the session's name for people, which both parties can show to anyone.
+    #[must_use]
+    pub fn id(&self) -> SessionId {
+        let hash = Sha256::new_with_prefix(b"tacit session id 1\0").chain_update(self.0);
+        let mut id = [0; 8];
+        id.copy_from_slice(&hash.finalize()[..8]);
+        SessionId(id)
     }
 
     /// Returns the tag of the setup that a session does once between two roles: its base OTs and
@@ -90,6 +101,33 @@ impl SessionTag {
             .chain_update(self.0)
             .chain_update(proposal.to_bytes());
         RunTag(hash.finalize().into())
+    }
+}
+
+/// The name of a session in the logs of both parties: the beginning of a hash of its tag. It is 16
+/// hexadecimal digits as text. It identifies a session, and proves nothing about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId([u8; 8]);
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The name of a run, an order or a matching in the logs of both parties: `SESSION-NUMBER`, with
+/// numbers from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RunId {
+    /// The session.
+    pub session: SessionId,
+    /// Its number in the session, from 1.
+    pub number: u64,
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.session, self.number)
     }
 }
 

@@ -41,6 +41,8 @@ class Outcome(Mapping[str, Any]):
         """The chain of kept values and its version after the run, where it has one."""
         self.base_ots = ran["base_ots"]
         """Where the base OTs come from, in a session's first run: `fresh`, or `kept` by a chain."""
+        self.run = ran["run"]
+        """The run's name, `SESSION-NUMBER`, which the other party's result and log have too."""
         heads = ("phase", "seconds", "bytes_sent", "bytes_received", "rounds")
         spot = ran["and_gates_on_the_spot"]
         note = f"{ran['and_gates']:,} AND gates" + f", {spot:,} of them on the spot" * bool(spot)

@@ -50,6 +50,7 @@ class Ran(TypedDict):
     phases: list[tuple[str, float, int, int, int]]
     and_gates: int
     and_gates_on_the_spot: int
+    run: str | None
 
 @final
 class Function:

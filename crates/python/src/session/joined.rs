@@ -148,11 +148,12 @@ impl Session {
             security_bits: None,
             limit: deadline.left(),
         };
-        let outcome = self.work_of(py, &run, terms.progress, |session| {
-            job.watch(|now| self.watch.note(now)).run(session)
+        let (outcome, id) = self.work_of(py, &run, terms.progress, |session| {
+            let outcome = job.watch(|now| self.watch.note(now)).run(session)?;
+            Ok((outcome, session.run_id()))
         })?;
         let outputs = program.results(py, &typed, &outcome.outputs)?;
-        let ran = ran(outputs, Protocol::Gmw, &outcome);
+        let ran = ran(outputs, Protocol::Gmw, &outcome, id);
         // Making the results may take long.
         wait::hold_interrupt(py);
         Ok(ran)

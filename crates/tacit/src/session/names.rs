@@ -1,0 +1,24 @@
+//! The names of a session and of its runs, by which the logs of both parties can be joined.
+
+use super::greeting::Greeting;
+use super::{RunId, Session, SessionId};
+
+impl Session {
+    /// Returns the session's name, which is the same at both parties; `None` at the party that
+    /// connected until it has the peer's greeting.
+    #[must_use]
+    pub fn id(&self) -> Option<SessionId> {
+        match &self.greeting {
+            Greeting::Both(tag) => Some(tag.id()),
+            Greeting::Sent(_) => None,
+        }
+    }
+
+    /// Returns the name of the run, order or matching that was begun last, or that the peer asks
+    /// for ([`next_request`](Self::next_request)). It is the same at both parties.
+    #[must_use]
+    pub fn run_id(&self) -> Option<RunId> {
+        let (session, number) = (self.id()?, self.begun);
+        (number > 0).then_some(RunId { session, number })
+    }
+}
