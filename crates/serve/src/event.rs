@@ -78,6 +78,8 @@ pub enum Event {
         peer: String,
         offer: String,
         numbers: String,
+        digest: String,
+        epoch: String,
         run: Option<String>,
     },
     /// A run failed.

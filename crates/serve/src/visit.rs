@@ -315,7 +315,9 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
         shared.tell(&Event::Takes {
             peer: seat.peer_name.clone(),
             offer: offer.name.clone(),
-            numbers: numbers.to_string(),
+            numbers: numbers.numbers(),
+            digest: numbers.digest.to_string(),
+            epoch: numbers.epoch.to_string(),
             run: shown(id),
         });
     });

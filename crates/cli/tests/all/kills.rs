@@ -95,18 +95,27 @@ impl Harness {
         ended
     }
 
-    /// Records the numbers that a run says it takes: `… takes NAME 3..5, 7..8`, or in a service's
-    /// log `… takes numbers="NAME 3..5, 7..8" …`.
+    /// Records the numbers that a run says it takes: `… takes NAME 3..5, 7..8 of DIGEST in epoch
+    /// EPOCH`, or in a service's log `… takes digest=DIGEST epoch=EPOCH numbers="NAME 3..5, 7..8"
+    /// …`.
     fn record(&mut self, party: usize, told: &str) {
-        let of_run = |line: &'_ str| line.split_once(" takes ").map(|(_, rest)| rest.to_owned());
-        let of_service = |line: &'_ str| {
-            let (_, numbers) = line.split_once(" takes numbers=\"")?;
-            Some(numbers.split_once('"')?.0.to_owned())
+        let of_service = |rest: &str| {
+            let (digest, rest) = rest.strip_prefix("digest=")?.split_once(" epoch=")?;
+            let (epoch, numbers) = rest.split_once(" numbers=\"")?;
+            let numbers = numbers.split_once('"')?.0.to_owned();
+            Some((format!("{digest} in epoch {epoch}"), numbers))
         };
-        let lines = told.lines();
-        for line in lines.filter_map(|line| of_service(line).or_else(|| of_run(line))) {
+        let of_run = |rest: &str| {
+            let (numbers, kind) = rest.split_once(" of ")?;
             // If the kill cut the line, nothing was sent for the missing part.
-            let Some((name, spans)) = line.split_once(' ') else {
+            kind.contains(" in epoch ")
+                .then(|| (kind.to_owned(), numbers.to_owned()))
+        };
+        let lines = told.lines().filter_map(|line| line.split_once(" takes "));
+        for (kind, numbers) in
+            lines.filter_map(|(_, rest)| of_service(rest).or_else(|| of_run(rest)))
+        {
+            let Some((_, spans)) = numbers.split_once(' ') else {
                 continue;
             };
             for (first, end) in spans.split(", ").filter_map(|span| span.split_once("..")) {
@@ -114,8 +123,8 @@ impl Harness {
                     continue;
                 };
                 for number in first..end {
-                    let new = self.taken[party].insert((name.to_owned(), number));
-                    assert!(new, "party {party} takes {name} {number} twice");
+                    let new = self.taken[party].insert((kind.clone(), number));
+                    assert!(new, "party {party} takes {number} of {kind} twice");
                 }
             }
         }

@@ -355,6 +355,7 @@ fn take(
             watch(&TakenNumbers {
                 name,
                 digest,
+                epoch: opened.stock.epoch(),
                 spans,
             });
         }

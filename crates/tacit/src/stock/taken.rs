@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tacit_stock::{ComponentDigest, Span};
+use tacit_stock::{ComponentDigest, EpochId, Span};
 
 /// The numbers of one kind of prepared material that a run takes at this party. No run of this
 /// party ever takes them again.
@@ -12,17 +12,25 @@ pub struct TakenNumbers {
     pub name: String,
     /// The component's digest.
     pub digest: ComponentDigest,
+    /// The epoch of the stock, in which each number of the component occurs once.
+    pub epoch: EpochId,
     /// The numbers: of OTs, of crosses, or of instances of the component.
     pub spans: Vec<Span>,
 }
 
+impl TakenNumbers {
+    /// Returns the name and the numbers as text: `NAME 3..5, 7..8`.
+    #[must_use]
+    pub fn numbers(&self) -> String {
+        let spans = self.spans.iter().map(Span::to_string);
+        format!("{} {}", self.name, spans.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Everything that identifies the instances: `NAME 3..5, 7..8 of DIGEST in epoch EPOCH`.
 impl fmt::Display for TakenNumbers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        for (place, span) in self.spans.iter().enumerate() {
-            let comma = if place == 0 { "" } else { "," };
-            write!(f, "{comma} {span}")?;
-        }
-        Ok(())
+        let (digest, epoch) = (self.digest, self.epoch);
+        write!(f, "{} of {digest} in epoch {epoch}", self.numbers())
     }
 }

@@ -132,6 +132,7 @@ impl StockedRun<'_> {
             (self.leases.watch)(&TakenNumbers {
                 name: ordered(&kind).unwrap_or(asked).name(name),
                 digest: kind,
+                epoch: self.opened.stock.epoch(),
                 spans: spans.collect(),
             });
         }

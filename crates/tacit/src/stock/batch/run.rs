@@ -99,6 +99,7 @@ impl BatchRun<'_> {
         (self.leases.watch)(&TakenNumbers {
             name: name_of(function, security_bits),
             digest: kind,
+            epoch: self.opened.stock.epoch(),
             spans: lease.spans().collect(),
         });
         Ok((kind, lease))

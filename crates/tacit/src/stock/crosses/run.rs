@@ -4,7 +4,7 @@
 use tacit_function::{Role, Schedule};
 use tacit_protocol::gmw::{CrossBlock, CrossDemand, StockedCrosses};
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
-use tacit_stock::{ComponentDigest, Lease, Span};
+use tacit_stock::{ComponentDigest, EpochId, Lease, Span};
 use zeroize::Zeroizing;
 
 use super::{BlockKind, Blocks, SHELF_KINDS, blocks_of, runs, shelves};
@@ -88,7 +88,7 @@ fn lease(
     };
     let leases = lease_of_one_lot(session, opened, &lots, needed, wanted)?;
     for lease in leases.iter().flatten() {
-        tell(lease, order.watch);
+        tell(lease, opened.stock.epoch(), order.watch);
     }
     Ok(leases)
 }
@@ -114,7 +114,7 @@ fn first_with_enough(
 }
 
 /// Reports the numbers that a run takes.
-fn tell(lease: &Lease, watch: &mut dyn FnMut(&TakenNumbers)) {
+fn tell(lease: &Lease, epoch: EpochId, watch: &mut dyn FnMut(&TakenNumbers)) {
     let digest = lease.kind();
     let Some(kind) = BlockKind::of(&digest).filter(|_| lease.count() > 0) else {
         return;
@@ -126,6 +126,7 @@ fn tell(lease: &Lease, watch: &mut dyn FnMut(&TakenNumbers)) {
     watch(&TakenNumbers {
         name: kind.name(),
         digest,
+        epoch,
         spans: spans.collect(),
     });
 }
