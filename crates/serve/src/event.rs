@@ -102,6 +102,8 @@ pub enum Event {
         reason: String,
         run: Option<String>,
     },
+    /// A line of the audit log could not be written. If the run had not begun, it was refused.
+    AuditFailed { reason: String, run: Option<String> },
     /// A stock was filled.
     Replenished {
         peer: String,
@@ -163,6 +165,7 @@ impl Event {
         match self {
             Self::InputsFailed { .. }
             | Self::ResultsFailed { .. }
+            | Self::AuditFailed { .. }
             | Self::StockFailed { .. }
             | Self::NotesFailed { .. }
             | Self::ReloadRefused { .. } => Severity::Error,

@@ -5,6 +5,8 @@
 //! |---|---|
 //! | [`policy`] | which peer may ask for what, how often, on which inputs, and the levels of the stock |
 //! | [`inputs`], [`results`] | the sources of this party's inputs and the destinations of its results |
+//! | [`audit`] | the beginning and the end of each run, in a file |
+//! | `lines` | files that get lines at their end |
 //! | [`service`] | the listener, the sessions and their limits, stop and reload |
 //! | `visit` | one session: the request, the decision, the run |
 //! | [`offers`] | the list of functions and orders that a peer may ask for |
@@ -35,10 +37,12 @@
 //!   [`Observer`] can pass them on to `tracing` with one line of code.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod descriptors;
 pub mod event;
 pub mod http;
 pub mod inputs;
+mod lines;
 mod lobby;
 pub mod log;
 pub mod memory;
@@ -56,6 +60,7 @@ mod silent;
 mod turns;
 mod visit;
 
+pub use audit::Audit;
 pub use event::{Event, Observer};
 pub use inputs::{Asked, Inputs};
 pub use log::Log;

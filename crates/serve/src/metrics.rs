@@ -94,6 +94,7 @@ pub struct Metrics {
     sessions_begun: Family<OfPeer, Counter>,
     runs: Family<OfOutcome, Counter>,
     results_failed: Family<OfOffer, Counter>,
+    audit_failed: Counter,
     run_seconds: Family<OfRun, Histogram>,
     bytes: Family<OfWay, Counter>,
     refused: Family<OfRefusal, Counter>,
@@ -141,6 +142,10 @@ impl Metrics {
             results_failed: register!(
                 "results_failed",
                 "Runs whose results this party did not take"
+            ),
+            audit_failed: register!(
+                "audit_failed",
+                "Lines of the audit log that could not be written"
             ),
             run_seconds: histogram,
             bytes: register!("run_bytes", "Bytes of runs that ended well"),
@@ -231,6 +236,10 @@ impl Metrics {
     pub(crate) fn results_failed(&self, offer: &str) {
         let offer = offer.to_owned();
         self.results_failed.get_or_create(&OfOffer { offer }).inc();
+    }
+
+    pub(crate) fn audit_failed(&self) {
+        self.audit_failed.inc();
     }
 
     pub(crate) fn refused(&self, what: &'static str) {

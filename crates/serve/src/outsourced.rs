@@ -22,6 +22,7 @@ use tacit::session::{AbortReason, Proposal, ProtocolId, RunId};
 use tacit::stock::{MAX_OPEN_TO, check_chain_name};
 use tacit::{Error, Fingerprint, Outcome, Role, Session, Settings};
 
+use crate::audit;
 use crate::inputs::Asked;
 use crate::lobby::{ChainKey, Lent, NoTurn, Turn as ChainTurn};
 use crate::policy::{self, Granted, Offer, Peer, Policy};
@@ -327,6 +328,9 @@ impl<'a> Visit<'a> {
         let Some(cloud) = loan.link() else {
             return busy(self.seat, "run", "the cloud has left");
         };
+        if let Some(refused) = audit::begun(self.seat, &self.about()) {
+            return refused;
+        }
         let outcome = job.generate(evaluator, cloud);
         drop(turn);
         if outcome.is_ok() {
@@ -353,6 +357,9 @@ impl<'a> Visit<'a> {
                 return Turn::Refuse(AbortReason::Failed, REFUSED.to_owned());
             }
         };
+        if let Some(refused) = audit::begun(self.seat, &self.about()) {
+            return refused;
+        }
         let outcome = job.serve(&mut generator, evaluator);
         drop(turn);
         if outcome.is_ok() {

@@ -15,6 +15,7 @@ use tacit::scheme::default_scheme;
 use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
 use tacit::{Fingerprint, Function, Session};
 
+use crate::audit::Audit;
 use crate::memory::{self, Memory};
 use crate::outsourced::{self, Outsourced};
 use crate::rate::Rate;
@@ -51,6 +52,7 @@ pub struct Policy {
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
     memory: Memory,
+    audit: Option<Audit>,
     /// The offered functions, by their digests.
     by_function: HashMap<Digest, Vec<OfferedFunction>>,
     /// The levels and the numbers of runs, by the digest of the order.
@@ -105,6 +107,7 @@ impl Policy {
             base_ot,
             ot_extension: None,
             memory,
+            audit: None,
             by_function,
             by_order,
         })
@@ -123,6 +126,19 @@ impl Policy {
         self.memory = Memory::of(&self.limits, runs, &self.levels, used)?;
         self.ot_extension = extension;
         Ok(self)
+    }
+
+    /// Sets the audit log, without which runs are recorded nowhere.
+    #[must_use]
+    pub fn audited(mut self, audit: Option<Audit>) -> Self {
+        self.audit = audit;
+        self
+    }
+
+    /// Returns the audit log, if there is one.
+    #[must_use]
+    pub fn audit(&self) -> Option<&Audit> {
+        self.audit.as_ref()
     }
 
     /// Compiles every function now, so that no peer has to wait for that.

@@ -1,11 +1,10 @@
 //! Destinations of this party's results: none, a file, a command, or the program.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,6 +14,7 @@ use tacit::circuit::wipe_json;
 use zeroize::Zeroizing;
 
 use crate::inputs::{Asked, Border};
+use crate::lines::{Durable, LineFile};
 use crate::reading::read_wiped;
 
 /// The largest number of bytes that are read from the output of a results command.
@@ -65,105 +65,28 @@ where
 /// alone, and opened anew for each run, so that it can be renamed away. A file that others may read
 /// is not written, nor is one behind a symbolic link.
 pub struct ToFile {
-    path: PathBuf,
+    file: LineFile,
     border: Arc<dyn Border>,
-    /// Serialises the lines of concurrent runs.
-    turn: Mutex<()>,
 }
 
 impl ToFile {
     /// Makes a destination at the end of the file at `path`, in the form of `border`.
     #[must_use]
     pub fn new(path: PathBuf, border: Arc<dyn Border>) -> Self {
-        let turn = Mutex::new(());
-        Self { path, border, turn }
+        let file = LineFile::new(path);
+        Self { file, border }
     }
 }
 
 impl Results for ToFile {
     fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
         let line = line(asked, &*self.border, outputs)?;
-        let _turn = self.turn.lock().unwrap_or_else(|error| error.into_inner());
-        let opened = open_alone(&self.path, OpenOptions::new().create(true), By::Service);
-        let written = opened.and_then(|file| append(file, &line));
-        written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+        self.file.append(&line, Durable::Later)
     }
 
     fn check(&self) -> Result<(), String> {
-        let path = self.path.display();
-        match open_alone(&self.path, &mut OpenOptions::new(), By::Check) {
-            Ok(_) => Ok(()),
-            // The first run creates the file, as the user of the service. A check does not.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let folder = self
-                    .path
-                    .parent()
-                    .filter(|folder| !folder.as_os_str().is_empty());
-                match folder.is_none_or(Path::is_dir) {
-                    true => Ok(()),
-                    false => Err(format!("cannot write {path}: its folder is not there")),
-                }
-            }
-            Err(error) => Err(format!("cannot write {path}: {error}")),
-        }
+        self.file.check()
     }
-}
-
-/// Writes a line at the end of a file completely or not at all: a part would spoil the next line.
-fn append(mut file: File, line: &[u8]) -> io::Result<()> {
-    let length = file.metadata()?.len();
-    let written = file.write_all(line);
-    if written.is_err() {
-        file.set_len(length)?;
-    }
-    written
-}
-
-/// The caller that opens a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
-    Service,
-    /// A check, which root may run in place of the service's user.
-    Check,
-}
-
-/// Opens a file for appending that only its owner may read.
-#[cfg(unix)]
-fn open_alone(path: &Path, options: &mut OpenOptions, by: By) -> io::Result<File> {
-    use rustix::fs::OFlags;
-    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-    // Without this flag, opening a pipe would wait for its reader.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = options
-        .append(true)
-        .mode(0o600)
-        .custom_flags(flags.bits() as i32);
-    let file = opened
-        .open(path)
-        .map_err(|error| match error.raw_os_error() {
-            Some(code) if code == rustix::io::Errno::LOOP.raw_os_error() => {
-                io::Error::other("it is a link; name the file itself")
-            }
-            _ => error,
-        })?;
-    let metadata = file.metadata()?;
-    let own = rustix::process::geteuid();
-    let is_own = metadata.uid() == own.as_raw() || by == By::Check && own.is_root();
-    let wrong = if !metadata.is_file() {
-        "it is not a file"
-    } else if !is_own {
-        "it is another user's; let it be the service's own"
-    } else if metadata.mode() & 0o077 != 0 {
-        "others may read or write it; `chmod 600` it"
-    } else {
-        return Ok(file);
-    };
-    Err(io::Error::other(wrong))
-}
-
-#[cfg(not(unix))]
-fn open_alone(path: &Path, options: &mut OpenOptions, _by: By) -> io::Result<File> {
-    options.append(true).open(path)
 }
 
 /// A command that gets that line on its standard input and the run in its environment, as

@@ -9,6 +9,7 @@ use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId, RunId};
 use tacit::stock::StockError;
 use tacit::{Category, Error, Job, Session, Value};
 
+use crate::audit::{self, RunEnd};
 use crate::event::Event;
 use crate::inputs::Asked;
 use crate::memory::Need;
@@ -324,6 +325,9 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     for (name, value) in inputs {
         job = job.input(&name, value);
     }
+    if let Some(refused) = audit::begun(seat, &about) {
+        return refused;
+    }
     finish(seat, &about, granted, job.run(session))
 }
 
@@ -341,6 +345,7 @@ pub(crate) fn finish(
         Ok(outcome) => outcome,
         Err(error) => {
             shared.metrics.run_failed(&offer, &protocol);
+            audit::ended(seat, about, &RunEnd::Failed(&error));
             let reason = error.with_advice();
             // In a run of three, an error of the other server is not this peer's fault.
             let is_others = error
@@ -365,6 +370,7 @@ pub(crate) fn finish(
         let traffic = &phase.traffic;
         [sent + traffic.sent.bytes, received + traffic.received.bytes]
     });
+    audit::ended(seat, about, &RunEnd::Done(&outcome, bytes));
     let wall = cost.wall().as_secs_f64();
     shared.metrics.run(&offer, &protocol, wall, bytes);
     shared.tell(&Event::Run {

@@ -32,6 +32,12 @@ pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failu
             ));
         }
     }
+    if let Some(audit) = policy.audit() {
+        let checked = audit.check();
+        checked.map_err(
+            |reason| input!("[serve] audit_file: {reason}"; "every run would be refused"),
+        )?;
+    }
     sources(policy)?;
     Ok(warnings)
 }

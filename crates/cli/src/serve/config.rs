@@ -10,11 +10,12 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
 use tacit::Role;
 use tacit::protocols::{Protocol, UnknownProtocol};
-use tacit_serve::{Rate, Server};
+use tacit_serve::{Audit, Rate, Server};
 
 use crate::args;
 use crate::config::fields::{read_text, required_text, time};
 
+use crate::failure::Failure;
 /// The settings of `tacit serve`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -25,6 +26,10 @@ pub(crate) struct Serve {
     pub(crate) origins: Option<Vec<String>>,
     /// The address for metrics and health; none if it is empty.
     pub(crate) metrics: Option<String>,
+    /// The file of the audit log; none if not given.
+    pub(crate) audit_file: Option<PathBuf>,
+    /// Whether each line of it is on the disk before the run goes on; true if not given.
+    pub(crate) audit_durable: Option<bool>,
     /// The largest number of sessions at once.
     pub(crate) sessions: Option<usize>,
     /// The largest number of sessions of one peer at once.
@@ -312,6 +317,22 @@ impl Serve {
     /// Writes the settings for `tacit config show`, a line for each field that is given.
     pub(crate) fn show(&self, text: &mut String) {
         for (name, given) in [("listen", &self.listen), ("metrics", &self.metrics)] {
+    /// Returns the audit log, if one is named.
+    ///
+    /// # Errors
+    ///
+    /// It says how to write one, and names none.
+    pub(super) fn audit(&self) -> Result<Option<Audit>, Failure> {
+        let is_durable = self.audit_durable;
+        if self.audit_file.is_none() && is_durable.is_some() {
+            return Err(Failure::usage(
+                "[serve] audit_durable: there is no audit_file; name one, or leave this out",
+            ));
+        }
+        let file = self.audit_file.clone();
+        Ok(file.map(|file| Audit::new(file, is_durable.unwrap_or(true))))
+    }
+
             if let Some(given) = given {
                 let _ = writeln!(text, "serve {name}: {given}");
             }
@@ -367,6 +388,9 @@ impl Serve {
 
     /// Resolves the relative paths of files against `folder`.
     pub(crate) fn beside(&mut self, folder: &Path) {
+        if let Some(file) = &mut self.audit_file {
+            *file = folder.join(&file);
+        }
         for served in &mut self.function {
             let files = [&mut served.inputs_file, &mut served.results_file];
             for file in files.into_iter().flatten() {

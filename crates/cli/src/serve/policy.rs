@@ -70,8 +70,10 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     let stock: Vec<_> = stock.collect::<Result<_, _>>()?;
     let stock = stock.into_iter().flatten().collect();
     let limits = limits(config, serve, memory::allowed())?;
+    let audit = serve.audit()?;
     Policy::new(peers, offers, stock, limits, config.base_ot)
         .and_then(|policy| policy.ot_extension(config.ot_extension))
+        .map(|policy| policy.audited(audit))
         .map_err(|error| Failure::usage(format!("[serve]: {error}")))
 }
 

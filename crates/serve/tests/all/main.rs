@@ -1,5 +1,6 @@
 //! All tests are modules of one program, because each program takes time to build and link.
 
+mod audit;
 mod gmw;
 mod lots;
 mod memory;

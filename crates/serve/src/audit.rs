@@ -1,0 +1,149 @@
+//! The audit log: a file with a line of JSON for the beginning and one for the end of each run that
+//! a peer makes. Lines contain names, sizes, times and digests, and never a value.
+//!
+//! The first line is written before the run, so nothing that depends on this party's inputs leaves
+//! without it. If it cannot be written, the run is refused.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value as Json, json};
+use tacit::session::AbortReason;
+use tacit::{Category, Error, Outcome};
+
+use crate::event::Event;
+use crate::inputs::Asked;
+use crate::lines::{Durable, LineFile};
+use crate::service::Seat;
+use crate::visit::Turn;
+
+/// The end of a run.
+pub(crate) enum RunEnd<'a> {
+    /// It ended well, with this traffic in bytes, sent and received.
+    Done(&'a Outcome, [u64; 2]),
+    Failed(&'a Error),
+}
+
+/// An audit log. The file is made with access for its owner alone, and opened anew for each line,
+/// so that it can be renamed away at any time.
+pub struct Audit {
+    file: LineFile,
+    durable: Durable,
+}
+
+impl Audit {
+    /// Makes an audit log at the end of the file at `path`. If `is_durable`, each line is on the
+    /// disk before the run goes on.
+    #[must_use]
+    pub fn new(path: PathBuf, is_durable: bool) -> Self {
+        let (file, durable) = match is_durable {
+            true => (LineFile::new(path), Durable::Now),
+            false => (LineFile::new(path), Durable::Later),
+        };
+        Self { file, durable }
+    }
+
+    /// Checks that lines could be written, as far as possible without writing.
+    ///
+    /// # Errors
+    ///
+    /// The problem.
+    pub fn check(&self) -> Result<(), String> {
+        self.file.check()
+    }
+
+    /// Writes that the run begins.
+    pub(crate) fn begun(&self, asked: &Asked<'_>) -> Result<(), String> {
+        let function = asked.function;
+        let params = function.parameters().iter();
+        let params: Map<String, Json> = params
+            .map(|(name, value)| (name.clone(), (*value).into()))
+            .collect();
+        let (own, peer) = (asked.role, asked.role.other());
+        self.write(asked, "begun", json!({
+            "peer": asked.peer_name,
+            "fingerprint": asked.peer.to_string(),
+            "offer": asked.offer,
+            "function": function.name(),
+            "params": params,
+            "digest": function.digest().to_string(),
+            "protocol": asked.protocol.to_string(),
+            "role": own.name(),
+            "and_gates": function.and_gates(),
+            "input_bits": { "own": function.input_bits(own), "peer": function.input_bits(peer) },
+            "output_bits": { "own": function.output_bits(own), "peer": function.output_bits(peer) },
+        }))
+    }
+
+    /// Writes that the run has ended.
+    pub(crate) fn ended(&self, asked: &Asked<'_>, end: &RunEnd<'_>) -> Result<(), String> {
+        self.write(
+            asked,
+            "ended",
+            match end {
+                RunEnd::Done(outcome, [sent, received]) => json!({
+                    "outcome": "done",
+                    "milliseconds": 1e3 * outcome.cost.wall().as_secs_f64(),
+                    "bytes_sent": sent,
+                    "bytes_received": received,
+                }),
+                RunEnd::Failed(error) => json!({
+                    "outcome": "failed",
+                    "because_of": because_of(error.category()),
+                }),
+            },
+        )
+    }
+
+    fn write(&self, asked: &Asked<'_>, event: &str, fields: Json) -> Result<(), String> {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH);
+        let mut line = json!({
+            "version": 1,
+            "time": time.map_or(0.0, |time| time.as_millis() as f64 / 1e3),
+            "event": event,
+            "run": asked.run.map(|run| run.to_string()),
+        });
+        if let (Some(line), Json::Object(fields)) = (line.as_object_mut(), fields) {
+            line.extend(fields);
+        }
+        self.file
+            .append(format!("{line}\n").as_bytes(), self.durable)
+    }
+}
+
+/// Returns what a failure is about. The reason itself is in the log.
+fn because_of(category: Category) -> &'static str {
+    match category {
+        Category::Peer | Category::Incompatible => "the peer",
+        Category::Network => "the network",
+        Category::Cancelled => "the stop of the service",
+        _ => "this party",
+    }
+}
+
+/// Writes that the run begins, if there is an audit log. Returns the refusal if that is impossible:
+/// no run may be missing there.
+pub(crate) fn begun(seat: &Seat, about: &Asked<'_>) -> Option<Turn> {
+    let shared = seat.shared();
+    let reason = shared.policy().audit()?.begun(about).err()?;
+    let protocol = about.protocol.to_string();
+    shared.metrics.run_failed(about.offer, &protocol);
+    failed(seat, about, reason);
+    Some(Turn::Refuse(AbortReason::Failed, "no audit".to_owned()))
+}
+
+/// Writes that the run has ended, if there is an audit log.
+pub(crate) fn ended(seat: &Seat, about: &Asked<'_>, end: &RunEnd<'_>) {
+    let policy = seat.shared().policy();
+    let written = policy.audit().map(|audit| audit.ended(about, end));
+    if let Some(Err(reason)) = written {
+        failed(seat, about, reason);
+    }
+}
+
+fn failed(seat: &Seat, about: &Asked<'_>, reason: String) {
+    let shared = seat.shared();
+    shared.metrics.audit_failed();
+    let run = about.run.map(|run| run.to_string());
+    shared.tell(&Event::AuditFailed { reason, run });
+}
