@@ -14,8 +14,8 @@ use tacit_serve::{Audit, Rate, Server};
 
 use crate::args;
 use crate::config::fields::{read_text, required_text, time};
-
 use crate::failure::Failure;
+
 /// The settings of `tacit serve`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -314,9 +314,6 @@ fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
 }
 
 impl Serve {
-    /// Writes the settings for `tacit config show`, a line for each field that is given.
-    pub(crate) fn show(&self, text: &mut String) {
-        for (name, given) in [("listen", &self.listen), ("metrics", &self.metrics)] {
     /// Returns the audit log, if one is named.
     ///
     /// # Errors
@@ -333,6 +330,9 @@ impl Serve {
         Ok(file.map(|file| Audit::new(file, is_durable.unwrap_or(true))))
     }
 
+    /// Writes the settings for `tacit config show`, a line for each field that is given.
+    pub(crate) fn show(&self, text: &mut String) {
+        for (name, given) in [("listen", &self.listen), ("metrics", &self.metrics)] {
             if let Some(given) = given {
                 let _ = writeln!(text, "serve {name}: {given}");
             }
