@@ -210,11 +210,6 @@ impl Session {
         self.channel.peer()
     }
 
-    /// Returns this party's fingerprint, if the channel is authenticated.
-    pub(crate) fn own(&self) -> Option<Fingerprint> {
-        self.own
-    }
-
     /// Returns the traffic of the session so far.
     #[must_use]
     pub fn traffic(&self) -> Meter {

@@ -1,9 +1,17 @@
-//! The names of a session and of its runs, by which the logs of both parties can be joined.
+//! The names of this party, and of a session and its runs, by which the logs of both parties can be
+//! joined.
+
+use tacit_net::Fingerprint;
 
 use super::greeting::Greeting;
 use super::{RunId, Session, SessionId};
 
 impl Session {
+    /// Returns this party's fingerprint, if the channel is authenticated.
+    pub(crate) fn own(&self) -> Option<Fingerprint> {
+        self.own
+    }
+
     /// Returns the session's name, which is the same at both parties; `None` at the party that
     /// connected until it has the peer's greeting.
     #[must_use]
