@@ -1,17 +1,41 @@
 //! Work on several threads.
 
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
-use std::{panic, thread};
 
-use crate::wiping_stack;
+#[cfg(not(target_family = "wasm"))]
+use std::{
+    process,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+#[cfg(not(target_family = "wasm"))]
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+
+#[cfg(not(target_family = "wasm"))]
+use crate::{process_generation, wiping_stack};
+
+/// Returns the threads that all work shares, one for each processor. They start with the first
+/// call.
+///
+/// Returns `None` if the system gives no threads, and in a forked process: there the parent's
+/// threads are missing.
+#[cfg(not(target_family = "wasm"))]
+fn pool() -> Option<&'static ThreadPool> {
+    static POOL: OnceLock<((u64, u32), Option<ThreadPool>)> = OnceLock::new();
+    let own = (process_generation(), process::id());
+    let (owner, pool) = POOL.get_or_init(|| {
+        let named = ThreadPoolBuilder::new().thread_name(|_| "worker".to_owned());
+        (own, named.build().ok())
+    });
+    pool.as_ref().filter(|_| *owner == own)
+}
 
 /// Calls `work` once for each item. Each worker has a thread, the first one the caller's, and takes
 /// the next item whenever it is free: so the items of one worker come in order. Returns when all
 /// items are done. What the other threads leave on their stacks is wiped as by [`wiping_stack`].
 ///
-/// Where the system gives no thread, fewer workers do all items. For few items as many workers
-/// work.
+/// All calls of a process share as many threads as there are processors. If they are busy or
+/// missing, fewer workers do all items.
 ///
 /// # Panics
 ///
@@ -27,28 +51,24 @@ where
         assert!(items.len() == 0, "items need a worker");
         return;
     };
-    if count <= 1 {
-        return items.for_each(|item| work(own, item));
-    }
-    let items = Mutex::new(items);
-    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work_off = |worker: &mut W| {
-        while let Some(item) = next() {
-            work(worker, item);
-        }
-    };
-    thread::scope(|scope| {
-        let work_off = &work_off;
-        let others = others.iter_mut().take(count - 1).map(|worker| {
-            let named = thread::Builder::new().name("worker".to_owned());
-            named.spawn_scoped(scope, move || wiping_stack(|| work_off(worker)))
+    #[cfg(not(target_family = "wasm"))]
+    if let (true, Some(pool)) = (count > 1, pool()) {
+        let items = Mutex::new(items);
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work_off = &|worker: &mut W| {
+            while let Some(item) = next() {
+                work(worker, item);
+            }
+        };
+        return pool.in_place_scope(|scope| {
+            for worker in others.iter_mut().take(count - 1) {
+                scope.spawn(move |_| wiping_stack(|| work_off(worker)));
+            }
+            work_off(own);
         });
-        let others: Vec<_> = others.collect();
-        work_off(own);
-        for thread in others.into_iter().flatten() {
-            thread.join().unwrap_or_else(|e| panic::resume_unwind(e));
-        }
-    });
+    }
+    let _ = (others, count);
+    items.for_each(|item| work(own, item));
 }
 
 /// A worker without a state for each of `threads` threads.
@@ -60,6 +80,8 @@ pub fn workers(threads: NonZeroUsize) -> Vec<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(panic = "unwind")]
+    use std::panic;
 
     #[test]
     fn each_item_is_done_once_by_workers_in_order() {
