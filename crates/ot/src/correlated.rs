@@ -41,9 +41,9 @@ pub const MAX_TOTAL: u64 = 1 << 32;
 /// The number of OTs whose rows are sent and processed together, so that they stay in cache.
 const LOT: usize = 4096;
 
-/// The work that is worth a thread, in lots with one cipher call for each OT: about a millisecond.
-/// With less, threads took longer than one.
-const LEAST_WORK: usize = 64;
+/// The work that is worth a thread, in lots with one cipher call for each OT: about an eighth of a
+/// millisecond.
+const LEAST_WORK: usize = 8;
 
 /// Lots of a thread in a turn of all threads, whose rows are in memory together.
 const LOTS_OF_TURN: usize = 8;
@@ -98,7 +98,7 @@ impl Progress {
 fn shared_by(threads: NonZeroUsize, field: FieldBits, count: usize) -> (usize, usize) {
     let lots = count.div_ceil(LOT);
     // An OT takes 2^k / k cipher calls.
-    let least_lots = (LEAST_WORK * field.get()) >> field.get();
+    let least_lots = ((LEAST_WORK * field.get()) >> field.get()).max(1);
     match threads.get().min(lots / least_lots) {
         0 | 1 => (1, 1),
         threads => (threads, lots.min(threads * LOTS_OF_TURN)),

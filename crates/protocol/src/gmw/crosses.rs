@@ -26,7 +26,7 @@ use tacit_function::Schedule;
 use tacit_kernels::{
     Block, Cpu, CrossHash, low_bits, share_out, transpose_128, wiping_stack, workers,
 };
-use tacit_ot::Delta;
+use tacit_ot::{Delta, Outputs};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::queue::BitQueue;
@@ -79,6 +79,8 @@ const PARTS_OF_TURN: usize = 16;
 pub(super) struct OtHash<'h> {
     pub(super) hash: &'h CrossHash,
     pub(super) threads: NonZeroUsize,
+    /// Memory for the second hashes, which serves one call after the other.
+    pub(super) room: &'h mut Outputs,
 }
 
 impl OtHash<'_> {
@@ -91,61 +93,62 @@ impl OtHash<'_> {
         }
     }
 
+    /// Returns room for the second hashes of `count` OTs, as many as are hashed at once.
+    fn room(&mut self, count: usize) -> (&CrossHash, &mut [Block]) {
+        let count = self.turn().min(count);
+        if self.room.len() < count {
+            // The old memory is wiped on drop.
+            *self.room = Zeroizing::new(vec![Block::ZERO; count]);
+        }
+        (self.hash, &mut self.room[..count])
+    }
+
     /// Hashes OTs numbered from `number` on, at their sender, and passes them to `take` in parts.
     pub(super) fn sent(
-        &self,
+        mut self,
         number: u64,
         (delta, q): (&Delta, &mut [Block]),
         mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let turn = self.turn();
-        let mut alpha = Zeroizing::new(vec![Block::ZERO; turn.min(q.len())]);
+        let (turn, threads) = (self.turn(), self.threads);
+        let (hash, alpha) = self.room(q.len());
         for (number, first) in (number..).step_by(turn).zip(q.chunks_mut(turn)) {
             let parts = first.chunks_mut(HASHED_OTS);
             let parts = parts.zip(alpha.chunks_mut(HASHED_OTS)).enumerate();
-            share_out(
-                &mut workers(self.threads),
-                parts,
-                |(), (part, (first, second))| {
-                    let number = number + (part * HASHED_OTS) as u64;
-                    let second = &mut second[..first.len()];
-                    wiping_stack(|| {
-                        let hash = self.hash;
-                        hash.hash_both(number, &delta.to_block(), first, second);
-                    });
-                    for (one, zero) in second.iter_mut().zip(&*first) {
-                        *one ^= *zero;
-                    }
-                },
-            );
-            give_on(first, &alpha, &mut take)?;
+            share_out(&mut workers(threads), parts, |(), (part, both)| {
+                let number = number + (part * HASHED_OTS) as u64;
+                let (first, second) = both;
+                let second = &mut second[..first.len()];
+                wiping_stack(|| hash.hash_both(number, &delta.to_block(), first, second));
+                for (one, zero) in second.iter_mut().zip(&*first) {
+                    *one ^= *zero;
+                }
+            });
+            give_on(first, alpha, &mut take)?;
         }
         Ok(())
     }
 
     /// Hashes OTs numbered from `number` on, at their receiver, and passes them to `take` in parts.
     pub(super) fn received(
-        &self,
+        mut self,
         number: u64,
         t: &[Block],
         mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let turn = self.turn();
-        let mut rho = Zeroizing::new(vec![Block::ZERO; turn.min(t.len())]);
+        let (turn, threads) = (self.turn(), self.threads);
+        let (hash, rho) = self.room(t.len());
         for (number, first) in (number..).step_by(turn).zip(t.chunks(turn)) {
             let parts = first.chunks(HASHED_OTS);
             let parts = parts.zip(rho.chunks_mut(HASHED_OTS)).enumerate();
-            share_out(
-                &mut workers(self.threads),
-                parts,
-                |(), (part, (first, second))| {
-                    let number = number + (part * HASHED_OTS) as u64;
-                    let second = &mut second[..first.len()];
-                    second.copy_from_slice(first);
-                    wiping_stack(|| self.hash.hash(number, second));
-                },
-            );
-            give_on(first, &rho, &mut take)?;
+            share_out(&mut workers(threads), parts, |(), (part, both)| {
+                let number = number + (part * HASHED_OTS) as u64;
+                let (first, second) = both;
+                let second = &mut second[..first.len()];
+                second.copy_from_slice(first);
+                wiping_stack(|| hash.hash(number, second));
+            });
+            give_on(first, rho, &mut take)?;
         }
         Ok(())
     }

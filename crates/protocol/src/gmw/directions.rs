@@ -13,6 +13,7 @@ use core::num::NonZeroUsize;
 
 use tacit_circuit::Role;
 use tacit_kernels::{CrossHash, Prg};
+use tacit_ot::Outputs;
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
 use zeroize::Zeroizing;
 
@@ -45,6 +46,8 @@ pub struct Directions {
     /// The hashes of the directions, by their senders' roles.
     hashes: [CrossHash; 2],
     threads: NonZeroUsize,
+    /// Memory for hashes, reused because its pages would cost as much as the hashing.
+    room: Outputs,
 }
 
 impl fmt::Debug for Directions {
@@ -115,6 +118,7 @@ impl DirectionSetup {
             receiver,
             hashes: self.tags.each_ref().map(hash_of),
             threads: self.settings.threads,
+            room: Outputs::default(),
         })
     }
 }
@@ -246,6 +250,7 @@ impl Directions {
             let hash = OtHash {
                 hash: &self.hashes[sender as usize],
                 threads: self.threads,
+                room: &mut self.room,
             };
             let take = |ots: HashedOts<'_>| sink.take(sender, ots);
             if sender == self.role {
