@@ -57,9 +57,10 @@ pub struct Run<'f, S> {
 }
 
 impl<S: Scheme> Run<'_, S> {
-    /// Whether the run uses several threads: a small function is over before they have started.
+    /// Whether other threads garble or evaluate: a small function is over before they have started,
+    /// and a single one takes as long as this thread.
     fn is_on_threads(&self) -> bool {
-        self.threads > 1 && self.function.and_gates() >= spans::LEAST_ANDS
+        self.threads > 2 && self.function.and_gates() >= spans::LEAST_ANDS
     }
 
     /// Checks that the function can be run with these inputs of the party in `role`.
