@@ -11,7 +11,7 @@ use tacit::matching::{MatchRecipient, Normalization};
 use super::MeetArgs;
 use super::any_run::HOW;
 use super::party::MEETING;
-use super::text::{duration, threads};
+use super::text::{ALL_CORES, duration, threads};
 
 /// The heading of the table.
 const TABLE: &str = "The table and its keys";
@@ -78,7 +78,7 @@ pub(crate) struct MatchArgs {
     #[arg(long, help_heading = RESULT)]
     pub(crate) json: bool,
     /// Work on N threads
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
+    #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
     /// Longest time for the run, from its first message to its result, such as 10m. Default: only

@@ -10,7 +10,7 @@ use tacit::stock::ChainVersion;
 
 use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, RunsArgs};
 use super::party::SessionArgs;
-use super::text::{duration, pin, threads};
+use super::text::{ALL_CORES, duration, pin, threads};
 use super::{FunctionArgs, StockArgs};
 
 const EXAMPLES: &str = "\
@@ -181,7 +181,7 @@ pub(crate) struct ServerArgs {
     #[command(flatten, next_help_heading = KEPT)]
     pub(crate) stock: StockArgs,
     /// Work on N threads
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
+    #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
 }

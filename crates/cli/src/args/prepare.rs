@@ -7,7 +7,7 @@ use clap::builder::ArgPredicate;
 use clap::{ArgAction, ArgGroup, Args, ValueEnum};
 
 use super::party::MEETING;
-use super::text::{duration, pair, refused, threads};
+use super::text::{ALL_CORES, duration, pair, refused, threads};
 use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
 
 /// The heading of the options for the kind and amount of material.
@@ -143,7 +143,7 @@ pub(crate) struct PrepareArgs {
     pub(crate) stock: StockArgs,
     /// Make OTs, garble, and check on N threads. Where both parties give two or more, long messages
     /// go over several connections
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
+    #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW)]
     pub(crate) threads: NonZeroUsize,
     /// Reconnect up to N times when the connection breaks, each time after a longer pause. A peer

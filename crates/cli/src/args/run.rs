@@ -9,7 +9,7 @@ use tacit::stock::ChainVersion;
 
 use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, OutputArgs, RunsArgs, VALUES};
 use super::party::{MEETING, PartyArgs, named};
-use super::text::{pin, threads};
+use super::text::{ALL_CORES, pin, threads};
 use super::{FunctionArgs, MeetArgs, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
@@ -122,7 +122,7 @@ pub(crate) struct RunArgs {
     pub(crate) insecure_for_measurements: bool,
     /// Work on N threads: under direct and batch all of the work, under other protocols what OTs
     /// take. Where both parties give two or more, long messages go over several connections
-    #[arg(long, value_name = "N", default_value_t = NonZeroUsize::MIN, value_parser = threads)]
+    #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! Arguments in their written form: pairs, names, times.
 
 use std::num::NonZeroUsize;
+use std::thread;
 use std::time::Duration;
 
 use clap::builder::UnknownArgumentValueParser;
@@ -57,10 +58,17 @@ pub(crate) fn ot_extension(text: &str) -> Result<OtExtension, String> {
     })
 }
 
-/// Reads a number of threads, at least one.
+/// The default number of threads: one for each core that this process may use.
+pub(super) const ALL_CORES: &str = "all";
+
+/// Reads a number of threads, at least one, or [`ALL_CORES`].
 pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    if text == ALL_CORES {
+        // Where the system does not tell, one thread works everywhere.
+        return Ok(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+    }
     text.parse()
-        .map_err(|_| "expected a whole number of threads, at least 1".to_owned())
+        .map_err(|_| "expected a whole number of threads, at least 1, or all".to_owned())
 }
 
 /// Reads a time as [`tacit_serve::read_time`] does.
@@ -83,9 +91,11 @@ mod tests {
     #[test]
     fn there_is_at_least_one_thread() {
         assert_eq!(threads("2").map(NonZeroUsize::get), Ok(2));
+        assert_eq!(threads("all"), Ok(thread::available_parallelism().unwrap()));
         for wrong in ["0", "-1", "two", "", "99999999999999999999"] {
             let error = threads(wrong).unwrap_err();
-            assert_eq!(error, "expected a whole number of threads, at least 1");
+            let expected = "expected a whole number of threads, at least 1, or all";
+            assert_eq!(error, expected);
         }
     }
 
