@@ -110,6 +110,18 @@ impl Stock {
         Ok(Preparation { stock, lock })
     }
 
+    /// Tells the process that has the right to prepare that another waits for it, until the result
+    /// is dropped. Returns `None` if one is known to wait already.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn wait_to_prepare(&self) -> Result<Option<Box<dyn Send + Sync>>, StockError> {
+        let file = self.inner.waiting_path();
+        let lock = self.inner.storage.try_lock(&file);
+        lock.map_err(StockError::io(&file, "lock it"))
+    }
+
     /// Makes a pending lot part of the stock, durably. The peer must have it durably, too. Lots of
     /// a kind are published in the order of their numbers. A published lot stays published.
     ///
@@ -189,6 +201,15 @@ impl Preparation {
     #[must_use]
     pub fn stock(&self) -> &Stock {
         &self.stock
+    }
+
+    /// Whether another [waits](Stock::wait_to_prepare) for this right.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn is_awaited(&self) -> Result<bool, StockError> {
+        Ok(self.stock.wait_to_prepare()?.is_none())
     }
 
     /// Whether a [`LotWriter`] of this right still exists.

@@ -286,6 +286,11 @@ impl Inner {
         self.place.folder.join("prepare.lock")
     }
 
+    /// Returns the file that a process locks while it waits for the right to prepare.
+    pub(crate) fn waiting_path(&self) -> PathBuf {
+        self.place.folder.join("waiting.lock")
+    }
+
     /// Returns the file that a process locks while it uses a chain, by the chain's short hash.
     pub(crate) fn chain_lock_path(&self, short: &str) -> PathBuf {
         self.place.folder.join(format!("chain-{short}.lock"))

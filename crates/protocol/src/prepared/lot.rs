@@ -127,7 +127,8 @@ struct Leaving<'i, 'w> {
 }
 
 impl Leaving<'_, '_> {
-    /// Sends whole instances. A frame that is not full waits for the next instances.
+    /// Sends whole instances. A frame that is not full waits for the next instances; a frame that
+    /// these instances fill alone is sent from where they are.
     fn send(&mut self, mut tables: &[u8]) -> Result<(), Error> {
         self.progress.done_ands += tables.len() as u64 / self.size.max(1) * self.ands;
         while !tables.is_empty() {
@@ -135,57 +136,44 @@ impl Leaving<'_, '_> {
             let room = frame.max_bytes - self.io.message().len();
             let these;
             (these, tables) = tables.split_at(room.min(tables.len()));
-            self.io.message().extend_from_slice(these);
-            if these.len() == room {
+            if these.len() == frame.max_bytes {
+                self.io.send_from(frame, these)?;
+            } else {
+                self.io.message().extend_from_slice(these);
+                if these.len() < room {
+                    break;
+                }
                 self.io.send(frame)?;
-                self.left -= frame.max_bytes as u64;
-                self.io.progressed(self.progress);
                 self.io.message().clear();
             }
+            self.left -= frame.max_bytes as u64;
+            self.io.progressed(self.progress);
         }
         Ok(())
     }
 }
 
-/// Receives a lot of `count` instances of `program`. Passes the bytes of each to `keep`, in order.
+/// Receives a lot of `count` instances of `program`. Passes their bytes to `keep` as they arrive,
+/// in order and cut anywhere.
 ///
 /// # Errors
 ///
-/// The lot is larger than this machine can address, `keep` fails, the garbler misbehaves, or the
-/// wire fails.
+/// The lot is larger than 2^63 bytes, `keep` fails, the garbler misbehaves, or the wire fails.
 pub async fn receive_lot<S: Scheme>(
     io: &mut Io<'_>,
     (scheme, program): (S, &Program),
     count: u64,
     mut keep: impl FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (size, ands) = (
-        InstanceTables::size(scheme, program),
-        program.ands().len() as u64,
-    );
+    let size = InstanceTables::size(scheme, program);
+    let ands = program.ands().len() as u64;
     let mut left = size.checked_mul(count).ok_or(TOO_LARGE)?;
-    let size = usize::try_from(size).map_err(|_| TOO_LARGE)?;
-    let (mut partial, mut kept) = (Vec::new(), 0);
     while left > 0 {
-        let mut frame = io.receive(messages::lot_tables(left)).await?;
+        let frame = io.receive(messages::lot_tables(left)).await?;
         left -= frame.len() as u64;
-        while !frame.is_empty() {
-            let missing = size - partial.len();
-            let these;
-            (these, frame) = frame.split_at(missing.min(frame.len()));
-            let is_whole = these.len() == missing;
-            kept += u64::from(is_whole);
-            match is_whole && partial.is_empty() {
-                true => keep(these)?,
-                false => partial.extend_from_slice(these),
-            }
-            if partial.len() == size {
-                keep(&partial)?;
-                partial.clear();
-            }
-        }
+        keep(frame)?;
         io.progressed(Progress {
-            done_ands: ands * kept,
+            done_ands: ands * (count - left.div_ceil(size)),
             total_ands: ands * count,
         });
     }

@@ -49,9 +49,9 @@ fn run<S: Scheme>(
         let seeds: Vec<_> = (0..*count)
             .map(|_| InstanceSeed::random(&mut prg))
             .collect();
-        let mut tables = VecDeque::new();
+        let mut lot = Vec::new();
         let keep = |bytes: &[u8]| {
-            tables.extend(InstanceTables::from_bytes(scheme, program, bytes.to_vec()));
+            lot.extend_from_slice(bytes);
             Ok(())
         };
         transcript.run_scripts(
@@ -60,7 +60,10 @@ fn run<S: Scheme>(
         );
         let wires = seeds.iter().map(|seed| seed.wires(scheme, program, delta));
         mine.0.push(wires.collect());
-        theirs.0.push(tables);
+        let size = InstanceTables::size(scheme, program) as usize;
+        let tables = lot.chunks(size).map(<[u8]>::to_vec);
+        let tables = tables.filter_map(|bytes| InstanceTables::from_bytes(scheme, program, bytes));
+        theirs.0.push(tables.collect());
     }
     let numbers: Vec<u64> = (0..demand.ots).collect();
     let q: Vec<Block> = numbers.iter().map(|_| prg.next_block()).collect();

@@ -399,6 +399,11 @@ fn bounds_hold() {
         .expect("a stock");
     let preparation = stock.prepare().expect("the lock");
     assert!(matches!(stock.prepare(), Err(StockError::Busy { .. })));
+    assert!(!preparation.is_awaited().expect("readable"));
+    let waiting = stock.wait_to_prepare().expect("readable");
+    assert!(preparation.is_awaited().expect("readable"));
+    drop(waiting);
+    assert!(!preparation.is_awaited().expect("readable"));
     let shape = parties::shape(Role::Garbler, &OTS);
     let begin = |first, count| preparation.begin_lot(OTS, shape, Span { first, count });
     assert!(matches!(begin(0, 100), Err(StockError::Full { .. })));

@@ -1,7 +1,6 @@
 //! Lots of OTs and of garbled components. Each is durable at both parties before either counts it.
 
 use std::num::NonZeroUsize;
-use std::thread;
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Component;
@@ -17,8 +16,8 @@ use tacit_stock::{LotWriter, Preparation as Right, Shape, Span};
 use zeroize::Zeroizing;
 
 use super::failure::StockFailure;
-use super::keeping::keep_on_threads;
-use super::meeting::RIGHT_PAUSE;
+use super::keeping::{Turn, keep_on_threads, turns};
+use super::meeting::give_way;
 use super::opened::{component_shape, ot_shape};
 use super::prepare::Levels;
 use super::{OT_BLOCK, OpenedStock, PreparedKind};
@@ -32,6 +31,9 @@ const LOT_BYTES: u64 = 64 << 20;
 const LOT_INSTANCES: u64 = 1 << 14;
 /// The most lots that are started together and published together. Each has an open file.
 const LOTS_AT_ONCE: usize = 16;
+/// The most bytes of tables that are published together. Each time costs some milliseconds, in
+/// which no table moves.
+const BATCH_BYTES: u64 = 4 * LOT_BYTES;
 
 /// The order that is being made.
 pub(super) struct Making<'a> {
@@ -102,6 +104,7 @@ impl SchemeVisitor for Fill<'_> {
                 opened: self.opened,
                 right: &right,
                 levels,
+                bytes: made_bytes(scheme, levels, &made).clamp(LOT_BYTES, BATCH_BYTES),
             };
             if let Err(error) = batch.make(&mut makers, place, &missing, &mut made) {
                 let caught = error
@@ -114,9 +117,8 @@ impl SchemeVisitor for Fill<'_> {
                 return Err(Error::StockDestroyed { check, left });
             }
             if made != missing {
-                drop(right);
-                // Pause, so that a run that waits for the right can take it now.
-                thread::sleep(3 * RIGHT_PAUSE);
+                // A run that waits for the right can take it now.
+                give_way(right)?;
                 right = self.opened.meet_to_prepare(self.session)?;
                 for ((kind, wanted), (missing, made)) in
                     levels.iter().zip(missing.iter_mut().zip(&made))
@@ -168,13 +170,17 @@ fn end(opened: &OpenedStock, session: &Session, right: Right) -> Result<(), Erro
     Ok(right.destroy()?)
 }
 
-/// Lots that are made in one go, without giving up the right to prepare. They are some tens of
-/// megabytes, so that a run that finds too little in stock does not wait for a whole order.
+/// Lots that are made in one go, without giving up the right to prepare. They are some tens or
+/// hundreds of megabytes, so that a run that finds too little in stock does not wait for a whole
+/// order.
 struct Batch<'a> {
     session: &'a mut Session,
     opened: &'a OpenedStock,
     right: &'a Right,
     levels: &'a Levels,
+    /// The bytes of tables from which it is enough: no more than the order had before, so that a
+    /// broken connection costs at most half of what was made, and a lot.
+    bytes: u64,
 }
 
 impl Batch<'_> {
@@ -193,7 +199,7 @@ impl Batch<'_> {
             .keys()
             .map(|k| self.opened.next_number(k))
             .collect();
-        while place < made.len() && bytes < LOT_BYTES {
+        while place < made.len() && bytes < self.bytes {
             let (mut lots, mut parts) = (Vec::new(), Vec::new());
             for (kind, wanted) in self.levels.iter().skip(place) {
                 let component = wanted.component.as_ref();
@@ -202,7 +208,7 @@ impl Batch<'_> {
                     None => ot_shape(self.opened.role),
                 };
                 let (size, most) = lot_size(makers.scheme, component);
-                let is_full = |lots: &[_], bytes| lots.len() >= LOTS_AT_ONCE || bytes >= LOT_BYTES;
+                let is_full = |lots: &[_], bytes| lots.len() >= LOTS_AT_ONCE || bytes >= self.bytes;
                 while made[place] < missing[place] && !is_full(&lots, bytes) {
                     let first = next[place];
                     let count = most.min(missing[place] - made[place]);
@@ -218,13 +224,48 @@ impl Batch<'_> {
                 place += 1;
             }
             let writers = self.right.begin_lots(&lots)?;
-            for (lot, (component, shape)) in writers.iter().zip(parts) {
-                makers.make(self.session, component, lot, shape)?;
+            let mut parts = parts.into_iter();
+            for lots in writers.chunk_by(|a, b| a.kind() == b.kind()) {
+                let Some((component, shape)) = parts.by_ref().take(lots.len()).last() else {
+                    break;
+                };
+                makers.make(self.session, component, lots, shape)?;
             }
             self.opened.publish(self.session, writers)?;
         }
         Ok(())
     }
+}
+
+/// Draws the seeds of lots' instances, keeps them, and returns them in the order of `turns`.
+fn seeds_in_turn(
+    lots: &[LotWriter],
+    turns: impl Iterator<Item = Turn>,
+) -> Result<Vec<InstanceSeed>, Error> {
+    let mut rng = UnwrapErr(getrandom::SysRng);
+    let count: u64 = lots.iter().map(|lot| lot.span().count).sum();
+    // A vector that grows leaves secrets behind.
+    let mut seeds = Vec::with_capacity(count as usize);
+    for turn in turns {
+        let start = seeds.len();
+        seeds.extend((0..turn.span.count).map(|_| InstanceSeed::random(&mut rng)));
+        let bytes = turn.span.count as usize * InstanceSeed::BYTES;
+        let mut secrets = Zeroizing::new(Vec::with_capacity(bytes));
+        for seed in &seeds[start..] {
+            secrets.extend_from_slice(&*seed.to_bytes());
+        }
+        lots[turn.lot].put(turn.span.first, &secrets, &[])?;
+    }
+    Ok(seeds)
+}
+
+/// Returns the bytes of the tables that were made of each kind. Both parties compute the same.
+fn made_bytes<S: Scheme>(scheme: S, levels: &Levels, made: &[u64]) -> u64 {
+    let bytes = levels.values().zip(made).map(|(wanted, made)| {
+        let (size, _) = lot_size(scheme, wanted.component.as_ref());
+        size.saturating_mul(*made)
+    });
+    bytes.fold(0, u64::saturating_add)
 }
 
 /// Returns the bytes of an instance's tables and the most instances of one lot. Both parties
@@ -266,16 +307,19 @@ struct Makers<'a, S> {
 }
 
 impl<S: Scheme> Makers<'_, S> {
+    /// Makes lots of one kind.
     fn make(
         &mut self,
         session: &mut Session,
         component: Option<&Component>,
-        lot: &LotWriter,
+        lots: &[LotWriter],
         shape: Shape,
     ) -> Result<(), Error> {
         match component {
-            Some(component) => self.make_instances(session, component, lot),
-            None => self.make_ots(session, lot, shape),
+            Some(component) => self.make_instances(session, component, lots),
+            None => lots
+                .iter()
+                .try_for_each(|lot| self.make_ots(session, lot, shape)),
         }
     }
 
@@ -283,10 +327,14 @@ impl<S: Scheme> Makers<'_, S> {
         &mut self,
         session: &mut Session,
         component: &Component,
-        lot: &LotWriter,
+        lots: &[LotWriter],
     ) -> Result<(), Error> {
-        let (program, span) = (component.program(), lot.span());
+        let program = component.program();
         let what = (self.scheme, program);
+        let spans: Vec<_> = lots.iter().map(LotWriter::span).collect();
+        let count = spans.iter().map(|span| span.count).sum();
+        let size = InstanceTables::size(self.scheme, program) as usize;
+        let turns = turns(&spans, size);
         let (done, total_ands) = (self.done_ands, self.total_ands);
         let watch = &mut *self.watch;
         let mut watch = |lot: Progress| {
@@ -295,18 +343,10 @@ impl<S: Scheme> Makers<'_, S> {
                 total_ands,
             });
         };
+        let threads = self.threads.get();
         match &self.delta {
             Some(delta) => {
-                let mut rng = UnwrapErr(getrandom::SysRng);
-                let seeds = (0..span.count).map(|_| InstanceSeed::random(&mut rng));
-                let seeds: Vec<_> = seeds.collect();
-                let bytes = seeds.len() * InstanceSeed::BYTES;
-                let mut secrets = Zeroizing::new(Vec::with_capacity(bytes));
-                for seed in &seeds {
-                    secrets.extend_from_slice(&*seed.to_bytes());
-                }
-                lot.put(span.first, &secrets, &[])?;
-                let threads = self.threads.get();
+                let seeds = seeds_in_turn(lots, turns)?;
                 let delta = Zeroizing::new(delta.to_block());
                 run_script(session.channel(), &mut watch, async |io| {
                     send_lot(io, what, &delta, &seeds, threads)
@@ -314,17 +354,18 @@ impl<S: Scheme> Makers<'_, S> {
             }
             None => {
                 let failure = StockFailure::default();
-                let threads = self.threads.get();
-                let put = |first, tables: &[u8]| lot.put(first, &[], tables);
-                let received = keep_on_threads(span.first, &put, threads, &failure, |keep| {
+                let put =
+                    |turn: Turn, tables: &[u8]| lots[turn.lot].put(turn.span.first, &[], tables);
+                let how = (threads, &failure);
+                let received = keep_on_threads(turns, size, &put, how, |keep| {
                     run_script(session.channel(), &mut watch, async |io| {
-                        receive_lot(io, what, span.count, keep).await
+                        receive_lot(io, what, count, keep).await
                     })
                 });
                 failure.or(received)?;
             }
         }
-        self.done_ands += program.ands().len() as u64 * span.count;
+        self.done_ands += program.ands().len() as u64 * count;
         Ok(())
     }
 

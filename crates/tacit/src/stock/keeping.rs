@@ -1,57 +1,98 @@
-//! The writing of a lot's tables: by the thread that receives them, or by others meanwhile.
+//! The writing of lots' tables: by the thread that receives them, or by others meanwhile.
+//!
+//! The tables of several lots of a kind come in one stream, in which the lots take turns: a system
+//! lets one thread at a time write into a file, so each lot's file has its own.
 
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::cell::Cell;
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use tacit_protocol::Error as ProtocolError;
-use tacit_stock::StockError;
+use tacit_stock::{Span, StockError};
 
 use super::failure::StockFailure;
 use crate::Error;
 
-/// The least bytes of tables that are handed to another thread at once, except for the last ones.
+/// The approximate bytes of tables that are handed to another thread at once.
 const TOGETHER_BYTES: usize = 256 << 10;
 
-/// A function that keeps an instance's tables. The instances come in order.
+/// A function that keeps the next bytes of the tables, which come in order.
 type Keep<'k> = &'k mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>;
 
-/// A function that writes consecutive instances of a lot, given the first one's number.
-type Put<'p> = &'p (dyn Fn(u64, &[u8]) -> Result<(), StockError> + Sync);
+/// A function that writes the tables of a turn.
+type Put<'p> = &'p (dyn Fn(Turn, &[u8]) -> Result<(), StockError> + Sync);
 
-/// Calls `receive` with a function that keeps instances, which `put` writes, starting at number
-/// `first`, on this many threads. One thread keeps each instance as it arrives. With more threads,
-/// one receives, and the others seal and write. Each of these holds at most two pieces, of
-/// [`TOGETHER_BYTES`] and one instance.
+/// Instances of one lot that follow each other in the stream of several lots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The place of the lot among the lots.
+    pub(super) lot: usize,
+    pub(super) span: Span,
+}
+
+/// Returns the turns of lots with these instances, of `size` bytes each. Both parties compute the
+/// same.
+pub(super) fn turns(lots: &[Span], size: usize) -> impl Iterator<Item = Turn> {
+    let most = TOGETHER_BYTES.div_ceil(size) as u64;
+    let longest = lots.iter().map(|lot| lot.count).max().unwrap_or(0);
+    let begins = (0..longest).step_by(most as usize);
+    begins.flat_map(move |begin| {
+        let left = lots.iter().map(move |lot| lot.count.saturating_sub(begin));
+        let spans = lots.iter().zip(left).enumerate();
+        let spans = spans.filter(|(_, (_, left))| *left > 0);
+        spans.map(move |(place, (lot, left))| Turn {
+            lot: place,
+            span: Span {
+                first: lot.first + begin,
+                count: left.min(most),
+            },
+        })
+    })
+}
+
+/// Calls `receive` with a function that keeps the tables of `turns`, instances of `size` bytes, on
+/// this many threads. One thread calls `put` with each turn as it arrives. With more threads, one
+/// receives, and the others seal and write. Each of these has at most two turns.
 ///
 /// # Errors
 ///
 /// The error of `receive`. An error of the stock is stored in `failure`.
 pub(super) fn keep_on_threads<T>(
-    first: u64,
+    turns: impl Iterator<Item = Turn>,
+    size: usize,
     put: Put<'_>,
-    threads: usize,
-    failure: &StockFailure,
+    (threads, failure): (usize, &StockFailure),
     receive: impl FnOnce(Keep<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
+    let mut arriving = Arriving {
+        turns,
+        size,
+        piece: None,
+    };
     if threads == 1 {
-        let mut next = first;
+        let memory = Cell::new(Vec::new());
         return receive(&mut |tables| {
-            let kept = put(next, tables);
-            next += 1;
-            kept.map_err(|error| failure.note(error))
+            arriving.add(tables, &mut || memory.take(), |piece| {
+                let kept = put(piece.turn, &piece.tables);
+                memory.set(piece.tables);
+                kept.map_err(|error| failure.note(error))
+            })
         });
     }
     let failed = Mutex::new(None);
     let taken_failure = || failed.lock().unwrap_or_else(PoisonError::into_inner).take();
     let (pieces, queue) = sync_channel(threads);
     let queue = Mutex::new(queue);
-    let write = || {
+    let (written, spare) = channel();
+    let write = |written: Sender<Vec<u8>>| {
         while let Some(piece) = next(&queue) {
-            if let Err(error) = put(piece.first, &piece.tables) {
+            if let Err(error) = put(piece.turn, &piece.tables) {
                 let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                 failed.get_or_insert(error);
             }
+            // At the end nobody takes it.
+            let _ = written.send(piece.tables);
         }
     };
     let write = &write;
@@ -59,29 +100,20 @@ pub(super) fn keep_on_threads<T>(
         // Dropped at the end, so that the threads see that no piece follows.
         let pieces = pieces;
         for _ in 1..threads {
-            scope.spawn(write);
+            let written = written.clone();
+            scope.spawn(move || write(written));
         }
-        let mut piece = Piece::at(first);
-        let hand_over = |piece: &mut Piece| {
-            let next = Piece::at(piece.first + piece.count);
-            // The threads take pieces until there are no more.
-            let _ = pieces.send(std::mem::replace(piece, next));
-        };
-        let received = receive(&mut |tables| {
+        receive(&mut |tables| {
             if let Some(error) = taken_failure() {
                 return Err(failure.note(error));
             }
-            piece.tables.extend_from_slice(tables);
-            piece.count += 1;
-            if piece.tables.len() >= TOGETHER_BYTES {
-                hand_over(&mut piece);
-            }
-            Ok(())
-        });
-        if piece.count > 0 {
-            hand_over(&mut piece);
-        }
-        received
+            let mut memory = || spare.try_recv().unwrap_or_default();
+            arriving.add(tables, &mut memory, |piece| {
+                // The threads take pieces until there are no more.
+                let _ = pieces.send(piece);
+                Ok(())
+            })
+        })
     });
     match taken_failure() {
         Some(error) => Err(failure.note(error).into()),
@@ -89,20 +121,53 @@ pub(super) fn keep_on_threads<T>(
     }
 }
 
-/// Consecutive instances of a lot.
+/// The tables of turns as they arrive.
+struct Arriving<I> {
+    turns: I,
+    /// The bytes of an instance.
+    size: usize,
+    /// The turn that arrives.
+    piece: Option<Piece>,
+}
+
+/// A turn, and the part of its tables that has arrived.
 struct Piece {
-    first: u64,
-    count: u64,
+    turn: Turn,
     tables: Vec<u8>,
 }
 
-impl Piece {
-    fn at(first: u64) -> Self {
-        Self {
-            first,
-            count: 0,
-            tables: Vec::new(),
+impl<I: Iterator<Item = Turn>> Arriving<I> {
+    /// Adds the next bytes, in memory from `memory`, and calls `whole` with each turn that they
+    /// complete.
+    fn add(
+        &mut self,
+        mut tables: &[u8],
+        memory: &mut dyn FnMut() -> Vec<u8>,
+        mut whole: impl FnMut(Piece) -> Result<(), ProtocolError>,
+    ) -> Result<(), ProtocolError> {
+        while !tables.is_empty() {
+            let turns = &mut self.turns;
+            let mut begin = || {
+                let turn = turns.next()?;
+                let mut tables = memory();
+                tables.clear();
+                tables.reserve_exact(turn.span.count as usize * self.size);
+                Some(Piece { turn, tables })
+            };
+            let Some(mut piece) = self.piece.take().or_else(&mut begin) else {
+                return Err(ProtocolError::ApiMisuse("tables after the last turn"));
+            };
+            let missing = piece.turn.span.count as usize * self.size - piece.tables.len();
+            let these;
+            (these, tables) = tables.split_at(missing.min(tables.len()));
+            piece.tables.extend_from_slice(these);
+            if these.len() == missing {
+                whole(piece)?;
+            } else {
+                self.piece = Some(piece);
+            }
         }
+        Ok(())
     }
 }
 
@@ -128,8 +193,8 @@ mod tests {
         let kept = Mutex::new(BTreeMap::new());
         let failure = StockFailure::default();
         let bytes = instances[0].len();
-        let put = |first: u64, tables: &[u8]| {
-            for (number, tables) in (first..).zip(tables.chunks(bytes)) {
+        let put = |turn: Turn, tables: &[u8]| {
+            for (number, tables) in (turn.span.first..).zip(tables.chunks(bytes)) {
                 if Some(number) == broken {
                     return Err(StockError::Io {
                         file: "lot".into(),
@@ -142,9 +207,16 @@ mod tests {
             }
             Ok(())
         };
-        let received = keep_on_threads(100, &put, threads, &failure, |keep| {
-            let mut instances = instances.iter();
-            Ok(instances.try_for_each(|instance| keep(instance))?)
+        let span = Span {
+            first: 100,
+            count: instances.len() as u64,
+        };
+        let how = (threads, &failure);
+        let received = keep_on_threads(turns(&[span], bytes), bytes, &put, how, |keep| {
+            // As in frames: cut anywhere.
+            let frames = instances.concat();
+            let mut frames = frames.chunks(1500);
+            Ok(frames.try_for_each(|frame| keep(frame))?)
         });
         (kept.into_inner().unwrap(), failure.or(received))
     }
@@ -160,6 +232,24 @@ mod tests {
                 assert!(kept == expected, "{bytes} bytes, {threads} threads");
             }
         }
+    }
+
+    #[test]
+    fn lots_take_turns_until_each_is_whole() {
+        let span = |first, count| Span { first, count };
+        let lots = [span(7, 5), span(40, 2), span(0, 3)];
+        // Two instances a turn.
+        let turns = turns(&lots, TOGETHER_BYTES / 2);
+        let turns: Vec<_> = turns.map(|turn| (turn.lot, turn.span)).collect();
+        let expected = [
+            (0, span(7, 2)),
+            (1, span(40, 2)),
+            (2, span(0, 2)),
+            (0, span(9, 2)),
+            (2, span(2, 1)),
+            (0, span(11, 1)),
+        ];
+        assert_eq!(turns, expected);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tacit_stock::{Agreement, EpochId, Marks, StockError};
 use super::messages::{self, LOT_STORED, MARKS, MET, NEW_EPOCH};
 use crate::advice::advice;
 
-pub(crate) use own::{OwnLots, OwnMeetings, OwnRecord, Patience, RIGHT_PAUSE};
+pub(crate) use own::{OwnLots, OwnMeetings, OwnRecord, Patience, give_way};
 
 /// The limit of an epoch's number. No honest party reaches it.
 const MAX_EPOCH: u64 = 1 << 48;

@@ -150,6 +150,7 @@ impl OpenedStock {
             stock: None,
             prepares: false,
             right: None,
+            waiting: None,
         };
         let met = session.exchange(async |io| meeting::meet(io, role, &mut own).await);
         let stock = own.stock.take();
@@ -170,6 +171,7 @@ impl OpenedStock {
             stock: Some(self.stock.clone()),
             prepares: true,
             right: None,
+            waiting: None,
         };
         let met = session.exchange(async |io| meeting::meet_again(io, role, &mut own).await);
         let right = own.right.take();

@@ -135,6 +135,7 @@ impl Process<'_> {
             stock: None,
             prepares: false,
             right: None,
+            waiting: None,
         };
         meeting::meet(io, self.name.role, &mut own).await?;
         let stock = own.stock.take();
@@ -149,6 +150,7 @@ impl Process<'_> {
             stock: self.stock.clone(),
             prepares: true,
             right: None,
+            waiting: None,
         };
         let agreed = meeting::meet_again(io, role, &mut own).await?;
         let right = own.right.take().expect("the right to prepare");

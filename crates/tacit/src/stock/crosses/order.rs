@@ -1,7 +1,5 @@
 //! Orders for crosses, and the lots that they make.
 
-use std::thread;
-
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 use tacit_function::{Function, Role};
@@ -19,7 +17,7 @@ use crate::order::Order;
 use crate::session::{OrderTerms, OtExtension, OtNeed};
 use crate::stock::authenticated::LOT_SCHEME;
 use crate::stock::failure::StockFailure;
-use crate::stock::meeting::RIGHT_PAUSE;
+use crate::stock::meeting::give_way;
 use crate::stock::order::{StockOrder, Stocked};
 use crate::stock::{OpenedStock, PreparedKind};
 use crate::{Error, Session};
@@ -233,9 +231,8 @@ impl CrossPreparation<'_> {
                 .publish(session, opened)?;
             made = std::array::from_fn(|place| made[place] + blocks[place]);
             if made != missing {
-                drop(right);
-                // Pause, so that a run that waits for the right can take it now.
-                thread::sleep(3 * RIGHT_PAUSE);
+                // A run that waits for the right can take it now.
+                give_way(right)?;
                 right = opened.meet_to_prepare(session)?;
                 // Count what others have made meanwhile, but do not replace what they have taken.
                 missing = std::array::from_fn(|place| {

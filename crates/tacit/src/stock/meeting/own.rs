@@ -18,7 +18,21 @@ use crate::stock::Stocks;
 use crate::stock::failure::StockFailure;
 
 /// The pause after which a session first retries to take what another session has.
-pub(crate) const RIGHT_PAUSE: Duration = Duration::from_millis(2);
+const RIGHT_PAUSE: Duration = Duration::from_millis(2);
+
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+
+/// Gives back the right to prepare. If another session of this party waits for it, pauses for long
+/// enough that it can take it.
+pub(crate) fn give_way(right: Preparation) -> Result<(), StockError> {
+    let is_awaited = right.is_awaited()?;
+    drop(right);
+    if is_awaited {
+        thread::sleep(2 * LONGEST_PAUSE);
+    }
+    Ok(())
+}
 
 /// The wait of a session for what another session has.
 pub(crate) struct Patience {
@@ -47,7 +61,7 @@ impl Patience {
             return Err(busy);
         }
         thread::sleep(self.pause);
-        self.pause = (8 * RIGHT_PAUSE).min(2 * self.pause);
+        self.pause = LONGEST_PAUSE.min(2 * self.pause);
         Ok(())
     }
 }
@@ -86,6 +100,8 @@ pub(crate) struct OwnRecord<'a> {
     pub(crate) prepares: bool,
     /// The right to prepare, once it is taken.
     pub(crate) right: Option<Preparation>,
+    /// What tells others that this session waits for the right.
+    pub(crate) waiting: Option<Box<dyn Send + Sync>>,
 }
 
 impl OwnRecord<'_> {
@@ -101,8 +117,15 @@ impl RightToMeet for OwnRecord<'_> {
     fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
         if self.prepares && self.right.is_none() {
             match self.open()?.prepare() {
-                Ok(right) => self.right = Some(right),
+                Ok(right) => {
+                    self.right = Some(right);
+                    self.waiting = None;
+                }
                 Err(busy @ StockError::Busy { .. }) => {
+                    if self.waiting.is_none() {
+                        let waiting = self.open()?.wait_to_prepare();
+                        self.waiting = self.meetings.failure.noted(waiting)?;
+                    }
                     self.meetings.pause(busy)?;
                     return Ok(None);
                 }
