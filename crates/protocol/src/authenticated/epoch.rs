@@ -124,12 +124,18 @@ impl Epoch {
         self.chain
     }
 
-    /// Makes OTs on this many threads from now on; at first on those of the settings.
+    /// Makes lots on this many threads from now on; at first on those of the settings.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
         if let Some(Transfers { sender, receiver }) = &mut self.transfers {
             sender.set_threads(threads);
             receiver.set_threads(threads);
         }
+    }
+
+    /// Returns the threads on which a lot is made.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        let transfers = self.transfers.as_ref();
+        transfers.map_or(NonZeroUsize::MIN, |made| made.sender.threads())
     }
 
     /// Returns the OTs that this party sends.

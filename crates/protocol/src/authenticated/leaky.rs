@@ -21,7 +21,7 @@
 use std::ops::Range;
 
 use tacit_function::Role;
-use tacit_kernels::{Block, Construction, Simd, Tweak, TweakableHash, Use};
+use tacit_kernels::{Block, Construction, Simd, Tweak, TweakableHash, Use, share_out, workers};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
@@ -29,9 +29,9 @@ use super::columns::{AddOffset, Pass, chunks, each_row, masks, scratch};
 use super::epoch::Epoch;
 use super::oracle::{Domain, Oracle};
 use super::share::Shares;
-use crate::bits::{BitWriter, append_blocks};
+use crate::bits::BitWriter;
 
-/// The number of leaky ANDs in a message.
+/// The number of leaky ANDs in a message, and of those that a thread hashes at once.
 pub(super) const CHUNK: usize = 4096;
 
 /// The hash of a lot's leaky ANDs.
@@ -62,70 +62,73 @@ impl LeakyHash {
         }
     }
 
-    /// Does what [`blocks`](Self::blocks) does, and appends the bytes of the blocks to `message`.
-    pub(super) fn append_blocks(
-        &self,
-        epoch: &Epoch,
-        shares: &LeakyShares,
-        range: Range<usize>,
-        message: &mut Vec<u8>,
-        sums: &mut [Block],
-    ) {
-        let [mut blocks] = scratch();
-        for rows in chunks(range.len()) {
-            let blocks = &mut blocks[..rows.len()];
-            let sums = &mut sums[rows.clone()];
-            self.blocks(epoch, shares, offset(&rows, range.start), blocks, sums);
-            append_blocks(message, blocks);
-        }
-    }
-
-    /// Computes this party's blocks G, and the part of its S that depends only on its own shares.
+    /// Computes this party's blocks G of the leaky ANDs from `first` on, and the part of its S that
+    /// depends only on its own shares.
     pub(super) fn blocks(
         &self,
         epoch: &Epoch,
         shares: &LeakyShares,
-        range: Range<usize>,
+        first: usize,
         blocks: &mut [Block],
         sums: &mut [Block],
     ) {
-        for rows in chunks(range.len()) {
-            let (blocks, sums) = (&mut blocks[rows.clone()], &mut sums[rows.clone()]);
-            let rows = offset(&rows, range.start);
-            sums.copy_from_slice(&shares.x.keys[rows.clone()]);
-            let first = Self::tweak(rows.start, epoch.role());
-            self.0.hash_both(first, epoch.delta(), sums, blocks);
-            let [y, z] = [&shares.y, &shares.z].map(|shares| shares.columns(rows.clone()));
-            let inputs = [y[0], y[1], z[0], z[1]];
-            each_row(AddOwnParts(epoch.delta()), inputs, [blocks, sums]);
-        }
+        let parts = blocks.chunks_mut(CHUNK).zip(sums.chunks_mut(CHUNK));
+        share_out(
+            &mut workers(epoch.threads()),
+            parts.enumerate(),
+            |(), part| {
+                let (part, (blocks, sums)) = part;
+                let first = first + part * CHUNK;
+                for rows in chunks(blocks.len()) {
+                    let (blocks, sums) = (&mut blocks[rows.clone()], &mut sums[rows.clone()]);
+                    let rows = offset(&rows, first);
+                    sums.copy_from_slice(&shares.x.keys[rows.clone()]);
+                    let tweak = Self::tweak(rows.start, epoch.role());
+                    self.0.hash_both(tweak, epoch.delta(), sums, blocks);
+                    let [y, z] = [&shares.y, &shares.z].map(|shares| shares.columns(rows.clone()));
+                    let inputs = [y[0], y[1], z[0], z[1]];
+                    each_row(AddOwnParts(epoch.delta()), inputs, [blocks, sums]);
+                }
+            },
+        );
     }
 
-    /// Adds the part that depends on the other party's blocks, whose bytes are `others`, to `sums`.
+    /// Adds the part that depends on the other party's blocks, whose bytes are `others`, to `sums`
+    /// of the leaky ANDs from `first` on.
     pub(super) fn add_blocks(
         &self,
         epoch: &Epoch,
         shares: &LeakyShares,
-        range: Range<usize>,
+        first: usize,
         others: &[u8],
         sums: &mut [Block],
     ) {
-        let [mut hashes, mut received] = scratch();
-        for rows in chunks(range.len()) {
-            let (sums, hashes) = (&mut sums[rows.clone()], &mut hashes[..rows.len()]);
-            let bytes = others[rows.start * Block::BYTES..].as_chunks().0;
-            for (block, bytes) in received.iter_mut().zip(bytes) {
-                *block = Block::from_bytes(*bytes);
-            }
-            let rows = offset(&rows, range.start);
-            let macs = &shares.x.macs[rows.clone()];
-            hashes.copy_from_slice(macs);
-            let first = Self::tweak(rows.start, epoch.role().other());
-            self.0.hash(first, hashes);
-            let [y_macs, y_keys] = shares.y.columns(rows);
-            let inputs = [macs, &*hashes, &received, y_macs, y_keys];
-            each_row(AddOthersBlocks(epoch.delta()), inputs, [sums]);
-        }
+        let others = others.chunks(CHUNK * Block::BYTES);
+        let parts = sums.chunks_mut(CHUNK).zip(others);
+        share_out(
+            &mut workers(epoch.threads()),
+            parts.enumerate(),
+            |(), part| {
+                let (part, (sums, others)) = part;
+                let first = first + part * CHUNK;
+                let [mut hashes, mut received] = scratch();
+                for rows in chunks(sums.len()) {
+                    let (sums, hashes) = (&mut sums[rows.clone()], &mut hashes[..rows.len()]);
+                    let bytes = others[rows.start * Block::BYTES..].as_chunks().0;
+                    for (block, bytes) in received.iter_mut().zip(bytes) {
+                        *block = Block::from_bytes(*bytes);
+                    }
+                    let rows = offset(&rows, first);
+                    let macs = &shares.x.macs[rows.clone()];
+                    hashes.copy_from_slice(macs);
+                    let tweak = Self::tweak(rows.start, epoch.role().other());
+                    self.0.hash(tweak, hashes);
+                    let [y_macs, y_keys] = shares.y.columns(rows);
+                    let inputs = [macs, &*hashes, &received, y_macs, y_keys];
+                    each_row(AddOthersBlocks(epoch.delta()), inputs, [sums]);
+                }
+            },
+        );
     }
 }
 

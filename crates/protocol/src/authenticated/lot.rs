@@ -41,6 +41,7 @@ use super::oracle::Digest;
 use super::parameters::LotSize;
 use super::share::Shares;
 use crate::Error;
+use crate::bits::append_blocks;
 use crate::io::Io;
 use crate::setup::extension;
 
@@ -71,8 +72,10 @@ struct Unchecked {
     masks: Shares,
     /// The part of each leaky AND's S that is known so far.
     sums: Outputs,
-    /// The garbler's blocks, until it sends them.
+    /// The garbler's blocks, until it sends them; at the evaluator those of one piece.
     blocks: Outputs,
+    /// The other party's blocks of one piece.
+    received: Vec<u8>,
 }
 
 /// Makes a lot of this size, and bits for inputs.
@@ -104,9 +107,7 @@ pub(super) async fn make(
                 ots(io, epoch, rng, own, column).await?;
             }
             if party == Role::Evaluator {
-                for ands in pieces(piece, CHUNK) {
-                    lot.evaluators_blocks(io, epoch, ands).await?;
-                }
+                lot.evaluators_blocks(io, epoch, piece).await?;
             }
         }
         for shares in [&mut lot.masks, &mut inputs] {
@@ -225,39 +226,42 @@ impl Unchecked {
             shares,
             masks: epoch.buffers.take_shares(size.triples),
             sums: epoch.buffers.take(size.leaky_ands()),
-            blocks: match epoch.role() {
-                Role::Garbler => epoch.buffers.take(size.leaky_ands()),
-                Role::Evaluator => Outputs::default(),
-            },
+            blocks: epoch.buffers.take(match epoch.role() {
+                Role::Garbler => size.leaky_ands(),
+                Role::Evaluator => size.leaky_ands().min(EXTENSION_OTS),
+            }),
+            received: Vec::new(),
         }
     }
 
-    /// Sends or receives the evaluator's blocks of these leaky ANDs. With them the garbler computes
-    /// its own blocks.
+    /// Sends or receives the evaluator's blocks of a piece. With them the garbler computes its own
+    /// blocks.
     async fn evaluators_blocks(
         &mut self,
         io: &mut Io<'_>,
         epoch: &Epoch,
-        ands: Range<usize>,
+        piece: Range<usize>,
     ) -> Result<(), Error> {
-        let (hash, shares, sums) = (&self.hash, &self.shares, &mut self.sums[ands.clone()]);
-        let message = messages::evaluators_blocks(ands.len());
+        let (hash, shares, first) = (&self.hash, &self.shares, piece.start);
+        let sums = &mut self.sums[piece.clone()];
         match epoch.role() {
             Role::Evaluator => {
-                io.message().clear();
-                hash.append_blocks(epoch, shares, ands, io.message(), sums);
-                io.send(message)?;
+                let blocks = &mut self.blocks[..piece.len()];
+                hash.blocks(epoch, shares, first, blocks, sums);
+                for blocks in blocks.chunks(CHUNK) {
+                    io.message().clear();
+                    append_blocks(io.message(), blocks);
+                    io.send(messages::evaluators_blocks(blocks.len()))?;
+                }
             }
             Role::Garbler => {
-                let others = io.receive(message).await?;
-                hash.blocks(
-                    epoch,
-                    shares,
-                    ands.clone(),
-                    &mut self.blocks[ands.clone()],
-                    sums,
-                );
-                hash.add_blocks(epoch, shares, ands, others, sums);
+                self.received.clear();
+                for ands in pieces(piece.clone(), CHUNK) {
+                    let message = messages::evaluators_blocks(ands.len());
+                    self.received.extend_from_slice(io.receive(message).await?);
+                }
+                hash.blocks(epoch, shares, first, &mut self.blocks[piece], sums);
+                hash.add_blocks(epoch, shares, first, &self.received, sums);
             }
         }
         Ok(())

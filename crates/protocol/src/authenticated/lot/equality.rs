@@ -10,7 +10,7 @@ use super::super::epoch::Epoch;
 use super::super::leaky::{CHUNK, add_turned, correction_bits};
 use super::super::messages;
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
-use super::{Unchecked, pieces};
+use super::{EXTENSION_OTS, Unchecked, pieces};
 use crate::Error;
 use crate::bits::{append_blocks, bytes_for, check_bits, xor_into};
 use crate::io::Io;
@@ -79,15 +79,19 @@ impl Unchecked {
     ) -> Result<(CheckedLot, Digest), Error> {
         let leaky_ands = self.size.leaky_ands();
         let [mut turned, mut others] = [(); 2].map(|()| Vec::with_capacity(bytes_for(leaky_ands)));
-        for ands in pieces(0..leaky_ands, CHUNK) {
-            let payload = io.receive(messages::garblers_blocks(ands.len())).await?;
-            let (blocks, bits) = payload.split_at(payload.len() - bytes_for(ands.len()));
-            check_bits(Kind::LeakyAnds, bits, ands.len())?;
-            let sums = &mut self.sums[ands.clone()];
+        for piece in pieces(0..leaky_ands, EXTENSION_OTS) {
+            self.received.clear();
+            for ands in pieces(piece.clone(), CHUNK) {
+                let payload = io.receive(messages::garblers_blocks(ands.len())).await?;
+                let (blocks, bits) = payload.split_at(payload.len() - bytes_for(ands.len()));
+                check_bits(Kind::LeakyAnds, bits, ands.len())?;
+                self.received.extend_from_slice(blocks);
+                others.extend_from_slice(bits);
+            }
+            let (sums, first) = (&mut self.sums[piece.clone()], piece.start);
             self.hash
-                .add_blocks(epoch, &self.shares, ands, blocks, sums);
+                .add_blocks(epoch, &self.shares, first, &self.received, sums);
             turned.extend_from_slice(&correction_bits(sums));
-            others.extend_from_slice(bits);
         }
         write(io, [&turned]);
         io.send(messages::leaky_bits(self.size))?;

@@ -1,5 +1,7 @@
 //! The properties of lots: triples under matching MACs, and tweaks and numbers that are unique.
 
+use std::num::NonZeroUsize;
+
 use tacit_kernels::Block;
 
 use super::bucket::Triples;
@@ -34,12 +36,14 @@ fn open(epochs: &[Epoch; 2], halves: [Share; 2]) -> bool {
 fn triples_are_products_under_right_macs() {
     // The last size takes several messages with OTs.
     let several = (EXTENSION_OTS / 2 + 7, 2);
-    for (size, bits) in [
-        ((100, 3), 9),
-        ((5, 4), 9),
-        ((1, 10), 9),
-        ((4200, 2), 12),
-        (several, 14),
+    for (size, bits, threads) in [
+        ((100, 3), 9, [1, 1]),
+        ((5, 4), 9, [1, 1]),
+        ((1, 10), 9, [1, 1]),
+        ((4200, 2), 12, [1, 1]),
+        (several, 14, [1, 1]),
+        (several, 14, [3, 1]),
+        (several, 14, [2, 8]),
     ] {
         let size = LotSize {
             triples: size.0,
@@ -47,6 +51,9 @@ fn triples_are_products_under_right_macs() {
         };
         assert!(size.security_bits() >= bits);
         let mut epochs = epochs();
+        for (epoch, threads) in epochs.iter_mut().zip(threads) {
+            epoch.set_threads(NonZeroUsize::new(threads).expect("not zero"));
+        }
         let made = make(&mut epochs, size, [3, 70]);
         let [a, b] = [&made[0].triples, &made[1].triples];
         assert_eq!(a.len(), size.triples);
