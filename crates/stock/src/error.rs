@@ -309,6 +309,8 @@ pub enum Repair {
     RestoreRootKey,
     /// Remove the file of tries, if the reason why each try did not end is known.
     RemoveTries,
+    /// Remove the file of answered keys. Each peer may then ask a day's number of keys once more.
+    RemoveAnswered,
 }
 
 impl StockError {

@@ -14,6 +14,7 @@
 //!   [`Chain::kill`].
 //! - **Set aside** a lot after the peer cheated, and count what went wrong: [`Stock::set_aside`],
 //!   [`Stocks::change_tries`].
+//! - **Count** the keys of a peer that a service answers on a day: [`Stocks::answer_keys`].
 //! - **Look after** it: [`Stock::summary`], [`Stock::check`], [`Stock::compact`],
 //!   [`Stock::new_epoch`], [`Stocks::remove`], [`Stocks::probe`].
 //!
@@ -57,6 +58,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod answered;
 mod chains;
 mod codec;
 mod cover;

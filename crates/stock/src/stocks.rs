@@ -101,7 +101,7 @@ impl Stocks {
         self
     }
 
-    /// Returns the notes about tries.
+    /// Returns the notes about tries and answered keys.
     pub(crate) fn notes(&self) -> Notes {
         Notes::new(self.witness.as_ref(), &self.root)
     }

@@ -24,7 +24,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Repair;
 use crate::names::role_of_byte;
-use crate::witness::Note;
+use crate::witness::{Note, Noted};
 use crate::{PeerId, Role, StockError, Stocks};
 
 const FILE_NAME: &str = "batches.index";
@@ -176,7 +176,7 @@ impl Counted {
             None => Self::default(),
             Some(value) => Self::parse(key, value).ok_or_else(|| damaged(&path))?,
         };
-        let noted = stocks.notes().tries(key)?.map(Self::of);
+        let noted = stocks.notes().record(Noted::Tries, key)?.map(Self::of);
         let later = noted.filter(|noted| noted.changes > kept.changes);
         Ok(later.unwrap_or(kept))
     }
@@ -223,7 +223,8 @@ impl Stocks {
             let put = entries.put(&key, &changed.to_bytes(&key));
             put.map_err(StockError::io(&path, "write it"))
         })?;
-        self.notes().raise_tries(&key, changed.note());
+        self.notes()
+            .raise_record(Noted::Tries, &key, changed.note());
         Ok(changed.record)
     }
 

@@ -1,8 +1,8 @@
 //! Notes of what was last seen of each record, in a folder that no copy of the stocks contains.
 //!
 //! A stock that is restored from a copy brings back material that was used since, and a restored
-//! `batches.index` forgets tries. So each record counts its changes, and the count is also noted
-//! here. A record with a lower count than its note was restored.
+//! `batches.index` or `answered.index` forgets tries or keys. So each record counts its changes,
+//! and the count is also noted here. A record with a lower count than its note was restored.
 //!
 //! A note is **a lower bound**. It is written once the change is durable, and nobody waits for it.
 //! So a loss of power, or a note that cannot be written, leaves it lower than it could be, but
@@ -243,7 +243,16 @@ pub(crate) enum ChainChange {
     NeverWas,
 }
 
-/// The notes about what one key opens: a stock, or the tries of a folder.
+/// A record that is noted as a whole.
+#[derive(Clone, Copy)]
+pub(crate) enum Noted {
+    /// A peer's tries.
+    Tries,
+    /// The keys that a peer was answered.
+    Answered,
+}
+
+/// The notes about what one key opens: a stock, or the tries and answered keys of a folder.
 #[derive(Clone)]
 pub(crate) struct Notes {
     witness: Option<Witness>,
@@ -348,21 +357,25 @@ impl Notes {
         self.witness.as_ref().map_or(Ok(0), noted)
     }
 
-    fn of_tries(&self, key: &[u8]) -> [u8; 32] {
-        self.name(&[b"tries\0", key])
+    fn of_record(&self, what: Noted, key: &[u8]) -> [u8; 32] {
+        let what: &[u8] = match what {
+            Noted::Tries => b"tries\0",
+            Noted::Answered => b"answered\0",
+        };
+        self.name(&[what, key])
     }
 
-    /// Records the record of tries.
-    pub(crate) fn raise_tries(&self, key: &[u8], note: Note) {
+    /// Notes the record at `key`.
+    pub(crate) fn raise_record(&self, what: Noted, key: &[u8], note: Note) {
         if let Some(witness) = &self.witness {
-            witness.raise(&self.of_tries(key), note);
+            witness.raise(&self.of_record(what, key), note);
         }
     }
 
-    /// Returns the note about tries.
-    pub(crate) fn tries(&self, key: &[u8]) -> Result<Option<Note>, StockError> {
+    /// Returns the note about the record at `key`.
+    pub(crate) fn record(&self, what: Noted, key: &[u8]) -> Result<Option<Note>, StockError> {
         match &self.witness {
-            Some(witness) => witness.note(&self.of_tries(key)),
+            Some(witness) => witness.note(&self.of_record(what, key)),
             None => Ok(None),
         }
     }

@@ -229,6 +229,71 @@ fn a_restored_folder_brings_no_tries_back() {
     assert_eq!(found(&machine.with(&backups[0])), due);
 }
 
+#[test]
+fn a_restored_folder_gives_no_answered_keys_back() {
+    let machine = Machine::new();
+    let parties = [id(Role::Garbler).own, id(Role::Garbler).peer];
+    let answer = |machine: &Machine, day, keys| {
+        let answered = machine.open().answer_keys(parties, day, (keys, 100));
+        answered.expect("room")
+    };
+    let count = |machine: &Machine, day| {
+        let counted = machine.open().answered_keys(parties, day);
+        counted.expect("a record")
+    };
+    assert!(answer(&machine, 7, 60));
+    let backup = machine.stocks.copy();
+    assert!(answer(&machine, 7, 40));
+    assert!(!answer(&machine, 7, 1));
+    let restored = machine.with(&backup);
+    assert_eq!(count(&restored, 7), 100);
+    assert!(!answer(&restored, 7, 1));
+    // Another day begins with none, a clock that goes back has what was counted since, and a peer
+    // of the other name has its own.
+    assert!(answer(&restored, 8, 99) && !answer(&restored, 7, 2));
+    assert_eq!([count(&restored, 7), count(&restored, 9)], [99, 0]);
+    let others = restored
+        .open()
+        .answer_keys([parties[1], parties[0]], 8, (100, 100));
+    assert!(others.expect("room"));
+    // More than can be counted is more than any limit but the greatest.
+    let most = restored
+        .open()
+        .answer_keys(parties, 8, (u64::MAX, u64::MAX - 1));
+    assert!(!most.expect("a record"));
+}
+
+/// What was counted is there after a loss of power at any later point, and a loss while it is
+/// counted leaves the count before or after.
+#[test]
+fn answered_keys_are_durable() {
+    let parties = [id(Role::Garbler).own, id(Role::Garbler).peer];
+    let machine = Machine::new();
+    drop(machine.open());
+    let before = machine.stocks.points();
+    let answered = machine.open().answer_keys(parties, 7, (60, 100));
+    assert!(answered.expect("room"));
+    let points = machine.stocks.points() - before;
+    assert!(points > 0);
+    for (seed, point) in (0..4).flat_map(|seed| (0..=points).map(move |point| (seed, point))) {
+        let machine = Machine::new();
+        let stocks = machine.open();
+        let at = machine.stocks.points() + point;
+        machine.stocks.lose_power_at(at, seed);
+        let answered = stocks.answer_keys(parties, 7, (60, 100));
+        let restarted = Machine {
+            stocks: machine.stocks.restart(),
+            outside: Memory::new(),
+        };
+        let counted = restarted.open().answered_keys(parties, 7);
+        let counted = counted.expect("a record");
+        assert!(
+            counted == 60 || (answered.is_err() && counted == 0),
+            "{point}"
+        );
+    }
+}
+
 const NAME: &str = "total";
 
 /// Opens a stock for chains, which works whatever was restored.

@@ -56,6 +56,8 @@ fn repaired(repair: Repair) -> Advice {
             "remove them and prepare again"),
         Repair::RemoveTries => ("remove the file only if you know why each batch and run did not "
             "end"),
+        Repair::RemoveAnswered => ("check that the disk is healthy, and remove the file: every "
+            "peer may then ask a day's number of keys once more"),
         _ => (),
     }
 }

@@ -124,6 +124,34 @@ impl Stocks {
         Ok(before)
     }
 
+    /// Counts `keys` more keys as answered by `own` to `peer` on `day` since 1970, durably, unless
+    /// the day would then have more than `most`. Returns whether it did. Call it before the peer
+    /// can learn anything about them.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written, or is damaged.
+    pub fn answer_keys(
+        &self,
+        [own, peer]: [Fingerprint; 2],
+        day: u64,
+        keys: u64,
+        most: u64,
+    ) -> Result<bool, Error> {
+        let parties = [PeerId(own.0), PeerId(peer.0)];
+        Ok(self.stocks.answer_keys(parties, day, (keys, most))?)
+    }
+
+    /// Returns the number of keys that `own` has answered `peer` on `day` since 1970.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be read, or is damaged.
+    pub fn answered_keys(&self, [own, peer]: [Fingerprint; 2], day: u64) -> Result<u64, Error> {
+        let parties = [PeerId(own.0), PeerId(peer.0)];
+        Ok(self.stocks.answered_keys(parties, day)?)
+    }
+
     /// Changes a record durably, and returns it.
     pub(crate) fn note_of_tries(
         &self,

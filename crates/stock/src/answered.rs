@@ -1,0 +1,202 @@
+//! A party's record of the keys that it has answered a peer on a day.
+//!
+//! Each run that matches a table tells the peer about keys of the peer's choice. So a service
+//! bounds their number. They are counted durably before the peer can learn anything, so a crash
+//! loses no count: at worst it counts keys that were never answered. The count is per peer,
+//! whatever table is matched. When the clock goes back, the later day goes on.
+//!
+//! The records form an index of their own, `answered.index` in the folder of the stocks, which
+//! every process of this party shares. A key consists of this party and the peer (32 bytes each).
+//! Its value consists of the day since 1970, the keys, the changes to the record (8 each,
+//! little-endian) and 8 bytes of SHA-256 over key and all of these.
+//!
+//! A record is also noted outside of the folder, as [tries](crate::TryRecord) are: a folder that is
+//! restored from a copy gives no keys back.
+
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Repair;
+use crate::witness::{Note, Noted};
+use crate::{PeerId, StockError, Stocks};
+
+const FILE_NAME: &str = "answered.index";
+
+const CHECKSUM_BYTES: usize = 8;
+
+/// The keys that were answered on a day, and the number of changes to the record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counted {
+    day: u64,
+    keys: u64,
+    changes: u64,
+}
+
+impl Counted {
+    fn parse(key: &[u8], value: &[u8]) -> Option<Self> {
+        let (fields, sum) = value.split_last_chunk::<CHECKSUM_BYTES>()?;
+        let ([day, keys, changes], []) = fields.as_chunks::<8>() else {
+            return None;
+        };
+        let [day, keys, changes] = [day, keys, changes].map(|field| u64::from_le_bytes(*field));
+        let counted = Self { day, keys, changes };
+        (checksum(key, fields) == *sum).then_some(counted)
+    }
+
+    fn to_bytes(self, key: &[u8]) -> Vec<u8> {
+        let fields = [self.day, self.keys, self.changes].map(u64::to_le_bytes);
+        let fields = fields.concat();
+        let sum = checksum(key, &fields);
+        [&fields[..], &sum].concat()
+    }
+
+    /// Returns the record for which the folder has `value`: that value or, if it has changed more
+    /// often, the note.
+    fn latest(stocks: &Stocks, key: &[u8], value: Option<&[u8]>) -> Result<Self, StockError> {
+        let path = stocks.folder.join(FILE_NAME);
+        let kept = match value {
+            None => Self::default(),
+            Some(value) => Self::parse(key, value).ok_or_else(|| damaged(&path))?,
+        };
+        let noted = stocks.notes().record(Noted::Answered, key)?.map(|note| {
+            let [day, keys, _] = note.rest;
+            let changes = note.count;
+            Self { day, keys, changes }
+        });
+        let later = noted.filter(|noted| noted.changes > kept.changes);
+        Ok(later.unwrap_or(kept))
+    }
+
+    /// Returns the record as it is on `day`, or on a later day that it has seen.
+    fn on(self, day: u64) -> Self {
+        match day > self.day {
+            true => Self {
+                day,
+                keys: 0,
+                ..self
+            },
+            false => self,
+        }
+    }
+}
+
+fn checksum(key: &[u8], fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let hash = Sha256::new_with_prefix(b"tacit answered\0")
+        .chain_update(key)
+        .chain_update(fields)
+        .finalize();
+    let mut sum = [0; CHECKSUM_BYTES];
+    sum.copy_from_slice(&hash[..CHECKSUM_BYTES]);
+    sum
+}
+
+impl Stocks {
+    /// Counts `keys` more keys as answered by `own` to `peer` on `day`, durably, unless the day
+    /// would then have more than `most`. Returns whether it did.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`], [`StockError::DiskFull`]; [`StockError::Corrupted`] if the record is
+    /// damaged.
+    pub fn answer_keys(
+        &self,
+        [own, peer]: [PeerId; 2],
+        day: u64,
+        (keys, most): (u64, u64),
+    ) -> Result<bool, StockError> {
+        let key = [own.0, peer.0].concat();
+        let path = self.folder.join(FILE_NAME);
+        let index = self.storage.open_index(&path);
+        let mut index = index.map_err(StockError::io(&path, "open it"))?;
+        let mut counted = None;
+        index.update(&mut |entries| {
+            let value = entries.get(&key);
+            let value = value.map_err(StockError::io(&path, "read it"))?;
+            let mut record = Counted::latest(self, &key, value.as_deref())?.on(day);
+            record.keys = record.keys.saturating_add(keys);
+            if record.keys > most {
+                counted = None;
+                return Ok(());
+            }
+            record.changes += 1;
+            counted = Some(record);
+            let put = entries.put(&key, &record.to_bytes(&key));
+            put.map_err(StockError::io(&path, "write it"))
+        })?;
+        if let Some(record) = counted {
+            let note = Note {
+                count: record.changes,
+                rest: [record.day, record.keys, 0],
+            };
+            self.notes().raise_record(Noted::Answered, &key, note);
+        }
+        Ok(counted.is_some())
+    }
+
+    /// Returns the number of keys that `own` has answered `peer` on `day`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`answer_keys`](Self::answer_keys).
+    pub fn answered_keys(&self, [own, peer]: [PeerId; 2], day: u64) -> Result<u64, StockError> {
+        let key = [own.0, peer.0].concat();
+        let path = self.folder.join(FILE_NAME);
+        let index = self.storage.open_index(&path);
+        let mut index = index.map_err(StockError::io(&path, "open it"))?;
+        let mut found = 0;
+        index.update(&mut |entries| {
+            let value = entries.get(&key);
+            let value = value.map_err(StockError::io(&path, "read it"))?;
+            found = Counted::latest(self, &key, value.as_deref())?.on(day).keys;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+fn damaged(path: &Path) -> StockError {
+    StockError::corrupted(
+        path,
+        "an entry",
+        "damaged (its checksum differs)",
+        "a record of answered keys as it was written",
+        Repair::RemoveAnswered,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let (key, other) = ([7; 64], [8; 64]);
+        let counted = Counted {
+            day: 20_000,
+            keys: 5,
+            changes: 9,
+        };
+        let bytes = counted.to_bytes(&key);
+        assert_eq!(Counted::parse(&key, &bytes), Some(counted));
+        assert_eq!(Counted::parse(&other, &bytes), None);
+        assert_eq!(Counted::parse(&key, &bytes[1..]), None);
+    }
+
+    #[test]
+    fn a_new_day_begins_with_no_keys_and_an_earlier_one_goes_on() {
+        let counted = Counted {
+            day: 3,
+            keys: 5,
+            changes: 9,
+        };
+        let due = |day, keys| Counted {
+            day,
+            keys,
+            changes: 9,
+        };
+        assert_eq!(counted.on(4), due(4, 0));
+        assert_eq!(counted.on(3), due(3, 5));
+        assert_eq!(counted.on(2), due(3, 5));
+    }
+}
