@@ -254,7 +254,7 @@ impl Found {
         signature.is_some_and(|signature| signature.entry().join.is_some())
     }
 
-    /// Returns the same, unless it joins tables: only `tacit run` does that.
+    /// Returns the same, unless it joins tables.
     ///
     /// # Errors
     ///

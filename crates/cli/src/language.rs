@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use tacit::Function;
@@ -19,7 +20,7 @@ use crate::report::{JSON_VERSION, pretty};
 use crate::terminal::shown;
 use crate::{inputs, typed};
 
-fn load(path: &Path) -> Result<Loaded, Failure> {
+fn load(path: &Path) -> Result<Arc<Loaded>, Failure> {
     Ok(Program::read(path)?.loaded)
 }
 

@@ -23,7 +23,7 @@ use crate::progress::Bar;
 use crate::report::{
     JSON_VERSION, UNAUTHENTICATED, costs_json, costs_text, pretty, security, shown_bytes,
 };
-use table::Table;
+pub(crate) use table::{KeyColumn, Table};
 
 /// If both tables have at least this many keys and none in common, that is probably a mistake.
 const LARGE_TABLE: u64 = 100;
@@ -46,7 +46,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
         ));
     }
     let reading = Bar::without_end("reading the table", !args.json);
-    let table = Table::read(args)?;
+    let table = Table::read(KeyColumn::of(args))?;
     drop(reading);
     for (rows, why) in [
         (table.missing, "no key"),

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use tacit::session::ProtocolId;
 use tacit_serve::Offers;
-use tacit_serve::offers::{OfferedChoice, OfferedFunction, OfferedOrder};
+use tacit_serve::offers::{OfferedChoice, OfferedFunction, OfferedOrder, OfferedTable};
 
 use crate::args::OffersArgs;
 use crate::config::Config;
@@ -46,6 +46,9 @@ pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Resu
     if args.json {
         let mut told = json!({ "version": JSON_VERSION, "peer": peer });
         told["functions"] = json!(offers.functions);
+        told["tables"] = json!(offers.tables);
+        told["keys_per_day"] = json!(offers.keys_per_day);
+        told["keys_left"] = json!(offers.keys_left);
         told["stock"] = json!(offers.stock);
         told["base_ot"] = json!(offers.base_ot);
         told["ot_extension"] = json!(offers.ot_extension);
@@ -59,11 +62,22 @@ pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Resu
 
 fn text(offers: &Offers) -> String {
     let mut text = String::new();
-    if offers.functions.is_empty() && offers.stock.is_empty() {
+    let has_nothing =
+        offers.functions.is_empty() && offers.tables.is_empty() && offers.stock.is_empty();
+    if has_nothing {
         text.push_str("the service offers nothing to this party\n");
     }
     for function in &offers.functions {
         text.push_str(&function_text(function));
+    }
+    for table in &offers.tables {
+        text.push_str(&table_text(table));
+    }
+    if let (Some(left), Some(most)) = (offers.keys_left, offers.keys_per_day) {
+        let _ = writeln!(
+            text,
+            "of this party's keys it answers {left} more today, of {most}"
+        );
     }
     for order in &offers.stock {
         text.push_str(&order_text(order));
@@ -122,6 +136,38 @@ fn function_text(function: &OfferedFunction) -> String {
             let schemes: Vec<_> = schemes.into_iter().collect();
             let _ = writeln!(text, "  scheme {}", schemes.join(" or "));
         }
+    }
+    text
+}
+
+fn table_text(table: &OfferedTable) -> String {
+    let what = table.party.as_ref().map_or("match", |_| "join");
+    let mut text = format!("to {what}: {}\n ", table.name);
+    let of_flags = [
+        ("--as", &table.party),
+        ("--normalize", &table.normalize),
+        ("--to", &table.to),
+    ];
+    for (flag, given) in of_flags {
+        if let Some(given) = given {
+            let _ = write!(text, " {flag} {given}");
+        }
+    }
+    if let Some(rate) = &table.rate {
+        let _ = write!(text, ", at most {rate}");
+    }
+    text.push('\n');
+    for (name, value) in &table.params {
+        let _ = writeln!(text, "  {name} = {value}");
+    }
+    for size in &table.sizes {
+        let (name, least, most, input) = (&size.name, size.minimum, size.maximum, &size.input);
+        let whose = if size.is_peers {
+            "this party"
+        } else {
+            "the service"
+        };
+        let _ = writeln!(text, "  {name}, for {input} of {whose}: {least} to {most}");
     }
     text
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 use tacit::circuit::Digest;
@@ -23,8 +24,9 @@ pub(crate) fn is_program(path: &Path) -> bool {
 }
 
 /// A program and the place of its files.
+#[derive(Clone)]
 pub(crate) struct Program {
-    pub(crate) loaded: Loaded,
+    pub(crate) loaded: Arc<Loaded>,
     folder: ProgramFolder,
 }
 
@@ -47,7 +49,7 @@ impl Program {
             Failure::read(format!("program {name}"), error)
         })?;
         let folder = ProgramFolder::of(path);
-        let loaded = Loaded::new(&shown(path), &text, &folder);
+        let loaded = Arc::new(Loaded::new(&shown(path), &text, &folder));
         Ok(Self { loaded, folder })
     }
 

@@ -8,8 +8,11 @@
 mod border;
 mod check;
 pub(crate) mod config;
+mod joined;
 mod levels;
 mod policy;
+mod servers;
+mod tables;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -120,23 +123,25 @@ impl ServeConfig {
         })
     }
 
-    /// Returns the numbers of peers, functions and levels of stock.
-    fn counts(&self) -> [usize; 3] {
+    /// Returns the numbers of peers, functions, tables and levels of stock.
+    fn counts(&self) -> [usize; 4] {
         let offers = self.policy.offers().iter();
         let functions = offers.map(|offer| offer.functions.len()).sum();
         [
             self.policy.peers().len(),
             functions,
+            self.policy.table_offers().len(),
             self.policy.levels().len(),
         ]
     }
 
     /// Returns the same numbers in words.
     fn counted(&self) -> String {
-        let [peers, functions, levels] = self.counts();
+        let [peers, functions, tables, levels] = self.counts();
         let counts = [
             counted(peers, "peer"),
             counted(functions, "function"),
+            counted(tables, "table"),
             counted(levels, "level"),
         ];
         format!("{} of stock", counts.join(", "))
@@ -236,11 +241,12 @@ fn serve_metrics(
 /// Prints the findings of `--check`.
 fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
     if as_json {
-        let [peers, functions, levels] = wanted.counts();
+        let [peers, functions, tables, levels] = wanted.counts();
         let json = json!({
             "version": JSON_VERSION,
             "peers": peers,
             "functions": functions,
+            "tables": tables,
             "levels": levels,
             "warnings": wanted.warnings,
         });

@@ -13,6 +13,7 @@ use crate::{SourceMap, Sources};
 
 /// The folder that contains a program's file. A program can read files only from this folder and
 /// below.
+#[derive(Clone)]
 pub struct ProgramFolder(PathBuf);
 
 impl ProgramFolder {

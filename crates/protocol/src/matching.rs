@@ -69,4 +69,4 @@ pub use keys::{DuplicateKey, KeyEncoding, Keys, TooManyRows};
 pub use plain::Plain;
 pub use stage::{JoinedTable, TableRows};
 pub use tacit_function::join::{MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
-pub use telling::{exchange_open_sizes, exchange_sizes};
+pub use telling::{TableSizes, exchange_open_sizes, exchange_sizes};

@@ -262,6 +262,10 @@ one_byte_enum! {
         /// The party pins a chain or a version that the servers do not have.
         Pinned = 15, "its pin asks for another chain, or for a later version than those who keep \
             it have";
+        /// The keys that the party answers the other on a day do not suffice for the run.
+        KeysSpent = 16, "it answers this party no more keys today, or fewer than this run asks";
+        /// Runs of these sizes take more memory than the party allows them.
+        TooLarge = 17, "runs with tables of these sizes take more memory than it allows";
     }
 }
 

@@ -8,19 +8,20 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value as Json, json};
+use tacit::cost::Cost;
 use tacit::session::AbortReason;
-use tacit::{Category, Error, Outcome};
+use tacit::{Category, Error};
 
 use crate::event::Event;
 use crate::inputs::Asked;
 use crate::lines::{Durable, LineFile};
 use crate::service::Seat;
-use crate::visit::Turn;
+use crate::visit::{RunNames, Turn};
 
 /// The end of a run.
 pub(crate) enum RunEnd<'a> {
     /// It ended well, with this traffic in bytes, sent and received.
-    Done(&'a Outcome, [u64; 2]),
+    Done(&'a Cost, [u64; 2]),
     Failed(&'a Error),
 }
 
@@ -52,38 +53,27 @@ impl Audit {
         self.file.check()
     }
 
-    /// Writes that the run begins.
-    pub(crate) fn begun(&self, asked: &Asked<'_>) -> Result<(), String> {
-        let function = asked.function;
-        let params = function.parameters().iter();
-        let params: Map<String, Json> = params
-            .map(|(name, value)| (name.clone(), (*value).into()))
-            .collect();
-        let (own, peer) = (asked.role, asked.role.other());
-        self.write(asked, "begun", json!({
-            "peer": asked.peer_name,
-            "fingerprint": asked.peer.to_string(),
-            "offer": asked.offer,
-            "function": function.name(),
-            "params": params,
-            "digest": function.digest().to_string(),
-            "protocol": asked.protocol.to_string(),
-            "role": own.name(),
-            "and_gates": function.and_gates(),
-            "input_bits": { "own": function.input_bits(own), "peer": function.input_bits(peer) },
-            "output_bits": { "own": function.output_bits(own), "peer": function.output_bits(peer) },
-        }))
+    /// Writes that the run begins, with these fields.
+    fn begun(&self, seat: &Seat, names: RunNames<'_>, fields: Json) -> Result<(), String> {
+        let mut all = json!({
+            "peer": seat.peer_name,
+            "fingerprint": seat.peer.to_string(),
+            "offer": names.offer,
+            "protocol": names.protocol.to_string(),
+        });
+        extend(&mut all, fields);
+        self.write(names, "begun", all)
     }
 
     /// Writes that the run has ended.
-    pub(crate) fn ended(&self, asked: &Asked<'_>, end: &RunEnd<'_>) -> Result<(), String> {
+    fn ended(&self, names: RunNames<'_>, end: &RunEnd<'_>) -> Result<(), String> {
         self.write(
-            asked,
+            names,
             "ended",
             match end {
-                RunEnd::Done(outcome, [sent, received]) => json!({
+                RunEnd::Done(cost, [sent, received]) => json!({
                     "outcome": "done",
-                    "milliseconds": 1e3 * outcome.cost.wall().as_secs_f64(),
+                    "milliseconds": 1e3 * cost.wall().as_secs_f64(),
                     "bytes_sent": sent,
                     "bytes_received": received,
                 }),
@@ -95,17 +85,15 @@ impl Audit {
         )
     }
 
-    fn write(&self, asked: &Asked<'_>, event: &str, fields: Json) -> Result<(), String> {
+    fn write(&self, names: RunNames<'_>, event: &str, fields: Json) -> Result<(), String> {
         let time = SystemTime::now().duration_since(UNIX_EPOCH);
         let mut line = json!({
             "version": 1,
             "time": time.map_or(0.0, |time| time.as_millis() as f64 / 1e3),
             "event": event,
-            "run": asked.run.map(|run| run.to_string()),
+            "run": names.shown(),
         });
-        if let (Some(line), Json::Object(fields)) = (line.as_object_mut(), fields) {
-            line.extend(fields);
-        }
+        extend(&mut line, fields);
         self.file
             .append(format!("{line}\n").as_bytes(), self.durable)
     }
@@ -121,29 +109,62 @@ fn because_of(category: Category) -> &'static str {
     }
 }
 
-/// Writes that the run begins, if there is an audit log. Returns the refusal if that is impossible:
-/// no run may be missing there.
+/// Adds fields to a JSON object.
+fn extend(object: &mut Json, fields: Json) {
+    if let (Some(object), Json::Object(fields)) = (object.as_object_mut(), fields) {
+        object.extend(fields);
+    }
+}
+
+/// Writes that a run of a function begins, if there is an audit log. Returns the refusal if that is
+/// impossible: no run may be missing there.
 pub(crate) fn begun(seat: &Seat, about: &Asked<'_>) -> Option<Turn> {
+    let function = about.function;
+    let params = function.parameters().iter();
+    let params: Map<String, Json> = params
+        .map(|(name, value)| (name.clone(), (*value).into()))
+        .collect();
+    let (own, peer) = (about.role, about.role.other());
+    let fields = json!({
+        "function": function.name(),
+        "params": params,
+        "digest": function.digest().to_string(),
+        "role": own.name(),
+        "and_gates": function.and_gates(),
+        "input_bits": { "own": function.input_bits(own), "peer": function.input_bits(peer) },
+        "output_bits": { "own": function.output_bits(own), "peer": function.output_bits(peer) },
+    });
+    begins(seat, RunNames::of(about), fields)
+}
+
+/// Writes that a run begins which matches a table with the peer's, in the same way. It can tell the
+/// peer about this many keys.
+pub(crate) fn begun_tables(seat: &Seat, names: RunNames<'_>, keys: u64) -> Option<Turn> {
+    begins(seat, names, json!({ "keys": keys }))
+}
+
+fn begins(seat: &Seat, names: RunNames<'_>, fields: Json) -> Option<Turn> {
     let shared = seat.shared();
-    let reason = shared.policy().audit()?.begun(about).err()?;
-    let protocol = about.protocol.to_string();
-    shared.metrics.run_failed(about.offer, &protocol);
-    failed(seat, about, reason);
+    let policy = shared.policy();
+    let reason = policy.audit()?.begun(seat, names, fields).err()?;
+    let protocol = names.protocol.to_string();
+    shared.metrics.run_failed(names.offer, &protocol);
+    failed(seat, names, reason);
     Some(Turn::Refuse(AbortReason::Failed, "no audit".to_owned()))
 }
 
 /// Writes that the run has ended, if there is an audit log.
-pub(crate) fn ended(seat: &Seat, about: &Asked<'_>, end: &RunEnd<'_>) {
+pub(crate) fn ended(seat: &Seat, names: RunNames<'_>, end: &RunEnd<'_>) {
     let policy = seat.shared().policy();
-    let written = policy.audit().map(|audit| audit.ended(about, end));
+    let written = policy.audit().map(|audit| audit.ended(names, end));
     if let Some(Err(reason)) = written {
-        failed(seat, about, reason);
+        failed(seat, names, reason);
     }
 }
 
-fn failed(seat: &Seat, about: &Asked<'_>, reason: String) {
+fn failed(seat: &Seat, names: RunNames<'_>, reason: String) {
     let shared = seat.shared();
     shared.metrics.audit_failed();
-    let run = about.run.map(|run| run.to_string());
+    let run = names.shown();
     shared.tell(&Event::AuditFailed { reason, run });
 }

@@ -11,6 +11,7 @@
 //! | `visit` | one session: the request, the decision, the run |
 //! | [`offers`] | the list of functions and orders that a peer may ask for |
 //! | [`outsourced`] | runs of three, in which this party is the generator or the cloud |
+//! | [`tables`] | runs that match a table of this party with the peer's, and their limits |
 //! | `lobby` | the meeting of the links of runs of three, and the turns at a chain |
 //! | `replenish` | fills the stock to its levels |
 //! | `turns` | which peers prepare, and which is next |
@@ -57,6 +58,7 @@ mod replenish;
 pub mod results;
 pub mod service;
 mod silent;
+pub mod tables;
 mod turns;
 mod visit;
 
@@ -67,7 +69,7 @@ pub use log::Log;
 pub use metrics::Metrics;
 pub use offers::Offers;
 pub use outsourced::{Outsourced, Server};
-pub use policy::{Error, Level, Limits, Material, Offer, Peer, Policy};
+pub use policy::{Error, Level, Limits, Material, Offer, Peer, Policy, TableOffer};
 pub use rate::{Rate, read_time};
 pub use results::Results;
 pub use service::{Service, Stopped};

@@ -8,6 +8,7 @@
 //! | buffers that a run leaves for the next one, wiped | 32 MiB | a session |
 //! | a source of silent OTs: secret, next round, a batch and its copy | 40 MiB | a session |
 //! | OTs that a source has made and that are not taken yet | 32 each | a session |
+//! | a run that matches tables: keys, encodings, OTs | as [`PeerAsks`](tacit::matching::PeerAsks) says; of a join also a run of `gmw` | a run |
 //! | a run of `gmw`: its schedule, rows, values and masks | as [`gmw_memory_bytes`](tacit::cost::gmw_memory_bytes) says, and 16 MiB for OTs | a run |
 //! | a lot of triples for the stock | 180 MiB, or 16 MiB and 560 an AND gate | a preparation |
 //! | a lot of instances for the stock | 320 MiB, or 16 MiB and 900 an AND gate | a preparation |
@@ -228,9 +229,29 @@ impl Need {
         }
     }
 
+    /// Returns the need of a run that matches tables and takes `bytes` without the sources of OTs
+    /// that `extension` keeps. Those of `gmw` serve joins; plain matching has its own until it
+    /// ends.
+    pub(crate) fn of_tables(bytes: u64, extension: OtExtension) -> Self {
+        let sources = 2 * (SOURCE_BYTES + BATCH_OTS * OT_BYTES);
+        Self {
+            lot: bytes,
+            kept: match extension {
+                OtExtension::Silent => sources,
+                OtExtension::SoftSpoken(_) => 0,
+            },
+            sources: Sources::Shared,
+        }
+    }
+
+    /// Returns the need in bytes.
+    pub(crate) fn bytes(self) -> u64 {
+        self.lot.saturating_add(self.kept)
+    }
+
     /// Returns the need in MiB, rounded up.
     pub(crate) fn mib(self) -> u64 {
-        self.lot.saturating_add(self.kept).div_ceil(MIB)
+        self.bytes().div_ceil(MIB)
     }
 }
 

@@ -19,6 +19,15 @@ use crate::visit::{REFUSED, Turn};
 pub struct Offers {
     /// The functions that the peer may run.
     pub functions: Vec<OfferedFunction>,
+    /// The tables with which the peer may match its own.
+    #[serde(default)]
+    pub tables: Vec<OfferedTable>,
+    /// The number of keys of the peer about which such runs may still tell it today, in UTC.
+    #[serde(default)]
+    pub keys_left: Option<u64>,
+    /// The same for a whole day.
+    #[serde(default)]
+    pub keys_per_day: Option<u64>,
     /// The material that the peer may order.
     pub stock: Vec<OfferedOrder>,
     /// The required base OT; as the peer wants if `None`.
@@ -48,6 +57,46 @@ pub struct OfferedFunction {
     pub rate: Option<String>,
     /// The functions, one for each choice of parameters.
     pub choices: Vec<OfferedChoice>,
+}
+
+/// A table of the service, with which the peer may match its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedTable {
+    /// The table's name in the service, without the folder of a file.
+    pub name: String,
+    /// How keys are normalised, in plain matching.
+    pub normalize: Option<String>,
+    /// Who gets the common keys in plain matching, as the peer says it: `me`, `peer` or `both`.
+    pub to: Option<String>,
+    /// The peer's name in a program that joins the tables.
+    #[serde(default)]
+    pub party: Option<String>,
+    /// The digest of what such a program means with the sizes open.
+    #[serde(default)]
+    pub meaning: Option<String>,
+    /// Its parameters that are fixed.
+    #[serde(default)]
+    pub params: BTreeMap<String, u64>,
+    /// The sizes that it leaves open.
+    #[serde(default)]
+    pub sizes: Vec<OfferedSize>,
+    /// The rate at which the peer may match.
+    pub rate: Option<String>,
+}
+
+/// A size of a table that its owner tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedSize {
+    /// The name of the parameter.
+    pub name: String,
+    /// The smallest value.
+    pub minimum: u64,
+    /// The largest value.
+    pub maximum: u64,
+    /// The name of the table.
+    pub input: String,
+    /// Whether it is the peer's table.
+    pub is_peers: bool,
 }
 
 /// A function of an offer.
@@ -91,7 +140,10 @@ pub(crate) fn tell(seat: &Seat, policy: &Policy, session: &mut Session) -> Turn 
         shared.refused(Some(seat.peer), None, "rate", why);
         return Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned());
     }
-    let offers = Offers::to(policy, &seat.peer);
+    let mut offers = Offers::to(policy, &seat.peer);
+    if let Some(most) = offers.keys_per_day {
+        offers.keys_left = Some(shared.keys_left(seat.peer, most));
+    }
     let text = serde_json::to_vec(&offers).expect("its fields are text and numbers");
     match session.tell_offers(&text) {
         Ok(()) => Turn::Answered,
@@ -115,7 +167,17 @@ impl Offers {
         let served = offers.filter(|(_, offer)| offer.serves(peer));
         let levels = policy.levels().iter();
         let [base_ot, ot_extension] = policy.demanded_ots();
+        let tables = policy.tables_for(peer).map(|offer| OfferedTable {
+            name: without_folder(&offer.name),
+            rate: offer.rate.map(|rate| rate.to_string()),
+            ..offer.matching.offered()
+        });
+        let tables: Vec<_> = tables.collect();
+        let keys_per_day = policy.limits().keys_per_day;
         Self {
+            keys_per_day: (!tables.is_empty()).then_some(keys_per_day),
+            keys_left: None,
+            tables,
             functions: served
                 .map(|(number, offer)| function(policy, (number, offer), peer))
                 .collect(),

@@ -220,7 +220,7 @@ pub(crate) fn run(
             .refused(Some(seat.peer), None, "request", &why);
         return Turn::Refuse(AbortReason::OtherServer, REFUSED.to_owned());
     }
-    if let Some(refused) = may_run(seat, granted.offer) {
+    if let Some(refused) = may_run(seat, &granted.offer.name, granted.offer.rate) {
         return refused;
     }
     let policy = seat.shared().policy();

@@ -4,6 +4,7 @@ mod error;
 mod levels;
 mod limits;
 mod offers;
+mod tables;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ use limits::check_limits;
 pub(crate) use offers::OfferedFunction;
 use offers::index_offers;
 pub use offers::{MAX_FUNCTIONS, Offer};
+pub use tables::TableOffer;
+use tables::check_tables;
 
 /// A peer that may connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +51,7 @@ pub struct Policy {
     peers: Vec<Peer>,
     offers: Vec<Offer>,
     levels: Vec<Level>,
+    tables: Vec<TableOffer>,
     limits: Limits,
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
@@ -103,6 +107,7 @@ impl Policy {
             peers,
             offers,
             levels,
+            tables: Vec::new(),
             limits,
             base_ot,
             ot_extension: None,
@@ -141,6 +146,17 @@ impl Policy {
         self.audit.as_ref()
     }
 
+    /// Offers tables of this party, which peers may match with theirs.
+    ///
+    /// # Errors
+    ///
+    /// An offer has the name of another one for the same peer, or names an unknown peer.
+    pub fn tables(mut self, tables: Vec<TableOffer>) -> Result<Self, Error> {
+        check_tables(&self.peers, &self.offers, &tables)?;
+        self.tables = tables;
+        Ok(self)
+    }
+
     /// Compiles every function now, so that no peer has to wait for that.
     pub(crate) fn compile(&self) {
         let offers = self.offers.iter();
@@ -162,6 +178,24 @@ impl Policy {
     #[must_use]
     pub fn offers(&self) -> &[Offer] {
         &self.offers
+    }
+
+    /// Returns the tables that are offered.
+    #[must_use]
+    pub fn table_offers(&self) -> &[TableOffer] {
+        &self.tables
+    }
+
+    /// Returns the tables that are offered to this peer.
+    pub(crate) fn tables_for(&self, peer: &Fingerprint) -> impl Iterator<Item = &TableOffer> {
+        self.tables
+            .iter()
+            .filter(|offer| offer.peers.contains(peer))
+    }
+
+    /// Returns the extension that makes the OTs of a run whose proposal is not known yet.
+    pub(crate) fn usual_extension(&self) -> OtExtension {
+        self.ot_extension.unwrap_or_default()
     }
 
     /// Returns the levels of the stock.

@@ -1,21 +1,25 @@
 //! One session: the peer's request, the decision, and the run.
 
+mod ending;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
-use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId, RunId};
-use tacit::stock::StockError;
+use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId, Request, RunId};
 use tacit::{Category, Error, Job, Session, Value};
 
-use crate::audit::{self, RunEnd};
+use crate::audit;
 use crate::event::Event;
 use crate::inputs::Asked;
 use crate::memory::Need;
 use crate::policy::{Denied, Granted, Offer, Policy};
+use crate::rate::Rate;
 use crate::service::{Seat, settings};
-use crate::{offers, outsourced};
+use crate::{offers, outsourced, tables};
+
+pub(crate) use ending::{RunNames, done, failed, finish};
+use ending::{at_fault, shown};
 
 /// The longest time for a peer to receive the reason why a session ends.
 pub(crate) const REFUSAL_TIME: Duration = Duration::from_secs(1);
@@ -127,21 +131,9 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
     };
     // The policy may have changed during the wait for the request.
     let policy = shared.policy();
-    if asked.protocol == ProtocolId::Offers {
-        return offers::tell(seat, &policy, session);
-    }
-    if runs == 0 && policy.set_ots_for(session, &asked).is_err() {
-        return Turn::Refuse(AbortReason::Failed, "OTs are chosen already".to_owned());
-    }
-    let turn = match asked.protocol {
-        ProtocolId::Prepare => prepare(seat, &policy, session, &asked),
-        _ => match policy.run(&seat.peer, &asked) {
-            Ok(granted) => match no_memory(seat, &policy, &granted, &asked) {
-                Some(why) => busy(seat, "run", &why),
-                None => granted_run(seat, &granted, session, &asked),
-            },
-            Err(denied) => deny(seat, denied, "run", &asked),
-        },
+    let turn = match &asked {
+        Request::Tables(told) => tables::serve(seat, &policy, session, (told, runs)),
+        Request::Proposal(asked) => proposed(seat, &policy, session, (asked, runs)),
     };
     match turn {
         Turn::Done if !seat.end() => {
@@ -149,6 +141,31 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
             Turn::Refuse(AbortReason::Busy, why)
         }
         turn => turn,
+    }
+}
+
+/// Serves a proposal. `runs` is the number of runs of the session.
+fn proposed(
+    seat: &Seat,
+    policy: &Policy,
+    session: &mut Session,
+    (asked, runs): (&Proposal, u64),
+) -> Turn {
+    if asked.protocol == ProtocolId::Offers {
+        return offers::tell(seat, policy, session);
+    }
+    if runs == 0 && policy.set_ots_for(session, asked).is_err() {
+        return Turn::Refuse(AbortReason::Failed, "OTs are chosen already".to_owned());
+    }
+    if asked.protocol == ProtocolId::Prepare {
+        return prepare(seat, policy, session, asked);
+    }
+    match policy.run(&seat.peer, asked) {
+        Ok(granted) => match no_memory(seat, policy, &granted, asked) {
+            Some(why) => busy(seat, "run", &why),
+            None => granted_run(seat, &granted, session, asked),
+        },
+        Err(denied) => deny(seat, denied, "run", asked),
     }
 }
 
@@ -222,13 +239,13 @@ pub(crate) fn busy(seat: &Seat, what: &'static str, why: &str) -> Turn {
     Turn::Refuse(AbortReason::Busy, REFUSED.to_owned())
 }
 
-/// Starts the peer's run of the offer, or returns why it may not run now.
-pub(crate) fn may_run(seat: &Seat, offer: &Offer) -> Option<Turn> {
+/// Starts the peer's run of the offer of this name and rate, or returns why it may not run now.
+pub(crate) fn may_run(seat: &Seat, offer: &str, rate: Option<Rate>) -> Option<Turn> {
     let shared = seat.shared();
-    if let Some(rate) = offer.rate
-        && !shared.may_run(seat.peer, &offer.name, rate)
+    if let Some(rate) = rate
+        && !shared.may_run(seat.peer, offer, rate)
     {
-        let why = format!("it runs {} more often than {rate}", offer.name);
+        let why = format!("it runs {offer} more often than {rate}");
         shared.refused(Some(seat.peer), None, "rate", &why);
         return Some(Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned()));
     }
@@ -254,11 +271,6 @@ pub(crate) fn asked_for<'a>(
     }
 }
 
-/// Returns the name of a run for an event.
-fn shown(run: Option<RunId>) -> Option<String> {
-    run.map(|run| run.to_string())
-}
-
 /// Returns this party's inputs of a run.
 pub(crate) fn inputs_of(
     seat: &Seat,
@@ -270,7 +282,7 @@ pub(crate) fn inputs_of(
         let offer = offer.name.clone();
         let protocol = about.protocol.to_string();
         shared.metrics.run_failed(&offer, &protocol);
-        let run = shown(about.run);
+        let run = RunNames::of(about).shown();
         shared.tell(&Event::InputsFailed { offer, reason, run });
         Turn::Refuse(AbortReason::Failed, "no inputs".to_owned())
     })?;
@@ -284,7 +296,7 @@ pub(crate) fn inputs_of(
 fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Proposal) -> Turn {
     let shared = seat.shared();
     let offer = granted.offer;
-    if let Some(refused) = may_run(seat, offer) {
+    if let Some(refused) = may_run(seat, &offer.name, offer.rate) {
         return refused;
     }
     let about = asked_for(seat, granted, asked, session.run_id());
@@ -311,7 +323,7 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     if offer.replaces {
         job = job.replacing();
     }
-    let id = about.run;
+    let names = RunNames::of(&about);
     job = job.watch_taken(move |numbers| {
         shared.tell(&Event::Takes {
             peer: seat.peer_name.clone(),
@@ -319,7 +331,7 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
             numbers: numbers.numbers(),
             digest: numbers.digest.to_string(),
             epoch: numbers.epoch.to_string(),
-            run: shown(id),
+            run: names.shown(),
         });
     });
     for (name, value) in inputs {
@@ -331,95 +343,12 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     finish(seat, &about, granted, job.run(session))
 }
 
-/// Reports the end of a run, and delivers its results.
-pub(crate) fn finish(
-    seat: &Seat,
-    about: &Asked<'_>,
-    granted: &Granted<'_>,
-    outcome: Result<tacit::Outcome, Error>,
-) -> Turn {
-    let shared = seat.shared();
-    let protocol = about.protocol.to_string();
-    let (peer, offer) = (seat.peer_name.clone(), about.offer.to_owned());
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            shared.metrics.run_failed(&offer, &protocol);
-            audit::ended(seat, about, &RunEnd::Failed(&error));
-            let reason = error.with_advice();
-            // In a run of three, an error of the other server is not this peer's fault.
-            let is_others = error
-                .party()
-                .is_some_and(|party| party != OutsourcedRole::Evaluator);
-            if at_fault(&error) && !is_others {
-                let why = format!("{RUN_FAILED}, as run-failed says");
-                shared.refused(Some(seat.peer), None, "behaviour", &why);
-            }
-            shared.tell(&Event::RunFailed {
-                peer,
-                offer,
-                protocol,
-                reason,
-                run: shown(about.run),
-            });
-            return Turn::Failed(error, Some(RUN_FAILED));
-        }
-    };
-    let cost = &outcome.cost;
-    let bytes = cost.phases.iter().fold([0, 0], |[sent, received], phase| {
-        let traffic = &phase.traffic;
-        [sent + traffic.sent.bytes, received + traffic.received.bytes]
-    });
-    audit::ended(seat, about, &RunEnd::Done(&outcome, bytes));
-    let wall = cost.wall().as_secs_f64();
-    shared.metrics.run(&offer, &protocol, wall, bytes);
-    shared.tell(&Event::Run {
-        peer,
-        offer,
-        protocol,
-        milliseconds: 1e3 * wall,
-        bytes_sent: bytes[0],
-        bytes_received: bytes[1],
-        and_gates_on_the_spot: cost.and_gates_on_the_spot,
-        run: shown(about.run),
-    });
-    if let Err(reason) = granted.offer.results.take(about, &outcome.outputs) {
-        let offer = about.offer.to_owned();
-        shared.metrics.results_failed(&offer);
-        let run = shown(about.run);
-        shared.tell(&Event::ResultsFailed { offer, reason, run });
-    }
-    let by = Protocol::of_wire(about.protocol);
-    if cost.from_stock.is_some() || !by.is_some_and(Protocol::is_from_nothing) {
-        shared.look_at_stock();
-    }
-    Turn::Done
-}
-
 /// Returns whether an error is one that this party finds before it sends anything.
 fn is_of_this_party(error: &Error) -> bool {
     matches!(
         error.category(),
         Category::Input | Category::Usage | Category::Stock
     )
-}
-
-/// Returns whether an error of a run is the peer's fault: it lied, stalled or broke off, claimed a
-/// stock that makes this party's look old, or goes on after too many tries. It is not the peer's
-/// fault if this party's own stock shows that it was restored.
-fn at_fault(error: &Error) -> bool {
-    let of_its_stock = match error {
-        Error::Stock(error) => matches!(
-            **error,
-            StockError::RolledBack { .. } | StockError::UnknownEpoch { .. }
-        ),
-        error => matches!(error, Error::TooManyTries { .. }),
-    };
-    of_its_stock
-        || matches!(
-            error.category(),
-            Category::Peer | Category::Incompatible | Category::Network
-        )
 }
 
 fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal) -> Turn {

@@ -493,6 +493,8 @@ fn protocol_category(error: &ProtocolError) -> Category {
             AbortReason::Incompatible
             | AbortReason::NotAllowed
             | AbortReason::TooOften
+            | AbortReason::KeysSpent
+            | AbortReason::TooLarge
             | AbortReason::OrderNotAllowed
             | AbortReason::NoRoom
             | AbortReason::DiskFull
@@ -574,6 +576,8 @@ mod tests {
             (AbortReason::NotAllowed, Category::Incompatible),
             (AbortReason::Busy, Category::Network),
             (AbortReason::TooOften, Category::Incompatible),
+            (AbortReason::KeysSpent, Category::Incompatible),
+            (AbortReason::TooLarge, Category::Incompatible),
             (AbortReason::OrderNotAllowed, Category::Incompatible),
             (AbortReason::NoRoom, Category::Incompatible),
             (AbortReason::DiskFull, Category::Incompatible),

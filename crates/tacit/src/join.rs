@@ -10,6 +10,7 @@
 //! | [`TableRows`] | the rows of a table as they are read: each a [`KeyEncoding`] and bits |
 //! | [`Session::tell_sizes`](crate::Session::tell_sizes) | for a program that leaves sizes open: each party tells the sizes of its table |
 //! | [`TableRows::by_key`] | the table, in which no key has too many rows |
+//! | [`peer_asks`] | at a service: what the run takes, before it is answered |
 //! | [`Job::join`](crate::Job::join) | the run |
 //!
 //! The parties agree on a digest: SHA-256 of "tacit join run 1\0" ‖ the function's digest (32) ‖
@@ -34,7 +35,9 @@ pub use tacit_function::join::{
 };
 pub use tacit_protocol::matching::{JoinedTable, KeyEncoding, TableRows, TooManyRows};
 
+use crate::cost::gmw_memory_bytes;
 use crate::driver::{run_script, seed};
+use crate::matching::PeerAsks;
 use crate::{Error, Progress, Session};
 
 /// For each bin, the number of the placer's key in it.
@@ -155,6 +158,62 @@ pub fn side_of(plan: &JoinPlan, role: Role) -> JoinSide {
     } else {
         JoinSide::Right
     }
+}
+
+/// The bytes of a stage that do not depend on its sizes: buffers, OTs in batches.
+const STAGE_BYTES: u64 = 16 << 20;
+
+/// The bytes of each column of an ask, and of each of this party's keys, in a stage.
+const COLUMN_BYTES: u64 = 96;
+const KEY_BYTES: u64 = 256;
+
+/// Returns the demands of a run of `function` in which this party is `role`, if the peer asks for
+/// it.
+///
+/// # Errors
+///
+/// `gmw` cannot run the function.
+pub fn peer_asks(plan: &JoinPlan, role: Role, function: &Function) -> Result<PeerAsks, Error> {
+    let sizes = &plan.sizes;
+    let function_bytes = gmw_memory_bytes(function)?;
+    let peer = plan.table(side_of(plan, role.other()));
+    if plan.bin_count() == 0 {
+        return Ok(PeerAsks {
+            keys: peer.most_keys,
+            memory_bytes: function_bytes,
+        });
+    }
+    let is_placer = plan.placers().owner == role;
+    // An encoding holds at most as many points as it has columns. A key that the peer programs has
+    // three points, and is found with a third of the chance for each.
+    let of_shard = if is_placer {
+        sizes.hint_columns.div_ceil(3)
+    } else {
+        sizes.ask_columns
+    };
+    let (own_keys, element_bits) = if is_placer {
+        (sizes.placer_keys, plan.placer_element_bits())
+    } else {
+        (sizes.programmer_keys, plan.programmer_element_bits())
+    };
+    let column_bytes = sizes.hint_column_bytes().next_multiple_of(16);
+    let row_bytes = plan.table(side_of(plan, role)).row_bits().div_ceil(8);
+    let memory_bytes = [
+        STAGE_BYTES,
+        COLUMN_BYTES * sizes.ask_columns,
+        // The values, the columns and the message.
+        3 * sizes.hint_columns * column_bytes,
+        KEY_BYTES * own_keys,
+        // The table, and a byte for each bit of the bins, twice.
+        plan.table(side_of(plan, role)).most_keys * (64 + 2 * row_bytes * plan.most_rows_of_key),
+        2 * plan.bin_count() * element_bits,
+    ];
+    Ok(PeerAsks {
+        keys: sizes.shards * of_shard,
+        memory_bytes: memory_bytes
+            .into_iter()
+            .fold(function_bytes, u64::saturating_add),
+    })
 }
 
 /// Computes the digest on which both parties agree.

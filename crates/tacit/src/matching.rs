@@ -13,15 +13,18 @@
 
 mod estimate;
 mod meaning;
+mod served;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
-use tacit_protocol::matching::{KeyEncoding, Keys, MAX_KEYS, Plain, PlainSizes, exchange_sizes};
+use tacit_protocol::matching::{KeyEncoding, Keys, Plain, PlainSizes, exchange_sizes};
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_protocol::{Error as ProtocolError, Incompatibility};
 
@@ -35,6 +38,9 @@ use meaning::{Meaning, PartType, in_words};
 
 pub use estimate::MatchEstimate;
 pub use meaning::{KeyPart, MatchRecipient, Normalization};
+pub use served::{HeldMatch, PeerAsks, SizedMatch};
+
+pub use tacit_protocol::matching::MAX_KEYS;
 
 /// The largest number of parts of a key.
 pub const MAX_KEY_PARTS: usize = 16;
@@ -61,8 +67,9 @@ const USUAL_PEER_KEYS: u64 = 1 << 20;
 pub type Match = Order<'static, Intersection>;
 
 /// An intersection of keys. [`Match`] orders one.
+#[derive(Clone)]
 pub struct Intersection {
-    keys: Keys,
+    keys: Arc<Keys>,
     meaning: Meaning,
     /// The largest number of keys that the peer may have.
     most_peer_keys: u64,
@@ -157,7 +164,7 @@ impl Match {
         };
         let most_peer_keys = (PEER_KEYS_OF_KEY * keys.len() as u64).max(USUAL_PEER_KEYS);
         Ok(Self::of(Intersection {
-            keys,
+            keys: Arc::new(keys),
             meaning,
             most_peer_keys,
         }))
@@ -198,9 +205,7 @@ impl Match {
     ///
     /// Any error that ends the run. The session is then spent.
     pub fn run(self, session: &mut Session) -> Result<MatchOutcome, Error> {
-        session.greeted()?;
-        session.work_on(self.threads);
-        session.guarded_within(self.time_limit, |session| self.task.run(session))
+        self.tell(session)?.run(session)
     }
 }
 
@@ -213,19 +218,26 @@ struct Agreed {
 }
 
 impl Intersection {
-    fn run(&self, session: &mut Session) -> Result<MatchOutcome, Error> {
+    /// Tells the peer the number of this party's keys, and returns the peer's number.
+    fn tell(&self, session: &mut Session) -> Result<u64, Error> {
+        let own_keys = self.keys.len() as u64;
+        let meaning = self.meaning.digest(session.side());
+        let heard = session.take_heard();
+        let told = session.script(async |io| exchange_sizes(io, meaning, own_keys, heard).await);
+        let peer_keys = told.map_err(|error| self.named(error, session.side()))?;
+        match peer_keys > self.most_peer_keys {
+            false => Ok(peer_keys),
+            true => Err(Error::TooManyPeerKeys {
+                found: peer_keys,
+                most: self.most_peer_keys,
+            }),
+        }
+    }
+
+    fn run(&self, session: &mut Session, peer_keys: u64) -> Result<MatchOutcome, Error> {
         let threat_model = ThreatModel::SemiHonest;
         let mut clock = Clock::start(session);
         let own_keys = self.keys.len() as u64;
-        let meaning = self.meaning.digest(session.side());
-        let told = session.script(async |io| exchange_sizes(io, meaning, own_keys).await);
-        let peer_keys = told.map_err(|error| self.named(error, session.side()))?;
-        if peer_keys > self.most_peer_keys {
-            return Err(Error::TooManyPeerKeys {
-                found: peer_keys,
-                most: self.most_peer_keys,
-            });
-        }
         let agreed = self.agreed(session.side(), peer_keys)?;
         let tag = session.agree(&agreed.terms(session.side()))?;
         let mut phases = vec![clock.stop(Phase::Agreement, session)];

@@ -7,6 +7,7 @@ mod names;
 mod offers;
 mod parameters;
 mod process;
+mod requests;
 mod tables;
 mod transfers;
 
@@ -34,18 +35,17 @@ pub use doors::{Arrival, Door, Listener, PlainListener};
 use greeting::{Greeting, greet, hear};
 pub use offers::MAX_OFFERS_BYTES;
 pub use parameters::DifferingParameter;
+pub use requests::Request;
 use tables::of_sizes;
 pub(crate) use tables::wants_another;
 pub use tacit_ot::base::BaseOt;
 pub use tacit_ot::source::Extension as OtExtension;
 pub use tacit_protocol::Incompatibility;
+pub use tacit_protocol::matching::TableSizes;
 pub use tacit_protocol::message::AbortReason;
 pub use tacit_protocol::session::{Proposal, ProtocolId, RunId, SessionId};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed};
-
-/// The time after a peer's last request at which a listening party switches to a cheap wait.
-const QUIET: Duration = Duration::from_secs(1);
 
 /// The end of the connection that a party has. It decides only who speaks first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct Session {
     stocks: Vec<OpenedStock>,
     /// The connecting party's proposal that the listening party has not answered yet.
     asked: Option<Proposal>,
+    /// The sizes that the connecting party has told and this party has not answered yet.
+    heard: Option<TableSizes>,
     /// The ticket of the run of three parties that was asked for.
     ticket: Option<RunTicket>,
     /// The peer's role in a run of three parties.
@@ -166,6 +168,7 @@ impl Session {
                 begun: 0,
                 stocks: Vec::new(),
                 asked: None,
+                heard: None,
                 ticket: None,
                 party: None,
                 spent: false,
@@ -405,41 +408,6 @@ impl Session {
         };
         self.greeting = Greeting::Both(tag);
         Ok(tag)
-    }
-
-    /// Waits for the connecting party's next request, at most for `patience`, so that the listening
-    /// party can choose. That party answers by running the [`Job`](crate::Job) or
-    /// [`Preparation`](crate::stock::Preparation) that was asked for, or by [`Session::refuse`].
-    /// Returns `None` if the peer has ended the session.
-    ///
-    /// # Errors
-    ///
-    /// Nothing came in time, or the message is no proposal that this version knows, or this side is
-    /// the connecting one.
-    pub fn next_request(&mut self, patience: Duration) -> Result<Option<Proposal>, Error> {
-        if self.side == Side::Connecting {
-            return Err(Error::ApiMisuse("it is the connecting party that proposes"));
-        }
-        self.guarded(|session| {
-            let timeout = session.channel.timeout();
-            session.channel.set_timeout(patience);
-            let left = session.channel.rest(QUIET)?;
-            session.channel.set_timeout(left);
-            let received = receive(&mut session.channel, Kind::Propose, Proposal::BYTES);
-            let asked = match received {
-                Ok(payload) => Some(Proposal::parse(Kind::Propose, payload)?),
-                Err(Error::Network(NetError::Closed { .. })) => None,
-                Err(Error::Network(NetError::Timeout { awaited, .. })) => {
-                    let after = patience;
-                    return Err(NetError::Timeout { awaited, after }.into());
-                }
-                Err(error) => return Err(error),
-            };
-            session.channel.set_timeout(timeout);
-            session.asked = asked;
-            session.begun = session.runs + u64::from(asked.is_some());
-            Ok(asked)
-        })
     }
 
     /// Ends the session and tells the peer why, within `time`.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 use tacit::matching::{MatchRecipient, Normalization};
 
 use super::MeetArgs;
@@ -93,7 +94,8 @@ pub(crate) struct MatchArgs {
 }
 
 /// The row to keep of several with one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Keep {
     /// The first in the file
     First,

@@ -16,6 +16,31 @@ use crate::failure::{Failure, input, usage};
 /// The number of lines that an error names.
 const LINES_NAMED: usize = 5;
 
+/// A column of keys, and what is done about rows without one key of their own.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyColumn<'a> {
+    /// The file and the name of the column, as in `FILE:COLUMN`.
+    pub(crate) named: &'a str,
+    /// How keys are normalised.
+    pub(crate) normalize: Normalization,
+    /// Whether rows without a key are left out.
+    pub(crate) drop_missing: bool,
+    /// The row to keep of several with one key.
+    pub(crate) keep: Option<Keep>,
+}
+
+impl<'a> KeyColumn<'a> {
+    /// Returns the column that the arguments name.
+    pub(crate) fn of(args: &'a MatchArgs) -> Self {
+        Self {
+            named: &args.table,
+            normalize: args.normalize,
+            drop_missing: args.drop_missing,
+            keep: args.keep,
+        }
+    }
+}
+
 /// Texts one after another, wiped on drop.
 #[derive(Default)]
 struct Texts {
@@ -52,7 +77,7 @@ impl Texts {
 }
 
 /// The keys of a table, each once.
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The cells of the column.
     cells: Texts,
     /// The normalized cells, which are compared.
@@ -60,27 +85,27 @@ pub(super) struct Table {
     /// The indices of the rows that are matched, from 0.
     rows: Vec<usize>,
     /// The number of rows that were left out because they have no key.
-    pub(super) missing: usize,
+    pub(crate) missing: usize,
     /// The number of rows that were left out because an earlier row has their key.
-    pub(super) repeated: usize,
+    pub(crate) repeated: usize,
 }
 
 impl Table {
-    /// Reads the table that the arguments name.
+    /// Reads the keys of a column.
     ///
     /// # Errors
     ///
     /// The table cannot be read, has no such column, or has rows without a key or with the key of
-    /// an earlier row that the arguments do not leave out.
-    pub(super) fn read(args: &MatchArgs) -> Result<Self, Failure> {
-        let (path, column) = named(&args.table);
+    /// an earlier row that are not to be left out.
+    pub(crate) fn read(args: KeyColumn<'_>) -> Result<Self, Failure> {
+        let (path, column) = named(args.named);
         let file = File::open(path).map_err(|error| Failure::read(path, error))?;
         let length = file.metadata().map_or(0, |file| file.len());
         let column = Column::read(file, length, (path, column))?;
         Self::of(column, path, args)
     }
 
-    fn of(column: Column, path: &str, args: &MatchArgs) -> Result<Self, Failure> {
+    fn of(column: Column, path: &str, args: KeyColumn<'_>) -> Result<Self, Failure> {
         let Column { name, cells, lines } = column;
         let normalized = column_as_compared(&cells, args.normalize);
         let mut firsts = HashMap::with_capacity(lines.len());
@@ -122,17 +147,17 @@ impl Table {
     }
 
     /// Returns the number of keys.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Returns the normalized keys.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().map(|row| self.normalized.get(*row))
     }
 
     /// Returns a key as it stands in the table.
-    pub(super) fn cell(&self, key: usize) -> &str {
+    pub(crate) fn cell(&self, key: usize) -> &str {
         self.cells.get(self.rows[key])
     }
 }

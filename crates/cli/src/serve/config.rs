@@ -1,18 +1,20 @@
 //! The `[serve]` part of `tacit.toml`, in its written form.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
 use tacit::Role;
+use tacit::matching::{MatchRecipient, Normalization};
 use tacit::protocols::{Protocol, UnknownProtocol};
 use tacit_serve::{Audit, Rate, Server};
 
-use crate::args;
+use crate::args::{self, Keep};
 use crate::config::fields::{read_text, required_text, time};
 use crate::failure::Failure;
 
@@ -44,6 +46,8 @@ pub(crate) struct Serve {
     pub(crate) memory_mib: Option<u64>,
     /// The MiB of these for the runs of one peer.
     pub(crate) memory_mib_per_peer: Option<u64>,
+    /// The largest number of keys of a peer about which it is told on a day.
+    pub(crate) keys_per_day: Option<u64>,
     /// The largest number of TLS handshakes at once.
     pub(crate) handshakes: Option<usize>,
     /// The longest time for TLS and the greeting.
@@ -69,6 +73,9 @@ pub(crate) struct Serve {
     pub(crate) look_at_stock: Option<Duration>,
     /// The functions that peers may ask for.
     pub(crate) function: Vec<Served>,
+    /// The columns of keys that peers may match with theirs.
+    #[serde(rename = "match")]
+    pub(crate) matched: Vec<Matched>,
     /// The material that is kept in stock.
     pub(crate) stock: Vec<Stocked>,
 }
@@ -235,6 +242,45 @@ impl Stocked {
     }
 }
 
+/// A column of keys that peers may match with theirs. Its fields correspond to arguments of `tacit
+/// match`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Matched {
+    /// The file and the name of the column.
+    pub(crate) table: String,
+    /// The table's name in this service.
+    pub(crate) name: Option<String>,
+    /// How keys are normalised.
+    #[serde(default, deserialize_with = "parsed")]
+    pub(crate) normalize: Normalization,
+    /// Who gets the common keys: `both`, or `peer` for the peer alone.
+    #[serde(default, deserialize_with = "parsed")]
+    pub(crate) to: MatchRecipient,
+    /// Whether rows without a key are left out.
+    #[serde(default)]
+    pub(crate) drop_missing: bool,
+    /// The row to keep of several with one key.
+    #[serde(default)]
+    pub(crate) keep: Option<Keep>,
+    /// The peers that may ask; everybody in [peers] if not given.
+    #[serde(default)]
+    pub(crate) peers: Option<Vec<String>>,
+    /// The rate at which each peer may ask.
+    #[serde(default, deserialize_with = "rate")]
+    pub(crate) rate: Option<Rate>,
+    /// The longest time of a run.
+    #[serde(default, deserialize_with = "time")]
+    pub(crate) time_limit: Option<Duration>,
+}
+
+impl Matched {
+    /// Returns the table's name here.
+    pub(crate) fn shown_name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.table)
+    }
+}
+
 /// The allowed values of a parameter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
@@ -248,6 +294,13 @@ pub(crate) enum Parameter {
     Among(Vec<u64>),
     /// A value between these, both included.
     Between(Bounds),
+}
+
+impl Parameter {
+    /// Whether one value is allowed.
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(self, Self::One(_))
+    }
 }
 
 /// Bounds of a parameter.
@@ -309,6 +362,10 @@ fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Role, D::Error> {
     required_text(from, args::role)
 }
 
+fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<T, D::Error> {
+    required_text(from, str::parse)
+}
+
 fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
     read_text(from, str::parse)
 }
@@ -349,6 +406,9 @@ impl Serve {
             }
             text.push('\n');
         }
+        for matched in &self.matched {
+            let _ = writeln!(text, "serve match {}", matched.shown_name());
+        }
         for stocked in &self.stock {
             let (name, role) = (stocked.shown_name(), stocked.role.name());
             let runs = stocked.runs.map(|runs| format!("{runs} runs"));
@@ -370,6 +430,8 @@ impl Serve {
                 "chain": served.chain,
             })
         });
+        let matched = self.matched.iter();
+        let matched = matched.map(|matched| json!({ "name": matched.shown_name() }));
         let stock = self.stock.iter().map(|stocked| {
             json!({
                 "function": stocked.function,
@@ -382,6 +444,7 @@ impl Serve {
             "listen": self.listen,
             "metrics": self.metrics,
             "functions": functions.collect::<Vec<_>>(),
+            "matches": matched.collect::<Vec<_>>(),
             "stock": stock.collect::<Vec<_>>(),
         })
     }
@@ -401,6 +464,9 @@ impl Serve {
             }
             public_beside(&mut served.public, folder);
             served.function = function_beside(&served.function, folder);
+        }
+        for matched in &mut self.matched {
+            matched.table = folder.join(&matched.table).to_string_lossy().into_owned();
         }
         for stocked in &mut self.stock {
             public_beside(&mut stocked.public, folder);

@@ -2,7 +2,6 @@
 //! accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +13,17 @@ use tacit::{Fingerprint, Function, Role};
 use tacit_serve::inputs::{Border, FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
-use tacit_serve::{Inputs, Limits, Offer, Outsourced, Peer, Policy, Results, Server, memory};
+use tacit_serve::{Inputs, Limits, Offer, Peer, Policy, Results, Server, memory};
 
 use super::border::{FromFiles, Member, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole};
+use super::joined::joined;
 use super::levels::levels;
+use super::servers::servers;
+use super::tables::matched;
 use crate::args::FunctionArgs;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::outsource::{COPIES, parameters};
 use crate::program::is_program;
 use crate::report::shown_bytes;
 use crate::typed::Runnable;
@@ -30,7 +31,7 @@ use crate::{function, run};
 
 /// The default for the longest time of a command for inputs or results, and of a run.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
-const RUN_TIME: Duration = Duration::from_secs(600);
+pub(super) const RUN_TIME: Duration = Duration::from_secs(600);
 
 /// Returns the policy that the configuration describes.
 ///
@@ -58,21 +59,33 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
             return Err(wrong("[serve] origins", &what));
         }
     }
-    let offers = serve.function.iter().enumerate().map(|(number, served)| {
+    let (mut offers, mut tables) = (Vec::new(), Vec::new());
+    for (number, served) in serve.function.iter().enumerate() {
         let at = format!("[[serve.function]] {} ({})", number + 1, served.function);
-        offer(config, served).map_err(|failure| within(&at, &failure))
-    });
+        let joined = joined(config, served).map_err(|failure| within(&at, &failure))?;
+        match joined {
+            Some(table) => tables.push(table),
+            None => {
+                let offer = offer(config, served);
+                offers.push(offer.map_err(|failure| within(&at, &failure))?);
+            }
+        }
+    }
     let stock = serve.stock.iter().enumerate().map(|(number, stocked)| {
         let at = format!("[[serve.stock]] {} ({})", number + 1, stocked.shown_name());
         levels(config, stocked).map_err(|failure| within(&at, &failure))
     });
-    let offers: Vec<_> = offers.collect::<Result<_, _>>()?;
     let stock: Vec<_> = stock.collect::<Result<_, _>>()?;
     let stock = stock.into_iter().flatten().collect();
+    for (number, column) in serve.matched.iter().enumerate() {
+        let at = format!("[[serve.match]] {} ({})", number + 1, column.shown_name());
+        tables.push(matched(config, column).map_err(|failure| within(&at, &failure))?);
+    }
     let limits = limits(config, serve, memory::allowed())?;
     let audit = serve.audit()?;
     Policy::new(peers, offers, stock, limits, config.base_ot)
         .and_then(|policy| policy.ot_extension(config.ot_extension))
+        .and_then(|policy| policy.tables(tables))
         .map(|policy| policy.audited(audit))
         .map_err(|error| Failure::usage(format!("[serve]: {error}")))
 }
@@ -109,6 +122,7 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
         refusals: serve.refusals.unwrap_or(usual.refusals),
         memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib.min(left_mib)),
         memory_mib_per_peer: serve.memory_mib_per_peer,
+        keys_per_day: serve.keys_per_day.unwrap_or(usual.keys_per_day),
         handshakes: serve.handshakes.unwrap_or(usual.handshakes),
         handshake: serve.handshake.unwrap_or(usual.handshake),
         idle: serve.idle.unwrap_or(usual.idle),
@@ -255,7 +269,9 @@ fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Fail
 }
 
 /// Returns every choice of parameters within the bounds.
-fn members(params: &BTreeMap<String, Parameter>) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
+pub(super) fn members(
+    params: &BTreeMap<String, Parameter>,
+) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
     let mut members = vec![BTreeMap::new()];
     for (name, parameter) in params {
         let values: Vec<u64> = match parameter {
@@ -298,6 +314,19 @@ pub(super) fn instance(
     ports: [&BTreeMap<String, String>; 3],
     bit_order: Option<&str>,
 ) -> Result<Runnable, Failure> {
+    let choice = choice(entry, params, public, ports, bit_order)?;
+    let found = function::find(name, &choice)?.without_join()?;
+    found.in_form_of(protocol).runnable(&choice)
+}
+
+/// Returns the arguments of `tacit run` that choose a function.
+pub(super) fn choice(
+    entry: Option<&str>,
+    params: Vec<(String, String)>,
+    public: &BTreeMap<String, String>,
+    ports: [&BTreeMap<String, String>; 3],
+    bit_order: Option<&str>,
+) -> Result<FunctionArgs, Failure> {
     let pairs = |map: &BTreeMap<String, String>| {
         let pairs = map.iter().map(|(name, word)| (name.clone(), word.clone()));
         pairs.collect()
@@ -305,7 +334,7 @@ pub(super) fn instance(
     let bit_order = bit_order.map(str::parse::<BitOrder>).transpose();
     let [owners, results, types] = ports.map(pairs);
     let public = public.iter().map(|(name, text)| format!("{name}={text}"));
-    let choice = FunctionArgs {
+    Ok(FunctionArgs {
         params,
         public: public.collect(),
         owners,
@@ -313,9 +342,7 @@ pub(super) fn instance(
         types,
         entry: entry.map(str::to_owned),
         bit_order: bit_order.map_err(|error| wrong("bit_order", &error.to_string()))?,
-    };
-    let found = function::find(name, &choice)?.without_join()?;
-    found.in_form_of(protocol).runnable(&choice)
+    })
 }
 
 pub(super) fn peers(
@@ -392,7 +419,10 @@ fn inputs(
     }
 }
 
-fn results(served: &Served, offered: &Arc<Offered>) -> Result<Arc<dyn Results>, Failure> {
+pub(super) fn results(
+    served: &Served,
+    offered: &Arc<Offered>,
+) -> Result<Arc<dyn Results>, Failure> {
     let border: Arc<dyn Border> = Arc::<Offered>::clone(offered);
     match (&served.results_file, &served.results_command) {
         (Some(file), None) => Ok(Arc::new(ToFile::new(file.clone(), border))),
@@ -417,55 +447,6 @@ fn checked(at: &str, command: &[String]) -> Result<Vec<String>, Failure> {
         )),
         false => Ok(command.to_vec()),
     }
-}
-
-/// Returns the servers of a function, if this party's role is that of a server.
-///
-/// # Errors
-///
-/// A field is missing, or belongs to another role.
-fn servers(config: &Config, served: &Served) -> Result<Option<Outsourced>, Failure> {
-    let server = match served.role {
-        ServedRole::OfThree(server) => server,
-        ServedRole::OfTwo(_) => {
-            let given = [
-                ("other_server", served.other_server.is_some()),
-                ("copies", served.copies.is_some()),
-                ("threads", served.threads.is_some()),
-            ];
-            return match given.iter().find(|(_, is_given)| *is_given) {
-                None => Ok(None),
-                Some((field, _)) => Err(wrong(
-                    field,
-                    "it is for role = \"generator\" and \"cloud\"; leave it out, or change the \
-                     role",
-                )),
-            };
-        }
-    };
-    let Some(name) = &served.other_server else {
-        let what = "the other server is missing; write its name in [peers]";
-        return Err(wrong("other_server", what));
-    };
-    let other = peers(config, Some(std::slice::from_ref(name)))?;
-    let Some(other) = other.first().copied() else {
-        return Err(wrong("other_server", "it is none of [peers]"));
-    };
-    let copies = served.copies.unwrap_or(COPIES);
-    let bits = served.security_bits;
-    let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
-    let allow = (
-        "insecure_for_measurements = true",
-        served.insecure_for_measurements,
-    );
-    Ok(Some(Outsourced {
-        server,
-        other,
-        parameters: parameters(copies, bits, allow).map_err(|what| wrong("copies", &what))?,
-        chain: served.chain.clone(),
-        replaces: served.replace,
-        threads: served.threads.unwrap_or(NonZeroUsize::MIN),
-    }))
 }
 
 #[cfg(test)]

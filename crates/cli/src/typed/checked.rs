@@ -18,6 +18,7 @@ use crate::program::Program;
 use crate::progress::Bar;
 
 /// A run of a program, with values for its public inputs.
+#[derive(Clone)]
 pub(crate) struct CheckedProgram {
     program: Program,
     signature: Signature,

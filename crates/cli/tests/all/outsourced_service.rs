@@ -7,8 +7,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use crate::operate_page::blocks;
 use crate::process::{self, ChildProcess, Ended, tacit};
-use crate::serve::{blocks, get};
+use crate::serve::get;
 
 /// The number of checks of a stock before a test gives up.
 const LOOKS: usize = 600;
@@ -89,8 +90,8 @@ fn three_organisations_follow_the_page() {
     assert_eq!(
         printed[..4],
         [
-            "right: 3 peers, 2 functions, 0 levels of stock\n",
-            "right: 3 peers, 2 functions, 0 levels of stock\n",
+            "right: 3 peers, 2 functions, 0 tables, 0 levels of stock\n",
+            "right: 3 peers, 2 functions, 0 tables, 0 levels of stock\n",
             "",
             "occupant = 0\n"
         ]

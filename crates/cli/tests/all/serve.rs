@@ -1,10 +1,8 @@
-//! `tacit serve` as a process: its configuration, its signals, its log, and the page that describes
-//! it.
+//! `tacit serve` as a process: its configuration, its signals, and its log.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 
 use crate::process::{self, ChildProcess, Ended, Parties, tacit, words};
 use serde_json::{Value as Json, json};
@@ -241,7 +239,7 @@ const CHECK_JSON: [&str; 5] = ["serve", "--config", "alice.toml", "--check", "--
 fn configuration_as_json(parties: &Parties) {
     let checked = tacit(parties.folder(), &CHECK_JSON).json();
     let expected = json!({
-        "version": 1, "peers": 1, "functions": 2, "levels": 0, "warnings": [],
+        "version": 1, "peers": 1, "functions": 2, "tables": 0, "levels": 0, "warnings": [],
     });
     assert_eq!(checked, expected);
     let show = ["config", "show", "--config", "alice.toml", "--json"];
@@ -284,7 +282,7 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     let good = config(&parties, MILLIONAIRES);
     assert_eq!(
         check(&good).succeeded(),
-        "right: 1 peer, 2 functions, 0 levels of stock\n"
+        "right: 1 peer, 2 functions, 0 tables, 0 levels of stock\n"
     );
     let no_serve = good.split("[serve]").next().expect("a part");
     check(no_serve).failed(2, &["[serve]", "docs/operate.md"]);
@@ -407,88 +405,4 @@ fn a_service_keeps_the_floor_of_batch() {
         told.failed(2, &["39 bits", "insecure-for-measurements"]);
     }
     checked(&allowed, &allowed).succeeded();
-}
-
-/// Returns the page's code blocks, in order: language and text.
-pub(crate) fn blocks(page: &str) -> Vec<(String, String)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(page);
-    let text = fs::read_to_string(path).expect("the page");
-    let parts = text.split("```").skip(1).step_by(2);
-    let parts = parts.map(|part| part.split_once('\n').expect("a line"));
-    parts
-        .map(|(language, text)| (language.to_owned(), text.to_owned()))
-        .collect()
-}
-
-#[test]
-fn two_organisations_follow_the_page() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let folder = folder.path();
-    let mut told: Vec<(&str, String)> = Vec::new();
-    let mut service: Option<ChildProcess> = None;
-    let mut ran = 0;
-    for (language, block) in blocks("docs/operate.md") {
-        let mut block = block;
-        for (placeholder, value) in &told {
-            block = block.replace(placeholder, value);
-        }
-        if language == "json" && !folder.join("inputs.json").exists() {
-            fs::write(folder.join("inputs.json"), &block).expect("a file");
-        }
-        if let Some(file) = block.strip_prefix("# file: ") {
-            let name = file.lines().next().expect("a name").to_owned();
-            // Free ports instead of those of the page.
-            let block = match name.as_str() {
-                "alice.toml" => block.replace(":7000", ":0").replace(":9464", ":0"),
-                _ => block.clone(),
-            };
-            fs::write(folder.join(name), block).expect("a file");
-        }
-        if language != "console" {
-            continue;
-        }
-        for line in block.lines() {
-            let (who, command) = line.split_once("$ ").expect("who types it");
-            let words: Vec<&str> = command.split(' ').collect();
-            ran += 1;
-            match words[..] {
-                ["tacit", "keygen", ..] => {
-                    let made = tacit(folder, &words[1..]);
-                    let placeholder = match who {
-                        "alice" => "ALICES-FINGERPRINT",
-                        _ => "BOBS-FINGERPRINT",
-                    };
-                    told.push((placeholder, made.succeeded().trim().to_owned()));
-                }
-                ["tacit", "serve", "--config", _] => {
-                    let mut started = process::start(folder, &words[1..], "");
-                    told.push(("127.0.0.1:7000", started.line_after("listening address=")));
-                    told.push(("127.0.0.1:9464", started.line_after("metrics address=")));
-                    service = Some(started);
-                }
-                ["tacit", ..] => {
-                    let ended = tacit(folder, &words[1..]);
-                    assert!(!ended.succeeded().is_empty(), "{command}: {ended:?}");
-                }
-                ["curl", url] => {
-                    let url = url.strip_prefix("http://").expect("a URL");
-                    let (address, path) = url.split_once('/').expect("a path");
-                    let answer = get(address, &format!("/{path}"));
-                    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-                }
-                _ => panic!("{command} is not run"),
-            }
-        }
-    }
-    assert!(ran >= 10, "the page shows {ran} commands");
-    let service = service.expect("the page starts a service");
-    service.signal("TERM");
-    service.end().succeeded();
-    let results = fs::read_to_string(folder.join("results.jsonl")).expect("results");
-    assert!(
-        results.contains("69c4e0d86a7b0430d8cdb78070b4c55a"),
-        "{results}"
-    );
 }

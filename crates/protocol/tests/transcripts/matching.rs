@@ -29,11 +29,11 @@ fn transcript(extension: Extension, to_both: bool) -> Transcript {
     let mut transcript = Transcript::default();
     let (found, told) = transcript.run_scripts(
         async |io| {
-            let theirs = exchange_sizes(io, meaning, 300).await?;
+            let theirs = exchange_sizes(io, meaning, 300, None).await?;
             of(300, theirs).place(io, &placer, &mine).await
         },
         async |io| {
-            let theirs = exchange_sizes(io, meaning, 400).await?;
+            let theirs = exchange_sizes(io, meaning, 400, None).await?;
             of(theirs, 400).program(io, &programmer, &yours).await
         },
     );

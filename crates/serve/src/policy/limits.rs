@@ -22,6 +22,9 @@ pub struct Limits {
     /// The MiB of these for the runs of one peer. `None` means a quarter, or the need of the
     /// largest run if that is more. The other server of a run of three is exempt.
     pub memory_mib_per_peer: Option<u64>,
+    /// The number of keys of one peer about which runs that match tables may tell it on a day
+    /// (UTC).
+    pub keys_per_day: u64,
     /// The number of TLS handshakes at once; eight times as many further connections wait for
     /// theirs. A change needs a restart.
     pub handshakes: usize,
@@ -71,6 +74,7 @@ impl Default for Limits {
             refusals: Rate::per_minute(20),
             memory_mib: 4096,
             memory_mib_per_peer: None,
+            keys_per_day: 20_000,
             handshakes: 32,
             handshake: Duration::from_secs(10),
             idle: Duration::from_secs(60),

@@ -12,3 +12,4 @@ mod replenish;
 mod restored;
 mod scene;
 mod service;
+mod tables;

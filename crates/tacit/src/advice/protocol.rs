@@ -89,6 +89,9 @@ fn of_abort(reason: AbortReason) -> Advice {
             ", or ask it to add them to " (OfferedFunctions)),
         AbortReason::Busy => ("try again later"),
         AbortReason::TooOften => ("ask less often, or ask it to raise the rate of the function"),
+        AbortReason::KeysSpent => ("from 00:00 UTC on it answers as many again; match fewer keys, "
+            "compare with " (ListOffers) ", or ask it to raise keys_per_day"),
+        AbortReason::TooLarge => ("match fewer keys, or ask it to raise memory_mib_per_peer"),
         AbortReason::OrderNotAllowed => ("order less, or ask it to add the order to "
             (OfferedStock) ", or to raise its runs or ands"),
         AbortReason::NoRoom => ("order less, or ask it to raise " (StockLimit)),

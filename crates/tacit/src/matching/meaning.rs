@@ -94,6 +94,16 @@ impl MatchRecipient {
         }
     }
 
+    /// Returns the same recipient, as the other party names it.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Me => Self::Peer,
+            Self::Peer => Self::Me,
+            Self::Both => Self::Both,
+        }
+    }
+
     /// Returns the byte for a party on this side of the connection.
     fn byte(self, side: Side) -> u8 {
         match (self, side) {

@@ -94,3 +94,24 @@ fn addresses_are_compared_without_spaces_and_in_lower_case() {
         assert_eq!(known.name().parse(), Ok(known));
     }
 }
+
+/// A party that asks may put more keys into its encoding than it told, so what counts is the room.
+#[test]
+fn a_peer_is_counted_by_the_room_of_its_messages() {
+    use MatchRecipient::{Both, Me, Peer};
+    let keys = |own: u8, to, peer_keys| {
+        let order = Match::new((0..own).map(|key| [key])).expect("different keys");
+        let asks = order.to(to).held().peer_asks(peer_keys);
+        asks.expect("sizes").keys
+    };
+    assert_eq!(keys(3, Peer, 1), 256);
+    assert_eq!(keys(3, Both, 2), 256);
+    // The service asks, and tells a bit for each tag.
+    assert_eq!([keys(3, Both, 9), keys(3, Me, 9)], [9, 9]);
+    let many = keys(3, Peer, 1 << 20);
+    assert!((1 << 20..(1 << 20) * 9 / 8).contains(&many), "{many}");
+    // In parts, each is filled up.
+    assert!(keys(3, Both, 1 << 22) > 1 << 22);
+    // Without keys nothing is asked.
+    assert_eq!([keys(0, Both, 9), keys(3, Both, 0)], [9, 0]);
+}

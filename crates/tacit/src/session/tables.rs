@@ -48,8 +48,9 @@ impl Session {
         let ranges: Vec<_> = theirs.iter().map(range).collect();
         self.guarded(|session| {
             session.tag()?;
-            let told =
-                session.script(async |io| exchange_open_sizes(io, meaning, &own, &ranges).await);
+            let heard = session.take_heard();
+            let told = session
+                .script(async |io| exchange_open_sizes(io, meaning, &own, &ranges, heard).await);
             let told = told.map_err(|error| match wants_another(&error) {
                 true => Incompatibility::MatchesNoTables.into(),
                 false => error,

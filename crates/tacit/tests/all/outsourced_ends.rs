@@ -35,7 +35,7 @@ fn a_client_does_not_wait_for_a_generator_whose_cloud_is_gone() {
             scope.spawn(|| {
                 let mut session = at_cloud.accept(&cloud, own, settings).expect("the client");
                 let asked = session.next_request(Duration::from_secs(60));
-                asked.expect("a proposal");
+                asked.expect("a request");
                 if stops {
                     session.refuse(AbortReason::Busy, Duration::from_secs(60));
                 }

@@ -182,7 +182,7 @@ const MOST_KEYS: u64 = 64;
 /// Returns the numbers of keys of the placer and the programmer, from a party's own number and the
 /// other's message.
 async fn told(io: &mut Io<'_>, own: u64, is_placer: bool) -> Result<[u64; 2], Error> {
-    let theirs = exchange_sizes(io, Digest([9; 32]), own).await?;
+    let theirs = exchange_sizes(io, Digest([9; 32]), own, None).await?;
     if theirs > MOST_KEYS {
         return Err(Error::MatchingFailed);
     }

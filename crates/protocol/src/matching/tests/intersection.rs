@@ -297,8 +297,8 @@ fn more_keys_than_agreed_are_refused_before_anything_is_sent() {
 fn sizes_with(keys: u64, change: impl Fn(&mut Vec<u8>)) -> Result<(u64, u64), Error> {
     let (meaning, mut first) = (Digest([7; 32]), true);
     run_two(
-        async |io| exchange_sizes(io, meaning, keys).await,
-        async |io| exchange_sizes(io, meaning, 5).await,
+        async |io| exchange_sizes(io, meaning, keys, None).await,
+        async |io| exchange_sizes(io, meaning, 5, None).await,
         &mut |_, _, _, sent| {
             if core::mem::take(&mut first) {
                 change(&mut sent.1);

@@ -240,9 +240,11 @@ fn open_sizes_are_told_and_checked() {
     let digest = |byte| Digest([byte; 32]);
     let exchange = |meanings: [u8; 2], sizes: [&[u64]; 2], most: u64| {
         run_two(
-            async |io| exchange_open_sizes(io, digest(meanings[0]), sizes[0], &[0..=most]).await,
             async |io| {
-                exchange_open_sizes(io, digest(meanings[1]), sizes[1], &[0..=9, 0..=9]).await
+                exchange_open_sizes(io, digest(meanings[0]), sizes[0], &[0..=most], None).await
+            },
+            async |io| {
+                exchange_open_sizes(io, digest(meanings[1]), sizes[1], &[0..=9, 0..=9], None).await
             },
             &mut |_, _, _, _| Ok(()),
         )
