@@ -1,5 +1,8 @@
 //! Answers an editor's questions about a position in a program: the declaration of a name, its
-//! other uses, and its type.
+//! other uses, its type, its meaning in words, and a new name for it.
+
+mod meaning;
+mod rename;
 
 use core::ops::Range;
 
@@ -9,6 +12,9 @@ use crate::load::{Definition, Loaded};
 use crate::program::Program;
 use crate::source::{FileId, Span};
 use crate::syntax::{Ident, Item, ItemKind};
+
+pub use meaning::{Meaning, words};
+pub use rename::{Places, place_with_name, with_name};
 
 impl Loaded {
     /// Returns the declaration of the name at a byte of a file. For a module, this is the start of
@@ -41,15 +47,6 @@ impl Loaded {
             }
         }
         found
-    }
-
-    /// Returns the names that have a meaning everywhere in the program's own file.
-    #[must_use]
-    pub fn names_in_sight(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.names(self.root()).map(ToString::to_string).collect();
-        names.sort();
-        names.dedup();
-        names
     }
 }
 

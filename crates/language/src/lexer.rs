@@ -2,7 +2,7 @@
 
 mod token;
 
-pub(crate) use token::{Token, TokenKind};
+pub(crate) use token::{Token, TokenKind, WORDS};
 
 use crate::border::acts_on_a_terminal;
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -18,7 +18,7 @@
 //! | `load` | the files of a program, and names | [`Loaded`] |
 //! | `elaborate` | consts, generics, types, owners, ranges | [`program::Program`] |
 //! | `interpret` | runs and tests in the clear | [`TestReport`], [`Outcome`] |
-//! | `editor` | the meaning of a name, and the type at a place | [`Loaded::definition`] |
+//! | `editor` | the meaning of a name, the type at a place, new names | [`Loaded::definition`] |
 //! | `format` | the one format | [`format()`] |
 //! | `lower` | functions of calls; the costs of each line | [`lower::Lowered`] |
 //! | `folder` | files in a program's folder, and no others | [`ProgramFolder`] |
@@ -54,7 +54,7 @@
 
 pub mod border;
 mod diagnostic;
-mod editor;
+pub mod editor;
 mod elaborate;
 mod folder;
 mod format;

@@ -19,6 +19,8 @@ use crate::syntax::{ItemKind, TestItem};
 pub struct TestReport {
     /// The name of the test.
     pub name: Symbol,
+    /// The place of its name.
+    pub place: Span,
     /// The reasons that it failed. The list is empty if it passed.
     pub errors: Vec<Diagnostic>,
     /// The first lines that `debug` shows.
@@ -110,6 +112,7 @@ impl Loaded {
         };
         TestReport {
             name,
+            place: test.name_span,
             errors,
             debugged,
         }

@@ -80,6 +80,11 @@ impl Document {
         let program = self.loaded.program(&ParamValues::new()).ok()?;
         let map = self.loaded.source_map();
         let mut text = String::new();
+        let declared = self.loaded.definition(self.loaded.root(), offset);
+        if let Some(meaning) = declared.and_then(|declared| self.loaded.meaning(declared)) {
+            text += &format!("```tacit\n{}\n```\n", meaning.declared);
+            text += &format!("\n{}\n", meaning.documentation);
+        }
         if let Some((_, name)) = program.type_at(self.loaded.root(), offset) {
             text += &format!("```tacit\n{name}\n```\n");
         }
@@ -133,7 +138,7 @@ impl Document {
     pub(super) fn completions(&self) -> Vec<CompletionItem> {
         let names = self.loaded.names_in_sight().into_iter();
         names
-            .map(|name| CompletionItem::new_simple(name, String::new()))
+            .map(|(name, meaning)| CompletionItem::new_simple(name, meaning.declared))
             .collect()
     }
 

@@ -1,11 +1,12 @@
 //! Renames a symbol in all programs of a folder that refer to it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use lsp_types::Position;
+use tacit_language::editor::{Places, place_with_name, with_name};
 use tacit_language::{Span, read_source};
 
 use super::document::{Document, Texts};
@@ -14,7 +15,7 @@ use super::document::{Document, Texts};
 const MAX_PROGRAMS: usize = 256;
 
 /// The byte ranges of each file that get a new text.
-pub(super) type Edits = BTreeMap<PathBuf, BTreeSet<(u32, u32)>>;
+pub(super) type Edits = BTreeMap<PathBuf, Places>;
 
 /// Finds all places that refer to the symbol at a position, in all programs of the folder.
 ///
@@ -57,14 +58,9 @@ pub(super) fn rename(
             Some(text) => text.clone(),
             None => read_source(path).map_err(|error| error.to_string())?,
         };
-        renamed.insert(path.clone(), with(&text, places, name));
+        renamed.insert(path.clone(), with_name(&text, places, name));
     }
-    let there = &edits[&path];
-    let earlier = there.iter().filter(|(start, _)| *start < declared.start);
-    let shift =
-        earlier.count() as i64 * (name.len() as i64 - i64::from(declared.end - declared.start));
-    let start = (i64::from(declared.start) + shift) as u32;
-    let new = start..start + name.len() as u32;
+    let new = place_with_name(&(declared.start..declared.end), &edits[&path], name);
     let after = programs(folder, &renamed);
     for (program, other) in before.iter().zip(&after) {
         let is_right = |program: &Document| program.errors().is_empty();
@@ -123,16 +119,4 @@ fn uses_in(program: &Document, path: &Path, place: Range<u32>) -> Vec<(PathBuf, 
     places
         .filter_map(|span| Some((program.path_of(span.file)?, (span.start, span.end))))
         .collect()
-}
-
-/// Returns a text with `name` at these places.
-fn with(text: &str, places: &BTreeSet<(u32, u32)>, name: &str) -> String {
-    let mut renamed = String::with_capacity(text.len());
-    let mut done = 0;
-    for &(start, end) in places {
-        renamed += text.get(done..start as usize).unwrap_or_default();
-        renamed += name;
-        done = end as usize;
-    }
-    renamed + text.get(done..).unwrap_or_default()
 }

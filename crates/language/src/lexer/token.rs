@@ -30,6 +30,9 @@ macro_rules! tokens {
             $($sign,)*
         }
 
+        /// The words of the language.
+        pub(crate) const WORDS: &[&str] = &[$($word_text),*];
+
         /// Returns the token of a word.
         pub(super) fn word(text: &str) -> TokenKind {
             match text {
