@@ -24,6 +24,7 @@
 //! | `shared` | the same of `gmw`, which is under no scheme |
 //! | `in_stock` | the contents of the stock |
 //! | `course` | when each message arrives, and the work in between |
+//! | `traffic` | the bytes of a run alone, for pages |
 //! | `calibration` | the speed of this machine, measured in less than a second |
 //!
 //! **Exact**: bytes and messages, which follow from function, scheme and protocol
@@ -37,6 +38,7 @@ mod course;
 mod from_nothing;
 mod in_stock;
 mod shared;
+mod traffic;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +55,7 @@ use course::MeasuredLink;
 pub use course::Overhead;
 pub use in_stock::InStock;
 use shared::{HASH_ASSUMPTION, Shared};
+pub use traffic::RunTraffic;
 
 use crate::Error;
 use crate::protocols::{Protocol, ThreatModel};
