@@ -46,6 +46,41 @@ export interface LineCost {
   own_and_gates: number;
 }
 
+/** The parts of an input's values, from which a page can make a form. */
+export type Shape =
+  | { kind: "bool" }
+  | { kind: "text" }
+  /** A number or bytes. */
+  | { kind: "value" }
+  | { kind: "enum"; variants: string[] }
+  | { kind: "list"; least: number; most: number; of: Shape }
+  | { kind: "tuple"; parts: Shape[] }
+  | { kind: "struct"; fields: { name: string; type: string; shape: Shape }[] };
+
+/** The messages of a run, in a session that has run before. */
+export interface Traffic {
+  protocol: "direct" | "authenticated";
+  garbler_bytes: number;
+  evaluator_bytes: number;
+  /** How often a message waits for one from the other party. */
+  trips: number;
+}
+
+/** A name and its declaration; both texts are empty for what Tacit itself declares. */
+export interface Meaning {
+  declared: string;
+  documentation: string;
+}
+
+/** The verdict on a test of a program: it passed if there are no errors. */
+export interface TestReport {
+  name: string;
+  at: Place;
+  errors: Problem[];
+  /** The first lines that `debug` shows. */
+  debugged: string[];
+}
+
 /** A run of a program. */
 export interface Description {
   run: string;
@@ -63,7 +98,10 @@ export interface Description {
     /** Whether no two elements may be alike in what they are sorted by. */
     strictly: boolean;
     sorted_by: string | null;
+    /** Null for more parts than a form can have. */
+    shape: Shape | null;
   }[];
+  warnings: Problem[];
   /** To a party by its name, or to `both`. */
   results: { name: string; type: string; to: string }[];
   /** Which public input still wants a value; all that follows is there once none does. */
@@ -71,6 +109,8 @@ export interface Description {
   and_gates?: number;
   xor_gates?: number;
   lines?: LineCost[];
+  /** By each protocol that pages run. */
+  traffic?: Traffic[];
   /** What people pin. */
   meaning?: string;
   digest?: string;
@@ -208,6 +248,25 @@ export class Tacit {
     options?: CallOptions,
   ): Promise<(Result & { to: string })[]>;
   format(text: string, options?: CallOptions): Promise<string>;
+  /** The names that may be used everywhere in a program, and the words of the language. */
+  names(
+    program: Program,
+    options?: CallOptions,
+  ): Promise<{ names: (Meaning & { name: string })[]; words: string[] }>;
+  /** What is at a place of the text, in UTF-16 units. */
+  explain(
+    program: Program,
+    offset: number,
+    options?: CallOptions,
+  ): Promise<{ meaning: Meaning | null; type: string | null }>;
+  /** The places that get another name; fails if that would change the program. */
+  rename(
+    program: Program,
+    offset: number,
+    name: string,
+    options?: CallOptions,
+  ): Promise<{ from: number; to: number }[]>;
+  test(program: Program, options?: CallOptions): Promise<TestReport[]>;
   speed(milliseconds?: number, options?: CallOptions): Promise<Speed>;
   /** A new identity: a key of the browser's where its WebCrypto has Ed25519, else PEM text. */
   generateIdentity(): Promise<Identity>;

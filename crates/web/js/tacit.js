@@ -196,6 +196,22 @@ export class Tacit {
     return this.#ask("format", { text }, options);
   }
 
+  names(program, options) {
+    return this.#ask("names", { program }, options);
+  }
+
+  explain(program, offset, options) {
+    return this.#ask("explain", { program, offset }, options);
+  }
+
+  rename(program, offset, name, options) {
+    return this.#ask("rename", { program, offset, name }, options);
+  }
+
+  test(program, options) {
+    return this.#ask("test", { program }, options);
+  }
+
   speed(milliseconds = 500, options = {}) {
     return this.#ask("speed", { milliseconds }, options);
   }

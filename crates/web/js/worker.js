@@ -61,6 +61,11 @@ const calls = {
   describe: ({ program }) => JSON.parse(tacit.describe(JSON.stringify(program))),
   evaluate: (order) => JSON.parse(tacit.evaluate(JSON.stringify(order))),
   format: ({ text }) => tacit.format(text),
+  names: ({ program }) => JSON.parse(tacit.names(JSON.stringify(program))),
+  explain: ({ program, offset }) => JSON.parse(tacit.explain(JSON.stringify(program), offset)),
+  rename: ({ program, offset, name }) =>
+    JSON.parse(tacit.rename(JSON.stringify(program), offset, name)),
+  test: ({ program }) => JSON.parse(tacit.test(JSON.stringify(program))),
   speed: ({ milliseconds }) => JSON.parse(tacit.speed(milliseconds)),
   generateIdentity: () => tacit.generate_identity(),
   fingerprint: ({ identity }) => tacit.fingerprint(text(identity)),

@@ -4,6 +4,8 @@
 //! | file | contents |
 //! |---|---|
 //! | `program` | a typed program: errors, ports, results in the clear |
+//! | `editing` | what an editor asks: names, their meaning, new names, tests |
+//! | `shape` | the parts of values, for forms |
 //! | `link` | a transport whose bytes another worker moves, and a key with which that worker signs |
 //! | `run` | runs of two parties, and the thin client of three |
 //! | `speed` | AND gates a second on this device |
@@ -12,9 +14,11 @@
 //! worker until it is done; the page gets promises (`js/tacit.js`).
 #![forbid(unsafe_code)]
 
+mod editing;
 mod link;
 mod program;
 mod run;
+mod shape;
 mod speed;
 
 use serde_json::json;
@@ -165,6 +169,53 @@ pub fn evaluate(order: &str) -> Result<String, JsValue> {
 #[wasm_bindgen]
 pub fn format(text: &str) -> Result<String, JsValue> {
     program::format(text).map_err(failed)
+}
+
+/// Returns the names that may be used everywhere in a program, and the words of the language, as
+/// JSON.
+///
+/// # Errors
+///
+/// `program` is not of the right form.
+#[wasm_bindgen]
+pub fn names(program: &str) -> Result<String, JsValue> {
+    let names = editing::names(program).map_err(failed)?;
+    Ok(names.to_string())
+}
+
+/// Returns the meaning and the type of what is at a place of a program, as JSON. `offset` counts
+/// the units of JavaScript's strings.
+///
+/// # Errors
+///
+/// `program` is not of the right form.
+#[wasm_bindgen]
+pub fn explain(program: &str, offset: u32) -> Result<String, JsValue> {
+    let found = editing::explain(program, offset).map_err(failed)?;
+    Ok(found.to_string())
+}
+
+/// Returns the places of a program that get `name`, so that what is at a place has it, as a JSON
+/// array.
+///
+/// # Errors
+///
+/// Nothing that the program declares is there, or the name would change the program.
+#[wasm_bindgen]
+pub fn rename(program: &str, offset: u32, name: &str) -> Result<String, JsValue> {
+    let places = editing::rename(program, offset, name).map_err(failed)?;
+    Ok(places.to_string())
+}
+
+/// Runs the tests of a program, and returns a report on each as a JSON array.
+///
+/// # Errors
+///
+/// `program` is not of the right form.
+#[wasm_bindgen]
+pub fn test(program: &str) -> Result<String, JsValue> {
+    let reports = editing::test(program).map_err(failed)?;
+    Ok(reports.to_string())
 }
 
 /// Makes a new identity. Returns it as PEM text, which is secret.

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
+use tacit::Function;
 use tacit::circuit::wipe_json;
+use tacit::plan::RunTraffic;
+use tacit::protocols::Protocol;
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::program::InputPort;
 use tacit_language::{
@@ -13,6 +16,7 @@ use tacit_language::{
 };
 
 use crate::Refused;
+use crate::shape::shape;
 
 /// The program's name in messages.
 const NAME: &str = "program.tacit";
@@ -28,8 +32,8 @@ const STEM: &str = "program";
 /// | `public` | a JSON object of the values that both parties agree on; may be left out |
 /// | `run` | the name of the run; `main`, or the only one, if left out |
 pub(crate) struct Given {
-    loaded: Loaded,
-    params: ParamValues,
+    pub(crate) loaded: Loaded,
+    pub(crate) params: ParamValues,
     public: Json,
     run: Option<String>,
 }
@@ -153,24 +157,26 @@ fn params(given: &Json) -> Result<ParamValues, Refused> {
     Ok(params)
 }
 
+/// Converts a place in bytes to the units of JavaScript's strings.
+pub(crate) fn units(text: &str, byte: u32) -> usize {
+    let before = text.get(..byte as usize).unwrap_or(text);
+    before.encode_utf16().count()
+}
+
 /// Returns the place of a span, in the units of JavaScript's strings.
-fn place(map: &SourceMap, span: Span) -> Json {
+pub(crate) fn place(map: &SourceMap, span: Span) -> Json {
     let text = &map.file(span.file).text;
-    let units = |byte: u32| {
-        let before = text.get(..byte as usize).unwrap_or(text);
-        before.encode_utf16().count()
-    };
     let (line, column) = map.line_and_column(span);
     json!({
         "file": map.file(span.file).name,
-        "from": units(span.start),
-        "to": units(span.end),
+        "from": units(text, span.start),
+        "to": units(text, span.end),
         "line": line,
         "column": column,
     })
 }
 
-fn error_json(map: &SourceMap, error: &Diagnostic) -> Json {
+pub(crate) fn error_json(map: &SourceMap, error: &Diagnostic) -> Json {
     let related = error.related.iter();
     let related: Vec<Json> = related
         .map(|(span, label)| json!({ "at": place(map, *span), "label": label }))
@@ -209,6 +215,11 @@ pub(crate) fn describe(program: &str) -> Result<Json, Refused> {
     let given = Given::new(&parsed(program)?)?;
     let signature = given.signature().map_err(|error| given.told(error))?;
     let mut described = signature.to_json();
+    for (place, input) in signature.inputs().iter().enumerate() {
+        described["inputs"][place]["shape"] = shape(&signature.program().types, input.ty);
+    }
+    let warnings = signature.program().warnings.iter();
+    described["warnings"] = warnings.map(|one| error_json(given.map(), one)).collect();
     let public = match given.public(&signature) {
         Ok(public) => public,
         Err(refused) => {
@@ -232,7 +243,24 @@ pub(crate) fn describe(program: &str) -> Result<Json, Refused> {
     described["and_gates"] = function.and_gates().into();
     described["xor_gates"] = function.xor_gates().into();
     described["lines"] = lines.collect();
+    described["traffic"] = traffic(function);
     Ok(described)
+}
+
+/// Returns the messages of a run by each protocol that pages run.
+fn traffic(function: &Function) -> Json {
+    let protocols = [Protocol::Direct, Protocol::Authenticated];
+    let rows = protocols.into_iter().filter_map(|protocol| {
+        let traffic = RunTraffic::of(protocol, function).ok()??;
+        let bytes = traffic.bytes;
+        Some(json!({
+            "protocol": protocol.name(),
+            "garbler_bytes": bytes.garbler_early_bytes + bytes.garbler_late_bytes,
+            "evaluator_bytes": bytes.evaluator_bytes,
+            "trips": traffic.trips,
+        }))
+    });
+    rows.collect()
 }
 
 /// Returns a result in the form for pages.
@@ -310,6 +338,13 @@ mod tests {
             "file": NAME, "line": 4, "and_gates": 8, "own_and_gates": 8,
         });
         assert_eq!(described["lines"], json!([line]));
+        let bytes = |place: usize| {
+            let traffic = &described["traffic"][place];
+            traffic["garbler_bytes"].as_u64().unwrap()
+        };
+        // Half-gates send 32 bytes an AND gate.
+        assert!((8 * 32..8 * 32 + 1000).contains(&bytes(0)), "{described}");
+        assert!(bytes(1) > bytes(0), "{described}");
     }
 
     #[test]
@@ -345,6 +380,9 @@ mod tests {
         let agreed = program(RICH, json!({ "limit": "900" }));
         let described = describe(&agreed.to_string()).unwrap();
         assert_eq!(described["types"].as_array().unwrap().len(), 2);
+        let fields = &described["inputs"][0]["shape"]["fields"];
+        assert_eq!(fields[0]["shape"]["variants"], json!(["Red", "Green"]));
+        assert_eq!(fields[1]["shape"]["kind"], "value");
         assert!(described["and_gates"].as_u64().unwrap() > 0);
         let inputs = json!({ "car": r#"{"color": "Green", "price": 899}"# });
         let found = evaluated(agreed, inputs).unwrap();
