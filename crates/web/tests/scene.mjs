@@ -102,7 +102,9 @@ export async function serveBare(pages) {
     const name = url.endsWith("/") ? `${url}index.html` : url;
     try {
       const body = await readFile(path.join(pages, path.normalize(name)));
-      answer.writeHead(200, { "Content-Type": types[path.extname(name)] ?? "text/plain" }).end(body);
+      answer
+        .writeHead(200, { "Content-Type": types[path.extname(name)] ?? "text/plain" })
+        .end(body);
     } catch {
       answer.writeHead(404).end();
     }
@@ -171,6 +173,26 @@ export async function open(context, address) {
   return page;
 }
 
+/** The editor of the playground. */
+export const editor = (page) => page.getByRole("textbox", { name: "Text of the program" });
+
+/** Puts a program into the editor, as by copy and paste. */
+export async function paste(page, text) {
+  await editor(page).press("Control+a");
+  await editor(page).evaluate((content, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    content.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+  }, text);
+}
+
+/** The text in the editor. */
+export const typed = (page) =>
+  editor(page).evaluate(async (content) => {
+    const { EditorView } = await import("/playground/codemirror.js");
+    return EditorView.findFromDOM(content).state.doc.toString();
+  });
+
 /** Opens an invitation, and takes it. */
 export async function join(context, invitation) {
   const page = await open(context, "about:blank");
@@ -196,7 +218,7 @@ export async function isAccessible(page, name) {
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await picture(page, `${name}-${size}-${colorScheme}`);
-      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      const { violations } = await page.evaluate(() => globalThis.axe.run({ preload: false }));
       const said = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
       assert.deepEqual(said, [], `${name}, ${size}, ${colorScheme}`);
     }

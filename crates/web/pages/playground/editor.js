@@ -1,16 +1,164 @@
 // The editor: a text with what is wrong underlined and what each line costs at its side.
 import { $, element, show, styled } from "../page.js";
+import {
+  Annotation,
+  EditorState,
+  EditorView,
+  GutterMarker,
+  StateEffect,
+  StateField,
+  Transaction,
+  acceptCompletion,
+  bracketMatching,
+  classHighlighter,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+  defaultKeymap,
+  drawSelection,
+  gutter,
+  highlightActiveLine,
+  highlightSelectionMatches,
+  history,
+  historyKeymap,
+  indentOnInput,
+  indentUnit,
+  indentWithTab,
+  isolateHistory,
+  keymap,
+  lineNumbers,
+  lintGutter,
+  nextDiagnostic,
+  previousDiagnostic,
+  search,
+  searchKeymap,
+  setDiagnostics,
+  syntaxHighlighting,
+  tacitLanguage,
+} from "./codemirror.js";
+import { looks } from "./looks.js";
+import { renameAtCursor, services } from "./services.js";
 
 /** What Tacit calls the text of the editor. */
 const OWN_FILE = "program.tacit";
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-export const text = $("text");
+/** Marks what this page changes, and not the visitor. */
+const byPage = Annotation.define();
+let edited = () => {};
+/** What answers questions about the program, and where errors are shown. */
+let tacit = { explain: async () => null };
 
-/** The place between two letters at or before this one: a letter may take two units. */
-function before(source, place) {
-  const unit = source.charCodeAt(place);
-  return unit >= 0xdc00 && unit < 0xe000 ? place - 1 : place;
+/** What the lines cost, by their numbers. */
+const setCosts = StateEffect.define();
+const costs = StateField.define({
+  create: () => new Map(),
+  update(now, { docChanged, effects }) {
+    const told = effects.find((effect) => effect.is(setCosts));
+    if (told) return told.value;
+    return docChanged && now.size > 0 ? new Map() : now;
+  },
+});
+
+class Cost extends GutterMarker {
+  constructor(said) {
+    super();
+    this.said = said;
+  }
+  eq({ said }) {
+    return said === this.said;
+  }
+  toDOM() {
+    return document.createTextNode(this.said);
+  }
+}
+
+const costGutter = gutter({
+  class: "cm-costs",
+  lineMarker(view, { from }) {
+    const said = view.state.field(costs).get(view.state.doc.lineAt(from).number);
+    return said === undefined ? null : new Cost(short.format(said));
+  },
+  lineMarkerChange: (update) => update.startState.field(costs) !== update.state.field(costs),
+});
+
+const look = looks();
+const keys = [
+  { key: "Tab", run: acceptCompletion },
+  { key: "F2", run: () => renameHere() ?? true },
+  { key: "F8", run: nextDiagnostic, shift: previousDiagnostic },
+  ...closeBracketsKeymap,
+  ...completionKeymap,
+  ...searchKeymap,
+  ...historyKeymap,
+  ...defaultKeymap,
+  // Escape and then Tab leaves the editor.
+  indentWithTab,
+];
+
+// The Content-Security-Policy allows no style that a script writes into the document; those of a
+// shadow root are objects.
+const root = $("editor").attachShadow({ mode: "open" });
+const colors = element("link");
+Object.assign(colors, { rel: "stylesheet", href: new URL("../code.css", import.meta.url).href });
+root.append(colors);
+
+const view = new EditorView({
+  root,
+  parent: root,
+  extensions: [
+    look.extension,
+    lintGutter(),
+    lineNumbers(),
+    costs,
+    costGutter,
+    history(),
+    drawSelection(),
+    highlightActiveLine(),
+    highlightSelectionMatches(),
+    bracketMatching(),
+    closeBrackets(),
+    indentUnit.of("    "),
+    indentOnInput(),
+    EditorState.tabSize.of(4),
+    tacitLanguage,
+    syntaxHighlighting(classHighlighter),
+    services({
+      explain: (at) => tacit.explain(at),
+      cost: (line) => view.state.field(costs).get(line)?.toLocaleString("en"),
+    }),
+    search({ top: true }),
+    keymap.of(keys),
+    EditorView.contentAttributes.of({ "aria-label": "Text of the program", tabindex: "0" }),
+    EditorView.updateListener.of(({ docChanged, transactions }) => {
+      if (docChanged && !transactions.some((one) => one.annotation(byPage))) edited();
+    }),
+  ],
+});
+look.follow(view);
+
+/** The text. */
+export const text = () => view.state.doc.toString();
+
+/** Calls this after each change by the visitor; an undo is one. */
+export function onEdit(tell) {
+  edited = tell;
+}
+
+/** Who answers questions about the program: Tacit's calls, and where errors are shown. */
+export function askOf(given) {
+  tacit = given;
+}
+
+/** Asks for a new name of what is at the cursor. */
+export function renameHere() {
+  renameAtCursor(view, tacit);
+}
+
+/** Shows the first text, behind which no undo goes. */
+export function begin(source) {
+  const changes = { from: 0, to: view.state.doc.length, insert: source };
+  view.dispatch({ changes, annotations: [byPage.of(true), Transaction.addToHistory.of(false)] });
 }
 
 /** Where two texts differ: how far both are alike from the start, and from the end. */
@@ -18,80 +166,83 @@ function difference(old, source) {
   const most = Math.min(old.length, source.length);
   let start = 0;
   while (start < most && old[start] === source[start]) start++;
-  start = Math.min(before(old, start), before(source, start));
   let end = 0;
   while (end < most - start && old.at(-1 - end) === source.at(-1 - end)) end++;
-  if (before(old, old.length - end) !== old.length - end) end--;
-  return { start, end };
+  return { from: start, to: old.length - end, insert: source.slice(start, source.length - end) };
 }
 
 /** Replaces the text as typing would, so that undo brings back what was there. */
 export function replace(source) {
-  const old = text.value;
+  const old = text();
   if (old === source) return;
-  const { start, end } = difference(old, source);
-  const piece = source.slice(start, source.length - end);
-  const focused = document.activeElement;
-  text.focus({ preventScroll: true });
-  text.setSelectionRange(start, old.length - end);
-  // The one way to change a text and keep its undo; browsers that drop it lose the undo alone.
-  const [command, given] = piece ? ["insertText", piece] : ["delete", undefined];
-  document.execCommand?.(command, false, given);
-  if (text.value !== source) text.value = source;
-  text.setSelectionRange(start, start);
-  if (focused !== text) focused?.focus?.({ preventScroll: true });
+  const changes = difference(old, source);
+  view.dispatch({
+    changes,
+    selection: { anchor: changes.from },
+    annotations: [byPage.of(true), isolateHistory.of("full")],
+  });
+}
+
+/** An error's sentences. */
+function said({ message, label, help }) {
+  return [`${message}.`, label && `Here: ${label}.`, help && `Help: ${help}.`].filter(Boolean);
 }
 
 /** Underlines the places of errors. */
-function mark(errors) {
-  const source = text.value;
-  const own = errors.map(({ at }) => at).filter(({ file }) => file === OWN_FILE);
-  own.sort((a, b) => a.from - b.from);
-  const parts = [];
-  let done = 0;
-  for (const { from, to } of own) {
-    if (from < done) continue;
-    const end = Math.max(to, from + 1);
-    parts.push(source.slice(done, from), element("mark", source.slice(from, end)));
-    done = end;
-  }
-  show($("marks"), ...parts, source.slice(done) + "\n");
+function mark(errors, severity = "error") {
+  const { length } = view.state.doc;
+  const own = errors.filter(({ at }) => at.file === OWN_FILE);
+  const marks = own.map((error) => {
+    const from = Math.min(error.at.from, length);
+    const to = Math.min(Math.max(error.at.to, from), length);
+    return { from, to, severity, message: said(error).join("\n") };
+  });
+  view.dispatch(setDiagnostics(view.state, marks));
 }
 
-/** Shows what is wrong, each with a button that leads there. */
+/** Underlines where tests failed. */
+export const showFailures = (errors) => mark(errors);
+
+function leadTo({ from, to }) {
+  view.focus();
+  view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true });
+}
+
+/** An error's words, behind a button that leads to its place. */
+export function placed(error) {
+  const { at } = error;
+  const words = ` ${said(error).join(" ")}`;
+  if (at.file !== OWN_FILE) return [`${at.file}, line ${at.line}: ${words}`];
+  const go = element("button", `line ${at.line}`);
+  go.type = "button";
+  go.onclick = () => leadTo(at);
+  return [go, words];
+}
+
+function problemList(errors) {
+  const list = element("ul", "", ...errors.map((error) => element("li", "", ...placed(error))));
+  list.className = "plain";
+  return list;
+}
+
+/** Shows what is wrong. */
 export function showProblems(errors) {
   mark(errors);
-  if (errors.length === 0) {
-    return show($("problems"), styled("p", "right", "None."));
-  }
-  const items = errors.map(({ at, message, label, help }) => {
-    const said = [`${message}.`, label && `Here: ${label}.`, help && `Help: ${help}.`];
-    const words = ` ${said.filter(Boolean).join(" ")}`;
-    if (at.file !== OWN_FILE) return element("li", `${at.file}, line ${at.line}: ${words}`);
-    const go = element("button", `line ${at.line}`);
-    go.type = "button";
-    go.onclick = () => {
-      text.focus();
-      text.setSelectionRange(at.from, at.to);
-    };
-    return element("li", "", go, words);
-  });
-  const list = element("ul", "", ...items);
-  list.className = "plain";
-  show($("problems"), element("p", `${errors.length} found`), list);
+  show($("problems"), element("p", `${errors.length} found`), problemList(errors));
+}
+
+/** Says that a program is right, with warnings. */
+export function showRight(warnings) {
+  mark(warnings, "warning");
+  const warned = warnings.length > 0 ? [element("p", "Warnings:"), problemList(warnings)] : [];
+  show($("problems"), styled("p", "right", "None."), ...warned);
 }
 
 /** Shows what the lines cost, those of other files left out. */
 export function showCosts(lines) {
   const own = lines.filter(({ file }) => file === OWN_FILE);
-  const costs = new Map(own.map((one) => [one.line, one]));
-  const count = text.value.split("\n").length;
-  const shown = Array.from({ length: count }, (_, line) => {
-    const cost = costs.get(line + 1);
-    return cost ? short.format(cost.and_gates) : "";
-  });
-  $("costs").textContent = `${shown.join("\n")}\n`;
-  follow();
+  const told = own.map(({ line, and_gates }) => [line, and_gates]);
+  view.dispatch({ effects: setCosts.of(new Map(told)) });
 }
 
 /** Shows nothing that was said of another text. */
@@ -99,11 +250,3 @@ export function forgetText() {
   mark([]);
   showCosts([]);
 }
-
-/** What the editor shows at its sides stands where the text does. */
-function follow() {
-  $("marks").scrollTo(text.scrollLeft, text.scrollTop);
-  $("costs").scrollTo(0, text.scrollTop);
-}
-
-text.addEventListener("scroll", follow);

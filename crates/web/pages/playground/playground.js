@@ -1,8 +1,24 @@
 // The playground: check as you type, evaluate in the clear, run between two tabs. What a program
 // means is Tacit's to say: the page shows what it is told.
 import { $, element, number, show, started, styled, table } from "../page.js";
-import { forgetText, replace, showCosts, showProblems, text } from "./editor.js";
-import { begin, chosen, current, isEdited, keepCurrent, withText } from "./programs.js";
+import { showCost } from "./cost.js";
+import {
+  askOf,
+  begin as beginText,
+  forgetText,
+  onEdit,
+  renameHere,
+  replace,
+  showCosts,
+  showProblems,
+  showRight,
+  text,
+} from "./editor.js";
+import { fields, values } from "./forms.js";
+import { begin, chosen, current, isEdited, keep, keepCurrent, withText } from "./programs.js";
+import { knowNames } from "./services.js";
+import { fragment, linked } from "./share.js";
+import { hasTests, showVerdicts } from "./tests.js";
 
 const CHECK_AFTER_MS = 250;
 /** For a check, and for an evaluation: a program may describe any amount of work. */
@@ -20,35 +36,14 @@ function complain(place, error) {
   show(place, styled("p", "wrong", error.message));
 }
 
-/** Fields for inputs. Those that were there keep what was typed, and the cursor. */
-function fields(place, inputs) {
-  const now = JSON.stringify(inputs.map(({ name, said }) => [name, said]));
-  if (place.dataset.fields === now) return;
-  place.dataset.fields = now;
-  const before = new Map([...place.querySelectorAll("input")].map((one) => [one.name, one.value]));
-  const made = inputs.map(({ name, said, value = "" }) => {
-    const field = element("input");
-    field.name = name;
-    field.value = before.get(name) ?? value;
-    field.autocomplete = "off";
-    field.spellcheck = false;
-    return element("label", "", `${name} `, element("small", said), field);
-  });
-  show(place, ...made);
-}
-
-function values(place) {
-  const given = [...place.querySelectorAll("input")].map(({ name, value }) => [name, value.trim()]);
-  return Object.fromEntries(given.filter(([, value]) => value !== ""));
-}
-
 /** The program, with what both parties agree on. */
 function program() {
-  return { text: text.value, params: values($("params")), public: values($("public")) };
+  return { text: text(), params: values($("params")), public: values($("public")) };
 }
 
-const inputField = ({ name, type, owner, sorted, strictly }) => ({
+const inputField = ({ name, type, owner, sorted, strictly, shape }) => ({
   name,
+  shape,
   said: `${type}${sorted ? `, ${strictly ? "strictly " : ""}sorted` : ""}, ${owner}`,
 });
 
@@ -62,22 +57,6 @@ function showAgreed({ params, inputs }) {
   fields($("public"), inputs.filter(({ owner }) => owner === "public").map(inputField));
   const none = params.length === 0 && inputs.every(({ owner }) => owner !== "public");
   $("agreed").hidden = none;
-}
-
-/** What the lines cost, as a table, for those who do not see the editor's side. */
-function costTable(lines) {
-  const source = text.value.split("\n");
-  const rows = lines.map(({ file, line, and_gates }) => {
-    const own = file === "program.tacit";
-    const shown = own ? (source[line - 1] ?? "").trim() : file;
-    return [String(line), shown, number(and_gates)];
-  });
-  return element(
-    "details",
-    "",
-    element("summary", "What each line costs"),
-    table(["Line", "Text", "AND gates"], rows),
-  );
 }
 
 function describe(found) {
@@ -99,10 +78,7 @@ function describe(found) {
   show($("ports"), ...said, table(["Port", "Type", "Whose"], ports), ...types);
   if (ready) {
     showCosts(found.lines);
-    const cost =
-      `${number(found.and_gates)} AND gates, which cost work and bytes; ` +
-      `${number(found.xor_gates)} XOR gates, which are free on the wire.`;
-    show($("cost"), element("p", cost), costTable(found.lines));
+    showCost($("cost"), found, text());
   } else {
     showCosts([]);
     show($("cost"), styled("p", "quiet", `To see its cost, ${found.wanted}.`));
@@ -149,6 +125,8 @@ function changed() {
   $("start").disabled = true;
   show($("cost"));
   show($("clear-results"));
+  show($("verdicts"));
+  $("tests").hidden = !hasTests(text());
   if ($("problems").querySelector(".right")) show($("problems"));
 }
 
@@ -185,8 +163,10 @@ async function check(textChanged) {
     }
     const found = await editing.describe(given, limit);
     if (signal.aborted) return;
-    showProblems([]);
+    showRight(found.warnings);
     describe(found);
+    knowNames(await editing.names(given, limit));
+    if (signal.aborted) return;
     // Values of public inputs that the text no longer has went with their fields.
     const agreed = JSON.stringify(values($("public"))) === JSON.stringify(given.public);
     if (found.wanted !== undefined && !agreed) check(false);
@@ -205,37 +185,63 @@ function checkSoon(textChanged) {
   timer = setTimeout(() => check(textChanged), CHECK_AFTER_MS);
 }
 
-/** Whether the text is one of the visitor's own, and whether this page is changing it. */
+/** Whether the text is one of the visitor's own. */
 let isOwn = false;
-let isReplacing = false;
 
-text.addEventListener("input", () => {
-  if (isReplacing) return;
+function isChanged() {
   isOwn = true;
   isEdited($("example"));
   // An undo may bring back a program together with what was agreed on.
-  const known = withText(text.value);
+  const known = withText(text());
   if (known) agree(known);
   checkSoon(true);
-});
+}
+onEdit(isChanged);
 $("agreed").addEventListener("input", () => checkSoon(false));
 
-function put(source) {
-  isReplacing = true;
-  replace(source);
-  isReplacing = false;
-}
-
 $("format").onclick = async () => {
-  const source = text.value;
+  const source = text();
   try {
     const formatted = await editing.format(source, within(CHECK_MS));
-    if (text.value !== source) return;
-    put(formatted);
-    if (formatted !== source) text.dispatchEvent(new Event("input"));
+    if (text() !== source) return;
+    replace(formatted);
+    if (formatted !== source) isChanged();
   } catch (error) {
     if (error.reason === "late") complain($("problems"), { message: TOO_LONG });
     else if (error.kind !== "cancelled") complain($("problems"), error);
+  }
+};
+
+askOf({
+  explain: (at) => editing.explain(program(), at, within(CHECK_MS)),
+  rename: (at, name) => editing.rename(program(), at, name, within(CHECK_MS)),
+  complain: (error) => complain($("kept"), error),
+});
+$("rename").onclick = renameHere;
+
+$("share").onclick = async () => {
+  try {
+    const link = new URL(await fragment(program()), location.origin + location.pathname).href;
+    const shown = Object.assign(element("input"), { value: link, readOnly: true });
+    const label = element("label", "A link that holds the program, without secret inputs", shown);
+    show($("kept"), label);
+    await navigator.clipboard?.writeText(link).then(
+      () => show($("kept"), element("p", "The link is copied."), label),
+      () => shown.select(),
+    );
+  } catch (error) {
+    complain($("kept"), error);
+  }
+};
+
+$("test").onclick = async () => {
+  const { signal } = newer;
+  show($("verdicts"), element("p", "Running…"));
+  try {
+    const reports = await editing.test(program(), within(EVALUATE_MS));
+    if (!signal.aborted) showVerdicts($("verdicts"), reports);
+  } catch (error) {
+    if (!signal.aborted) complain($("verdicts"), error);
   }
 };
 
@@ -336,7 +342,10 @@ $("speed").onclick = async () => {
 
 /** Takes up what a program's parties agree on; what was typed into fields of another one goes. */
 function agree({ params = {}, public: agreed = {} }) {
-  for (const [id, given] of [["params", params], ["public", agreed]]) {
+  for (const [id, given] of [
+    ["params", params],
+    ["public", agreed],
+  ]) {
     const kept = Object.entries(given).map(([name, value]) => ({ name, said: "", value }));
     fields($(id), []);
     fields($(id), kept);
@@ -348,7 +357,7 @@ $("example").onchange = async () => {
   try {
     const found = await chosen($("example"), was);
     isOwn = false;
-    put(found.text);
+    replace(found.text);
     agree(found);
     const kept = "Your program is kept, under “Yours”. Undo in the editor brings it back as well.";
     show($("kept"), ...(was ? [element("p", kept)] : []));
@@ -359,14 +368,42 @@ $("example").onchange = async () => {
   }
 };
 
+/** Opens the program of a link; what was in the editor is kept, if it is the visitor's own. */
+function openLinked(found, was) {
+  if (was) keep(was);
+  isOwn = begin($("example"), "");
+  agree(found);
+  const said = "The program of the link is open.";
+  show($("kept"), element("p", was ? `${said} Yours is kept, under “Yours”.` : said));
+}
+
 async function first() {
   const before = current();
-  isOwn = begin($("example"), before ? (before.choice ?? "") : undefined);
-  const found = before ?? (await chosen($("example"), null));
-  text.value = found.text;
-  agree(found);
+  const found = await linked();
+  if (found) {
+    openLinked(found, before?.choice === "" ? before : null);
+    beginText(found.text);
+  } else {
+    isOwn = begin($("example"), before ? (before.choice ?? "") : undefined);
+    const chosenFirst = before ?? (await chosen($("example"), null));
+    beginText(chosenFirst.text);
+    agree(chosenFirst);
+  }
   changed();
   check(true);
 }
 
 first().catch((error) => complain($("problems"), error));
+
+window.addEventListener("hashchange", async () => {
+  try {
+    const found = await linked();
+    if (!found) return;
+    openLinked(found, isOwn ? program() : null);
+    replace(found.text);
+    changed();
+    check(true);
+  } catch (error) {
+    complain($("kept"), error);
+  }
+});

@@ -54,7 +54,7 @@ export const keepCurrent = (program) => write(CURRENT, program);
 const earlier = () => read(EARLIER, Array.isArray)?.filter(isProgram) ?? [];
 
 /** Keeps one of the visitor's own programs. */
-function keep(program) {
+export function keep(program) {
   const others = earlier().filter(({ text }) => text !== program.text);
   write(EARLIER, [program, ...others].slice(0, MOST_EARLIER));
 }
