@@ -20,7 +20,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tacit::net::NetError;
+use tacit::net::{IpNet, NetError};
 use tacit::{Category, Error, Identity, Listener};
 use tacit_serve::event::Severity;
 use tacit_serve::{Event, Log, Observer, Policy, Service, descriptors, http};
@@ -60,6 +60,7 @@ struct ServeConfig {
 struct Fixed {
     listen: String,
     origins: Option<Vec<String>>,
+    proxy_from: Vec<IpNet>,
     metrics: String,
     identity: PathBuf,
     stock: Option<PathBuf>,
@@ -73,6 +74,7 @@ impl Fixed {
         let fields = [
             ("listen", self.listen != other.listen),
             ("origins", self.origins != other.origins),
+            ("proxy_from", self.proxy_from != other.proxy_from),
             ("metrics", self.metrics != other.metrics),
             ("identity", self.identity != other.identity),
             ("[stock] folder", self.stock != other.stock),
@@ -106,6 +108,7 @@ impl ServeConfig {
         let fixed = Fixed {
             listen: said(&args.listen, &serve.listen, LISTEN),
             origins: serve.origins.clone(),
+            proxy_from: serve.proxy_from.clone(),
             metrics: said(&args.metrics, &serve.metrics, METRICS),
             identity: party::identity_path(args.identity.as_ref(), &config)?,
             stock: args.stock.stock.clone().or(config.stock.folder.clone()),

@@ -105,6 +105,12 @@ pub enum NetError {
         /// The event that was waited for.
         awaited: Awaited,
     },
+    /// The header of a load balancer is missing, wrong, or from elsewhere.
+    #[error("the PROXY header is refused: {what}")]
+    ProxyHeader {
+        /// What is wrong with it.
+        what: &'static str,
+    },
     /// The peer announced a message longer than is allowed here.
     #[error(
         "the peer announced a message of kind {kind} with {announced} bytes where at most {limit} \

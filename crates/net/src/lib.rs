@@ -28,6 +28,7 @@ mod meter;
 pub mod networks;
 pub mod pairing;
 pub mod plain;
+mod proxy;
 pub mod relay;
 mod settings;
 mod shaped;
@@ -46,6 +47,7 @@ pub use channel::{
 pub use error::{Awaited, NetError};
 pub use fingerprint::{Fingerprint, NotAFingerprint};
 pub use identity::Identity;
+pub use ipnet::IpNet;
 pub use link::{Link, NotALink};
 pub use meter::{Meter, Traffic};
 pub use settings::Settings;

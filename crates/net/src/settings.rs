@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 use crate::{CancelHandle, Channel, Link, sides};
 
 /// The limits of a connection, and the link that it imitates.
@@ -33,6 +35,10 @@ pub struct Settings {
     /// applies. Each connection has a thread and 2 MiB of memory at either end. With a link to
     /// imitate there are none.
     pub side_streams: u8,
+    /// The networks of the load balancers through which parties connect to this one. A connection
+    /// from there begins with a PROXY header, which names the party's address; one from elsewhere
+    /// with a header is refused. This is for parties that accept several peers.
+    pub proxies: Arc<[IpNet]>,
 }
 
 impl Settings {
@@ -58,7 +64,8 @@ impl Settings {
 
 impl Default for Settings {
     /// A minute for the other party to come, 10 seconds for the handshake, 32 handshakes at once,
-    /// [`Channel::DEFAULT_TIMEOUT`] after that, no link, no side streams.
+    /// [`Channel::DEFAULT_TIMEOUT`] after that, no link, no side streams,
+    /// no load balancer.
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(60),
@@ -69,6 +76,7 @@ impl Default for Settings {
             handshakes: 32,
             websocket_origins: None,
             side_streams: 0,
+            proxies: Arc::default(),
         }
     }
 }

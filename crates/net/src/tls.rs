@@ -12,6 +12,8 @@
 
 mod hybrid;
 mod pinned;
+#[cfg(test)]
+mod proxied;
 mod reception;
 mod sides;
 #[cfg(test)]
@@ -37,7 +39,7 @@ use crate::sides as side_streams;
 use crate::tcp::{self, Listening, Owner, Reach};
 #[cfg(not(target_family = "wasm"))]
 use crate::websocket;
-use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait};
+use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait, proxy};
 
 /// The exporter label of [`Channel::binding`].
 const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
@@ -399,7 +401,8 @@ fn arrived(
     terms: &HandshakeTerms,
     settings: &Settings,
 ) -> Result<Arrived, NetError> {
-    if !terms.has_side_streams() && settings.websocket_origins.is_none() {
+    let has_proxies = !settings.proxies.is_empty();
+    if !terms.has_side_streams() && settings.websocket_origins.is_none() && !has_proxies {
         return Ok(Arrived::Peer(transport(socket)?, settings.clone()));
     }
     let began = Instant::now();
@@ -408,6 +411,11 @@ fn arrived(
         NetError::interrupted(interrupt, Awaited::Handshake, settings.handshake_timeout)
     };
     tcp::prepare(&socket).map_err(io_failed)?;
+    // A load balancer's own header is taken already.
+    if has_proxies && proxy::begins(&socket, &wait).map_err(over)? {
+        let what = "it is from an address that is none of the load balancers'";
+        return Err(NetError::ProxyHeader { what });
+    }
     if terms.has_side_streams() && side_streams::is_asked_for(&socket, &wait).map_err(over)? {
         side_streams::join(socket, listening.expected(), settings)?;
         return Ok(Arrived::Joined);

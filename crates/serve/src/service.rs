@@ -245,6 +245,7 @@ pub(crate) fn settings(limits: &Limits, cancel: CancelHandle) -> Settings {
         timeout: limits.message,
         cancel,
         websocket_origins: limits.websocket_origins.clone(),
+        proxies: Arc::clone(&limits.proxies),
         ..Settings::default()
     }
 }

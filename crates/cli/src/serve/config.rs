@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
 use tacit::Role;
 use tacit::matching::{MatchRecipient, Normalization};
+use tacit::net::IpNet;
 use tacit::protocols::{Protocol, UnknownProtocol};
 use tacit_serve::{Audit, Rate, Server};
 
@@ -26,6 +27,8 @@ pub(crate) struct Serve {
     pub(crate) listen: Option<String>,
     /// The origins of the pages that may connect by WebSocket, to the same address.
     pub(crate) origins: Option<Vec<String>>,
+    /// The networks of the load balancers, whose PROXY headers name the peers' addresses.
+    pub(crate) proxy_from: Vec<IpNet>,
     /// The address for metrics and health; none if it is empty.
     pub(crate) metrics: Option<String>,
     /// The file of the audit log; none if not given.

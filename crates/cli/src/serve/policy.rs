@@ -132,6 +132,7 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
         preparation: serve.preparation.unwrap_or(usual.preparation),
         look_at_stock: serve.look_at_stock.unwrap_or(usual.look_at_stock),
         websocket_origins: serve.origins.clone().map(Arc::from),
+        proxies: Arc::from(serve.proxy_from.as_slice()),
     })
 }
 

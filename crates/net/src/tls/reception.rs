@@ -27,7 +27,7 @@ use super::{Arrived, HandshakeTerms, arrived, sides};
 use crate::tcp::{self, LOOK_PAUSE, Listening};
 use crate::transport::Heard;
 use crate::wait::SLICE;
-use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait, networks};
+use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait, networks, proxy};
 
 /// The number of connections that wait, for each handshake that may run.
 const WAITING_EACH: usize = 8;
@@ -43,6 +43,8 @@ struct Waiting {
     socket: TcpStream,
     from: SocketAddr,
     since: Instant,
+    /// Whether a load balancer's header has to come first, which says who it is from.
+    awaits_header: bool,
 }
 
 impl Waiting {
@@ -231,6 +233,7 @@ impl<T: Send + 'static> Reception<T> {
             socket,
             from,
             since: Instant::now(),
+            awaits_header: proxy::is_proxy(&self.settings.proxies, from),
         });
         if self.waiting.len() > WAITING_EACH * self.most() {
             let all: Vec<IpAddr> = self.waiting.iter().map(|one| one.from.ip()).collect();
@@ -241,6 +244,28 @@ impl<T: Send + 'static> Reception<T> {
             if let Some(place) = place.map(|(place, _)| place) {
                 self.turn_away(place, refused);
             }
+        }
+    }
+
+    /// Takes the headers that have come off the connections of load balancers. A connection
+    /// without a header is closed.
+    fn take_headers(&mut self, refused: &mut dyn FnMut(SocketAddr, &NetError)) {
+        let mut place = 0;
+        while let Some(one) = self.waiting.get_mut(place) {
+            match one.awaits_header.then(|| proxy::take(&one.socket)) {
+                None | Some(Ok(None)) => {}
+                Some(Ok(Some(header))) => {
+                    one.from = header.client.unwrap_or(one.from);
+                    one.awaits_header = false;
+                }
+                Some(Err(error)) => {
+                    let from = one.from;
+                    self.waiting.remove(place);
+                    self.refuse(from, error, refused);
+                    continue;
+                }
+            }
+            place += 1;
         }
     }
 
@@ -266,13 +291,15 @@ impl<T: Send + 'static> Reception<T> {
         {
             self.turn_away(0, refused);
         }
+        self.take_headers(refused);
         let most = self.most();
-        while !self.waiting.is_empty() && Arc::strong_count(&self.alive) <= THREADS_EACH * most {
+        while let Some(next) = self.next_place()
+            && Arc::strong_count(&self.alive) <= THREADS_EACH * most
+        {
             let is_full = self.begun.len() >= most;
             if is_full && !self.begun.iter().any(Begun::is_slow) {
                 return;
             }
-            let next = self.next_place();
             if is_full {
                 let from = self.waiting[next].from.ip();
                 let given_up = self
@@ -291,15 +318,16 @@ impl<T: Send + 'static> Reception<T> {
         }
     }
 
-    /// Returns the place of the connection whose turn is next. There must be one.
-    fn next_place(&self) -> usize {
+    /// Returns the place of the connection whose turn is next.
+    fn next_place(&self) -> Option<usize> {
         let begun: Vec<IpAddr> = self.begun.iter().map(|one| one.from.ip()).collect();
         let waiting = self.waiting.iter().enumerate();
-        let next = waiting.min_by_key(|(place, one)| {
+        let known = waiting.filter(|(_, one)| !one.awaits_header);
+        let next = known.min_by_key(|(place, one)| {
             let crowd = networks::crowd(one.from.ip(), begun.iter().copied());
             (!one.speaks(), crowd, *place)
         });
-        next.map_or(0, |(place, _)| place)
+        next.map(|(place, _)| place)
     }
 
     /// Returns the place of the handshake that gives way to a connection from `next`, if one does:

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tacit::net::IpNet;
+
 use super::Error;
 use crate::rate::Rate;
 
@@ -44,6 +46,8 @@ pub struct Limits {
     pub look_at_stock: Duration,
     /// The origins of the pages that may connect by WebSocket; `None` allows no such connection.
     pub websocket_origins: Option<Arc<[String]>>,
+    /// The networks of load balancers, which say by a PROXY header who connects through them.
+    pub proxies: Arc<[IpNet]>,
 }
 
 impl Limits {
@@ -84,6 +88,7 @@ impl Default for Limits {
             preparation: Duration::from_secs(600),
             look_at_stock: Duration::from_secs(15),
             websocket_origins: None,
+            proxies: Arc::default(),
         }
     }
 }
