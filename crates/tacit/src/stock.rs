@@ -65,7 +65,7 @@ pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{
     BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
 };
-pub use chains::KeptChain;
+pub use chains::{ForeignChains, KeptChain};
 pub use contents::{StockName, StockSummary, StockedKind};
 pub use crosses::{CrossPreparation, Crosses};
 pub(crate) use crosses::{lease_crosses, takes_crosses};

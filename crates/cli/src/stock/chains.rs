@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use tacit::circuit::Digest;
 use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
-use tacit::stock::{KeptChain, Stocks};
+use tacit::stock::{ForeignChains, KeptChain, Stocks};
 use tacit::{Fingerprint, Role};
 
 use super::Told;
@@ -154,6 +154,67 @@ fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure
             "choose one by --peer, --role and --protocol"
         )),
     }
+}
+
+/// Returns the selected chains of another version of the format. This version can only destroy
+/// them.
+///
+/// # Errors
+///
+/// The folder cannot be read.
+pub(super) fn foreign(stocks: &Stocks, which: Which) -> Result<Vec<ForeignChains>, Failure> {
+    let mut foreign = stocks.foreign_chains()?;
+    foreign.retain(|chains| {
+        which.peer.is_none_or(|peer| chains.peer == peer)
+            && which.role.is_none_or(|role| chains.role == role)
+            && which
+                .protocol
+                .is_none_or(|protocol| chains.protocol == protocol)
+    });
+    Ok(foreign)
+}
+
+/// Refuses to destroy chains of another version of the format without being told to.
+///
+/// # Errors
+///
+/// There are some. Those of `prepared` end with their stock in any case.
+pub(super) fn refuse_to_end_foreign(foreign: &[ForeignChains]) -> Result<(), Failure> {
+    let of_shares = |chains: &&ForeignChains| chains.protocol != Protocol::Prepared;
+    let Some(chains) = foreign.iter().find(of_shares) else {
+        return Ok(());
+    };
+    Err(usage!(
+        "chains of {} with this peer would be lost, which another version of tacit has written. \
+         Nothing was destroyed", chains.protocol.name();
+        "use that version to finish with them, or give --end-chains"
+    ))
+}
+
+/// Destroys chains of another version of the format, and returns the output.
+///
+/// # Errors
+///
+/// The folder cannot be written.
+pub(super) fn remove_foreign(
+    stocks: &Stocks,
+    chains: &ForeignChains,
+    config: &Config,
+) -> Result<(Fingerprint, Told), Failure> {
+    stocks.remove_foreign_chains(chains)?;
+    let (protocol, role) = (chains.protocol.name(), chains.role.name());
+    let peer = config.shown(&chains.peer);
+    let text = format!(
+        "destroyed all chains of {protocol} as {role} with {peer}, which another version of tacit \
+         had written; {peer} has to drop its half\n"
+    );
+    let json = json!({
+        "destroyed": true,
+        "protocol": protocol,
+        "role": role,
+        "peer": chains.peer.to_string(),
+    });
+    Ok((chains.own, (text, json)))
 }
 
 /// Carries out a command about one chain. Returns whether the command was one.

@@ -48,6 +48,20 @@ impl KeptChain {
     }
 }
 
+/// All chains that this party keeps with one peer in one role of a protocol, written in another
+/// version of the format, so that only their owners are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignChains {
+    /// This party.
+    pub own: Fingerprint,
+    /// The other party that keeps them.
+    pub peer: Fingerprint,
+    /// The protocol of the runs that use them.
+    pub protocol: Protocol,
+    /// This party's role.
+    pub role: Role,
+}
+
 /// A chain that is to be killed, but could not be killed yet because of the disk.
 pub(super) struct Doomed {
     stock: StockId,
@@ -70,15 +84,19 @@ fn id(own: Fingerprint, peer: Fingerprint, (protocol, role): (Protocol, Role)) -
     }
 }
 
+fn protocol_of(id: &StockId) -> Protocol {
+    match id.scheme {
+        KEPT => Protocol::Outsourced,
+        KEPT_SHARED => Protocol::Authenticated,
+        _ => Protocol::Prepared,
+    }
+}
+
 fn kept_chain(id: &StockId, summary: ChainSummary) -> KeptChain {
     KeptChain {
         own: Fingerprint(id.own.0),
         peer: Fingerprint(id.peer.0),
-        protocol: match id.scheme {
-            KEPT => Protocol::Outsourced,
-            KEPT_SHARED => Protocol::Authenticated,
-            _ => Protocol::Prepared,
-        },
+        protocol: protocol_of(id),
         role: id.role,
         summary,
     }
@@ -311,6 +329,41 @@ impl Stocks {
             }
         }
         Ok((chains, failures))
+    }
+
+    /// Returns the chains of another version of the format, by peer, role and protocol.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    pub fn foreign_chains(&self) -> Result<Vec<ForeignChains>, Error> {
+        let Some(kept) = self.kept_if_any()? else {
+            return Ok(Vec::new());
+        };
+        let ids = kept.list_each()?.into_iter().flatten();
+        let foreign = ids.filter(|id| {
+            let opened = kept.stock(*id, self.limits);
+            matches!(opened, Err(StockError::Incompatible { .. }))
+        });
+        Ok(foreign
+            .map(|id| ForeignChains {
+                own: Fingerprint(id.own.0),
+                peer: Fingerprint(id.peer.0),
+                protocol: protocol_of(&id),
+                role: id.role,
+            })
+            .collect())
+    }
+
+    /// Destroys all chains of another version of the format that this party keeps with the peer in
+    /// the role. The peer must drop its half.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be written.
+    pub fn remove_foreign_chains(&self, chains: &ForeignChains) -> Result<(), Error> {
+        let place = (chains.protocol, chains.role);
+        Ok(self.kept()?.remove(&id(chains.own, chains.peer, place))?)
     }
 
     /// Reads a chain's state and values, and reports what is damaged. A damaged chain cannot be
