@@ -9,6 +9,7 @@
 //! The arguments of `plan` are in the module of that command.
 
 mod any_run;
+mod backup;
 mod demo;
 mod doctor;
 mod function;
@@ -34,6 +35,7 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use any_run::OutputArgs;
+pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use function::FunctionArgs;
@@ -179,6 +181,12 @@ pub(crate) enum Command {
     /// List, check and drop prepared material and chains of kept values
     #[command(after_help = stock::EXAMPLES)]
     Stock(StockCommandArgs),
+    /// Save the configuration, the identity and counts of tries; never prepared material or chains
+    #[command(after_help = backup::BACKUP_EXAMPLES)]
+    Backup(BackupArgs),
+    /// Put a backup back, and say what was dropped and what each peer has to do
+    #[command(after_help = backup::RESTORE_EXAMPLES)]
+    Restore(RestoreArgs),
     /// Show the configuration file, or its schema
     #[command(after_help = CONFIG_HELP)]
     Config {
@@ -231,6 +239,8 @@ impl Command {
             Self::Outsource { command } => command.given().each.runs.json,
             Self::Prepare(args) => args.json,
             Self::Stock(args) => args.json,
+            Self::Backup(args) => args.json,
+            Self::Restore(args) => args.json,
             // Events have a format of their own: this flag concerns the check alone.
             Self::Serve(args) => args.json,
             Self::Config {

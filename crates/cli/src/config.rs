@@ -145,7 +145,17 @@ impl Config {
             ErrorKind::InvalidData => failed(format!("it {NOT_TEXT}")),
             _ => failed(error.to_string()),
         })?;
-        let mut config = Self::parse(&text).map_err(failed)?;
+        Self::of_text(&path, &text)
+    }
+
+    /// Reads the configuration that the file at `path` has, or gets.
+    ///
+    /// # Errors
+    ///
+    /// It is not a valid configuration.
+    pub(crate) fn of_text(path: &Path, text: &str) -> Result<Self, Failure> {
+        let parsed = Self::parse(text);
+        let mut config = parsed.map_err(|reason| Failure::config(path, &reason))?;
         let beside = |file: PathBuf| match path.parent() {
             Some(folder) => folder.join(file),
             None => file,
@@ -156,7 +166,7 @@ impl Config {
         if let (Some(serve), Some(folder)) = (&mut config.serve, path.parent()) {
             serve.beside(folder);
         }
-        config.home = Some(folder_of(&path));
+        config.home = Some(folder_of(path));
         Ok(config)
     }
 

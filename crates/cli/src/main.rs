@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod backup;
 mod cancel;
 mod config;
 mod demo;
@@ -105,6 +106,8 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Serve(args) => serve::serve(&args, config.as_deref(), verbose),
         Command::Relay(args) => relay::relay(&args),
         Command::Stock(args) => stock::stock(&args, config.as_deref()),
+        Command::Backup(args) => backup::backup(&args, config.as_deref()),
+        Command::Restore(args) => backup::restore(&args, config.as_deref()),
         Command::Config {
             command: ConfigCommand::Schema,
         } => output::print(config::SCHEMA.as_bytes()),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::process::{tacit, words};
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 21] = [
     "demo",
     "keygen",
     "pair",
@@ -20,6 +20,8 @@ const COMMANDS: [&str; 19] = [
     "outsource",
     "prepare",
     "stock",
+    "backup",
+    "restore",
     "lsp",
     "config",
     "completions",

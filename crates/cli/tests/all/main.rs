@@ -1,5 +1,6 @@
 //! All tests are modules of one program, because each program takes time to build and link.
 
+mod backup;
 mod bad_input;
 mod bad_peer;
 mod batch;

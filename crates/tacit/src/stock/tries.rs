@@ -152,6 +152,19 @@ impl Stocks {
         Ok(self.stocks.answered_keys(parties, day)?)
     }
 
+    /// Raises the counts of a record to those of a backup. None of them falls.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written, or is damaged.
+    pub fn raise_tries(&self, name: &TryName, saved: TryRecord) -> Result<TryRecord, Error> {
+        self.note_of_tries(name, |record| {
+            record.unfinished = record.unfinished.max(saved.unfinished);
+            record.cheats = record.cheats.max(saved.cheats);
+            record.clearings = record.clearings.max(saved.clearings);
+        })
+    }
+
     /// Changes a record durably, and returns it.
     pub(crate) fn note_of_tries(
         &self,
@@ -310,6 +323,31 @@ mod tests {
     use tacit_stock::Memory;
 
     use super::*;
+
+    #[test]
+    fn a_backup_lowers_no_count() {
+        let stocks = Stocks::over(Arc::new(Memory::new()), Path::new("stocks"), 1 << 20);
+        let stocks = stocks.expect("room");
+        let name = TryName {
+            own: Fingerprint([1; 32]),
+            peer: Fingerprint([2; 32]),
+            role: Role::Garbler,
+            tried: Tried::Authenticated,
+        };
+        let record = |unfinished, cheats, clearings| TryRecord {
+            unfinished,
+            cheats,
+            clearings,
+        };
+        for (saved, kept) in [
+            (record(3, 0, 1), record(3, 0, 1)),
+            (record(2, 1, 0), record(3, 1, 1)),
+            (record(9, 0, 9), record(9, 1, 9)),
+        ] {
+            assert_eq!(stocks.raise_tries(&name, saved).expect("a record"), kept);
+        }
+        assert_eq!(stocks.try_record(&name).expect("a record"), record(9, 1, 9));
+    }
 
     /// A worker that drops objects that it inherited by a fork must not take tries off the count
     /// that the parent has started.
