@@ -1,112 +1,97 @@
 //! Counters in the Prometheus format (OpenMetrics text).
 
+mod labels;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use tacit::stock::StockSummary;
+use tacit::cost::Cost;
+use tacit::stock::{DiskWait, StockSummary, Tried, TryName, TryRecord};
+
+use crate::policy::Policy;
+use labels::{
+    OfKind, OfLevel, OfOffer, OfOutcome, OfPeer, OfPhase, OfPreparation, OfPreparer, OfRefusal,
+    OfReload, OfRun, OfStock, OfTries, OfWait, OfWay,
+};
 
 /// The upper bounds of the histogram of run times, in seconds.
 const RUN_SECONDS: [f64; 14] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0,
 ];
+/// Those of preparations, and of waits for the disk.
+const PREPARATION_SECONDS: [f64; 11] = [
+    0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0,
+];
+const DISK_SECONDS: [f64; 11] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0,
+];
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfRun {
-    offer: String,
-    protocol: String,
+/// What may be refused to a peer.
+const REFUSED: [&str; 9] = [
+    "connection",
+    "session",
+    "greeting",
+    "request",
+    "run",
+    "rate",
+    "keys",
+    "preparation",
+    "behaviour",
+];
+
+type Numbers<L> = Family<L, Gauge<u64, AtomicU64>>;
+type Times<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// What is counted elsewhere, at the moment of a scrape.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moment {
+    /// The events missing from the log.
+    pub log_dropped: u64,
+    /// The notes of the stock that could not be written.
+    pub notes_failed: u64,
+    /// The runs that have begun and not ended.
+    pub runs_in_progress: usize,
+    /// Whether peers are accepted and the stock can be used.
+    pub is_ready: bool,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfOutcome {
-    offer: String,
-    protocol: String,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfOffer {
-    offer: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfRefusal {
-    what: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfPeer {
-    peer: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfStock {
-    peer: String,
-    role: &'static str,
-    scheme: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
-struct OfKind {
-    peer: String,
-    role: &'static str,
-    scheme: String,
-    component: String,
-    /// The beginning of the component's digest, because two components may have the same name.
-    digest: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfPreparation {
-    function: String,
-    asked_by: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfReload {
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfLevel {
-    peer: String,
-    function: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct OfWay {
-    direction: &'static str,
-}
-
-/// The counters and gauges of a service. Labels are names from this party's configuration and of
-/// components, so that peers cannot create new ones.
+/// The counters, gauges and histograms of a service.
 pub struct Metrics {
     registry: Registry,
+    ready: Gauge,
     sessions: Gauge,
     sessions_begun: Family<OfPeer, Counter>,
     runs: Family<OfOutcome, Counter>,
+    runs_in_progress: Gauge,
     results_failed: Family<OfOffer, Counter>,
     audit_failed: Counter,
-    run_seconds: Family<OfRun, Histogram>,
+    run_seconds: Times<OfRun>,
+    phase_seconds: Times<OfPhase>,
     bytes: Family<OfWay, Counter>,
     refused: Family<OfRefusal, Counter>,
     preparations: Family<OfPreparation, Counter>,
+    preparation_seconds: Times<OfPreparer>,
     reloads: Family<OfReload, Counter>,
     log_dropped: Counter,
     notes_failed: Counter,
-    stock_bytes: Family<OfStock, Gauge<u64, AtomicU64>>,
-    stock_limit: Family<OfStock, Gauge<u64, AtomicU64>>,
-    stock_usable: Family<OfKind, Gauge<u64, AtomicU64>>,
-    runs_there: Family<OfLevel, Gauge<u64, AtomicU64>>,
-    runs_wanted: Family<OfLevel, Gauge<u64, AtomicU64>>,
+    stock_failed: Counter,
+    disk_seconds: Times<OfWait>,
+    stock_bytes: Numbers<OfStock>,
+    stock_limit: Numbers<OfStock>,
+    stock_kinds: Numbers<OfStock>,
+    stock_usable: Numbers<OfKind>,
+    runs_there: Numbers<OfLevel>,
+    runs_wanted: Numbers<OfLevel>,
+    tries: Numbers<OfTries>,
+    cheats: Numbers<OfTries>,
 }
 
 impl Default for Metrics {
@@ -115,11 +100,51 @@ impl Default for Metrics {
     }
 }
 
+/// Registers a histogram of times under this name.
+fn times<L>(registry: &mut Registry, name: &str, help: &str, of: fn() -> Histogram) -> Times<L>
+where
+    L: prometheus_client::encoding::EncodeLabelSet
+        + Clone
+        + std::fmt::Debug
+        + std::hash::Hash
+        + Eq
+        + Send
+        + Sync
+        + 'static,
+{
+    let times = Family::new_with_constructor(of);
+    registry.register_with_unit(name, help, Unit::Seconds, times.clone());
+    times
+}
+
 impl Metrics {
-    /// Returns metrics with all values at zero.
+    /// Returns metrics with all values at zero. Those with labels appear with their first value, or
+    /// by [`Metrics::expect`].
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("tacit");
+        let of_runs = || Histogram::new(RUN_SECONDS);
+        let of_preparations = || Histogram::new(PREPARATION_SECONDS);
+        let of_disk = || Histogram::new(DISK_SECONDS);
+        let run_seconds = times(
+            &mut registry,
+            "run",
+            "Time of runs that ended well, from agreement to result",
+            of_runs,
+        );
+        let phase_seconds = times(&mut registry, "run_phase", "Time of their phases", of_runs);
+        let preparation_seconds = times(
+            &mut registry,
+            "preparation",
+            "Time of preparations that ended well",
+            of_preparations,
+        );
+        let disk_seconds = times(
+            &mut registry,
+            "disk",
+            "Waits of the stock for the disk",
+            of_disk,
+        );
         macro_rules! register {
             ($name:literal, $help:literal) => {{
                 let metric = Default::default();
@@ -127,18 +152,15 @@ impl Metrics {
                 metric
             }};
         }
-        let histogram: Family<OfRun, Histogram> =
-            Family::new_with_constructor(|| Histogram::new(RUN_SECONDS));
-        registry.register_with_unit(
-            "run",
-            "Time of runs that ended well, from agreement to result",
-            Unit::Seconds,
-            histogram.clone(),
-        );
         Self {
+            ready: register!(
+                "ready",
+                "Whether peers are accepted and the stock can be used"
+            ),
             sessions: register!("sessions", "Sessions that are open"),
             sessions_begun: register!("sessions_begun", "Sessions"),
             runs: register!("runs", "Runs by their outcome"),
+            runs_in_progress: register!("runs_in_progress", "Runs that have not ended"),
             results_failed: register!(
                 "results_failed",
                 "Runs whose results this party did not take"
@@ -147,7 +169,10 @@ impl Metrics {
                 "audit_failed",
                 "Lines of the audit log that could not be written"
             ),
-            run_seconds: histogram,
+            run_seconds,
+            phase_seconds,
+            preparation_seconds,
+            disk_seconds,
             bytes: register!("run_bytes", "Bytes of runs that ended well"),
             refused: register!("refused", "What was refused to peers"),
             preparations: register!(
@@ -163,8 +188,10 @@ impl Metrics {
                 "notes_failed",
                 "Notes of how far the stock is that could not be written"
             ),
+            stock_failed: register!("stock_failed", "Times that a stock could not be read"),
             stock_bytes: register!("stock_bytes", "Bytes of a stock on disk"),
             stock_limit: register!("stock_limit_bytes", "Most bytes of a stock"),
+            stock_kinds: register!("stock_kinds", "Kinds in the epoch of a stock, of 4096"),
             stock_usable: register!(
                 "stock_usable",
                 "Instances of a component, or OTs, that can be used"
@@ -174,20 +201,76 @@ impl Metrics {
                 "stock_runs_wanted",
                 "Runs for which there is to be enough in stock"
             ),
+            tries: register!("tries", "Tries with a peer that did not end"),
+            cheats: register!(
+                "cheats",
+                "Tries in which a peer was caught, or caught this party"
+            ),
             registry,
         }
     }
 
-    /// Returns the text for a scraper. `log_dropped` counts the events missing from the log,
-    /// `notes_failed` the notes of the stock that could not be written.
+    /// Makes every counter and histogram appear that this policy can change, so that a rate sees
+    /// its first change.
+    pub(crate) fn expect(&self, policy: &Policy) {
+        for what in REFUSED {
+            drop(self.refused.get_or_create(&OfRefusal { what }));
+        }
+        for outcome in ["done", "refused"] {
+            drop(self.reloads.get_or_create(&OfReload { outcome }));
+        }
+        for direction in ["sent", "received"] {
+            drop(self.bytes.get_or_create(&OfWay { direction }));
+        }
+        for wait in DiskWait::ALL {
+            let wait = wait.name();
+            drop(self.disk_seconds.get_or_create(&OfWait { wait }));
+        }
+        for peer in policy.peers() {
+            let peer = peer.name.clone();
+            drop(self.sessions_begun.get_or_create(&OfPeer { peer }));
+        }
+        for offer in policy.offers() {
+            let offered = offer.name.clone();
+            let of_offer = OfOffer { offer: offered };
+            drop(self.results_failed.get_or_create(&of_offer));
+            for protocol in &offer.protocols {
+                let of_run = OfRun {
+                    offer: offer.name.clone(),
+                    protocol: protocol.to_string(),
+                };
+                drop(self.run_seconds.get_or_create(&of_run));
+                for outcome in ["done", "failed"] {
+                    drop(self.runs.get_or_create(&of_run.clone().with(outcome)));
+                }
+            }
+        }
+        for function in policy.levels().iter().map(|level| level.name()) {
+            for asked_by in ["peer", "self"] {
+                let of = OfPreparer {
+                    function: function.clone(),
+                    asked_by,
+                };
+                drop(self.preparation_seconds.get_or_create(&of));
+                for outcome in ["done", "failed"] {
+                    drop(self.preparations.get_or_create(&of.clone().with(outcome)));
+                }
+            }
+        }
+    }
+
+    /// Returns the text for a scraper.
     #[must_use]
-    pub fn text(&self, log_dropped: u64, notes_failed: u64) -> String {
+    pub fn text(&self, now: Moment) -> String {
         for (counter, count) in [
-            (&self.log_dropped, log_dropped),
-            (&self.notes_failed, notes_failed),
+            (&self.log_dropped, now.log_dropped),
+            (&self.notes_failed, now.notes_failed),
         ] {
             counter.inner().store(count, Ordering::Relaxed);
         }
+        let running = i64::try_from(now.runs_in_progress).unwrap_or(i64::MAX);
+        self.runs_in_progress.set(running);
+        self.ready.set(i64::from(now.is_ready));
         let mut text = String::new();
         // Writing into a string cannot fail.
         let _ = encode(&mut text, &self.registry);
@@ -204,18 +287,21 @@ impl Metrics {
         self.sessions.dec();
     }
 
-    pub(crate) fn run(&self, offer: &str, protocol: &str, seconds: f64, bytes: [u64; 2]) {
+    /// Counts a run that ended well, with its bytes, sent and received.
+    pub(crate) fn run(&self, offer: &str, protocol: &str, cost: &Cost, bytes: [u64; 2]) {
         let (offer, protocol) = (offer.to_owned(), protocol.to_owned());
+        for phase in &cost.phases {
+            let of_phase = OfPhase {
+                offer: offer.clone(),
+                phase: phase.phase.name(),
+            };
+            let seconds = phase.wall.as_secs_f64();
+            self.phase_seconds.get_or_create(&of_phase).observe(seconds);
+        }
         let of_run = OfRun { offer, protocol };
+        let seconds = cost.wall().as_secs_f64();
         self.run_seconds.get_or_create(&of_run).observe(seconds);
-        let OfRun { offer, protocol } = of_run;
-        let outcome = "done";
-        let of_outcome = OfOutcome {
-            offer,
-            protocol,
-            outcome,
-        };
-        self.runs.get_or_create(&of_outcome).inc();
+        self.runs.get_or_create(&of_run.with("done")).inc();
         for (direction, bytes) in ["sent", "received"].into_iter().zip(bytes) {
             self.bytes.get_or_create(&OfWay { direction }).inc_by(bytes);
         }
@@ -223,13 +309,8 @@ impl Metrics {
 
     pub(crate) fn run_failed(&self, offer: &str, protocol: &str) {
         let (offer, protocol) = (offer.to_owned(), protocol.to_owned());
-        let outcome = "failed";
-        let of_outcome = OfOutcome {
-            offer,
-            protocol,
-            outcome,
-        };
-        self.runs.get_or_create(&of_outcome).inc();
+        let of_run = OfRun { offer, protocol };
+        self.runs.get_or_create(&of_run.with("failed")).inc();
     }
 
     /// Counts a run whose results this party lost.
@@ -246,13 +327,49 @@ impl Metrics {
         self.refused.get_or_create(&OfRefusal { what }).inc();
     }
 
-    pub(crate) fn prepared(&self, function: &str, asked_by: &'static str, outcome: &'static str) {
-        let of_preparation = OfPreparation {
+    /// Counts a preparation: one that ended well, with its time, or one that failed.
+    pub(crate) fn prepared(&self, function: &str, asked_by: &'static str, took: Option<Duration>) {
+        let of = OfPreparer {
             function: function.to_owned(),
             asked_by,
-            outcome,
         };
-        self.preparations.get_or_create(&of_preparation).inc();
+        if let Some(took) = took {
+            let times = self.preparation_seconds.get_or_create(&of);
+            times.observe(took.as_secs_f64());
+        }
+        let outcome = if took.is_some() { "done" } else { "failed" };
+        self.preparations.get_or_create(&of.with(outcome)).inc();
+    }
+
+    /// Records a wait of the stock for the disk.
+    pub(crate) fn disk(&self, wait: DiskWait, time: Duration) {
+        let wait = wait.name();
+        let times = self.disk_seconds.get_or_create(&OfWait { wait });
+        times.observe(time.as_secs_f64());
+    }
+
+    pub(crate) fn stock_failed(&self) {
+        self.stock_failed.inc();
+    }
+
+    /// Records all tries that are counted, each with the peer's name. Those that are no longer
+    /// counted disappear.
+    pub(crate) fn tries<'a>(&self, all: impl Iterator<Item = (&'a str, TryName, TryRecord)>) {
+        self.tries.clear();
+        self.cheats.clear();
+        for (peer, name, record) in all {
+            let of_tries = OfTries {
+                peer: peer.to_owned(),
+                role: name.role.name(),
+                protocol: match name.tried {
+                    Tried::Batches => "batch",
+                    Tried::Authenticated => "authenticated",
+                },
+            };
+            let (tries, cheats) = (record.unfinished, record.cheats);
+            self.tries.get_or_create(&of_tries).set(tries);
+            self.cheats.get_or_create(&of_tries).set(cheats);
+        }
     }
 
     /// Counts a reload that was `done` or `refused`.
@@ -271,6 +388,9 @@ impl Metrics {
         self.stock_limit
             .get_or_create(&of_stock)
             .set(summary.max_bytes);
+        self.stock_kinds
+            .get_or_create(&of_stock)
+            .set(summary.kinds.len() as u64);
         // Lots of triples are separate kinds with the same beginning, and count as one kind here.
         let mut usable = BTreeMap::new();
         for kind in &summary.kinds {
@@ -313,11 +433,8 @@ mod tests {
         metrics.results_failed("aes");
         metrics.results_failed("aes");
         let counted = r#"tacit_results_failed_total{offer="aes"} 2"#;
-        assert!(
-            metrics.text(0, 0).contains(counted),
-            "{}",
-            metrics.text(0, 0)
-        );
+        let text = metrics.text(Moment::default());
+        assert!(text.contains(counted), "{text}");
     }
 
     #[test]
@@ -358,7 +475,7 @@ mod tests {
             kinds: kinds.into(),
         };
         metrics.stock("bob", &summary);
-        let text = metrics.text(0, 0);
+        let text = metrics.text(Moment::default());
         for end in [
             r#"component="xor",digest="01010101"} 10"#,
             r#"component="xor",digest="02020202"} 25"#,

@@ -123,10 +123,7 @@ fn tell_failed_notes(shared: &Shared, stocks: &Stocks, told: &mut u64) {
 /// Records what is in stock, and compacts used lots if room gets tight.
 fn look(shared: &Shared, policy: &Policy, stocks: &Stocks) {
     let own = shared.identity.fingerprint();
-    let failed = |error: Error| {
-        let (peer, reason) = ("all".to_owned(), error.with_advice());
-        shared.tell(&Event::StockFailed { peer, reason });
-    };
+    let failed = |error: Error| stock_failed(shared, "all", &error);
     let names = match stocks.list_each() {
         Ok((names, failures)) => {
             failures.into_iter().for_each(failed);
@@ -146,10 +143,25 @@ fn look(shared: &Shared, policy: &Policy, stocks: &Stocks) {
             Ok(())
         });
         if let Err(error) = looked {
-            let (peer, reason) = (peer.name.clone(), error.with_advice());
-            shared.tell(&Event::StockFailed { peer, reason });
+            stock_failed(shared, &peer.name, &error);
         }
     }
+    match stocks.tries() {
+        Ok(tries) => {
+            let own = tries.into_iter().filter(|(name, _)| name.own == own);
+            shared.metrics.tries(own.filter_map(|(name, record)| {
+                let peer = policy.peer(&name.peer)?;
+                Some((&*peer.name, name, record))
+            }));
+        }
+        Err(error) => failed(error),
+    }
+}
+
+fn stock_failed(shared: &Shared, peer: &str, error: &Error) {
+    shared.metrics.stock_failed();
+    let (peer, reason) = (peer.to_owned(), error.with_advice());
+    shared.tell(&Event::StockFailed { peer, reason });
 }
 
 /// Returns whether something is below its level with a peer that has an address. The error is the
@@ -186,8 +198,7 @@ fn left(
             Ok(there)
         }
         Err(error) => {
-            let (peer, reason) = (name.clone(), error.with_advice());
-            shared.tell(&Event::StockFailed { peer, reason });
+            stock_failed(shared, name, &error);
             Err(LONGEST_PAUSE)
         }
     }
@@ -223,13 +234,14 @@ fn fill(
             Ok((made, kept)) => {
                 let run = kept.run_id().map(|run| run.to_string());
                 session = Some(kept);
-                shared.metrics.prepared(&function, "self", "done");
+                let took = begun.elapsed();
+                shared.metrics.prepared(&function, "self", Some(took));
                 shared.tell(&Event::Replenished {
                     peer: name.clone(),
                     function: function.clone(),
                     runs: level.amount,
                     made,
-                    seconds: begun.elapsed().as_secs_f64(),
+                    seconds: took.as_secs_f64(),
                     run,
                 });
                 let there = level.left(stocks, own, policy.own_base_ot());
@@ -238,7 +250,7 @@ fn fill(
             }
             Err(_) if shared.is_stopping() => return Ok(()),
             Err(error) => {
-                shared.metrics.prepared(&function, "self", "failed");
+                shared.metrics.prepared(&function, "self", None);
                 shared.tell(&Event::ReplenishFailed {
                     peer: name,
                     function,

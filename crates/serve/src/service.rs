@@ -57,7 +57,7 @@ pub struct Stopped {
 pub(crate) struct Shared {
     pub(crate) identity: Identity,
     pub(crate) stocks: Option<Stocks>,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     observer: Arc<dyn Observer>,
     health: Health,
     policy: RwLock<Arc<Policy>>,
@@ -87,6 +87,14 @@ struct ServiceState {
     look: bool,
 }
 
+impl ServiceState {
+    /// Returns the number of sessions with a run.
+    fn running(&self) -> usize {
+        let sessions = self.sessions.values();
+        sessions.filter(|session| session.running).count()
+    }
+}
+
 impl Service {
     /// Starts a service at `listener` as `identity`. Without `stocks` no run takes from a stock or
     /// keeps values.
@@ -106,10 +114,14 @@ impl Service {
         let settings = settings(policy.limits(), CancelHandle::new());
         let door = listener.open(&identity, &allowed, &settings)?;
         let address = door.local_address();
+        let metrics = Arc::new(Metrics::new());
+        metrics.expect(&policy);
+        let timing = Arc::clone(&metrics);
+        let watch = move |wait, time| timing.disk(wait, time);
         let shared = Arc::new(Shared {
             identity,
-            stocks,
-            metrics: Metrics::new(),
+            stocks: stocks.map(|stocks| stocks.watch_disk(Arc::new(watch))),
+            metrics,
             observer,
             health: Health::default(),
             policy: RwLock::new(Arc::new(policy)),
@@ -156,6 +168,7 @@ impl Service {
         };
         let known = fingerprints(&policy);
         let shared = &self.shared;
+        shared.metrics.expect(&policy);
         *shared
             .policy
             .write()

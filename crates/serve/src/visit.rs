@@ -396,20 +396,21 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     let made = order.and_then(|order| order.run(session, stocks, limits.preparation));
     match made {
         Ok(made) => {
-            shared.metrics.prepared(&function, "peer", "done");
+            let took = begun.elapsed();
+            shared.metrics.prepared(&function, "peer", Some(took));
             shared.tell(&Event::Replenished {
                 peer,
                 function,
                 runs,
                 made,
-                seconds: begun.elapsed().as_secs_f64(),
+                seconds: took.as_secs_f64(),
                 run,
             });
             shared.look_at_stock();
             Turn::Done
         }
         Err(error) => {
-            shared.metrics.prepared(&function, "peer", "failed");
+            shared.metrics.prepared(&function, "peer", None);
             shared.ordered_in_vain(seat.peer);
             let reason = error.with_advice();
             if at_fault(&error) {

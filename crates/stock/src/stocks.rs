@@ -15,6 +15,7 @@ use crate::records::FORMAT_VERSION;
 use crate::seal::{self, Key};
 use crate::stock::locked;
 use crate::storage::Storage;
+use crate::timed::{Timed, WatchDisk};
 use crate::witness::{Notes, Witness};
 use crate::{EpochId, Limits, Stock, StockError, StockId};
 
@@ -99,6 +100,19 @@ impl Stocks {
     pub fn witnessed(mut self, witness: Witness) -> Self {
         self.witness = Some(witness);
         self
+    }
+
+    /// Returns the stocks, which from now on call `watch` with the time of each wait for the disk.
+    #[must_use]
+    pub fn watch_disk(mut self, watch: Arc<WatchDisk>) -> Self {
+        self.storage = Arc::new(Timed::new(self.storage, watch));
+        self
+    }
+
+    /// Returns the storage.
+    #[must_use]
+    pub fn storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.storage)
     }
 
     /// Returns the notes about tries and answered keys.

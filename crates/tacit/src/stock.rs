@@ -77,8 +77,9 @@ pub(crate) use run::PreparedRun;
 pub(crate) use supply::{LeaseOrder, Supplies};
 pub use tacit_protocol::outsourced::{ChainId, ChainVersion};
 pub use tacit_stock::{
-    Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, EpochId, MAX_OPEN_TO,
-    NoteFailures, Report, Span, StockError, Storage, Tried, TryRecord, check_chain_name,
+    Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, DiskWait, EpochId,
+    MAX_OPEN_TO, NoteFailures, Report, Span, StockError, Storage, Tried, TryRecord, WatchDisk,
+    check_chain_name,
 };
 pub use taken::TakenNumbers;
 pub use tries::{TryName, charge_bits};
@@ -178,6 +179,17 @@ impl Stocks {
         Self {
             stocks: self.stocks.witnessed(witness.clone()),
             witness: Some(witness),
+            ..self
+        }
+    }
+
+    /// Calls `watch` with the time of each wait for the disk from now on.
+    #[must_use]
+    pub fn watch_disk(self, watch: Arc<WatchDisk>) -> Self {
+        let stocks = self.stocks.watch_disk(watch);
+        Self {
+            storage: stocks.storage(),
+            stocks,
             ..self
         }
     }

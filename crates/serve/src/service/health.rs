@@ -8,6 +8,7 @@ use tacit::stock::{NoteFailures, Stocks};
 
 use super::Shared;
 use crate::http::Answers;
+use crate::metrics::Moment;
 
 /// The time for which a finding about the stock is reused.
 const FRESH: Duration = Duration::from_secs(1);
@@ -65,8 +66,13 @@ impl Shared {
 
 impl Answers for Shared {
     fn metrics(&self) -> String {
-        self.metrics
-            .text(self.observer.dropped(), self.note_failures().count)
+        let is_ready = !self.is_stopping() && self.stock_failure().is_none();
+        self.metrics.text(Moment {
+            log_dropped: self.observer.dropped(),
+            notes_failed: self.note_failures().count,
+            runs_in_progress: self.state().running(),
+            is_ready,
+        })
     }
 
     fn health(&self) -> (bool, String) {
@@ -84,7 +90,7 @@ impl Answers for Shared {
             "note_failed": self.note_failures().last,
             "reload_refused": self.health.reload_refused(),
             "sessions": state.sessions.len(),
-            "running": state.sessions.values().filter(|session| session.running).count(),
+            "running": state.running(),
             "preparing": state.turns.count(),
         });
         (is_good, format!("{json}\n"))

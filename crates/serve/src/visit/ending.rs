@@ -103,7 +103,7 @@ pub(crate) fn done(
     });
     audit::ended(seat, names, &RunEnd::Done(cost, bytes));
     let wall = cost.wall().as_secs_f64();
-    shared.metrics.run(&offer, &protocol, wall, bytes);
+    shared.metrics.run(&offer, &protocol, cost, bytes);
     shared.tell(&Event::Run {
         peer: seat.peer_name.clone(),
         offer: offer.clone(),

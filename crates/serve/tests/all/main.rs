@@ -4,6 +4,7 @@ mod audit;
 mod gmw;
 mod lots;
 mod memory;
+mod monitoring;
 mod offers;
 mod outsourced;
 mod refusals;
