@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, input, usage};
 
-/// The longest text that is read for inputs, in bytes.
+/// The longest text that is read for inputs, in bytes. Tables are read row by row instead.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// The place and form of a value.
@@ -35,7 +35,7 @@ pub(crate) enum Source<'a> {
 /// A table file, or one of its columns.
 pub(crate) struct Table<'a> {
     pub(crate) name: &'a str,
-    pub(crate) text: &'a [u8],
+    pub(crate) file: &'a File,
     /// The column, if only one is meant.
     pub(crate) column: Option<&'a str>,
     /// Whether to tell a person how the columns are read; a service has its own log.
@@ -239,22 +239,25 @@ fn from_file<W: ExpectedInputs>(
     let table = wanted.has_tables().then(|| table_path(path)).flatten();
     let path = table.map_or(path, |(path, _)| path);
     let what = format!("input {name} from {path}");
-    let bytes = read_file(Path::new(path), &what)?;
     match table {
         Some((path, column)) => {
             let named = Path::new(path)
                 .file_name()
                 .unwrap_or_default()
                 .to_string_lossy();
+            let file = File::open(path).map_err(|error| Failure::read(what, error))?;
             let table = Table {
                 name: &named,
-                text: &bytes,
+                file: &file,
                 column,
                 tells,
             };
             wanted.read(name, Source::Table(table))
         }
-        None => wanted.read(name, Source::File(&text_of(bytes, &what)?)),
+        None => {
+            let bytes = read_file(Path::new(path), &what)?;
+            wanted.read(name, Source::File(&text_of(bytes, &what)?))
+        }
     }
 }
 

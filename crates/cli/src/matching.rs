@@ -1,6 +1,5 @@
 //! `tacit match`: the keys that the tables of two parties have in common.
 
-mod csv;
 mod table;
 
 use std::io::ErrorKind;

@@ -49,7 +49,7 @@ mod write;
 use tacit_circuit::CircuitError;
 use zeroize::Zeroizing;
 
-pub use csv::CsvTexts;
+pub use csv::{CsvError, CsvRecords, CsvTexts, Malformed, WipedTexts};
 pub use function::TypedFunction;
 pub use joined::JoinedRow;
 pub use signature::Signature;

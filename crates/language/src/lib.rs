@@ -70,8 +70,8 @@ mod syntax;
 mod test;
 
 pub use border::{
-    BorderError, CsvTexts, JoinedRow, PortValue, Signature, TypedFunction, WrongSize,
-    acts_on_a_terminal,
+    BorderError, CsvError, CsvRecords, CsvTexts, JoinedRow, Malformed, PortValue, Signature,
+    TypedFunction, WipedTexts, WrongSize, acts_on_a_terminal,
 };
 pub use diagnostic::{Diagnostic, render_all};
 pub use elaborate::{ParamValues, most_like};

@@ -6,10 +6,8 @@ use std::io::Read;
 use std::path::Path;
 
 use tacit::matching::Normalization;
-use tacit_language::most_like;
-use zeroize::Zeroizing;
+use tacit_language::{CsvError, CsvRecords, Malformed, WipedTexts, most_like};
 
-use super::csv::Records;
 use crate::args::{Keep, MatchArgs};
 use crate::failure::{Failure, input, usage};
 
@@ -41,47 +39,12 @@ impl<'a> KeyColumn<'a> {
     }
 }
 
-/// Texts one after another, wiped on drop.
-#[derive(Default)]
-struct Texts {
-    bytes: Zeroizing<Vec<u8>>,
-    ends: Vec<usize>,
-}
-
-impl Texts {
-    /// Returns an empty list with room for this many bytes, if the number is known.
-    fn with_room(bytes: u64) -> Self {
-        let bytes = usize::try_from(bytes).unwrap_or(0);
-        Self {
-            bytes: Zeroizing::new(Vec::with_capacity(bytes)),
-            ends: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, text: &str) {
-        let needed = self.bytes.len() + text.len();
-        if needed > self.bytes.capacity() {
-            // A vector that grows by itself leaves a copy of its contents behind.
-            let mut larger = Zeroizing::new(Vec::with_capacity(2 * needed));
-            larger.extend_from_slice(&self.bytes);
-            self.bytes = larger;
-        }
-        self.bytes.extend_from_slice(text.as_bytes());
-        self.ends.push(self.bytes.len());
-    }
-
-    fn get(&self, number: usize) -> &str {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        str::from_utf8(&self.bytes[start..self.ends[number]]).unwrap_or_default()
-    }
-}
-
 /// The keys of a table, each once.
 pub(crate) struct Table {
     /// The cells of the column.
-    cells: Texts,
+    cells: WipedTexts,
     /// The normalized cells, which are compared.
-    normalized: Texts,
+    normalized: WipedTexts,
     /// The indices of the rows that are matched, from 0.
     rows: Vec<usize>,
     /// The number of rows that were left out because they have no key.
@@ -100,8 +63,7 @@ impl Table {
     pub(crate) fn read(args: KeyColumn<'_>) -> Result<Self, Failure> {
         let (path, column) = named(args.named);
         let file = File::open(path).map_err(|error| Failure::read(path, error))?;
-        let length = file.metadata().map_or(0, |file| file.len());
-        let column = Column::read(file, length, (path, column))?;
+        let column = Column::read(file, (path, column))?;
         Self::of(column, path, args)
     }
 
@@ -111,7 +73,7 @@ impl Table {
         let mut firsts = HashMap::with_capacity(lines.len());
         let (mut rows, mut missing, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
         for (row, line) in lines.iter().enumerate() {
-            let key = normalized.get(row);
+            let key = text(&normalized, row);
             if key.trim().is_empty() {
                 missing.push(*line);
             } else if let Some(first) = firsts.get(key) {
@@ -153,21 +115,26 @@ impl Table {
 
     /// Returns the normalized keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.rows.iter().map(|row| self.normalized.get(*row))
+        self.rows.iter().map(|row| text(&self.normalized, *row))
     }
 
     /// Returns a key as it stands in the table.
     pub(crate) fn cell(&self, key: usize) -> &str {
-        self.cells.get(self.rows[key])
+        text(&self.cells, self.rows[key])
     }
 }
 
-fn column_as_compared(cells: &Texts, how: Normalization) -> Texts {
-    let mut normalized = Texts::with_room(cells.bytes.len() as u64);
-    for row in 0..cells.ends.len() {
-        normalized.push(&how.apply(cells.get(row)));
+fn column_as_compared(cells: &WipedTexts, how: Normalization) -> WipedTexts {
+    let mut normalized = WipedTexts::default();
+    for row in 0..cells.len() {
+        normalized.push(how.apply(text(cells, row)).as_bytes());
     }
     normalized
+}
+
+/// Returns a text by its number: only texts are pushed.
+fn text(texts: &WipedTexts, number: usize) -> &str {
+    str::from_utf8(texts.get(number)).unwrap_or_default()
 }
 
 /// Returns the path of a table and the name of its column, if there is one.
@@ -196,94 +163,77 @@ fn listed<T>(things: &[T], text: impl Fn(&T) -> String) -> String {
 /// A column of a table.
 struct Column {
     name: String,
-    cells: Texts,
+    cells: WipedTexts,
     /// The line in which the row of each cell begins.
     lines: Vec<u64>,
 }
 
 impl Column {
-    /// Reads the column of this name, or the only one, of the file at `path`. The file's probable
-    /// length is `length`.
-    fn read(
-        from: impl Read,
-        length: u64,
-        (path, column): (&str, Option<&str>),
-    ) -> Result<Self, Failure> {
-        let mut records = Records::new(from, path);
-        let names = names(&mut records, path)?;
+    /// Reads the column of this name, or the only one, of the file at `path`.
+    fn read(from: impl Read, (path, column): (&str, Option<&str>)) -> Result<Self, Failure> {
+        let mut records = CsvRecords::new(from);
+        if !advance(&mut records, path)? {
+            return Err(
+                input!("{path} is empty"; "give a table whose first line names its columns"),
+            );
+        }
+        let cells = 0..records.width();
+        // A name in another encoding is no reason to refuse the table: only keys are compared.
+        let names = cells.map(|column| records.text(column).unwrap_or("\u{fffd}").to_owned());
+        let names: Vec<_> = names.collect();
         let place = place(&names, column, path)?;
         let mut read = Self {
             name: names[place].clone(),
-            cells: Texts::with_room(length),
+            cells: WipedTexts::default(),
             lines: Vec::new(),
         };
-        while read.row(&mut records, (place, names.len()), path)? {}
-        Ok(read)
-    }
-
-    /// Reads a row, if there is one.
-    fn row(
-        &mut self,
-        records: &mut Records<'_, impl Read>,
-        (place, width): (usize, usize),
-        path: &str,
-    ) -> Result<bool, Failure> {
-        let empty = records.begin()?;
-        let (line, mut found) = (records.line(), 0);
-        loop {
-            let Some(is_last) = records.next_cell()? else {
-                return Ok(false);
-            };
+        while advance(&mut records, path)? {
+            let line = records.line();
             // In a table of one column, an empty line is a row without a key, except at the end.
-            if found == 0 && width == 1 {
-                for line in line - empty..line {
-                    self.cells.push("");
-                    self.lines.push(line);
+            if names.len() == 1 {
+                for line in line - records.empty_before()..line {
+                    read.cells.push(b"");
+                    read.lines.push(line);
                 }
             }
-            if found == place {
-                let Ok(text) = str::from_utf8(records.cell()) else {
-                    return Err(input!(
-                        "{path}: the key in line {line} is not text in UTF-8";
-                        "save the table as UTF-8"
-                    ));
-                };
-                self.cells.push(text);
-                self.lines.push(line);
-            }
-            found += 1;
-            if is_last {
-                break;
-            }
+            let key = records.text(place).map_err(|error| wrong(path, error))?;
+            read.cells.push(key.as_bytes());
+            read.lines.push(line);
         }
-        if found != width {
-            return Err(input!(
-                "{path}: line {line} has {found} cells, and the first line {width}";
-                "put quotation marks around cells that have a comma"
-            ));
-        }
-        Ok(true)
+        Ok(read)
     }
 }
 
-/// Reads the names in the first line.
-fn names(records: &mut Records<'_, impl Read>, path: &str) -> Result<Vec<String>, Failure> {
-    records.begin()?;
-    let mut names = Vec::new();
-    while let Some(is_last) = records.next_cell()? {
-        let name = records.cell();
-        // Some editors put a byte order mark at the start of a text.
-        let name = if names.is_empty() {
-            name.strip_prefix(b"\xef\xbb\xbf").unwrap_or(name)
-        } else {
-            name
-        };
-        names.push(String::from_utf8_lossy(name).into_owned());
-        if is_last {
-            return Ok(names);
-        }
+/// Reads the next row, and returns whether there is one.
+fn advance(records: &mut CsvRecords<impl Read>, path: &str) -> Result<bool, Failure> {
+    records.advance().map_err(|error| wrong(path, error))
+}
+
+/// Returns the failure of a table that cannot be read.
+fn wrong(path: &str, error: CsvError) -> Failure {
+    let malformed = match error {
+        CsvError::Unreadable(error) => return Failure::read(path, error),
+        CsvError::Malformed(malformed) => malformed,
+        other => return Failure::input(format!("{path}: {other:?}")),
+    };
+    match malformed {
+        Malformed::NoUtf8 { line } => input!(
+            "{path}: the key in line {line} is not text in UTF-8"; "save the table as UTF-8"
+        ),
+        Malformed::Cells { line, found, first } => input!(
+            "{path}: line {line} has {found} cells, and the first line {first}";
+            "put quotation marks around cells that have a comma"
+        ),
+        Malformed::Open { line } => input!(
+            "{path}: a quotation mark is opened in line {line} and never closed";
+            "write two where a cell has one, and one behind the cell"
+        ),
+        Malformed::TooLong { line, most } => input!(
+            "{path}: the row that begins in line {line} has more than {most} bytes";
+            "see whether a quotation mark is missing before it"
+        ),
+        other => Failure::input(format!("{path}: {other:?}")),
     }
-    Err(input!("{path} is empty"; "give a table whose first line names its columns"))
 }
 
 /// Returns the index of the column.
@@ -328,9 +278,9 @@ mod tests {
     use super::*;
 
     fn read(text: &str, column: Option<&str>) -> Result<(Vec<String>, Vec<u64>), String> {
-        let read = Column::read(text.as_bytes(), 0, ("t.csv", column));
+        let read = Column::read(text.as_bytes(), ("t.csv", column));
         let read = read.map_err(|failure| failure.to_string())?;
-        let cells = (0..read.lines.len()).map(|row| read.cells.get(row).to_owned());
+        let cells = (0..read.lines.len()).map(|row| super::text(&read.cells, row).to_owned());
         Ok((cells.collect(), read.lines))
     }
 
@@ -377,7 +327,7 @@ mod tests {
             let told = read(text, column).expect_err(said);
             assert!(told.contains(said), "{told}");
         }
-        let latin = Column::read(&b"a\nx\ny\xe9\n"[..], 0, ("t.csv", None));
+        let latin = Column::read(&b"a\nx\ny\xe9\n"[..], ("t.csv", None));
         let told = latin.err().expect("no UTF-8").to_string();
         assert!(told.contains("line 3"), "{told}");
     }
@@ -392,14 +342,5 @@ mod tests {
         ] {
             assert_eq!(named(text), expected);
         }
-    }
-
-    #[test]
-    fn texts_grow() {
-        let mut texts = Texts::default();
-        for number in 0..100 {
-            texts.push(&number.to_string());
-        }
-        assert!((0..100).all(|number| texts.get(number) == number.to_string()));
     }
 }

@@ -38,7 +38,7 @@ fn read(signature: &Signature, name: &str, source: Source<'_>) -> Result<PortVal
                     input.name, table.name
                 );
             }
-            let value = signature.read_csv(input, table.name, table.text, table.column);
+            let value = signature.read_csv(input, table.name, table.file, table.column);
             let names_are_texts = table.column.is_none() && signature.has_rows_of_texts(input.ty);
             if table.tells && value.is_ok() && names_are_texts {
                 eprintln!(

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::read::Reader;
 use super::strict::Rows;
-use super::{PortValue, Signature};
+use super::{PortValue, Signature, WipedTexts};
 use crate::interpret::join::{AcceptedKeys, by_key};
 use crate::program::{InputPort, Join, TypeId, TypeKind, TypeTable, Value};
 use crate::source::Symbol;
@@ -20,7 +20,7 @@ pub(super) struct TableRows {
     /// The number of rows.
     pub(super) count: usize,
     /// The fields without a fixed length, row by row.
-    pub(super) cells: Vec<Zeroizing<Vec<u8>>>,
+    pub(super) cells: WipedTexts,
 }
 
 /// A row of a table that is joined, in the form that the stage takes. Secret.
@@ -102,7 +102,7 @@ impl Signature {
     ) -> Result<Rows, CircuitError> {
         match given.length() {
             Some(length) if length <= most => {
-                reader.reserve(row, length);
+                reader.make_room(row, length);
                 reader.elements(row, given)?;
                 reader.count(length);
                 Ok(Rows::default())
@@ -204,12 +204,11 @@ impl Signature {
         }
         Some((0..rows.count).map(move |number| {
             let bits = &value.bits[number * width..][..width];
-            let cells = &rows.cells[number * open..][..open];
             let key = join.key[side].iter().map(|part| {
                 let (at, cell) = places[part.field as usize];
                 let ty = all[part.field as usize].1;
                 let mut bytes = match types.is_open(ty) {
-                    true => cells[cell].clone(),
+                    true => Zeroizing::new(rows.cells.get(number * open + cell).to_vec()),
                     false => bytes_of(&bits[at..][..types.width(ty) as usize]),
                 };
                 if let KeyKind::Text(how) = part.kind
@@ -242,13 +241,13 @@ impl Signature {
         let types = &self.program.types;
         let none = TableRows::default();
         let rows = value.rows.as_ref().unwrap_or(&none);
-        let mut cells = rows.cells.iter();
+        let mut cells = (0..rows.cells.len()).map(|cell| rows.cells.get(cell));
         let width = types.width(row) as usize;
         let items = (0..rows.count).map(|number| {
             let mut bits = &value.bits[number * width..][..width];
             let parts = fields(types, row).iter().map(|(_, ty)| {
                 if types.is_open(*ty) {
-                    let bytes = cells.next().map_or(&[][..], |cell| &cell[..]);
+                    let bytes = cells.next().unwrap_or_default();
                     let bytes = bytes.iter().map(|byte| Value::Integer((*byte).into()));
                     return Value::List(bytes.collect());
                 }

@@ -58,10 +58,16 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reserves room for `count` rows. Call it before reading the first row.
-    pub(super) fn reserve(&mut self, row: TypeId, count: usize) {
-        self.bits
-            .reserve_exact(self.types.width(row) as usize * count);
+    /// Makes room for `count` more rows, and for as many as there are, so that rows that come one
+    /// by one move seldom. What moves is wiped.
+    pub(super) fn make_room(&mut self, row: TypeId, count: usize) {
+        let needed = self.bits.len() + self.types.width(row) as usize * count;
+        if needed > self.bits.capacity() {
+            let most = needed.max(self.bits.len() + self.bits.len() / 2);
+            let mut larger = Zeroizing::new(Vec::with_capacity(most));
+            larger.extend_from_slice(&self.bits);
+            self.bits = larger;
+        }
     }
 
     /// Sets the number of rows that were read.
@@ -76,7 +82,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Stores a field without a fixed length. Only tables that are joined have such fields.
-    fn cell(&mut self, bytes: Zeroizing<Vec<u8>>) {
+    fn cell(&mut self, bytes: &[u8]) {
         self.rows.get_or_insert_default().cells.push(bytes);
     }
 
@@ -85,7 +91,7 @@ impl<'t> Reader<'t> {
             let found = "a character U+0000, which no key has";
             return Err(self.error(ty, self.expected(ty), found));
         }
-        self.cell(Zeroizing::new(text.as_bytes().to_vec()));
+        self.cell(text.as_bytes());
         Ok(())
     }
 
@@ -98,7 +104,7 @@ impl<'t> Reader<'t> {
         };
         match digits.chunks(2).map(byte).collect::<Option<Vec<u8>>>() {
             Some(bytes) => {
-                self.cell(Zeroizing::new(bytes));
+                self.cell(&Zeroizing::new(bytes));
                 Ok(())
             }
             None => Err(self.error(ty, self.expected(ty), "another text")),
@@ -318,6 +324,22 @@ impl<'t> Reader<'t> {
                 Ok(())
             }
             _ => Err(self.error(ty, self.expected(ty), "another text")),
+        }
+    }
+
+    /// Appends the length of a table whose rows follow, and returns its place for
+    /// [`set_length`](Self::set_length).
+    pub(super) fn length_to_follow(&mut self, most: u32) -> usize {
+        let at = self.bits.len();
+        self.number(0, bits_of(most.into()));
+        at
+    }
+
+    /// Sets the length at this place.
+    pub(super) fn set_length(&mut self, at: usize, most: u32, length: usize) {
+        let bits = &mut self.bits[at..][..bits_of(most.into()) as usize];
+        for (place, bit) in bits.iter_mut().enumerate() {
+            *bit = length >> place & 1 == 1;
         }
     }
 

@@ -1,8 +1,10 @@
 //! Values from and to CSV. The first line names the columns, and each later line is a row.
 
+use std::io::Read;
+
 use tacit_circuit::CircuitError;
 
-use super::csv::{self, CsvTexts, Malformed, Records};
+use super::csv::{self, CsvError, CsvRecords, CsvTexts, Malformed};
 use super::read::Reader;
 use super::strict::Rows;
 use super::write;
@@ -103,19 +105,19 @@ struct Table<'r, 't> {
     /// The file's name in messages.
     name: &'r str,
     /// The line of names, followed by one line for each row.
-    records: Records,
+    records: CsvRecords<&'r mut dyn Read>,
     /// The cells of a row in order, with the column of each.
     columns: Vec<(Cell, usize)>,
 }
 
-/// Reads an array or a table from the text of a CSV file that messages call `name`. Takes all
+/// Reads an array or a table from a CSV file that messages call `name`, row by row. Takes all
 /// columns of its rows, or only the column `column`. `fills` tells whether zeros replace missing
 /// rows.
 pub(super) fn read<'t>(
     reader: &mut Reader<'t>,
     types: &'t TypeTable,
     ty: TypeId,
-    (name, bytes): (&str, &[u8]),
+    (name, from): (&str, &mut dyn Read),
     column: Option<&str>,
     fills: Fills,
 ) -> Result<Rows, CircuitError> {
@@ -124,51 +126,48 @@ pub(super) fn read<'t>(
         let found = "a CSV file, which is for arrays and tables";
         return Err(reader.error(ty, "a value", found));
     };
-    let records = Records::parse(bytes).map_err(|error| broken(reader, ty, error))?;
     let mut table = Table {
         reader,
         types,
         ty,
         row,
         name,
-        records,
+        records: CsvRecords::new(from),
         columns: Vec::new(),
     };
+    table.advance()?;
     table.choose(column)?;
-    let count = table.count();
-    let lines = (1..=count).map(|row| table.records.line(row)).collect();
-    let file = Some((name.to_owned(), lines));
-    if count > most as usize {
-        let line = table.records.line(1 + most as usize);
-        let found = format!(
-            "more of them, from line {line} on; where a param of the program sets this number, \
-             both parties give a larger one"
-        );
-        return Err(table.error(format!("at most {most} rows"), found));
-    }
-    if fills == Fills::NoRow {
-        table.reader.reserve(row, count);
-        table.rows()?;
-        table.reader.count(count);
-        return Ok(Rows { filled_up: 0, file });
-    }
-    if is_table {
-        table.table(most)?;
-        return Ok(Rows { filled_up: 0, file });
-    }
+    let has_length = is_table && fills != Fills::NoRow;
+    let length = has_length.then(|| table.reader.length_to_follow(most));
+    let lines = table.rows(most)?;
+    let count = lines.len();
     let missing = most as usize - count;
-    if missing > 0 && fills != Fills::Array {
-        let found = match count {
-            1 => "1 row".to_owned(),
-            count => format!("{count} rows"),
-        };
-        return Err(table.reader.error(ty, format!("{most} rows"), found));
-    }
-    table.rows()?;
-    table.reader.zeros(row, missing);
+    let filled_up = match (fills, length) {
+        (Fills::NoRow, _) => {
+            table.reader.count(count);
+            0
+        }
+        (_, Some(at)) => {
+            table.reader.set_length(at, most, count);
+            table.reader.zeros(row, missing);
+            0
+        }
+        (Fills::Array, None) => {
+            table.reader.zeros(row, missing);
+            missing
+        }
+        (Fills::Table, None) if missing > 0 => {
+            let found = match count {
+                1 => "1 row".to_owned(),
+                count => format!("{count} rows"),
+            };
+            return Err(table.error(format!("{most} rows"), found));
+        }
+        (Fills::Table, None) => 0,
+    };
     Ok(Rows {
-        filled_up: missing,
-        file,
+        filled_up,
+        file: Some((name.to_owned(), lines)),
     })
 }
 
@@ -177,15 +176,22 @@ impl<'t> Table<'_, 't> {
         self.reader.error(self.ty, expected, found)
     }
 
-    /// Returns the number of rows.
-    fn count(&self) -> usize {
-        self.records.count().saturating_sub(1)
+    /// Reads the next line, and returns whether there is one.
+    fn advance(&mut self) -> Result<bool, CircuitError> {
+        let read = self.records.advance();
+        let read = read.and_then(|is_there| self.records.check().map(|()| is_there));
+        read.map_err(|error| broken(self.reader, (self.ty, self.name), error))
     }
 
-    /// Returns the names of the columns, if there is a line.
+    /// Returns a cell of the current line.
+    fn cell(&self, column: usize) -> &str {
+        self.records.text(column).unwrap_or_default()
+    }
+
+    /// Returns the names of the columns, if the current line is the first.
     fn headers(&self) -> impl Iterator<Item = &str> {
         let columns = 0..self.records.width();
-        columns.map(|column| self.records.cell(0, column).trim())
+        columns.map(|column| self.cell(column).trim())
     }
 
     /// Finds the column of each cell of a row.
@@ -285,27 +291,52 @@ impl<'t> Table<'_, 't> {
         }
     }
 
-    fn table(self, most: u32) -> Result<(), CircuitError> {
-        let (row, count) = (self.row, self.count());
-        let (columns, types, name) = (&self.columns, self.types, self.name);
-        let items = |reader: &mut Reader<'t>| rows(reader, types, name, columns, &self.records);
-        self.reader.table(row, most, count, items)
-    }
-
-    fn rows(&mut self) -> Result<(), CircuitError> {
-        rows(
-            self.reader,
-            self.types,
-            self.name,
-            &self.columns,
-            &self.records,
-        )
+    /// Reads all rows, at most `most`. Returns the line of each.
+    fn rows(&mut self, most: u32) -> Result<Vec<u64>, CircuitError> {
+        let mut lines = Vec::new();
+        while self.advance()? {
+            let line = self.records.line();
+            if lines.len() == most as usize {
+                let found = format!(
+                    "more of them, from line {line} on; where a param of the program sets this \
+                     number, both parties give a larger one"
+                );
+                return Err(self.error(format!("at most {most} rows"), found));
+            }
+            self.reader.make_room(self.row, 1);
+            for ((cell, ty), column) in &self.columns {
+                let text = self.records.text(*column).unwrap_or_default();
+                let text = match is_text(self.types, *ty) {
+                    true => csv::unmarked(text),
+                    false => text.trim(),
+                };
+                // The place is named only where it is needed: there are millions of cells.
+                self.reader.text(*ty, text).map_err(|error| {
+                    let name = self.name;
+                    error.at(match cell.as_str() {
+                        "" => format!("{name} line {line}"),
+                        cell => format!("{name} line {line} column {cell:?}"),
+                    })
+                })?;
+            }
+            lines.push(line);
+        }
+        Ok(lines)
     }
 }
 
 /// Describes the error in the form of a CSV file, without its text.
-fn broken(reader: &Reader<'_>, ty: TypeId, error: Malformed) -> CircuitError {
-    let found = match error {
+fn broken(reader: &Reader<'_>, (ty, name): (TypeId, &str), error: CsvError) -> CircuitError {
+    let malformed = match error {
+        CsvError::Malformed(malformed) => malformed,
+        CsvError::Unreadable(error) => {
+            return CircuitError::Io {
+                path: name.to_owned(),
+                message: error.to_string(),
+            };
+        }
+    };
+    let found = match malformed {
         Malformed::Cells { line, found, first } => {
             format!("{found} cells in line {line} where line 1 has {first}")
         }
@@ -316,36 +347,12 @@ fn broken(reader: &Reader<'_>, ty: TypeId, error: Malformed) -> CircuitError {
         Malformed::Empty { line } => {
             format!("line {line}, which is empty: is a value missing there?")
         }
+        Malformed::TooLong { line, most } => {
+            format!("more than {most} bytes in the row that begins in line {line}")
+        }
     };
     let expected = "CSV in UTF-8, with as many cells in each line as in the first";
     reader.error(ty, expected, found)
-}
-
-fn rows(
-    reader: &mut Reader<'_>,
-    types: &TypeTable,
-    name: &str,
-    columns: &[(Cell, usize)],
-    records: &Records,
-) -> Result<(), CircuitError> {
-    for record in 1..records.count() {
-        for ((cell, ty), column) in columns {
-            let text = records.cell(record, *column);
-            let text = match is_text(types, *ty) {
-                true => csv::unmarked(text),
-                false => text.trim(),
-            };
-            // The place is named only where it is needed: there are millions of cells.
-            reader.text(*ty, text).map_err(|error| {
-                let line = records.line(record);
-                error.at(match cell.as_str() {
-                    "" => format!("{name} line {line}"),
-                    cell => format!("{name} line {line} column {cell:?}"),
-                })
-            })?;
-        }
-    }
-    Ok(())
 }
 
 fn is_text(types: &TypeTable, ty: TypeId) -> bool {

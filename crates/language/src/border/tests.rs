@@ -493,7 +493,7 @@ proptest! {
         let again = again.unwrap();
         prop_assert_eq!(again.bits(), value.bits());
         if let Some(text) = signature.csv(&value, "x", CsvTexts::Marked) {
-            let again = signature.read_csv(port, "x.csv", &text, None).unwrap();
+            let again = signature.read_csv(port, "x.csv", &text[..], None).unwrap();
             prop_assert_eq!(again.bits(), value.bits());
         }
     }

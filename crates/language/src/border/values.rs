@@ -1,6 +1,7 @@
 //! The values of a run's ports, and the run in the clear.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use serde_json::Value as Json;
 use tacit_circuit::{CircuitError, HostValue, UniqueJson};
@@ -69,17 +70,17 @@ impl Signature {
         })
     }
 
-    /// Reads the value of an input from the CSV file that messages call `name`. Takes all columns
-    /// of its rows, or only the column `column`.
+    /// Reads the value of an input from the CSV file that messages call `name`, row by row. Takes
+    /// all columns of its rows, or only the column `column`.
     ///
     /// # Errors
     ///
-    /// The file is not CSV, or does not fit the type.
+    /// The file cannot be read, is not CSV, or does not fit the type.
     pub fn read_csv(
         &self,
         input: &InputPort,
         name: &str,
-        bytes: &[u8],
+        mut from: impl Read,
         column: Option<&str>,
     ) -> Result<PortValue, BorderError> {
         let filled = self.may_be_filled(input).is_some();
@@ -91,7 +92,7 @@ impl Signature {
                 None if filled => Fills::Array,
                 None => Fills::Table,
             };
-            table::read(reader, types, input.ty, (&name, bytes), column, fills)
+            table::read(reader, types, input.ty, (&name, &mut from), column, fills)
         })
     }
 

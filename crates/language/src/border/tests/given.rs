@@ -1,5 +1,8 @@
 //! Values in the memory of other languages are read like their JSON.
 
+use std::cell::Cell;
+use std::io::Read;
+
 use serde_json::{Value as Json, json};
 use tacit_circuit::{HostValue, NumberFormat, Numbers};
 
@@ -137,5 +140,48 @@ fn a_first_line_of_bytes_is_no_name() {
     ] {
         let texts = with_input(texts, "of alice");
         assert!(texts.has_rows_of_texts(texts.inputs()[0].ty));
+    }
+}
+
+/// A table is read row by row: one that never ends is refused at its first row too many, and a file
+/// is never held whole.
+#[test]
+fn a_table_is_read_no_further_than_its_rows_go() {
+    /// Endless rows that count the bytes that were read.
+    struct Endless<'c>(&'c Cell<usize>);
+    impl Read for Endless<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            for (place, byte) in into.iter_mut().enumerate() {
+                *byte = b"7\n"[(self.0.get() + place) % 2];
+            }
+            self.0.set(self.0.get() + into.len());
+            Ok(into.len())
+        }
+    }
+    for ty in ["[u8; ..1000]", "[u8; 1000]"] {
+        let signature = with_input(ty, "of alice");
+        let read = Cell::new(0);
+        let rows = b"id\r\n".chain(Endless(&read).take(1 << 20));
+        let error = signature.read_csv(&signature.inputs()[0], "x.csv", rows, None);
+        let error = error.unwrap_err().to_string();
+        let said = "expected at most 1000 rows, found more of them, from line 1002 on";
+        assert!(error.contains(said), "{error}");
+        assert!(read.get() < 1 << 18, "{}", read.get());
+    }
+    let signature = with_input("[u8; ..1000]", "of alice");
+    let gone = signature.read_csv(&signature.inputs()[0], "x.csv", Gone, None);
+    let error = gone.unwrap_err().to_string();
+    assert!(
+        error.contains("x.csv") && error.contains("unplugged"),
+        "{error}"
+    );
+}
+
+/// A file that cannot be read.
+struct Gone;
+
+impl Read for Gone {
+    fn read(&mut self, _into: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("unplugged"))
     }
 }
