@@ -100,6 +100,10 @@ def test_a_text_is_no_integer(parties: Parties) -> None:
 def test_addresses_are_made_alike(parties: Parties) -> None:
     first, second = both(parties, [" Ann@x "], ["ann@X", "bob@x"], normalize="email")
     assert first.ids == [" Ann@x "] and second.ids == ["ann@X"]
+    # One character and two.
+    composed, decomposed = "Jos\u00e9@x", "JOSE\u0301@x"
+    first, second = both(parties, [composed], [decomposed], normalize="email")
+    assert first.ids == [composed] and second.ids == [decomposed]
 
 
 WRONG: list[tuple[Any, str]] = [

@@ -16,11 +16,12 @@
 //! The parties agree on a digest: SHA-256 of "tacit join run 1\0" ‖ the function's digest (32) ‖
 //! for left and right: the input's name, most rows (8), most keys (8), the owner (1: 0 garbler, 1
 //! evaluator), the number of parts of a key (8), for each part the field's name, its kind (1: 1
-//! text, 2 text as an email address, 3 bytes, 4 a number of bits) and bits (8), the number of
-//! fields of a row (8), for each field its name and bits (8) ‖ most rows of a key (8) ‖ the placer
-//! (1: 0 left, 1 right) ‖ bits of an element and number of elements of the result by pair (8, 8),
-//! zeros without one. A name is its length in bytes (8) and its bytes. The tables are not ports of
-//! the function, so the function's own digest does not say which columns are joined and read.
+//! text, 5 text as an email address in NFC, 3 bytes, 4 a number of bits) and bits (8), the number
+//! of fields of a row (8), for each field its name and bits (8) ‖ most rows of a key (8) ‖ the
+//! placer (1: 0 left, 1 right) ‖ bits of an element and number of elements of the result by pair
+//! (8, 8), zeros without one. A name is its length in bytes (8) and its bytes. The tables are not
+//! ports of the function, so the function's own digest does not say which columns are joined and
+//! read.
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Type, Value};
@@ -234,7 +235,7 @@ pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
         for part in &table.key {
             let (kind, bits) = match part.kind {
                 KeyKind::Text(KeyNormalization::None) => (1, 0),
-                KeyKind::Text(KeyNormalization::Email) => (2, 0),
+                KeyKind::Text(KeyNormalization::Email) => (5, 0),
                 KeyKind::Bytes => (3, 0),
                 KeyKind::Fixed { bits } => (4, bits),
             };

@@ -106,8 +106,8 @@ fn normalization() -> impl TypedValueParser<Value = Normalization> {
         PossibleValue::new(one.name()).help(match one {
             Normalization::None => "Compare them as they stand in the table",
             Normalization::Email => {
-                "Leave out spaces around them, and compare them in lower case (Unicode's; é as one \
-                 character and as two stay different)"
+                "Leave out spaces around them, and compare them in lower case, however Unicode \
+                 writes a character such as é"
             }
         })
     });

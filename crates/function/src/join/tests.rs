@@ -1,5 +1,8 @@
 //! Tests of the choice of the placer, of the number of bins, and of the normalisation of keys.
 
+use proptest::prelude::{prop_assert_eq, proptest};
+use unicode_normalization::UnicodeNormalization as _;
+
 use super::{JoinSide, KeyNormalization, MAX_HINT_BYTES, Sizes, TooLarge, Widths, cheaper_placer};
 
 #[test]
@@ -76,11 +79,40 @@ fn texts_are_made_alike_once_and_for_all() {
         // It has no width, and is no white space.
         ("ann@x\u{200b}", "ann@x\u{200b}", "ann@x\u{200b}"),
         ("\0 \u{3000}\r\n", "\0 \u{3000}\r\n", ""),
+        // One text in several forms: composed, decomposed, with marks in another order, and by
+        // characters that stand for others.
+        ("JOS\u{c9}@x", "JOS\u{c9}@x", "jos\u{e9}@x"),
+        ("JOSE\u{301}@x", "JOSE\u{301}@x", "jos\u{e9}@x"),
+        ("a\u{307}\u{323}", "a\u{307}\u{323}", "\u{1ea1}\u{307}"),
+        ("A\u{323}\u{307}", "A\u{323}\u{307}", "\u{1ea1}\u{307}"),
+        ("\u{212b}@x", "\u{212b}@x", "\u{e5}@x"),
+        (
+            "\u{1100}\u{1161}\u{11a8}",
+            "\u{1100}\u{1161}\u{11a8}",
+            "\u{ac01}",
+        ),
+        // Its lower case is two characters.
+        ("\u{130}@x", "\u{130}@x", "i\u{307}@x"),
+        ("I\u{307}@x", "I\u{307}@x", "i\u{307}@x"),
+        // Alike for people, and other characters for Unicode.
+        ("\u{fb01}@x", "\u{fb01}@x", "\u{fb01}@x"),
     ] {
         for (how, expected) in [(None, none), (Email, email)] {
             let once = how.apply(text);
             assert_eq!(*once, expected, "{text:?}");
             assert_eq!(how.apply(&once), once, "{text:?}");
         }
+    }
+}
+
+proptest! {
+    /// Two parties have one address in the forms of two programs.
+    #[test]
+    fn equal_texts_are_made_alike(text in "[\\PC\u{300}-\u{345}\u{1100}-\u{11ff}]{0,12}") {
+        let apply = |text: &str| KeyNormalization::Email.apply(text);
+        let once = apply(&text);
+        prop_assert_eq!(&apply(&text.nfd().collect::<String>()), &once);
+        prop_assert_eq!(&apply(&text.nfc().collect::<String>()), &once);
+        prop_assert_eq!(&apply(&once), &once);
     }
 }

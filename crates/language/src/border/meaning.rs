@@ -154,7 +154,7 @@ impl MeaningHasher<'_> {
                 this.count(part.field as usize);
                 match part.kind {
                     KeyKind::Text(KeyNormalization::None) => this.word("text"),
-                    KeyKind::Text(KeyNormalization::Email) => this.word("text as email"),
+                    KeyKind::Text(KeyNormalization::Email) => this.word("text as email in NFC"),
                     KeyKind::Bytes => this.word("bytes"),
                     KeyKind::Fixed { bits } => this.sized("bits", bits),
                 };

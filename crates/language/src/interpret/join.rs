@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use tacit_function::join::{KeyKind, KeyNormalization};
+use tacit_function::join::KeyKind;
 
 use crate::program::{Entry, Join, JoinKeyField, Program, TypeId, TypeKind, Value};
 
@@ -242,18 +242,10 @@ fn push_part(
     let mut text: Vec<u8> = parts
         .filter_map(|byte| u8::try_from(byte.as_integer()).ok())
         .collect();
-    if let KeyKind::Text(how) = part.kind {
-        let end = text
-            .iter()
-            .rposition(|byte| *byte != 0)
-            .map_or(0, |last| last + 1);
-        text.truncate(end);
-        if how == KeyNormalization::Email {
-            text = String::from_utf8_lossy(&text)
-                .trim_matches(|c: char| c == '\0' || c.is_whitespace())
-                .to_lowercase()
-                .into_bytes();
-        }
+    if let KeyKind::Text(how) = part.kind
+        && let Ok(given) = str::from_utf8(&text)
+    {
+        text = how.apply(given).as_bytes().to_vec();
     }
     bytes.extend((text.len() as u64).to_le_bytes());
     bytes.extend(&text);

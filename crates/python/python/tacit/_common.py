@@ -61,8 +61,8 @@ def common(
     is there once. A text is never an integer: "7" and 7 do not match.
 
     `to` says who gets the result: one party says `me` and the other `peer`, or both say `both`.
-    `normalize="email"` leaves out spaces around texts, and compares them in lower case; both
-    parties say the same. `threads` is how many this party works on, whatever the other one does.
+    `normalize="email"` leaves out spaces around texts, and compares them in lower case and in one
+    form of Unicode (NFC); both parties say the same. `threads` is how many this party works on, whatever the other one does.
     `timeout` bounds all of it, in seconds.
 
     The other party may have `most_keys` ids: without it 16 times as many as this one, and at least

@@ -18,7 +18,7 @@ pub enum Normalization {
     /// Keys are compared byte by byte.
     #[default]
     None,
-    /// Email addresses: without surrounding spaces, in lower case.
+    /// Email addresses: without surrounding spaces, in lower case and in NFC.
     Email,
 }
 
@@ -236,7 +236,7 @@ impl Meaning {
     pub(super) fn digest(&self, side: Side) -> Digest {
         let normalization = match self.normalization {
             Normalization::None => 0,
-            Normalization::Email => 1,
+            Normalization::Email => 2,
         };
         let types: Vec<u8> = self.types.iter().map(|one| *one as u8).collect();
         let hash = Sha256::new_with_prefix(b"tacit match meaning 1\0")

@@ -34,8 +34,8 @@ impl<'a> Elaborator<'a> {
                 let message = format!("there is no way `{}` to make keys alike", word.name);
                 let error = Diagnostic::new(word.span, message);
                 return self.fail(error.help(
-                    "`email(address)` is without white space around it, in lower case; else write \
-                     the field alone",
+                    "`email(address)` is without white space around it, in lower case and NFC; or \
+                     write the field alone",
                 ));
             }
         };

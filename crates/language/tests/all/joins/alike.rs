@@ -62,6 +62,31 @@ fn the_interpreter_makes_addresses_alike_by_the_same_characters() {
     }
 }
 
+/// Two tables have one name in two forms of Unicode.
+#[test]
+fn composed_and_decomposed_addresses_are_alike() {
+    let loaded = Loaded::new("alike.tacit", ADDRESSES, &NoFiles);
+    let signature = Signature::new(&loaded, &ParamValues::new(), None).expect("a program");
+    let read = |side: usize, field: &str, text: &str| {
+        let input = &signature.inputs()[side];
+        signature
+            .read_json(input, &json!([{ field: text }]))
+            .expect("a table")
+    };
+    for (left, right, count) in [
+        ("JOSE\u{301}@x", "jos\u{e9}@x", 1),
+        ("jos\u{e9}@x", "Jose\u{301}@x", 1),
+        ("jose@x", "jos\u{e9}@x", 0),
+    ] {
+        let values = BTreeMap::from([
+            ("left".to_owned(), read(0, "id", left)),
+            ("right".to_owned(), read(1, "name", right)),
+        ]);
+        let results = signature.evaluate(&values, 0).expect("a result");
+        assert_eq!(signature.json(&results[0]), json!(count), "{left:?}");
+    }
+}
+
 /// No table that is read has the character U+0000.
 #[test]
 fn the_border_makes_addresses_alike_as_the_interpreter_does() {
