@@ -128,9 +128,8 @@ impl Listener {
         let terms = HandshakeTerms::session(identity.fingerprint(), settings);
         loop {
             let socket = self.0.accept(settings)?;
-            let transport = match arrived(socket, &self.0, &terms, settings)? {
-                Arrived::Peer(transport, _) => transport,
-                Arrived::Joined => continue,
+            let Some((transport, _)) = arrived(socket, &self.0, &terms, settings)? else {
+                continue;
             };
             let (config, terms) = (Arc::clone(&config), terms.clone());
             let channel = sides::serve(config, transport, terms, &self.0, settings)?;
@@ -385,25 +384,18 @@ fn io_failed(reason: io::Error) -> NetError {
     }
 }
 
-/// An accepted connection and its purpose.
-enum Arrived {
-    /// A peer, over this transport. Its handshake has the rest of the time.
-    Peer(Transport, Settings),
-    /// A side stream, which has joined its session.
-    Joined,
-}
-
-/// Finds the purpose of an accepted connection: a peer by TCP, or by WebSocket where that is
-/// allowed, or a side stream of a session. This and the TLS handshake share the handshake's time.
+/// Finds the purpose of an accepted connection. Returns the transport of a peer, by TCP or by
+/// WebSocket where that is allowed, and settings with the rest of the handshake's time. Returns
+/// `None` for a side stream, which has joined its session.
 fn arrived(
     socket: TcpStream,
     listening: &Listening,
     terms: &HandshakeTerms,
     settings: &Settings,
-) -> Result<Arrived, NetError> {
+) -> Result<Option<(Transport, Settings)>, NetError> {
     let has_proxies = !settings.proxies.is_empty();
     if !terms.has_side_streams() && settings.websocket_origins.is_none() && !has_proxies {
-        return Ok(Arrived::Peer(transport(socket)?, settings.clone()));
+        return Ok(Some((transport(socket)?, settings.clone())));
     }
     let began = Instant::now();
     let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
@@ -418,7 +410,7 @@ fn arrived(
     }
     if terms.has_side_streams() && side_streams::is_asked_for(&socket, &wait).map_err(over)? {
         side_streams::join(socket, listening.expected(), settings)?;
-        return Ok(Arrived::Joined);
+        return Ok(None);
     }
     let transport = by_either(socket, settings, &wait)?;
     let rest = settings.handshake_timeout.saturating_sub(began.elapsed());
@@ -427,7 +419,7 @@ fn arrived(
         handshake_timeout: Duration::from_millis(rest.as_millis() as u64),
         ..settings.clone()
     };
-    Ok(Arrived::Peer(transport, settings))
+    Ok(Some((transport, settings)))
 }
 
 /// Returns the transport over a socket: a WebSocket, if that is allowed and requested.

@@ -153,59 +153,32 @@ impl Metrics {
             }};
         }
         Self {
-            ready: register!(
-                "ready",
-                "Whether peers are accepted and the stock can be used"
-            ),
+            ready: register!("ready", "Whether peers and the stock can be used"),
             sessions: register!("sessions", "Sessions that are open"),
             sessions_begun: register!("sessions_begun", "Sessions"),
             runs: register!("runs", "Runs by their outcome"),
             runs_in_progress: register!("runs_in_progress", "Runs that have not ended"),
-            results_failed: register!(
-                "results_failed",
-                "Runs whose results this party did not take"
-            ),
-            audit_failed: register!(
-                "audit_failed",
-                "Lines of the audit log that could not be written"
-            ),
+            results_failed: register!("results_failed", "Runs whose results this party lost"),
+            audit_failed: register!("audit_failed", "Audit lines that were not written"),
             run_seconds,
             phase_seconds,
             preparation_seconds,
             disk_seconds,
             bytes: register!("run_bytes", "Bytes of runs that ended well"),
             refused: register!("refused", "What was refused to peers"),
-            preparations: register!(
-                "preparations",
-                "Preparations by who asked for them and their outcome"
-            ),
+            preparations: register!("preparations", "Preparations by asker and outcome"),
             reloads: register!("reloads", "Reloads of the configuration by their outcome"),
-            log_dropped: register!(
-                "log_dropped",
-                "Events that the log lacks, since nobody read it"
-            ),
-            notes_failed: register!(
-                "notes_failed",
-                "Notes of how far the stock is that could not be written"
-            ),
+            log_dropped: register!("log_dropped", "Events that the log lacks"),
+            notes_failed: register!("notes_failed", "Notes of the stock that failed"),
             stock_failed: register!("stock_failed", "Times that a stock could not be read"),
             stock_bytes: register!("stock_bytes", "Bytes of a stock on disk"),
             stock_limit: register!("stock_limit_bytes", "Most bytes of a stock"),
             stock_kinds: register!("stock_kinds", "Kinds in the epoch of a stock, of 4096"),
-            stock_usable: register!(
-                "stock_usable",
-                "Instances of a component, or OTs, that can be used"
-            ),
+            stock_usable: register!("stock_usable", "Instances, or OTs, that can be used"),
             runs_there: register!("stock_runs", "Runs for which there is enough in stock"),
-            runs_wanted: register!(
-                "stock_runs_wanted",
-                "Runs for which there is to be enough in stock"
-            ),
+            runs_wanted: register!("stock_runs_wanted", "Runs for which stock is wanted"),
             tries: register!("tries", "Tries with a peer that did not end"),
-            cheats: register!(
-                "cheats",
-                "Tries in which a peer was caught, or caught this party"
-            ),
+            cheats: register!("cheats", "Tries in which a party was caught"),
             registry,
         }
     }

@@ -188,7 +188,7 @@ impl Column {
             lines: Vec::new(),
         };
         while advance(&mut records, path)? {
-            let line = records.line();
+            let line = records.first_line();
             // In a table of one column, an empty line is a row without a key, except at the end.
             if names.len() == 1 {
                 for line in line - records.empty_before()..line {

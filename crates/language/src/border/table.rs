@@ -295,7 +295,7 @@ impl<'t> Table<'_, 't> {
     fn rows(&mut self, most: u32) -> Result<Vec<u64>, CircuitError> {
         let mut lines = Vec::new();
         while self.advance()? {
-            let line = self.records.line();
+            let line = self.records.first_line();
             if lines.len() == most as usize {
                 let found = format!(
                     "more of them, from line {line} on; where a param of the program sets this \

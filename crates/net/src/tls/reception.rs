@@ -23,7 +23,7 @@ use std::time::Duration;
 use rustls::ServerConfig;
 use web_time::Instant;
 
-use super::{Arrived, HandshakeTerms, arrived, sides};
+use super::{HandshakeTerms, arrived, sides};
 use crate::tcp::{self, LOOK_PAUSE, Listening};
 use crate::transport::Heard;
 use crate::wait::SLICE;
@@ -367,7 +367,7 @@ impl<T: Send + 'static> Reception<T> {
         let noted = Arc::clone(&heard);
         let spawned = thread::Builder::new().spawn(move || {
             let result = arrived(socket, &listening, &terms, &settings).and_then(|arrived| {
-                let Arrived::Peer(transport, settings) = arrived else {
+                let Some((transport, settings)) = arrived else {
                     return Ok(None);
                 };
                 let transport = transport.noting(noted);

@@ -216,7 +216,7 @@ mod tests {
             // As in frames: cut anywhere.
             let frames = instances.concat();
             let mut frames = frames.chunks(1500);
-            Ok(frames.try_for_each(|frame| keep(frame))?)
+            Ok(frames.try_for_each(keep)?)
         });
         (kept.into_inner().unwrap(), failure.or(received))
     }

@@ -306,7 +306,7 @@ impl<R> CsvRecords<R> {
 
     /// Returns the line in which the current record begins.
     #[must_use]
-    pub fn line(&self) -> u64 {
+    pub fn first_line(&self) -> u64 {
         self.begins
     }
 
@@ -383,7 +383,7 @@ mod tests {
             records.check().map_err(wrong)?;
             let cells = (0..records.width()).map(|column| records.text(column).unwrap().to_owned());
             let cells = cells.collect();
-            all.push((records.empty_before(), records.line(), cells));
+            all.push((records.empty_before(), records.first_line(), cells));
         }
         Ok(all)
     }
