@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use tacit::matching::{Match, MatchOutcome, MatchRecipient};
+use tacit::matching::{Match, MatchOutcome, MatchRecipient, Normalization};
 use tacit::session::{ProtocolId, RunId};
 use zeroize::Zeroizing;
 
@@ -79,9 +79,9 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
         let protocol = ProtocolId::Match;
         eprintln!("protocol  {protocol}, {threat_model}\npeer      {peer}");
     }
-    let matching = Bar::without_end("matching", !args.json);
+    let matching = Bar::percent("matching", !args.json);
+    let order = order.watch(move |at| matching.show_part(at.done_ands, at.total_ands));
     let outcome = order.run(&mut session)?;
-    drop(matching);
     let id = session.run_id();
     // The result is here, so a peer that has already left does not matter.
     if let Err(error) = session.close() {
@@ -133,6 +133,28 @@ impl Told<'_> {
         Some(common.iter().map(|key| self.table.cell(*key)))
     }
 
+    /// Returns what to check if large tables have no key in common: that is probably a mistake.
+    fn checks(&self) -> Option<Vec<&'static str>> {
+        let keys = self.outcome.peer_keys.min(self.table.len() as u64);
+        let is_none = self.outcome.common.as_ref().is_some_and(Vec::is_empty);
+        if !is_none || keys < LARGE_TABLE {
+            return None;
+        }
+        let mut checks = vec![
+            "the columns: do both hold the same thing, such as addresses?",
+            "the form: do both write keys alike, with the same zeros, prefixes, separators and \
+             order of day and month?",
+            "the type: numbers that a spreadsheet has turned into 1e+05 or 7.0 are other keys",
+        ];
+        if self.args.normalize == Normalization::None {
+            checks.push(
+                "spaces and capitals: --normalize email at both leaves out the former and compares \
+                 in lower case",
+            );
+        }
+        Some(checks)
+    }
+
     /// Returns the keys in common, one on each line.
     fn lines(&self) -> Zeroizing<Vec<u8>> {
         let keys = || self.common().into_iter().flatten();
@@ -176,6 +198,7 @@ impl Told<'_> {
             "keys": { "own": self.table.len(), "peer": self.outcome.peer_keys },
             "left_out": { "missing": self.table.missing, "repeated": self.table.repeated },
             "count": common.map(Vec::len),
+            "check": self.checks(),
             "run": self.id.map(|id| id.to_string()),
         });
         match &self.args.out {
@@ -203,18 +226,11 @@ impl Told<'_> {
             None => eprintln!("done; the result goes to the peer"),
             Some(common) => eprintln!("common    {}", common.len()),
         }
-        let is_none = self.outcome.common.as_ref().is_some_and(Vec::is_empty);
-        if is_none && own.min(peers) >= LARGE_TABLE {
-            eprintln!(
-                "no key is in both tables: check that both parties named the right column, and \
-                 that both write keys alike, with the same zeros, prefixes and separators{}",
-                match self.args.normalize {
-                    tacit::matching::Normalization::None => {
-                        "; --normalize email at both leaves out spaces and compares in lower case"
-                    }
-                    tacit::matching::Normalization::Email => "",
-                }
-            );
+        if let Some(checks) = self.checks() {
+            eprintln!("no key is in both tables; check:");
+            for check in checks {
+                eprintln!("- {check}");
+            }
         }
         if self.args.out.is_none() && self.args.to != MatchRecipient::Peer {
             output::print(&self.lines())?;

@@ -7,8 +7,8 @@ use tacit::Progress;
 
 /// The number of AND gates from which on a bar is shown; shorter runs would only make it flicker.
 const WORTH_SHOWING_ANDS: u64 = 100_000;
-/// The time after which a compilation gets a bar.
-const COMPILING_SHOWN_AFTER: Duration = Duration::from_secs(1);
+/// The time after which a bar with a percentage is shown.
+const PERCENT_SHOWN_AFTER: Duration = Duration::from_secs(1);
 
 /// A bar on standard error, hidden if standard error is no terminal.
 pub(crate) struct Bar(ProgressBar);
@@ -45,29 +45,31 @@ impl Bar {
         Self(bar)
     }
 
-    /// Returns a bar for a compilation. It is not shown during the first second.
-    pub(crate) fn compiling(wanted: bool) -> Self {
+    /// Returns a bar with a percentage, which starts with `what`. It is not shown during the first
+    /// second.
+    pub(crate) fn percent(what: &'static str, wanted: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template(COMPILING) {
+        if let Ok(style) = ProgressStyle::with_template(PERCENT) {
             bar.set_style(style);
         }
+        bar.set_message(what);
         if !wanted {
-            // `show_compiled` never shows a finished bar.
+            // `show_part` never shows a finished bar.
             bar.finish();
         }
         Self(bar)
     }
 
-    /// Shows the progress of a compilation.
-    pub(crate) fn show_compiled(&self, progress: tacit_language::lower::Progress) {
-        if self.0.is_finished() || self.0.elapsed() < COMPILING_SHOWN_AFTER {
+    /// Shows how much of all is done on a bar with a percentage.
+    pub(crate) fn show_part(&self, done: u64, all: u64) {
+        if self.0.is_finished() || self.0.elapsed() < PERCENT_SHOWN_AFTER {
             return;
         }
         if self.0.is_hidden() {
             self.0.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.0.set_length(progress.total);
-        self.0.set_position(progress.done);
+        self.0.set_length(all);
+        self.0.set_position(done);
     }
 
     /// Shows the progress of the run.
@@ -87,7 +89,7 @@ impl Drop for Bar {
 
 const TEMPLATE: &str = "{msg} [{bar:24}] {human_pos}/{human_len} AND, {per_sec}, {eta} left";
 const WITHOUT_END: &str = "{msg}, {elapsed}";
-const COMPILING: &str = "compiling [{bar:24}] {percent}%, {elapsed}";
+const PERCENT: &str = "{msg} [{bar:24}] {percent}%, {elapsed}";
 
 #[cfg(test)]
 mod tests {
@@ -95,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_templates_parse() {
-        for template in [TEMPLATE, WITHOUT_END, COMPILING] {
+        for template in [TEMPLATE, WITHOUT_END, PERCENT] {
             assert!(ProgressStyle::with_template(template).is_ok());
         }
     }

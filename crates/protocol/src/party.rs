@@ -61,7 +61,8 @@ impl PeerName for Peer {
     }
 }
 
-/// The progress of a party, for display to people.
+/// The progress of a party, for display to people. In a matching and in the stage of a join, OTs
+/// are counted in place of AND gates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// AND gates garbled or evaluated.

@@ -25,11 +25,12 @@ use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
 use tacit_protocol::matching::{KeyEncoding, Keys, Plain, PlainSizes, exchange_sizes};
+use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_protocol::{Error as ProtocolError, Incompatibility};
 
 use crate::cost::{BaseOtSource, Clock, Cost, Phase, peak_memory_bytes};
-use crate::driver::seed;
+use crate::driver::{run_script, seed};
 use crate::order::Order;
 use crate::protocols::ThreatModel;
 use crate::session::{OrderTerms, OtNeed, Side, wants_another};
@@ -234,7 +235,12 @@ impl Intersection {
         }
     }
 
-    fn run(&self, session: &mut Session, peer_keys: u64) -> Result<MatchOutcome, Error> {
+    fn run(
+        &self,
+        session: &mut Session,
+        peer_keys: u64,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<MatchOutcome, Error> {
         let threat_model = ThreatModel::SemiHonest;
         let mut clock = Clock::start(session);
         let own_keys = self.keys.len() as u64;
@@ -242,7 +248,7 @@ impl Intersection {
         let tag = session.agree(&agreed.terms(session.side()))?;
         let mut phases = vec![clock.stop(Phase::Agreement, session)];
         clock = Clock::start(session);
-        let common = self.intersect(session, agreed, tag)?;
+        let common = self.intersect(session, (agreed, tag), watch)?;
         phases.push(clock.stop(Phase::Run, session));
         let has_ots = own_keys > 0 && peer_keys > 0;
         let numbers = |common: Vec<bool>| {
@@ -297,16 +303,20 @@ impl Intersection {
     fn intersect(
         &self,
         session: &mut Session,
-        agreed: Agreed,
-        tag: RunTag,
+        (agreed, tag): (Agreed, RunTag),
+        watch: &mut dyn FnMut(Progress),
     ) -> Result<Option<Vec<bool>>, Error> {
         let to_both = self.meaning.to == MatchRecipient::Both;
         let plain = Plain::new(agreed.sizes, tag, session.ot_settings(), to_both);
         let (keys, seed) = (&self.keys, seed());
         if agreed.asks {
-            return session.script(async |io| plain.place(io, keys, &seed).await.map(Some));
+            return run_script(session.channel(), watch, async |io| {
+                plain.place(io, keys, &seed).await.map(Some)
+            });
         }
-        session.script(async |io| plain.program(io, keys, &seed).await)
+        run_script(session.channel(), watch, async |io| {
+            plain.program(io, keys, &seed).await
+        })
     }
 
     /// Turns an error in the exchange of sizes into one that says what the peer wanted, if that is

@@ -220,13 +220,22 @@ impl<'a> TwoPartyRun<'a> {
     fn once(&self, run: u32, session: &mut Session) -> Result<Option<Outcome>, Failure> {
         let (args, log) = (self.args, self.log);
         let and_gates = self.runnable.function().and_gates();
-        let bar = Bar::new(self.role.name(), and_gates, !args.runs.json);
+        let bar = Bar::new(
+            self.role.name(),
+            and_gates,
+            !args.runs.json && self.join.is_none(),
+        );
+        // The OTs of a join's stage are no gates, so a join has a percentage.
+        let joining = Bar::percent("joining", !args.runs.json && self.join.is_some());
         let mut job = self
             .job()?
             .lease_ahead(u64::from(args.runs.repeat - run - 1))
             .time_limit(self.time_limit)
             .watch_taken(move |taken| log.detail(format_args!("run {run} takes {taken}")))
-            .watch(|at| bar.show(at));
+            .watch(|at| {
+                bar.show(at);
+                joining.show_part(at.done_ands, at.total_ands);
+            });
         for (name, value) in &self.values {
             job = job.input(name, value.clone());
         }

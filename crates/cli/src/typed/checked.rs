@@ -7,7 +7,7 @@ use std::path::Path;
 use tacit::Role;
 use tacit::circuit::Digest;
 use tacit::circuit::builder::CircuitForm;
-use tacit_language::lower::LineCosts;
+use tacit_language::lower::{LineCosts, Progress};
 use tacit_language::{PortValue, Signature, Span, TypedFunction};
 
 use super::wanted::{OfParty, Public};
@@ -98,8 +98,8 @@ impl CheckedProgram {
     ///
     /// The run is beyond a limit, or a circuit file that it uses does not exist.
     pub(crate) fn compile(&self, wanted: bool) -> Result<TypedFunction, Failure> {
-        let bar = Bar::compiling(wanted);
-        let watch = |at| bar.show_compiled(at);
+        let bar = Bar::percent("compiling", wanted);
+        let watch = |at: Progress| bar.show_part(at.done, at.total);
         let (signature, files) = (self.signature.clone(), self.program.folder());
         let compiled = TypedFunction::watched(signature, &self.name, &self.public, files, &watch);
         compiled.map_err(|error| self.program.failure(error))

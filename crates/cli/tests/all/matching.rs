@@ -146,11 +146,18 @@ fn none_in_common_of_large_tables_says_what_to_check() {
         assert_eq!(ended.succeeded(), "");
         assert!(ended.stderr.contains("--normalize email"), "{ended:?}");
     }
+    let json = words("match a.csv --json");
+    let [alice, _] = parties.act(&json, &words("match b.csv"));
+    let check = alice.json()["check"].to_string();
+    assert!(check.contains("the columns"), "{check}");
     let same = words("match a.csv --normalize email");
     let [alice, bob] = parties.act(&same, &words("match b.csv --normalize email"));
     assert_eq!(alice.succeeded().lines().count(), 100);
     assert!(bob.succeeded().starts_with("a0\na1\n"), "{bob:?}");
     assert!(!bob.stderr.contains("no key"), "{bob:?}");
+    let bob = words("match b.csv --normalize email --json");
+    let [_, bob] = parties.act(&same, &bob);
+    assert!(bob.json()["check"].is_null(), "{bob:?}");
 }
 
 #[test]

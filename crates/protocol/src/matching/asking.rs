@@ -16,7 +16,7 @@ use super::okvs::{
     Band, ColumnSpan, Decoder, Dependent, Encoder, OrderedRow, Value, order_vartime,
 };
 use super::sizes::BAND;
-use super::vole::{PlacerVole, ProgrammerVole, TimesDelta};
+use super::vole::{PlacerVole, ProgrammerVole, ShardColumns, TimesDelta};
 use crate::Error;
 use crate::bits::{append_blocks, read_block};
 use crate::io::Io;
@@ -88,6 +88,8 @@ const NO_SET: Error = Error::ApiMisuse("shards in order");
 /// The keys of a shard.
 pub(super) struct Shard {
     pub(super) hashes: ShardHashes,
+    /// The shard's number, and that of all shards.
+    place: (u64, u64),
     /// The rows of the keys in the table.
     pub(super) rows: Vec<u32>,
     pub(super) digests: Zeroizing<Vec<Block>>,
@@ -107,6 +109,7 @@ impl Shard {
         let room = digests.len().min(most as usize);
         let shard = |number| Self {
             hashes: ShardHashes::new(tag, number),
+            place: (number.into(), count.into()),
             rows: Vec::new(),
             digests: Zeroizing::new(Vec::with_capacity(room)),
         };
@@ -123,6 +126,16 @@ impl Shard {
         match count {
             1 => Err(Error::ApiMisuse("no more keys than were agreed on")),
             _ => Err(Error::MatchingFailed),
+        }
+    }
+
+    /// Returns the columns of the shard's ask, of which each has `count`.
+    pub(super) fn columns(&self, count: u64) -> ShardColumns {
+        let (shard, shards) = self.place;
+        ShardColumns {
+            count,
+            shard,
+            shards,
         }
     }
 }
@@ -315,12 +328,12 @@ impl<'s> Points<'s> {
     pub(super) async fn ask(
         &self,
         io: &mut Io<'_>,
-        columns: u64,
+        columns: ShardColumns,
         ot: &mut EvaluatorOt,
         prg: &mut Prg,
     ) -> Result<Zeroizing<Vec<Block>>, Error> {
-        let encoding = self.encode_elements(io, columns, prg).await?;
-        let vole = PlacerVole::choose(io, ot, columns as usize, prg).await?;
+        let encoding = self.encode_elements(io, columns.count, prg).await?;
+        let vole = PlacerVole::choose(io, ot, columns, prg).await?;
         let (masked, w) = vole.mask(&encoding);
         for columns in masked.chunks(FRAME_BYTES / Block::BYTES) {
             io.message().clear();
@@ -395,12 +408,12 @@ fn within<'r, const N: usize>(
 /// Receives the ask of a shard. Returns K and the multiplier by Δ.
 pub(super) async fn take_ask(
     io: &mut Io<'_>,
-    columns: u64,
+    columns: ShardColumns,
     ot: &mut GarblerOt,
     prg: &mut Prg,
 ) -> Result<(Zeroizing<Vec<Block>>, TimesDelta), Error> {
-    let vole = ProgrammerVole::offer(io, ot, columns as usize, prg).await?;
-    let mut masked = vec![Block::ZERO; columns as usize];
+    let vole = ProgrammerVole::offer(io, ot, columns, prg).await?;
+    let mut masked = vec![Block::ZERO; columns.count as usize];
     for columns in masked.chunks_mut(FRAME_BYTES / Block::BYTES) {
         let expected = messages::ask(Block::BYTES * columns.len());
         let frame = io.receive(expected).await?.chunks_exact(Block::BYTES);

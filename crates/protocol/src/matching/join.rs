@@ -197,7 +197,7 @@ impl Join {
         let columns = self.sizes.ask_columns;
         let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
         let asked = asked.on_threads(self.settings.threads);
-        let w = asked.ask(io, columns, ot, prg).await?;
+        let w = asked.ask(io, shard.columns(columns), ot, prg).await?;
         let evaluated = asked.evaluate(io, &w, None, self.value_blocks()).await?;
         drop(asked);
 
@@ -322,7 +322,7 @@ impl Join {
         let points = shard
             .hashes
             .points(&Zeroizing::new(in_bins.collect::<Vec<_>>()));
-        let (k, times) = take_ask(io, columns, ot, prg).await?;
+        let (k, times) = take_ask(io, shard.columns(columns), ot, prg).await?;
         let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
         let asked = asked.on_threads(self.settings.threads);
         let mut values = asked.evaluate(io, &k, Some(&times), width).await?;

@@ -140,7 +140,8 @@ impl Plain {
         let points = shard.hashes.points(&shard.digests);
         let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
         let points = points.on_threads(self.settings.threads);
-        let w = points.ask(io, self.sizes.ask_columns, ot, prg).await?;
+        let columns = shard.columns(self.sizes.ask_columns);
+        let w = points.ask(io, columns, ot, prg).await?;
         Ok(self.tags(&points.evaluate(io, &w, None, 1).await?))
     }
 
@@ -155,7 +156,8 @@ impl Plain {
         let points = shard.hashes.points(&shard.digests);
         let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
         let points = points.on_threads(self.settings.threads);
-        let (keys, times) = take_ask(io, self.sizes.ask_columns, ot, prg).await?;
+        let columns = shard.columns(self.sizes.ask_columns);
+        let (keys, times) = take_ask(io, columns, ot, prg).await?;
         Ok(self.tags(&points.evaluate(io, &keys, Some(&times), 1).await?))
     }
 

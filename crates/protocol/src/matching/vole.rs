@@ -15,6 +15,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::Error;
 use crate::io::Io;
+use crate::party::Progress;
 use crate::setup::{self, EXTENSION_OTS, EvaluatorOt, GarblerOt};
 
 /// The number of OTs of a column.
@@ -28,6 +29,25 @@ const SPAN_COLUMNS: usize = 64;
 
 /// The largest number of OTs that a refill makes, so that their memory is bounded.
 const REFILL_OTS: usize = 1 << 19;
+
+/// The columns of a shard's ask. All shards have the same number.
+#[derive(Clone, Copy)]
+pub(crate) struct ShardColumns {
+    pub(super) count: u64,
+    /// The number of the shard, and that of all shards.
+    pub(super) shard: u64,
+    pub(super) shards: u64,
+}
+
+impl ShardColumns {
+    /// Returns the progress of a party once it has the OTs of the first `done` columns.
+    fn progress(&self, done: usize) -> Progress {
+        Progress {
+            done_ands: OTS as u64 * (self.shard * self.count + done as u64),
+            total_ands: OTS as u64 * self.shards * self.count,
+        }
+    }
+}
 
 /// The placer's half.
 pub(crate) struct PlacerVole {
@@ -62,20 +82,22 @@ impl TimesDelta {
 }
 
 impl PlacerVole {
-    /// Makes `columns` columns, and sends and receives the messages for them.
+    /// Makes these columns, and sends and receives the messages for them.
     pub(crate) async fn choose(
         io: &mut Io<'_>,
         ot: &mut EvaluatorOt,
-        columns: usize,
+        columns: ShardColumns,
         prg: &mut Prg,
     ) -> Result<Self, Error> {
-        let mut u = Zeroizing::new(vec![Block::ZERO; columns]);
+        let count = columns.count as usize;
+        let mut u = Zeroizing::new(vec![Block::ZERO; count]);
         let mut w = u.clone();
-        let mut parts = Parts::new(columns, ot.is_made_ahead(), ot.threads());
+        let mut parts = Parts::new(count, ot.is_made_ahead(), ot.threads());
         while let Some((range, refill)) = parts.next() {
             if ot.needs_refill((range.len() * OTS) as u64) {
                 ot.refill(io, refill, &seed(prg)).await?;
             }
+            let done = range.end;
             for range in parts.at_once(range) {
                 let t = &mut parts.ots[..range.len() * OTS];
                 ot.extend_random(prg, t, io.message())?;
@@ -91,6 +113,7 @@ impl PlacerVole {
                     pack(&parts.powers, t, w);
                 });
             }
+            io.progressed(columns.progress(done));
         }
         Ok(Self { u, w })
     }
@@ -103,19 +126,20 @@ impl PlacerVole {
 }
 
 impl ProgrammerVole {
-    /// Makes `columns` columns, from the messages for them.
+    /// Makes these columns, from the messages for them.
     pub(crate) async fn offer(
         io: &mut Io<'_>,
         ot: &mut GarblerOt,
-        columns: usize,
+        columns: ShardColumns,
         prg: &mut Prg,
     ) -> Result<Self, Error> {
-        let mut v = Zeroizing::new(vec![Block::ZERO; columns]);
-        let mut parts = Parts::new(columns, ot.is_made_ahead(), ot.threads());
+        let mut v = Zeroizing::new(vec![Block::ZERO; columns.count as usize]);
+        let mut parts = Parts::new(columns.count as usize, ot.is_made_ahead(), ot.threads());
         while let Some((range, refill)) = parts.next() {
             if ot.needs_refill((range.len() * OTS) as u64) {
                 ot.refill(io, refill, &seed(prg)).await?;
             }
+            let done = range.end;
             for range in parts.at_once(range) {
                 let count = range.len() * OTS;
                 let q = &mut parts.ots[..count];
@@ -132,6 +156,7 @@ impl ProgrammerVole {
                     pack(&parts.powers, q, v)
                 });
             }
+            io.progressed(columns.progress(done));
         }
         let delta = Zeroizing::new(ot.delta());
         Ok(Self { v, delta })

@@ -3,6 +3,7 @@
 use tacit_function::Schedule;
 use tacit_ot::Security;
 use tacit_protocol::gmw::{self, Run};
+use tacit_protocol::party::Progress;
 
 use super::{AgreedRun, Job, ProtocolRun, Ran};
 use crate::cost::{Clock, FromStock, Phase};
@@ -29,12 +30,12 @@ impl ProtocolRun for Gmw {
 
     /// Returns at most one OT in each direction per AND gate, plus the OTs of a join's stage.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
-        let plan = job.task.join.as_ref().map(|join| join.plan);
-        let of_stage = plan.filter(|plan| plan.bin_count() > 0).map_or(0, |plan| {
-            plan.sizes.shards.saturating_mul(plan.sizes.vole_ots())
-        });
         OtNeed {
-            count: job.task.function.and_gates().saturating_add(of_stage),
+            count: job
+                .task
+                .function
+                .and_gates()
+                .saturating_add(job.stage_ots()),
             security: Security::SemiHonest,
             is_bulk: true,
         }
@@ -47,7 +48,7 @@ impl ProtocolRun for Gmw {
             tag,
         } = agreed;
         let (role, function) = (job.task.role, job.task.function);
-        let schedule = &function.schedule()?;
+        let (schedule, before) = (&function.schedule()?, job.stage_ots());
         let mut phases = Vec::new();
         let (mut staged, mut keys_of_bins) = (None, None);
         if let Some(join) = &job.task.join
@@ -58,7 +59,9 @@ impl ProtocolRun for Gmw {
             if !takes_crosses(session, job.task.stocks.as_ref(), (role, schedule))? {
                 job.make_crosses(schedule)?;
             }
-            let (bits, keys) = join.run(session, (role, tag), &mut job.watch)?;
+            let after = schedule.total_ots().iter().sum();
+            let watch = &mut part_of_all(&mut job.watch, [0, after]);
+            let (bits, keys) = join.run(session, (role, tag), watch)?;
             staged = Some(ports::with_made(function, role, inputs, (made, &bits)));
             keys_of_bins = keys;
             phases.push(clock.stop(Phase::Match, session));
@@ -77,7 +80,8 @@ impl ProtocolRun for Gmw {
         phases.extend(setup);
         let clock = Clock::start(session);
         let (run, seed) = (Run { function, schedule }, seed());
-        let outputs = run_script(session.channel(), &mut job.watch, async |io| {
+        let watch = &mut part_of_all(&mut job.watch, [before, 0]);
+        let outputs = run_script(session.channel(), watch, async |io| {
             run.run(io, inputs, &mut directions, &seed).await
         })?;
         session.keep_directions(directions);
@@ -92,7 +96,28 @@ impl ProtocolRun for Gmw {
     }
 }
 
+/// Returns a watch that adds to the progress of a part the OTs of those before and after it.
+fn part_of_all<'w>(
+    watch: &'w mut dyn FnMut(Progress),
+    [before, after]: [u64; 2],
+) -> impl FnMut(Progress) + 'w {
+    move |at| {
+        watch(Progress {
+            done_ands: before + at.done_ands,
+            total_ands: before + at.total_ands + after,
+        });
+    }
+}
+
 impl Job<'_> {
+    /// Returns the OTs of a join's stage, which are those of its VOLE.
+    fn stage_ots(&self) -> u64 {
+        let plan = self.task.join.as_ref().map(|join| join.plan);
+        plan.filter(|plan| plan.bin_count() > 0).map_or(0, |plan| {
+            plan.sizes.shards.saturating_mul(plan.sizes.vole_ots())
+        })
+    }
+
     /// Refuses to make the crosses of a run that must take them from the stock.
     fn make_crosses(&self, schedule: &Schedule) -> Result<(), Error> {
         match self.task.needs_stock && schedule.total_ots() != [0, 0] {
@@ -115,8 +140,10 @@ impl Job<'_> {
         let Some(masks) = lease_crosses(session, stocks.as_ref(), (role, schedule), leases)? else {
             return Ok(None);
         };
+        let before = self.stage_ots();
         let (run, online) = (Run { function, schedule }, Clock::start(session));
-        let outputs = run_script(session.channel(), &mut self.watch, async |io| {
+        let watch = &mut part_of_all(&mut self.watch, [before, 0]);
+        let outputs = run_script(session.channel(), watch, async |io| {
             run.run_stocked(io, inputs, masks).await
         })?;
         Ok(Some(Ran {

@@ -1,7 +1,6 @@
 //! A matching as a service runs it: it looks at what the peer told before it answers.
 
 use std::num::NonZeroUsize;
-use std::time::Duration;
 
 use super::{Intersection, Match, MatchOutcome, MatchRecipient, Normalization};
 use crate::session::{Side, TableSizes};
@@ -35,9 +34,7 @@ pub struct PeerAsks {
 
 /// A matching for which both parties have told their sizes.
 pub struct SizedMatch {
-    task: Intersection,
-    threads: NonZeroUsize,
-    time_limit: Option<Duration>,
+    order: Match,
     peer_keys: u64,
 }
 
@@ -137,9 +134,7 @@ impl Match {
         let told = session.guarded_within(self.time_limit, |session| self.task.tell(session));
         Ok(SizedMatch {
             peer_keys: told?,
-            threads: self.threads,
-            time_limit: self.time_limit,
-            task: self.task,
+            order: self,
         })
     }
 }
@@ -151,9 +146,16 @@ impl SizedMatch {
     ///
     /// Any error that ends the run. The session is then spent.
     pub fn run(self, session: &mut Session) -> Result<MatchOutcome, Error> {
-        session.work_on(self.threads);
-        session.guarded_within(self.time_limit, |session| {
-            self.task.run(session, self.peer_keys)
+        let Match {
+            task,
+            threads,
+            time_limit,
+            mut watch,
+            ..
+        } = self.order;
+        session.work_on(threads);
+        session.guarded_within(time_limit, |session| {
+            task.run(session, self.peer_keys, &mut watch)
         })
     }
 }

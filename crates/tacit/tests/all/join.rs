@@ -362,3 +362,33 @@ fn runs_of_a_session_have_stages_of_their_own() {
         assert!(results.windows(2).all(|two| two[0] == two[1]));
     }
 }
+
+/// The progress goes from the first OT of the stage to the last gate of the function, at both
+/// parties.
+#[test]
+fn progress_covers_the_stage_and_the_function() {
+    let plan = plan([1500, 900], 1, JoinSide::Left);
+    let function = function(&plan);
+    let mut draw = Draw(11);
+    let tables = [0, 1].map(|side| draw.table(200, 400, 1, ROW_BITS[side]));
+    let ended = in_memory(|party, session| {
+        let table = table(&plan, party, &tables[party])?;
+        let mut seen = Vec::new();
+        job(&function, &plan, party, &table)
+            .watch(|at| seen.push(at))
+            .run(session)?;
+        Ok(seen)
+    });
+    let stage = plan.sizes.shards * plan.sizes.vole_ots();
+    for seen in ended.map(|ended| ended.expect("a run")) {
+        let (first, last) = (seen[0], seen[seen.len() - 1]);
+        assert!(first.done_ands > 0 && first.done_ands < stage, "{first:?}");
+        assert!(
+            last.done_ands > stage && last.done_ands < last.total_ands,
+            "{last:?}"
+        );
+        assert!(seen.is_sorted_by_key(|at| at.done_ands));
+        assert!(seen.iter().all(|at| at.total_ands == first.total_ands));
+        assert!(seen.iter().any(|at| at.done_ands == stage));
+    }
+}

@@ -14,7 +14,7 @@ use super::super::keys::{KeyEncoding, Keys};
 use super::super::plain::Plain;
 use super::super::sizes::{MAX_KEYS, PlainSizes};
 use super::super::telling::exchange_sizes;
-use super::super::vole::{PlacerVole, ProgrammerVole};
+use super::super::vole::{PlacerVole, ProgrammerVole, ShardColumns};
 use crate::io::memory::{Ended, Sent, run_both, run_two};
 use crate::message::Kind;
 use crate::session::{Hello, RunTag, SessionTag};
@@ -349,6 +349,13 @@ fn each_run_has_digests_of_its_own() {
     }
 }
 
+/// The columns of a table of one shard.
+const ALONE: ShardColumns = ShardColumns {
+    count: 600,
+    shard: 0,
+    shards: 1,
+};
+
 /// Two asks under the same u would reveal the sum of both encodings.
 #[test]
 fn each_vole_is_another_and_right() {
@@ -357,14 +364,14 @@ fn each_vole_is_another_and_right() {
     let made = run_both(
         async |io| {
             let mut prg = Prg::new(Block::ZERO);
-            let first = ProgrammerVole::offer(io, &mut garbler, 600, &mut prg).await?;
-            let second = ProgrammerVole::offer(io, &mut garbler, 600, &mut prg).await?;
+            let first = ProgrammerVole::offer(io, &mut garbler, ALONE, &mut prg).await?;
+            let second = ProgrammerVole::offer(io, &mut garbler, ALONE, &mut prg).await?;
             Ok([first, second])
         },
         async |io| {
             let mut prg = Prg::new(Block::ONES);
-            let first = PlacerVole::choose(io, &mut evaluator, 600, &mut prg).await?;
-            let second = PlacerVole::choose(io, &mut evaluator, 600, &mut prg).await?;
+            let first = PlacerVole::choose(io, &mut evaluator, ALONE, &mut prg).await?;
+            let second = PlacerVole::choose(io, &mut evaluator, ALONE, &mut prg).await?;
             Ok([first, second])
         },
     );
