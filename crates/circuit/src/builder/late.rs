@@ -1,8 +1,6 @@
 //! Inputs that are made when a gate first reads them. A caller that only moves most of its inputs
 //! needs no nodes for them.
 
-use std::collections::HashMap;
-
 use super::ports::netlist_of;
 use super::{Builder, Bus};
 use crate::CircuitError;
@@ -15,8 +13,13 @@ pub(super) struct Late {
     count: usize,
     /// The numbers of the late inputs that a gate reads, in the order in which they became inputs.
     read: Vec<u32>,
-    settled: HashMap<u32, Literal>,
+    /// The nodes of the late inputs. An input that no gate reads stands for itself. A page is empty
+    /// until a gate reads one of its inputs.
+    pages: Vec<Vec<Literal>>,
 }
+
+/// The number of late inputs of a page.
+const PAGE: u32 = 1 << 10;
 
 impl Builder {
     /// Creates the next `width` late inputs, which belong to no port and are numbered from 0. Past
@@ -55,11 +58,22 @@ impl Builder {
     }
 
     fn settle(&self, number: u32) -> Literal {
-        let Late { read, settled, .. } = &mut *self.late.borrow_mut();
-        *settled.entry(number).or_insert_with(|| {
+        let Late { read, pages, .. } = &mut *self.late.borrow_mut();
+        let page = (number / PAGE) as usize;
+        if pages.len() <= page {
+            pages.resize(page + 1, Vec::new());
+        }
+        let page = &mut pages[page];
+        if page.is_empty() {
+            let first = number / PAGE * PAGE;
+            *page = (first..first + PAGE).map(Literal::late).collect();
+        }
+        let node = &mut page[(number % PAGE) as usize];
+        if node.as_late().is_some() {
             read.push(number);
-            self.gates.borrow_mut().input()
-        })
+            *node = self.gates.borrow_mut().input();
+        }
+        *node
     }
 }
 

@@ -181,7 +181,7 @@ impl Sharing {
 /// gate's hash, so that a search reads other gates, which may be anywhere in memory, only one time
 /// in 255. If the inputs of two gates are neighbours, the gates have neighbouring places, since
 /// such gates are made one after the other: the pairs of bits of a product, or a condition and the
-/// bits that it selects.
+/// bits that it selects. A search stays in one line of the cache until it has seen all of it.
 #[derive(Debug, Default)]
 struct Crowd {
     /// The numbers of gates.
@@ -197,6 +197,8 @@ const EMPTY: u8 = 0;
 impl Crowd {
     /// The number of places of a group, by two bits of each input.
     const GROUP: usize = 16;
+    /// The number of tags in a line of the cache, and of places in the smallest table.
+    const LINE: usize = 64;
 
     /// Returns the number of the gate `packed` with these inputs. If it does not exist, inserts it
     /// as the netlist's next gate.
@@ -233,24 +235,27 @@ impl Crowd {
         let mask = self.tags.len() - 1;
         let [a, b] = inputs.map(Literal::node);
         let group = hash(u64::from(a >> 2) << 32 | u64::from(b >> 2)) >> 28;
-        let first = group as usize & !(Self::GROUP - 1);
-        let mut place = first + (a as usize & 3) * 4 + (b as usize & 3);
+        let first = group as usize & !(Self::GROUP - 1) & mask;
+        let first = first + (a as usize & 3) * 4 + (b as usize & 3);
+        let (mut line, place) = (first & !(Self::LINE - 1), first % Self::LINE);
         loop {
-            place &= mask;
-            match self.tags[place] {
-                EMPTY => return Err(place),
-                found if found == tag && is_it(self.table[place]) => {
-                    return Ok(self.table[place]);
+            for step in 0..Self::LINE {
+                let place = line + (place + step) % Self::LINE;
+                match self.tags[place] {
+                    EMPTY => return Err(place),
+                    found if found == tag && is_it(self.table[place]) => {
+                        return Ok(self.table[place]);
+                    }
+                    _ => {}
                 }
-                // The step is odd, so that every place is visited.
-                _ => place += Self::GROUP + 1,
             }
+            line = (line + Self::LINE) & mask;
         }
     }
 
     /// Doubles the table and fills it with the gates that are in none of `readers`.
     fn grow(&mut self, netlist: &Netlist, readers: &[[u32; 2]]) {
-        let places = (self.tags.len() * 2).max(64);
+        let places = (self.tags.len() * 2).max(Self::LINE);
         // Free the old table before the new one is allocated.
         (self.table, self.tags) = Default::default();
         (self.table, self.tags) = (vec![0; places], vec![EMPTY; places]);
