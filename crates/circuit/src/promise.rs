@@ -121,19 +121,19 @@ impl core::fmt::Display for Promise {
 }
 
 impl Port {
-    /// Returns the least value without negative numbers that keeps the port's promise, for
-    /// rehearsals and measurements.
+    /// Returns a value that keeps the port's promise, for rehearsals and measurements. Its numbers
+    /// are as close to zero as the promise allows.
     #[must_use]
     pub fn least_value(&self) -> Value {
         let of = element(&self.ty);
         let number = |index: usize| match self.promise {
-            Some(Promise::Set | Promise::Ascending) => index as u64,
-            Some(Promise::Within { least, .. }) => least.max(0) as u64,
+            Some(Promise::Set | Promise::Ascending) => index as i64,
+            Some(Promise::Within { least, greatest }) => 0.clamp(least, greatest),
             Some(Promise::RunCounts { .. }) | None => 0,
         };
         let bit = |i: usize| {
             let (index, place) = (i / of.width(), i % of.width());
-            place < 64 && number(index) >> place & 1 == 1
+            number(index) >> place.min(63) & 1 == 1
         };
         let bits: Vec<bool> = (0..self.ty.width()).map(bit).collect();
         Value::from_bits(&self.ty, &bits).expect("as many bits as the type has")
@@ -281,14 +281,17 @@ fn each(
     })
 }
 
-/// Whether the number is outside of the range. At most 63 bits suffice for every promised range.
+/// Whether the number is outside of the range. The range has 64 bits, and the bits of a number past
+/// them equal its sign.
 fn out_of_range(bits: &[bool], signed: bool, least: i64, greatest: i64) -> Choice {
-    let width = bits.len().min(63);
-    let number = (0..width).fold(0_i64, |number, i| number | i64::from(bits[i]) << i);
-    let sign = i64::from(signed) & number >> (width - 1);
-    let number = number.wrapping_sub(sign << width);
-    let beyond = bits.iter().skip(width).fold(Choice::from(0), |any, bit| {
-        any | Choice::from(u8::from(*bit))
+    let width = bits.len().min(if signed { 64 } else { 63 });
+    let (low, rest) = bits.split_at(width);
+    let sign = u8::from(signed & low[width - 1]);
+    let extension = (-i64::from(sign)).checked_shl(width as u32).unwrap_or(0);
+    let low = low.iter().enumerate();
+    let number = low.fold(extension, |number, (i, bit)| number | i64::from(*bit) << i);
+    let beyond = rest.iter().fold(Choice::from(0), |any, bit| {
+        any | Choice::from(u8::from(*bit) ^ sign)
     });
     let offset = number.wrapping_sub(least) as u64;
     beyond | offset.ct_gt(&(greatest.wrapping_sub(least) as u64))

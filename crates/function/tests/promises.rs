@@ -1,7 +1,7 @@
 //! Tests of what inputs promise beyond their types, and that the owners' machines ensure it.
 
 use serde_json::json;
-use tacit_circuit::{Circuit, Promise, Value};
+use tacit_circuit::{Circuit, Port, Promise, Value};
 use tacit_components::library;
 use tacit_function::{Function, FunctionBuilder, FunctionError, Part, Recipient, Role};
 
@@ -15,7 +15,7 @@ fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
 fn function(name: &str, given: &[(&str, u64)]) -> Function {
     let circuit = component(name, given);
     let first = circuit.inputs()[0].name.clone();
-    let owner = |port: &tacit_circuit::Port| match port.name == first {
+    let owner = |port: &Port| match port.name == first {
         true => Role::Garbler,
         false => Role::Evaluator,
     };
@@ -168,6 +168,31 @@ const BROKEN: &[Row] = &[
         "[4]",
     ),
 ];
+
+/// Whoever builds a circuit may promise any range, also one without zero.
+#[test]
+fn the_least_value_keeps_every_range() {
+    for (ty, least, greatest) in [
+        ("i8", -5, -2),
+        ("i80[3]", -5, -2),
+        ("i80", i64::MIN, -1),
+        ("i8", -1, 1),
+        ("u8[2]", 0, 3),
+        ("u80", 7, 9),
+    ] {
+        let mut port = Port::new("x", ty.parse().unwrap());
+        port.promise = Some(Promise::Within { least, greatest });
+        let value = port.least_value();
+        assert_eq!(port.convert_value(&value), Ok(value), "{ty} {least}");
+    }
+    let mut port = Port::new("x", "u64".parse().unwrap());
+    port.promise = Some(Promise::Within {
+        least: i64::MIN,
+        greatest: 3,
+    });
+    assert!(port.parse_value("3").is_ok());
+    assert!(port.parse_value(&u64::MAX.to_string()).is_err());
+}
 
 /// Checks every promise of the catalogue, and that the table above has each.
 #[test]
