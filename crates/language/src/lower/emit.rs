@@ -162,6 +162,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
                 self.call(call as usize)?;
             }
             self.region(gates.at(level), &read_outside)?;
+            size::check_elements(self.entry.span, self.size as u64, self.steps.divisor())?;
         }
         self.outputs()?;
         let steps = std::mem::take(&mut self.steps);

@@ -73,13 +73,24 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
     let inputs = entry.inputs.iter().enumerate();
     let inputs = inputs.filter(|(place, input)| input.owner.is_some() && !entry.is_joined(*place));
     let inputs = inputs.map(|(_, input)| program.types.width(input.ty)).sum();
-    let elements = counts.bits.saturating_add(inputs) / counts.divisor.max(1);
-    if counts.divisor == 0 || elements <= Function::MAX_ELEMENTS {
-        return Ok(counts.steps);
+    check_elements(
+        entry.span,
+        counts.bits.saturating_add(inputs),
+        counts.divisor,
+    )?;
+    Ok(counts.steps)
+}
+
+/// Refuses wires that are cut into more elements than a function may have. No element has more bits
+/// than `divisor`, or nothing cuts the wires yet if that is 0.
+pub(super) fn check_elements(span: Span, bits: u64, divisor: u64) -> Lower<()> {
+    let elements = bits / divisor.max(1);
+    if divisor == 0 || elements <= Function::MAX_ELEMENTS {
+        return Ok(());
     }
     let times = elements as f64 / Function::MAX_ELEMENTS as f64;
     Err(Error::At(
-        entry.span,
+        span,
         format!(
             "the inputs of this run and the results of its components have {elements} elements, \
              {times:.2} times the {} (2^25) that a function may have: give it fewer rows or \

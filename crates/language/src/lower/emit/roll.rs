@@ -11,6 +11,7 @@ mod writer;
 
 use std::collections::HashMap;
 
+use num_integer::Integer as _;
 use tacit_function::FunctionBuilder;
 
 use super::super::pieces::Piece;
@@ -48,6 +49,8 @@ pub(super) struct Steps {
     /// The last steps, as a row of repetitions.
     row: Option<RepeatedStep>,
     made: Vec<MadeStep>,
+    /// The greatest common divisor of all starts and widths of wires.
+    divisor: u64,
 }
 
 /// A step that is repeated, each time moved by the same distance. Most steps are in such rows,
@@ -166,8 +169,10 @@ impl Steps {
         mut arguments: Vec<Vec<Piece>>,
     ) {
         let mut starts = vec![start as i64];
+        self.cut(start, width);
         for piece in arguments.iter_mut().flatten() {
-            if let Piece::Wires(start, _) = piece {
+            if let Piece::Wires(start, width) = piece {
+                self.cut(*start, *width);
                 starts.push(*start as i64);
                 *start = 0;
             }
@@ -193,6 +198,16 @@ impl Steps {
             return self.nodes.push(node);
         }
         self.repeat(shape, starts);
+    }
+
+    fn cut(&mut self, start: usize, width: usize) {
+        self.divisor = self.divisor.gcd(&(start as u64)).gcd(&(width as u64));
+    }
+
+    /// Returns the greatest number of bits that an element of the wires can have, or 0 if no step
+    /// cuts them yet.
+    pub(super) fn divisor(&self) -> u64 {
+        self.divisor
     }
 
     /// Adds a step to the current row, or starts a new row.

@@ -164,3 +164,26 @@ fn progress_goes_from_nothing_to_all() {
     assert!(heard.is_sorted() && heard.iter().all(|at| at.1 == total));
     assert!(heard[0].0 < total / 2 && heard[heard.len() - 1].0 > total * 9 / 10);
 }
+
+/// The gates of `main` read single bits of the results, which no count of components foresees.
+#[test]
+fn a_run_whose_gates_cut_its_values_is_refused_before_most_steps_are_made() {
+    let program = program_of(
+        "parties alice, bob;
+        component fn mix(x: [u64; 64], y: bool) -> [u64; 64] { [for v in x { v + y as u64 }] }
+        main(a: [u64; 64] of alice, b: u64 of bob) -> (c: [u64; 64] to both) {
+            let mut c = a;
+            for i in 0..8300 { c = mix(c, c[0] > b); }
+            c
+        }",
+    );
+    assert!(check(&program, &program.entries[0]).is_ok());
+    let heard = std::cell::RefCell::new(Vec::new());
+    let watch = |at: Progress| heard.borrow_mut().push((at.done, at.total));
+    let lowered = program.lower_watched("main", EntryId(0), &NoCircuitFiles, &watch);
+    let message = lowered.err().expect("it is too large").message;
+    assert!(message.contains("elements"), "{message}");
+    let (done, total) = heard.into_inner().pop().expect("progress");
+    // The trace is half of the steps.
+    assert!(done * 2 <= total, "{done} {total}");
+}
