@@ -299,14 +299,13 @@ impl Direction {
         self.wake_sleepers(state);
     }
 
-    /// Records that the stream at `place` is open. Returns `false` if it was open before.
-    pub(super) fn open(&self, place: usize) -> bool {
+    /// Records that the stream at `place` is open.
+    pub(super) fn open(&self, place: usize) {
         let mut state = self.lock();
-        let is_first = !std::mem::replace(&mut state.queues[place].is_open, true);
+        state.queues[place].is_open = true;
         if state.queues.iter().all(|queue| queue.is_open) {
             self.is_ready.store(true, Ordering::Release);
         }
-        is_first
     }
 
     /// Returns the next frame to send on the stream at `place`. Returns nothing if the channel is
