@@ -309,7 +309,8 @@ impl Session {
             job = job.pin(pin.map_err(|error| error::raise(py, error))?);
         }
         job.check().map_err(|error| error::raise(py, error))?;
-        let (outcome, id) = self.work_of(py, &run, terms.progress, |session| {
+        let terms = (&run, terms.progress);
+        let (outcome, id) = self.work_of(py, &mut *self.lock(py)?, terms, |session| {
             let outcome = job.watch(|now| self.watch.note(now)).run(session)?;
             Ok((outcome, session.run_id()))
         })?;
@@ -330,7 +331,10 @@ impl Session {
         let (order, limit) = common::order(keys, &terms)?;
         let watch = self.watch.clone();
         let order = order.watch(move |now| watch.note(now));
-        let outcome = self.work(py, limit, terms.progress, |session| order.run(session))?;
+        let terms = (limit, terms.progress);
+        let outcome = self.work(py, &mut *self.lock(py)?, terms, |session| {
+            order.run(session)
+        })?;
         Ok(Common::new(
             outcome.map_err(|error| error::raise(py, error))?,
         ))
@@ -351,12 +355,14 @@ impl Session {
         });
         let stocks = self.stocks(py)?;
         let watch = |now| self.watch.note(now);
+        let mut held = self.lock(py)?;
+        let terms = (&run, terms.progress);
         match protocol {
             Protocol::Prepared => {
                 let order = Preparation::new(run.role).time_limit(run.limit);
                 let order = order.enough_for(run.function, runs);
                 let order = order.map_err(|error| error::raise(py, error))?;
-                let prepared = self.work_of(py, &run, terms.progress, |session| {
+                let prepared = self.work_of(py, &mut held, terms, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
                 Ok(rows(prepared))
@@ -366,7 +372,7 @@ impl Session {
                     .statistical_security(run.security(py, protocol)?)
                     .time_limit(run.limit);
                 let name = run.function.name().to_owned();
-                let prepared = self.work_of(py, &run, terms.progress, |session| {
+                let prepared = self.work_of(py, &mut held, terms, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
                 Ok(vec![(name, prepared.made(), prepared.available())])
@@ -375,7 +381,7 @@ impl Session {
                 let order = CrossPreparation::for_runs(run.role, run.function, runs);
                 let order = order.map_err(|error| error::raise(py, error))?;
                 let order = order.time_limit(run.limit);
-                let prepared = self.work_of(py, &run, terms.progress, |session| {
+                let prepared = self.work_of(py, &mut held, terms, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
                 Ok(rows(prepared))
@@ -392,16 +398,15 @@ impl Session {
 }
 
 impl Session {
-    /// Works over the session without the GIL, for at most `limit`.
+    /// Works over the session, which `held` is, without the GIL and for at most `limit`.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
-        limit: Option<Duration>,
-        progress: Option<Py<PyAny>>,
+        held: &mut Option<tacit::Session>,
+        (limit, progress): (Option<Duration>, Option<Py<PyAny>>),
         work: impl FnOnce(&mut tacit::Session) -> Result<T, Error> + Send,
     ) -> PyResult<Result<T, Error>> {
-        let mut session = self.lock(py)?;
-        let session = session
+        let session = held
             .as_mut()
             .ok_or_else(|| error::usage(py, "the session is closed; open a new one"))?;
         let deadline = limit.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
@@ -413,11 +418,11 @@ impl Session {
     fn work_of<T: Send>(
         &self,
         py: Python<'_>,
-        run: &Run<'_>,
-        progress: Option<Py<PyAny>>,
+        held: &mut Option<tacit::Session>,
+        (run, progress): (&Run<'_>, Option<Py<PyAny>>),
         work: impl FnOnce(&mut tacit::Session) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let done = self.work(py, run.limit, progress, work)?;
+        let done = self.work(py, held, (run.limit, progress), work)?;
         done.map_err(|error| match error {
             Error::Protocol(ProtocolError::PeerIncompatible(Incompatibility::SameRole(_))) => {
                 let (own, other) = run.names();

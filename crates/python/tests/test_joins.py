@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+
 import pandas as pd
 import pytest
 import tacit
-from tacit.errors import InputError, UsageError
+from tacit.errors import InputError, TacitError, UsageError
 
 from conftest import Parties
 
@@ -87,3 +90,44 @@ def test_what_a_join_does_not_take_is_refused_before_the_peer_hears_of_it(
         wrong_first, lambda session: session.run(program, payments=PAYMENTS)["count"]
     )
     assert outcomes == (expected()["count"],) * 2
+
+
+def test_another_thread_gets_no_session_between_the_sizes_and_the_run(parties: Parties) -> None:
+    program = tacit.function(SPENT)
+    busy = "the session runs something in another thread"
+
+    def closes(session: tacit.Session, done: threading.Event, heard: list[str]) -> None:
+        done.wait(pause)
+        while not done.is_set():
+            try:
+                session.close()
+            except UsageError as error:
+                heard.append(str(error))
+            else:
+                # Before the run took the session, or after the run.
+                heard.append("closed")
+                return
+
+    def disturbed(session: tacit.Session) -> tuple[list[str], int | None]:
+        done = threading.Event()
+        heard: list[str] = []
+        other = threading.Thread(target=closes, args=(session, done, heard))
+        other.start()
+        try:
+            return heard, int(session.run(program, customers=CUSTOMERS)["count"])
+        except TacitError:
+            return heard, None
+        finally:
+            done.set()
+            other.join()
+
+    def waits(session: tacit.Session) -> None:
+        with contextlib.suppress(TacitError):
+            session.run(program, payments=PAYMENTS)
+
+    for pause in (0.001 * 1.5**n for n in range(25)):
+        (heard, count), _ = parties.meet(disturbed, waits)
+        if heard and heard[0].startswith(busy):
+            assert count == expected()["count"]
+            return
+    pytest.fail("each time the other thread came before the run, or after it")

@@ -60,6 +60,9 @@ pub(super) struct JoinRun<'a> {
     pub(super) values: &'a BTreeMap<String, PortValue>,
 }
 
+/// This party's role, the announced sizes, and the stocks.
+type SizedFor<'a> = (Role, &'a BTreeMap<String, u64>, Option<&'a Stocks>);
+
 impl Session {
     /// Runs a program with this party's table and its other inputs. Checks all of them before
     /// sending anything to the peer.
@@ -89,18 +92,21 @@ impl Session {
         let known = known.map_err(|error| run.program.raise(py, error))?;
         let known = known.map_err(|wrong| error::input(py, &wrong.to_string()))?;
         let open = signature.open_params();
+        // Once this party has announced its sizes, the peer waits for this run and for no other. So
+        // other threads get the session only after the run.
+        let mut held = self.lock(py)?;
         let mut sizes = BTreeMap::new();
         if !open.is_empty() {
             let meaning = run.program.open_meaning(py)?;
-            let told = self.work(py, deadline.left(), None, |session| {
+            let told = self.work(py, &mut held, (deadline.left(), None), |session| {
                 session.tell_sizes(meaning, &open, role, &known)
             })?;
             sizes = told.map_err(|error| error::raise(py, error))?;
         }
-        let ran = self.run_sized(py, &run, (role, &sizes, stocks.as_ref()), terms, &deadline);
+        let given = (role, &sizes, stocks.as_ref());
+        let ran = self.run_sized(py, &mut held, (&run, given), terms, &deadline);
         if ran.is_err() && !open.is_empty() {
-            // The peer waits for this run and for no other.
-            drop(self.lock(py)?.take());
+            drop(held.take());
         }
         ran
     }
@@ -109,8 +115,8 @@ impl Session {
     fn run_sized<'py>(
         &self,
         py: Python<'py>,
-        run: &JoinRun<'_>,
-        (role, sizes, stocks): (Role, &BTreeMap<String, u64>, Option<&Stocks>),
+        held: &mut Option<tacit::Session>,
+        (run, (role, sizes, stocks)): (&JoinRun<'_>, SizedFor<'_>),
         terms: Terms,
         deadline: &Deadline,
     ) -> PyResult<Ran<'py>> {
@@ -148,7 +154,7 @@ impl Session {
             security_bits: None,
             limit: deadline.left(),
         };
-        let (outcome, id) = self.work_of(py, &run, terms.progress, |session| {
+        let (outcome, id) = self.work_of(py, held, (&run, terms.progress), |session| {
             let outcome = job.watch(|now| self.watch.note(now)).run(session)?;
             Ok((outcome, session.run_id()))
         })?;
