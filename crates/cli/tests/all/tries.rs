@@ -1,4 +1,4 @@
-//! The list of counted tries, and the command that clears it.
+//! The notes of the witness: counted tries that only it knows, and notes that cannot be written.
 
 use std::fs;
 use std::sync::Arc;
@@ -48,4 +48,40 @@ fn tries_that_only_the_witness_knows_are_listed_and_cleared() {
     let cleared = tacit(folder, &clear);
     assert!(cleared.succeeded().contains("4 under way"), "{cleared:?}");
     assert_eq!(listed(), serde_json::json!([]));
+}
+
+/// A loss of the notes' folder is told, or a copy of the stock that comes back would go unnoticed.
+#[test]
+fn notes_that_cannot_be_written_are_told_at_the_end() {
+    let parties = Parties::new();
+    parties.file(
+        "alice.toml",
+        "[stock]\nfolder = \"a\"\nwitness = \"notes\"\n",
+    );
+    let prepare = words("prepare --component aes-round@1 --role");
+    let prepared = || {
+        let alice = [&prepare[..], &["garbler", "--config", "alice.toml"]].concat();
+        parties.act(
+            &alice,
+            &[&prepare[..], &["evaluator", "--stock", "b"]].concat(),
+        )
+    };
+    let warning = "of how far the stock is could not be written";
+    let [alice, bob] = prepared();
+    assert!(!alice.stderr.contains(warning), "{alice:?}");
+    bob.succeeded();
+    // Whoever writes a note locks one of these files. Nobody can lock a folder, not even root.
+    for number in 0..16 {
+        let lock = parties.folder().join(format!("notes/lock-{number:x}"));
+        let _ = fs::remove_file(&lock);
+        fs::create_dir(lock).expect("a folder");
+    }
+    let [alice, bob] = prepared();
+    assert!(alice.succeeded().contains("aes-round"), "{alice:?}");
+    assert!(alice.stderr.contains(warning), "{alice:?}");
+    assert!(
+        alice.stderr.contains("set witness under [stock]"),
+        "{alice:?}"
+    );
+    assert!(!bob.stderr.contains(warning), "{bob:?}");
 }
