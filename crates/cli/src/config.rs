@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 use serde::Deserialize;
-use tacit::net::Link;
+use tacit::net::{Lane, Link};
 use tacit::session::{BaseOt, OtExtension};
 use tacit::{Fingerprint, Role};
 
@@ -72,6 +72,9 @@ pub(crate) struct StockPlace {
     /// A folder outside the stocks' folder that records how far each stock is used.
     #[serde(default)]
     pub(crate) witness: Option<PathBuf>,
+    /// The name of this process, if several of this party have a folder each.
+    #[serde(default, deserialize_with = "fields::lane")]
+    pub(crate) lane: Option<Lane>,
     /// The size limit of each stock, in GiB.
     #[serde(default, deserialize_with = "fields::limit")]
     pub(crate) limit_gib: Option<u64>,
@@ -334,7 +337,7 @@ mod tests {
         assert_eq!(names("/properties"), top);
         assert_eq!(
             names("/$defs/stock/properties"),
-            ["folder", "limit_gib", "witness"]
+            ["folder", "lane", "limit_gib", "witness"]
         );
         let peer = [
             "address",

@@ -126,7 +126,10 @@ impl Party {
             }
             Trust::Pinned(Box::new(identity), peer)
         };
-        let mut settings = Settings::default();
+        let mut settings = Settings {
+            lane: config.stock.lane.unwrap_or_default(),
+            ..Settings::default()
+        };
         let connect = args.timeout.or(config.timeouts.connect);
         settings.connect_timeout = connect.unwrap_or(CONNECT_TIMEOUT);
         if let Some(timeout) = args.timeout.or(config.timeouts.message) {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 use tacit::circuit::Component;
 use tacit::garble::SchemeInfo;
-use tacit::net::CancelHandle;
+use tacit::net::{CancelHandle, Lane};
 use tacit::session::{AbortReason, Incompatibility, RunId};
 use tacit::stock::{Preparation, Prepared, Stocks};
 use tacit::{Category, Error, Function, ProtocolError, Role, Session};
@@ -77,9 +77,12 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let mut retries = args.retries;
     let mut met = false;
     let told = loop {
-        let attempt = party.meet(cancel.clone(), log).and_then(|session| {
+        let attempt = party.meet(cancel.clone(), log).and_then(|mut session| {
             met = true;
             log.step(format_args!("connected"));
+            if let Some(lane) = args.lane {
+                go_to_lane(&mut session, lane)?;
+            }
             Ok(order.once(args, &stocks, session, begun)?)
         });
         match attempt {
@@ -98,6 +101,24 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         true => output::print(pretty(&told.json).as_bytes()),
         false => output::print(told.text.as_bytes()),
     }
+}
+
+/// Goes to the peer's process of this name.
+fn go_to_lane(session: &mut Session, lane: Lane) -> Result<(), Failure> {
+    let reached = session.go_to_lane(&[lane])?;
+    if reached == lane {
+        return Ok(());
+    }
+    let reached = match reached.is_none() {
+        true => "one without a lane".to_owned(),
+        false => format!("lane {reached}"),
+    };
+    Err(failure!(
+        Incompatible;
+        "no process of the peer in lane {lane} was reached; {reached} answers at this address";
+        "connect to the address of that process, or leave --lane out; a service sends its peers to \
+         the lanes under [serve.lanes] of its tacit.toml"
+    ))
 }
 
 /// Adds this party's order to the failure if the parties may have ordered different things.
@@ -394,6 +415,7 @@ impl Took<'_> {
         json["bytes_sent"] = json!(traffic.sent.bytes);
         json["bytes_received"] = json!(traffic.received.bytes);
         json["ot_extension"] = json!(ots.map(|extension| extension.to_string()));
+        json["lane"] = json!(stock::shown_lane(self.prepared.lane));
         json
     }
 }
@@ -402,11 +424,15 @@ impl fmt::Display for Took<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:.2} s, {} sent, {} received; {:.1} s with waiting",
+            "{:.2} s, {} sent, {} received; {:.1} s with waiting{}",
             self.prepared.wall.as_secs_f64(),
             shown_bytes(self.prepared.traffic.sent.bytes),
             shown_bytes(self.prepared.traffic.received.bytes),
             self.wall.as_secs_f64(),
+            match stock::shown_lane(self.prepared.lane) {
+                Some(lane) => format!("; in lane {lane} of the peer"),
+                None => String::new(),
+            }
         )
     }
 }

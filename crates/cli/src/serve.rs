@@ -9,6 +9,7 @@ mod border;
 mod check;
 pub(crate) mod config;
 mod joined;
+mod lanes;
 mod levels;
 mod policy;
 mod servers;
@@ -20,7 +21,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tacit::net::{IpNet, NetError};
+use tacit::net::{IpNet, Lane, NetError};
 use tacit::{Category, Error, Identity, Listener};
 use tacit_serve::event::Severity;
 use tacit_serve::{Event, Log, Observer, Policy, Service, descriptors, http};
@@ -65,6 +66,7 @@ struct Fixed {
     identity: PathBuf,
     stock: Option<PathBuf>,
     witness: Option<PathBuf>,
+    lane: Option<Lane>,
     stock_bytes: u64,
 }
 
@@ -79,6 +81,7 @@ impl Fixed {
             ("identity", self.identity != other.identity),
             ("[stock] folder", self.stock != other.stock),
             ("[stock] witness", self.witness != other.witness),
+            ("[stock] lane", self.lane != other.lane),
             ("[stock] limit_gib", self.stock_bytes != other.stock_bytes),
         ];
         let differing = fields.iter().filter(|(_, differs)| *differs);
@@ -113,6 +116,7 @@ impl ServeConfig {
             identity: party::identity_path(args.identity.as_ref(), &config)?,
             stock: args.stock.stock.clone().or(config.stock.folder.clone()),
             witness: config.stock.witness.clone(),
+            lane: config.stock.lane,
             stock_bytes: stock::limit_bytes(&config),
         };
         let policy = policy::policy(&config, serve)?;

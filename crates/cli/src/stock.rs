@@ -15,7 +15,8 @@ use etcetera::BaseStrategy;
 use serde_json::{Value as Json, json};
 use tacit::Fingerprint;
 use tacit::advice::Advice;
-use tacit::stock::{Damage, ForeignChains, KeptChain, StockName, Stocks};
+use tacit::net::Lane;
+use tacit::stock::{Damage, ForeignChains, KeptChain, Lanes, StockName, Stocks};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -86,10 +87,11 @@ pub(crate) fn tell_failed_notes() {
 /// The folder cannot be used.
 pub(crate) fn open_silently(folder: &Path, config: &Config) -> Result<Stocks, Failure> {
     let limit = limit_bytes(config);
-    Ok(match &config.stock.witness {
+    let stocks = match &config.stock.witness {
         Some(notes) => Stocks::open_witnessed(folder, limit, notes)?,
         None => Stocks::open(folder, limit)?,
-    })
+    };
+    Ok(stocks.in_lane(config.stock.lane.unwrap_or_default()))
 }
 
 /// Returns the folder of this party's stocks.
@@ -132,6 +134,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         peer,
         role,
         protocol: args.protocol,
+        lane: args.lane,
     };
     if chains::command(&args.command, &stocks, which, &config, args.json)? {
         return Ok(());
@@ -202,6 +205,7 @@ fn named(
     names.retain(|name| peer.is_none_or(|peer| name.peer == peer));
     names.retain(|name| args.role.is_none_or(|role| name.role == role));
     names.retain(|name| scheme.is_none_or(|scheme| name.scheme == scheme));
+    names.retain(|name| args.lane.is_none_or(|lane| name.lanes.peer == lane));
     Ok(names)
 }
 
@@ -340,6 +344,8 @@ fn print(
                 json["peer_name"] = config.peer_name(&name.peer).into();
                 json["role"] = name.role.name().into();
                 json["scheme"] = name.scheme.to_string().into();
+                json["lane"] = shown_lane(name.lanes.peer).into();
+                json["own_lane"] = shown_lane(name.lanes.own).into();
                 json
             })
             .collect();
@@ -361,7 +367,8 @@ fn print(
     }
     let stocks = stocks.into_iter().map(|(name, (told, _))| {
         let (role, peer) = (name.role.name(), config.shown(&name.peer));
-        let mut text = format!("{role} with {peer}, {}\n", name.scheme);
+        let lanes = in_lanes(name.lanes);
+        let mut text = format!("{role} with {peer}, {}{lanes}\n", name.scheme);
         for line in told.lines() {
             let _ = writeln!(text, "  {line}");
         }
@@ -371,6 +378,18 @@ fn print(
     let others = others.map(|(own, (text, _))| (*own, text.clone()));
     let text = by_own(stocks.chain(others));
     output::print(text.as_bytes())
+}
+
+/// Returns the name of a lane, if there is one.
+pub(crate) fn shown_lane(lane: Lane) -> Option<String> {
+    (!lane.is_none()).then(|| lane.to_string())
+}
+
+/// Returns the end of a line about a stock or chain, which names its lanes.
+fn in_lanes(lanes: Lanes) -> String {
+    let peer = shown_lane(lanes.peer).map(|lane| format!(", its lane {lane}"));
+    let own = shown_lane(lanes.own).map(|lane| format!(", own lane {lane}"));
+    peer.into_iter().chain(own).collect()
 }
 
 /// Joins texts about this party. If it has several identities, each has a heading.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use crate::{CancelHandle, Channel, Link, sides};
+use crate::{CancelHandle, Channel, Lane, Link, sides};
 
 /// The limits of a connection, and the link that it imitates.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Settings {
     /// from there begins with a PROXY header, which names the party's address; one from elsewhere
     /// with a header is refused. This is for parties that accept several peers.
     pub proxies: Arc<[IpNet]>,
+    /// The name of this process among several of one party, which a session tells the peer.
+    pub lane: Lane,
 }
 
 impl Settings {
@@ -77,6 +79,7 @@ impl Default for Settings {
             websocket_origins: None,
             side_streams: 0,
             proxies: Arc::default(),
+            lane: Lane::NONE,
         }
     }
 }

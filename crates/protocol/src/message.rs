@@ -103,6 +103,10 @@ one_byte_enum! {
         Offers = 41, "offers";
         /// The parameters of the sender's function, for a peer that wants another one.
         Parameters = 42, "parameters";
+        /// The lanes in which the connecting party has material for its run.
+        LanesHeld = 43, "lanes held";
+        /// The addresses of these lanes' processes, as far as the listening party knows them.
+        LaneHomes = 44, "lane homes";
         /// A batch's plan, and commitments to the evaluator's choices.
         BatchPlan = 48, "batch plan";
         /// Digests of a batch's circuits.

@@ -5,13 +5,14 @@
 //! difference. Everything later is bound to the [`RunTag`], which both parties compute from these
 //! messages.
 //!
-//! `hello`, 42 bytes; the first ten keep their place in every version:
+//! `hello`, 42 or 58 bytes; the first ten keep their place in every version:
 //!
 //! | byte | field |
 //! |---|---|
 //! | 0..8 | `tacit\r\n\0` |
 //! | 8..10 | version of the wire, little-endian |
 //! | 10..42 | nonce |
+//! | 42..58 | name of the sender's process, if its party has several: a lane |
 //!
 //! A proposal, 49 bytes, which `propose` and `accept` carry:
 //!
@@ -85,21 +86,32 @@ one_byte_enum! {
 pub struct Hello {
     /// Random; never used twice.
     pub nonce: [u8; 32],
+    /// The name of the sender's process among several of its party; zeros if it has one.
+    pub lane: [u8; 16],
 }
 
 impl Hello {
-    /// The size in bytes.
+    /// The size in bytes without a lane.
     pub const BYTES: usize = 42;
     const MAGIC: [u8; 8] = *b"tacit\r\n\0";
 
+    /// Returns the greeting of a party with one process.
+    #[must_use]
+    pub const fn of(nonce: [u8; 32]) -> Self {
+        let lane = [0; 16];
+        Self { nonce, lane }
+    }
+
     /// Returns the greeting's bytes.
     #[must_use]
-    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[..8].copy_from_slice(&Self::MAGIC);
-        bytes[8..10].copy_from_slice(&Version::CURRENT.0.to_le_bytes());
-        bytes[10..].copy_from_slice(&self.nonce);
-        bytes
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let version = Version::CURRENT.0.to_le_bytes();
+        let lane: &[u8] = if self.lane == [0; 16] {
+            &[]
+        } else {
+            &self.lane
+        };
+        [&Self::MAGIC[..], &version, &self.nonce, lane].concat()
     }
 
     /// Returns the peer's greeting, checked against this party's.
@@ -123,15 +135,24 @@ impl Hello {
             }
             .into());
         }
-        let nonce = nonce.try_into().map_err(|_| Misbehaviour::WrongLength {
+        let wrong_length = || Misbehaviour::WrongLength {
             kind: Kind::Hello,
             expected: Self::BYTES as u64,
             found: bytes.len() as u64,
-        })?;
-        if nonce == ours.nonce {
+        };
+        let (nonce, lane) = nonce.split_first_chunk().ok_or_else(wrong_length)?;
+        let lane = match <[u8; 16]>::try_from(lane) {
+            Ok(lane) if lane != [0; 16] => lane,
+            Err(_) if lane.is_empty() => [0; 16],
+            _ => return Err(wrong_length().into()),
+        };
+        if *nonce == ours.nonce {
             return Err(Misbehaviour::Reflected.into());
         }
-        Ok(Self { nonce })
+        Ok(Self {
+            nonce: *nonce,
+            lane,
+        })
     }
 }
 

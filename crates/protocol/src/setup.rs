@@ -136,7 +136,7 @@ mod tests {
     use crate::session::{Hello, RunTag, SessionTag};
 
     fn tag(settings: OtSettings) -> RunTag {
-        let (a, b) = (Hello { nonce: [1; 32] }, Hello { nonce: [2; 32] });
+        let (a, b) = (Hello::of([1; 32]), Hello::of([2; 32]));
         let session = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b));
         session.setup(Role::Garbler, settings.base, settings.extension)
     }

@@ -40,7 +40,7 @@ fn a_run_of_gmw_that_is_dropped_leaves_no_secret() {
     let mut delta = [0; 16];
     Prg::from_seed(&seeds[0]).fill_bytes(&mut delta);
     delta[0] |= 1;
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     let session = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b));
     let bits = [true; 8];
     for messages in 0.. {

@@ -140,7 +140,7 @@ fn an_execution_that_was_read_leaves_no_seed() {
 /// Returns maliciously secure OTs of a session.
 fn ots() -> (GarblerOt, EvaluatorOt) {
     let settings = OtSettings::default();
-    let hello = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let hello = [1, 2].map(|byte| Hello::of([byte; 32]));
     let tag = SessionTag::new(&[3; 32], (&[4; 32], &hello[0]), (&[5; 32], &hello[1]));
     let tag = tag.setup(Role::Garbler, settings.base, settings.extension);
     let mut prg = Prg::new(Block::from_u128(3));
@@ -414,7 +414,7 @@ impl Material {
 }
 
 fn run_of<S: Scheme>(scheme: S, function: &Function) -> Run<'_, S> {
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     let tag = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal {
         protocol: ProtocolId::Prepared,
         role: Role::Garbler,

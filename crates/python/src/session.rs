@@ -125,15 +125,11 @@ impl Session {
         let Some(peer) = self.peer else {
             return Ok(false);
         };
-        let stock = StockName {
-            own: self.own,
-            peer,
-            role: run.role,
-            scheme: job.scheme_id(),
-        };
         let stocks = self.stocks(py)?;
+        let stock = stocks.name((self.own, peer), run.role, job.scheme_id());
         let security = run.security(py, Protocol::Batch)?;
-        let left = stocks.executions_left(&stock, run.function, security);
+        let left = |stock: &StockName| stocks.executions_left(stock, run.function, security);
+        let left = stocks.total(&stock, left);
         Ok(left.map_err(|error| error::raise(py, error))? > 0)
     }
 }

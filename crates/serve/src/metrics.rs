@@ -356,6 +356,7 @@ impl Metrics {
             peer: peer.to_owned(),
             role,
             scheme: scheme.clone(),
+            lane: summary.name.lanes.peer.to_string(),
         };
         self.stock_bytes.get_or_create(&of_stock).set(summary.bytes);
         self.stock_limit
@@ -371,6 +372,7 @@ impl Metrics {
                 peer: peer.to_owned(),
                 role,
                 scheme: scheme.clone(),
+                lane: of_stock.lane.clone(),
                 component: kind.name.clone(),
                 digest: kind.digest.0[..4]
                     .iter()
@@ -435,6 +437,7 @@ mod tests {
             peer: Fingerprint([4; 32]),
             role: Role::Garbler,
             scheme: tacit::garble::SchemeId::HALF_GATES_TWO_CALL,
+            lanes: Default::default(),
         };
         let epoch = EpochId {
             number: 1,

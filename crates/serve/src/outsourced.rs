@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use tacit::net::Lane;
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole};
 use tacit::session::{AbortReason, Proposal, ProtocolId, RunId};
 use tacit::stock::{MAX_OPEN_TO, check_chain_name};
@@ -379,7 +380,7 @@ impl<'a> Visit<'a> {
         let address = address.ok_or(Error::ApiMisuse("a cloud knows where its generator is"))?;
         let settings = Settings {
             connect_timeout: CONNECT_TIME,
-            ..settings(self.policy.limits(), self.seat.cancel.clone())
+            ..settings(self.policy.limits(), self.seat.cancel.clone(), Lane::NONE)
         };
         let mut session = Session::connect(address, &self.shared().identity, other, &settings)?;
         self.policy.set_own_ots(&mut session, other)?;

@@ -13,7 +13,7 @@ use tacit::circuit::Digest;
 use tacit::garble::SchemeId;
 use tacit::net::Link;
 use tacit::scheme::default_scheme;
-use tacit::session::{BaseOt, OtExtension, Proposal, ProtocolId};
+use tacit::session::{BaseOt, LaneHomes, OtExtension, Proposal, ProtocolId};
 use tacit::{Fingerprint, Function, Session};
 
 use crate::audit::Audit;
@@ -55,6 +55,7 @@ pub struct Policy {
     limits: Limits,
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
+    lane_homes: LaneHomes,
     memory: Memory,
     audit: Option<Audit>,
     /// The offered functions, by their digests.
@@ -111,6 +112,7 @@ impl Policy {
             limits,
             base_ot,
             ot_extension: None,
+            lane_homes: LaneHomes::default(),
             memory,
             audit: None,
             by_function,
@@ -155,6 +157,19 @@ impl Policy {
         check_tables(&self.peers, &self.offers, &tables)?;
         self.tables = tables;
         Ok(self)
+    }
+
+    /// Sets the addresses of this party's processes, by lane. A peer that has material with another
+    /// process than the one that it reached is sent there.
+    #[must_use]
+    pub fn lane_homes(mut self, homes: LaneHomes) -> Self {
+        self.lane_homes = homes;
+        self
+    }
+
+    /// Returns the addresses of this party's processes.
+    pub(crate) fn homes(&self) -> &LaneHomes {
+        &self.lane_homes
     }
 
     /// Compiles every function now, so that no peer has to wait for that.

@@ -288,7 +288,7 @@ fn fill_level(
         None => {
             let settings = Settings {
                 connect_timeout: CONNECT_TIME,
-                ..settings(limits, shared.own_work.clone())
+                ..settings(limits, shared.own_work.clone(), shared.lane())
             };
             let mut session = Session::connect(address, &shared.identity, &level.peer, &settings)?;
             policy.set_own_ots(&mut session, &level.peer)?;
@@ -296,7 +296,7 @@ fn fill_level(
         }
     };
     // If room cannot be freed yet, the preparation itself finds it missing.
-    let _ = stocks.compact(&level.stock(own));
+    let _ = level.compact(stocks, own);
     let order = level.order(level.amount)?;
     let made = order.run(&mut session, stocks, limits.preparation)?;
     Ok((made, session))

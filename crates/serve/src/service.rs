@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tacit::net::CancelHandle;
+use tacit::net::{CancelHandle, Lane};
 use tacit::session::{AbortReason, Door};
 use tacit::stock::Stocks;
 use tacit::{Error, Fingerprint, Identity, Listener, Session, Settings};
@@ -111,7 +111,7 @@ impl Service {
     ) -> Result<Self, Error> {
         policy.compile();
         let allowed = fingerprints(&policy);
-        let settings = settings(policy.limits(), CancelHandle::new());
+        let settings = settings(policy.limits(), CancelHandle::new(), Lane::NONE);
         let door = listener.open(&identity, &allowed, &settings)?;
         let address = door.local_address();
         let metrics = Arc::new(Metrics::new());
@@ -251,12 +251,13 @@ fn fingerprints(policy: &Policy) -> Vec<Fingerprint> {
 }
 
 /// Returns the limits of a session's waits.
-pub(crate) fn settings(limits: &Limits, cancel: CancelHandle) -> Settings {
+pub(crate) fn settings(limits: &Limits, cancel: CancelHandle, lane: Lane) -> Settings {
     Settings {
         handshake_timeout: limits.handshake,
         handshakes: limits.handshakes,
         timeout: limits.message,
         cancel,
+        lane,
         websocket_origins: limits.websocket_origins.clone(),
         proxies: Arc::clone(&limits.proxies),
         ..Settings::default()
@@ -306,6 +307,11 @@ impl Shared {
     pub(crate) fn policy(&self) -> Arc<Policy> {
         let policy = self.policy.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&policy)
+    }
+
+    /// Returns the name of this process, if the party has several.
+    pub(crate) fn lane(&self) -> Lane {
+        self.stocks.as_ref().map_or(Lane::NONE, Stocks::lane)
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

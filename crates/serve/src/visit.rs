@@ -53,8 +53,8 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
     let begun = Instant::now();
     let from = arrival.from();
     let policy = shared.policy();
-    let greeted = arrival.greet(&settings(policy.limits(), seat.cancel.clone()));
-    let mut session = match greeted {
+    let settings = settings(policy.limits(), seat.cancel.clone(), shared.lane());
+    let mut session = match arrival.greet(&settings) {
         Ok(session) => session,
         Err(error) => {
             let reason = format!("no greeting: {error}");
@@ -62,6 +62,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
             return;
         }
     };
+    session.set_lane_homes(policy.homes().clone());
     let peer = seat.peer_name.clone();
     let id = session.id().map(|id| id.to_string());
     shared.tell(&Event::SessionBegan {
@@ -390,7 +391,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     let (peer, run) = (seat.peer_name.clone(), shown(session.run_id()));
     let begun = Instant::now();
     // If room cannot be freed yet, the preparation itself finds it missing.
-    let _ = stocks.compact(&level.stock(own));
+    let _ = level.compact(stocks, own);
     // This is as urgent as runs: those that find too little in stock wait for it.
     let order = level.order(runs);
     let made = order.and_then(|order| order.run(session, stocks, limits.preparation));

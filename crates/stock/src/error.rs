@@ -100,6 +100,12 @@ pub enum StockError {
         /// The peer's epoch.
         peer: EpochId,
     },
+    /// The peer has stocks in many of its lanes.
+    #[error("the peer has stocks with this party in {most} of its lanes, and no more are made")]
+    TooManyLanes {
+        /// The largest number of them.
+        most: usize,
+    },
     /// This process uses an epoch that another process has ended.
     #[error("epoch {epoch} of this stock was ended by another process")]
     EpochEnded {

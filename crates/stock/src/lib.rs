@@ -35,6 +35,7 @@
 //!     peer: PeerId([2; 32]),
 //!     role: Role::Garbler,
 //!     scheme: *b"demo",
+//!     lanes: LaneIds::default(),
 //! };
 //! let stock = stocks.create(id, EpochId::generate(0)?, b"the offset", Limits::default())?;
 //!
@@ -99,7 +100,7 @@ pub use lease::{Instances, Lease, LeasePool, LeaseRequest};
 pub use lots::{Instance, LotWriter, MAX_INSTANCE_BYTES, Preparation};
 pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;
-pub use names::{ComponentDigest, EpochId, PeerId, Shape, StockId};
+pub use names::{ComponentDigest, EpochId, LaneId, LaneIds, PeerId, Shape, StockId};
 pub use policy::{Access, MAX_OPEN_TO, MAX_RULES, Policy, Rule, check_chain_name};
 pub use process::OfProcess;
 pub use records::{
@@ -107,7 +108,7 @@ pub use records::{
     MAX_PENDING_LOTS,
 };
 pub use stock::{Limits, Stock};
-pub use stocks::{Meeting, RootKey, Stocks};
+pub use stocks::{MAX_LANES, Meeting, RootKey, Stocks};
 pub use storage::{Entries, Entry, Index, MAX_KEY_BYTES, Storage, StoredFile, UpdateWork};
 pub use tacit_circuit::{Role, Span};
 pub use timed::{DiskWait, WatchDisk};

@@ -16,7 +16,10 @@ use crate::lease::Forward;
 use crate::lots;
 use crate::records::{KindRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
 use crate::stock::Inner;
-use crate::{ComponentDigest, EpochId, Preparation, Span, Stock, StockError, Whose, cover, lease};
+use crate::{
+    ComponentDigest, EpochId, LaneId, LaneIds, Preparation, Span, Stock, StockError, Whose, cover,
+    lease,
+};
 
 /// The most ranges of withdrawn instances in a message, for one kind and for all kinds together.
 /// The peer learns about the others when a run names them.
@@ -28,12 +31,15 @@ pub(crate) const MAX_AHEAD: u64 = 1 << 20;
 /// The same limit if the other party has nothing of a kind, and so does not keep up with lots that
 /// fail one after another.
 const MAX_AHEAD_OF_NOTHING: u64 = cover::NUMBERS / 2;
-/// The message's version.
+/// The message's version: without lanes, and with them.
 const MESSAGE_VERSION: u8 = 1;
+const MESSAGE_VERSION_OF_LANES: u8 = 2;
 
 /// A party's record, to be sent to the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marks {
+    /// The processes that share the stock, as the sender of this message names them.
+    pub lanes: LaneIds,
     /// The epoch.
     pub epoch: EpochId,
     /// The latest meeting recorded.
@@ -94,7 +100,12 @@ impl Marks {
     /// Returns the message.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![MESSAGE_VERSION];
+        let lanes = self.lanes.to_bytes();
+        let mut bytes = vec![match lanes.is_empty() {
+            true => MESSAGE_VERSION,
+            false => MESSAGE_VERSION_OF_LANES,
+        }];
+        bytes.extend(lanes);
         bytes.extend(self.epoch.number.to_le_bytes());
         bytes.extend(self.epoch.nonce);
         bytes.extend(self.meeting.to_le_bytes());
@@ -126,15 +137,20 @@ impl Marks {
         Self::fields(bytes).map_err(|malformed| StockError::PeerMisbehaved {
             what: "its record of the stock",
             found: malformed.to_string(),
-            expected: "a record of version 1 within its bounds".to_owned(),
+            expected: "a record of version 1 or 2 within its bounds".to_owned(),
         })
     }
 
     fn fields(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut fields = Fields::of(bytes);
-        if fields.u8()? != MESSAGE_VERSION {
-            return Err(Malformed::Value("version"));
-        }
+        let lanes = match fields.u8()? {
+            MESSAGE_VERSION => LaneIds::default(),
+            MESSAGE_VERSION_OF_LANES => LaneIds {
+                own: LaneId(fields.array()?),
+                peer: LaneId(fields.array()?),
+            },
+            _ => return Err(Malformed::Value("version")),
+        };
         let epoch = EpochId {
             number: fields.u64()?,
             nonce: fields.array()?,
@@ -154,6 +170,7 @@ impl Marks {
         }
         fields.end()?;
         Ok(Self {
+            lanes,
             epoch,
             meeting,
             confirmed,
@@ -194,6 +211,19 @@ impl KindMarks {
         }
         Ok(marks)
     }
+}
+
+/// Refuses the record of a stock that other processes share.
+fn check_lanes(own: LaneIds, peer: LaneIds) -> Result<(), StockError> {
+    let expected = own.swapped();
+    if peer == expected {
+        return Ok(());
+    }
+    Err(StockError::PeerMisbehaved {
+        what: "the lanes in its record of the stock",
+        found: format!("{peer:?}"),
+        expected: format!("{expected:?}"),
+    })
 }
 
 /// Reads spans that are in order and do not overlap.
@@ -240,6 +270,7 @@ impl Stock {
                 left -= kind.withdrawn.len();
             }
             Ok(Marks {
+                lanes: inner.id.lanes,
                 epoch: epoch.id,
                 meeting: epoch.meeting,
                 confirmed: epoch.peer_confirmed,
@@ -284,6 +315,7 @@ impl Stock {
 
     fn meet(&self, peer: &Marks, drop_unmatched: bool) -> Result<Agreement, StockError> {
         let inner = &self.inner;
+        check_lanes(inner.id.lanes, peer.lanes)?;
         if peer.epoch != inner.epoch {
             return Err(StockError::UnknownEpoch {
                 own: inner.epoch,

@@ -63,8 +63,41 @@ impl EpochId {
     }
 }
 
-/// The id of a stock: its parties, this party's role, and the scheme. Its epochs follow one another
-/// inside.
+/// The name of one of several processes of a party, each with a folder of its own. All bytes are
+/// zero if the party has one process.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaneId(pub [u8; 16]);
+
+/// The processes that share a stock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaneIds {
+    /// This party's.
+    pub own: LaneId,
+    /// The other party's.
+    pub peer: LaneId,
+}
+
+impl LaneIds {
+    /// Returns the bytes of both names, or none if either party has one process.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        match self == Self::default() {
+            true => Vec::new(),
+            false => [self.own.0, self.peer.0].concat(),
+        }
+    }
+
+    /// Returns the same processes as the other party names them.
+    pub(crate) fn swapped(self) -> Self {
+        let Self { own, peer } = self;
+        Self {
+            own: peer,
+            peer: own,
+        }
+    }
+}
+
+/// The id of a stock: its parties and their lanes, this party's role, and the scheme. Its epochs
+/// follow one another inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StockId {
     /// This party.
@@ -75,6 +108,8 @@ pub struct StockId {
     pub role: Role,
     /// The id of the scheme under which the material was garbled, or of its purpose instead.
     pub scheme: [u8; 4],
+    /// The processes that have the two halves.
+    pub lanes: LaneIds,
 }
 
 impl StockId {
@@ -87,6 +122,7 @@ impl StockId {
             .chain_update(self.peer.0)
             .chain_update([self.role as u8])
             .chain_update(self.scheme)
+            .chain_update(self.lanes.to_bytes())
             .finalize()
             .into()
     }
@@ -114,6 +150,20 @@ impl fmt::Display for PeerId {
 impl fmt::Debug for PeerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PeerId({self})")
+    }
+}
+
+impl fmt::Display for LaneId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.0.iter().take_while(|byte| **byte != 0);
+        name.flat_map(|byte| byte.escape_ascii())
+            .try_for_each(|byte| write!(f, "{}", char::from(byte)))
+    }
+}
+
+impl fmt::Debug for LaneId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LaneId({self})")
     }
 }
 

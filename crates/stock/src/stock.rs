@@ -411,7 +411,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn has_index(storage: &dyn Storage, folder: &Path) -> bool {
+pub(crate) fn has_index(storage: &dyn Storage, folder: &Path) -> bool {
     let names = storage.names(folder).unwrap_or_default();
     names.iter().any(|name| name == INDEX_NAME)
 }
@@ -492,6 +492,11 @@ fn check_owner(path: &Path, found: &StockRecord, id: &StockId) -> Result<(), Sto
             "scheme",
             format!("{:02x?}", found.scheme),
             format!("{:02x?}", expected.scheme),
+        ),
+        (
+            "lanes",
+            format!("{:?}", found.lanes),
+            format!("{:?}", expected.lanes),
         ),
     ];
     for (field, found, expected) in fields {
@@ -602,6 +607,7 @@ pub(crate) fn identify(
         peer: record.peer,
         role,
         scheme: record.scheme,
+        lanes: record.lanes,
     }))
 }
 

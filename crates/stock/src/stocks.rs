@@ -17,11 +17,14 @@ use crate::stock::locked;
 use crate::storage::Storage;
 use crate::timed::{Timed, WatchDisk};
 use crate::witness::{Notes, Witness};
-use crate::{EpochId, Limits, Stock, StockError, StockId};
+use crate::{EpochId, LaneId, Limits, Stock, StockError, StockId};
 
 const MAGIC: [u8; 8] = *b"TACITROT";
 const FILE_NAME: &str = "root.key";
 const FILE_BYTES: usize = 8 + 4 + 32 + 32;
+
+/// The most lanes of a peer with a stock in one role under one scheme: a peer may name any.
+pub const MAX_LANES: usize = 16;
 
 /// The longest wait for another process that opens the folder, and the pause between two attempts.
 const LOCK_AT_MOST: Duration = Duration::from_secs(20);
@@ -125,7 +128,8 @@ impl Stocks {
     ///
     /// # Errors
     ///
-    /// [`StockError::ApiMisuse`] if the stock exists.
+    /// [`StockError::ApiMisuse`] if the stock exists; [`StockError::TooManyLanes`] if the peer has
+    /// stocks in [`MAX_LANES`] others of its lanes.
     pub fn create(
         &self,
         id: StockId,
@@ -133,8 +137,28 @@ impl Stocks {
         secret: &[u8],
         limits: Limits,
     ) -> Result<Stock, StockError> {
+        if self.lanes(&id)?.len() >= MAX_LANES {
+            return Err(StockError::TooManyLanes { most: MAX_LANES });
+        }
         let place = self.place(&id);
         Stock::create(Arc::clone(&self.storage), place, id, epoch, secret, limits)
+    }
+
+    /// Returns the peer's lanes in which there is such a stock, whatever the peer's lane in `id`. A
+    /// peer with one process has the lane of zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`StockError::Io`].
+    pub fn lanes(&self, id: &StockId) -> Result<Vec<LaneId>, StockError> {
+        let names = self.storage.names(&self.folder);
+        let names = names.map_err(StockError::io(&self.folder, "list it"))?;
+        let lanes = names.iter().filter_map(|name| {
+            let mut in_lane = *id;
+            in_lane.lanes.peer = lane_of_folder(name)?;
+            (*name == folder_name(&in_lane)).then_some(in_lane.lanes.peer)
+        });
+        Ok(lanes.collect())
     }
 
     /// Opens a stock, and repairs what a crash left.
@@ -145,6 +169,11 @@ impl Stocks {
     /// [`StockError::Corrupted`]; [`StockError::Restored`] if the [`Witness`] has seen a later
     /// state of it.
     pub fn stock(&self, id: StockId, limits: Limits) -> Result<Stock, StockError> {
+        // A peer may name any lane, and one without a stock leaves nothing in memory.
+        let folder = self.folder.join(folder_name(&id));
+        if !crate::stock::has_index(self.storage.as_ref(), &folder) {
+            return Err(StockError::Missing { folder });
+        }
         Stock::open(Arc::clone(&self.storage), self.place(&id), id, limits)
     }
 
@@ -212,18 +241,21 @@ impl Stocks {
         Ok(lock.map(|lock| Meeting { _lock: lock }))
     }
 
-    /// Returns the file that [`Stocks::try_meet`] locks.
+    /// Returns the file that [`Stocks::try_meet`] locks. It is the same for all of the peer's
+    /// lanes: a peer may name any, and the files stay.
     #[must_use]
     pub fn meeting_lock(&self, id: &StockId) -> PathBuf {
+        let mut of_all = *id;
+        of_all.lanes.peer = LaneId::default();
         self.folder
-            .join(format!("meet-{}.lock", name(&id.digest())))
+            .join(format!("meet-{}.lock", name(&of_all.digest())))
     }
 
     fn place(&self, id: &StockId) -> StockLocation {
         let digest = id.digest();
         let key = seal::derive(b"tacit stock root", &self.root, &digest);
         StockLocation {
-            folder: self.folder.join(format!("stock-{}", name(&digest))),
+            folder: self.folder.join(folder_name(id)),
             notes: Notes::new(self.witness.as_ref(), &key),
             key,
             digest,
@@ -242,6 +274,33 @@ impl std::fmt::Debug for Stocks {
 pub(crate) fn name(digest: &[u8; 32]) -> String {
     let bytes = digest[..16].iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the name of a stock's folder. It ends with the peer's lane in hexadecimal digits, if the
+/// peer has one, so that a look at the names finds the lanes.
+fn folder_name(id: &StockId) -> String {
+    let mut folder = format!("stock-{}", name(&id.digest()));
+    let lane = id.lanes.peer.0;
+    if lane != [0; 16] {
+        folder.push('-');
+        let digits = lane.iter().map(|byte| format!("{byte:02x}"));
+        folder.extend(digits);
+    }
+    folder
+}
+
+/// Returns the lane in the name of a stock's folder.
+fn lane_of_folder(folder: &str) -> Option<LaneId> {
+    let (_, digits) = match folder.strip_prefix("stock-")?.split_once('-') {
+        None => return Some(LaneId::default()),
+        Some(parts) => parts,
+    };
+    let mut lane = [0; 16];
+    for (place, byte) in lane.iter_mut().enumerate() {
+        let digits = digits.get(2 * place..2 * place + 2)?;
+        *byte = u8::from_str_radix(digits, 16).ok()?;
+    }
+    Some(LaneId(lane))
 }
 
 /// The right from [`Stocks::try_meet`], held until it is dropped.

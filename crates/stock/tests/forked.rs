@@ -22,6 +22,7 @@ fn garbler() -> StockId {
         peer: PeerId([2; 32]),
         role: Role::Garbler,
         scheme: *b"test",
+        lanes: Default::default(),
     }
 }
 

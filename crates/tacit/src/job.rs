@@ -7,6 +7,7 @@ mod authenticated;
 mod batch;
 mod direct;
 mod gmw;
+mod lanes;
 mod outcome;
 mod prepared;
 
@@ -26,8 +27,8 @@ use crate::order::{Garbled, Order, Secured};
 use crate::ports;
 use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use crate::scheme::default_scheme;
-use crate::session::{OrderTerms, OtNeed};
-use crate::stock::{ChainVersion, LeaseOrder, Stocks, TakenNumbers};
+use crate::session::{BaseOt, OrderTerms, OtNeed};
+use crate::stock::{ChainVersion, LeaseOrder, StockName, Stocks, TakenNumbers};
 use crate::{Error, Session};
 
 pub use outcome::{Outcome, SecurityScope};
@@ -61,6 +62,17 @@ trait ProtocolRun: Sync {
     /// protocol has no s.
     fn held_bits(&self, _function: &Function, _asked: StatisticalSecurity) -> Option<u8> {
         None
+    }
+
+    /// Returns the number of runs of the job, with OTs resting on `base_ot`, for which a stock has
+    /// enough.
+    fn runs_in_stock(
+        &self,
+        _job: &Job<'_>,
+        _stock: (&Stocks, &StockName),
+        _base_ot: BaseOt,
+    ) -> Result<u64, Error> {
+        Ok(0)
     }
 
     /// Runs the job, to which both parties have agreed.
@@ -378,6 +390,7 @@ impl<'f> Job<'f> {
         let inputs = self.input_bits()?;
         // Compile here, so that it counts for no phase and its memory is not needed during the run.
         self.task.function.compile();
+        session.go_to_lane(&self.lanes(session)?)?;
         session.work_on(self.threads);
         let Ran {
             outputs,

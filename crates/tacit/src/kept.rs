@@ -18,7 +18,7 @@ use tacit_stock::{
 
 use crate::advice::advice;
 use crate::protocols::Protocol;
-use crate::stock::{Stocks, wait_for};
+use crate::stock::{Keepers, Stocks, wait_for};
 use crate::{Error, Fingerprint, Session};
 
 pub(crate) use by_two::Agreed;
@@ -142,23 +142,22 @@ pub(crate) fn check_place(function: &Function, has_chain: bool) -> Result<(), Er
 }
 
 /// Finds the stock with the chain of a run of `function`, if the function keeps values. `role` is
-/// the protocol and this party's role, and `peer` the other party that keeps the chain.
+/// the protocol and this party's role.
 pub(crate) fn locate<'p>(
     place: Option<&'p ChainPlace>,
     function: &Function,
-    (own, peer): (Option<Fingerprint>, Option<Fingerprint>),
+    keepers: Option<Keepers>,
     role: (Protocol, Role),
 ) -> Result<Option<Located<'p>>, Error> {
     check_place(function, place.is_some())?;
     let Some(place) = place else {
         return Ok(None);
     };
-    let (Some(own), Some(peer)) = (own, peer) else {
-        return Err(Error::ApiMisuse(
-            "a chain belongs to two identities; authenticate the sessions",
-        ));
-    };
-    let stock = place.stocks.chains_with(own, peer, role)?;
+    let keepers = keepers.ok_or(Error::ApiMisuse(
+        "a chain belongs to two identities; authenticate the sessions",
+    ))?;
+    place.stocks.check_home(keepers, role, &place.name)?;
+    let stock = place.stocks.chains_with(keepers, role)?;
     Ok(Some(Located { place, stock }))
 }
 

@@ -3,6 +3,6 @@
 
 pub use crate::driver::run_script;
 pub use tacit_net::{
-    Awaited, CancelHandle, Channel, Interrupt, IpNet, Link, Meter, NetError, SLICE, Sink, Source,
-    Transport, Wait, memory, networks, pairing, relay,
+    Awaited, CancelHandle, Channel, Interrupt, IpNet, Lane, Link, Meter, NetError, NotALane, SLICE,
+    Sink, Source, Transport, Wait, memory, networks, pairing, relay,
 };

@@ -3,6 +3,7 @@
 mod doors;
 mod greeting;
 mod hears;
+mod lanes;
 mod names;
 mod offers;
 mod parameters;
@@ -17,7 +18,8 @@ use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_net::{
-    CancelHandle, Channel, Fingerprint, Identity, Meter, NetError, Settings, Transport, plain, tls,
+    CancelHandle, Channel, Fingerprint, Identity, Lane, Meter, NetError, Settings, Transport,
+    plain, tls,
 };
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::io::Io;
@@ -33,6 +35,8 @@ use crate::stock::OpenedStock;
 pub use crate::cost::BaseOtSource;
 pub use doors::{Arrival, Door, Listener, PlainListener};
 use greeting::{Greeting, greet, hear};
+use lanes::WayBack;
+pub use lanes::{LaneHomes, NotAHome};
 pub use offers::MAX_OFFERS_BYTES;
 pub use parameters::DifferingParameter;
 pub use requests::Request;
@@ -64,6 +68,12 @@ pub struct Session {
     channel: Channel,
     side: Side,
     own: Option<Fingerprint>,
+    /// The name of this process among several of this party.
+    lane: Lane,
+    /// What a party that connected needs to connect to another process of the peer.
+    way_back: Option<Box<WayBack>>,
+    /// At a party that listens, the addresses of its processes, for a peer that asks.
+    homes: Option<LaneHomes>,
     greeting: Greeting,
     transfers: Transfers,
     runs: u64,
@@ -113,7 +123,13 @@ impl Session {
         settings: &Settings,
     ) -> Result<Self, Error> {
         let channel = tls::connect(address, identity, peer, settings)?;
-        Self::over(channel, Side::Connecting, Some(&identity.fingerprint()))
+        let own = identity.fingerprint();
+        let session = Self::in_lane(channel, Side::Connecting, Some(&own), settings.lane)?;
+        let way_back = WayBack::new(identity, peer, settings);
+        Ok(Self {
+            way_back: Some(Box::new(way_back)),
+            ..session
+        })
     }
 
     /// Opens a session with `peer` over an open transport, with TLS as over TCP.
@@ -133,7 +149,8 @@ impl Session {
             Side::Connecting => tls::client(transport, identity, peer, settings)?,
             Side::Listening => tls::server(transport, identity, &[*peer], settings)?,
         };
-        Self::over(channel, side, Some(&identity.fingerprint()))
+        let own = identity.fingerprint();
+        Self::in_lane(channel, side, Some(&own), settings.lane)
     }
 
     /// Connects in the clear to a process of this machine. See [`PlainListener`].
@@ -151,17 +168,26 @@ impl Session {
     /// # Errors
     ///
     /// A peer that connected speaks another version, or the channel fails.
-    pub fn over(
+    pub fn over(channel: Channel, side: Side, own: Option<&Fingerprint>) -> Result<Self, Error> {
+        Self::in_lane(channel, side, own, Lane::NONE)
+    }
+
+    /// Opens a session as [`Session::over`] does, for the process of this name.
+    fn in_lane(
         mut channel: Channel,
         side: Side,
         own: Option<&Fingerprint>,
+        lane: Lane,
     ) -> Result<Self, Error> {
-        match greet(&mut channel, side, own) {
+        match greet(&mut channel, side, own, lane) {
             Ok(greeting) => Ok(Self {
                 process: OfProcess::default(),
                 channel,
                 side,
                 own: own.copied(),
+                lane,
+                way_back: None,
+                homes: None,
                 greeting,
                 transfers: Transfers::new(),
                 runs: 0,
@@ -354,14 +380,6 @@ impl Session {
         })
     }
 
-    /// Receives the peer's proposal. The inner error is that of an invalid proposal, the outer one
-    /// that of a peer that has left.
-    fn hear_proposal(&mut self) -> Result<Result<Proposal, ProtocolError>, Error> {
-        let payload = receive(&mut self.channel, Kind::Propose, Proposal::BYTES);
-        let payload = payload.map_err(|error| over(of_sizes(error), self.runs))?;
-        Ok(Proposal::parse(Kind::Propose, payload))
-    }
-
     fn propose(&mut self, ours: &Proposal) -> Result<Proposal, Error> {
         match self.side {
             Side::Connecting => self.ask(ours),
@@ -402,12 +420,13 @@ impl Session {
     /// Returns the session's tag. A party that connected first receives the peer's greeting, if it
     /// has not yet.
     fn tag(&mut self) -> Result<SessionTag, Error> {
-        let tag = match self.greeting {
-            Greeting::Both(tag) => tag,
-            Greeting::Sent(ours) => hear(&mut self.channel, self.side, self.own.as_ref(), &ours)?,
-        };
-        self.greeting = Greeting::Both(tag);
-        Ok(tag)
+        if let Greeting::Sent(ours) = self.greeting {
+            self.greeting = hear(&mut self.channel, self.side, self.own.as_ref(), &ours)?;
+        }
+        match self.greeting {
+            Greeting::Both(tag, _) => Ok(tag),
+            Greeting::Sent(_) => Err(Error::ApiMisuse("a greeting is heard once")),
+        }
     }
 
     /// Ends the session and tells the peer why, within `time`.

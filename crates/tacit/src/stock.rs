@@ -9,6 +9,7 @@
 //! | `prepare` | orders of components and OTs, for `prepared` |
 //! | `failure` | the stock's error, if it ended a run |
 //! | `fill` | fills the stock: lots of OTs and of garbled components |
+//! | `lanes` | the stocks of parties that have several processes |
 //! | `keeping` | writes the tables of a lot, on several threads |
 //! | `messages` | every message of the files below except those of protocols |
 //! | `meeting` | compares the two parties' records, and brings lots to both |
@@ -32,6 +33,7 @@ mod crosses;
 mod failure;
 mod fill;
 mod keeping;
+mod lanes;
 mod leases;
 mod meeting;
 pub(crate) mod messages;
@@ -54,6 +56,7 @@ use std::sync::{Arc, Mutex};
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use etcetera::BaseStrategy as _;
+use tacit_net::Lane;
 use tacit_protocol::authenticated::BLOCK_TRIPLES;
 use tacit_stock::{Limits, Witness};
 
@@ -69,6 +72,8 @@ pub use chains::{ForeignChains, KeptChain};
 pub use contents::{StockName, StockSummary, StockedKind};
 pub use crosses::{CrossPreparation, Crosses};
 pub(crate) use crosses::{lease_crosses, takes_crosses};
+pub(crate) use lanes::Keepers;
+pub use lanes::Lanes;
 pub(crate) use opened::{OpenedStock, wait_for};
 pub use order::{Prepared, PreparedKind};
 pub(crate) use prepare::kind_of;
@@ -78,8 +83,8 @@ pub(crate) use supply::{LeaseOrder, Supplies};
 pub use tacit_protocol::outsourced::{ChainId, ChainVersion};
 pub use tacit_stock::{
     Access, ChainMarks, ChainStatus, ChainSummary, ComponentDigest, Damage, DiskWait, EpochId,
-    MAX_OPEN_TO, NoteFailures, Report, Span, StockError, Storage, Tried, TryRecord, WatchDisk,
-    check_chain_name,
+    MAX_LANES, MAX_OPEN_TO, NoteFailures, Report, Span, StockError, Storage, Tried, TryRecord,
+    WatchDisk, check_chain_name,
 };
 pub use taken::TakenNumbers;
 pub use tries::{TryName, charge_bits};
@@ -102,12 +107,14 @@ fn unit(kind: &ComponentDigest) -> u64 {
     }
 }
 
-/// The stocks of this party in one folder: one for each peer, role and garbling scheme.
+/// The stocks of this party in one folder: one for each peer, lane, role and garbling scheme.
 #[derive(Clone)]
 pub struct Stocks {
     pub(crate) stocks: tacit_stock::Stocks,
     storage: Arc<dyn Storage>,
     folder: PathBuf,
+    /// The name of this process, if the party has several.
+    lane: Lane,
     limits: Limits,
     /// Held while the used material is counted.
     counting: Arc<Mutex<()>>,
@@ -222,6 +229,7 @@ impl Stocks {
             stocks,
             storage,
             folder: folder.to_owned(),
+            lane: Lane::NONE,
             limits,
             counting: Arc::default(),
             witness: None,
@@ -278,12 +286,9 @@ impl Stocks {
     ///
     /// Another process is preparing, or the folder cannot be written.
     pub fn end_epoch(&self, name: &StockName) -> Result<Vec<String>, Error> {
-        let StockName {
-            own, peer, role, ..
-        } = *name;
         // A chain must not outlive the stock. Before the stock's epoch has ended, another chain may
         // start.
-        let end_chains = || self.kill_chains_with(own, peer, role);
+        let end_chains = || self.kill_chains_with(name.keepers(), name.role);
         self.stocks.remove_after(&name.id(), end_chains)
     }
 }

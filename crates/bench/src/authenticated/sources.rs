@@ -454,7 +454,7 @@ fn seed() -> Zeroizing<[u8; 32]> {
 
 /// Returns the tag of a session that nobody opened, which both parties know.
 fn session() -> SessionTag {
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
 

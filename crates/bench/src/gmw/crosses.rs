@@ -93,7 +93,7 @@ pub(super) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 
 /// Returns the seconds of both parties to make these crosses, starting with base OTs.
 fn seconds(extension: OtExtension, threads: usize, demand: &CrossDemand) -> Result<f64, Error> {
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     let session = SessionTag::new(&[0; 32], (&[1; 32], &a), (&[2; 32], &b));
     let settings = OtSettings {
         extension,

@@ -236,6 +236,7 @@ fn keep_filled(field: &Field, identity: &Identity, stocks: &Stocks) {
         peer: field.service,
         role: Role::Evaluator,
         scheme: SchemeId::HALF_GATES_TWO_CALL,
+        lanes: Default::default(),
     };
     while !field.is_over() {
         thread::sleep(Duration::from_millis(200));

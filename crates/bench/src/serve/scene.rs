@@ -249,6 +249,7 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
                 peer: level.peer,
                 role: level.role,
                 scheme: level.scheme,
+                lanes: Default::default(),
             };
             if let Some(function) = level.material.function() {
                 let runs = stocks.runs_left(&name, function)?;

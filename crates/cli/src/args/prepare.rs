@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::builder::ArgPredicate;
 use clap::{ArgAction, ArgGroup, Args, ValueEnum};
 
+use tacit::net::Lane;
+
 use super::party::MEETING;
 use super::text::{ALL_CORES, duration, pair, refused, threads};
 use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
@@ -141,6 +143,11 @@ pub(crate) struct PrepareArgs {
     pub(crate) scheme: Option<String>,
     #[command(flatten, next_help_heading = HOW)]
     pub(crate) stock: StockArgs,
+    /// With a peer that has several processes: prepare with this one of them. Default: the one that
+    /// is reached first. Runs go where the material is
+    #[arg(long, value_name = "LANE", value_parser = str::parse::<Lane>)]
+    #[arg(help_heading = HOW)]
+    pub(crate) lane: Option<Lane>,
     /// Make OTs, garble, and check on N threads. Where both parties give two or more, long messages
     /// go over several connections
     #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use tacit::Role;
+use tacit::net::Lane;
 use tacit::protocols::Protocol;
 
 use super::party::roles;
@@ -48,6 +49,9 @@ pub(crate) struct StockCommandArgs {
     /// Only stocks under this garbling scheme
     #[arg(long, global = true, value_name = "SCHEME")]
     pub(crate) scheme: Option<String>,
+    /// Only stocks and chains with this process of a peer that has several
+    #[arg(long, global = true, value_name = "LANE", value_parser = str::parse::<Lane>)]
+    pub(crate) lane: Option<Lane>,
     /// Only chains of this protocol
     #[arg(long, global = true, value_parser = keeping(), hide_short_help = true)]
     pub(crate) protocol: Option<Protocol>,

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
-use tacit::net::Link;
+use tacit::net::{Lane, Link};
 use tacit::session::{BaseOt, OtExtension};
 use tacit::{Fingerprint, Role};
 
@@ -48,6 +48,10 @@ pub(crate) fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]
         let refused = "a room is 64 hexadecimal digits, as `tacit pair` wrote them";
         digest.map(|digest| digest.0).map_err(|_| refused)
     })
+}
+
+pub(crate) fn lane<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Lane>, D::Error> {
+    read_text(from, str::parse)
 }
 
 pub(crate) fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Role>, D::Error> {

@@ -39,6 +39,7 @@ impl Config {
             "peers": peers.collect::<serde_json::Map<_, _>>(),
             "stock": {
                 "folder": self.stock.folder,
+                "lane": self.stock.lane.map(|lane| lane.to_string()),
                 "limit_gib": self.stock.limit_gib,
                 "witness": self.stock.witness,
             },
@@ -96,6 +97,9 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
     }
     if let Some(folder) = &config.stock.folder {
         let _ = writeln!(text, "stock folder: {}", folder.display());
+    }
+    if let Some(lane) = &config.stock.lane {
+        let _ = writeln!(text, "stock lane: {lane}");
     }
     if let Some(witness) = &config.stock.witness {
         let _ = writeln!(text, "stock witness: {}", witness.display());

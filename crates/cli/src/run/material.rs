@@ -50,15 +50,14 @@ pub(super) fn checked_in_stock(
     let Some([own, peer]) = party.fingerprints() else {
         return Ok(false);
     };
-    let stock = StockName {
-        own,
-        peer,
-        role,
-        scheme: scheme(args.runs.scheme.as_deref(), Some(function))?.id,
-    };
+    let scheme = scheme(args.runs.scheme.as_deref(), Some(function))?.id;
     let stocks = stock::open(args.stock.stock.as_deref(), config)?;
+    let stock = stocks.name((own, peer), role, scheme);
     match security(Protocol::Batch, args) {
-        Ok(security) => Ok(stocks.executions_left(&stock, function, security)? > 0),
+        Ok(security) => {
+            let left = |stock: &StockName| stocks.executions_left(stock, function, security);
+            Ok(stocks.total(&stock, left)? > 0)
+        }
         // If that s does not exist, nothing is in stock for it.
         Err(_) => Ok(false),
     }

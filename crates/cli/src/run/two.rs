@@ -153,13 +153,9 @@ impl<'a> TwoPartyRun<'a> {
         // The plan reports, above all, a scheme that is not for batch.
         let order = BatchPreparation::largest(self.role, function).scheme(scheme);
         order.statistical_security(self.security).plan()?;
-        let stock = StockName {
-            own,
-            peer,
-            role: self.role,
-            scheme,
-        };
-        if stocks.executions_left(&stock, function, self.security)? > 0 {
+        let stock = stocks.name((own, peer), self.role, scheme);
+        let left = |stock: &StockName| stocks.executions_left(stock, function, self.security);
+        if stocks.total(&stock, left)? > 0 {
             return Ok(());
         }
         // The other party may be there and would wait in vain.
@@ -270,6 +266,9 @@ impl<'a> TwoPartyRun<'a> {
             }
             Ok(outcome) => outcome,
         };
+        if let (0, Some(lane)) = (run, crate::stock::shown_lane(session.lanes().peer)) {
+            log.step(format_args!("with lane {lane} of the peer"));
+        }
         log.step(format_args!("run {run} took {:?}", outcome.cost.wall()));
         if let Some(SecurityScope::AllRuns { made_at_bits }) = outcome.security_scope
             && made_at_bits > self.security.bits()

@@ -59,8 +59,7 @@ pub(crate) struct Serve {
     /// The longest pause between two runs of a session.
     #[serde(deserialize_with = "time")]
     pub(crate) idle: Option<Duration>,
-    /// The longest wait before a run of three parties, for the other server and for the run's turn
-    /// at a chain.
+    /// The longest wait for the other server and for a chain, before a run of three parties.
     #[serde(deserialize_with = "time")]
     pub(crate) meeting: Option<Duration>,
     /// The time for runs to end when the service stops.
@@ -74,6 +73,8 @@ pub(crate) struct Serve {
     /// The time between two checks of the stock.
     #[serde(deserialize_with = "time")]
     pub(crate) look_at_stock: Option<Duration>,
+    /// The addresses of this party's other processes, by the lane of each.
+    pub(crate) lanes: BTreeMap<String, String>,
     /// The functions that peers may ask for.
     pub(crate) function: Vec<Served>,
     /// The columns of keys that peers may match with theirs.
@@ -445,6 +446,7 @@ impl Serve {
         });
         json!({
             "listen": self.listen,
+            "lanes": self.lanes,
             "metrics": self.metrics,
             "functions": functions.collect::<Vec<_>>(),
             "matches": matched.collect::<Vec<_>>(),

@@ -18,6 +18,7 @@ use tacit_serve::{Inputs, Limits, Offer, Peer, Policy, Results, Server, memory};
 use super::border::{FromFiles, Member, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole};
 use super::joined::joined;
+use super::lanes::lane_homes;
 use super::levels::levels;
 use super::servers::servers;
 use super::tables::matched;
@@ -83,10 +84,11 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     }
     let limits = limits(config, serve, memory::allowed())?;
     let audit = serve.audit()?;
+    let homes = lane_homes(config, serve, &offers)?;
     Policy::new(peers, offers, stock, limits, config.base_ot)
         .and_then(|policy| policy.ot_extension(config.ot_extension))
         .and_then(|policy| policy.tables(tables))
-        .map(|policy| policy.audited(audit))
+        .map(|policy| policy.audited(audit).lane_homes(homes))
         .map_err(|error| Failure::usage(format!("[serve]: {error}")))
 }
 

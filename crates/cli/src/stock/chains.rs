@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 use tacit::circuit::Digest;
+use tacit::net::Lane;
 use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
 use tacit::stock::{ForeignChains, KeptChain, Stocks};
 use tacit::{Fingerprint, Role};
 
-use super::Told;
+use super::{Told, in_lanes, shown_lane};
 use crate::args::StockCommand;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
@@ -31,11 +32,12 @@ fn role(chain: &KeptChain) -> &'static str {
 pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
     let summary = &chain.summary;
     let mut text = format!(
-        "{} with {}, chain {} of {}\n  ",
+        "{} with {}, chain {} of {}{}\n  ",
         role(chain),
         config.shown(&chain.peer),
         summary.name,
-        chain.protocol.name()
+        chain.protocol.name(),
+        in_lanes(chain.lanes)
     );
     let _ = match &summary.killed {
         Some(why) => writeln!(text, "killed: {why}"),
@@ -83,6 +85,8 @@ pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
         "role": role(chain),
         "peer": chain.peer.to_string(),
         "peer_name": config.peer_name(&chain.peer),
+        "lane": shown_lane(chain.lanes.peer),
+        "own_lane": shown_lane(chain.lanes.own),
         "killed": summary.killed,
         "version": summary.marks.latest,
         "pending": (summary.marks.pending > 0).then_some(summary.marks.pending),
@@ -121,6 +125,7 @@ pub(super) struct Which {
     pub(super) peer: Option<Fingerprint>,
     pub(super) role: Option<Role>,
     pub(super) protocol: Option<Protocol>,
+    pub(super) lane: Option<Lane>,
 }
 
 impl Which {
@@ -128,6 +133,7 @@ impl Which {
     pub(super) fn admits(&self, chain: &KeptChain) -> bool {
         self.peer.is_none_or(|peer| chain.peer == peer)
             && self.role.is_none_or(|role| chain.role == role)
+            && self.lane.is_none_or(|lane| chain.lanes.peer == lane)
             && self
                 .protocol
                 .is_none_or(|protocol| chain.protocol == protocol)
@@ -166,6 +172,7 @@ pub(super) fn foreign(stocks: &Stocks, which: Which) -> Result<Vec<ForeignChains
     let mut foreign = stocks.foreign_chains()?;
     foreign.retain(|chains| {
         which.peer.is_none_or(|peer| chains.peer == peer)
+            && which.lane.is_none_or(|lane| chains.lanes.peer == lane)
             && which.role.is_none_or(|role| chains.role == role)
             && which
                 .protocol

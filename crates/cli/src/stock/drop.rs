@@ -135,6 +135,7 @@ mod tests {
                 peer: Fingerprint([2; 32]),
                 role,
                 scheme,
+                lanes: Default::default(),
             },
             epoch: EpochId {
                 number: 1,

@@ -16,6 +16,7 @@ mod json_lines;
 mod kept_by_two;
 mod kept_examples;
 mod kills;
+mod lanes;
 mod language;
 mod language_docs;
 mod library_runs;

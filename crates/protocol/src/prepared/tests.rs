@@ -28,7 +28,7 @@ const SAMPLE: [SchemeId; 3] = [
 ];
 
 fn tag(function: &Function, scheme: SchemeId) -> RunTag {
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal {
         protocol: ProtocolId::Prepared,
         role: Role::Garbler,

@@ -147,7 +147,7 @@ fn prg(number: u128) -> Prg {
 }
 
 fn session() -> SessionTag {
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
 

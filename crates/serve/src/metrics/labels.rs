@@ -36,6 +36,8 @@ pub(super) struct OfStock {
     pub(super) peer: String,
     pub(super) role: &'static str,
     pub(super) scheme: String,
+    /// The peer's lane, empty if it has one process.
+    pub(super) lane: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord, EncodeLabelSet)]
@@ -43,6 +45,7 @@ pub(super) struct OfKind {
     pub(super) peer: String,
     pub(super) role: &'static str,
     pub(super) scheme: String,
+    pub(super) lane: String,
     pub(super) component: String,
     /// The beginning of the component's digest, because two components may have the same name.
     pub(super) digest: String,

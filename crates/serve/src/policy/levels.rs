@@ -172,26 +172,29 @@ impl Level {
     }
 
     /// Returns the number of runs with OTs resting on `base_ot` that the stock suffices for. For
-    /// triples, returns the number that one order has left for such runs.
+    /// triples, returns the number that one order has left for such runs. If the peer has several
+    /// processes, adds up what there is with each.
     pub(crate) fn left(
         &self,
         stocks: &Stocks,
         own: Fingerprint,
         base_ot: BaseOt,
     ) -> Result<u64, tacit::Error> {
-        let name = StockName {
-            scheme: self.scheme,
-            ..self.stock(own)
-        };
-        match &self.material {
-            Material::Components(function) => stocks.runs_left(&name, function),
-            Material::Executions(function, s) => stocks.executions_left(&name, function, *s),
-            Material::Lots(function, s) => {
-                let from = LotPreparation::for_runs(self.role, function, 1)?.from_stock();
-                stocks.authenticated_runs_left(&name, function, (*s, base_ot), from)
+        stocks.total(&self.stock(stocks, own), |name| {
+            let name = &StockName {
+                scheme: self.scheme,
+                ..*name
+            };
+            match &self.material {
+                Material::Components(function) => stocks.runs_left(name, function),
+                Material::Executions(function, s) => stocks.executions_left(name, function, *s),
+                Material::Lots(function, s) => {
+                    let from = LotPreparation::for_runs(self.role, function, 1)?.from_stock();
+                    stocks.authenticated_runs_left(name, function, (*s, base_ot), from)
+                }
+                Material::Triples(s) => stocks.triples_left(name, (*s, base_ot)),
             }
-            Material::Triples(s) => stocks.triples_left(&name, (*s, base_ot)),
-        }
+        })
     }
 
     /// Returns whether the level needs filling, with `there` in stock.
@@ -203,9 +206,9 @@ impl Level {
     /// amount. A run takes all its material from one lot, so a lot with too little does not count
     /// in [`left`](Self::left): a peer that leaves such lots could have more made forever.
     pub(crate) fn is_hoarded(&self, stocks: &Stocks, own: Fingerprint) -> bool {
-        let name = self.stock(own);
+        let name = self.stock(stocks, own);
         let times = self.order(self.amount).and_then(|order| match order {
-            Order::Lot(order) => order.times_held(stocks, &name),
+            Order::Lot(order) => stocks.total(&name, |name| order.times_held(stocks, name)),
             Order::Components(_) | Order::Executions(_) => Ok(0),
         });
         times.map_or(true, |times| times >= MOST_LEFT_OVER)
@@ -248,14 +251,18 @@ impl Level {
         }
     }
 
-    /// Returns the name of its stock at party `own`.
-    pub(crate) fn stock(&self, own: Fingerprint) -> StockName {
-        StockName {
-            own,
-            peer: self.peer,
-            role: self.role,
-            scheme: self.stock_scheme(),
-        }
+    /// Returns the name of its stock at party `own`, with a peer that has one process.
+    fn stock(&self, stocks: &Stocks, own: Fingerprint) -> StockName {
+        stocks.name((own, self.peer), self.role, self.stock_scheme())
+    }
+
+    /// Frees the space of used material in its stocks, with all of the peer's processes.
+    ///
+    /// # Errors
+    ///
+    /// A stock cannot be written.
+    pub(crate) fn compact(&self, stocks: &Stocks, own: Fingerprint) -> Result<u64, tacit::Error> {
+        stocks.total(&self.stock(stocks, own), |name| stocks.compact(name))
     }
 }
 

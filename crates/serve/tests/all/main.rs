@@ -2,6 +2,7 @@
 
 mod audit;
 mod gmw;
+mod lanes;
 mod lots;
 mod memory;
 mod monitoring;

@@ -220,7 +220,7 @@ impl Three {
         let mut channel = channel.expect("a connection");
         let mut nonce = [0; 32];
         nonce[..8].copy_from_slice(&(client as u64).to_le_bytes());
-        let hello = Hello { nonce }.to_bytes();
+        let hello = Hello::of(nonce).to_bytes();
         channel.send(Kind::Hello.byte(), &hello).expect("room");
         channel.receive(Hello::BYTES).expect("a greeting");
         channel

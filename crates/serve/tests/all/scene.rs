@@ -127,6 +127,7 @@ impl Scene {
             peer: self.alice.fingerprint(),
             role: Role::Evaluator,
             scheme: SchemeId::HALF_GATES_TWO_CALL,
+            lanes: Default::default(),
         }
     }
 

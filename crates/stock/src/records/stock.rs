@@ -3,7 +3,7 @@
 use super::{FORMAT_VERSION, Records};
 use crate::codec::{Fields, Malformed};
 use crate::error::Repair;
-use crate::{EpochId, PeerId, StockError, StockId};
+use crate::{EpochId, LaneId, LaneIds, PeerId, StockError, StockId};
 
 const STOCK_KEY: &[u8] = b"h";
 const EPOCH_KEY: &[u8] = b"e";
@@ -16,6 +16,8 @@ pub(crate) struct StockRecord {
     pub(crate) peer: PeerId,
     pub(crate) role: u8,
     pub(crate) scheme: [u8; 4],
+    /// Missing in the record where neither party has a lane.
+    pub(crate) lanes: LaneIds,
 }
 
 /// The current epoch, and its meetings with the peer.
@@ -38,6 +40,7 @@ impl StockRecord {
             peer: id.peer,
             role: id.role as u8,
             scheme: id.scheme,
+            lanes: id.lanes,
         }
     }
 
@@ -49,6 +52,13 @@ impl StockRecord {
                 peer: PeerId(fields.array()?),
                 role: fields.u8()?,
                 scheme: fields.array()?,
+                lanes: match fields.is_empty() {
+                    true => LaneIds::default(),
+                    false => LaneIds {
+                        own: LaneId(fields.array()?),
+                        peer: LaneId(fields.array()?),
+                    },
+                },
             })
         })
     }
@@ -61,6 +71,7 @@ impl StockRecord {
             &self.peer.0,
             &[self.role],
             &self.scheme,
+            &self.lanes.to_bytes(),
         ]
         .concat()
     }

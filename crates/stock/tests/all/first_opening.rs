@@ -23,6 +23,7 @@ fn id(peer: u8) -> StockId {
         peer: PeerId([peer; 32]),
         role: Role::Garbler,
         scheme: *b"test",
+        lanes: Default::default(),
     }
 }
 

@@ -5,6 +5,7 @@ mod crash;
 mod first_opening;
 mod forget;
 mod given_up;
+mod lanes;
 mod leases;
 mod modes;
 mod one_sided;

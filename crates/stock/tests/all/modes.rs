@@ -35,6 +35,7 @@ fn nothing_in_the_folder_is_open_to_others() {
         peer: PeerId([2; 32]),
         role: Role::Garbler,
         scheme: *b"test",
+        lanes: Default::default(),
     };
     let epoch = EpochId {
         number: 1,

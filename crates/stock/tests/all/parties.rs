@@ -26,6 +26,7 @@ pub(crate) fn id(role: Role) -> StockId {
         peer,
         role,
         scheme: *b"test",
+        lanes: Default::default(),
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) fn advice(error: &StockError) -> Advice {
         Stock::Missing { .. } => ("make one with " (Prepare)),
         Stock::RolledBack { .. } | Stock::Restored { .. } | Stock::UnknownEpoch { .. } => ("both "
             "parties drop their stock and start over with " ( NewEpoch )),
+        Stock::TooManyLanes { .. } => ("end the stocks of lanes that the peer no longer has with "
+            (NewEpoch)),
         Stock::EpochEnded { .. } => ("open the stock again"),
         Stock::PeerMisbehaved { .. } => ("end the session"),
         Stock::Behind { mark, .. } => ("continue from " {mark.to_string()}),

@@ -11,8 +11,8 @@ use crate::cost::{Clock, Phase};
 use crate::driver::{run_script, seed};
 use crate::kept::ChainPlace;
 use crate::protocols::{Protocol, StatisticalSecurity};
-use crate::session::{CountedEpoch, OtNeed};
-use crate::stock::{StockedOutcome, StockedRun, Stocks};
+use crate::session::{BaseOt, CountedEpoch, OtNeed};
+use crate::stock::{StockName, StockedOutcome, StockedRun, Stocks};
 use crate::{Error, Session};
 
 pub(super) struct Authenticated;
@@ -42,6 +42,15 @@ impl ProtocolRun for Authenticated {
 
     fn held_bits(&self, _function: &Function, asked: StatisticalSecurity) -> Option<u8> {
         asked.of_lots().ok().map(SecurityBits::held_bits)
+    }
+
+    fn runs_in_stock(
+        &self,
+        job: &Job<'_>,
+        (stocks, name): (&Stocks, &StockName),
+        base_ot: BaseOt,
+    ) -> Result<u64, Error> {
+        stocks.lots_for(name, job.task.function, (job.security, base_ot))
     }
 
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {

@@ -7,8 +7,8 @@ use super::{AgreedRun, Job, ProtocolRun, Ran, SecurityScope};
 use crate::Error;
 use crate::cost::{Clock, Phase};
 use crate::protocols::{Protocol, StatisticalSecurity};
-use crate::session::OtNeed;
-use crate::stock::{BatchOutcome, BatchRun, OpenedStock, check_scheme};
+use crate::session::{BaseOt, OtNeed};
+use crate::stock::{BatchOutcome, BatchRun, OpenedStock, StockName, Stocks, check_scheme};
 
 pub(super) struct Batch;
 
@@ -28,6 +28,15 @@ impl ProtocolRun for Batch {
 
     fn held_bits(&self, function: &Function, asked: StatisticalSecurity) -> Option<u8> {
         Some(held_bits(asked.bits(), function))
+    }
+
+    fn runs_in_stock(
+        &self,
+        job: &Job<'_>,
+        (stocks, name): (&Stocks, &StockName),
+        _base_ot: BaseOt,
+    ) -> Result<u64, Error> {
+        stocks.executions_left(name, job.task.function, job.security)
     }
 
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {

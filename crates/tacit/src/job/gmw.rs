@@ -10,8 +10,8 @@ use crate::cost::{Clock, FromStock, Phase};
 use crate::driver::{run_script, seed};
 use crate::ports;
 use crate::protocols::Protocol;
-use crate::session::OtNeed;
-use crate::stock::{lease_crosses, takes_crosses};
+use crate::session::{BaseOt, OtNeed};
+use crate::stock::{StockName, Stocks, lease_crosses, takes_crosses};
 use crate::{Error, Session};
 
 pub(super) struct Gmw;
@@ -39,6 +39,15 @@ impl ProtocolRun for Gmw {
             security: Security::SemiHonest,
             is_bulk: true,
         }
+    }
+
+    fn runs_in_stock(
+        &self,
+        job: &Job<'_>,
+        (stocks, name): (&Stocks, &StockName),
+        base_ot: BaseOt,
+    ) -> Result<u64, Error> {
+        stocks.gmw_runs_left(name, job.task.function, base_ot)
     }
 
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {

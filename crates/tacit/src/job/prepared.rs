@@ -8,8 +8,8 @@ use super::{AgreedRun, Job, NOT_OFFERED, ProtocolRun, Ran};
 use crate::Error;
 use crate::cost::{Clock, Phase};
 use crate::protocols::Protocol;
-use crate::session::OtNeed;
-use crate::stock::{OpenedStock, PreparedRun};
+use crate::session::{BaseOt, OtNeed};
+use crate::stock::{OpenedStock, PreparedRun, StockName, Stocks};
 
 pub(super) struct Prepared;
 
@@ -26,6 +26,15 @@ impl ProtocolRun for Prepared {
     /// them.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
         job.task.ots_of_inputs(Security::Malicious)
+    }
+
+    fn runs_in_stock(
+        &self,
+        job: &Job<'_>,
+        (stocks, name): (&Stocks, &StockName),
+        _base_ot: BaseOt,
+    ) -> Result<u64, Error> {
+        stocks.runs_left(name, job.task.function)
     }
 
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {

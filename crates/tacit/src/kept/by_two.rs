@@ -73,8 +73,7 @@ impl<C: StoredChain, V: StoredValue> Agreed<C, V> {
                 Some(session.exchange(told)?)
             }
         };
-        let keepers = (session.own(), session.peer());
-        let located = super::locate(Some(place), function, keepers, role)?;
+        let located = super::locate(Some(place), function, session.keepers(), role)?;
         let located = located.ok_or(Error::ApiMisuse("a run of a chain names it"))?;
         let opened = located.take(session)?;
         let mut other = Heard { session, first };

@@ -48,7 +48,9 @@ fn a_claimed_attempt_costs_a_few_dozen_steps() {
     let stocks = Stocks::over(disk, Path::new("s"), 1 << 20).expect("room");
     let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
     let place = (Protocol::Prepared, Role::Garbler);
-    let chain = stocks.chain_with(own, peer, place, "total").expect("room");
+    let chain = stocks
+        .chain_with(Keepers::alone((own, peer)), place, "total")
+        .expect("room");
     let mut state = PairChain::from_bytes(&[&[1, 3][..], &[7; 16], &[0; 8]].concat());
     let state = state.as_mut().expect("a chain");
     let new = chain.create([7; 16], &Policy::default(), None, &state.to_bytes());
@@ -79,7 +81,9 @@ fn no_version_is_the_latest_before_the_other_has_it() {
     let saves = [Port::new("total", Type::unsigned(8))];
     // Returns the version that `save` returned, and the latest one on disk.
     let save = |name: &str, latest: Option<u64>, next_attempt: u64, other: Option<u64>| {
-        let chain = stocks.chain_with(own, peer, place, name).expect("room");
+        let chain = stocks
+            .chain_with(Keepers::alone((own, peer)), place, name)
+            .expect("room");
         let in_use = ChainInUse {
             stocks: stocks.clone(),
             chain,

@@ -74,6 +74,7 @@ mod tests {
     use super::*;
     use crate::Fingerprint;
     use crate::protocols::Protocol;
+    use crate::stock::Keepers;
     use crate::stock::Stocks;
 
     const GENERATOR: (Protocol, Role) = (Protocol::Outsourced, Role::Garbler);
@@ -83,7 +84,7 @@ mod tests {
         let disk = Arc::new(Memory::new());
         let stocks = Stocks::over(disk, Path::new("s"), 1 << 20).expect("room");
         let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
-        let chain = stocks.chain_with(own, peer, GENERATOR, "friends");
+        let chain = stocks.chain_with(Keepers::alone((own, peer)), GENERATOR, "friends");
         let chain = chain.expect("room");
         let policy = Policy::default();
         let new = chain.create([7; 16], &policy, None, b"keys").expect("room");

@@ -18,6 +18,7 @@ use crate::cost::{Phase, PhaseCost};
 use crate::driver::seed;
 use crate::kept::{self, ChainInUse, Past, User};
 use crate::protocols::Protocol;
+use crate::stock::Keepers;
 use crate::{Error, Fingerprint, Outcome, Session};
 
 /// A run's output bits and its phases.
@@ -39,7 +40,7 @@ impl OutsourcedJob<'_> {
         self.task.function.compile();
         let client = evaluator.peer();
         let place = self.task.chain.take();
-        let keepers = (cloud.own(), cloud.peer());
+        let keepers = cloud.own().zip(cloud.peer()).map(Keepers::alone);
         let role = (Protocol::Outsourced, Role::Garbler);
         let located = kept::locate(place.as_ref(), self.task.function, keepers, role)?;
         let links = ((Peer::Cloud, cloud), (Peer::Evaluator, &mut *evaluator));
@@ -83,7 +84,7 @@ impl OutsourcedJob<'_> {
         self.task.function.compile();
         let client = evaluator.peer();
         let place = self.task.chain.take();
-        let keepers = (generator.own(), generator.peer());
+        let keepers = generator.own().zip(generator.peer()).map(Keepers::alone);
         let role = (Protocol::Outsourced, Role::Evaluator);
         let located = kept::locate(place.as_ref(), self.task.function, keepers, role)?;
         let chain = located.map(|located| located.take(generator));

@@ -103,7 +103,7 @@ pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
     let owner = |_: &_| Role::Evaluator;
     let function = Function::of_circuit("aes-128", circuit, owner, |_| Recipient::Both)?;
     let security = StatisticalSecurity::DEFAULT.of_lots()?;
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     let session = SessionTag::new(&[0; 32], (&[1; 32], &a), (&[2; 32], &b));
     let settings = OtSettings::default();
     let tag = |sender| {

@@ -60,7 +60,8 @@ impl Listener {
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<Session, Error> {
         let channel = self.0.accept_peer(identity, peers, settings, refused)?;
-        Session::over(channel, Side::Listening, Some(&identity.fingerprint()))
+        let own = identity.fingerprint();
+        Session::in_lane(channel, Side::Listening, Some(&own), settings.lane)
     }
 
     /// Waits as [`Listener::accept`] does, and calls `refused` with the address and the reason of
@@ -158,7 +159,8 @@ impl Arrival {
     pub fn greet(mut self, settings: &Settings) -> Result<Session, Error> {
         self.channel.set_cancel_handle(settings.cancel.clone());
         self.channel.set_timeout(settings.handshake_timeout);
-        let mut session = Session::over(self.channel, Side::Listening, Some(&self.own))?;
+        let (own, lane) = (Some(&self.own), settings.lane);
+        let mut session = Session::in_lane(self.channel, Side::Listening, own, lane)?;
         session.channel.set_timeout(settings.timeout);
         Ok(session)
     }

@@ -1,6 +1,7 @@
 //! The greetings of a session, which determine its tag.
 
-use tacit_net::{Channel, Fingerprint};
+use tacit_net::{Channel, Fingerprint, Lane};
+use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::admit;
 use tacit_protocol::session::{Hello, SessionTag};
@@ -14,8 +15,8 @@ use crate::driver::{flush, send};
 pub(super) enum Greeting {
     /// This party connected, has sent this greeting, and does not wait for the peer's.
     Sent(Hello),
-    /// Both greetings were sent and received.
-    Both(SessionTag),
+    /// Both greetings were sent and received. The peer named its lane, if it has one.
+    Both(SessionTag, Lane),
 }
 
 /// Sends a greeting. A party that connected does not wait for the answer.
@@ -23,27 +24,29 @@ pub(super) fn greet(
     channel: &mut Channel,
     side: Side,
     own: Option<&Fingerprint>,
+    lane: Lane,
 ) -> Result<Greeting, Error> {
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce)?;
-    let ours = Hello { nonce };
+    let lane = lane.to_bytes();
+    let ours = Hello { nonce, lane };
     send(channel, Kind::Hello, &ours.to_bytes())?;
     match side {
         Side::Connecting => {
             flush(channel)?;
             Ok(Greeting::Sent(ours))
         }
-        Side::Listening => Ok(Greeting::Both(hear(channel, side, own, &ours)?)),
+        Side::Listening => hear(channel, side, own, &ours),
     }
 }
 
-/// Receives the peer's greeting and computes the session's tag from both.
+/// Receives the peer's greeting and computes the session's tag from both greetings.
 pub(super) fn hear(
     channel: &mut Channel,
     side: Side,
     own: Option<&Fingerprint>,
     ours: &Hello,
-) -> Result<SessionTag, Error> {
+) -> Result<Greeting, Error> {
     // Not with `receive`: a peer that has closed has sent its greeting first, and then its reason.
     let frame = channel.receive(Kind::MAX_CONTROL_BYTES)?;
     admit(
@@ -53,11 +56,15 @@ pub(super) fn hear(
         frame.payload,
     )?;
     let theirs = Hello::parse(frame.payload, ours)?;
+    let (kind, field) = (Kind::Hello, "lane");
+    let lane = Lane::from_bytes(theirs.lane);
+    let lane = lane.map_err(|_| Misbehaviour::InvalidField { kind, field })?;
     let own = own.map_or([0; 32], |fingerprint| fingerprint.0);
     let peer = channel.peer().map_or([0; 32], |fingerprint| fingerprint.0);
     let binding = channel.binding();
-    Ok(match side {
+    let tag = match side {
         Side::Connecting => SessionTag::new(&binding, (&own, ours), (&peer, &theirs)),
         Side::Listening => SessionTag::new(&binding, (&peer, &theirs), (&own, ours)),
-    })
+    };
+    Ok(Greeting::Both(tag, lane))
 }

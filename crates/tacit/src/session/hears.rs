@@ -19,7 +19,7 @@ impl Session {
             if kind == Kind::Abort.byte() {
                 receive(&mut self.channel, Kind::Abort, 1)?;
             }
-            if matches!(self.greeting, Greeting::Both(_)) {
+            if matches!(self.greeting, Greeting::Both(..)) {
                 return Ok(true);
             }
             self.tag()?;

@@ -17,7 +17,7 @@ impl Session {
     #[must_use]
     pub fn id(&self) -> Option<SessionId> {
         match &self.greeting {
-            Greeting::Both(tag) => Some(tag.id()),
+            Greeting::Both(tag, _) => Some(tag.id()),
             Greeting::Sent(_) => None,
         }
     }

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use tacit_net::NetError;
+use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::matching::TableSizes;
 use tacit_protocol::message::Kind;
 use tacit_protocol::session::Proposal;
 
-use super::{Session, Side};
+use super::tables::of_sizes;
+use super::{Session, Side, over};
 use crate::Error;
 use crate::driver::receive;
 
@@ -36,6 +38,7 @@ impl Session {
     /// the connecting one.
     pub fn next_request(&mut self, patience: Duration) -> Result<Option<Request>, Error> {
         self.hear_within(patience, |session, time| {
+            session.hear_lanes(time)?;
             if session.channel.next_kind(time)? == Some(Kind::MatchSizes.byte()) {
                 let heard = session.script(TableSizes::hear)?;
                 session.heard = Some(heard.clone());
@@ -53,6 +56,15 @@ impl Session {
     /// Those of [`next_request`](Self::next_request), and another request.
     pub fn next_proposal(&mut self, patience: Duration) -> Result<Option<Proposal>, Error> {
         self.hear_within(patience, |session, _| session.hear_next_proposal())
+    }
+
+    /// Receives the peer's proposal. The inner error is that of an invalid proposal, the outer one
+    /// that of a peer that has left.
+    pub(super) fn hear_proposal(&mut self) -> Result<Result<Proposal, ProtocolError>, Error> {
+        self.hear_lanes(self.channel.timeout())?;
+        let payload = receive(&mut self.channel, Kind::Propose, Proposal::BYTES);
+        let payload = payload.map_err(|error| over(of_sizes(error), self.runs))?;
+        Ok(Proposal::parse(Kind::Propose, payload))
     }
 
     fn hear_next_proposal(&mut self) -> Result<Proposal, Error> {

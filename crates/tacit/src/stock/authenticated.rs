@@ -409,22 +409,26 @@ impl Stocks {
         (function, scheme): (&Function, SchemeId),
         security: StatisticalSecurity,
     ) -> Result<bool, Error> {
-        let Some((own, peer)) = session.own().zip(session.peer()) else {
+        let Some(name) = session.stock_name(role, scheme) else {
             return Ok(false);
         };
-        let name = StockName {
-            own,
-            peer,
-            role,
-            scheme,
-        };
-        let asked = LotTerms::at(security.bits(), session.base_ot());
-        for needs in Needs::of_run(function, scheme) {
-            if self.lots_runs_left(&name, &needs, asked)? > 0 {
-                return Ok(true);
-            }
+        Ok(self.lots_for(&name, function, (security, session.base_ot()))? > 0)
+    }
+
+    /// Returns the number of runs of `function` under the scheme of `name` for which a stock has
+    /// enough in some lot.
+    pub(crate) fn lots_for(
+        &self,
+        name: &StockName,
+        function: &Function,
+        (security, base_ot): (StatisticalSecurity, BaseOt),
+    ) -> Result<u64, Error> {
+        let asked = LotTerms::at(security.bits(), base_ot);
+        let mut left = 0_u64;
+        for needs in Needs::of_run(function, name.scheme) {
+            left = left.saturating_add(self.lots_runs_left(name, &needs, asked)?);
         }
-        Ok(false)
+        Ok(left)
     }
 }
 

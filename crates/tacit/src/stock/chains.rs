@@ -13,7 +13,7 @@ use tacit_function::Role;
 use tacit_net::Fingerprint;
 use tacit_stock::{Chain, ChainSummary, EpochId, PeerId, RootKey, Stock, StockError, StockId};
 
-use super::{StockName, Stocks};
+use super::{Keepers, Lanes, StockName, Stocks};
 use crate::Error;
 use crate::protocols::Protocol;
 
@@ -33,6 +33,8 @@ pub struct KeptChain {
     pub own: Fingerprint,
     /// The other party that keeps the chain.
     pub peer: Fingerprint,
+    /// The parties' processes that keep it, where a party has several.
+    pub lanes: Lanes,
     /// The protocol of the runs that use it: `prepared`, `authenticated` or `outsourced`.
     pub protocol: Protocol,
     /// This party's role. Under `outsourced`, the generator is the garbler and the cloud the
@@ -46,6 +48,13 @@ impl KeptChain {
     fn place(&self) -> (Protocol, Role) {
         (self.protocol, self.role)
     }
+
+    fn keepers(&self) -> Keepers {
+        let Self {
+            own, peer, lanes, ..
+        } = *self;
+        Keepers { own, peer, lanes }
+    }
 }
 
 /// All chains that this party keeps with one peer in one role of a protocol, written in another
@@ -56,6 +65,8 @@ pub struct ForeignChains {
     pub own: Fingerprint,
     /// The other party that keeps them.
     pub peer: Fingerprint,
+    /// The parties' processes that keep them, where a party has several.
+    pub lanes: Lanes,
     /// The protocol of the runs that use them.
     pub protocol: Protocol,
     /// This party's role.
@@ -71,11 +82,12 @@ pub(super) struct Doomed {
     why: String,
 }
 
-fn id(own: Fingerprint, peer: Fingerprint, (protocol, role): (Protocol, Role)) -> StockId {
+fn id(keepers: Keepers, (protocol, role): (Protocol, Role)) -> StockId {
     StockId {
-        own: PeerId(own.0),
-        peer: PeerId(peer.0),
+        own: PeerId(keepers.own.0),
+        peer: PeerId(keepers.peer.0),
         role,
+        lanes: keepers.lanes.ids(),
         scheme: match protocol {
             Protocol::Outsourced => KEPT,
             Protocol::Authenticated => KEPT_SHARED,
@@ -92,8 +104,9 @@ fn protocol_of(id: &StockId) -> Protocol {
     }
 }
 
-fn kept_chain(id: &StockId, summary: ChainSummary) -> KeptChain {
+fn kept_chain(id: &StockId, lanes: Lanes, summary: ChainSummary) -> KeptChain {
     KeptChain {
+        lanes,
         own: Fingerprint(id.own.0),
         peer: Fingerprint(id.peer.0),
         protocol: protocol_of(id),
@@ -128,11 +141,10 @@ impl Stocks {
     /// Returns the stock that has the chains with another party, in a role of a protocol.
     pub(crate) fn chains_with(
         &self,
-        own: Fingerprint,
-        peer: Fingerprint,
+        keepers: Keepers,
         role: (Protocol, Role),
     ) -> Result<Stock, Error> {
-        let (kept, id) = (self.kept()?, id(own, peer, role));
+        let (kept, id) = (self.kept()?, id(keepers, role));
         let stock = match kept.stock(id, self.limits) {
             Err(StockError::Missing { .. }) => {
                 kept.create(id, EpochId::generate(0)?, &[], self.limits)
@@ -140,6 +152,25 @@ impl Stocks {
             stock => stock,
         };
         Ok(stock?)
+    }
+
+    /// Returns the stocks that have chains with any of the peer's processes, in a role of a
+    /// protocol.
+    pub(super) fn chain_stocks(
+        &self,
+        keepers: Keepers,
+        role: (Protocol, Role),
+    ) -> Result<Vec<(Lanes, Stock)>, Error> {
+        let Some(kept) = self.kept_if_any()? else {
+            return Ok(Vec::new());
+        };
+        let mut id = id(keepers, role);
+        let mut stocks = Vec::new();
+        for lane in kept.lanes(&id)? {
+            id.lanes.peer = lane;
+            stocks.push((Lanes::of(id.lanes)?, kept.stock(id, self.limits)?));
+        }
+        Ok(stocks)
     }
 
     /// Returns the chain of this name in the stock that has it. The chain need not exist. If the
@@ -154,12 +185,11 @@ impl Stocks {
     /// exist.
     pub(crate) fn chain_with(
         &self,
-        own: Fingerprint,
-        peer: Fingerprint,
+        keepers: Keepers,
         role: (Protocol, Role),
         name: &str,
     ) -> Result<Chain, Error> {
-        self.chain_in(&self.chains_with(own, peer, role)?, name)
+        self.chain_in(&self.chains_with(keepers, role)?, name)
     }
 
     /// Kills a chain. If the disk fails, this process and everything that shares these stocks stop
@@ -196,8 +226,7 @@ impl Stocks {
     /// have not been killed, together with their stock.
     fn live_chains_with(
         &self,
-        own: Fingerprint,
-        peer: Fingerprint,
+        keepers: Keepers,
         role: Role,
     ) -> Result<Option<(Stock, Vec<ChainSummary>)>, Error> {
         let place = (Protocol::Prepared, role);
@@ -206,7 +235,7 @@ impl Stocks {
         };
         // Only the chains of these two parties: unreadable chains with others must not get in the
         // way.
-        let of_both = match all.stock(id(own, peer, place), self.limits) {
+        let of_both = match all.stock(id(keepers, place), self.limits) {
             Err(StockError::Missing { .. }) => return Ok(None),
             stock => stock?,
         };
@@ -222,7 +251,7 @@ impl Stocks {
     ///
     /// The chains cannot be read.
     pub fn chains_that_end_with(&self, name: &StockName) -> Result<Vec<String>, Error> {
-        let live = self.live_chains_with(name.own, name.peer, name.role)?;
+        let live = self.live_chains_with(name.keepers(), name.role)?;
         let chains = live.map_or_else(Vec::new, |(_, chains)| chains);
         Ok(chains.into_iter().map(|chain| chain.name).collect())
     }
@@ -237,15 +266,14 @@ impl Stocks {
     /// The folder cannot be read, or a chain cannot be written.
     pub(super) fn kill_chains_with(
         &self,
-        own: Fingerprint,
-        peer: Fingerprint,
+        keepers: Keepers,
         role: Role,
     ) -> Result<Vec<String>, Error> {
-        let (of_both, chains) = match self.live_chains_with(own, peer, role) {
+        let (of_both, chains) = match self.live_chains_with(keepers, role) {
             // This version cannot read the chains of another version, but that version could
             // continue them.
             Err(Error::Stock(error)) if matches!(*error, StockError::Incompatible { .. }) => {
-                let id = id(own, peer, (Protocol::Prepared, role));
+                let id = id(keepers, (Protocol::Prepared, role));
                 self.kept()?.remove(&id)?;
                 return Ok(Vec::new());
             }
@@ -317,15 +345,14 @@ impl Stocks {
             return Ok((chains, failures));
         };
         for id in kept.list_each()? {
-            let found = id.and_then(|id| {
-                let found = kept.stock(id, self.limits)?.chains()?;
-                Ok(found
-                    .into_iter()
-                    .map(move |summary| kept_chain(&id, summary)))
+            let found = id.map_err(Error::from).and_then(|id| {
+                let found = kept.stock(id, self.limits)?.chains()?.into_iter();
+                let lanes = Lanes::of(id.lanes)?;
+                Ok(found.map(move |summary| kept_chain(&id, lanes, summary)))
             });
             match found {
                 Ok(found) => chains.extend(found),
-                Err(error) => failures.push(error.into()),
+                Err(error) => failures.push(error),
             }
         }
         Ok((chains, failures))
@@ -345,14 +372,16 @@ impl Stocks {
             let opened = kept.stock(*id, self.limits);
             matches!(opened, Err(StockError::Incompatible { .. }))
         });
-        Ok(foreign
-            .map(|id| ForeignChains {
+        let foreign = foreign.map(|id| {
+            Ok(ForeignChains {
                 own: Fingerprint(id.own.0),
                 peer: Fingerprint(id.peer.0),
+                lanes: Lanes::of(id.lanes)?,
                 protocol: protocol_of(&id),
                 role: id.role,
             })
-            .collect())
+        });
+        foreign.collect()
     }
 
     /// Destroys all chains of another version of the format that this party keeps with the peer in
@@ -363,7 +392,11 @@ impl Stocks {
     /// The folder cannot be written.
     pub fn remove_foreign_chains(&self, chains: &ForeignChains) -> Result<(), Error> {
         let place = (chains.protocol, chains.role);
-        Ok(self.kept()?.remove(&id(chains.own, chains.peer, place))?)
+        let ForeignChains {
+            own, peer, lanes, ..
+        } = *chains;
+        let id = id(Keepers { own, peer, lanes }, place);
+        Ok(self.kept()?.remove(&id)?)
     }
 
     /// Reads a chain's state and values, and reports what is damaged. A damaged chain cannot be
@@ -373,7 +406,7 @@ impl Stocks {
     ///
     /// The chain cannot be read at all.
     pub fn check_chain(&self, chain: &KeptChain) -> Result<Vec<StockError>, Error> {
-        let id = id(chain.own, chain.peer, chain.place());
+        let id = id(chain.keepers(), chain.place());
         let stock = self.kept()?.stock(id, self.limits)?;
         Ok(stock.damaged_in(&chain.summary.name)?)
     }
@@ -396,7 +429,7 @@ impl Stocks {
             let what = "a chain of two parties is for these two; nobody else is allowed";
             return Err(Error::ApiMisuse(what));
         }
-        let open = self.chain_with(chain.own, chain.peer, chain.place(), name)?;
+        let open = self.chain_with(chain.keepers(), chain.place(), name)?;
         let policy = open.policy()?.with(PeerId(who.0), is_allowed)?;
         Ok(open.set_policy(&policy)?)
     }
@@ -430,7 +463,7 @@ impl Stocks {
     /// Returns the chain that was listed, and not a newer one of the same name.
     fn same_chain(&self, chain: &KeptChain) -> Result<Chain, Error> {
         let name = &chain.summary.name;
-        let open = self.chain_with(chain.own, chain.peer, chain.place(), name)?;
+        let open = self.chain_with(chain.keepers(), chain.place(), name)?;
         let now = open.marks()?;
         if now.id != chain.summary.marks.id {
             let what = "the chain was replaced by another one of its name; list the chains again";

@@ -13,7 +13,7 @@ use tacit_stock::{ComponentDigest, EpochId, KindSummary, PeerId, StockError, Sto
 use super::authenticated::is_of_lot;
 use super::crosses::BlockKind;
 use super::prepare::kinds_of;
-use super::{OT_BLOCK, Stocks, family, ot_kind, unit, usage};
+use super::{Keepers, Lanes, OT_BLOCK, Stocks, family, ot_kind, unit, usage};
 use crate::Error;
 use crate::advice::advice;
 use crate::protocols::StatisticalSecurity;
@@ -27,7 +27,7 @@ const MAX_NAMES_BYTES: u64 = 1024;
 /// The least time for a rate: two runs in the first minute do not mean 2880 a day.
 const LEAST_FOR_A_RATE: Duration = Duration::from_secs(3600);
 
-/// The name of a stock. There is one for each pair of parties, role and garbling scheme.
+/// The name of a stock. There is one for each pair of processes, role and garbling scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StockName {
     /// This party.
@@ -38,6 +38,8 @@ pub struct StockName {
     pub role: Role,
     /// The scheme under which its components are garbled.
     pub scheme: SchemeId,
+    /// The parties' processes, where a party has several.
+    pub lanes: Lanes,
 }
 
 /// A summary of a stock.
@@ -118,7 +120,16 @@ impl StockName {
             peer: PeerId(self.peer.0),
             role: self.role,
             scheme: self.scheme.to_bytes(),
+            lanes: self.lanes.ids(),
         }
+    }
+
+    /// Returns the processes that share the stock.
+    pub(crate) fn keepers(&self) -> Keepers {
+        let Self {
+            own, peer, lanes, ..
+        } = *self;
+        Keepers { own, peer, lanes }
     }
 
     fn of(id: &StockId) -> Result<Self, Error> {
@@ -133,6 +144,7 @@ impl StockName {
             peer: Fingerprint(id.peer.0),
             role: id.role,
             scheme,
+            lanes: Lanes::of(id.lanes)?,
         })
     }
 }

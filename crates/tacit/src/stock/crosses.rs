@@ -162,15 +162,10 @@ impl Stocks {
 
     /// Whether this party has crosses for a run with the peer of `session` that takes `needed`.
     fn has_crosses(&self, session: &Session, role: Role, needed: &Blocks) -> Result<bool, Error> {
-        let Some((own, peer)) = session.own().zip(session.peer()) else {
+        let Some(name) = session.stock_name(role, LOT_SCHEME) else {
             return Ok(false);
         };
-        let kinds = self.lot_kinds(&StockName {
-            own,
-            peer,
-            role,
-            scheme: LOT_SCHEME,
-        })?;
+        let kinds = self.lot_kinds(&name)?;
         let mut shelves = shelves(session.base_ot());
         Ok(shelves.any(|shelf| runs(&on_shelf(&shelf, &kinds), needed) > 0))
     }

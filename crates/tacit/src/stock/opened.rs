@@ -16,7 +16,7 @@ use super::failure::StockFailure;
 use super::fill::Ots;
 use super::meeting::{self, OwnLots, OwnMeetings, OwnRecord, Patience};
 use super::usage::Uncounted;
-use super::{OT_BLOCK, StockName, Stocks};
+use super::{OT_BLOCK, Stocks};
 use crate::advice::advice;
 use crate::{Error, Session};
 
@@ -84,26 +84,19 @@ pub(crate) fn component_shape<S: Scheme>(
 impl OpenedStock {
     /// Returns the name of the session's stock.
     fn id(session: &Session, role: Role, scheme: SchemeId) -> Result<StockId, Error> {
-        let (Some(own), Some(peer)) = (session.own(), session.peer()) else {
-            return Err(Error::ApiMisuse(
-                "prepared material is used between authenticated parties only",
-            ));
-        };
-        Ok(StockName {
-            own,
-            peer,
-            role,
-            scheme,
-        }
-        .id())
+        let name = session.stock_name(role, scheme);
+        let name = name.ok_or(Error::ApiMisuse(
+            "prepared material is used between authenticated parties only",
+        ))?;
+        Ok(name.id())
     }
 
     /// Ends this party's chains with the session's peer, whose values are under a Δ of the stock.
     pub(super) fn end_chains(&self, session: &Session) -> Result<(), Error> {
-        let (Some(own), Some(peer)) = (session.own(), session.peer()) else {
+        let Some(keepers) = session.keepers() else {
             return Ok(());
         };
-        let ended = self.stocks.kill_chains_with(own, peer, self.role);
+        let ended = self.stocks.kill_chains_with(keepers, self.role);
         ended.map(drop)
     }
 
@@ -123,6 +116,11 @@ impl OpenedStock {
                     "a session uses the stocks of one folder; open a new session for others",
                 )),
             };
+        }
+        if stocks.lane() != session.lanes().own {
+            return Err(Error::ApiMisuse(
+                "the stocks are of another lane than the one that the session's settings name",
+            ));
         }
         let (stock, agreement) = Self::meet(session, stocks, role, scheme)?;
         Ok(Self {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tacit_net::Meter;
+use tacit_net::{Lane, Meter};
 use tacit_protocol::session::RunTag;
 
 use super::{BatchPlan, OpenedStock, Stocks};
@@ -28,6 +28,8 @@ pub struct Prepared {
     pub plan: Option<BatchPlan>,
     /// The extension that made OTs, if any were made.
     pub ot_extension: Option<OtExtension>,
+    /// The peer's process that has the other half, if the peer has several.
+    pub lane: Lane,
     /// Wall time.
     pub wall: Duration,
     /// Bytes, messages and rounds.
@@ -121,6 +123,7 @@ where
             made_at_bits: stocked.made_at_bits,
             plan: stocked.plan,
             ot_extension: stocked.makes_ots.then(|| session.ot_extension()),
+            lane: session.lanes().peer,
             wall,
             traffic,
         })

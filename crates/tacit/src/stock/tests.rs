@@ -104,6 +104,7 @@ impl Party {
                 peer,
                 role: self.role,
                 scheme: SchemeId::HALF_GATES_TWO_CALL,
+                lanes: Default::default(),
             },
             kinds: self.kinds,
             stock: None,

@@ -44,6 +44,7 @@ fn stock_name(pair: &Pair, party: usize) -> StockName {
         peer,
         role: ROLES[party],
         scheme: LOT_SCHEME,
+        lanes: Default::default(),
     }
 }
 

@@ -39,6 +39,7 @@ fn stock_name(pair: &Pair, party: usize) -> StockName {
         peer,
         role: ROLES[party],
         scheme: tacit::garble::SchemeId::HALF_GATES_TWO_CALL,
+        lanes: Default::default(),
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn scheme() -> HalfGates {
 }
 
 pub(super) fn session() -> SessionTag {
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b))
 }
 

@@ -17,6 +17,7 @@ fn id() -> StockId {
         peer: PeerId([2; 32]),
         role: Role::Evaluator,
         scheme: *b"test",
+        lanes: Default::default(),
     }
 }
 

@@ -101,11 +101,7 @@ fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let about_three = |bytes: &[u8]| [&[3], bytes].concat();
     let [stock, chain] = honest_marks().expect("a sound disk");
     let mut all = vec![
-        (
-            "messages",
-            "hello",
-            Hello { nonce: [9; 32] }.to_bytes().to_vec(),
-        ),
+        ("messages", "hello", Hello::of([9; 32]).to_bytes()),
         ("messages", "proposal", proposal.to_bytes().to_vec()),
         ("messages", "ticket", ticket.to_bytes().to_vec()),
         ("leases", "named", about_three(&leases)),

@@ -81,6 +81,7 @@ fn left(folders: &Folders, what: FromStock) -> [(u64, bool); 2] {
             peer: fingerprint(role.other()),
             role,
             scheme: SCHEME,
+            lanes: Default::default(),
         };
         let (stocks, function) = (stocks(folders, role), richer(0));
         let asked = (StatisticalSecurity::DEFAULT, BaseOt::default());
@@ -290,6 +291,7 @@ fn kinds_of_instances(folders: &Folders, role: Role) -> Vec<StockedKind> {
         peer: fingerprint(role.other()),
         role,
         scheme: SCHEME,
+        lanes: Default::default(),
     };
     let kinds = stocks(folders, role).summary(&name).expect("a stock").kinds;
     let kinds = kinds.into_iter();

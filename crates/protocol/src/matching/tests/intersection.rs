@@ -22,7 +22,7 @@ use crate::setup::{self, OtSettings};
 use crate::{Error, Incompatibility, Misbehaviour};
 
 pub(super) fn tag(run: u8) -> RunTag {
-    let [a, b] = [1, 2].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
     let session = SessionTag::new(&[run; 32], (&[4; 32], &a), (&[5; 32], &b));
     let settings = OtSettings::default();
     session.setup(Role::Garbler, settings.base, settings.extension)

@@ -84,7 +84,7 @@ pub(super) struct Trio<'f> {
 }
 
 fn session_tag(number: u8) -> crate::session::RunTag {
-    let [a, b] = [number, number + 1].map(|byte| Hello { nonce: [byte; 32] });
+    let [a, b] = [number, number + 1].map(|byte| Hello::of([byte; 32]));
     SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).setup(
         Role::Garbler,
         Default::default(),

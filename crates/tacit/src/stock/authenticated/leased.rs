@@ -186,6 +186,7 @@ mod tests {
             peer: PeerId([2; 32]),
             role: Role::Garbler,
             scheme: *b"test",
+            lanes: Default::default(),
         };
         let (epoch, limits) = (EpochId::generate(0).expect("randomness"), Limits::default());
         let stock = stocks.and_then(|stocks| stocks.create(id, epoch, &[], limits));

@@ -15,7 +15,7 @@ fn what_the_disk_does_not_let_be_killed_is_not_used() {
     let disk = Memory::new();
     let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room");
     let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
-    let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
+    let open = |stocks: &Stocks| stocks.chain_with(Keepers::alone((own, peer)), CLOUD, "friends");
     let chain = open(&stocks).expect("room");
     let new = chain.create([7; 16], &Policy::default(), None, b"a split");
     let version = new.expect("room").finish().expect("room");
@@ -43,7 +43,11 @@ fn an_unreadable_chain_with_another_saves_none() {
     let stocks = Stocks::open(folder.path(), 1 << 20).expect("room");
     let [own, peer, other] = [1, 2, 3].map(|party| Fingerprint([party; 32]));
     let place = (Protocol::Prepared, Role::Garbler);
-    let open = |peer| stocks.chain_with(own, peer, place, "total").expect("room");
+    let open = |peer| {
+        stocks
+            .chain_with(Keepers::alone((own, peer)), place, "total")
+            .expect("room")
+    };
     begin(&open(other), 7);
     let chains = stocks.chains_folder();
     let entries = std::fs::read_dir(&chains).expect("a folder");
@@ -59,7 +63,7 @@ fn an_unreadable_chain_with_another_saves_none() {
         }
     }
     stocks.chains().expect_err("one cannot be read");
-    let killed = stocks.kill_chains_with(own, peer, Role::Garbler);
+    let killed = stocks.kill_chains_with(Keepers::alone((own, peer)), Role::Garbler);
     assert_eq!(killed.expect("one that can be read"), ["total"]);
     let marks = open(peer).marks().expect("a record");
     assert_eq!(marks.status, ChainStatus::Killed);
@@ -79,7 +83,7 @@ fn a_chain_that_was_dropped_beside_a_service_is_not_killed_under_its_new_id() {
         .map(|()| Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room"));
     let [service, command] = &both;
     let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
-    let open = |stocks: &Stocks| stocks.chain_with(own, peer, CLOUD, "friends");
+    let open = |stocks: &Stocks| stocks.chain_with(Keepers::alone((own, peer)), CLOUD, "friends");
     let chain = open(service).expect("room");
     begin(&chain, 7);
     disk.refuse_commits(true);
@@ -111,6 +115,7 @@ fn a_new_epoch_removes_what_another_version_wrote() {
         peer,
         role: Role::Garbler,
         scheme: tacit_garble::SchemeId::HALF_GATES_TWO_CALL,
+        lanes: Default::default(),
     };
     for party in [other, peer] {
         let epoch = EpochId::generate(0).expect("randomness");
@@ -119,7 +124,9 @@ fn a_new_epoch_removes_what_another_version_wrote() {
             .create(name(party).id(), epoch, &[], stocks.limits);
         drop(stock.expect("room"));
         begin(
-            &stocks.chain_with(own, party, place, "total").expect("room"),
+            &stocks
+                .chain_with(Keepers::alone((own, party)), place, "total")
+                .expect("room"),
             7,
         );
     }
@@ -127,7 +134,7 @@ fn a_new_epoch_removes_what_another_version_wrote() {
         Error::Stock(error) => matches!(*error, StockError::Incompatible { found: 9, .. }),
         _ => false,
     };
-    let of_chains = id(own, peer, place);
+    let of_chains = id(Keepers::alone((own, peer)), place);
     become_version_9(&disk, Path::new("s"), &name(peer).id());
     become_version_9(&disk, Path::new("s/chains"), &of_chains);
     assert!(is_other(
@@ -146,15 +153,22 @@ fn a_new_epoch_removes_what_another_version_wrote() {
     // Chains that no stock takes with it are removed by themselves.
     let place = (Protocol::Authenticated, Role::Garbler);
     begin(
-        &stocks.chain_with(own, peer, place, "total").expect("room"),
+        &stocks
+            .chain_with(Keepers::alone((own, peer)), place, "total")
+            .expect("room"),
         7,
     );
-    become_version_9(&disk, Path::new("s/chains"), &id(own, peer, place));
+    become_version_9(
+        &disk,
+        Path::new("s/chains"),
+        &id(Keepers::alone((own, peer)), place),
+    );
     let foreign = stocks.foreign_chains().expect("a folder");
     let (protocol, role) = place;
     let expected = ForeignChains {
         own,
         peer,
+        lanes: Lanes::default(),
         protocol,
         role,
     };

@@ -1,0 +1,261 @@
+//! The lanes of a session: which process of each party it is with, and how a party that connected
+//! goes to another process of the peer, where it has material.
+//!
+//! The party that connected hears the peer's greeting, which names its lane. If it has material in
+//! other lanes alone, it names these, once and before its first proposal. The peer answers with the
+//! addresses that it knows of them. The party tries at most [`MAX_TRIES`] of them, each with the
+//! same pinned identity, and goes on with the first whose greeting names the lane. Otherwise it
+//! goes on where it is. It asks no second time, so no answer can send it around.
+//!
+//! `lanes held`: 1 to 16 different lanes, 16 bytes each, the best first. `lane homes`: for each
+//! known lane its name (16), the length of the address (1) and `HOST:PORT`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tacit_net::{Fingerprint, Identity, Lane, NetError, Settings};
+use tacit_protocol::Misbehaviour;
+use tacit_protocol::message::Kind;
+use tacit_stock::MAX_LANES;
+
+use super::{Greeting, Session, Side};
+use crate::Error;
+use crate::driver::{flush, receive, send};
+use crate::stock::Lanes;
+
+/// The most addresses that a party tries.
+const MAX_TRIES: usize = 2;
+/// The longest wait until a process answers there.
+const CONNECT_TIME: Duration = Duration::from_secs(3);
+/// The longest time to take leave of the process that a session was with.
+const LEAVE_TIME: Duration = Duration::from_secs(1);
+
+const MAX_ADDRESS_BYTES: usize = u8::MAX as usize;
+const MAX_HELD_BYTES: usize = MAX_LANES * Lane::BYTES;
+const MAX_HOMES_BYTES: usize = MAX_LANES * (Lane::BYTES + 1 + MAX_ADDRESS_BYTES);
+
+/// The addresses of a party's processes, by lane.
+pub type LaneHomes = Arc<BTreeMap<Lane, String>>;
+
+/// The text is no address of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an address is HOST:PORT with at most 255 letters, digits, dots, hyphens and colons")]
+pub struct NotAHome;
+
+impl NotAHome {
+    /// Checks the address of a process.
+    ///
+    /// # Errors
+    ///
+    /// It is not `HOST:PORT`, or too long.
+    pub fn check(address: &str) -> Result<(), Self> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]%_".contains(&byte);
+        let port = address
+            .rsplit_once(':')
+            .filter(|(host, _)| !host.is_empty());
+        let port = port.and_then(|(_, port)| port.parse::<u16>().ok());
+        let is_right = address.len() <= MAX_ADDRESS_BYTES && address.bytes().all(is_plain);
+        match port {
+            Some(1..) if is_right => Ok(()),
+            _ => Err(Self),
+        }
+    }
+}
+
+/// What a party that connected needs to connect to another process of the same peer.
+pub(super) struct WayBack {
+    identity: Identity,
+    peer: Fingerprint,
+    settings: Settings,
+}
+
+impl WayBack {
+    pub(super) fn new(identity: &Identity, peer: &Fingerprint, settings: &Settings) -> Self {
+        Self {
+            identity: identity.clone(),
+            peer: *peer,
+            settings: settings.clone(),
+        }
+    }
+
+    /// Connects to the process at this address, if it is of this lane.
+    fn go(&self, address: &str, lane: Lane) -> Result<Option<Session>, Error> {
+        let settings = Settings {
+            connect_timeout: CONNECT_TIME.min(self.settings.connect_timeout),
+            ..self.settings.clone()
+        };
+        let went = Session::connect(address, &self.identity, &self.peer, &settings);
+        let greeted = went.and_then(|mut session| {
+            session.greeted()?;
+            Ok(session)
+        });
+        match greeted {
+            Ok(session) if session.lanes().peer == lane => Ok(Some(session)),
+            Err(error @ Error::Network(NetError::Cancelled { .. })) => Err(error),
+            // The process is down, or another one is there: the session goes on elsewhere.
+            Ok(_) | Err(_) => Ok(None),
+        }
+    }
+}
+
+impl Session {
+    /// Returns the lanes of both parties' processes. That of the peer is known once its greeting
+    /// has arrived.
+    #[must_use]
+    pub fn lanes(&self) -> Lanes {
+        let peer = match self.greeting {
+            Greeting::Both(_, lane) => lane,
+            Greeting::Sent(_) => Lane::NONE,
+        };
+        Lanes {
+            own: self.lane,
+            peer,
+        }
+    }
+
+    /// Sets the addresses of this party's processes. A peer that has material with one of them is
+    /// told its address before its first run.
+    pub fn set_lane_homes(&mut self, homes: LaneHomes) {
+        self.homes = Some(homes);
+    }
+
+    /// Goes to a process of the peer in one of these lanes, the first of them if it can, and
+    /// returns the lane of the process that the session is with afterwards. It stays where it is if
+    /// that process is in one of them, has no lane, or knows no address at which one answers; if
+    /// the session has begun a run; and if this party did not connect over TCP.
+    ///
+    /// # Errors
+    ///
+    /// The peer speaks another version, refuses this party or sends no proper answer, or the wait
+    /// was cancelled. The session is then spent.
+    pub fn go_to_lane(&mut self, wanted: &[Lane]) -> Result<Lane, Error> {
+        if !self.may_seek() || wanted.is_empty() {
+            return Ok(self.lanes().peer);
+        }
+        self.guarded(|session| {
+            session.tag()?;
+            session.seek(wanted)?;
+            Ok(session.lanes().peer)
+        })
+    }
+
+    /// Returns whether this party could still go to another process of the peer.
+    pub(crate) fn may_seek(&self) -> bool {
+        let is_first = self.side == Side::Connecting && self.runs == 0 && self.asked.is_none();
+        is_first && self.way_back.is_some()
+    }
+
+    fn seek(&mut self, wanted: &[Lane]) -> Result<(), Error> {
+        let here = self.lanes().peer;
+        let mut held: Vec<Lane> = Vec::new();
+        for lane in wanted.iter().filter(|lane| !lane.is_none()) {
+            if !held.contains(lane) && held.len() < MAX_LANES {
+                held.push(*lane);
+            }
+        }
+        let Some(way_back) = self.way_back.take() else {
+            return Ok(());
+        };
+        if here.is_none() || held.is_empty() || wanted.contains(&here) {
+            return Ok(());
+        }
+        let bytes: Vec<u8> = held.iter().flat_map(|lane| lane.to_bytes()).collect();
+        send(&mut self.channel, Kind::LanesHeld, &bytes)?;
+        let told = receive(&mut self.channel, Kind::LaneHomes, MAX_HOMES_BYTES)?;
+        let homes = parse_homes(told, &held)?;
+        let known = held.iter().filter_map(|lane| homes.get_key_value(lane));
+        for (lane, address) in known.take(MAX_TRIES) {
+            if let Some(other) = way_back.go(address, *lane)? {
+                self.continue_over(other);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Continues over the channel of another session with the same peer, and leaves its own.
+    fn continue_over(&mut self, other: Self) {
+        let mut left = std::mem::replace(&mut self.channel, other.channel);
+        self.greeting = other.greeting;
+        self.channel.set_timeout(left.timeout());
+        left.set_timeout(LEAVE_TIME);
+        // Nobody there waits for more, so whether that process hears of it does not matter.
+        let _ = left.close();
+    }
+
+    /// Before the first proposal, tells the peer where this party's lanes are, once, if it asks.
+    pub(super) fn hear_lanes(&mut self, time: Duration) -> Result<(), Error> {
+        let may_ask = self.runs == 0 && self.asked.is_none();
+        if may_ask && self.channel.next_kind(time)? == Some(Kind::LanesHeld.byte()) {
+            let payload = receive(&mut self.channel, Kind::LanesHeld, MAX_HELD_BYTES)?;
+            let held = parse_held(payload)?;
+            self.tell_homes(&held)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the peer the addresses of these lanes' processes, as far as they are known.
+    fn tell_homes(&mut self, held: &[Lane]) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        let homes = self.homes.iter();
+        let others = homes
+            .flat_map(|homes| homes.iter())
+            .filter(|(lane, _)| held.contains(lane));
+        for (lane, address) in others.filter(|(lane, _)| **lane != self.lane) {
+            if NotAHome::check(address).is_ok() {
+                bytes.extend(lane.to_bytes());
+                bytes.push(address.len() as u8);
+                bytes.extend(address.as_bytes());
+            }
+        }
+        send(&mut self.channel, Kind::LaneHomes, &bytes)?;
+        flush(&mut self.channel)
+    }
+}
+
+/// Reads the lanes in which the peer has material.
+fn parse_held(payload: &[u8]) -> Result<Vec<Lane>, Error> {
+    let (lanes, rest) = payload.as_chunks::<{ Lane::BYTES }>();
+    let mut held: Vec<Lane> = Vec::new();
+    let (kind, field) = (Kind::LanesHeld, "lanes");
+    let wrong = || Error::from(Misbehaviour::InvalidField { kind, field });
+    for bytes in lanes {
+        let lane = Lane::from_bytes(*bytes).map_err(|_| wrong())?;
+        if lane.is_none() || held.contains(&lane) {
+            return Err(wrong());
+        }
+        held.push(lane);
+    }
+    match held.is_empty() || !rest.is_empty() {
+        true => Err(wrong()),
+        false => Ok(held),
+    }
+}
+
+/// Reads the addresses of lanes, all of which this party has named.
+fn parse_homes(mut payload: &[u8], held: &[Lane]) -> Result<BTreeMap<Lane, String>, Error> {
+    let (kind, field) = (Kind::LaneHomes, "lane or address");
+    let wrong = || Error::from(Misbehaviour::InvalidField { kind, field });
+    let mut homes = BTreeMap::new();
+    while let Some((lane, rest)) = payload.split_first_chunk() {
+        let (length, rest) = rest.split_first().ok_or_else(wrong)?;
+        let address = rest.split_at_checked(usize::from(*length));
+        let (address, rest) = address.ok_or_else(wrong)?;
+        let lane = Lane::from_bytes(*lane).map_err(|_| wrong())?;
+        let address = str::from_utf8(address).map_err(|_| wrong())?;
+        NotAHome::check(address).map_err(|_| wrong())?;
+        let is_new = homes.insert(lane, address.to_owned()).is_none();
+        if !is_new || !held.contains(&lane) {
+            return Err(wrong());
+        }
+        payload = rest;
+    }
+    match payload.is_empty() {
+        true => Ok(homes),
+        false => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
