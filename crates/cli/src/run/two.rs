@@ -266,6 +266,13 @@ impl<'a> TwoPartyRun<'a> {
             }
             Ok(outcome) => outcome,
         };
+        self.report(run, session, &outcome);
+        Ok(Some(outcome))
+    }
+
+    /// Tells what run number `run` took, beyond its results.
+    fn report(&self, run: u32, session: &Session, outcome: &Outcome) {
+        let log = self.log;
         if let (0, Some(lane)) = (run, crate::stock::shown_lane(session.lanes().peer)) {
             log.step(format_args!("with lane {lane} of the peer"));
         }
@@ -288,7 +295,6 @@ impl<'a> TwoPartyRun<'a> {
                  prepare` does that beforehand"
             );
         }
-        Ok(Some(outcome))
     }
 
     /// Returns the error with the names of a program's parties in place of their roles.

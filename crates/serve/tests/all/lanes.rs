@@ -77,11 +77,14 @@ fn join(from: &TcpStream, to: &TcpStream) {
     });
 }
 
+/// What the runs of a process took: the peer and what was told of it, in order.
+type Takes = Arc<Mutex<Vec<(String, String)>>>;
+
 /// The processes of one party.
 struct Party {
     addresses: Vec<SocketAddr>,
     processes: Vec<Option<Service>>,
-    takes: [Arc<Mutex<Vec<(String, String)>>>; 3],
+    takes: [Takes; 3],
 }
 
 impl Party {
@@ -133,7 +136,7 @@ fn process(
     scene: &Scene,
     name: &str,
     (listener, homes): (Listener, &LaneHomes),
-    takes: &Arc<Mutex<Vec<(String, String)>>>,
+    takes: &Takes,
 ) -> Service {
     let offers = vec![scene.offer(vec![aes()])];
     let levels = (0..scene.peers.len())

@@ -181,7 +181,7 @@ fn a_run_whose_gates_cut_its_values_is_refused_before_most_steps_are_made() {
     let heard = std::cell::RefCell::new(Vec::new());
     let watch = |at: Progress| heard.borrow_mut().push((at.done, at.total));
     let lowered = program.lower_watched("main", EntryId(0), &NoCircuitFiles, &watch);
-    let message = lowered.err().expect("it is too large").message;
+    let message = lowered.expect_err("it is too large").message;
     assert!(message.contains("elements"), "{message}");
     let (done, total) = heard.into_inner().pop().expect("progress");
     // The trace is half of the steps.
