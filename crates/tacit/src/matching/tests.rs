@@ -19,11 +19,11 @@ fn digests_are_known() {
     ];
     assert_eq!(
         meaning.to_string(),
-        "babc5f2002372e3913d1abbb92ae94987816cb404ed3346b8293cf1c540a9a98"
+        "2253cfe996192be491fab57cd802f73ff3ef911b26cf55dc3591d2438b722fa8"
     );
     assert_eq!(
         run.to_string(),
-        "7967f6eb80432b07e5add02d0fc0fc05ee98ec560ec57991582846403c5c4e57"
+        "19230ee2212b27ee0a2b2c773eea0b0b6e6fe7dd750564f015755939db65dba8"
     );
 }
 
