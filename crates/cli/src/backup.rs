@@ -68,6 +68,11 @@ struct LeftOut {
     /// The scheme of a stock, or the protocol of a chain.
     of: String,
     chain: Option<String>,
+    /// The lanes of both parties, where they have any.
+    #[serde(default)]
+    own_lane: Option<String>,
+    #[serde(default)]
+    peer_lane: Option<String>,
 }
 
 impl LeftOut {
@@ -77,6 +82,8 @@ impl LeftOut {
             role: name.role.name().to_owned(),
             of: name.scheme.to_string(),
             chain: None,
+            own_lane: stock::shown_lane(name.lanes.own),
+            peer_lane: stock::shown_lane(name.lanes.peer),
         }
     }
 
@@ -86,26 +93,40 @@ impl LeftOut {
             role: chain.role.name().to_owned(),
             of: chain.protocol.name().to_owned(),
             chain: Some(chain.summary.name.clone()),
+            own_lane: stock::shown_lane(chain.lanes.own),
+            peer_lane: stock::shown_lane(chain.lanes.peer),
         }
     }
 
     fn text(&self, config: &Config) -> String {
         let peer = peer_shown(&self.peer, config);
-        match &self.chain {
+        let mut text = match &self.chain {
             None => format!("the stock with {peer} as {} under {}", self.role, self.of),
             Some(name) => format!(
                 "the chain {name} of {} with {peer} as {}",
                 self.of, self.role
             ),
+        };
+        if let Some(lane) = &self.peer_lane {
+            text += &format!(", its lane {lane}");
         }
+        if let Some(lane) = &self.own_lane {
+            text += &format!(", own lane {lane}");
+        }
+        text
     }
 
-    /// Returns what the peer runs, so that both can go on.
+    /// Returns what the peer runs, so that both can go on. Without a lane it would destroy what the
+    /// peer has with all of this party's processes.
     fn at_peer(&self, own: &str) -> String {
-        match &self.chain {
+        let mut command = match &self.chain {
             None => format!("tacit stock new-epoch --end-chains --peer {own}"),
             Some(name) => format!("tacit stock drop-chain {name} --peer {own}"),
+        };
+        if let Some(lane) = &self.own_lane {
+            command += &format!(" --lane {lane}");
         }
+        command
     }
 }
 

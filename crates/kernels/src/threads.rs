@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 #[cfg(not(target_family = "wasm"))]
 use std::{
     process,
+    sync::atomic::{AtomicUsize, Ordering},
     sync::{Mutex, OnceLock, PoisonError},
 };
 
@@ -28,6 +29,33 @@ fn pool() -> Option<&'static ThreadPool> {
         (own, named.build().ok())
     });
     pool.as_ref().filter(|_| *owner == own)
+}
+
+/// The threads of the pool that work.
+#[cfg(not(target_family = "wasm"))]
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread of the pool that works for one call.
+#[cfg(not(target_family = "wasm"))]
+struct Taken;
+
+#[cfg(not(target_family = "wasm"))]
+impl Taken {
+    /// Takes a thread that does not work. If it took another, the call would wait for the work of
+    /// others.
+    fn one_of(pool: &ThreadPool) -> Option<Self> {
+        let threads = pool.current_num_threads();
+        let more = |taken| (taken < threads).then_some(taken + 1);
+        let order = Ordering::Relaxed;
+        TAKEN.fetch_update(order, order, more).ok().map(|_| Self)
+    }
+}
+
+#[cfg(not(target_family = "wasm"))]
+impl Drop for Taken {
+    fn drop(&mut self) {
+        TAKEN.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Calls `work` once for each item. Each worker has a thread, the first one the caller's, and takes
@@ -62,7 +90,13 @@ where
         };
         return pool.in_place_scope(|scope| {
             for worker in others.iter_mut().take(count - 1) {
-                scope.spawn(move |_| wiping_stack(|| work_off(worker)));
+                let Some(taken) = Taken::one_of(pool) else {
+                    break;
+                };
+                scope.spawn(move |_| {
+                    let _taken = taken;
+                    wiping_stack(|| work_off(worker));
+                });
             }
             work_off(own);
         });

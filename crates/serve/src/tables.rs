@@ -180,6 +180,20 @@ pub(crate) fn serve(
     if let Some(refused) = may_run(seat, &offer.name, offer.rate) {
         return refused;
     }
+    // To fit a program to the peer's sizes takes time, which a peer without keys does not get.
+    if seat
+        .shared()
+        .keys_left(seat.peer, policy.limits().keys_per_day)
+        == 0
+    {
+        let least = PeerAsks {
+            keys: 1,
+            memory_bytes: 0,
+        };
+        if let Some(refused) = no_keys(seat, policy, offer, least) {
+            return refused;
+        }
+    }
     let run = match offer.matching.sized(told) {
         Ok(run) => run,
         Err(error) => {

@@ -18,7 +18,7 @@ use tacit_stock::{
 
 use crate::advice::advice;
 use crate::protocols::Protocol;
-use crate::stock::{Keepers, Stocks, wait_for};
+use crate::stock::{Home, Keepers, Stocks, wait_for};
 use crate::{Error, Fingerprint, Session};
 
 pub(crate) use by_two::Agreed;
@@ -88,6 +88,7 @@ impl OtherKeeper for Session {
 /// A party's chain while a run uses it.
 pub(crate) struct ChainInUse {
     pub(crate) stocks: Stocks,
+    pub(crate) home: Home,
     pub(crate) chain: Chain,
     pub(crate) agreed: ChainAgreement,
     pub(crate) policy: Policy,
@@ -115,12 +116,14 @@ impl<C, V> Default for Past<C, V> {
 /// The stock with the chain of a run. Another run of this party may be using the chain.
 pub(crate) struct Located<'p> {
     place: &'p ChainPlace,
+    home: Home,
     stock: Stock,
 }
 
 /// A chain and its place.
 pub(crate) struct Opened<'p> {
     place: &'p ChainPlace,
+    home: Home,
     chain: Chain,
 }
 
@@ -156,16 +159,22 @@ pub(crate) fn locate<'p>(
     let keepers = keepers.ok_or(Error::ApiMisuse(
         "a chain belongs to two identities; authenticate the sessions",
     ))?;
+    if place.stocks.lane() != keepers.lanes.own {
+        return Err(Error::ApiMisuse(
+            "a chain is in the lane that the session's greeting named",
+        ));
+    }
     place.stocks.check_home(keepers, role, &place.name)?;
     let stock = place.stocks.chains_with(keepers, role)?;
-    Ok(Some(Located { place, stock }))
+    let home = (keepers, role);
+    Ok(Some(Located { place, home, stock }))
 }
 
 impl<'p> Located<'p> {
     /// Takes the chain for this run alone, until it is dropped. While another run of this party has
     /// it, waits up to the time limit for a message of `session`.
     pub(crate) fn take(self, session: &mut Session) -> Result<Opened<'p>, Error> {
-        let Self { place, stock } = self;
+        let Self { place, home, stock } = self;
         let chain = wait_for(session, || {
             match place.stocks.chain_in(&stock, &place.name) {
                 Err(Error::Stock(error)) if matches!(*error, StockError::Busy { .. }) => {
@@ -174,7 +183,7 @@ impl<'p> Located<'p> {
                 chain => chain.map(Ok),
             }
         })?;
-        Ok(Opened { place, chain })
+        Ok(Opened { place, home, chain })
     }
 }
 
@@ -182,7 +191,7 @@ impl ChainInUse {
     /// Compares the chain with the other party's, checks what `user` may do, and makes the next
     /// attempt durable. Returns what the run starts from.
     pub(crate) fn begin<C: StoredChain, V: StoredValue>(
-        Opened { place, chain }: Opened<'_>,
+        Opened { place, home, chain }: Opened<'_>,
         function: &Function,
         user: User,
         other: &mut dyn OtherKeeper,
@@ -220,6 +229,7 @@ impl ChainInUse {
         }
         let kept = Self {
             stocks: place.stocks.clone(),
+            home,
             chain,
             agreed,
             policy,
@@ -249,7 +259,9 @@ impl ChainInUse {
             Some(_) => self.chain.begin_version(version)?,
             None => {
                 let (id, bytes) = (state.id().0, state.to_bytes());
-                self.chain.create(id, &self.policy, self.program, &bytes)?
+                self.stocks.start_chain(self.home, self.chain.name(), || {
+                    Ok(self.chain.create(id, &self.policy, self.program, &bytes)?)
+                })?
             }
         };
         for (port, value) in saves.iter().zip(values) {

@@ -68,6 +68,7 @@ pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{
     BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
 };
+pub(crate) use chains::Home;
 pub use chains::{ForeignChains, KeptChain};
 pub use contents::{StockName, StockSummary, StockedKind};
 pub use crosses::{CrossPreparation, Crosses};

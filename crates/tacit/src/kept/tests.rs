@@ -86,6 +86,7 @@ fn no_version_is_the_latest_before_the_other_has_it() {
             .expect("room");
         let in_use = ChainInUse {
             stocks: stocks.clone(),
+            home: (Keepers::alone((own, peer)), place),
             chain,
             agreed: ChainAgreement {
                 latest,

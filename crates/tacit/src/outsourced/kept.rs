@@ -96,6 +96,7 @@ mod tests {
         };
         let kept = ChainInUse {
             stocks,
+            home: (Keepers::alone((own, peer)), GENERATOR),
             chain,
             agreed,
             policy,

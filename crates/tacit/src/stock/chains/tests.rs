@@ -202,3 +202,62 @@ fn become_version_9(disk: &Memory, folder: &Path, id: &StockId) {
     });
     changed.expect("room");
 }
+
+/// A crash while the first chain with a peer begins leaves a folder without a record.
+#[test]
+fn a_folder_without_a_record_blocks_no_chain() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+    let (keepers, place) = (
+        Keepers::alone((own, peer)),
+        (Protocol::Prepared, Role::Garbler),
+    );
+    let open = || Stocks::open(folder.path(), 1 << 20).expect("room");
+    let stocks = open();
+    drop(stocks.chains_with(keepers, place).expect("room"));
+    for of_peer in std::fs::read_dir(stocks.chains_folder()).expect("a folder") {
+        let of_peer = of_peer.expect("an entry").path();
+        if of_peer.is_dir() {
+            std::fs::remove_dir_all(&of_peer).expect("removed");
+            std::fs::create_dir(&of_peer).expect("room");
+        }
+    }
+    drop(stocks);
+    let stocks = open();
+    let homes = stocks.homes_of_chain(keepers, place, "total");
+    assert_eq!(homes.expect("no chain is there"), []);
+    begin(
+        &stocks.chain_with(keepers, place, "total").expect("room"),
+        7,
+    );
+}
+
+/// Sessions with two processes of a peer may both find that there is no chain yet.
+#[test]
+fn a_chain_starts_with_one_process_of_the_peer() {
+    let stocks = Stocks::over(Arc::new(Memory::new()), Path::new("s"), 1 << 20).expect("room");
+    let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+    let place = (Protocol::Prepared, Role::Garbler);
+    let with = |lane: &str| Keepers {
+        lanes: Lanes {
+            peer: lane.parse().expect("a name"),
+            ..Lanes::default()
+        },
+        ..Keepers::alone((own, peer))
+    };
+    let homes = ["b", "c"].map(with);
+    let [first, second] = homes.map(|home| stocks.chain_with(home, place, "total").expect("room"));
+    let begun = |chain| {
+        begin(chain, 7);
+        Ok(())
+    };
+    let started = stocks.start_chain((homes[0], place), "total", || begun(&first));
+    started.expect("there is none");
+    let again = stocks.start_chain((homes[1], place), "total", || begun(&second));
+    assert!(
+        matches!(again, Err(Error::ChainsDiffer { .. })),
+        "{again:?}"
+    );
+    let found = stocks.homes_of_chain(homes[1], place, "total");
+    assert_eq!(found.expect("readable"), [homes[0].lanes.peer]);
+}
