@@ -36,7 +36,7 @@ Both parties order the same. Material in stock counts, so the same command repla
 and continues where it was cut. Nothing in stock is used twice.
 
   Executions that are secure against a malicious party, for one function:
-  tacit prepare aes-128 --protocol batch --runs 128 --threads 2 --role garbler …
+  tacit prepare aes-128 --protocol batch --runs 128 --role garbler …
 
 A batch is prepared and checked as a whole; a larger one costs less for each run. If it is cut, or \
 a check fails, both parties drop it, and the next attempt starts over.
