@@ -68,13 +68,12 @@ pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{
     BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
 };
-pub(crate) use chains::Home;
 pub use chains::{ForeignChains, KeptChain};
 pub use contents::{StockName, StockSummary, StockedKind};
 pub use crosses::{CrossPreparation, Crosses};
 pub(crate) use crosses::{lease_crosses, takes_crosses};
-pub(crate) use lanes::Keepers;
 pub use lanes::Lanes;
+pub(crate) use lanes::{Home, Keepers};
 pub(crate) use opened::{OpenedStock, wait_for};
 pub use order::{Prepared, PreparedKind};
 pub(crate) use prepare::kind_of;

@@ -7,14 +7,12 @@
 
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_net::Fingerprint;
 use tacit_stock::{Chain, ChainSummary, EpochId, PeerId, RootKey, Stock, StockError, StockId};
 
-use super::meeting::Patience;
 use super::{Keepers, Lanes, StockName, Stocks};
 use crate::Error;
 use crate::protocols::Protocol;
@@ -27,12 +25,6 @@ const KEPT_BY_TWO: [u8; 4] = *b"kep2";
 const KEPT_SHARED: [u8; 4] = *b"kep3";
 /// The reason recorded for a chain of `prepared` that ended with its stock.
 pub(super) const STOCK_DESTROYED: &str = "the stock whose Δ its values are under was destroyed";
-
-/// The two processes that keep a chain, the protocol of its runs and this party's role.
-pub(crate) type Home = (Keepers, (Protocol, Role));
-
-/// The time for which a run waits while another session starts a chain, which takes milliseconds.
-const START_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A chain of kept values, and the parties that keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +82,7 @@ pub(super) struct Doomed {
     why: String,
 }
 
-fn id(keepers: Keepers, (protocol, role): (Protocol, Role)) -> StockId {
+pub(super) fn id(keepers: Keepers, (protocol, role): (Protocol, Role)) -> StockId {
     StockId {
         own: PeerId(keepers.own.0),
         peer: PeerId(keepers.peer.0),
@@ -128,7 +120,7 @@ impl Stocks {
         self.folder.join(FOLDER)
     }
 
-    fn kept(&self) -> Result<tacit_stock::Stocks, Error> {
+    pub(super) fn kept(&self) -> Result<tacit_stock::Stocks, Error> {
         let storage = std::sync::Arc::clone(&self.storage);
         let folder = self.chains_folder();
         let stocks = tacit_stock::Stocks::open(storage, &folder, RootKey::Beside)?;
@@ -183,28 +175,6 @@ impl Stocks {
             }
         }
         Ok(stocks)
-    }
-
-    /// Starts a chain by `start`, unless a session with another process of the peer has started one
-    /// of this name.
-    pub(crate) fn start_chain<T>(
-        &self,
-        (keepers, role): Home,
-        name: &str,
-        start: impl FnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let (kept, id) = (self.kept()?, id(keepers, role));
-        let mut patience = Patience::new(START_PATIENCE);
-        // One lock for all of the peer's processes.
-        let _alone = loop {
-            if let Some(right) = kept.try_meet(&id)? {
-                break right;
-            }
-            let file = kept.meeting_lock(&id);
-            patience.pause(StockError::Busy { file })?;
-        };
-        self.check_home(keepers, role, name)?;
-        start()
     }
 
     /// Returns the chain of this name in the stock that has it. The chain need not exist. If the

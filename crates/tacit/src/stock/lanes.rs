@@ -1,10 +1,14 @@
 //! Stocks by lane: each process of a party that has several shares stocks of its own with each
 //! process of a peer.
 
+use std::time::Duration;
+
 use tacit_garble::SchemeId;
 use tacit_net::{Fingerprint, Lane};
-use tacit_stock::{LaneId, LaneIds};
+use tacit_stock::{LaneId, LaneIds, StockError};
 
+use super::chains::id;
+use super::meeting::Patience;
 use super::{LOT_SCHEME, StockName, Stocks};
 use crate::advice::advice;
 use crate::protocols::Protocol;
@@ -54,6 +58,12 @@ impl Keepers {
         Self { own, peer, lanes }
     }
 }
+
+/// The two processes that keep a chain, the protocol of its runs and this party's role.
+pub(crate) type Home = (Keepers, (Protocol, Role));
+
+/// The time for which a run waits while another session starts a chain, which takes milliseconds.
+const START_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Session {
     /// Returns both parties and their processes, if the channel is authenticated.
@@ -220,5 +230,27 @@ impl Stocks {
              the chain at both"
         );
         Err(Error::ChainsDiffer { what, advice })
+    }
+
+    /// Starts a chain by `start`, unless a session with another process of the peer has started one
+    /// of this name.
+    pub(crate) fn start_chain<T>(
+        &self,
+        (keepers, role): Home,
+        name: &str,
+        start: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let (kept, id) = (self.kept()?, id(keepers, role));
+        let mut patience = Patience::new(START_PATIENCE);
+        // One lock for all of the peer's processes.
+        let _alone = loop {
+            if let Some(right) = kept.try_meet(&id)? {
+                break right;
+            }
+            let file = kept.meeting_lock(&id);
+            patience.pause(StockError::Busy { file })?;
+        };
+        self.check_home(keepers, role, name)?;
+        start()
     }
 }

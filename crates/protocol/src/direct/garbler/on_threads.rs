@@ -73,9 +73,9 @@ impl<S: Scheme> Job<'_, S> {
 }
 
 impl<'f, S: Scheme> Streaming<'f, '_, S> {
-    /// Garbles the function on `threads` threads, at least three, and sends all frames but the last,
-    /// which stays in `io`. `another` makes a garbler with the same seed and Δ for each thread: the
-    /// tables of a call depend on nothing that the thread garbled before.
+    /// Garbles the function on `threads` threads, at least three, and sends all frames but the
+    /// last, which stays in `io`. `another` makes a garbler with the same seed and Δ for each
+    /// thread: the tables of a call depend on nothing that the thread garbled before.
     pub(super) fn garble_on_threads(
         &mut self,
         io: &mut Io<'_>,
