@@ -119,7 +119,7 @@ where
 
 impl Metrics {
     /// Returns metrics with all values at zero. Those with labels appear with their first value, or
-    /// by [`Metrics::expect`].
+    /// with the policy that can change them.
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("tacit");
