@@ -169,7 +169,7 @@ const BROKEN: &[Row] = &[
     ),
 ];
 
-/// Whoever builds a circuit may promise any range, also one without zero.
+/// A circuit may promise any range, also one without zero.
 #[test]
 fn the_least_value_keeps_every_range() {
     for (ty, least, greatest) in [

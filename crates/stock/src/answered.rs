@@ -6,8 +6,8 @@
 //! whatever table is matched. When the clock goes back, the later day goes on.
 //!
 //! The records form an index of their own, `answered.index` in the folder of the stocks, which
-//! every process of this party shares. A key consists of this party and the peer (32 bytes each).
-//! Its value consists of the day since 1970, the keys, the changes to the record (8 each,
+//! every process that uses the folder shares. A key consists of this party and the peer (32 bytes
+//! each). Its value consists of the day since 1970, the keys, the changes to the record (8 each,
 //! little-endian) and 8 bytes of SHA-256 over key and all of these.
 //!
 //! A record is also noted outside of the folder, as [tries](crate::TryRecord) are: a folder that is
@@ -15,15 +15,15 @@
 
 use std::path::Path;
 
-use sha2::{Digest as _, Sha256};
-
 use crate::error::Repair;
+use crate::tries::{CHECKSUM_BYTES, checksum};
 use crate::witness::{Note, Noted};
 use crate::{PeerId, StockError, Stocks};
 
 const FILE_NAME: &str = "answered.index";
 
-const CHECKSUM_BYTES: usize = 8;
+/// The start of what a checksum of these records is over.
+const DOMAIN: &[u8] = b"tacit answered\0";
 
 /// The keys that were answered on a day, and the number of changes to the record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,13 +41,13 @@ impl Counted {
         };
         let [day, keys, changes] = [day, keys, changes].map(|field| u64::from_le_bytes(*field));
         let counted = Self { day, keys, changes };
-        (checksum(key, fields) == *sum).then_some(counted)
+        (checksum(DOMAIN, key, fields) == *sum).then_some(counted)
     }
 
     fn to_bytes(self, key: &[u8]) -> Vec<u8> {
         let fields = [self.day, self.keys, self.changes].map(u64::to_le_bytes);
         let fields = fields.concat();
-        let sum = checksum(key, &fields);
+        let sum = checksum(DOMAIN, key, &fields);
         [&fields[..], &sum].concat()
     }
 
@@ -79,16 +79,6 @@ impl Counted {
             false => self,
         }
     }
-}
-
-fn checksum(key: &[u8], fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    let hash = Sha256::new_with_prefix(b"tacit answered\0")
-        .chain_update(key)
-        .chain_update(fields)
-        .finalize();
-    let mut sum = [0; CHECKSUM_BYTES];
-    sum.copy_from_slice(&hash[..CHECKSUM_BYTES]);
-    sum
 }
 
 impl Stocks {

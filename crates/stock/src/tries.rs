@@ -29,7 +29,11 @@ use crate::{PeerId, Role, StockError, Stocks};
 
 const FILE_NAME: &str = "batches.index";
 
-const CHECKSUM_BYTES: usize = 8;
+/// The start of what a checksum of these records is over.
+const DOMAIN: &[u8] = b"tacit batches\0";
+
+/// The bytes of a record's checksum.
+pub(crate) const CHECKSUM_BYTES: usize = 8;
 
 /// A protocol whose tries are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +135,7 @@ impl Counted {
             },
             changes: number(3),
         };
-        let is_one = (2..=4).contains(&numbers.len()) && checksum(key, fields) == *sum;
+        let is_one = (2..=4).contains(&numbers.len()) && checksum(DOMAIN, key, fields) == *sum;
         is_one.then_some(counted)
     }
 
@@ -144,7 +148,7 @@ impl Counted {
             self.changes,
         ];
         let fields = numbers.map(u64::to_le_bytes).concat();
-        let sum = checksum(key, &fields);
+        let sum = checksum(DOMAIN, key, &fields);
         [&fields[..], &sum].concat()
     }
 
@@ -182,8 +186,9 @@ impl Counted {
     }
 }
 
-fn checksum(key: &[u8], fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    let hash = Sha256::new_with_prefix(b"tacit batches\0")
+/// Returns the checksum of a record of the index that `domain` names.
+pub(crate) fn checksum(domain: &[u8], key: &[u8], fields: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let hash = Sha256::new_with_prefix(domain)
         .chain_update(key)
         .chain_update(fields)
         .finalize();
@@ -279,7 +284,7 @@ mod tests {
         );
         let counted = |changes| Some(Counted { record, changes });
         let fields = [3_u64, 1].map(u64::to_le_bytes).concat();
-        let old = [&fields[..], &checksum(&key, &fields)].concat();
+        let old = [&fields[..], &checksum(DOMAIN, &key, &fields)].concat();
         assert_eq!(Counted::parse(&key, &old), counted(0));
         let new = Counted { record, changes: 5 }.to_bytes(&key);
         assert_eq!(Counted::parse(&key, &new), counted(5));

@@ -70,7 +70,7 @@ fn notes_that_cannot_be_written_are_told_at_the_end() {
     let [alice, bob] = prepared();
     assert!(!alice.stderr.contains(warning), "{alice:?}");
     bob.succeeded();
-    // Whoever writes a note locks one of these files. Nobody can lock a folder, not even root.
+    // A process locks one of these files to write a note. A folder cannot be locked, even by root.
     for number in 0..16 {
         let lock = parties.folder().join(format!("notes/lock-{number:x}"));
         let _ = fs::remove_file(&lock);

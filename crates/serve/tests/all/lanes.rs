@@ -444,7 +444,7 @@ fn a_party_with_many_lanes_tries_two() {
     assert_eq!(tried.sum::<usize>(), 2);
 }
 
-/// Only a process that holds the party's key is gone to, whoever names its address.
+/// A peer goes only to a process that has the party's key, whatever address it was told.
 #[test]
 fn a_lane_is_sought_only_under_the_pinned_identity() {
     let scene = Scene::new(1);
