@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::tacit;
 
-const PAGES: [&str; 26] = [
+const PAGES: [&str; 27] = [
     "README.md",
     "docs/README.md",
     "SECURITY.md",
@@ -31,6 +31,7 @@ const PAGES: [&str; 26] = [
     "docs/protocols/outsourced.md",
     "docs/protocols/prepared.md",
     "docs/python.md",
+    "docs/reference.md",
     "docs/stock.md",
     "docs/web.md",
 ];
