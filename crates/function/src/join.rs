@@ -1,4 +1,5 @@
-//! A join of two tables, as the input stage of a function: what both parties must know to run it.
+//! A join of two tables, as the input stage of a function: the plan that both parties must know to
+//! run it.
 //!
 //! A program's `pairs: join LEFT by KEY with RIGHT by KEY` is lowered to an ordinary function and a
 //! [`JoinPlan`]. The function does not know the tables. It starts where the stage ends: in each

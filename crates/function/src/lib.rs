@@ -1,4 +1,4 @@
-//! Functions: what two parties agree to compute, as a graph of component calls.
+//! Functions: a computation on which two parties agree, as a graph of component calls.
 //!
 //! A function has ports that belong to one of the parties, results that go to one or both, and
 //! calls of components in between. It is written with repetition: `for` over ranges, and arrays

@@ -149,7 +149,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         step
     }
 
-    /// Gathers what an operation reads and, if it is not a call, performs it.
+    /// Gathers the operands of an operation and, if it is not a call, performs it.
     fn take(&mut self, operation: &'f Operation, constant: &mut impl FnMut(bool) -> T) -> Step<'f> {
         self.arguments.clear();
         self.gather(operation, true, constant);
@@ -207,8 +207,8 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         }
     }
 
-    /// Appends what the operation reads to the arguments. If `release` is set, this counts as a
-    /// read, after which a value may be dropped.
+    /// Appends the operands of the operation to the arguments. If `release` is set, this counts as
+    /// a read, after which a value may be dropped.
     fn gather(
         &mut self,
         operation: &Operation,

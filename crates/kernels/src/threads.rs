@@ -60,7 +60,7 @@ impl Drop for Taken {
 
 /// Calls `work` once for each item. Each worker has a thread, the first one the caller's, and takes
 /// the next item whenever it is free: so the items of one worker come in order. Returns when all
-/// items are done. What the other threads leave on their stacks is wiped as by [`wiping_stack`].
+/// items are done. Wipes the stacks of the other threads as [`wiping_stack`] does.
 ///
 /// All calls of a process share as many threads as there are processors. If they are busy or
 /// missing, fewer workers do all items.

@@ -221,7 +221,7 @@ impl Channel {
     }
 
     /// Sends a message of any kind except [`CONTINUED`]; with side streams the kind is below 128.
-    /// The message goes into the buffer; what does not fit is written out.
+    /// The message goes into the buffer; bytes that do not fit are written out.
     ///
     /// # Errors
     ///
@@ -373,8 +373,8 @@ impl Channel {
     }
 
     /// Sends one last message and closes, within `time` and even when cancelled, to tell the peer
-    /// why this side leaves. Discards what the peer sends meanwhile, so that the peer gets to read
-    /// the message: a connection that is closed with unread bytes is reset, and the message lost.
+    /// why this side leaves. Discards the peer's bytes meanwhile, so that the peer gets to read the
+    /// message: closing a connection with unread bytes resets it, and the message is lost.
     ///
     /// # Errors
     ///

@@ -132,7 +132,7 @@ impl Transport {
         self.source.rest(wait)
     }
 
-    /// Returns what a read returns at once; `None` if that is nothing.
+    /// Reads bytes that are there already; returns `None` if there are none.
     pub(crate) fn read_at_once(
         &mut self,
         into: &mut [u8],

@@ -4,7 +4,7 @@
 //! travel in binary messages, whose boundaries mean nothing; text messages say how many of the
 //! bytes were taken ([`credit`]). A browser reports the origin of a page; a page whose origin is
 //! not allowed is refused, so that a stranger's page cannot use the network of its visitor. A
-//! program reports no origin, or any that it likes: TLS is what keeps strangers out.
+//! program reports no origin, or any that it likes: TLS keeps strangers out.
 
 mod arrived;
 mod credit;
@@ -356,7 +356,7 @@ impl Shared {
     }
 }
 
-/// Ignores the loss of messages to a peer that has left. What it sent before is still read.
+/// Ignores the loss of messages to a peer that has left. Its earlier messages are still read.
 fn gone(interrupt: Interrupt) -> Result<(), Interrupt> {
     match interrupt {
         Interrupt::Io(_) => Ok(()),

@@ -99,7 +99,7 @@ impl Audit {
     }
 }
 
-/// Returns what a failure is about. The reason itself is in the log.
+/// Returns the party or thing that caused a failure. The reason itself is in the log.
 fn because_of(category: Category) -> &'static str {
     match category {
         Category::Peer | Category::Incompatible => "the peer",

@@ -34,7 +34,7 @@ const DISK_SECONDS: [f64; 11] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0,
 ];
 
-/// What may be refused to a peer.
+/// The things that may be refused to a peer.
 const REFUSED: [&str; 9] = [
     "connection",
     "session",
@@ -50,7 +50,7 @@ const REFUSED: [&str; 9] = [
 type Numbers<L> = Family<L, Gauge<u64, AtomicU64>>;
 type Times<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// What is counted elsewhere, at the moment of a scrape.
+/// The counts from elsewhere, at the moment of a scrape.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
     /// The events missing from the log.

@@ -111,7 +111,7 @@ impl Bucket {
         self.left >= 1.0
     }
 
-    /// Changes the rate. What was used stays used.
+    /// Changes the rate. Earlier uses still count.
     pub fn change(&mut self, rate: Rate) {
         if rate != self.rate {
             let used = f64::from(self.rate.times) - self.left;

@@ -1,5 +1,5 @@
-//! A relay: two parties that both connect outwards meet in a room, and the relay passes on what
-//! they send each other.
+//! A relay: two parties that both connect outwards meet in a room, and the relay passes on the
+//! bytes that they send each other.
 //!
 //! It knows no identity and holds no key: the bytes are TLS between the two parties
 //! ([`tacit::net::relay`]). It sees their addresses, the room's name, and the number of bytes over

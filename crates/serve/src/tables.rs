@@ -1,13 +1,13 @@
 //! Runs that match a table of this party with the peer's: the sizes, the limits on them, the run.
 //!
-//! A peer first tells the sizes of its table. What it could learn, and the memory that the run
-//! takes, follow from these, so both are counted before this party answers with its own sizes:
+//! A peer first tells the sizes of its table. They bound the keys about which it could learn, and
+//! the run's memory, so this party counts both before it answers with its own sizes:
 //!
 //! 1. memory, as for all runs;
 //! 2. the peer's keys of the day, durably. Each run tells the peer about keys of its choice, so
 //!    they have a limit, [`Limits::keys_per_day`](crate::Limits::keys_per_day). A run that fails
-//!    later has counted. What counts is not the number that the peer tells, which it could
-//!    understate, but the number of keys for which its messages have room.
+//!    later has counted. This party counts the keys for which the peer's messages have room, and
+//!    not the number that the peer tells, which it could understate.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

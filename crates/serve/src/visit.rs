@@ -41,7 +41,7 @@ pub(crate) enum Turn {
     Left,
     /// The request is refused. Holds the reason for the log.
     Refuse(AbortReason, String),
-    /// The request is refused, and the peer is told what this party would run.
+    /// The request is refused. The peer gets the proposal that this party would run.
     Otherwise(Proposal),
     /// The session is unusable. Holds the error, and the reason for the log if that is another.
     Failed(Error, Option<&'static str>),

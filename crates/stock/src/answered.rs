@@ -22,7 +22,7 @@ use crate::{PeerId, StockError, Stocks};
 
 const FILE_NAME: &str = "answered.index";
 
-/// The start of what a checksum of these records is over.
+/// The start of the bytes under a checksum of these records.
 const DOMAIN: &[u8] = b"tacit answered\0";
 
 /// The keys that were answered on a day, and the number of changes to the record.

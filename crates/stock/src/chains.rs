@@ -3,15 +3,15 @@
 //! A chain has a **state**, the caller's secret that moves forward before every attempt to run, and
 //! **values** by name. Each run that saves something creates new versions of values. Saved values
 //! become visible together, at both parties. Each party first makes them durable and *pending*,
-//! then tells the other, and then publishes them. After a crash the parties' [`ChainMarks`] say
-//! what to do. What one party has published, the other has at least pending, and publishes it. What
-//! only one party has is dropped. If the marks fit neither case, one of the stores was restored
-//! from an old copy, and the chain is refused.
+//! then tells the other, and then publishes them. After a crash the parties' [`ChainMarks`] decide.
+//! If one party has published a version, the other has it at least pending, and publishes it. A
+//! party drops a version that it alone has. If the marks fit neither case, one of the stores was
+//! restored from an old copy, and the chain is refused.
 //!
-//! **What is dropped when**: the older versions of a value when a newer one is published here, at
-//! which point the peer has the newer one durably; a pending version that the peer lacks when they
-//! meet; the state when the next one is durable; everything when the chain is killed. A killed
-//! chain stays killed until its owner removes it. Its values are already gone before that.
+//! **A chain drops** the older versions of a value when it publishes a newer one, which the peer
+//! then has durably; a pending version that the peer lacks when they meet; the state when the next
+//! one is durable; everything when it is killed. A killed chain stays killed until its owner
+//! removes it. Its values are already gone before that.
 //!
 //! Only one process at a time can hold a chain.
 //!
@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `marks` | the progress of a chain at each party, and how both agree on one version |
 //! | `uses` | the parties that may use a chain, and the program whose runs may |
-//! | `version` | new versions: what a run saves |
+//! | `version` | new versions: the values that a run saves |
 
 mod marks;
 mod uses;
@@ -74,7 +74,7 @@ pub struct ChainSummary {
 }
 
 impl Stock {
-    /// Returns the chain of this name, which need not exist. Clears away what a crash left of it.
+    /// Returns the chain of this name, which need not exist. Removes its remains after a crash.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Stock {
         })
     }
 
-    /// Reads every value of every chain, and returns what is damaged.
+    /// Reads every value of every chain, and returns the damaged ones.
     pub(crate) fn damaged_values(&self) -> Result<Vec<StockError>, StockError> {
         let mut damaged = Vec::new();
         for summary in self.chains()? {
@@ -151,7 +151,7 @@ impl Stock {
         Ok(damaged)
     }
 
-    /// Reads a chain's state and every value of it, and returns what is damaged.
+    /// Reads a chain's state and every value of it, and returns the damaged ones.
     ///
     /// # Errors
     ///

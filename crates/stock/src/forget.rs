@@ -6,7 +6,7 @@
 //!
 //! A kind is forgotten in two transactions, each durable before the next step:
 //!
-//! 1. The kind is given up: no page of the key file opens what was written of it.
+//! 1. The kind is given up: no page of the key file opens its instances.
 //! 2. Its record is removed. From then on another kind may have its slot. The slot's pages are
 //!    overwritten before that kind's own record is durable. If both happened in one transaction, a
 //!    crash in between would leave a record whose pages are another kind's.

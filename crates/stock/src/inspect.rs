@@ -1,4 +1,4 @@
-//! The contents of a stock: summaries, checks, and the removal of what is spent.
+//! The contents of a stock: summaries, checks, and the removal of spent lots.
 
 use crate::cover::Cover;
 use crate::error::Repair;

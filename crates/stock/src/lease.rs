@@ -1,8 +1,8 @@
 //! Leases: instances that one process may use, and no other ever after.
 //!
 //! [`Stock::lease`] moves the mark and the keys forward durably before it returns. The lease holds
-//! the keys of its instances in memory and hands them out without the disk. A crash wastes what was
-//! leased and not used, but no number is leased twice. docs/stock.md explains why.
+//! the keys of its instances in memory and hands them out without the disk. A crash wastes unused
+//! leases, but no number is leased twice. docs/stock.md explains why.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -335,9 +335,9 @@ fn not_there(kind: &ComponentDigest, span: Span, next: u64) -> StockError {
     }
 }
 
-/// Publishes the lots up to what the peer names that are pending here until the peer says that it
-/// has them. The peer names only what it has published, and its message about that is on its way in
-/// another session.
+/// Publishes pending lots up to the one that the peer names. Such a lot is pending here until the
+/// peer says that it has it. The peer names only lots that it has published, and its message about
+/// that is on its way in another session.
 fn publish_named(
     records: &mut Records<'_>,
     kind: &ComponentDigest,
@@ -510,8 +510,8 @@ impl Inner {
     }
 }
 
-/// Raises a mark to what the peer says is its own, but not beyond the end of the numbers that were
-/// started here. A peer misbehaves if it says more than `beyond` above that end.
+/// Raises a mark to the peer's, but not beyond the end of the numbers that were started here. A
+/// peer misbehaves if it says more than `beyond` above that end.
 pub(crate) fn raise(
     inner: &Inner,
     records: &mut Records<'_>,

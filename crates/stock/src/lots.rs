@@ -95,7 +95,7 @@ impl std::fmt::Debug for Preparation {
 }
 
 impl Stock {
-    /// Takes the right to prepare, and clears away what a crash left of unfinished lots.
+    /// Takes the right to prepare, and removes unfinished lots that a crash left.
     ///
     /// # Errors
     ///
@@ -578,7 +578,7 @@ impl LotWriter {
     }
 
     /// Finishes several lots of a stock as [`LotWriter::finish`] does. Either all of them become
-    /// pending or none. They wait only once for what they share.
+    /// pending or none. They share one wait for their folder and the index.
     ///
     /// # Errors
     ///

@@ -1,12 +1,12 @@
 //! The marks that two parties exchange when they meet, and what each party does with them.
 //!
 //! *Lots.* Each party publishes a lot only when it knows that the peer has it durably. It publishes
-//! lots of a kind in a fixed order. So both have published prefixes of one sequence, and what
-//! either party has published, the other has at least pending. A comparison of hashes shows this:
+//! lots of a kind in a fixed order. So both have published prefixes of one sequence, and a lot that
+//! either party has published is at least pending at the other. A comparison of hashes shows this:
 //! the hash over the shorter party's lots, extended by its pending ones, equals that of the longer
 //! party.
 //!
-//! *Marks.* Both parties continue from the maximum, so that what either has spent is spent.
+//! *Marks.* Both parties continue from the maximum, so a number that either has spent is spent.
 //!
 //! *Meetings.* Both parties count them. A party that once confirmed that it has recorded meeting m,
 //! and later says a lower number, was restored from an old copy.
@@ -477,8 +477,8 @@ fn reaches(chain: [u8; 32], lots: &[Span], steps: u64, goal: &[u8; 32]) -> bool 
     lots.iter().fold(chain, |chain, lot| chained(&chain, *lot)) == *goal
 }
 
-/// Publishes what both parties have of a kind and raises its mark. Returns the lots that were
-/// dropped.
+/// Publishes the lots of a kind that both parties have and raises its mark. Returns the lots that
+/// were dropped.
 fn meet_kind(
     (inner, forward): (&Inner, &mut Forward),
     records: &mut Records<'_>,
@@ -565,7 +565,7 @@ fn reserve(records: &mut Records<'_>, theirs: &KindMarks) -> Result<(), StockErr
     Ok(())
 }
 
-/// Returns what both parties now have of a kind.
+/// Returns the lots of a kind that both parties now have.
 fn agreed(records: &Records<'_>, kind: ComponentDigest) -> Result<AgreedKind, StockError> {
     let record = found(records, &kind)?;
     let lots = records.lots(&kind)?.into_iter();

@@ -1,13 +1,13 @@
 //! Numbers that the garbler's mark has passed, but that a run in progress may still name.
 //!
-//! The evaluator leases in one order, and what it names may reach the garbler in another: through
+//! The evaluator leases in one order, and its names may reach the garbler in another: through
 //! sessions that overtake each other, or after a meeting whose record already counts those leases.
 //! The mark then passes over numbers that nobody has leased here. On the disk they are spent. The
 //! process that passed over them keeps the keys of the latest ones in memory for a while. It gives
 //! each number once, and nobody gets it afterwards. If it has forgotten a number, the result is
 //! [`StockError::Behind`](crate::StockError::Behind), and the evaluator names others.
 //!
-//! Only the garbler does this: the evaluator chooses what it leases.
+//! Only the garbler does this: the evaluator chooses its leases.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};

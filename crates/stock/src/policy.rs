@@ -41,8 +41,8 @@ pub struct Rule {
     pub access: Access,
 }
 
-/// The rules about which identities may use which kept values of a chain. What no rule allows is
-/// refused.
+/// The rules about which identities may use which kept values of a chain. A use that no rule allows
+/// is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     rules: Vec<Rule>,

@@ -1,4 +1,4 @@
-//! The index's records: the durable material, its kinds, and what of it is spent.
+//! The index's records: the durable material, its kinds, and its spent part.
 //!
 //! Keys start with a letter. Values are little-endian fields, followed by eight bytes of SHA-256
 //! over key and value, since SQLite does not notice a flipped bit. docs/stock.md has the tables.

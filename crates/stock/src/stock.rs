@@ -188,8 +188,8 @@ impl Stock {
         self.inner.epoch
     }
 
-    /// Runs `work` if the epoch has not ended, and while nobody can end it. What `work` makes
-    /// durable elsewhere is there before the epoch ends, or never.
+    /// Runs `work` if the epoch has not ended, and while nobody can end it. So `work` makes
+    /// something durable elsewhere before the epoch ends, or never.
     ///
     /// # Errors
     ///
@@ -525,7 +525,7 @@ fn check_noted(place: &StockLocation, epoch: &EpochId, changes: u64) -> Result<(
     })
 }
 
-/// Repairs what a crash in a lease left. Keys move first, so the mark follows them.
+/// Repairs a lease that a crash cut short. Keys move first, so the mark follows them.
 fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
     let mut unsettled = Vec::new();
     for (kind, mut record) in records.kinds()? {

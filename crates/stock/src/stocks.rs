@@ -161,7 +161,7 @@ impl Stocks {
         Ok(lanes.collect())
     }
 
-    /// Opens a stock, and repairs what a crash left.
+    /// Opens a stock, and repairs it after a crash.
     ///
     /// # Errors
     ///

@@ -4,8 +4,8 @@
 //!
 //! The stock relies on exactly this:
 //!
-//! - what was written is durable when [`StoredFile::sync`] has returned, and before that may be
-//!   there in whole, in part, torn within a page, or not at all;
+//! - written bytes are durable when [`StoredFile::sync`] has returned, and before that may be there
+//!   in whole, in part, torn within a page, or not at all;
 //! - a name made or removed is durable when [`Storage::sync_folder`] has returned;
 //! - a transaction of the index is durable and whole when [`Index::update`] has returned, excludes
 //!   every other process meanwhile, and leaves nothing when it fails or is cut.

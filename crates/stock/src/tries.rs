@@ -29,7 +29,7 @@ use crate::{PeerId, Role, StockError, Stocks};
 
 const FILE_NAME: &str = "batches.index";
 
-/// The start of what a checksum of these records is over.
+/// The start of the bytes under a checksum of these records.
 const DOMAIN: &[u8] = b"tacit batches\0";
 
 /// The bytes of a record's checksum.

@@ -1,4 +1,4 @@
-//! Notes of what was last seen of each record, in a folder that no copy of the stocks contains.
+//! Notes of the last known state of each record, in a folder that no copy of the stocks contains.
 //!
 //! A stock that is restored from a copy brings back material that was used since, and a restored
 //! `batches.index` or `answered.index` forgets tries or keys. So each record counts its changes,
@@ -252,7 +252,7 @@ pub(crate) enum Noted {
     Answered,
 }
 
-/// The notes about what one key opens: a stock, or the tries and answered keys of a folder.
+/// The notes about the records under one key: a stock, or the tries and answered keys of a folder.
 #[derive(Clone)]
 pub(crate) struct Notes {
     witness: Option<Witness>,
@@ -295,7 +295,7 @@ impl Notes {
         self.end(&self.of_epoch(epoch));
     }
 
-    /// The name of the list of what has ended.
+    /// The name of the list of ended epochs and chains.
     fn of_ends(&self) -> [u8; 32] {
         self.name(&[b"ends\0"])
     }
@@ -306,7 +306,7 @@ impl Notes {
         }
     }
 
-    /// How many changes were noted of what has this name.
+    /// Returns how many changes of the record with this name were noted.
     fn count(&self, witness: &Witness, name: &[u8; 32]) -> Result<u64, StockError> {
         // In this order: what ends is on the list before its note is removed. A process that was
         // slow may have noted it once more since.

@@ -266,8 +266,8 @@ fn same_parameters(differing: &[DifferingParameter]) -> Advice {
 }
 
 impl Error {
-    /// Returns what a user can do about the error. [`in_words`](Advice::in_words) puts it in the
-    /// words of a front end.
+    /// Returns the remedy for the error. [`in_words`](Advice::in_words) puts it in the words of a
+    /// front end.
     #[must_use]
     pub fn advice(&self) -> Advice {
         advices! { self;

@@ -285,7 +285,7 @@ fn other_function(name: &str, digests: [&Digest; 2], differing: &[DifferingParam
     format!("{differ}: {}", values.collect::<Vec<_>>().join(", "))
 }
 
-/// Formats the part of [`Error::StockDestroyed`] about what is left.
+/// Formats the part of [`Error::StockDestroyed`] about the rest.
 fn not_gone(left: Option<&Error>) -> String {
     left.map_or_else(String::new, |error| {
         format!(", except for files that could not be destroyed ({error})")
@@ -414,7 +414,7 @@ impl Error {
         Self::Material { what, advice }
     }
 
-    /// Returns the error of stored material that differs from what was stored.
+    /// Returns the error of stored material that differs from its record.
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
         ProtocolError::DamagedMaterial(what.into()).into()
     }

@@ -210,8 +210,8 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// Runs by `prepared`, from the stock for this peer, role and scheme. What the stock lacks is
-    /// garbled during the run. The parties must be authenticated to each other.
+    /// Runs by `prepared`, from the stock for this peer, role and scheme. The run garbles
+    /// components that the stock lacks. The parties must be authenticated to each other.
     #[must_use]
     pub fn prepared(self, stocks: &Stocks) -> Self {
         self.runs_by(&prepared::Prepared, Some(stocks))
@@ -320,9 +320,10 @@ impl<'f> Job<'f> {
         has.then_some(self.security.bits())
     }
 
-    /// Leases from the stock, in one step, what this run and the next `runs` of the session take,
-    /// up to 64 more. Those runs then need no disk access and no round trip for leases. What they
-    /// have not used when the session ends is wasted. The evaluator asks, and the garbler follows.
+    /// Leases from the stock, in one step, the material of this run and of the next `runs` of the
+    /// session, up to 64 more. Those runs then need no disk access and no round trip for leases.
+    /// What they have not used when the session ends is wasted. The evaluator asks, and the garbler
+    /// follows.
     #[must_use]
     pub fn lease_ahead(mut self, runs: u64) -> Self {
         self.task.runs_ahead = runs;

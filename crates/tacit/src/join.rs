@@ -3,7 +3,7 @@
 //! A program with a `join` is lowered to a function and a [`JoinPlan`]. A [`Job`](crate::Job) by
 //! `gmw` gets the plan and this party's [`JoinedTable`]. It first runs the
 //! [stage](tacit_protocol::matching) that makes the function's two inputs from the tables, and then
-//! runs the function. What the messages reveal depends on the plan alone.
+//! runs the function. The messages depend on the plan alone, and on nothing in the tables.
 //!
 //! | step | what |
 //! |---|---|
@@ -92,8 +92,8 @@ pub type KeyedRow = (Vec<(KeyKind, Zeroizing<Vec<u8>>)>, Zeroizing<Vec<bool>>);
 ///
 /// # Errors
 ///
-/// A part of a key is not what [`with_part`] takes, a row's key or bits are not those of the plan,
-/// a key has more rows than agreed, or the table is not what [`check_table`] takes of `role`.
+/// [`with_part`] refuses a part of a key, a row's key or bits are not those of the plan, a key has
+/// more rows than agreed, or [`check_table`] refuses the table of `role`.
 pub fn table_of_rows(
     plan: &JoinPlan,
     role: Role,

@@ -189,7 +189,7 @@ impl<'p> Located<'p> {
 
 impl ChainInUse {
     /// Compares the chain with the other party's, checks what `user` may do, and makes the next
-    /// attempt durable. Returns what the run starts from.
+    /// attempt durable. Returns the start of the run.
     pub(crate) fn begin<C: StoredChain, V: StoredValue>(
         Opened { place, home, chain }: Opened<'_>,
         function: &Function,
@@ -368,7 +368,7 @@ fn program(function: &Function) -> Option<[u8; 32]> {
 }
 
 /// Refuses a run of a program that the chain does not belong to. Saved values may mean something
-/// else to another program, which could then reveal what no run of the chain's own program does.
+/// else to another program, which could then reveal more than any run of the chain's own program.
 fn check_program(chain: &Chain, function: &Function) -> Result<(), Error> {
     match chain.program()? == program(function) {
         true => Ok(()),

@@ -187,7 +187,7 @@ pub struct UnknownProtocol {
 pub enum StockUse {
     /// Nothing.
     Nothing,
-    /// Garbled components and OTs. What is missing is made during the run.
+    /// Garbled components and OTs. The run makes missing ones.
     Components,
     /// A checked execution, without which the protocol does not run.
     Executions,

@@ -1,8 +1,8 @@
 //! The garbling scheme of a run that names none.
 //!
-//! Every protocol and every preparation follows this one rule, so that what was prepared for a
-//! function is found when the function runs. The rule depends on the function alone, so both
-//! parties compute the same scheme on any machine.
+//! Every protocol and every preparation follows this one rule, so a run finds the material prepared
+//! for its function. The rule depends on the function alone, so both parties compute the same
+//! scheme on any machine.
 
 use tacit_circuit::{Component, Program};
 use tacit_function::Function;

@@ -70,7 +70,7 @@ pub struct Session {
     own: Option<Fingerprint>,
     /// The name of this process among several of this party.
     lane: Lane,
-    /// What a party that connected needs to connect to another process of the peer.
+    /// At a party that connected, the data to connect to another process of the peer.
     way_back: Option<Box<WayBack>>,
     /// At a party that listens, the addresses of its processes, for a peer that asks.
     homes: Option<LaneHomes>,

@@ -68,8 +68,8 @@ impl<'f> Walk<'f> {
         self.cursor.advance(self.plan)
     }
 
-    /// Appends what an operation or an output reads to `spans`. `constant` returns the number of a
-    /// constant.
+    /// Sets `spans` to the spans that an operation or an output reads. `constant` returns the
+    /// number of a constant.
     pub(super) fn gather<E>(
         &self,
         operation: &Operation,

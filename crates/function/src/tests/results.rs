@@ -9,7 +9,7 @@ use crate::{Expression, Function, FunctionBuilder, Operand, Part, Recipient, Rol
 fn a_chain_keeps_two_states_at_most() {
     let function = chain(25);
     assert_eq!(run(&function, &["7", "10"]), ["1"]);
-    // Both states, and what is added to each.
+    // Both states, and the number added to each.
     assert!(function.live_bits() <= 24, "{}", function.live_bits());
     assert_eq!(chain(2000).live_bits(), function.live_bits());
 }

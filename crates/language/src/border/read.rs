@@ -59,7 +59,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Makes room for `count` more rows, and for as many as there are, so that rows that come one
-    /// by one move seldom. What moves is wiped.
+    /// by one move seldom. Wipes the old place of moved rows.
     pub(super) fn make_room(&mut self, row: TypeId, count: usize) {
         let needed = self.bits.len() + self.types.width(row) as usize * count;
         if needed > self.bits.capacity() {

@@ -476,7 +476,7 @@ proptest! {
             .collect();
         let (ty, filled_up) = (port.ty, 0);
         let wild = PortValue { ty, bits: bits.into(), filled_up, rows: None };
-        // Random bits are not always a text. What the first reading keeps, all later ones keep.
+        // Random bits are not always a text. Later readings keep all that the first one keeps.
         let json = signature.json(&wild);
         let Ok(value) = signature.read_json(port, &json) else {
             let text = json.to_string();

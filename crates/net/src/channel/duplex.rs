@@ -173,7 +173,7 @@ fn a_peer_that_sends_now_and_then_does_not_prolong_a_send() {
     assert!(channel.incoming.len() > 0);
 }
 
-/// A peer that has nothing more to say still takes what is sent to it.
+/// A peer that has nothing more to say still takes messages.
 #[test]
 fn a_peer_that_has_stopped_sending_is_sent_to() {
     let (here, there) = narrow_sockets();

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use tungstenite::Bytes;
 
 /// Messages of at most this many bytes are joined into buffers of at most this many bytes. The
-/// WebSocket library reads this much at a time, so what a longer message keeps allocated is less
-/// than twice its own bytes.
+/// WebSocket library reads this much at a time, so a longer message keeps less than twice its own
+/// bytes allocated.
 const JOINED_BYTES: usize = 1 << 16;
 
 /// The bytes that arrived and were not read. Two buffers in a row have more than [`JOINED_BYTES`]

@@ -101,7 +101,7 @@ impl CotReceiver {
         })
     }
 
-    /// Works on this many threads from now on; at first on one. What it makes stays the same.
+    /// Works on this many threads from now on; at first on one. The OTs stay the same.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
         self.threads = threads;
     }

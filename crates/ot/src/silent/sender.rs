@@ -27,7 +27,7 @@ pub struct SenderBatch {
     sums: Option<Sums>,
 }
 
-/// A tree of a batch: its number, what it grows from, its leaves and what is sent of it.
+/// A tree of a batch: its number, its root, its OTs, its leaves and its message.
 struct Tree<'a> {
     number: usize,
     root: &'a Block,

@@ -74,8 +74,7 @@ impl SourceSender {
         })
     }
 
-    /// Works on this many threads from now on; at first on one. What it makes and sends stays the
-    /// same.
+    /// Works on this many threads from now on; at first on one. OTs and messages stay the same.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
         match &mut self.engine {
             Engine::SoftSpoken(cot) | Engine::First(cot) => cot.set_threads(threads),

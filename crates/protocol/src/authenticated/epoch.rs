@@ -358,8 +358,8 @@ impl EpochBase {
         Ok(transfers.epoch((self.role, self.id)))
     }
 
-    /// Returns what the runs of a chain keep: the party's role, the assumption of the base OTs, and
-    /// both sets.
+    /// Returns the record that the runs of a chain keep: the party's role, the assumption of the
+    /// base OTs, and both sets.
     pub(super) fn kept(self) -> (Role, BaseOt, [SpareSet; 2]) {
         let sets = [self.chosen.kept(), self.offered.kept()];
         (self.role, self.base, sets)

@@ -17,7 +17,7 @@ use crate::io::Io;
 use crate::message::Kind;
 
 /// Evaluates all gates. Succeeds only if the garbler has proven that each gate is right. Before
-/// that this party neither keeps what the run saves nor opens the garbler's results.
+/// that this party neither keeps the saved values nor opens the garbler's results.
 pub(super) async fn prove<'f>(io: &mut Io<'_>, mut run: RunState<'f>) -> Result<Proven<'f>, Error> {
     let function = run.terms.function;
     *io.message() = pack(&run.masked);

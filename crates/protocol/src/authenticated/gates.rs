@@ -392,7 +392,7 @@ impl OpenGates {
         buffers.give(columns.chain([labels]));
     }
 
-    /// Returns what this party adds to the tables of gates, and to their outputs.
+    /// Returns this party's part of the tables of gates, and of their outputs.
     pub(super) fn table_parts(&self, gates: Range<usize>) -> [&[Block]; 3] {
         self.tables.each_ref().map(|part| {
             let part = &part[gates.clone()];

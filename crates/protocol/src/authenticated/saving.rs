@@ -49,7 +49,7 @@ pub(super) fn shares_of(
     Ok(all)
 }
 
-/// Returns what a run of a chain leaves of the values that it saves, from their masks and masked
+/// Returns this party's half of the values that a run of a chain saves, from their masks and masked
 /// values. Only a party that has found the run to be right may call this.
 pub(super) fn saved(
     terms: &Terms<'_>,

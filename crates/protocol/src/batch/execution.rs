@@ -61,7 +61,7 @@ impl Circuits<GarblerExecution> for Vec<GarblerExecution> {
     }
 }
 
-/// Storage in memory, which copies what an execution borrows.
+/// Storage in memory, which copies the bytes that an execution borrows.
 impl Circuits<EvaluatorExecution<'_>> for Vec<EvaluatorExecution<'static>> {
     fn keep(&mut self, _: u32, mut execution: EvaluatorExecution<'_>) -> Result<(), Error> {
         let circuits = execution.circuits.iter_mut();

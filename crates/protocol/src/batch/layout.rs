@@ -196,7 +196,7 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
         self.function
     }
 
-    /// Returns what is garbled.
+    /// Returns the function to garble, with the results of the garbler.
     pub(super) fn whole(&self) -> Whole<'f, S> {
         Whole {
             scheme: self.scheme,

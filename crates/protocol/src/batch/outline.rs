@@ -1,6 +1,6 @@
 //! The costs of an execution of a batch, computed without making one: the messages of a run, and
 //! the bytes and the work of its preparation. They follow from function, scheme and plan. Tests
-//! compare them with what runs send.
+//! compare them with the messages of runs.
 //!
 //! Work is counted in garbled circuits, in *commitments* to a label (two calls of a cipher), and in
 //! *hashes*, which are compressions of SHA-256 over 64 bytes.

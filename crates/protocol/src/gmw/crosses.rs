@@ -415,7 +415,7 @@ impl DirectionMasks<'_> {
         self.next.number += cross.instances as u64;
     }
 
-    /// Wipes what the finished step used.
+    /// Wipes the crosses of the finished step.
     fn end_step(&mut self) {
         self.step = self.next;
         for (queue, bits) in self.queues.iter_mut().zip(self.step.bits) {

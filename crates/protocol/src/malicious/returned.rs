@@ -130,7 +130,7 @@ fn field_multiply(mut a: u64, b: u64) -> u64 {
     product
 }
 
-/// Returns what the evaluator returns for the result `f` and the added input bits (k, then p).
+/// Returns the evaluator's answer for the result `f` and the added input bits (k, then p).
 pub(crate) fn mask(f: &[bool], added: &[bool]) -> Zeroizing<Vec<bool>> {
     if f.is_empty() {
         return Zeroizing::default();

@@ -173,7 +173,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         check_loads(chain, self.copies(), loads, self.function.loads())
     }
 
-    /// Returns what is garbled.
+    /// Returns the function to garble, with the results of each party.
     pub(super) fn whole(&self) -> Whole<'f, S> {
         Whole {
             scheme: self.scheme,
@@ -202,7 +202,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
         self.encoding.encoded_bits()
     }
 
-    /// Returns what a run of the chain leaves of each value that the function saves.
+    /// Returns this server's half of each value that the function saves in a run of the chain.
     pub(super) fn saved(
         &self,
         id: ChainId,

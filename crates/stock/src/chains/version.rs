@@ -1,4 +1,4 @@
-//! New versions of a chain: what a run saves.
+//! New versions of a chain: the values that a run saves.
 
 use super::{Chain, ChainMarks, MAX_CHAINS, MAX_VALUES, STATE};
 use crate::policy::check_name;
@@ -46,7 +46,7 @@ impl Chain {
         })
     }
 
-    /// Starts a version of the chain, for what a run saves.
+    /// Starts a version of the chain, for the values that a run saves.
     ///
     /// # Errors
     ///

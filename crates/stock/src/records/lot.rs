@@ -19,7 +19,7 @@ pub(crate) enum LotState {
 }
 
 /// A lot: one file of instances. It is pending until [`KindRecord::publish`](super::KindRecord).
-/// What is withdrawn stays withdrawn.
+/// Withdrawn instances stay withdrawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LotRecord(LotFields);
 

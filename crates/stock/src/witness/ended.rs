@@ -12,11 +12,12 @@ use crate::storage::StoredFile;
 
 /// Bytes of an entry: as much of a name as the name of its file has.
 const ENTRY_BYTES: usize = 16;
-/// Most entries of a list, which is read as a whole. What ends when it is full keeps its note.
+/// Most entries of a list, which is read as a whole. An epoch or chain that ends when the list is
+/// full keeps its note.
 const MAX_ENTRIES: usize = 4096;
 
 impl Witness {
-    /// Notes on the list `ends` that what has this name has ended.
+    /// Notes on the list `ends` that the epoch or chain of this name has ended.
     pub(super) fn end(&self, ends: &[u8; 32], name: &[u8; 32]) {
         self.count(self.try_end(ends, name));
     }
@@ -57,7 +58,7 @@ impl Witness {
         Ok(true)
     }
 
-    /// Whether what has this name is on the list.
+    /// Whether this name is on the list.
     pub(super) fn has_ended(&self, ends: &[u8; 32], name: &[u8; 32]) -> Result<bool, StockError> {
         Ok(is_listed(&self.listed(&self.path(ends))?, name))
     }

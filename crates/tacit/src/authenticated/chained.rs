@@ -172,10 +172,9 @@ fn check_base_ot(agreed: &Agreed<SharedChain, SharedHalf>, asked: BaseOt) -> Res
     }
 }
 
-/// Whether the chain's Δ must not be used again. That is so if the peer sent what no honest party
-/// sends, such as a message that is too long, or if the peer reports the same of this party. In
-/// either case the peer hears that it misbehaved and ends the chain, too. A lost connection does
-/// not end a chain.
+/// Whether no run may use the chain's Δ again: the peer sent something that no honest party sends,
+/// such as a message that is too long, or reports the same of this party. In either case the peer
+/// hears that it misbehaved and ends the chain, too. A lost connection does not end a chain.
 fn ends_chain(error: &Error) -> bool {
     matches!(
         error,

@@ -1,5 +1,4 @@
-//! A chain in a run of the two parties that keep it: what both agree on before the run takes
-//! anything.
+//! A chain in a run of the two parties that keep it: their agreement before the run takes material.
 
 use tacit_function::{Function, Role};
 use tacit_protocol::Misbehaviour;

@@ -1,4 +1,4 @@
-//! A matching as a service runs it: it looks at what the peer told before it answers.
+//! A matching as a service runs it: the service examines the peer's sizes before it answers.
 
 use std::num::NonZeroUsize;
 

@@ -96,7 +96,8 @@ fn addresses_are_compared_without_spaces_and_in_lower_case() {
     }
 }
 
-/// A party that asks may put more keys into its encoding than it told, so what counts is the room.
+/// A party that asks may put more keys into its encoding than it told, so the service counts the
+/// room.
 #[test]
 fn a_peer_is_counted_by_the_room_of_its_messages() {
     use MatchRecipient::{Both, Me, Peer};

@@ -1,4 +1,4 @@
-//! The values that generator and cloud keep in a run of three parties, and what ends a chain.
+//! The values that generator and cloud keep in a run of three parties, and the end of a chain.
 
 use tacit_protocol::io::Message;
 use tacit_protocol::outsourced::{Peer, kills_chain};
@@ -54,7 +54,7 @@ impl ChainInUse {
     }
 }
 
-/// Waits for the generator's word that both servers have kept what the run saves.
+/// Waits for the generator's word that both servers have kept the saved values.
 pub(super) fn hear_kept(links: &mut Links<'_>) -> Result<(), Error> {
     links.with(Peer::Generator, |session| {
         session.exchange(async |io| io.receive(VERSION_KEPT).await.map(drop))

@@ -27,7 +27,7 @@ pub(super) struct Links<'s> {
     pub(super) second: (Peer, &'s mut Session),
 }
 
-/// The time, and what both sessions had carried by then.
+/// A moment, and the traffic of both sessions up to it.
 pub(super) struct Clock {
     begun: Instant,
     carried: [Meter; 2],

@@ -158,7 +158,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         Ok((Some(kept), past))
     }
 
-    /// Returns the run itself, which starts from what `take_up` returned.
+    /// Returns the run itself, which starts from the result of `take_up`.
     fn run<'r, C, V>(
         &'r mut self,
         kept: Option<&'r ChainInUse>,

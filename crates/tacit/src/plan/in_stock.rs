@@ -35,9 +35,9 @@ impl InStock {
         self.most_of(scheme, |kind| kind.0.starts_with(&family))
     }
 
-    /// Returns the amount in all lots of what the last of `ways` needs, and the number of runs for
-    /// which the stock is enough if each run takes what one of the ways needs. Both are of the role
-    /// that has enough for more runs.
+    /// Returns the amount of the last of `ways` in all lots, and the number of runs for which the
+    /// stock is enough if each run goes one of the ways. Both are of the role that has enough for
+    /// more runs.
     pub(super) fn lots(&self, ways: &[Needs]) -> (u64, u64) {
         let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
         let stocks = self.stocks.iter().map(|stock| {

@@ -63,7 +63,7 @@ impl NotAHome {
     }
 }
 
-/// What a party that connected needs to connect to another process of the same peer.
+/// The data with which a party that connected connects to another process of the same peer.
 pub(super) struct WayBack {
     identity: Identity,
     peer: Fingerprint,

@@ -78,7 +78,7 @@ impl Session {
     }
 }
 
-/// Returns the parameters of `own` that have another value in what the peer sent.
+/// Returns the parameters of `own` that have another value in the peer's message.
 fn differing(own: &[(String, u64)], told: &str) -> Vec<DifferingParameter> {
     let lines = told.lines().filter_map(|line| line.split_once('='));
     let differing = lines.filter_map(|(name, value)| {

@@ -16,10 +16,10 @@ use crate::driver::receive;
 /// The time after a peer's last request at which a listening party switches to a cheap wait.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// What the connecting party asks for, before a run or between two.
+/// A request of the connecting party, before a run or between two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// A run, a preparation, or [what it may ask](Session::tell_offers).
+    /// A run, a preparation, or [a question for offers](Session::tell_offers).
     Proposal(Proposal),
     /// A run that matches tables. The peer has told the sizes of its own, and proposes the run once
     /// this party has told its sizes.

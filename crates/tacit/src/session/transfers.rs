@@ -50,7 +50,7 @@ pub(super) struct Transfers {
 pub(crate) struct OtNeed {
     pub(crate) count: u64,
     pub(crate) security: Security,
-    /// Whether OTs are most of what the run makes and sends.
+    /// Whether OTs are most of the run's work and bytes.
     pub(crate) is_bulk: bool,
 }
 

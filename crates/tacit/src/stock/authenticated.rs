@@ -10,8 +10,8 @@
 //! | `leased` | reads what was leased and checks that all of it belongs to one lot |
 //!
 //! **A lot** is the result of one order, under a Δ of its own: a kind of triples, or a kind of
-//! instances for each component. So a run takes what it needs from one lot, and a smaller run takes
-//! what is left. The digest of a kind consists of 15 bytes of [its content](Content), the s that
+//! instances for each component. So a run takes all its material from one lot, and a smaller run
+//! takes the rest. The digest of a kind consists of 15 bytes of [its content](Content), the s that
 //! was ordered, with the highest bit set if the base OTs are from ML-KEM, and 16 bytes of the id of
 //! the lot's epoch. Each instance has a header: the s at which it was made, the epoch's id and, for
 //! an instance of a component, the component, the scheme and the form.

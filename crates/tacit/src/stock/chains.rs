@@ -403,8 +403,8 @@ impl Stocks {
         Ok(self.kept()?.remove(&id)?)
     }
 
-    /// Reads a chain's state and values, and reports what is damaged. A damaged chain cannot be
-    /// used any more, and both parties should drop it. Others can use the chain meanwhile.
+    /// Reads a chain's state and values, and reports damage. A damaged chain cannot be used any
+    /// more, and both parties should drop it. Others can use the chain meanwhile.
     ///
     /// # Errors
     ///

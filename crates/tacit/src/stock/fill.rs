@@ -179,7 +179,7 @@ struct Batch<'a> {
     right: &'a Right,
     levels: &'a Levels,
     /// The bytes of tables from which it is enough: no more than the order had before, so that a
-    /// broken connection costs at most half of what was made, and a lot.
+    /// broken connection costs at most half of the new material, and a lot.
     bytes: u64,
 }
 

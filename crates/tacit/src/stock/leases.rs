@@ -71,7 +71,7 @@ pub(super) struct LeaseTerms<'a> {
 /// The end of an exchange, which is the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attempt {
-    /// What was missing is leased.
+    /// The missing numbers are leased.
     Leased,
     /// Marks were raised, so the exchange must be repeated.
     Behind,

@@ -35,7 +35,7 @@ pub(super) trait RecordIo: RightToMeet {
     /// Returns the record, if there is one.
     fn marks(&mut self) -> Result<Option<Marks>, Error>;
 
-    /// Reduces the stock to what both parties have.
+    /// Reduces the stock to the lots that both parties have.
     fn reconcile(&mut self, theirs: &Marks) -> Result<Agreement, Error>;
 
     /// Records that the peer has recorded a meeting.

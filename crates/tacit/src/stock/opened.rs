@@ -158,10 +158,10 @@ impl OpenedStock {
     }
 
     /// Takes the right to prepare, and lets the records meet again while no other session of this
-    /// party prepares. Both parties drop what only one of them has.
+    /// party prepares. Both parties drop lots that only one of them has.
     ///
     /// The evaluator takes the right before it sends anything, and the garbler takes it afterwards.
-    /// So two sessions between the same parties cannot each hold what the other waits for.
+    /// So two sessions between the same parties cannot each hold a right for which the other waits.
     pub(crate) fn meet_to_prepare(&mut self, session: &mut Session) -> Result<Preparation, Error> {
         let (failure, role) = (StockFailure::default(), self.role);
         let mut own = OwnRecord {
@@ -261,7 +261,7 @@ fn meetings<'a>(
     }
 }
 
-/// Retries while another session has what is wanted, up to the time limit for a message.
+/// Retries while another session holds the right, up to the time limit for a message.
 pub(crate) fn wait_for<R>(
     session: &mut Session,
     mut tried: impl FnMut() -> Result<Result<R, StockError>, Error>,

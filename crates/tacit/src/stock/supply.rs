@@ -25,8 +25,9 @@ use super::{OT_BLOCK, OpenedStock, TakenNumbers, unit};
 use crate::advice::advice;
 use crate::{Error, Session};
 
-/// The number of times that other sessions may take what was in stock, or made for this run, before
-/// the run gives up. Each time one of them makes progress, so no two sessions block each other.
+/// The number of times that other sessions may take material from the stock, or material made for
+/// this run, before the run gives up. Each time one of them makes progress, so no two sessions
+/// block each other.
 pub(super) const ATTEMPTS: usize = 64;
 
 /// The most AND gates of later runs for which a run also prepares on the spot: some milliseconds.
@@ -86,9 +87,8 @@ pub(super) fn lease_of_one_lot(
 }
 
 /// Returns how many instances the evaluator leases of each kind of each of `lots` lots: from the
-/// lot at `place` what at least one and at most `runs` runs take, and nothing from the others.
-/// Without such a lot the numbers are more than any lot has, so that the leases are found to be too
-/// short.
+/// lot at `place` enough for one to `runs` runs, and nothing from the others. Without such a lot
+/// the numbers are more than any lot has, so the leases turn out too short.
 pub(super) fn counts_of_one_lot(
     lots: usize,
     needed: &[u64],
@@ -132,7 +132,8 @@ pub(crate) struct LeaseOrder<'a> {
     pub(crate) ahead: u64,
     /// Whether the run must not make anything on the spot.
     pub(crate) needs_stock: bool,
-    /// Called with what the run takes, once that is durable and before anything depends on it.
+    /// Called with the numbers that the run takes, once their leases are durable and before
+    /// anything depends on them.
     pub(crate) watch: &'a mut dyn FnMut(&TakenNumbers),
 }
 
@@ -386,8 +387,8 @@ fn lacking(held: &LeasePool, kinds: &[ComponentDigest], needed: &[u64]) -> Vec<u
     lacking.collect()
 }
 
-/// Returns how many instances to lease of each kind: what is lacking and, if something is, up to
-/// what `ahead` further runs need.
+/// Returns how many instances to lease of each kind: the missing ones and, if any are missing, up
+/// to the need of `ahead` further runs.
 fn counts(lacking: &[u64], needed: &[u64], ahead: u64) -> Vec<RangeInclusive<u64>> {
     let kinds = lacking.iter().zip(needed);
     let counts = kinds.map(|(lacking, needed)| match lacking {

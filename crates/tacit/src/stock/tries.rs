@@ -281,8 +281,8 @@ fn proves_cheat(error: &Error) -> bool {
     ) || error.failed_ot_check().is_some()
 }
 
-/// Ends what must not be used again, by calling `end`, if the run's error proves a cheat. Returns
-/// the run's error, or the error of `end`, which `failure` introduces.
+/// Calls `end`, which destroys material that no run may use again, if the run's error proves a
+/// cheat. Returns the run's error, or the error of `end`, which `failure` introduces.
 pub(crate) fn after_run(
     error: Error,
     failure: &str,

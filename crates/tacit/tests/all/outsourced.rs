@@ -331,7 +331,7 @@ fn a_loss_of_power_leaves_one_version_at_both_servers() {
 }
 
 /// Two servers that name the chain differently, or open it to different parties, get an error that
-/// says so. What one of them has stays.
+/// says so. The chain of one of them stays.
 #[test]
 fn servers_that_differ_on_a_chain_are_told_what_differs() {
     let parties = Parties::new(2);

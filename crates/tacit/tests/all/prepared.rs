@@ -148,7 +148,7 @@ fn a_function_runs_under_one_scheme_by_every_protocol_where_none_is_named() {
 #[test]
 fn sessions_that_take_and_fill_at_once_all_run() {
     let parties = Pair::in_folders();
-    // Each opens the folders separately, as processes do. What one makes, others take.
+    // Each opens the folders separately, as processes do. One takes the lots of another.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

@@ -1,5 +1,5 @@
-//! The cloud's handling of received messages: it opens what its keys open, and checks or evaluates
-//! each circuit.
+//! The cloud's handling of received messages: it opens the parts under its keys, and checks or
+//! evaluates each circuit.
 
 use tacit_garble::Scheme;
 use tacit_kernels::Block;

@@ -1,4 +1,4 @@
-//! Each message is stated once, in `messages`. What the parties send and the protocol's page agree
+//! Each message is stated once, in `messages`. The parties' bytes and the protocol's page agree
 //! with it.
 
 use std::collections::BTreeMap;

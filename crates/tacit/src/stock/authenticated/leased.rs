@@ -1,4 +1,4 @@
-//! The reading of what was leased from a lot. All of it must belong to this lot.
+//! Reads the instances that were leased from a lot. All of them must belong to this lot.
 
 use tacit_protocol::authenticated::{BLOCK_BYTES, TripleBlocks};
 use tacit_stock::{Instance, Instances, Lease};

@@ -140,7 +140,7 @@ impl StockedRun<'_> {
     }
 }
 
-/// Returns what the evaluator leases: among the lots of the lowest s, from the smallest that has
+/// Returns the evaluator's leases: among the lots of the lowest s, from the smallest that has
 /// enough. Runs that ask for a higher s and larger functions can then use the other lots.
 fn wanted(
     opened: &OpenedStock,

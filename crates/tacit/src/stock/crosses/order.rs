@@ -25,7 +25,7 @@ use crate::{Error, Session};
 /// An order for crosses, which any run by `gmw` can take. Both parties give the same order, each in
 /// its role.
 ///
-/// The order counts what is in stock. Crosses that were made before an error stay.
+/// The order counts crosses in stock. Crosses that were made before an error stay.
 ///
 /// ```no_run
 /// # use tacit::stock::{CrossPreparation, Stocks};

@@ -17,7 +17,7 @@ use super::{LotIo, RecordIo, RightToMeet};
 use crate::stock::Stocks;
 use crate::stock::failure::StockFailure;
 
-/// The pause after which a session first retries to take what another session has.
+/// The pause after which a session first retries to take a right that another session has.
 const RIGHT_PAUSE: Duration = Duration::from_millis(2);
 
 /// The longest pause.
@@ -34,7 +34,7 @@ pub(crate) fn give_way(right: Preparation) -> Result<(), StockError> {
     Ok(())
 }
 
-/// The wait of a session for what another session has.
+/// The wait of a session for a right that another session has.
 pub(crate) struct Patience {
     at_most: Duration,
     end: Instant,
@@ -100,7 +100,7 @@ pub(crate) struct OwnRecord<'a> {
     pub(crate) prepares: bool,
     /// The right to prepare, once it is taken.
     pub(crate) right: Option<Preparation>,
-    /// What tells others that this session waits for the right.
+    /// Tells others, while it lives, that this session waits for the right.
     pub(crate) waiting: Option<Box<dyn Send + Sync>>,
 }
 

@@ -33,8 +33,8 @@ fn run_stocked(
     })
 }
 
-/// One order serves a smaller join and then one of the sizes that it is for. What a run from stock
-/// sends is known before, and what the order sends nearly so.
+/// One order serves a smaller join and then one of its own sizes. The bytes of a run from stock are
+/// known before, and those of the order nearly so.
 #[test]
 fn joins_take_the_crosses_that_were_prepared_for_their_sizes() {
     let parties = Pair::in_memory();

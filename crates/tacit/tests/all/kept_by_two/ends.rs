@@ -50,9 +50,9 @@ fn a_second_run_of_a_busy_chain_waits_for_the_first() {
     }
 }
 
-/// A run holds its chain, so that nobody else can open it. The chain is killed all the same. What a
-/// run starts to keep after its stock is destroyed would be under the Δ that must not be used
-/// again, whether the peer keeps it as well or leaves this party with a pending version.
+/// A run holds its chain, so that nobody else can open it. The chain is killed all the same. Values
+/// that a run starts to keep after its stock is destroyed would be under the Δ that nobody may use
+/// again, whether the peer keeps them as well or leaves this party with a pending version.
 #[test]
 fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
     for (begins, breaks) in [(false, false), (true, false), (true, true)] {
