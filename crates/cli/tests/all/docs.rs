@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::tacit;
 
-const PAGES: [&str; 27] = [
+const PAGES: [&str; 28] = [
     "README.md",
     "docs/README.md",
     "SECURITY.md",
@@ -28,6 +28,7 @@ const PAGES: [&str; 27] = [
     "docs/protocols/authenticated.md",
     "docs/protocols/batch.md",
     "docs/protocols/direct.md",
+    "docs/protocols/instances.md",
     "docs/protocols/outsourced.md",
     "docs/protocols/prepared.md",
     "docs/python.md",
