@@ -320,10 +320,9 @@ impl<'f> Job<'f> {
         has.then_some(self.security.bits())
     }
 
-    /// Leases from the stock, in one step, the material of this run and of the next `runs` of the
-    /// session, up to 64 more. Those runs then need no disk access and no round trip for leases.
-    /// What they have not used when the session ends is wasted. The evaluator asks, and the garbler
-    /// follows.
+    /// Leases the material of this run and of the next `runs` of the session, up to 64, in one
+    /// step. Those runs then need neither the disk nor a round trip for leases. The end of the
+    /// session wastes unused leases. The evaluator asks, and the garbler follows.
     #[must_use]
     pub fn lease_ahead(mut self, runs: u64) -> Self {
         self.task.runs_ahead = runs;
