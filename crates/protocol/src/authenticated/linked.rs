@@ -17,8 +17,8 @@
 //! public active label, their masked value. A constant has the mask 0, and an input that of the
 //! first wire that carries it. *A link* leads from a value to an input wire of an instance: both
 //! parties know d = λ ⊕ λ', and the garbler sends its part of ℓ = L ⊕ L' ⊕ dΔ_A, to which the
-//! evaluator adds its MAC of d. The evaluator continues with Λ ⊕ d and L ⊕ ℓ. The protocol's page
-//! explains why this is correct.
+//! evaluator adds its MAC of d. The evaluator continues with Λ ⊕ d and L ⊕ ℓ.
+//! `docs/protocols/instances.md` explains why this is correct.
 //!
 //! **Each instance is used once**: two answers for the same wire sum to Δ_A. All instances of a run
 //! belong to one epoch.

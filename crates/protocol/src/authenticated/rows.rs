@@ -10,7 +10,7 @@
 //! From the two active labels the evaluator computes h ⊕ h ⊕ R_2 ⊕ Λ_i R_0 ⊕ Λ_j R_1, which is the
 //! garbler's MAC of ⟨0⟩ except for bit 0, and compares it with the value from its own half. Each
 //! row is cut to its last bytes: the first two bits of a MAC hide nothing, since those of Δ_B are
-//! known. The protocol's page explains why this is correct.
+//! known. `docs/protocols/instances.md` explains why this is correct.
 //!
 //! **Cost** of an AND: four hashes at the garbler and two at the evaluator; 3 ⌈(s + 40) / 8⌉ bytes.
 
