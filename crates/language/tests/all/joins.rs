@@ -401,6 +401,29 @@ fn loops_over_pairs_stay_loops() {
     assert!(large.0 < 2 * small.0, "{} and {} bytes", small.0, large.0);
 }
 
+/// Each sum of a loop takes values of its own, whose names have at most 64 characters.
+#[test]
+fn a_loop_over_pairs_has_many_sums() {
+    let text = "parties a, b;
+        param N: 0..=5_000 = len(left);
+        param M: 0..=5_000 = len(right);
+        struct L { id: u32, group: u6 }
+        struct R { id: u32, amount: u8 }
+        main(left: [L; ..N] of a, right: [R; ..M] of b, pairs: join left by id with right by id)
+            -> (counts: [u16; 64] to both, totals: [u32; 64] to both) {
+            let mut counts: [u16; 64] = [0; 64];
+            let mut totals: [u32; 64] = [0; 64];
+            for p in pairs {
+                counts[p.left.group] += p.matched as u16;
+                totals[p.left.group] += p.right.amount as u32;
+            }
+            (counts, totals)
+        }";
+    for sizes in [[3, 2], [5_000, 4_000]] {
+        lower(&sized(text, sizes), "main");
+    }
+}
+
 #[test]
 fn the_parties_announce_sizes_that_are_open() {
     let loaded = Loaded::new("joined.tacit", KINDS, &NoFiles);

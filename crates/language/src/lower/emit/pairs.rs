@@ -100,12 +100,14 @@ impl Emitter<'_, '_> {
     /// Returns a name that no input and no value has.
     fn free_value(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
+        let mut number = self.values.len();
         let given = &self.run.given;
         while name == self.value
             || self.values.contains(&name)
             || given.iter().any(|given| given.name == name)
         {
-            name.push('_');
+            number += 1;
+            name = format!("{wanted}_{number}");
         }
         self.values.push(name.clone());
         name
