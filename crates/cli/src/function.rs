@@ -263,10 +263,32 @@ impl Found {
         match self.joins() {
             false => Ok(self),
             true => Err(usage!(
-                "the program joins tables, which the protocol gmw does alone, between two parties, \
-                 and for which nothing is planned";
-                "run it by `tacit run` at both parties; `tacit inspect` says what it takes, and \
+                "the program joins tables, which the protocol gmw does alone, between two parties";
+                "run it by `tacit run` at both parties; `tacit plan` says what it takes, and \
                  `tacit prepare --protocol gmw` makes its crosses before"
+            )),
+        }
+    }
+
+    /// Checks that the sizes of the tables that a program joins are given as params. At a run they
+    /// are announced; before it, nobody knows them.
+    ///
+    /// # Errors
+    ///
+    /// A size is not given.
+    pub(crate) fn check_sizes(&self) -> Result<(), Failure> {
+        let unknown = self.signature().map(Signature::unknown_sizes);
+        let missing = unknown.into_iter().flatten();
+        let missing: Vec<_> = missing
+            .map(|param| format!("{}=1000", param.name))
+            .collect();
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(usage!(
+                "the program joins tables, and the crosses depend on the sizes of these, which are \
+                 not given";
+                "both parties give the largest that the tables will have, such as --param {}",
+                missing.join(",")
             )),
         }
     }

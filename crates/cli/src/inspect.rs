@@ -1,7 +1,7 @@
 //! `tacit inspect`: a function's inputs, results, costs and assumption.
 
 mod graph;
-mod join;
+pub(crate) mod join;
 mod lines;
 mod list;
 mod optimise;

@@ -1,6 +1,7 @@
 //! `tacit plan`: the protocol and scheme with the least cost of a function over a link, and why.
 
 mod commands;
+mod joined;
 mod text;
 
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use tacit::{Function, Role};
 use crate::args::PlanArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::function;
+use crate::function::{self, Found};
 use crate::log::Log;
 use crate::output;
 use crate::report::{JSON_VERSION, pretty};
@@ -32,7 +33,11 @@ use commands::Commands;
 pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let link = link(args, &config)?;
-    let subject = Subject::new(args, &config)?;
+    let found = function::find(&args.function, &args.choice)?;
+    if found.joins() {
+        return joined::plan(args, &config, (link, found));
+    }
+    let subject = Subject::new(args, &config, found)?;
     let mut planner = Planner::new(link)?
         .threat_model(args.security)
         .runs(args.runs)
@@ -114,8 +119,7 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(args: &PlanArgs, config: &Config) -> Result<Self, Failure> {
-        let found = function::find(&args.function, &args.choice)?.without_join()?;
+    fn new(args: &PlanArgs, config: &Config, found: Found) -> Result<Self, Failure> {
         let (runnable, shallow) = found.in_both_forms(&args.choice)?;
         Ok(Self {
             shallow,

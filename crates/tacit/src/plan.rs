@@ -23,6 +23,7 @@
 //! | `from_nothing` | the same of `authenticated` |
 //! | `shared` | the same of `gmw`, which is under no scheme |
 //! | `in_stock` | the contents of the stock |
+//! | `joined` | a program that joins tables, over several links |
 //! | `course` | when each message arrives, and the work in between |
 //! | `traffic` | the bytes of a run alone, for pages |
 //! | `calibration` | the speed of this machine, measured in less than a second |
@@ -37,6 +38,7 @@ mod checked;
 mod course;
 mod from_nothing;
 mod in_stock;
+mod joined;
 mod shared;
 mod traffic;
 
@@ -54,6 +56,7 @@ pub use calibration::Calibration;
 use course::MeasuredLink;
 pub use course::Overhead;
 pub use in_stock::InStock;
+pub use joined::{JoinCost, JoinOverLink};
 use shared::{HASH_ASSUMPTION, Shared};
 pub use traffic::RunTraffic;
 

@@ -21,6 +21,7 @@ Examples:
   tacit plan aes-128 --link 500us,1gbit --security malicious --runs 1024
   tacit plan auction.tacit --link 40ms,100mbit --json
   tacit plan table.tacit --link 33ms,50mbit --ot-extension silent       gmw, too
+  tacit plan join.tacit --param N=50000,M=80000 --link 33ms,50mbit      a join of tables
 
 A function can be run by several protocols and garbled under several schemes. A plan compares \
 them: bytes, which are exact; times, from the link and from how fast this machine garbles and \

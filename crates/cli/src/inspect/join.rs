@@ -56,7 +56,7 @@ impl FromStock {
 }
 
 /// Returns the lines for a person.
-pub(super) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
+pub(crate) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
     let party = |owner| {
         let signature = typed.signature();
         signature.party_name(signature.party_of(owner))
@@ -112,7 +112,7 @@ pub(super) fn text(typed: &TypedFunction, plan: &JoinPlan) -> String {
 }
 
 /// Returns the JSON for a program.
-pub(super) fn json(typed: &TypedFunction, plan: &JoinPlan) -> Json {
+pub(crate) fn json(typed: &TypedFunction, plan: &JoinPlan) -> Json {
     let from_stock = FromStock::of(typed.function()).ok().map(|from_stock| {
         let [garbler, evaluator] = from_stock.disk_bytes;
         json!({

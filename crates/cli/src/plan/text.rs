@@ -279,7 +279,7 @@ const LEGEND: &str = "\n  online: from the evaluator's first byte to the result,
                       the evaluator's word; back: from the evaluator\n  prepared: on the \
                       evaluator's disk for a run\n";
 
-fn asked(name: &str, params: &[(String, String)]) -> String {
+pub(super) fn asked(name: &str, params: &[(String, String)]) -> String {
     let params = params
         .iter()
         .map(|(name, value)| format!(" {name}={value}"));

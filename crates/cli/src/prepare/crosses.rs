@@ -13,7 +13,7 @@ use super::{Order, Told, Took, kinds_json, leave, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::function::{self, Found};
+use crate::function;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
@@ -56,7 +56,7 @@ impl CrossOrder {
         let found = args.function.as_ref();
         let found = found.map(|name| {
             let found = function::find(name, &args.choice)?;
-            check_sizes(&found, args)?;
+            found.check_sizes()?;
             found.in_form_of(Protocol::Gmw).runnable(&args.choice)
         });
         let runnable = found.transpose()?;
@@ -137,29 +137,6 @@ impl CrossOrder {
             "usable": prepared.available(),
             "kinds": kinds_json(prepared),
         })
-    }
-}
-
-/// Checks that the arguments give the sizes of the tables that a program joins. At a run they are
-/// announced, and a preparation comes before.
-fn check_sizes(found: &Found, args: &PrepareArgs) -> Result<(), Failure> {
-    let Some(signature) = found.signature() else {
-        return Ok(());
-    };
-    let open = signature.open_params().into_iter();
-    let is_given = |name: &String| args.choice.params.iter().any(|(given, _)| given == name);
-    let missing: Vec<_> = open
-        .filter(|param| !is_given(&param.name))
-        .map(|param| format!("{}=1000", param.name))
-        .collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(usage!(
-            "the program joins tables, and the crosses depend on the sizes of these, which are not \
-             given";
-            "both parties give the largest that the tables will have, such as --param {}",
-            missing.join(",")
-        )),
     }
 }
 

@@ -250,27 +250,107 @@ fn crosses_for_a_join_are_ordered_by_its_sizes() {
     ended.failed(2, &["depend on the sizes", "--param M=1000"]);
 }
 
-/// A join runs by one protocol, so there is nothing to plan, and nothing but crosses to prepare.
+/// A join runs by one protocol, so there is nothing but crosses to prepare.
 #[test]
 fn other_commands_refuse_a_join() {
     let parties = Parties::new();
     let [_, peer] = parties.fingerprints();
     parties.file("common_spend.tacit", COMMON_SPEND);
-    for args in [
-        "plan common_spend.tacit --link 1ms,1gbit".to_owned(),
-        format!(
+    let ended = tacit(
+        parties.folder(),
+        &words(&format!(
             "prepare common_spend.tacit --as shop --connect {NOBODY} --identity alice.key --peer \
              {peer}"
-        ),
-    ] {
-        let ended = tacit(parties.folder(), &words(&args));
-        ended.failed(
-            2,
-            &[
-                "the program joins tables",
-                "`tacit run` at both parties",
-                "--protocol gmw",
-            ],
+        )),
+    );
+    ended.failed(
+        2,
+        &[
+            "the program joins tables",
+            "`tacit run` at both parties",
+            "--protocol gmw",
+        ],
+    );
+}
+
+/// A plan says the bytes that a run then sends, from nothing and from stock.
+#[test]
+fn a_join_sends_what_its_plan_says() {
+    let parties = Parties::new();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    let table = |heads: &str, row: &dyn Fn(u32) -> String| {
+        (0..900).fold(heads.to_owned(), |text, n| text + &row(n) + "\n")
+    };
+    let customers = table("email\n", &|n| format!("p{}@x", 2 * n));
+    let payments = table("email,cents\n", &|n| format!("p{}@x,{n}", 3 * n));
+    parties.file("customers.csv", &customers);
+    parties.file("payments.csv", &payments);
+    let sized = "common_spend.tacit --param N=900,M=900 --ot-extension softspoken-4";
+    let plan = format!("plan {sized} --link 33ms,50mbit");
+    let told = tacit(parties.folder(), &words(&format!("{plan} --json"))).json();
+    assert_eq!(
+        told["over_links"].as_array().map(Vec::len),
+        Some(4),
+        "{told}"
+    );
+    let planned = |from: &str| told["over_links"][0][from]["bytes"].as_u64().unwrap();
+    let sent = |more: &str| {
+        let [shop, _] = parties.act(
+            &words(&format!(
+                "run {sized} --as shop --stock a --input customers=@customers.csv --json \
+                 --cost{more}"
+            )),
+            &words(&format!(
+                "run {sized} --as bank --stock b --input payments=@payments.csv{more}"
+            )),
         );
+        let cost = &shop.json()["cost"]["runs"][0];
+        let phases = cost["phases"].as_array().expect("phases").iter();
+        let phases = phases.filter(|phase| phase["phase"] == "match" || phase["phase"] == "run");
+        phases
+            .map(|phase| {
+                phase["bytes_sent"].as_u64().unwrap() + phase["bytes_received"].as_u64().unwrap()
+            })
+            .sum::<u64>()
+    };
+    let is_near = |planned: u64, sent: u64| {
+        assert!(
+            planned.abs_diff(sent) < sent / 50,
+            "{planned} planned, {sent} sent"
+        );
+    };
+    is_near(planned("from_nothing"), sent(""));
+    let commands = &told["commands"];
+    assert_eq!(commands["run"], format!("tacit run {sized}"));
+    let prepare = "tacit prepare common_spend.tacit --param N=900,M=900 --protocol gmw --runs 10 \
+                   --ot-extension softspoken-4";
+    assert_eq!(commands["prepare"], prepare);
+    let prepare = prepare["tacit ".len()..].replace("--runs 10", "--runs 1");
+    let [shop, bank] = [("shop", "a"), ("bank", "b")]
+        .map(|(party, stock)| format!("{prepare} --as {party} --stock {stock}"));
+    for ended in parties.act(&words(&shop), &words(&bank)) {
+        ended.succeeded();
+    }
+    is_near(planned("from_stock"), sent(" --require-stock"));
+}
+
+#[test]
+fn a_plan_of_a_join_is_told_by_link() {
+    let parties = Parties::new();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    let plan = |more: &str| {
+        let all = format!("plan common_spend.tacit --link 1ms,1gbit {more}");
+        tacit(parties.folder(), &words(&all))
+    };
+    let ended = plan("--param N=5,M=7");
+    for said in ["from stock", "loopback", "1ms,1gbit", "--runs 10"] {
+        assert!(ended.succeeded().contains(said), "{said}: {ended:?}");
+    }
+    for (args, said) in [
+        ("--param N=5", "--param M=1000"),
+        ("--param N=5,M=7 --security malicious", "semi-honest"),
+        ("--param N=5,M=7 --scheme half-gates", "garbles nothing"),
+    ] {
+        plan(args).failed(2, &[said]);
     }
 }

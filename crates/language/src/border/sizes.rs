@@ -95,6 +95,15 @@ impl Signature {
         Ok(known)
     }
 
+    /// Returns the sizes that nobody knows before the parties announce them: those that were not
+    /// given as params.
+    #[must_use]
+    pub fn unknown_sizes(&self) -> Vec<OpenParam> {
+        let open = self.open_params().into_iter();
+        let unknown = open.filter(|param| !self.given.contains_key(&param.name));
+        unknown.collect()
+    }
+
     /// Returns the digest of the run's meaning with all announced sizes open. The run was made from
     /// `loaded`.
     ///

@@ -71,7 +71,7 @@ impl Shared {
     ) -> Result<Alternative, Error> {
         let outline = gmw::outline(&self.function, &self.schedule, Some(extension))?;
         let bytes = outline.bytes();
-        let online = self.seconds(&outline, extension, way);
+        let online = self.seconds(&outline, Some(extension), way);
         Ok(Alternative {
             protocol: Protocol::Gmw,
             rung: None,
@@ -96,20 +96,41 @@ impl Shared {
         })
     }
 
-    /// Returns the seconds of a run. OTs are made while their messages are on the link. In a step,
-    /// both parties send at the same time, and work before and after that.
-    fn seconds(&self, outline: &Outline, extension: OtExtension, way: &MeasuredLink) -> f64 {
+    /// Returns the bytes of a run, its half round trips and its seconds. OTs are of this extension,
+    /// or masks come from stock.
+    ///
+    /// # Errors
+    ///
+    /// `gmw` cannot run it.
+    pub(super) fn run(
+        &self,
+        extension: Option<OtExtension>,
+        way: &MeasuredLink,
+    ) -> Result<(u64, u64, f64), Error> {
+        let outline = gmw::outline(&self.function, &self.schedule, extension)?;
+        let seconds = self.seconds(&outline, extension, way);
+        Ok((outline.bytes().iter().sum(), outline.trips(), seconds))
+    }
+
+    /// Returns the seconds of a run. OTs are made while their messages are on the link, unless
+    /// masks come from stock. In a step, both parties send at the same time, and work before and
+    /// after that.
+    fn seconds(
+        &self,
+        outline: &Outline,
+        extension: Option<OtExtension>,
+        way: &MeasuredLink,
+    ) -> f64 {
         let [steps, refills, results] = [
             outline.layer_bytes,
             outline.refill_bytes,
             outline.result_bytes,
         ]
         .map(|bytes| bytes[0].max(bytes[1]));
-        let ots: f64 = outline
-            .ots
-            .map(|count| ot_seconds(extension, count))
-            .iter()
-            .sum();
+        let ots = extension.map_or(0.0, |extension| {
+            let times = outline.ots.map(|count| ot_seconds(extension, count));
+            times.iter().sum()
+        });
         let last = outline.trips() - outline.refill_trips - u64::from(outline.steps);
         self.scheduling
             + way.exchanges(outline.refill_trips, refills).max(ots)

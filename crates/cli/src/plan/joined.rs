@@ -1,0 +1,173 @@
+//! `tacit plan` of a program that joins tables: what a run takes over several links. It runs by
+//! `gmw` alone, so there is no protocol to choose.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tacit::garble::Assumption;
+use tacit::net::Link;
+use tacit::plan::{JoinCost, JoinOverLink, Planner};
+use tacit::protocols::{Protocol, ThreatModel};
+use tacit_language::{JoinPlan, TypedFunction};
+
+use super::ms;
+use super::text::asked;
+use crate::args::PlanArgs;
+use crate::config::Config;
+use crate::failure::{Failure, usage};
+use crate::function::Found;
+use crate::inspect::join;
+use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::{output, shell};
+
+/// Plans the program and prints the plan.
+///
+/// # Errors
+///
+/// A size of a table is not given, or the arguments ask for what no join has.
+pub(super) fn plan(
+    args: &PlanArgs,
+    config: &Config,
+    (link, found): (Link, Found),
+) -> Result<(), Failure> {
+    check_terms(args)?;
+    found.check_sizes()?;
+    let runnable = found.in_form_of(Protocol::Gmw).runnable(&args.choice)?;
+    let typed = runnable.typed();
+    let plan = typed.and_then(TypedFunction::join);
+    let (Some(typed), Some(plan)) = (typed, plan) else {
+        return Err(Failure::input("the run joins no tables"));
+    };
+    let mut planner = Planner::new(link)?;
+    if let Some(extension) = args.ot_extension.or(config.ot_extension) {
+        planner = planner.ot_extension(extension);
+    }
+    let links = planner.plan_join(typed.function().clone(), plan)?;
+    let told = Told {
+        args,
+        typed,
+        plan,
+        links: &links,
+    };
+    match args.json {
+        true => output::print(pretty(&told.json()).as_bytes()),
+        false => output::print(told.text().as_bytes()),
+    }
+}
+
+/// Refuses the arguments under which no join runs.
+fn check_terms(args: &PlanArgs) -> Result<(), Failure> {
+    if args.security != ThreatModel::SemiHonest {
+        return Err(usage!(
+            "--security {}: the program joins tables, which is secure against semi-honest parties \
+             only", args.security;
+            "leave --security out, if you can rely on the other party to follow the protocol"
+        ));
+    }
+    if args.scheme.is_some() || args.assumption != Assumption::IdealCipher {
+        return Err(usage!(
+            "--scheme and --assumption are of garbling, and gmw, which alone joins tables, garbles \
+             nothing";
+            "leave them out"
+        ));
+    }
+    Ok(())
+}
+
+/// The output of a plan.
+struct Told<'a> {
+    args: &'a PlanArgs,
+    typed: &'a TypedFunction,
+    plan: &'a JoinPlan,
+    /// The asked link first.
+    links: &'a [JoinOverLink],
+}
+
+impl Told<'_> {
+    fn text(&self) -> String {
+        let args = self.args;
+        let mut text = asked(&args.function, &args.choice.params);
+        let _ = writeln!(text, ": {}", join::text(self.typed, self.plan));
+        let _ = writeln!(
+            text,
+            "  {:>10}  {:>5}  {:>9}  {:>10}  {:>5}  {:>9}  {:<13}  link",
+            "bytes", "trips", "time", "from stock", "trips", "time", "OTs"
+        );
+        for over in self.links {
+            let (made, taken) = (cells(&over.from_nothing), cells(&over.from_stock));
+            let link = match over.link.one_way_delay() {
+                Duration::ZERO => "loopback".to_owned(),
+                _ => over.link.to_string(),
+            };
+            let ots = over.ot_extension.to_string();
+            let _ = writeln!(text, "  {made}  {taken}  {ots:<13}  {link}");
+        }
+        text.push_str(LEGEND);
+        let _ = writeln!(
+            text,
+            "\nTo prepare for {} runs, each party in its role:\n\n  {}",
+            args.runs,
+            self.prepare()
+        );
+        let _ = writeln!(text, "\nTo run, each with its table:\n\n  {}", self.run());
+        text
+    }
+
+    fn json(&self) -> Json {
+        let cost = |cost: &JoinCost| {
+            json!({
+                "bytes": cost.bytes,
+                "round_trips": cost.round_trips,
+                "ms": ms(cost.time),
+            })
+        };
+        let over_links = self.links.iter().map(|over| {
+            json!({
+                "one_way_delay_us": over.link.one_way_delay().as_micros() as u64,
+                "rate_bits_per_s": over.link.rate_bits_per_s(),
+                "ot_extension": over.ot_extension.to_string(),
+                "from_nothing": cost(&over.from_nothing),
+                "from_stock": cost(&over.from_stock),
+            })
+        });
+        json!({
+            "version": JSON_VERSION,
+            "function": self.args.function,
+            "protocol": "gmw",
+            "join": join::json(self.typed, self.plan),
+            "over_links": over_links.collect::<Vec<_>>(),
+            "commands": { "prepare": self.prepare(), "run": self.run() },
+        })
+    }
+
+    fn prepare(&self) -> String {
+        let runs = self.args.runs.to_string();
+        self.command("prepare", &["--protocol", "gmw", "--runs", &runs])
+    }
+
+    fn run(&self) -> String {
+        self.command("run", &[])
+    }
+
+    /// Returns a command, without the arguments for this party, its peer and its inputs.
+    fn command(&self, name: &str, more: &[&str]) -> String {
+        let args = self.args;
+        let mut words = vec!["tacit".to_owned(), name.to_owned()];
+        words.extend(shell::function(&args.function, &args.choice));
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        if let Some(extension) = args.ot_extension {
+            words.extend(["--ot-extension".to_owned(), extension.to_string()]);
+        }
+        shell::line(&words)
+    }
+}
+
+const LEGEND: &str = "\n  from stock: with all crosses prepared\n  bytes: of both parties, exact \
+                      but for some kilobytes; trips: round trips; time: predicted, on one core a \
+                      party, reading the table apart\n";
+
+fn cells(cost: &JoinCost) -> String {
+    let (bytes, time) = (shown_bytes(cost.bytes), cost.time.as_secs_f64());
+    format!("{bytes:>10}  {:>5}  {time:>7.2} s", cost.round_trips)
+}
