@@ -96,6 +96,31 @@ pub(crate) fn order(
     Ok((order, limit))
 }
 
+/// Returns ids in the form in which they are compared: their texts normalised. Leaves a text that
+/// is none of Unicode as it is.
+///
+/// # Errors
+///
+/// There is no such normalisation.
+#[pyfunction]
+pub(crate) fn normalized<'py>(ids: &Bound<'py, PyList>, how: &str) -> PyResult<Bound<'py, PyList>> {
+    let py = ids.py();
+    let how: Normalization = match how.parse() {
+        Ok(Normalization::None) => return Ok(ids.clone()),
+        Ok(how) => how,
+        Err(error) => return Err(error::usage(py, &format!("normalize: {error}"))),
+    };
+    let normalized = |part: Bound<'py, PyAny>| match part.cast::<PyString>().map(|it| it.to_str()) {
+        Ok(Ok(text)) => PyString::new(py, &how.apply(text)).into_any(),
+        _ => part.clone(),
+    };
+    let ids = ids.iter().map(|id| match id.cast::<PyTuple>() {
+        Ok(parts) => Ok(PyTuple::new(py, parts.iter().map(normalized))?.into_any()),
+        Err(_) => Ok(normalized(id)),
+    });
+    PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
+}
+
 fn key_of(at: &str, key: &Bound<'_, PyAny>, how: Normalization) -> PyResult<Vec<OwnedPart>> {
     match key.cast::<PyTuple>() {
         Ok(parts) => {

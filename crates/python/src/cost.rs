@@ -5,9 +5,11 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use tacit::net::Link;
-use tacit::plan::Planner;
+use tacit::plan::{JoinCost, Planner};
 use tacit::protocols::{Protocol, ThreatModel};
-use tacit::{Error, Function};
+use tacit::stock::CrossPreparation;
+use tacit::{Error, Function, Role};
+use tacit_language::TypedFunction;
 
 use crate::{error, wait};
 
@@ -54,24 +56,69 @@ impl Costs {
     }
 }
 
+/// Returns the rows of a program that joins tables: a run that makes its crosses, and one that
+/// takes them from the stock.
+///
+/// # Errors
+///
+/// The link or the threat model cannot be read, or the threat model is not that of a join.
+pub(crate) fn of_join(
+    py: Python<'_>,
+    typed: &TypedFunction,
+    question: &Question,
+) -> PyResult<Vec<Row>> {
+    let (link, asked) = link_and_model(py, question)?;
+    let plan = typed.join().cloned();
+    let plan = plan.ok_or_else(|| error::usage(py, "the run joins no tables"))?;
+    let function = typed.function().clone();
+    let planned = wait::apart(py, move || -> Result<_, Error> {
+        let order = CrossPreparation::for_runs(Role::Garbler, &function, 1)?;
+        let planner = Planner::new(link)?.by_default().threat_model(asked);
+        let over = planner.plan_join(function, &plan)?.swap_remove(0);
+        Ok((over, order.sent_bytes(None, None)))
+    })?;
+    let (over, crosses) = planned.map_err(|error| error::raise(py, error))?;
+    let row = |protocol, cost: &JoinCost| Row {
+        protocol,
+        scheme: String::new(),
+        bytes: cost.bytes,
+        round_trips: u32::try_from(cost.round_trips).unwrap_or(u32::MAX),
+        seconds: cost.time.as_secs_f64(),
+        prepare_bytes: 0,
+        prepare_seconds: 0.0,
+    };
+    let (made, taken) = (over.from_nothing, over.from_stock);
+    let prepare = made.time.saturating_sub(taken.time);
+    Ok(vec![
+        row("gmw", &made),
+        Row {
+            prepare_bytes: crosses,
+            prepare_seconds: prepare.as_secs_f64(),
+            ..row("gmw, from stock", &taken)
+        },
+    ])
+}
+
+/// Returns the link and the threat model of a question.
+fn link_and_model(py: Python<'_>, (link, security, _): &Question) -> PyResult<(Link, ThreatModel)> {
+    let link = link
+        .parse()
+        .map_err(|error| error::usage(py, &format!("the link {link:?}: {error}")))?;
+    let asked = security
+        .parse()
+        .map_err(|error| error::usage(py, &format!("security: {error}")))?;
+    Ok((link, asked))
+}
+
 /// Returns the rows of the protocols that give the protection of `security`, for a run without
 /// further options: under the function's scheme.
 ///
 /// # Errors
 ///
 /// The link or the threat model cannot be read, or no protocol runs the function.
-fn rows(
-    py: Python<'_>,
-    function: &Function,
-    (link, security, runs): &Question,
-) -> PyResult<Vec<Row>> {
-    let link: Link = link
-        .parse()
-        .map_err(|error| error::usage(py, &format!("the link {link:?}: {error}")))?;
-    let asked: ThreatModel = security
-        .parse()
-        .map_err(|error| error::usage(py, &format!("security: {error}")))?;
-    let (function, runs) = (function.clone(), *runs);
+fn rows(py: Python<'_>, function: &Function, question: &Question) -> PyResult<Vec<Row>> {
+    let (link, asked) = link_and_model(py, question)?;
+    let (function, runs) = (function.clone(), question.2);
     let planned = wait::apart(py, move || -> Result<_, Error> {
         let planner = Planner::new(link)?.by_default();
         planner.threat_model(asked).runs(runs).plan(function)

@@ -10,7 +10,7 @@ use tacit::circuit::builder::CircuitForm;
 use tacit::{Job, Role, Value, library};
 use tacit_language::PortValue;
 
-use crate::cost::{Costs, Row};
+use crate::cost::{self, Costs, Row};
 use crate::program::{Program, Source};
 use crate::shape::PythonType;
 use crate::value;
@@ -59,7 +59,7 @@ impl Function {
         Ok(Body::Circuits(Box::new(function)).into())
     }
 
-    /// Returns a run of the program in a file, or of the program `text`.
+    /// Returns a run of the program in a file, or of the program `text`, which `path` may name.
     #[staticmethod]
     #[pyo3(signature = (path, text, run, params, public))]
     fn program(
@@ -71,7 +71,8 @@ impl Function {
         public: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let source = match (path, text) {
-            (Some(path), _) => Source::File(path),
+            (Some(path), None) => Source::File(path),
+            (Some(name), Some(text)) => Source::Named(name.display().to_string(), text),
             (None, text) => Source::Text(text.unwrap_or_default()),
         };
         let params = params.into_iter().map(|(name, value)| (name, value.into()));
@@ -236,7 +237,12 @@ impl Function {
     /// Returns the cost of a run by each protocol over this link.
     fn cost(&self, py: Python<'_>, link: &str, security: &str, runs: u64) -> PyResult<Vec<Row>> {
         let question = (link.to_owned(), security.to_owned(), runs);
-        self.costs.of(py, self.lowered(py)?, question)
+        let Some(program) = self.joining() else {
+            return self.costs.of(py, self.lowered(py)?, question);
+        };
+        self.check_sizes(py)?;
+        let typed = program.compiled_in(py, CircuitForm::Shallow, None)?;
+        cost::of_join(py, typed, &question)
     }
 }
 
@@ -272,6 +278,30 @@ impl Function {
             Body::Program(program) if program.signature.entry().join.is_some() => Some(program),
             _ => None,
         }
+    }
+
+    /// Checks that the sizes of the tables that a program joins are given as params.
+    ///
+    /// # Errors
+    ///
+    /// A size is not given.
+    pub(crate) fn check_sizes(&self, py: Python<'_>) -> PyResult<()> {
+        let unknown = self
+            .joining()
+            .map(|program| program.signature.unknown_sizes());
+        let unknown = unknown.into_iter().flatten();
+        let sizes: Vec<_> = unknown
+            .map(|param| format!("{}=1000", param.name))
+            .collect();
+        if sizes.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "the program joins tables, and what it takes depends on their sizes, which are not \
+             given; give them as params: tacit.function(..., {})",
+            sizes.join(", ")
+        );
+        Err(error::usage(py, &message))
     }
 
     /// Returns the values of these inputs, which must be all inputs of the party in this role. A

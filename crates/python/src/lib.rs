@@ -33,6 +33,8 @@ mod wait;
 #[pyo3::pymodule(gil_used = false)]
 mod _tacit {
     #[pymodule_export]
+    use super::common::normalized;
+    #[pymodule_export]
     use super::function::{Function, most_like};
     #[pymodule_export]
     use super::party::{Cancel, Identity, Listener, connect};

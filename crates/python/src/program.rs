@@ -35,6 +35,8 @@ pub(crate) struct Program {
 pub(crate) enum Source {
     File(PathBuf),
     Text(String),
+    /// The text of a program that uses no other files, and its name.
+    Named(String, String),
 }
 
 impl Program {
@@ -53,6 +55,7 @@ impl Program {
     ) -> PyResult<Self> {
         let (name, text, folder) = match source {
             Source::Text(text) => ("<text>".to_owned(), text, ProgramFolder::new("")),
+            Source::Named(name, text) => (name, text, ProgramFolder::new("")),
             Source::File(path) => {
                 let read = read_source(&path).map_err(|error| {
                     let message = format!("the program {} cannot be read: {error}", path.display());

@@ -149,9 +149,12 @@ struct Run<'f> {
 impl<'f> Run<'f> {
     fn new(py: Python<'_>, function: &'f Function, terms: &Terms) -> PyResult<Self> {
         if function.joining().is_some() {
-            let message = "the program joins two tables, and session.prepare makes nothing for it: \
-                           session.run makes all that it needs";
-            return Err(error::usage(py, message));
+            if terms.protocol.as_deref() != Some(Protocol::Gmw.name()) {
+                let message = "the program joins two tables, for which session.prepare makes \
+                               crosses alone; give protocol=\"gmw\"";
+                return Err(error::usage(py, message));
+            }
+            function.check_sizes(py)?;
         }
         let role = role(py, &terms.role)?;
         let protocol = terms.protocol.as_deref().map(|name| named(py, name));

@@ -64,14 +64,20 @@ impl<'a> Expected<'a> {
 
     /// Returns the expected type of a field of a struct.
     pub(crate) fn field(self, name: &str) -> Self {
-        let field = match self {
+        let mut fields = self.fields().into_iter().flatten();
+        let field = fields.find(|(field, _)| field == name);
+        field.map_or(Self::Nothing, |(_, shape)| Self::Value(shape))
+    }
+
+    /// Returns the fields of a struct.
+    pub(crate) fn fields(self) -> Option<&'a [(String, PythonType<'a>)]> {
+        match self {
             Self::Value(PythonType {
                 parts: Parts::Struct(fields),
                 ..
-            }) => fields.iter().find(|(field, _)| field == name),
+            }) => Some(fields),
             _ => None,
-        };
-        field.map_or(Self::Nothing, |(_, shape)| Self::Value(shape))
+        }
     }
 
     pub(crate) fn is_bytes(self) -> bool {
@@ -136,7 +142,7 @@ impl<'s> PythonType<'s> {
                     TypeKind::Unsigned(_) => Scalar::Integer { is_signed: false },
                     TypeKind::Signed(_) => Scalar::Integer { is_signed: true },
                     TypeKind::Fixed(_, fraction) => Scalar::Fixed { fraction },
-                    TypeKind::Bytes(_) => Scalar::Bytes,
+                    TypeKind::Bytes(_) | TypeKind::OpenBytes => Scalar::Bytes,
                     _ => Scalar::Text,
                 };
                 Parts::Scalar(scalar, Box::new(move |bits| signature.json_of(ty, bits)))

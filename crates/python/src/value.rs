@@ -239,10 +239,20 @@ fn own(
         items(at, expected, tuple.iter())?
     } else if let Ok(dict) = value.cast::<PyDict>() {
         let mut fields = Map::new();
+        // As of a table's columns, others than the struct's are passed over. If one of its own is
+        // missing, they stay, since one of them may be meant.
+        let known = expected.fields().unwrap_or_default();
+        let mut is_whole = !known.is_empty();
+        for (field, _) in known {
+            is_whole &= dict.contains(field)?;
+        }
         // This is a copy, since reading a value may change the dict.
         for pair in dict.items() {
             let (field, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
             let field = key(at, &field)?;
+            if is_whole && known.iter().all(|(known, _)| *known != field) {
+                continue;
+            }
             let at = ValueLocation::Field(&at, &field);
             let json = read(at, expected.field(&field), &value)?;
             fields.insert(field, json);

@@ -106,16 +106,28 @@ def test_addresses_are_made_alike(parties: Parties) -> None:
     assert first.ids == [composed] and second.ids == [decomposed]
 
 
+def test_dirty_ids_are_left_out_where_that_is_asked_for(parties: Parties) -> None:
+    mine = ["Ann@x", None, "bob@x", "", " ann@X", "cem@x"]
+    alice, bob = parties.meet(
+        lambda session: tacit.common(
+            session, mine, normalize="email", drop_missing=True, keep="first"
+        ),
+        lambda session: tacit.common(session, ["cem@x", "ann@x"], normalize="email"),
+    )
+    assert alice.ids == ["Ann@x", "cem@x"] and alice.rows.tolist() == [0, 5]
+    assert alice.peer_ids == 2 and bob.peer_ids == 3
+
+
 WRONG: list[tuple[Any, str]] = [
     (["a", None], r"ids\[1\] is missing"),
-    (["a", " "], r"ids\[1\] is an empty text"),
-    ([("a", float("nan"))], r"ids\[0\]\[1\] is missing"),
-    ([1.5], r"ids\[0\] has the class float"),
-    ([True], r"ids\[0\] has the class bool"),
+    (["a", " ", "b", ""], r"ids\[1\] is missing, and so it is in rows 3"),
+    ([("a", float("nan"))], r"ids\[0\] is missing"),
+    ([1.5], r"ids\[0\] is of the class float"),
+    ([True], r"ids\[0\] is of the class bool"),
     ([datetime.date(2000, 1, 1)], r"class date, .* give texts"),
     ([2**127], r"more than 128 bits"),
-    (["a", 1], "row 1 has the type integer, and that of row 0 text"),
-    (["a", "b", "a"], "row 2 has the key of row 0"),
+    (["a", 1], r"ids\[1\] is of integers, and earlier ids are of texts"),
+    (["a", "b", "a"], "the same in rows 0, 2; "),
     ([()], "has 0 parts"),
     (7, "class int"),
     ("ann", "class str"),

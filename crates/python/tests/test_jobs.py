@@ -17,11 +17,12 @@ import polars as pl
 import pytest
 import tacit
 from tacit.errors import InputError, PeerIncompatible, PeerMisbehaved, UsageError
+from tacit.jobs._of_ids import _number
 from tacit.jobs._size import compared
 
 from conftest import Parties
 
-NAMES = ["añn", "bob", "b", "", "carol", "dave"]
+NAMES = ["añn", "bob", "b", "ö", "carol", "dave"]
 
 
 @pytest.mark.parametrize("ids", [NAMES, [5, 6, 7, 0, 2**40, 9]], ids=["texts", "integers"])
@@ -55,7 +56,7 @@ def test_a_party_that_counts_an_id_twice_is_found(parties: Parties) -> None:
             job.run(session, frame, party="right", id="id", amount="cents")
 
     # The same id twice, past the check of the package, as a cheating party's own code gives it.
-    parties.meet(lambda session: session.run(job.function, ids=[2, 2, 2, 2]), honest)
+    parties.meet(lambda session: session.run(job.function, ids={"id": [2, 2, 2, 2]}), honest)
 
 
 def test_group_sums_of_a_join(parties: Parties) -> None:
@@ -113,7 +114,7 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
             job.run(session, pd.DataFrame({"id": ids}, dtype=object), party="left", id="id")
     with pytest.raises(InputError, match="no column id='ids'"):
         job.run(session, pd.DataFrame({"id": [1]}), party="left", id="ids")
-    few = tacit.jobs.group_sums(["N", "S"], rows=2)
+    few = tacit.jobs.group_sums(["N", "S"], rows=2, amounts=2)
     frame = pd.DataFrame({"id": [1]})
     for table, words in [(frame, "amount is not given"), ("x.csv", "DataFrame")]:
         with pytest.raises(InputError, match=words):
@@ -140,7 +141,7 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
     with pytest.raises(UsageError, match="'left' or 'right'"):
         job.run(session, pd.DataFrame({"id": [1]}), party="alice", id="id")
     with pytest.raises(InputError, match="none of"):
-        groups = tacit.jobs.group_sums(["N", "S"], rows=2)
+        groups = tacit.jobs.group_sums(["N", "S"], rows=2, amounts=2)
         frame = pd.DataFrame({"id": [1], "g": ["W"]})
         groups.run(session, frame, party="left", id="id", group="g")
 
@@ -162,9 +163,6 @@ def test_a_table_is_checked_before_anybody_is_met() -> None:
 
 
 LIMITED: list[tuple[Callable[[int], Any], str]] = [
-    (lambda rows: tacit.jobs.intersection(rows), "10,475 rows of 64 id_bits"),
-    (lambda rows: tacit.jobs.group_sums("N S E W".split(), rows, rows), "8,618 rows and amounts"),
-    (lambda rows: tacit.jobs.correlation(rows), "6,927 rows of 64 id_bits and 32 value_bits"),
     (lambda rows: tacit.jobs.quantiles(rows=rows), "26,273 rows of 32 value_bits with 3 percents"),
     (lambda rows: tacit.jobs.histogram(range(256), rows), "15,887 rows of 32 value_bits with 256"),
 ]
@@ -177,6 +175,21 @@ def test_a_job_that_is_too_large_is_refused_before_it_is_made() -> None:
         with pytest.raises(InputError, match=f"the job takes at most {most}.*65,536 are asked for"):
             job(65_536)
     assert time.monotonic() - begun < 5
+
+
+JOINED: list[tuple[Callable[[int], Any], int]] = [
+    (lambda rows: tacit.jobs.intersection(rows), 10_475),
+    (lambda rows: tacit.jobs.group_sums("N S E W".split(), rows, rows), 8_618),
+    (lambda rows: tacit.jobs.correlation(rows), 6_927),
+]
+"""Jobs with the usual widths, and the most rows that they merge."""
+
+
+def test_more_rows_than_a_job_merges_are_joined() -> None:
+    for job, most in JOINED:
+        merged, joined = job(most), job(most + 1)
+        assert "sorted by id" in merged.program and "join" not in merged._params
+        assert joined._params["N"] == joined._params["M"] == most + 1
 
 
 def test_as_many_pairs_are_compared_as_a_merge_compares() -> None:
@@ -228,14 +241,12 @@ def test_a_job_has_as_many_percents_as_there_are() -> None:
 
 def test_an_id_is_a_number_of_its_own() -> None:
     ids = ["", "a", "a\0", "\0a", "\0", "aa", "é", "b"]
-    frame = {"id": ids}
-    numbers = tacit.jobs.intersection(rows=2)._ids(frame, "id", distinct=True)
+    numbers = ids_of(ids, 64)
     assert len(set(numbers)) == len(ids) and 0 not in numbers
 
 
 def ids_of(ids: Any, bits: int) -> list[int]:
-    job = tacit.jobs.intersection(rows=2, id_bits=bits)
-    return job._ids({"id": ids}, "id", distinct=False)
+    return [_number("id", id, bits) for id in ids]
 
 
 def test_a_long_text_is_an_id_by_its_digest() -> None:
@@ -276,8 +287,11 @@ def test_numbers_of_numpy_are_numbers_wherever_they_are() -> None:
         pd.DataFrame({"id": numbers, "cents": numbers}, dtype=object),
         {"id": tuple(numbers), "cents": np.array(numbers, dtype=object)},
     ):
-        assert job._ids(frame, "id", distinct=True) == [12, 14]
-        assert job._amounts(frame, "cents") == [5, 6]
+        cleaned = job._cleaned(
+            frame, "id", {"amount": "cents"}, distinct=True, drop_missing=False, keep=None
+        )
+        assert cleaned.ids == [12, 14]
+        assert job._amounts(cleaned.values["amount"], "cents") == [5, 6]
         job.check(frame, party="right", id="id", amount="cents")
     # As numbers of 8 bits these would wrap.
     means = tacit.jobs.mean_variance(rows=2, decimals=2)
@@ -356,7 +370,7 @@ def test_parties_who_read_results_in_other_ways_do_not_run_together(parties: Par
     def groups(names: list[str], party: str) -> Any:
         job = tacit.jobs.group_sums(names, rows=2, amounts=2)
         frame = pd.DataFrame({"id": [1], "region": ["N"], "cents": [1]})
-        columns = {"id": "id", "group": "region", "amount": "cents"}
+        columns: dict[str, Any] = {"id": "id", "group": "region", "amount": "cents"}
         return lambda session: job.run(session, frame, party=party, **columns)
 
     def refused(run: Any, param: str) -> Any:

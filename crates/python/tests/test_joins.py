@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from typing import Any
 
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import tacit
 from tacit.errors import InputError, TacitError, UsageError
@@ -82,14 +85,110 @@ def test_what_a_join_does_not_take_is_refused_before_the_peer_hears_of_it(
             session.run(program, customers=CUSTOMERS, security="malicious")
         with pytest.raises(UsageError, match="gmw alone"):
             session.run(program, customers=CUSTOMERS, protocol="direct")
-        with pytest.raises(UsageError, match="makes nothing"):
+        with pytest.raises(UsageError, match="N=1000, M=1000"):
             session.prepare(program, 1, role="shop", protocol="gmw")
+        with pytest.raises(UsageError, match='give protocol="gmw"'):
+            session.prepare(program, 1, role="shop")
         return int(session.run(program, customers=CUSTOMERS)["count"])
 
     outcomes = parties.meet(
         wrong_first, lambda session: session.run(program, payments=PAYMENTS)["count"]
     )
     assert outcomes == (expected()["count"],) * 2
+
+
+BY_CUSTOMER = """
+parties shop, bank;
+param N: 0..=1_000 = len(customers);
+param M: 0..=1_000 = keys(payments);
+enum Segment { New, Old }
+struct Customer { email: text, born: u16, segment: Segment }
+struct Payment { email: text, born: u16, cents: u32 }
+struct Paid { known: bool, segment: Segment, times: u4, cents: u40 }
+main(customers: [Customer; ..N] of shop, payments: [Payment; ..3 * M] of bank,
+    pairs: join customers by (email(email), born) with payments by (email(email), born) upto 3)
+    -> (paid: [Paid; N] to shop, known: u16 to both) {
+    let mut known: u16 = 0;
+    for p in pairs { known += p.matched as u16; }
+    ([for p in pairs {
+        let cents = [for k in 0..3 { p.right.items[k].cents as u40 }];
+        Paid {
+            known: p.matched,
+            segment: p.left.segment,
+            times: p.right.len as u4,
+            cents: cents[0] + cents[1] + cents[2],
+        }
+    }], known)
+}
+"""
+
+TABLES: list[Any] = [
+    lambda frame: frame,
+    pl.from_pandas,
+    lambda frame: pl.from_pandas(frame).lazy().collect(),
+    pa.Table.from_pandas,
+    lambda frame: frame.to_dict("records"),
+    lambda frame: frame.to_dict("list"),
+]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=["pandas", "polars", "lazy", "arrow", "rows", "dict"])
+def test_tables_of_any_package_are_joined_and_results_by_pair_are_columns(
+    parties: Parties, table: Any
+) -> None:
+    count = 40
+    customers = pd.DataFrame(
+        {
+            "segment": ["New" if i % 3 else "Old" for i in range(count)],
+            "email": [f"p{i}@x" for i in range(count)],
+            "born": [1950 + i % 7 for i in range(count)],
+            "more": [0.5] * count,
+        }
+    )
+    payments = pd.DataFrame(
+        [(f" P{i}@x", 1950 + i % 7, 10 * i + n) for i in range(0, 60, 2) for n in range(i % 4)],
+        columns=["email", "born", "cents"],
+    )
+    program = tacit.function(BY_CUSTOMER)
+    shop, bank = parties.meet(
+        lambda session: session.run(program, customers=table(customers)),
+        lambda session: session.run(program, payments=table(payments)),
+    )
+    assert list(bank) == ["known"]
+    keys = payments.assign(email=payments["email"].str.strip().str.lower())
+    sums = keys.groupby(["email", "born"])["cents"].agg(["count", "sum"]).reset_index()
+    joined = customers.merge(sums, on=["email", "born"], how="left").fillna(0)
+    paid = shop["paid"]
+    assert len(paid) == count and shop["known"] == (joined["count"] > 0).sum() > 5
+    assert paid["times"].tolist() == joined["count"].tolist()
+    assert paid["cents"].tolist() == joined["sum"].tolist()
+    assert paid["known"].tolist() == (joined["count"] > 0).tolist()
+    frame = pl.DataFrame(paid)
+    assert frame.columns == ["known", "segment", "times", "cents"]
+    shown = frame.filter(pl.col("known"))["segment"].to_list()
+    assert shown == joined[joined["count"] > 0]["segment"].tolist()
+
+
+def test_prepared_crosses_serve_a_join_and_its_cost_is_known(parties: Parties) -> None:
+    program = tacit.function(SPENT, N=600, M=800)
+    made, taken = program.cost()
+    assert (made["protocol"], taken["protocol"]) == ("gmw", "gmw, from stock")
+    assert made["bytes"] > taken["bytes"] > 0 and taken["prepare_bytes"] > 0
+    with pytest.raises(UsageError, match="N=1000, M=1000"):
+        tacit.function(SPENT).cost()
+    parties.meet(
+        lambda session: session.prepare(program, 1, role="shop", protocol="gmw"),
+        lambda session: session.prepare(program, 1, role="bank", protocol="gmw"),
+    )
+    outcome, _ = parties.meet(
+        lambda session: session.run(program, customers=CUSTOMERS),
+        lambda session: session.run(program, payments=PAYMENTS),
+    )
+    assert outcome["count"] == expected()["count"]
+    phases = {phase["phase"]: phase for phase in outcome.cost}
+    assert "prepare" in phases
+    sent = sum(phases[of]["bytes_sent"] + phases[of]["bytes_received"] for of in ("match", "run"))
+    assert abs(sent - taken["bytes"]) < sent / 50
 
 
 def test_another_thread_gets_no_session_between_the_sizes_and_the_run(parties: Parties) -> None:

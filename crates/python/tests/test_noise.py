@@ -126,7 +126,7 @@ def test_one_id_moves_counts_by_one_and_totals_by_one_amount() -> None:
         def results(lefts: list[int], rights: list[int]) -> list[int]:
             rows = [{"id": id, "amount": amounts[id]} for id in rights]
             members = [{"id": id, "group": groups[id]} for id in lefts]
-            one = intersection.eval(ids=lefts, rows=rows)
+            one = intersection.eval(ids=[{"id": id} for id in lefts], rows=rows)
             many = sums.eval(members=members, amounts=rows)
             assert one["sound"] and many["sound"]
             values = [one["count"], *many["counts"], one["total"], *many["totals"]]
@@ -153,8 +153,9 @@ def test_both_learn_one_noised_result_and_its_budget(parties: Parties) -> None:
     for security in ("semi-honest", "malicious"):
 
         def run(session: tacit.Session, side: str) -> list[Any]:
-            frame, group = (left, {"group": "group"}) if side == "left" else (right, {})
-            amount = {"amount": "cents"} if side == "right" else {}
+            group: dict[str, Any] = {"group": "group"} if side == "left" else {}
+            amount: dict[str, Any] = {"amount": "cents"} if side == "right" else {}
+            frame = left if side == "left" else right
             options: dict[str, Any] = {"party": side, "id": "id", "security": security}
             first, second = (joined.run(session, frame, **amount, **options) for _ in range(2))
             sums = grouped.run(session, frame, **amount, **group, **options)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import _columns, _progress, _tacit
+from . import _columns, _ids, _progress, _tacit
 from ._session import Session
 from ._table import Table
 from .errors import InputError
@@ -15,8 +15,10 @@ from .errors import InputError
 class Common:
     """The ids in common, and what finding them took."""
 
-    def __init__(self, ids: list[Any], found: _tacit.Common) -> None:
+    def __init__(self, ids: list[Any], rows_of_ids: list[int], found: _tacit.Common) -> None:
         rows = found["rows"]
+        if rows is not None:
+            rows = [rows_of_ids[row] for row in rows]
         self.rows: Any = None
         """At which places of this party's ids those in common are, from 0 and ascending, such as
         for `frame.iloc[common.rows]`: an array of integers; None where the result goes to the other
@@ -48,7 +50,9 @@ def common(
     ids: Any,
     *,
     to: Literal["both", "me", "peer"] = "both",
-    normalize: Literal["none", "email"] = "none",
+    normalize: _ids.Normalize = "none",
+    drop_missing: bool = False,
+    keep: Literal["first"] | None = None,
     most_keys: int | None = None,
     threads: int = 1,
     timeout: float | None = None,
@@ -57,13 +61,14 @@ def common(
     """Finds the ids that this party and the other one have in common; the other one gives its own.
 
     `ids` is a list, array or column of texts, integers or bytes, or of tuples of these, all of one
-    type, which is that of the other party's. A frame of several columns is one of tuples. Each id
-    is there once. A text is never an integer: "7" and 7 do not match.
+    type, which is that of the other party's. A frame of several columns is one of tuples. A text
+    is never an integer: "7" and 7 do not match. A missing id, and one that is there twice, is an
+    error; `drop_missing` leaves out the former, and `keep="first"` takes the first of the latter.
 
     `to` says who gets the result: one party says `me` and the other `peer`, or both say `both`.
     `normalize="email"` leaves out spaces around texts, and compares them in lower case and in one
-    form of Unicode (NFC); both parties say the same. `threads` is how many this party works on, whatever the other one does.
-    `timeout` bounds all of it, in seconds.
+    form of Unicode (NFC); both parties say the same. `threads` is how many this party works on,
+    whatever the other one does. `timeout` bounds all of it, in seconds.
 
     The other party may have `most_keys` ids: without it 16 times as many as this one, and at least
     2**20. Whoever gets the result learns of each of its ids whether the other has it, so the number
@@ -78,7 +83,12 @@ def common(
         raise InputError(
             f"ids is of the class {type(ids).__name__}; give a list, an array or a column"
         )
-    keys = [_key(f"ids[{row}]", id) for row, id in enumerate(listed)]
+    keys = list(map(_key, listed))
+    rows = _ids.complete({"ids": keys}, drop_missing)
+    keys = _ids.normalized(keys, normalize)
+    present = {row: keys[row] for row in rows}
+    _ids.kinds("ids", present)
+    rows = _ids.once("ids", present, keep, distinct=True)
     with _progress.listener(progress) as hears:
         terms: _tacit.CommonTerms = {
             "to": to,
@@ -88,12 +98,11 @@ def common(
             "timeout": timeout,
             "progress": hears,
         }
-        return Common(listed, session._native.common(keys, terms))
+        return Common(listed, rows, session._native.common([keys[row] for row in rows], terms))
 
 
-def _key(at: str, id: Any) -> Any:
+def _key(id: Any) -> Any:
     """An id as the native module takes it."""
     if not isinstance(id, (tuple, list)):
-        return _columns.plain(_columns.present(at, id))
-    parts = enumerate(id)
-    return tuple(_columns.plain(_columns.present(f"{at}[{part}]", of)) for part, of in parts)
+        return _columns.plain(id)
+    return tuple(map(_columns.plain, id))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -66,8 +65,8 @@ class Job:
     def __repr__(self) -> str:
         return repr(self.function)
 
-    def _column(self, frame: Any, name: str, argument: str) -> list[Any]:
-        """The values of the column that `argument` of `run` names."""
+    def _cells(self, frame: Any, name: str, argument: str) -> list[Any]:
+        """The cells of the column that `argument` of `run` names, missing ones among them."""
         found = _columns.column(frame, name) if name else None
         if found is None:
             try:
@@ -79,16 +78,19 @@ class Job:
             if not name:
                 raise InputError(f"{argument} is not given; name a column of the frame: {known}")
             raise InputError(_columns.no_column("the frame", frame, name, f"{argument}="))
-        return [
-            _columns.present(f"{name}[{row}]", value)
-            for row, value in enumerate(listed(found, f"the column {name!r}"))
-        ]
+        return listed(found, f"the column {name!r}")
 
-    def _numbers(self, values: Iterable[Any], name: str, decimals: int) -> list[int]:
-        """The values, of which `name` is for messages, times 10 to `decimals`, as integers."""
+    def _column(self, frame: Any, name: str, argument: str) -> list[Any]:
+        """The values of the column that `argument` of `run` names, of which none is missing."""
+        cells = enumerate(self._cells(frame, name, argument))
+        return [_columns.present(f"{name}[{row}]", value) for row, value in cells]
+
+    def _numbers(self, values: Mapping[int, Any], name: str, decimals: int) -> list[int]:
+        """The values by row, of which `name` is for messages, times 10 to `decimals`, as
+        integers."""
         bound = 2 ** (self._params["BITS"] - 1)
         numbers = []
-        for row, value in enumerate(values):
+        for row, value in values.items():
             if not is_number(value):
                 raise InputError(
                     f"{name}[{row}] is {value!r}, which is not a number; fill it, or drop its row"
@@ -102,56 +104,12 @@ class Job:
             numbers.append(number)
         return numbers
 
-    def _amounts(self, frame: Any, name: str) -> list[int]:
-        """Amounts, which are whole and not negative."""
-        amounts = self._column(frame, name, "amount")
-        bits = self._params["AMOUNT_BITS"]
-        for row, amount in enumerate(amounts):
-            at = f"{name}[{row}]"
-            if isinstance(amount, bool) or not is_number(amount):
-                raise InputError(
-                    f"{at} is {amount!r}, and amounts are whole numbers from 0; name a column of "
-                    "numbers"
-                )
-            if amount >= 2**bits:
-                raise InputError(
-                    f"{at} is greater than the job takes in {bits} bits; give both parties more "
-                    "amount_bits"
-                )
-            if amount < 0 or amount != int(amount):
-                raise InputError(
-                    f"{at} is {amount!r}, and amounts are whole numbers from 0; give cents in "
-                    f"place of euros, such as (frame[{name!r}] * 100).round()"
-                )
-        return [int(amount) for amount in amounts]
-
     def _fits(self, rows: Sequence[Any], name: str) -> None:
         if len(rows) > self._params["ROWS"]:
             raise InputError(
                 f"{name} has {len(rows)} rows and the job takes {self._params['ROWS']}; give both "
                 "parties more rows"
             )
-
-    def _ids(self, frame: Any, name: str, *, distinct: bool) -> list[int]:
-        """Ids as numbers above 1, each of at most ID_BITS bits. Those of integers are even and
-        those of texts odd, so that no text is an integer."""
-        bits = self._params["ID_BITS"]
-        column = self._column(frame, name, "id")
-        ids = [_number(f"{name}[{row}]", id, bits) for row, id in enumerate(column)]
-        if distinct:
-            rows: dict[int, list[int]] = {}
-            for row, number in enumerate(ids):
-                rows.setdefault(number, []).append(row)
-            twice = [alike for alike in rows.values() if len(alike) > 1]
-            if twice:
-                shown = "; ".join(_rows(alike) for alike in twice[:MOST_NAMED])
-                more = len(twice) - MOST_NAMED
-                raise InputError(
-                    f"{name} has an id more than once: the same in rows {shown}"
-                    + f", and {more} more ids" * (more > 0)
-                    + "; make one row of these before, counted from 0"
-                )
-        return ids
 
 
 class _Fits(Exception):
@@ -202,54 +160,6 @@ class Result(Mapping[str, Any]):
         return f"{html}<p>{escape(self.outcome._secure())}</p>"
 
 
-MOST_NAMED = 5
-"""Ids, or rows of an id, that one message names."""
-
-LEAST_HASHED_BITS = 64
-"""Of fewer bits no digest of an id is made: two would soon be the same."""
-
-
-def _rows(alike: Sequence[int]) -> str:
-    shown = ", ".join(map(str, alike[:MOST_NAMED]))
-    return shown + f" and {len(alike) - MOST_NAMED} more" * (len(alike) > MOST_NAMED)
-
-
-def _number(at: str, id: object, bits: int) -> int:
-    """An id as a number of at most `bits` bits: of an integer plus one the double; of a text with a
-    1 before its bytes the double plus one, where that has fewer bits, or else a digest between a 1
-    as the first bit and a 1 as the last. Both parties' ids become numbers by the same rule, which
-    depends on the id and on `bits` alone."""
-    if isinstance(id, str):
-        text = _columns.encoded(at, id)
-        needed = 8 * len(text) + 2
-        if needed < bits or needed == bits < LEAST_HASHED_BITS:
-            return 2 * int.from_bytes(b"\1" + text, "big") + 1
-        if bits >= LEAST_HASHED_BITS:
-            return 1 << (bits - 1) | _digest(text, bits - 2) << 1 | 1
-        needed = min(needed, LEAST_HASHED_BITS)
-    elif isinstance(id, int) and not isinstance(id, bool) and id >= 0:
-        needed = (id + 1).bit_length() + 1
-        if needed <= bits:
-            return 2 * (id + 1)
-    else:
-        raise InputError(
-            f"{at} is of the class {type(id).__name__}, and ids are texts, or integers from 0"
-            + "; a column of floats that are whole is one of integers by .astype('int64')"
-            * isinstance(id, float)
-        )
-    raise InputError(
-        f"{at} is an id of {needed} bits and the job takes {bits}; give both parties "
-        f"id_bits={8 * -(-needed // 8)}"
-    )
-
-
-def _digest(text: bytes, bits: int) -> int:
-    """So many bits of SHA-256 of a text, of SHA-256 in counter mode where that has fewer."""
-    blocks = range(-(-bits // 256))
-    digests = (sha256(b"tacit id v1" + bytes([block]) + text).digest() for block in blocks)
-    return int.from_bytes(b"".join(digests), "big") >> 256 * len(blocks) - bits
-
-
 def is_number(value: object) -> bool:
     """Whether a value is a finite number."""
     try:
@@ -280,7 +190,8 @@ def listed(values: Any, what: str) -> list[Any]:
 
 
 def sound(outcome: Outcome) -> Outcome:
-    if not outcome["sound"]:
+    """The outcome, unless the program found ids that no honest party gives."""
+    if not outcome.get("sound", True):
         raise PeerMisbehaved(
             "the other party gave ids that are not distinct or not in their order, which this "
             "package never does; nothing was computed"

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from .._ids import Normalize
 from .._session import Outcome, Session
 from ..errors import InputError, UsageError
 from . import _size
 from ._job import Job, Result, is_number, listed, scaled, sound
 from ._noise import Budget, Noise, Noised, plan
+from ._of_ids import Keep, OfIds, Sizes
 
 
 class _OfColumn(Job):
@@ -31,7 +33,7 @@ class _OfColumn(Job):
     def _values(self, frame: Any, column: str) -> list[int]:
         values = self._column(frame, column, "column")
         self._fits(values, column)
-        return self._numbers(values, column, self._decimals)
+        return self._numbers(dict(enumerate(values)), column, self._decimals)
 
     def _run_columns(
         self, session: Session, frame: Any, party: str, column: str, options: dict[str, Any]
@@ -150,30 +152,59 @@ class Quantiles(_OfColumn):
         return Result({"count": outcome["count"] or None, "quantiles": quantiles}, outcome)
 
 
-class Correlation(_OfColumn):
+class Correlation(OfIds):
     """The correlation of two columns, one of each party, over the ids that both have."""
 
-    def __init__(self, decimals: int, params: Mapping[str, int]) -> None:
-        ids, bits = params["ID_BITS"], params["BITS"]
-        row = ids + 1 + 2 * bits
+    def __init__(
+        self,
+        rows: int | None,
+        decimals: int,
+        params: Mapping[str, int],
+        id_bits: int,
+        normalize: Normalize,
+    ) -> None:
+        bits = params["BITS"]
+        row = id_bits + 1 + 2 * bits
 
         def values(rows: int) -> int:
             sums = 8 * bits + 6 * rows.bit_length()
-            of_rows = 2 * (row + 1 + 2 * bits + sums) + 4 * (ids + bits)
+            of_rows = 2 * (row + 1 + 2 * bits + sums) + 4 * (id_bits + bits)
             return _size.merged(rows, rows, row) + rows * of_rows
 
-        _size.check(params["ROWS"], f"rows of {ids} id_bits and {bits} value_bits", values)
-        super().__init__("correlation", decimals, params)
+        params = {**params, "DECIMALS": decimals}
+        sizes = Sizes({"ROWS": rows}, id_bits, values)
+        super().__init__("correlation", params, sizes, normalize)
+        self._decimals = decimals
 
     def run(
-        self, session: Session, /, frame: Any, *, party: str, id: str, column: str, **options: Any
+        self,
+        session: Session,
+        /,
+        frame: Any,
+        *,
+        party: str,
+        id: str | Sequence[str],
+        column: str,
+        drop_missing: bool = False,
+        keep: Keep = None,
+        **options: Any,
     ) -> Result:
         """Runs the job as `party`: both have `id`, each once, and a number in `column`. Both learn
         `count`, and the means, variances, covariance and correlation of the two columns over the
-        ids in common, or None if these are fewer than `at_least`."""
-        rows = {"id": self._ids(frame, id, distinct=True), "value": self._values(frame, column)}
-        name = "a" if self._party(party) == "left" else "b"
-        outcome = sound(session.run(self.function, {name: rows}, **options))
+        ids in common, or None if these are fewer than `at_least`.
+
+        `drop_missing` leaves out rows that lack an id or number, and `keep="first"` all rows of an
+        id but the first."""
+        table = "a" if self._party(party) == "left" else "b"
+        columns = {"column": column}
+        cleaned = self._cleaned(
+            frame, id, columns, distinct=True, drop_missing=drop_missing, keep=keep
+        )
+        numbers = self._numbers(cleaned.values["column"], column, self._decimals)
+        given = {"value": numbers}
+        if self._joins:
+            given["square"] = [number * number for number in numbers]
+        outcome = self._run(session, table, cleaned, given, options)
         sums = outcome["sums"]
         n = sums["count"]
         names = ("count", "means", "variances", "covariance", "correlation")
@@ -242,21 +273,23 @@ def quantiles(
 
 
 def correlation(
-    rows: int = 1024,
+    rows: int | None = None,
     *,
     id_bits: int = 64,
     decimals: int = 2,
     value_bits: int = 32,
+    normalize: Normalize = "none",
     at_least: int = 5,
 ) -> Correlation:
-    """The correlation of a column of each party, over ids in common, of up to `rows` rows a party.
+    """The correlation of a column of each party, over ids in common.
 
-    Ids are as for `intersection`, numbers as for `mean_variance`. Whoever makes up its numbers can
-    read single values of the other party, and which of dozens of its ids the other has: run it with
-    parties whose tables are what they say.
+    Ids and `rows` are as for `intersection`, numbers as for `mean_variance`. A million ids a party
+    take numbers of at most 24 `value_bits`. Whoever makes up its numbers can read single values of
+    the other party, and which of dozens of its ids the other has: run it with parties whose tables
+    are what they say.
     """
-    params = {"ROWS": rows, "ID_BITS": id_bits, "BITS": value_bits, "AT_LEAST": at_least}
-    return Correlation(decimals, params)
+    params = {"BITS": value_bits, "AT_LEAST": at_least}
+    return Correlation(rows, decimals, params, id_bits, normalize)
 
 
 def _given(numbers: Any, name: str) -> list[Any]:
