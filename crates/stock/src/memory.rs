@@ -32,7 +32,8 @@ struct World {
     contents: Vec<Content>,
     names: BTreeMap<PathBuf, usize>,
     durable_names: BTreeMap<PathBuf, usize>,
-    indices: BTreeMap<PathBuf, Table>,
+    /// The tables of those files that are indices.
+    indices: BTreeMap<usize, Table>,
     locks: BTreeSet<PathBuf>,
     /// The number of writes, syncs, name changes and commits so far.
     points: u64,
@@ -375,17 +376,19 @@ impl Storage for Memory {
     fn open_index(&self, file: &Path) -> io::Result<Box<dyn Index>> {
         let mut world = self.world();
         world.lit()?;
-        world.indices.entry(file.to_owned()).or_default();
         // The index has a name like other files, so that a folder with a stock is seen to have one.
-        if !world.names.contains_key(file) {
+        let id = world.names.get(file).copied().unwrap_or_else(|| {
             let id = world.contents.len();
             world.contents.push(Content::default());
             world.names.insert(file.to_owned(), id);
             world.durable_names.insert(file.to_owned(), id);
-        }
+            id
+        });
+        world.indices.entry(id).or_default();
         Ok(Box::new(MemoryIndex {
             memory: self.clone(),
             file: file.to_owned(),
+            id,
         }))
     }
 }
@@ -462,6 +465,7 @@ impl StoredFile for MemoryFile {
 struct MemoryIndex {
     memory: Memory,
     file: PathBuf,
+    id: usize,
 }
 
 impl Index for MemoryIndex {
@@ -482,7 +486,7 @@ impl Index for MemoryIndex {
             .memory
             .world()
             .indices
-            .get(&self.file)
+            .get(&self.id)
             .cloned()
             .unwrap_or_default();
         let mut entries = Changed {
@@ -500,7 +504,7 @@ impl Index for MemoryIndex {
         }
         let power = world.point().map_err(failed("commit a transaction"))?;
         if matches!(power, Power::On) || world.flip() {
-            world.indices.insert(self.file.clone(), entries.table);
+            world.indices.insert(self.id, entries.table);
         }
         power.after().map_err(failed("commit a transaction"))
     }

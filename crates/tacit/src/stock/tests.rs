@@ -4,14 +4,17 @@
 //!
 //! A party may lie in each message. Power cuts, lost messages and dropped scripts end a session at
 //! every point. Both parties then start again from what their disks have, and no number is ever
-//! leased twice.
+//! leased twice. A [simulation] draws long histories of such events.
 
 mod lying;
+mod simulation;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::path::Path;
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -26,7 +29,7 @@ use tacit_protocol::message::Kind;
 use tacit_protocol::party::OnlyPeer;
 use tacit_stock::{
     Agreement, ComponentDigest, Lease, LeasePool, LeaseRequest, Memory, Preparation, Shape, Span,
-    Stock,
+    Stock, Witness,
 };
 
 use super::failure::StockFailure;
@@ -47,16 +50,20 @@ const SHAPE: Shape = Shape {
     table_bytes: 0,
 };
 
-/// A party: its disk, and every number of an epoch and kind that it was ever given.
+/// Every number of an epoch and kind that a party was ever given.
+type Given = Rc<RefCell<BTreeSet<([u8; 16], ComponentDigest, u64)>>>;
+
+/// A party: its disk, the disk of its witness if it has one, and what it was given.
 struct Party {
     role: Role,
     kinds: Kinds,
     disk: Memory,
-    given: BTreeSet<([u8; 16], ComponentDigest, u64)>,
+    outside: Option<Memory>,
+    given: Given,
 }
 
 /// A party's process.
-struct Process<'p> {
+struct Process {
     disk: Memory,
     stocks: Stocks,
     name: StockName,
@@ -64,7 +71,7 @@ struct Process<'p> {
     stock: Option<Stock>,
     held: LeasePool,
     failure: StockFailure,
-    given: &'p mut BTreeSet<([u8; 16], ComponentDigest, u64)>,
+    given: Given,
     /// The content of this session's lots, at both parties.
     tag: u64,
 }
@@ -75,7 +82,8 @@ impl Party {
             role,
             kinds,
             disk: Memory::new(),
-            given: BTreeSet::new(),
+            outside: None,
+            given: Given::default(),
         }
     }
 
@@ -87,18 +95,35 @@ impl Party {
         [Role::Garbler, Role::Evaluator].map(|role| Self::new(role, kinds))
     }
 
-    /// Starts a process from what the earlier one left. Both parties' processes have the same tag.
-    fn start(&mut self, tag: u64) -> Process<'_> {
+    /// Restarts the machine, and starts a process from what the earlier one left. Both parties'
+    /// processes have the same tag.
+    fn start(&mut self, tag: u64) -> Process {
+        self.restart();
+        self.open(tag)
+    }
+
+    /// Restarts the machine.
+    fn restart(&mut self) {
         self.disk = self.disk.restart();
+        self.outside = self.outside.as_ref().map(Memory::restart);
+    }
+
+    /// Starts a process beside those that run.
+    fn open(&self, tag: u64) -> Process {
         let disk = self.disk.clone();
         let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20);
+        let mut stocks = stocks.expect("a disk");
+        if let Some(outside) = &self.outside {
+            let witness = Witness::open(Arc::new(outside.clone()), Path::new("w"));
+            stocks = stocks.witnessed(witness.expect("a disk"));
+        }
         let (own, peer) = match self.role {
             Role::Garbler => (Fingerprint([1; 32]), Fingerprint([2; 32])),
             Role::Evaluator => (Fingerprint([2; 32]), Fingerprint([1; 32])),
         };
         Process {
             disk,
-            stocks: stocks.expect("a disk"),
+            stocks,
             name: StockName {
                 own,
                 peer,
@@ -110,13 +135,13 @@ impl Party {
             stock: None,
             held: LeasePool::new(),
             failure: StockFailure::default(),
-            given: &mut self.given,
+            given: Rc::clone(&self.given),
             tag,
         }
     }
 }
 
-impl Process<'_> {
+impl Process {
     fn stock(&self) -> &Stock {
         self.stock.as_ref().expect("the parties have met")
     }
@@ -239,13 +264,13 @@ impl Process<'_> {
     fn note(&mut self, kind: ComponentDigest, spans: &[Span]) {
         let epoch = self.stock().epoch().nonce;
         for number in spans.iter().flat_map(|span| span.first..span.end()) {
-            let is_new = self.given.insert((epoch, kind, number));
+            let is_new = self.given.borrow_mut().insert((epoch, kind, number));
             assert!(is_new, "{:?} leases {number} twice", self.name.role);
         }
     }
 }
 
-impl LeaseIo for Process<'_> {
+impl LeaseIo for Process {
     fn lease_next(&mut self, wanted: &[LeaseRequest]) -> Result<Option<Unanswered>, Error> {
         let leases = self.own().lease_next(wanted)?;
         let named = leases.iter().flat_map(Unanswered::named).zip(self.kinds);
@@ -320,10 +345,10 @@ async fn until<T>(
 /// Runs a script of both parties, and stops early at `stop`. `lie` may change each message on its
 /// way.
 fn both<T>(
-    [garbler, evaluator]: [&mut Process<'_>; 2],
+    [garbler, evaluator]: [&mut Process; 2],
     stop: Stop,
     lie: &mut dyn FnMut(Kind, &mut Vec<u8>),
-    script: impl AsyncFn(&mut Process<'_>, &mut Io<'_>) -> Result<T, Error>,
+    script: impl AsyncFn(&mut Process, &mut Io<'_>) -> Result<T, Error>,
 ) -> [Result<T, Error>; 2] {
     let waits = |role| match stop.of(role) {
         Stop::Wait(_, waits) => Some(waits),

@@ -5,7 +5,7 @@ use tacit_protocol::prepared::LeasesAnswer;
 use super::*;
 
 /// Returns processes of both parties that have met and prepared.
-fn prepared([garbler, evaluator]: &mut [Party; 2]) -> [Process<'_>; 2] {
+fn prepared([garbler, evaluator]: &mut [Party; 2]) -> [Process; 2] {
     let (mut garbler, mut evaluator) = (garbler.start(1), evaluator.start(1));
     let ended = both(
         [&mut garbler, &mut evaluator],
@@ -21,12 +21,12 @@ fn prepared([garbler, evaluator]: &mut [Party; 2]) -> [Process<'_>; 2] {
 }
 
 /// Runs one exchange of leases.
-fn attempt<'p>(
-    garbler: &mut Process<'p>,
-    evaluator: &mut Process<'p>,
+fn attempt(
+    garbler: &mut Process,
+    evaluator: &mut Process,
     lie: &mut dyn FnMut(Kind, &mut Vec<u8>),
 ) -> [Result<Attempt, Error>; 2] {
-    let script = async |process: &mut Process<'_>, io: &mut Io<'_>| process.attempt(io).await;
+    let script = async |process: &mut Process, io: &mut Io<'_>| process.attempt(io).await;
     both([garbler, evaluator], Stop::Never, lie, script)
 }
 
