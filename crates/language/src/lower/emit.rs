@@ -44,18 +44,18 @@ pub(super) fn function(
     let fits = |adding: &&Program| size::check(adding, &adding.entries[id.0 as usize]).is_ok();
     let program = adding.as_ref().filter(fits).unwrap_or(program);
     let entry = &program.entries[id.0 as usize];
-    let steps = size::check(program, entry)?;
+    let (steps, cuts) = size::check(program, entry)?;
     // The traces, and then about as much time for emitting.
     let traces = if program.draws_random { 2 } else { 1 };
     let total = (traces + 1) * steps;
     let tell = |done| watch(Progress { done, total });
     let random = match program.draws_random {
-        true => trace(program, entry, (files, &tell), 0, false)?.drawn,
+        true => trace(program, entry, (files, &tell), cuts, 0, false)?.drawn,
         false => 0,
     };
     let second = |done| tell(steps + done);
     let told: &dyn Fn(u64) = if traces == 2 { &second } else { &tell };
-    let run = trace(program, entry, (files, told), random, recorded)?;
+    let run = trace(program, entry, (files, told), cuts, random, recorded)?;
     let emitted = |level: u64, levels: u64| tell(traces * steps + steps * level / levels);
     Emitter::new(program, entry, &run, files)?.emit(name, &emitted)
 }

@@ -8,6 +8,7 @@ use super::lines::{Recorder, SiteId};
 use super::operators::Bits;
 use super::pairs::PairLoop;
 use super::pieces::{Piece, pieces};
+use super::size::Cuts;
 use super::trace::{Calls, Components, MAX_GATES, Tracer};
 use super::{CircuitFiles, Error, Lower};
 use crate::program::{Entry, EntryKind, Program, TypeId, TypeKind};
@@ -141,6 +142,7 @@ pub(super) fn trace(
     program: &Program,
     entry: &Entry,
     (files, tell): (&dyn CircuitFiles, &dyn Fn(u64)),
+    cuts: Cuts,
     random: usize,
     recorded: bool,
 ) -> Lower<Run> {
@@ -148,6 +150,7 @@ pub(super) fn trace(
     let builder = Builder::bounded(MAX_GATES + 1).in_form(program.form);
     let mut tracer = Tracer::new(&builder, program, files, Components::Call(Calls::default()));
     tracer.tell = tell;
+    tracer.cuts = cuts;
     tracer.recorder = recorded.then(|| Recorder::new(entry.function, entry.span));
     let mut inputs: Vec<Bits<'_>> = Vec::with_capacity(given.len());
     for port in &given {

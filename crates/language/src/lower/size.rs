@@ -4,15 +4,19 @@
 //! The inputs of a run and the results of its calls are in one value of the function, which is cut
 //! into elements ([`Function::MAX_ELEMENTS`]). No element is wider than the greatest common divisor
 //! of the results' widths. Gates between the calls are not counted, so that a run which passes may
-//! still be too large.
+//! still be too large. The trace refuses it at the first call whose arguments cut the value too
+//! finely ([`Cuts`]).
 //!
 //! Each function is counted once, without wires. Its text first becomes a [`Cost`]: a sum, and the
 //! parts that depend on counters. A loop whose turns are all alike is counted once and multiplied.
 //! For other loops, the parts are added up turn by turn. The number of such turns is at most the
 //! number of the run's steps.
 
+mod cuts;
+
 use std::collections::{BTreeMap, HashMap};
 
+pub(super) use cuts::{Cuts, check_elements};
 use num_integer::Integer as _;
 use tacit_function::Function;
 
@@ -33,13 +37,13 @@ const MAX_CALL_BITS: u64 = 1 << 27;
 const MAX_GIVEN_BITS: u64 = 1 << 27;
 
 /// Refuses a run that has more steps than allowed, or whose inputs and calls alone are more than a
-/// function may have. Returns the run's steps, or 0 if a number of counters has no value, which the
-/// trace reports.
+/// function may have. Returns the run's steps and its cuts, or 0 steps if a number of counters has
+/// no value, which the trace reports.
 ///
 /// # Errors
 ///
 /// The run or a component that it calls is too large.
-pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
+pub(super) fn check(program: &Program, entry: &Entry) -> Lower<(u64, Cuts)> {
     let mut counting = Counting::new(program, false);
     let counts = counting.function(entry.function);
     if counts.is_err_and(|stopped| stopped == Stopped::TooLong) {
@@ -59,7 +63,7 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
     check_bins(entry)?;
     check_given(program, entry)?;
     let Ok(counts) = counts else {
-        return Ok(0);
+        return Ok((0, Cuts::default()));
     };
     if counts.bits > MAX_CALL_BITS {
         let message = format!(
@@ -73,31 +77,9 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<u64> {
     let inputs = entry.inputs.iter().enumerate();
     let inputs = inputs.filter(|(place, input)| input.owner.is_some() && !entry.is_joined(*place));
     let inputs = inputs.map(|(_, input)| program.types.width(input.ty)).sum();
-    check_elements(
-        entry.span,
-        counts.bits.saturating_add(inputs),
-        counts.divisor,
-    )?;
-    Ok(counts.steps)
-}
-
-/// Refuses wires that are cut into more elements than a function may have. No element has more bits
-/// than `divisor`, or nothing cuts the wires yet if that is 0.
-pub(super) fn check_elements(span: Span, bits: u64, divisor: u64) -> Lower<()> {
-    let elements = bits / divisor.max(1);
-    if divisor == 0 || elements <= Function::MAX_ELEMENTS {
-        return Ok(());
-    }
-    let times = elements as f64 / Function::MAX_ELEMENTS as f64;
-    Err(Error::At(
-        span,
-        format!(
-            "the inputs of this run and the results of its components have {elements} elements, \
-             {times:.2} times the {} (2^25) that a function may have: give it fewer rows or \
-             narrower numbers, or compute it in several runs",
-            Function::MAX_ELEMENTS
-        ),
-    ))
+    let cuts = Cuts::new(counts.bits.saturating_add(inputs), counts.divisor);
+    cuts.check(entry.span)?;
+    Ok((counts.steps, cuts))
 }
 
 /// Refuses inputs and states of more bits than a run may be given.

@@ -6,6 +6,7 @@ use super::operators::{Bits, Operators};
 use super::order_free::{Judged, variable};
 use super::pairs::PairLoop;
 use super::pieces::{Piece, PieceRows, pieces};
+use super::size::Cuts;
 use super::{CircuitFiles, Error, Lower, component, size};
 use crate::program::{
     Block, Body, Expression, ExpressionKind, Function, FunctionId, Intrinsic, Loop, Number,
@@ -92,6 +93,8 @@ pub(super) struct Tracer<'b, 'p> {
     pub(super) left: u64,
     /// Gets the number of completed steps from time to time.
     pub(super) tell: &'p dyn Fn(u64),
+    /// The elements into which the calls so far cut the run's value.
+    pub(super) cuts: Cuts,
     /// Records the origins of gates, if costs are recorded.
     pub(super) recorder: Option<Recorder>,
     /// The judgements of the loops visited so far, by their addresses in memory.
@@ -147,6 +150,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             components,
             left: MAX_STEPS,
             tell: &|_| {},
+            cuts: Cuts::default(),
             recorder: None,
             judged: HashMap::new(),
             pair_loops: Vec::new(),
@@ -433,7 +437,14 @@ impl<'b, 'p> Tracer<'b, 'p> {
         if !self.calls_components() || !function.is_component || !has_bits {
             return self.call(id, arguments);
         }
-        Ok(self.called(Called::Function(id), arguments, width, span))
+        let result = self.called(Called::Function(id), arguments, width, span);
+        if let Components::Call(calls) = &self.components {
+            let call = calls.list.last().expect("the call that was made");
+            calls
+                .arguments_of(call)
+                .try_for_each(|row| self.cuts.add(row, span))?;
+        }
+        Ok(result)
     }
 
     /// Whether this trace calls components. The trace of a component does not.

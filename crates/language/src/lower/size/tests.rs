@@ -3,6 +3,7 @@
 
 use tacit_circuit::builder::Builder;
 
+use super::super::run::trace;
 use super::super::trace::{Calls, Components, Tracer};
 use super::super::{Error, NoCircuitFiles, Progress};
 use super::*;
@@ -165,9 +166,9 @@ fn progress_goes_from_nothing_to_all() {
     assert!(heard[0].0 < total / 2 && heard[heard.len() - 1].0 > total * 9 / 10);
 }
 
-/// The gates of `main` read single bits of the results, which no count of components foresees.
+/// The gates of `main` give single bits to the calls, which no count of components foresees.
 #[test]
-fn a_run_whose_gates_cut_its_values_is_refused_before_most_steps_are_made() {
+fn a_run_whose_gates_cut_its_values_is_refused_at_the_first_call_that_shows_it() {
     let program = program_of(
         "parties alice, bob;
         component fn mix(x: [u64; 64], y: bool) -> [u64; 64] { [for v in x { v + y as u64 }] }
@@ -177,13 +178,14 @@ fn a_run_whose_gates_cut_its_values_is_refused_before_most_steps_are_made() {
             c
         }",
     );
-    assert!(check(&program, &program.entries[0]).is_ok());
-    let heard = std::cell::RefCell::new(Vec::new());
-    let watch = |at: Progress| heard.borrow_mut().push((at.done, at.total));
-    let lowered = program.lower_watched("main", EntryId(0), &NoCircuitFiles, &watch);
-    let message = lowered.expect_err("it is too large").message;
+    let entry = &program.entries[0];
+    let Ok((_, cuts)) = check(&program, entry) else {
+        panic!("what is counted is too large already");
+    };
+    let traced = trace(&program, entry, (&NoCircuitFiles, &|_| {}), cuts, 0, false);
+    let Err(Error::At(span, message)) = traced.map(drop) else {
+        panic!("it is traced to its end");
+    };
     assert!(message.contains("elements"), "{message}");
-    let (done, total) = heard.into_inner().pop().expect("progress");
-    // The trace is half of the steps.
-    assert!(done * 2 <= total, "{done} {total}");
+    assert!(span != entry.span, "the call is shown");
 }
