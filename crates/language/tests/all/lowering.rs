@@ -422,3 +422,22 @@ fn a_chain_begins_without_inputs() {
         assert_eq!(program.entries.len(), 1);
     }
 }
+
+/// The text of a function grows with the levels of a network, and not with its calls.
+#[test]
+fn calls_that_repeat_are_written_as_loops() {
+    let sort = |rows: u32| {
+        let program = program_of(&format!(
+            "parties alice, bob;
+            use std::order::sort;
+            main(a: [u32; {rows}] of alice, b: u32 of bob) -> (sorted: [u32; {rows}] to both) {{
+                sort([for x in a {{ x ^ b }}])
+            }}"
+        ));
+        let function = lower(&program, "main").1.function;
+        (function.canonical_text().len(), function.call_count())
+    };
+    let (small, large) = (sort(64), sort(1024));
+    assert!(large.1 > 40 * small.1, "{} and {} calls", small.1, large.1);
+    assert!(large.0 < 4 * small.0, "{} and {} bytes", small.0, large.0);
+}
