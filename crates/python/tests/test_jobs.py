@@ -102,7 +102,7 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
         ([1, 1], "more than once"),
         ([1.5], "float"),
         ([True], "bool"),
-        ([-1], "from 0"),
+        ([-1], r"^id\[0\] is -1, and .* integers from 0"),
         ([2**16], "id_bits=24"),
         (["abc"], "id_bits=32"),
         (["longer than sixty-four bits"], "id_bits=64"),

@@ -224,6 +224,8 @@ def _number(at: str, id: object, bits: int) -> int:
         needed = (id + 1).bit_length() + 1
         if needed <= bits:
             return 2 * (id + 1)
+    elif isinstance(id, int) and not isinstance(id, bool):
+        raise InputError(f"{at} is {id}, and with rows= ids are texts, or integers from 0")
     else:
         raise InputError(
             f"{at} is of the class {type(id).__name__}, and with rows= ids are texts, or integers "
