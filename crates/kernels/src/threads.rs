@@ -80,7 +80,9 @@ where
         return;
     };
     #[cfg(not(target_family = "wasm"))]
-    if let (true, Some(pool)) = (count > 1, pool()) {
+    if count > 1
+        && let Some(pool) = pool()
+    {
         let items = Mutex::new(items);
         let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work_off = &|worker: &mut W| {
