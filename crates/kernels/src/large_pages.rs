@@ -1,4 +1,30 @@
-//! Large pages for memory that is written as a whole.
+//! Memory for many blocks: zeros that nobody writes, and large pages.
+
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+
+use crate::Block;
+
+/// Returns `count` blocks that are all zero. Where the system gives new memory, which is zero, no
+/// thread writes to it here: the first access to each page is that of whoever uses it, and so may
+/// be on any of several threads.
+///
+/// # Panics
+///
+/// If so many blocks exceed the address space.
+#[must_use]
+pub fn zero_blocks(count: usize) -> Vec<Block> {
+    let layout = Layout::array::<Block>(count).expect("blocks that fit into memory");
+    if layout.size() == 0 {
+        return Vec::new();
+    }
+    // SAFETY: the layout's size is not zero.
+    let memory = unsafe { alloc_zeroed(layout) }.cast::<Block>();
+    if memory.is_null() {
+        handle_alloc_error(layout);
+    }
+    // SAFETY: the global allocator gave this memory for `count` blocks, and zero bytes are blocks.
+    unsafe { Vec::from_raw_parts(memory, count, count) }
+}
 
 /// The least size in bytes of memory that contains a whole page of 2 MiB at any address.
 #[cfg(target_os = "linux")]

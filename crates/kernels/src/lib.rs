@@ -11,7 +11,7 @@
 //! | hashes of labels | [`TweakableHash`], [`Construction`], and [`hash`] for use in kernels |
 //! | masks from correlated OTs | [`CrossHash`], [`low_bits`] |
 //! | OT extension's matrix | [`transpose_128`] |
-//! | memory in large pages | [`hint_large_pages`] |
+//! | memory for many blocks | [`zero_blocks`], [`hint_large_pages`] |
 //! | work on several threads | [`share_out`] |
 //! | telling a process from its forks | [`process_generation`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
@@ -55,7 +55,7 @@ pub use crosses::{CrossHash, low_bits};
 pub use forks::process_generation;
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
-pub use large_pages::hint_large_pages;
+pub use large_pages::{hint_large_pages, zero_blocks};
 pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
 pub use simd::{BlockVectors, MAX_LANES, Simd};

@@ -3,7 +3,7 @@
 use tacit_kernels::{Block, Cpu, transpose_128};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::LOT_BLOCKS;
+use super::{LOT, LOT_BLOCKS};
 use crate::Delta;
 
 /// The working memory for one lot: 128 rows, and the sum of one group's streams.
@@ -11,6 +11,31 @@ pub(super) struct Lot {
     cpu: Cpu,
     pub(super) rows: Zeroizing<Vec<Block>>,
     pub(super) sum: Zeroizing<Vec<Block>>,
+}
+
+/// The working memory of calls for more than one lot, which the next such call uses again: new
+/// memory would be cleared before each call and wiped after it, by one thread.
+#[derive(Default)]
+pub(super) struct SpareLots(Vec<Lot>);
+
+impl SpareLots {
+    /// Returns the memory for `count` lots.
+    pub(super) fn take(&mut self, count: usize) -> Vec<Lot> {
+        let mut lots = self.0.split_off(self.0.len().saturating_sub(count));
+        lots.resize_with(count, Lot::new);
+        lots
+    }
+
+    /// Keeps the memory of a call for `ots` OTs, if these were more than one lot: a small call does
+    /// not grow what an idle session takes.
+    ///
+    /// It holds rows of these OTs, which the keys of their streams give again. So it is dropped
+    /// with these keys.
+    pub(super) fn give(&mut self, mut lots: Vec<Lot>, ots: usize) {
+        if ots > LOT {
+            self.0.append(&mut lots);
+        }
+    }
 }
 
 impl Lot {

@@ -7,7 +7,7 @@ use tacit_kernels::{Aes128, Block, Cpu, Prg, share_out};
 use zeroize::Zeroizing;
 
 use super::check::Check;
-use super::lot::Lot;
+use super::lot::{Lot, SpareLots};
 use super::{LOT, LOT_BLOCKS, Progress, check_base, message_bytes, shared_by};
 use crate::base::Key;
 use crate::extension::{FieldBits, STEP, Streams, first_bytes, grow, mask_key, prove_trees};
@@ -26,6 +26,7 @@ pub struct CotReceiver {
     /// The key for the choices that mask the check.
     pub(super) mask_key: Zeroizing<Block>,
     pub(super) threads: NonZeroUsize,
+    pub(super) spare: SpareLots,
 }
 
 /// A lot that a thread makes.
@@ -98,6 +99,7 @@ impl CotReceiver {
             corrections,
             mask_key: Zeroizing::new(mask_key(tag, &base)),
             threads: NonZeroUsize::MIN,
+            spare: SpareLots::default(),
         })
     }
 
@@ -189,6 +191,7 @@ impl CotReceiver {
     /// does the same at the same number.
     pub(crate) fn step_keys(&mut self) {
         self.groups.iter_mut().for_each(Streams::step);
+        self.spare = SpareLots::default();
         *self.mask_key = self.masks().encrypt(STEP);
     }
 
@@ -210,7 +213,7 @@ impl CotReceiver {
         let (threads, lots_of_turn) = shared_by(self.threads, self.field, count);
         let mut workers = vec![(); threads];
         let mut sums = Vec::new();
-        let mut lots: Vec<_> = (0..lots_of_turn).map(|_| Lot::new()).collect();
+        let mut lots = self.spare.take(lots_of_turn);
         let mut first = self.progress.stream_blocks;
         if let Some(check) = &mut check {
             check.absorb(head);
@@ -258,6 +261,7 @@ impl CotReceiver {
             check.collect(sums);
             rest.copy_from_slice(&check.prove());
         }
+        self.spare.give(lots, count);
         self.progress.advance(count, self.security);
         Ok(())
     }

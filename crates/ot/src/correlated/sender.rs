@@ -7,7 +7,7 @@ use tacit_kernels::{Block, Cpu, share_out};
 use zeroize::Zeroize;
 
 use super::check::{CHECK_BYTES, Check, RowSums};
-use super::lot::Lot;
+use super::lot::{Lot, SpareLots};
 use super::{LOT, Progress, blocks, check_base, message_bytes, shared_by};
 use crate::SessionTag;
 use crate::base::Key;
@@ -29,6 +29,7 @@ pub struct CotSender {
     /// The streams of each group's punctured tree, from the first message on.
     pub(super) groups: Vec<Streams>,
     threads: NonZeroUsize,
+    spare: SpareLots,
 }
 
 /// A lot that a thread takes.
@@ -80,6 +81,7 @@ impl CotSender {
             base,
             groups: Vec::new(),
             threads: NonZeroUsize::MIN,
+            spare: SpareLots::default(),
         })
     }
 
@@ -166,6 +168,7 @@ impl CotSender {
     /// does the same at the same number.
     pub(crate) fn step_keys(&mut self) {
         self.groups.iter_mut().for_each(Streams::step);
+        self.spare = SpareLots::default();
     }
 
     fn run(&mut self, random: bool, q: &mut [Block], message: &[u8]) -> Result<(), Error> {
@@ -198,6 +201,7 @@ impl CotSender {
         self.progress.ended = true;
         self.base = Vec::new();
         self.groups = Vec::new();
+        self.spare = SpareLots::default();
     }
 
     fn take(
@@ -215,7 +219,7 @@ impl CotSender {
         let mut check =
             (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, q.len()));
         let (threads, lots_of_turn) = shared_by(self.threads, self.field, q.len());
-        let mut lots: Vec<_> = (0..threads).map(|_| Lot::new()).collect();
+        let mut lots = self.spare.take(threads);
         let mut sums = Vec::new();
         if let Some(check) = &mut check {
             check.absorb(head);
@@ -250,9 +254,11 @@ impl CotSender {
                 self.take_lot(random, &delta, (lot, sums.as_deref_mut()), sent);
             });
         }
+        drop(workers);
         if let Some(check) = &mut check {
             check.collect(sums);
         }
+        self.spare.give(lots, q.len());
         self.progress.advance(q.len(), self.security);
         debug_assert_eq!(rest.len(), if check.is_some() { CHECK_BYTES } else { 0 });
         match check {

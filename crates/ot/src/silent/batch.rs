@@ -5,6 +5,7 @@ use core::num::NonZeroUsize;
 use sha2::{Digest, Sha256};
 use tacit_kernels::{
     Block, Cpu, Gf128Sum, Kernel, MAX_LANES, Prg, Simd, hint_large_pages, inner_products,
+    zero_blocks,
 };
 use zeroize::Zeroizing;
 
@@ -66,7 +67,8 @@ impl Rounds {
         let count = self.params().batch_outputs();
         let mut outputs = core::mem::take(&mut self.spare);
         if outputs.capacity() < count {
-            outputs = room_for(count);
+            outputs = Zeroizing::new(zero_blocks(count));
+            hint_large_pages(&outputs);
         }
         outputs.resize(count, Block::ZERO);
         outputs

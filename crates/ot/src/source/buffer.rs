@@ -161,6 +161,13 @@ impl BlockBuffer {
         }
     }
 
+    /// Takes back memory of blocks that were taken. The caller has wiped it.
+    pub(super) fn use_again(&mut self, memory: Outputs) {
+        if memory.capacity() > self.spare.capacity() {
+            self.spare = memory;
+        }
+    }
+
     /// Wipes everything.
     pub(super) fn clear(&mut self) {
         self.segments.clear();
@@ -218,7 +225,10 @@ mod tests {
             numbers(buffer.take(184, 8).unwrap()),
             [1, 1, 1, 1, 1, 1, 1, 2]
         );
-        assert_eq!(buffer.push(own(3)).capacity(), 10);
+        // Memory that comes back is used for the next blocks.
+        buffer.use_again(Zeroizing::new(vec![Block::ZERO; 20]));
+        buffer.use_again(own(0));
+        assert_eq!(buffer.push(own(3)).capacity(), 20);
         assert_eq!((buffer.next(), buffer.made()), (192, 211));
         assert_eq!(numbers(buffer.take(192, 9).unwrap()), [2; 9]);
         assert_eq!(numbers(buffer.take(201, 10).unwrap()), [3; 10]);

@@ -15,7 +15,7 @@ use crate::base::Key;
 use crate::correlated::CotReceiver;
 use crate::precomputed::ReceiverOts;
 use crate::silent::{ReceiverBatch, SilentReceiver};
-use crate::{ApiMisuse, Error, Security, SessionTag};
+use crate::{ApiMisuse, Error, Outputs, Security, SessionTag};
 
 /// The evaluator's half: a random choice b, and t = q ⊕ bΔ for each OT.
 pub struct SourceReceiver {
@@ -240,6 +240,12 @@ impl SourceReceiver {
     pub fn take(&mut self, first: u64, count: usize) -> Result<ReceiverOts, Error> {
         self.wanted.check()?;
         Ok(ReceiverOts::new(first, self.buffer.take(first, count)?))
+    }
+
+    /// Takes back the memory of OTs that were [taken](Self::take), which the caller has wiped. It
+    /// holds the next OTs: the system would clear new memory page by page.
+    pub fn use_again(&mut self, memory: Outputs) {
+        self.buffer.use_again(memory);
     }
 
     fn end(&mut self) {

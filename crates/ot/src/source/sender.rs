@@ -13,7 +13,7 @@ use crate::base::Key;
 use crate::correlated::CotSender;
 use crate::precomputed::SenderOts;
 use crate::silent::{SenderBatch, SilentSender};
-use crate::{ApiMisuse, Delta, Error, Security, SessionTag};
+use crate::{ApiMisuse, Delta, Error, Outputs, Security, SessionTag};
 
 /// The garbler's half: it has Δ, and q for each OT.
 pub struct SourceSender {
@@ -238,6 +238,12 @@ impl SourceSender {
         self.wanted.check()?;
         let q = self.buffer.take(first, count)?;
         Ok(SenderOts::new(first, self.delta.clone(), q))
+    }
+
+    /// Takes back the memory of OTs that were [taken](Self::take), which the caller has wiped. It
+    /// holds the next OTs: the system would clear new memory page by page.
+    pub fn use_again(&mut self, memory: Outputs) {
+        self.buffer.use_again(memory);
     }
 
     fn end(&mut self) {

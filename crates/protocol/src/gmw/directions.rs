@@ -12,7 +12,7 @@ use core::fmt;
 use core::num::NonZeroUsize;
 
 use tacit_circuit::Role;
-use tacit_kernels::{CrossHash, Prg};
+use tacit_kernels::{Block, CrossHash, Prg, share_out, workers};
 use tacit_ot::Outputs;
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
 use zeroize::Zeroizing;
@@ -151,7 +151,7 @@ impl Directions {
 
     /// Returns the Δ of the OTs that this party sends.
     #[cfg(test)]
-    pub(super) fn delta(&self) -> tacit_kernels::Block {
+    pub(super) fn delta(&self) -> Block {
         self.sender.delta().to_block()
     }
 
@@ -257,12 +257,25 @@ impl Directions {
                 let number = self.sender.available().start;
                 let (delta, mut q) = self.sender.take(number, count)?.into_correlated();
                 hash.sent(number, (&delta, &mut q), take)?;
+                wipe(&mut q, self.threads);
+                self.sender.use_again(q);
             } else {
                 let number = self.receiver.available().start;
-                let t = self.receiver.take(number, count)?.into_blocks();
+                let mut t = self.receiver.take(number, count)?.into_blocks();
                 hash.received(number, &t, take)?;
+                wipe(&mut t, self.threads);
+                self.receiver.use_again(t);
             }
         }
         Ok(())
     }
+}
+
+/// Wipes OTs that are hashed, so that their memory serves again.
+fn wipe(ots: &mut [Block], threads: NonZeroUsize) {
+    /// The blocks for which another thread pays off: 4 MiB.
+    const PART: usize = 1 << 18;
+    share_out(&mut workers(threads), ots.chunks_mut(PART), |(), part| {
+        part.fill(Block::ZERO);
+    });
 }
