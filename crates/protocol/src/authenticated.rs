@@ -39,7 +39,8 @@
 //! | `rows` | the formulas of the rows that prove a gate |
 //! | `run`, `terms`, `garbler`, `evaluator` | the start and the end of a run, and each party's side of it |
 //! | `messages`, `outline` | each message, stated once; the messages of a run, without running it |
-//! | `oracle`, `fold`, `caught` | every hash, sums of MACs, and the checks that catch a cheating peer |
+//! | `oracle`, `spread_hash` | every hash, and the hash of many blocks on several threads |
+//! | `fold`, `caught` | sums of MACs, and the checks that catch a cheating peer |
 //!
 //! **Memory** is bounded by a lot of at most 1.2 million leaky ANDs, for functions of any size: at
 //! most about 180 MB for each party. **Only one direction is full at a time**, so that no
@@ -68,6 +69,7 @@ mod rows;
 mod run;
 mod saving;
 mod share;
+mod spread_hash;
 mod stocked;
 mod terms;
 mod walk;

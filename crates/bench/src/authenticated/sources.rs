@@ -5,6 +5,7 @@
 //! anything, counts tries or leases. A run of `tacit` does all this, and reads a disk.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
 
 use rand_core::{Rng, UnwrapErr};
 use serde::{Deserialize, Serialize};
@@ -350,9 +351,11 @@ impl Kept {
         (function, runs): (&Function, u64),
         wire: &mut Wire,
     ) -> Result<Step, Error> {
+        let kept = Mutex::new(&mut self.blocks);
         let keep = |_, bytes: &[u8]| {
             let blocks = bytes.chunks_exact(BLOCK_BYTES);
-            self.blocks.extend(blocks.map(<[u8]>::to_vec));
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend(blocks.map(<[u8]>::to_vec));
             Ok(())
         };
         let (blocks, security) = (runs * blocks_for(function), security()?);

@@ -6,25 +6,30 @@
 //! and z ⊕ z' ⊕ (y ⊕ y')x' form a triple again. The MACs of everything that a lot opens are
 //! compared, as one fold in each direction, before any triple is available.
 
+mod openings;
+
 use std::ops::Range;
 
-use tacit_kernels::{Block, Prg, Simd};
+use tacit_kernels::{Block, Prg, Simd, share_out, workers};
+use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
 use super::caught::Caught;
-use super::columns::{
-    AddOffset, ExpectedMacs, Pass, Sum, bit_bytes, chunks, each_row, masks, scratch,
-};
+use super::columns::{AddOffset, Pass, ROWS, Sum, chunks, each_row, masks, scratch};
 use super::epoch::Epoch;
 use super::fold::{FOLD_BYTES, Fold};
-use super::leaky::{LeakyShares, push_lsbs};
+use super::leaky::LeakyShares;
 use super::oracle::{Digest, Domain, compare};
 use super::parameters::LotSize;
 use super::share::Shares;
 use crate::Error;
-use crate::bits::{BitWriter, bytes_for, check_bits};
+use crate::bits::{bytes_for, check_bits};
 use crate::malicious::shuffle::below;
 use crate::message::Kind;
+use openings::fold_openings;
+
+/// The triples that a thread makes before it takes the next ones.
+const SPAN_ROWS: usize = 16 * ROWS;
 
 /// Leaky ANDs that both parties have found to be equal. Only the equality check makes one.
 pub(super) struct CheckedLot {
@@ -104,21 +109,14 @@ impl CheckedLot {
             shifts: (1..layers).map(shift).collect(),
         };
         let macs = epoch.oracle(Domain::BucketMacs, Some(epoch.role()), self.number);
-        let (mut macs, mut bits) = (Fold::new(macs), BitWriter::default());
-        let mut own = Zeroizing::new(Vec::with_capacity(bytes_for(self.size.openings())));
-        let [mut sums] = scratch();
-        for range in chunks(self.size.openings()) {
-            let sums = &mut sums[..range.len()];
+        let (mut macs, y) = (Fold::new(macs), &self.shares.y.macs);
+        let (threads, openings) = (epoch.threads(), self.size.openings());
+        let own = fold_openings(&mut macs, threads, openings, |range, sums| {
             for piece in buckets.pieces(range) {
-                let y = &self.shares.y.macs;
-                let inputs = [&y[piece.first.clone()], &y[piece.item.clone()]];
-                each_row(Sum, inputs, [&mut sums[piece.at.clone()]]);
+                let inputs = [&y[piece.first], &y[piece.item]];
+                each_row(Sum, inputs, [&mut sums[piece.at]]);
             }
-            push_lsbs(&mut bits, sums);
-            let bits = bits.take();
-            macs.add(&[&bits], [sums]);
-            own.extend_from_slice(&bits);
-        }
+        });
         message.clear();
         message.extend_from_slice(&own);
         message.extend_from_slice(&macs.finish()[0]);
@@ -151,23 +149,16 @@ impl Bucketed {
     fn expected(&self, epoch: &Epoch, others: &[u8]) -> [u8; FOLD_BYTES] {
         let role = epoch.role().other();
         let mut macs = Fold::new(epoch.oracle(Domain::BucketMacs, Some(role), self.lot.number));
-        let [mut bits, mut sums] = scratch();
-        for range in chunks(self.lot.size.openings()) {
-            let opened = &others[bit_bytes(&range)];
-            let (bits, sums) = (&mut bits[..range.len()], &mut sums[..range.len()]);
-            masks(others, range.start, bits);
+        let (keys, delta) = (&self.lot.shares.y.keys, epoch.delta());
+        let (threads, openings) = (epoch.threads(), self.lot.size.openings());
+        // Bit 0 of the MAC that the other party must have is the bit that it opened.
+        fold_openings(&mut macs, threads, openings, |range, sums| {
+            masks(others, range.start, sums);
             for piece in self.buckets.pieces(range) {
-                let keys = &self.lot.shares.y.keys;
-                let inputs = [
-                    &bits[piece.at.clone()],
-                    &keys[piece.first.clone()],
-                    &keys[piece.item.clone()],
-                ];
-                let pass = ExpectedMacs(epoch.delta());
-                each_row(pass, inputs, [&mut sums[piece.at.clone()]]);
+                let inputs = [&keys[piece.first], &keys[piece.item]];
+                each_row(MaskToMac(delta), inputs, [&mut sums[piece.at]]);
             }
-            macs.add(&[opened], [sums]);
-        }
+        });
         let [macs] = macs.finish();
         macs
     }
@@ -182,37 +173,31 @@ impl OpenBuckets {
             buckets,
             opened,
         } = self;
-        let (number, LotSize { triples, layers }) = (lot.number, lot.size);
+        let (number, triples) = (lot.number, lot.size.triples);
         let LeakyShares { mut x, y, mut z } = lot.shares;
         let one = Zeroizing::new(epoch.one());
-        let halves = [&one.mac, &one.key];
-        let [mut bits, mut turned] = scratch();
-        // Work through all layers of some rows before the next rows, so that sums stay in the
-        // cache.
-        for range in chunks(triples) {
-            let mut of_both = [(&mut x.macs, &mut z.macs), (&mut x.keys, &mut z.keys)];
-            let turns = &mut turned[..range.len()];
-            masks(&lot.turned, range.start, turns);
-            for ((_, z), one) in of_both.iter_mut().zip(halves) {
-                each_row(AddOffset(one), [&*turns], [&mut z[range.clone()]]);
-            }
-            for layer in 0..layers - 1 {
-                let openings = layer * triples + range.start..layer * triples + range.end;
-                masks(&opened, openings.start, &mut bits[..range.len()]);
-                for Piece { at, first, item } in buckets.pieces(openings) {
-                    let (bits, turns) = (&bits[at], &mut turned[..item.len()]);
-                    masks(&lot.turned, item.start, turns);
-                    for ((x, z), one) in of_both.iter_mut().zip(halves) {
-                        let (x, x_items) = x.split_at_mut(triples);
-                        let (z, z_items) = z.split_at_mut(triples);
-                        let item = item.start - triples..item.end - triples;
-                        let items = [bits, &*turns, &x_items[item.clone()], &z_items[item]];
-                        let sums = [&mut x[first.clone()], &mut z[first.clone()]];
-                        each_row(AddItem(one), items, sums);
-                    }
-                }
-            }
-        }
+        let columns = [&mut x.macs, &mut z.macs, &mut x.keys, &mut z.keys];
+        let [x_macs, z_macs, x_keys, z_keys] = columns.map(|column| column.split_at_mut(triples));
+        let sums = BucketSums {
+            buckets: &buckets,
+            turned: &lot.turned,
+            opened: &opened,
+            halves: [
+                (&one.mac, x_macs.1, z_macs.1),
+                (&one.key, x_keys.1, z_keys.1),
+            ],
+        };
+        let rows = |column| <[Block]>::chunks_mut(column, SPAN_ROWS);
+        let macs = rows(x_macs.0).zip(rows(z_macs.0));
+        let keys = rows(x_keys.0).zip(rows(z_keys.0));
+        let mut scratches: Vec<_> = workers(epoch.threads())
+            .iter()
+            .map(|()| scratch())
+            .collect();
+        let spans = (0..triples).step_by(SPAN_ROWS).zip(macs.zip(keys));
+        share_out(&mut scratches, spans, |scratch, (first, (macs, keys))| {
+            sums.add_items(first, [macs, keys], scratch);
+        });
         let masks = lot.masks;
         Triples {
             number,
@@ -220,6 +205,59 @@ impl OpenBuckets {
             y,
             z,
             masks,
+        }
+    }
+}
+
+/// The items of all layers but the first, which are added to those of the first.
+struct BucketSums<'a> {
+    buckets: &'a Buckets,
+    /// Whether z must be flipped, for the items of all layers.
+    turned: &'a [u8],
+    opened: &'a [u8],
+    /// This party's half of a public 1, and the items' x and z: MACs, and then keys.
+    halves: [(&'a Block, &'a [Block], &'a [Block]); 2],
+}
+
+impl BucketSums<'_> {
+    /// Adds items to those of the first layer from `first` on, whose x and z are in `sums`: MACs,
+    /// and then keys.
+    fn add_items(
+        &self,
+        first: usize,
+        mut sums: [(&mut [Block], &mut [Block]); 2],
+        [bits, turned]: &mut [Outputs; 2],
+    ) {
+        let triples = self.buckets.triples;
+        // Work through all layers of some rows before the next rows, so that sums stay in the
+        // cache.
+        for rows in chunks(sums[0].0.len()) {
+            let range = first + rows.start..first + rows.end;
+            let turns = &mut turned[..range.len()];
+            masks(self.turned, range.start, turns);
+            for ((_, z), (one, ..)) in sums.iter_mut().zip(self.halves) {
+                each_row(AddOffset(one), [&*turns], [&mut z[rows.clone()]]);
+            }
+            for layer in 0..self.buckets.shifts.len() {
+                let openings = layer * triples + range.start..layer * triples + range.end;
+                masks(self.opened, openings.start, &mut bits[..range.len()]);
+                for Piece {
+                    at,
+                    first: of,
+                    item,
+                } in self.buckets.pieces(openings)
+                {
+                    let (bits, turns) = (&bits[at], &mut turned[..item.len()]);
+                    masks(self.turned, item.start, turns);
+                    let item = item.start - triples..item.end - triples;
+                    let own = of.start - first..of.end - first;
+                    for ((x, z), (one, x_items, z_items)) in sums.iter_mut().zip(self.halves) {
+                        let (x_item, z_item) = (&x_items[item.clone()], &z_items[item.clone()]);
+                        let into = [&mut x[own.clone()], &mut z[own.clone()]];
+                        each_row(AddItem(one), [bits, &*turns, x_item, z_item], into);
+                    }
+                }
+            }
         }
     }
 }
@@ -245,6 +283,18 @@ impl Buckets {
                 item: item..item + count,
             })
         })
+    }
+}
+
+/// A pass that replaces the mask of an opened bit by the MAC that the other party must have for the
+/// sum of two shares, from this party's keys: K ⊕ K' ⊕ bit·Δ.
+struct MaskToMac<'a>(&'a Block);
+
+impl Pass<2, 1> for MaskToMac<'_> {
+    #[inline(always)]
+    fn row<S: Simd>(&self, simd: S, [a, b]: [S::Vector; 2], [mac]: &mut [S::Vector; 1]) {
+        let delta = simd.and(*mac, simd.splat(*self.0));
+        *mac = simd.xor(simd.xor(a, b), delta);
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! A lot uses up to 180 MB. If each lot took new memory, the system would zero it page by page and
 //! the lot would wipe it, which together takes longer than filling it. New columns have large
-//! pages, which the system provides faster. Columns are wiped when the run ends. The epoch keeps
+//! pages, which the system provides faster, and which the threads that write to them touch first.
+//! Columns are wiped when the run ends. The epoch keeps
 //! [`KEPT_BYTES`] of them for its next run.
 
-use tacit_kernels::{Block, hint_large_pages};
+use tacit_kernels::{Block, hint_large_pages, zero_blocks};
 use tacit_ot::Outputs;
 use zeroize::Zeroize;
 
@@ -35,9 +36,8 @@ impl Buffers {
             // Rounded up, so that pieces of a run that differ by a block or two use the same
             // columns.
             let step = (rows.next_power_of_two() / 64).max(1);
-            let mut column = Vec::with_capacity(rows.next_multiple_of(step));
-            hint_large_pages(column.spare_capacity_mut());
-            column.resize(rows, Block::ZERO);
+            let column = zero_blocks(rows.next_multiple_of(step));
+            hint_large_pages(&column);
             return Outputs::new(column);
         };
         let mut column = self.0.swap_remove(i);

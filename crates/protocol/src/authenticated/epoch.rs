@@ -197,6 +197,11 @@ impl Epoch {
         Oracle::new(&self.id, domain, from, number)
     }
 
+    /// Returns the key of the hash that [`oracle`](Self::oracle) returns.
+    pub(super) fn oracle_key(&self, domain: Domain, from: Option<Role>, number: u64) -> Digest {
+        Oracle::key(&self.id, domain, from, number)
+    }
+
     /// Returns the hash of labels or MACs with the start point for `domain` and `number`.
     pub(super) fn hash(
         &self,

@@ -14,43 +14,78 @@ use zeroize::Zeroizing;
 
 use super::columns::ROWS;
 use super::leaky::zero_blocks;
-use super::oracle::Oracle;
+use super::oracle::{Digest, Oracle};
 
 /// The size of a fold in bytes.
 pub(super) const FOLD_BYTES: usize = Block::BYTES;
 
 /// Sums of `N` columns of MACs under the same coefficients.
 pub(super) struct Fold<const N: usize> {
-    cpu: Cpu,
     bits: Oracle,
+    part: FoldPart<N>,
+}
+
+/// Sums of the MACs of some chunks.
+pub(super) struct FoldPart<const N: usize> {
+    cpu: Cpu,
     coefficients: Outputs,
     sums: Zeroizing<[Gf128Sum; N]>,
+}
+
+impl<const N: usize> FoldPart<N> {
+    /// Returns sums of nothing.
+    pub(super) fn new() -> Self {
+        Self {
+            cpu: Cpu::detect(),
+            coefficients: zero_blocks(ROWS),
+            sums: Zeroizing::new([Gf128Sum::default(); N]),
+        }
+    }
+
+    /// Adds the MACs of a chunk, up to [`ROWS`] rows, whose coefficients come from
+    /// [`seed`](Fold::seed_after).
+    pub(super) fn add(&mut self, seed: &Digest, macs: [&[Block]; N]) {
+        let coefficients = &mut self.coefficients[..macs[0].len()];
+        Prg::from_seed(seed).fill_blocks(coefficients);
+        for (sum, macs) in self.sums.iter_mut().zip(macs) {
+            inner_products(self.cpu, coefficients, macs, std::slice::from_mut(sum));
+        }
+    }
 }
 
 impl<const N: usize> Fold<N> {
     /// Returns a fold whose coefficients come from `oracle`.
     pub(super) fn new(oracle: Oracle) -> Self {
         Self {
-            cpu: Cpu::detect(),
             bits: oracle,
-            coefficients: zero_blocks(ROWS),
-            sums: Zeroizing::new([Gf128Sum::default(); N]),
+            part: FoldPart::new(),
         }
     }
 
     /// Adds opened bits, and then the MACs of up to [`ROWS`] rows.
     pub(super) fn add(&mut self, bits: &[&[u8]], macs: [&[Block]; N]) {
+        let seed = self.seed_after(bits);
+        self.part.add(&seed, macs);
+    }
+
+    /// Adds the opened bits of a chunk. Returns the seed of its coefficients.
+    pub(super) fn seed_after(&mut self, bits: &[&[u8]]) -> Digest {
         bits.iter().for_each(|bits| self.bits.add_bytes(bits));
-        let coefficients = &mut self.coefficients[..macs[0].len()];
-        Prg::from_seed(&self.bits.so_far()).fill_blocks(coefficients);
-        for (sum, macs) in self.sums.iter_mut().zip(macs) {
-            inner_products(self.cpu, coefficients, macs, std::slice::from_mut(sum));
+        self.bits.so_far()
+    }
+
+    /// Adds the sums of other chunks.
+    pub(super) fn collect(&mut self, parts: &[FoldPart<N>]) {
+        for part in parts {
+            for (sum, other) in self.part.sums.iter_mut().zip(&*part.sums) {
+                sum.add(other.reduce());
+            }
         }
     }
 
     /// Returns the sums.
     pub(super) fn finish(self) -> [[u8; FOLD_BYTES]; N] {
-        self.sums.map(|sum| sum.reduce().to_bytes())
+        self.part.sums.map(|sum| sum.reduce().to_bytes())
     }
 }
 
@@ -65,7 +100,7 @@ mod tests {
     fn fold(bits: &[u8], macs: &[Block]) -> (Outputs, [u8; FOLD_BYTES]) {
         let mut fold = Fold::new(Oracle::new(&[7; 32], Domain::GateMacs, None, 3));
         fold.add(&[bits], [macs]);
-        let coefficients = Outputs::new(fold.coefficients.to_vec());
+        let coefficients = Outputs::new(fold.part.coefficients.to_vec());
         (coefficients, fold.finish()[0])
     }
 

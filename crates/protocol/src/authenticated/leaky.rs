@@ -27,8 +27,9 @@ use zeroize::Zeroizing;
 
 use super::columns::{AddOffset, Pass, chunks, each_row, masks, scratch};
 use super::epoch::Epoch;
-use super::oracle::{Domain, Oracle};
+use super::oracle::{Digest, Domain};
 use super::share::Shares;
+use super::spread_hash::hash_blocks;
 use crate::bits::BitWriter;
 
 /// The number of leaky ANDs in a message, and of those that a thread hashes at once.
@@ -132,17 +133,23 @@ impl LeakyHash {
     }
 }
 
-/// Adds S to `digest`, flipped where the sum of both parties' bits flips z. Both parties must get
-/// the same digest.
-pub(super) fn add_turned(delta: &Block, sums: &[Block], turned: &[u8], digest: &mut Oracle) {
-    let [mut bits, mut same] = scratch();
-    for rows in chunks(sums.len()) {
-        let (bits, same) = (&mut bits[..rows.len()], &mut same[..rows.len()]);
-        masks(turned, rows.start, bits);
-        same.copy_from_slice(&sums[rows]);
-        each_row(AddOffset(delta), [bits], [same]);
-        digest.add_blocks(same);
-    }
+/// Returns the digest of all S, flipped where the sum of both parties' bits flips z, under `key`.
+/// Both parties must get the same digest.
+pub(super) fn turned_digest(epoch: &Epoch, sums: &[Block], turned: &[u8], key: &Digest) -> Digest {
+    let writer = |()| {
+        let [mut bits] = scratch();
+        move |rows: Range<usize>, same: &mut [Block]| {
+            let bits = &mut bits[..rows.len()];
+            masks(turned, rows.start, bits);
+            same.copy_from_slice(&sums[rows]);
+            each_row(AddOffset(epoch.delta()), [bits], [same]);
+        }
+    };
+    hash_blocks(
+        key,
+        sums.len(),
+        workers(epoch.threads()).into_iter().map(writer),
+    )
 }
 
 /// Returns `rows`, moved up by `first`.

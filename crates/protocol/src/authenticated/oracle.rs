@@ -13,7 +13,6 @@ use zeroize::Zeroize;
 
 use super::caught::Caught;
 use crate::Error;
-use crate::bits::append_blocks;
 use crate::error::cheated;
 
 /// The size of a digest, and of the random bytes of a commitment.
@@ -56,7 +55,7 @@ pub(super) enum Domain {
 }
 
 /// The number of bytes that are hashed at once: enough BLAKE3 chunks for the widest SIMD.
-const BUFFERED: usize = 16 * 1024;
+pub(super) const BUFFERED: usize = 16 * 1024;
 
 /// A hash of blocks and bytes.
 pub(super) struct Oracle {
@@ -69,6 +68,14 @@ impl Oracle {
     /// Returns the hash of `domain`. `from` is the party that it belongs to, or `None` if it
     /// belongs to both.
     pub(super) fn new(epoch: &Digest, domain: Domain, from: Option<Role>, number: u64) -> Self {
+        Self {
+            hash: Hasher::new_keyed(&Self::key(epoch, domain, from, number)),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Returns the key of that hash.
+    pub(super) fn key(epoch: &Digest, domain: Domain, from: Option<Role>, number: u64) -> Digest {
         let party = match from {
             None => 0,
             Some(Role::Garbler) => 1,
@@ -79,10 +86,7 @@ impl Oracle {
         key.update(&[domain as u8, party]);
         key.update(&number.to_le_bytes());
         key.update(epoch);
-        Self {
-            hash: Hasher::new_keyed(&key.finalize().into()),
-            buffer: Vec::new(),
-        }
+        key.finalize().into()
     }
 
     /// Appends a block.
@@ -94,17 +98,6 @@ impl Oracle {
         self.buffer.extend_from_slice(&block.to_bytes());
         if self.buffer.len() == BUFFERED {
             self.flush();
-        }
-    }
-
-    /// Appends blocks.
-    pub(super) fn add_blocks(&mut self, blocks: &[Block]) {
-        for blocks in blocks.chunks(BUFFERED / Block::BYTES) {
-            if self.buffer.len() + blocks.len() * Block::BYTES > BUFFERED {
-                self.flush();
-            }
-            self.buffer.reserve_exact(BUFFERED - self.buffer.len());
-            append_blocks(&mut self.buffer, blocks);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Runs of `authenticated`: from nothing, from a stock, in a chain.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
@@ -139,15 +140,17 @@ fn from_triples() -> Transcript {
     let [a, b] = epochs(Extension::default(), &mut transcript);
     let (id, blocks) = (*a.id(), blocks_for(&function));
     let mut lots = [VecDeque::new(), VecDeque::new()];
-    let [ours, theirs] = &mut lots;
-    let keep = |lot: &mut VecDeque<_>, bytes: &[u8]| {
+    let [ours, theirs] = lots.each_mut().map(Mutex::new);
+    let keep = |lot: &Mutex<&mut VecDeque<_>>, bytes: &[u8]| {
+        let mut lot = lot.lock().expect("no thread has failed");
         for block in bytes.as_chunks::<BLOCK_BYTES>().0 {
-            lot.push_back((lot.len() as u64, block.to_vec()));
+            let number = lot.len() as u64;
+            lot.push_back((number, block.to_vec()));
         }
         Ok(())
     };
-    let ours = |_, bytes: &[u8]| keep(ours, bytes);
-    let theirs = |_, bytes: &[u8]| keep(theirs, bytes);
+    let ours = |_, bytes: &[u8]| keep(&ours, bytes);
+    let theirs = |_, bytes: &[u8]| keep(&theirs, bytes);
     let security = security();
     let order = TripleOrder { blocks, security };
     transcript.run_scripts(

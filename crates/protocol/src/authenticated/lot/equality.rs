@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::super::bucket::CheckedLot;
 use super::super::caught::Caught;
 use super::super::epoch::Epoch;
-use super::super::leaky::{CHUNK, add_turned, correction_bits};
+use super::super::leaky::{CHUNK, correction_bits, turned_digest};
 use super::super::messages;
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
 use super::{EXTENSION_OTS, Unchecked, pieces};
@@ -121,9 +121,8 @@ impl Unchecked {
     /// Returns the digest of the values that must be equal, with outputs flipped by the bits
     /// `turned`.
     fn digest(&self, epoch: &Epoch, turned: &[u8]) -> Digest {
-        let mut digest = epoch.oracle(Domain::Equality, None, self.number);
-        add_turned(epoch.delta(), &self.sums, turned, &mut digest);
-        digest.finish()
+        let key = epoch.oracle_key(Domain::Equality, None, self.number);
+        turned_digest(epoch, &self.sums, turned, &key)
     }
 }
 

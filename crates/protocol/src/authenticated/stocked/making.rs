@@ -1,6 +1,8 @@
 //! Making triples for a stock: one lot after the other, in whole blocks.
 
-use tacit_kernels::Prg;
+use std::sync::{Mutex, PoisonError};
+
+use tacit_kernels::{Prg, share_out, workers};
 use zeroize::Zeroizing;
 
 use super::super::bucket::Triples;
@@ -26,8 +28,8 @@ pub struct TripleOrder {
 
 impl TripleOrder {
     /// Makes the triples under a new epoch, of which only the blocks remain. Calls `keep` with
-    /// consecutive blocks and the number of the first of them. `seed` is random, secret and used
-    /// only here.
+    /// consecutive blocks and the number of the first of them, on the epoch's threads and in any
+    /// order. `seed` is random, secret and used only here.
     ///
     /// The peer may still fail a check after blocks are passed to `keep`. Neither party may use any
     /// of them before this has succeeded at both parties.
@@ -39,7 +41,7 @@ impl TripleOrder {
         self,
         io: &mut Io<'_>,
         mut epoch: Epoch,
-        mut keep: impl FnMut(u64, &[u8]) -> Result<(), Error>,
+        keep: impl Fn(u64, &[u8]) -> Result<(), Error> + Sync,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<(), Error> {
         let total = self.blocks.saturating_mul(BLOCK_TRIPLES as u64);
@@ -58,7 +60,7 @@ impl TripleOrder {
             // The triples of a lot beyond whole blocks, or beyond the ordered number, are dropped.
             let blocks = left.min(made.triples.len() as u64) as usize / BLOCK_TRIPLES;
             let first = (total - left) / BLOCK_TRIPLES as u64;
-            hand_over(&epoch, &made.triples, first, blocks, &mut keep)?;
+            hand_over(&epoch, &made.triples, first, blocks, &keep)?;
             left -= (blocks * BLOCK_TRIPLES) as u64;
             let Triples { x, y, z, masks, .. } = made.triples;
             for shares in [x, y, z, masks] {
@@ -79,16 +81,25 @@ fn hand_over(
     triples: &Triples,
     first: u64,
     blocks: usize,
-    keep: &mut impl FnMut(u64, &[u8]) -> Result<(), Error>,
+    keep: &(impl Fn(u64, &[u8]) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(KEPT_BLOCKS * BLOCK_BYTES));
-    for block in 0..blocks {
-        append_block(&mut bytes, *epoch.delta(), triples, block * BLOCK_TRIPLES);
-        if bytes.len() == KEPT_BLOCKS * BLOCK_BYTES || block + 1 == blocks {
-            let kept = bytes.len() / BLOCK_BYTES;
-            keep(first + (block + 1 - kept) as u64, &bytes)?;
-            bytes.clear();
+    let room = |()| Zeroizing::new(Vec::with_capacity(KEPT_BLOCKS * BLOCK_BYTES));
+    let mut rooms: Vec<_> = workers(epoch.threads()).into_iter().map(room).collect();
+    let failed = Mutex::new(None);
+    let failure = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+    let together = (0..blocks).step_by(KEPT_BLOCKS);
+    share_out(&mut rooms, together, |bytes, begin| {
+        if failure().is_some() {
+            return;
         }
-    }
-    Ok(())
+        bytes.clear();
+        for block in begin..blocks.min(begin + KEPT_BLOCKS) {
+            append_block(bytes, *epoch.delta(), triples, block * BLOCK_TRIPLES);
+        }
+        if let Err(error) = keep(first + begin as u64, bytes) {
+            failure().get_or_insert(error);
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.map_or(Ok(()), Err)
 }

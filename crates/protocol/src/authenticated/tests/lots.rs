@@ -87,6 +87,43 @@ fn triples_are_products_under_right_macs() {
     }
 }
 
+/// Under fixed seeds, the threads of neither party change a message or a triple.
+#[test]
+fn threads_change_no_byte_of_a_lot() {
+    let size = LotSize {
+        triples: 20_001,
+        layers: 3,
+    };
+    let none = InputCounts::default;
+    let on = |threads: [usize; 2]| {
+        let mut base = Prg::new(Block::from_u128(5));
+        let deltas = fresh_deltas(&mut base);
+        let [mut a, mut b] = dealt(tags(Extension::default()), deltas, &mut base);
+        let [own, others] = threads.map(|threads| NonZeroUsize::new(threads).expect("not zero"));
+        a.set_threads(own);
+        b.set_threads(others);
+        let [mut first, mut second] = [6, 7].map(|seed| Prg::new(Block::from_u128(seed)));
+        let (made, sent) = run_changed(
+            async |io| lot::make(io, &mut a, &mut first, size, none()).await,
+            async |io| lot::make(io, &mut b, &mut second, size, none()).await,
+            &mut |_, _, _| (),
+        );
+        let (a, b) = made.unwrap();
+        let triples = [a, b].map(|made| {
+            let Triples { x, y, z, masks, .. } = made.triples;
+            [x, y, z, masks].map(|shares| [shares.macs, shares.keys])
+        });
+        (sent, triples)
+    };
+    let (sent, triples) = on([1, 1]);
+    for threads in [[2, 1], [1, 3], [8, 5]] {
+        let (sent_on_threads, triples_on_threads) = on(threads);
+        assert!(sent == sent_on_threads, "messages on {threads:?} threads");
+        let is_equal = triples == triples_on_threads;
+        assert!(is_equal, "triples on {threads:?} threads");
+    }
+}
+
 /// Each lot has its own start points, digests and numbers, so nothing of one lot serves in another.
 #[test]
 fn lots_and_runs_of_an_epoch_have_numbers_of_their_own() {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Mutex;
 
 use super::stocked::{BLOCK_BYTES, BLOCK_TRIPLES};
 use super::*;
@@ -17,15 +18,23 @@ fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
     let security = SecurityBits::insecure_for_measurements(bits).unwrap();
     let mut lots = [Lot::new(), Lot::new()];
     let [ours, theirs] = &mut lots;
-    let keep = |lot: &mut Lot, first: u64, bytes: &[u8]| {
-        assert_eq!(first, lot.len() as u64);
+    let [ours, theirs] = [ours, theirs].map(|lot| {
+        lot.resize(blocks as usize, Vec::new());
+        Mutex::new(lot)
+    });
+    let keep = |lot: &Mutex<&mut Lot>, first: u64, bytes: &[u8]| {
         let (blocks, rest) = bytes.as_chunks::<BLOCK_BYTES>();
         assert!(rest.is_empty());
-        lot.extend(blocks.iter().map(|block| block.to_vec()));
+        let mut lot = lot.lock().expect("no thread has failed");
+        let places = lot[first as usize..].iter_mut();
+        for (place, block) in places.zip(blocks) {
+            assert!(place.is_empty(), "each block comes once");
+            *place = block.to_vec();
+        }
         Ok(())
     };
-    let keep_ours = |first, bytes: &[u8]| keep(ours, first, bytes);
-    let keep_theirs = |first, bytes: &[u8]| keep(theirs, first, bytes);
+    let keep_ours = |first, bytes: &[u8]| keep(&ours, first, bytes);
+    let keep_theirs = |first, bytes: &[u8]| keep(&theirs, first, bytes);
     let (order, [mine, yours]) = (TripleOrder { blocks, security }, [seed(), seed()]);
     let (made, _, progress) = run_watched(
         async |io| order.make(io, a, keep_ours, &mine).await,
@@ -34,7 +43,7 @@ fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
     );
     made.unwrap();
     assert_eq!(progress[0].total_ands, blocks * BLOCK_TRIPLES as u64);
-    assert_eq!(lots.each_ref().map(Lot::len), [blocks as usize; 2]);
+    assert!(lots.iter().flatten().all(|block| !block.is_empty()));
     (lots, id)
 }
 

@@ -58,7 +58,8 @@ impl Part {
 
 /// A function that keeps instances. It takes the index of a part, the number of the first instance,
 /// and this party's bytes of the instances.
-pub(super) type Keep<'a> = dyn Fn(usize, u64, &[u8]) -> Result<(), tacit_protocol::Error> + 'a;
+pub(super) type Keep<'a> =
+    dyn Fn(usize, u64, &[u8]) -> Result<(), tacit_protocol::Error> + Sync + 'a;
 
 impl LotPreparation<'_> {
     /// Returns the bits of statistical security of runs with this lot: s, or fewer if the check of
