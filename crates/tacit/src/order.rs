@@ -59,10 +59,10 @@ impl<'w, T> Order<'w, T> {
         }
     }
 
-    /// Works on this many threads, up to 1,024; the default is one. All orders but those of
-    /// `outsourced` make their OTs on them. Runs by `direct` and `batch`, servers of `outsourced`,
-    /// matchings, and preparations for `prepared` and `batch` also do the rest of their work on
-    /// them. Neither results nor messages depend on their number.
+    /// Works on this many threads, up to 1,024; the default is one. All orders make their OTs on
+    /// them. Runs by `direct` and `batch`, servers of `outsourced`, matchings, and preparations for
+    /// `prepared` and `batch` also do the rest of their work on them, and preparations for
+    /// `authenticated` most of it. Neither results nor messages depend on their number.
     #[must_use]
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.threads = threads.min(MOST_THREADS);

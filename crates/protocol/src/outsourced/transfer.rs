@@ -101,8 +101,8 @@ pub(super) const REFUSED: u8 = 0;
 /// bits of its labels.
 pub(super) const EVALUATED_BYTES: usize = Block::BYTES + HASH_BYTES;
 
-/// Adds to the `labels` of each evaluated circuit the value that the strings of wire `j` hold for
-/// it under `key` at position `position`.
+/// Returns the blocks that the strings of wire `j` hold for each evaluated circuit, under `key` at
+/// position `position`.
 pub(super) fn accept(
     oracle: &Oracle,
     j: usize,
@@ -110,8 +110,7 @@ pub(super) fn accept(
     position: bool,
     strings: &[u8],
     evaluated: &[usize],
-    labels: &mut [Zeroizing<Vec<Block>>],
-) {
+) -> Zeroizing<Vec<Block>> {
     let (blocks, _) = strings.as_chunks::<{ Block::BYTES }>();
     let copies = blocks.len() / 2;
     let (zero, one) = blocks.split_at(copies);
@@ -119,9 +118,9 @@ pub(super) fn accept(
     let chosen = if position { one } else { zero };
     let mut pads = Zeroizing::new(vec![Block::ZERO; copies]);
     string_prg(oracle, j, key).fill_blocks(&mut pads);
-    for (copy, labels) in evaluated.iter().zip(labels) {
-        labels[j] ^= Block::from_bytes(chosen[*copy]) ^ pads[*copy];
-    }
+    let blocks = evaluated.iter();
+    let blocks = blocks.map(|copy| Block::from_bytes(chosen[*copy]) ^ pads[*copy]);
+    Zeroizing::new(blocks.collect())
 }
 
 /// Draws the blinds of the labels of circuit `copy`, wire after wire. Their start point is specific
@@ -172,7 +171,10 @@ mod tests {
             offer.write(j, &mut strings);
             let key = offer.keys[usize::from(choices[j])][j];
             let position = choices[j] ^ permutation[j];
-            accept(&oracle, j, key, position, &strings, &evaluated, &mut labels);
+            let accepted = accept(&oracle, j, key, position, &strings, &evaluated);
+            for (labels, block) in labels.iter_mut().zip(accepted.iter()) {
+                labels[j] ^= *block;
+            }
         }
         for (copy, labels) in evaluated.iter().zip(&labels) {
             for j in 0..wires {
@@ -200,13 +202,12 @@ mod tests {
                 blinded: vec![Zeroizing::new(vec![Block::ONES; wires]); 2],
                 deltas: Zeroizing::new(deltas.to_vec()),
             };
-            let mut labels = [Zeroizing::new(vec![Block::ZERO; wires])];
             for j in 0..wires {
                 let mut strings = Vec::new();
                 offer.write(j, &mut strings);
-                accept(&oracle, j, chosen, false, &strings, &[checked], &mut labels);
+                let label = accept(&oracle, j, chosen, false, &strings, &[checked])[0];
                 let of_other = read_block(&strings[Block::BYTES * (deltas.len() + checked)..]);
-                blocks.push(of_other ^ labels[0][j] ^ deltas[checked]);
+                blocks.push(of_other ^ label ^ deltas[checked]);
             }
         }
         let mut at_fixed_place = [Block::ZERO; 2];

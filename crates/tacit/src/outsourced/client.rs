@@ -34,6 +34,7 @@ impl OutsourcedJob<'_> {
         let mut refusal = None;
         let ran = guarded(links.0, links.1, |links| {
             let before = links.bound(self.task.patience, self.time_limit);
+            links.work_on(self.threads);
             let clock = links.clock();
             let [tag, _] = links.agree(&self, [Role::Evaluator; 2])?;
             let agreement = links.since(&clock, Phase::Agreement);

@@ -1,5 +1,6 @@
 //! The two sessions of one party in a run of three parties.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tacit_function::Role;
@@ -82,6 +83,13 @@ impl Links<'_> {
             session.channel().set_time_limit(limit);
             before
         })
+    }
+
+    /// Makes the OTs of both sessions on this many threads.
+    pub(super) fn work_on(&mut self, threads: NonZeroUsize) {
+        for session in self.both() {
+            session.work_on(threads);
+        }
     }
 
     /// Undoes [`Links::bound`].

@@ -123,6 +123,7 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         roles: [Role; 2],
     ) -> Result<Self, Error> {
         let waits = links.bound(job.task.patience, job.time_limit);
+        links.work_on(job.threads);
         let clock = links.clock();
         let tags = links.agree(job, roles)?;
         let phases = vec![links.since(&clock, Phase::Agreement)];

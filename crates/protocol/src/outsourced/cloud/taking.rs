@@ -204,9 +204,14 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
         let (strings, transfers) = (messages::strings(self.work), self.work.transfers());
         let Encoded { copies, labels } = &mut handed.encoded;
         let take = |whole: &mut Vec<(usize, Vec<u8>)>| {
-            for (j, strings) in whole {
+            let accepted = parallel::map(self.threads, whole, |_, (j, strings)| {
                 let (key, position) = (handed.keys[*j], bit(&handed.positions, *j));
-                accept(&self.oracle, *j, key, position, strings, copies, labels);
+                accept(&self.oracle, *j, key, position, strings, copies)
+            });
+            for ((j, _), accepted) in whole.iter().zip(accepted) {
+                for (labels, block) in labels.iter_mut().zip(accepted.iter()) {
+                    labels[*j] ^= *block;
+                }
             }
             Ok(())
         };

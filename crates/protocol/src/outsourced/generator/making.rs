@@ -46,12 +46,13 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         }
     }
 
-    /// Returns the circuits from `done` on that are processed together, if each has `bytes` bytes.
-    fn group(&self, done: usize, bytes: usize) -> Range<usize> {
+    /// Returns the items from `done` on, of `all`, that are processed together, if each has `bytes`
+    /// bytes.
+    fn group(&self, done: usize, all: usize, bytes: usize) -> Range<usize> {
         /// The number of bytes for which starting a thread pays off.
         const THREAD_BYTES: usize = 1 << 18;
         let together = self.threads * (THREAD_BYTES / bytes.max(1)).max(1);
-        done..self.work.copies().min(done + together)
+        done..all.min(done + together)
     }
 
     /// Sends the share of the toss, and all heads.
@@ -59,7 +60,7 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         let (heads, mut stream, mut done) = (messages::heads(self.work), Outgoing::default(), 0);
         stream.append(&self.secrets.share.0);
         while done < self.work.copies() {
-            let group = self.group(done, self.work.head_bytes());
+            let group = self.group(done, self.work.copies(), self.work.head_bytes());
             done = group.end;
             let copies: Vec<usize> = group.collect();
             parallel::append(self.threads, &copies, stream.buffer(), |out, copy| {
@@ -132,8 +133,14 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
             deltas: Zeroizing::new(deltas),
         };
         let (strings, mut stream) = (messages::strings(work), Outgoing::default());
-        for wire in 0..work.transfers() {
-            offer.write(wire, stream.buffer());
+        let mut done = 0;
+        while done < work.transfers() {
+            let group = self.group(done, work.transfers(), work.string_bytes());
+            done = group.end;
+            let wires: Vec<usize> = group.collect();
+            parallel::append(self.threads, &wires, stream.buffer(), |out, wire| {
+                offer.write(*wire, out);
+            });
             strings.send_full(io, &mut stream)?;
         }
         strings.send_rest(io, stream)
@@ -148,7 +155,8 @@ impl<'f, S: Scheme<Wire = Block>> Making<'_, 'f, S> {
         let mut body = None;
         while made.len() < work.copies() {
             if self.threads > 1 {
-                let copies: Vec<usize> = self.group(made.len(), work.body_bytes()).collect();
+                let group = self.group(made.len(), work.copies(), work.body_bytes());
+                let copies: Vec<usize> = group.collect();
                 let out = stream.buffer();
                 made.extend(parallel::append(self.threads, &copies, out, |out, copy| {
                     out.reserve(work.body_bytes());
