@@ -181,7 +181,7 @@ pub(crate) enum Command {
     /// List, check and drop prepared material and chains of kept values
     #[command(after_help = stock::EXAMPLES)]
     Stock(StockCommandArgs),
-    /// Save the configuration, the identity and counts of tries; never prepared material or chains
+    /// Save the configuration, the identity and the counts; never prepared material or chains
     #[command(after_help = backup::BACKUP_EXAMPLES)]
     Backup(BackupArgs),
     /// Put a backup back, and say what was dropped and what each peer has to do

@@ -64,6 +64,10 @@ use crate::log::Log;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+#[cfg(all(test, not(target_env = "musl")))]
+#[global_allocator]
+static ALLOCATOR: tacit_kernels::leftovers::Watching = tacit_kernels::leftovers::Watching;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

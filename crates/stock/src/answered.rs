@@ -25,6 +25,19 @@ const FILE_NAME: &str = "answered.index";
 /// The start of the bytes under a checksum of these records.
 const DOMAIN: &[u8] = b"tacit answered\0";
 
+/// The keys that a party has answered a peer on a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnsweredKeys {
+    /// This party.
+    pub own: PeerId,
+    /// The other party.
+    pub peer: PeerId,
+    /// The day since 1970.
+    pub day: u64,
+    /// The number of keys.
+    pub keys: u64,
+}
+
 /// The keys that were answered on a day, and the number of changes to the record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counted {
@@ -95,6 +108,33 @@ impl Stocks {
         day: u64,
         (keys, most): (u64, u64),
     ) -> Result<bool, StockError> {
+        self.change_answered([own, peer], |record| {
+            let record = record.on(day);
+            let keys = record.keys.saturating_add(keys);
+            (keys <= most).then_some(Counted { keys, ..record })
+        })
+    }
+
+    /// Raises the count of a record to that of a backup. It does not fall.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`answer_keys`](Self::answer_keys).
+    pub fn raise_answered(&self, saved: &AnsweredKeys) -> Result<(), StockError> {
+        let raised = self.change_answered([saved.own, saved.peer], |record| {
+            let record = record.on(saved.day);
+            let (day, keys) = (saved.day, saved.keys);
+            (record.day == day && record.keys < keys).then_some(Counted { keys, ..record })
+        });
+        raised.map(drop)
+    }
+
+    /// Changes a record durably if `change` returns another. Returns whether it did.
+    fn change_answered(
+        &self,
+        [own, peer]: [PeerId; 2],
+        change: impl Fn(Counted) -> Option<Counted>,
+    ) -> Result<bool, StockError> {
         let key = [own.0, peer.0].concat();
         let path = self.folder.join(FILE_NAME);
         let index = self.storage.open_index(&path);
@@ -103,14 +143,11 @@ impl Stocks {
         index.update(&mut |entries| {
             let value = entries.get(&key);
             let value = value.map_err(StockError::io(&path, "read it"))?;
-            let mut record = Counted::latest(self, &key, value.as_deref())?.on(day);
-            record.keys = record.keys.saturating_add(keys);
-            if record.keys > most {
-                counted = None;
+            counted = change(Counted::latest(self, &key, value.as_deref())?);
+            let Some(record) = &mut counted else {
                 return Ok(());
-            }
+            };
             record.changes += 1;
-            counted = Some(record);
             let put = entries.put(&key, &record.to_bytes(&key));
             put.map_err(StockError::io(&path, "write it"))
         })?;
@@ -122,6 +159,36 @@ impl Stocks {
             self.notes().raise_record(Noted::Answered, &key, note);
         }
         Ok(counted.is_some())
+    }
+
+    /// Returns the last count of each peer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`answer_keys`](Self::answer_keys).
+    pub fn all_answered(&self) -> Result<Vec<AnsweredKeys>, StockError> {
+        let path = self.folder.join(FILE_NAME);
+        let index = self.storage.open_index(&path);
+        let mut index = index.map_err(StockError::io(&path, "open it"))?;
+        let mut all = Vec::new();
+        index.update(&mut |entries| {
+            all.clear();
+            let found = entries.scan(&[]);
+            for (key, value) in found.map_err(StockError::io(&path, "read it"))? {
+                let Counted { day, keys, .. } = Counted::latest(self, &key, Some(&value))?;
+                let parties = key.split_first_chunk();
+                let parties = parties.and_then(|(own, peer)| Some((own, peer.try_into().ok()?)));
+                let (own, peer) = parties.ok_or_else(|| damaged(&path))?;
+                all.push(AnsweredKeys {
+                    own: PeerId(*own),
+                    peer: PeerId(peer),
+                    day,
+                    keys,
+                });
+            }
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// Returns the number of keys that `own` has answered `peer` on `day`.
@@ -188,5 +255,29 @@ mod tests {
         assert_eq!(counted.on(4), due(4, 0));
         assert_eq!(counted.on(3), due(3, 5));
         assert_eq!(counted.on(2), due(3, 5));
+    }
+
+    /// A backup may be of an earlier time than the folder that it is restored into.
+    #[test]
+    fn a_backup_gives_no_keys_back() {
+        let disk = std::sync::Arc::new(crate::Memory::new());
+        let root = crate::RootKey::Beside;
+        let stocks = Stocks::open(disk, Path::new("s"), root).expect("room");
+        let [own, peer] = [1, 2].map(|party| PeerId([party; 32]));
+        let saved = |day, keys| AnsweredKeys {
+            own,
+            peer,
+            day,
+            keys,
+        };
+        let mut counted = Vec::new();
+        for (day, keys) in [(3, 50), (3, 20), (2, 90), (3, 60), (4, 10), (3, 70)] {
+            stocks.raise_answered(&saved(day, keys)).expect("room");
+            counted.extend(stocks.all_answered().expect("readable"));
+        }
+        let expected = [(3, 50), (3, 50), (3, 50), (3, 60), (4, 10), (4, 10)];
+        assert_eq!(counted, expected.map(|(day, keys)| saved(day, keys)));
+        assert!(!stocks.answer_keys([own, peer], 4, (1, 10)).expect("room"));
+        assert!(stocks.answer_keys([own, peer], 4, (1, 11)).expect("room"));
     }
 }

@@ -88,6 +88,7 @@ mod tries;
 mod values;
 mod witness;
 
+pub use answered::AnsweredKeys;
 pub use chains::{
     Chain, ChainAgreement, ChainMarks, ChainStatus, ChainSummary, MAX_CHAINS, MAX_VALUES,
     NewVersion,

@@ -87,7 +87,7 @@ pub use tacit_stock::{
     WatchDisk, check_chain_name,
 };
 pub use taken::TakenNumbers;
-pub use tries::{TryName, charge_bits};
+pub use tries::{AnsweredKeys, TryName, charge_bits};
 
 /// The number of OTs in one instance of their kind: few enough that a run wastes little, and many
 /// enough that the data stored around them is small.

@@ -10,9 +10,9 @@ Examples:
   tacit backup --out alice.backup --config /etc/tacit/tacit.toml
 
 It contains tacit.toml with the peers and the policy, the identity, and the counts of tries that \
-peers did not finish. It lists prepared material and chains of kept values, and contains none of \
-them: \
-what was used since would be used again. Keep the file as secret as the identity.";
+peers did not finish and of keys that peers were told about on their last day. It lists prepared \
+material and chains of kept values, and contains none of them: what was used since would be used \
+again. Keep the file as secret as the identity.";
 
 pub(super) const RESTORE_EXAMPLES: &str = "\
 Examples:

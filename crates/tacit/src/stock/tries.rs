@@ -90,6 +90,19 @@ pub(crate) fn charged(bits: u8, tried: Tried, unfinished: u64) -> Result<u8, Err
     }
 }
 
+/// The keys about which a party has told a peer on a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnsweredKeys {
+    /// This party.
+    pub own: Fingerprint,
+    /// The other party.
+    pub peer: Fingerprint,
+    /// The day since 1970, by UTC.
+    pub day: u64,
+    /// The number of keys.
+    pub keys: u64,
+}
+
 impl Stocks {
     /// Returns every record of tries that is not empty.
     ///
@@ -150,6 +163,38 @@ impl Stocks {
     pub fn answered_keys(&self, [own, peer]: [Fingerprint; 2], day: u64) -> Result<u64, Error> {
         let parties = [PeerId(own.0), PeerId(peer.0)];
         Ok(self.stocks.answered_keys(parties, day)?)
+    }
+
+    /// Returns the last count of answered keys of each peer.
+    ///
+    /// # Errors
+    ///
+    /// A record cannot be read, or is damaged.
+    pub fn all_answered(&self) -> Result<Vec<AnsweredKeys>, Error> {
+        let all = self.stocks.all_answered()?.into_iter();
+        let all = all.map(|record| AnsweredKeys {
+            own: Fingerprint(record.own.0),
+            peer: Fingerprint(record.peer.0),
+            day: record.day,
+            keys: record.keys,
+        });
+        Ok(all.collect())
+    }
+
+    /// Raises the count of answered keys to that of a backup. It does not fall.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written, or is damaged.
+    pub fn raise_answered(&self, saved: &AnsweredKeys) -> Result<(), Error> {
+        let (own, peer) = (PeerId(saved.own.0), PeerId(saved.peer.0));
+        let AnsweredKeys { day, keys, .. } = *saved;
+        Ok(self.stocks.raise_answered(&tacit_stock::AnsweredKeys {
+            own,
+            peer,
+            day,
+            keys,
+        })?)
     }
 
     /// Raises the counts of a record to those of a backup. None of them falls.

@@ -1,0 +1,413 @@
+//! The file of a backup: a line of JSON, a line with the identity in hexadecimal digits, and a line
+//! with the SHA-256 of both.
+//!
+//! The identity is read and written in memory that is wiped and that never grows, so that no copy
+//! of it stays behind.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use tacit::stock::{AnsweredKeys, KeptChain, StockName, Stocks, Tried, TryName, TryRecord};
+use tacit::{Fingerprint, Role};
+use tacit_serve::reading::read_wiped;
+use zeroize::Zeroizing;
+
+use super::peer_shown;
+use crate::config::Config;
+use crate::failure::{Failure, input};
+use crate::stock;
+
+/// The longest backup that is read.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The version of the file's form.
+const VERSION: u32 = 2;
+
+/// The content of a backup, except for the identity.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Backup {
+    tacit_backup: u32,
+    pub(super) fingerprint: String,
+    pub(super) config: String,
+    pub(super) tries: Vec<SavedTries>,
+    /// The keys that peers were told about on the last day.
+    pub(super) answered: Vec<SavedKeys>,
+    /// What the stocks and chains were, for the report of a restore.
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// A record of tries.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SavedTries {
+    own: String,
+    peer: String,
+    role: String,
+    protocol: String,
+    unfinished: u64,
+    cheats: u64,
+    clearings: u64,
+}
+
+/// A count of answered keys.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SavedKeys {
+    own: String,
+    peer: String,
+    day: u64,
+    keys: u64,
+}
+
+impl Backup {
+    /// Returns the backup of what the configuration and the stocks have.
+    ///
+    /// # Errors
+    ///
+    /// The stocks cannot be read.
+    pub(super) fn of(
+        fingerprint: &Fingerprint,
+        config: String,
+        stocks: &Stocks,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            tacit_backup: VERSION,
+            fingerprint: fingerprint.to_string(),
+            config,
+            tries: stocks.tries()?.into_iter().map(SavedTries::of).collect(),
+            answered: stocks
+                .all_answered()?
+                .into_iter()
+                .map(SavedKeys::of)
+                .collect(),
+            left_out: super::left_out(stocks)?.0,
+        })
+    }
+}
+
+/// A stock or a chain that a backup does not contain.
+#[derive(Clone, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LeftOut {
+    pub(super) peer: String,
+    role: String,
+    /// The scheme of a stock, or the protocol of a chain.
+    of: String,
+    chain: Option<String>,
+    /// The lanes of both parties, where they have any.
+    #[serde(default)]
+    own_lane: Option<String>,
+    #[serde(default)]
+    peer_lane: Option<String>,
+}
+
+impl LeftOut {
+    pub(super) fn stock(name: &StockName) -> Self {
+        Self {
+            peer: name.peer.to_string(),
+            role: name.role.name().to_owned(),
+            of: name.scheme.to_string(),
+            chain: None,
+            own_lane: stock::shown_lane(name.lanes.own),
+            peer_lane: stock::shown_lane(name.lanes.peer),
+        }
+    }
+
+    pub(super) fn chain(chain: &KeptChain) -> Self {
+        Self {
+            peer: chain.peer.to_string(),
+            role: chain.role.name().to_owned(),
+            of: chain.protocol.name().to_owned(),
+            chain: Some(chain.summary.name.clone()),
+            own_lane: stock::shown_lane(chain.lanes.own),
+            peer_lane: stock::shown_lane(chain.lanes.peer),
+        }
+    }
+
+    pub(super) fn text(&self, config: &Config) -> String {
+        let peer = peer_shown(&self.peer, config);
+        let mut text = match &self.chain {
+            None => format!("the stock with {peer} as {} under {}", self.role, self.of),
+            Some(name) => format!(
+                "the chain {name} of {} with {peer} as {}",
+                self.of, self.role
+            ),
+        };
+        if let Some(lane) = &self.peer_lane {
+            text += &format!(", its lane {lane}");
+        }
+        if let Some(lane) = &self.own_lane {
+            text += &format!(", own lane {lane}");
+        }
+        text
+    }
+
+    /// Returns what the peer runs, so that both can go on. Without a lane it would destroy what the
+    /// peer has with all of this party's processes.
+    pub(super) fn at_peer(&self, own: &str) -> String {
+        let mut command = match &self.chain {
+            None => format!("tacit stock new-epoch --end-chains --peer {own}"),
+            Some(name) => format!("tacit stock drop-chain {name} --peer {own}"),
+        };
+        if let Some(lane) = &self.own_lane {
+            command += &format!(" --lane {lane}");
+        }
+        command
+    }
+}
+
+/// Reads a file that has an identity.
+///
+/// # Errors
+///
+/// The file cannot be read, or is not text.
+pub(super) fn read_secret(path: &Path) -> Result<Zeroizing<String>, Failure> {
+    let failed = |error| Failure::read(path.display().to_string(), error);
+    let file = fs::File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let bytes = read_wiped(file, length, MAX_BYTES).map_err(failed)?;
+    text(bytes).ok_or_else(|| input!("{} is not text", path.display(); "give another file"))
+}
+
+/// Returns the bytes as text, in the same memory.
+fn text(mut bytes: Zeroizing<Vec<u8>>) -> Option<Zeroizing<String>> {
+    match String::from_utf8(std::mem::take(&mut *bytes)) {
+        Ok(text) => Some(Zeroizing::new(text)),
+        Err(error) => {
+            drop(Zeroizing::new(error.into_bytes()));
+            None
+        }
+    }
+}
+
+/// Returns the bytes of the file.
+pub(super) fn sealed(backup: &Backup, identity: &str) -> Zeroizing<Vec<u8>> {
+    let content = json!(backup).to_string();
+    let digits = hexadecimal(identity.as_bytes());
+    let mut bytes = Zeroizing::new(Vec::with_capacity(content.len() + digits.len() + 80));
+    for line in [content.as_bytes(), &digits] {
+        bytes.extend_from_slice(line);
+        bytes.push(b'\n');
+    }
+    let hash = Sha256::digest(&*bytes);
+    bytes.extend_from_slice(&hexadecimal(&hash));
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Reads a backup.
+///
+/// # Errors
+///
+/// The file cannot be read, is damaged or cut, or is of another version.
+pub(super) fn read(path: &Path) -> Result<(Backup, Zeroizing<String>), Failure> {
+    let failed = |error| Failure::read(path.display().to_string(), error);
+    let file = fs::File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    opened(file, length, path)
+}
+
+/// Reads a backup of about this length from `file`, which is at `path`.
+fn opened(
+    file: impl Read,
+    length: u64,
+    path: &Path,
+) -> Result<(Backup, Zeroizing<String>), Failure> {
+    let bytes = read_wiped(file, length, MAX_BYTES);
+    let bytes = bytes.map_err(|error| Failure::read(path.display().to_string(), error))?;
+    let shown = path.display();
+    let damaged = || {
+        input!(
+            "{shown} is no whole backup";
+            "give a file that `tacit backup` has written, unchanged"
+        )
+    };
+    let mut lines = bytes
+        .strip_suffix(b"\n")
+        .ok_or_else(damaged)?
+        .rsplitn(3, |byte| *byte == b'\n');
+    let (Some(hash), Some(identity), Some(content)) = (lines.next(), lines.next(), lines.next())
+    else {
+        return Err(damaged());
+    };
+    let found = Sha256::digest(&bytes[..content.len() + identity.len() + 2]);
+    if *hexadecimal(&found) != *hash {
+        return Err(damaged());
+    }
+    let backup: serde_json::Value = serde_json::from_slice(content).map_err(|_| damaged())?;
+    let version = &backup["tacit_backup"];
+    if *version != json!(VERSION) {
+        return Err(input!(
+            "{shown} is a backup of version {version}, and this is for version {VERSION}";
+            "restore it with the release that has written it"
+        ));
+    }
+    let backup: Backup = serde_json::from_value(backup).map_err(|_| damaged())?;
+    let identity = bytes_of(identity).and_then(text).ok_or_else(damaged)?;
+    Ok((backup, identity))
+}
+
+/// Returns the bytes in hexadecimal digits, in memory of the right size.
+fn hexadecimal(bytes: &[u8]) -> Zeroizing<Vec<u8>> {
+    let mut digits = Zeroizing::new(Vec::with_capacity(2 * bytes.len()));
+    // Without a table, since the bytes are secret.
+    let digit = |value: u8| b'0' + value + u8::from(value > 9) * (b'a' - b'0' - 10);
+    digits.extend(
+        bytes
+            .iter()
+            .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]),
+    );
+    digits
+}
+
+/// Returns the bytes of hexadecimal digits, in memory of the right size, if they are such.
+fn bytes_of(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let value = |digit: u8| (digit & 15) + 9 * (digit >> 6 & 1);
+    let (pairs, []) = digits.as_chunks::<2>() else {
+        return None;
+    };
+    let mut bytes = Zeroizing::new(Vec::with_capacity(pairs.len()));
+    bytes.extend(
+        pairs
+            .iter()
+            .map(|[high, low]| value(*high) << 4 | value(*low)),
+    );
+    (*hexadecimal(&bytes) == *digits).then_some(bytes)
+}
+
+fn tried_name(tried: Tried) -> &'static str {
+    match tried {
+        Tried::Batches => "batch",
+        Tried::Authenticated => "authenticated",
+    }
+}
+
+/// Returns the error of a record that cannot be.
+fn invalid(file: &Path, of: &str) -> Failure {
+    input!("{} has an invalid record of {of}", file.display(); "use another backup")
+}
+
+impl SavedTries {
+    fn of((name, record): (TryName, TryRecord)) -> Self {
+        Self {
+            own: name.own.to_string(),
+            peer: name.peer.to_string(),
+            role: name.role.name().to_owned(),
+            protocol: tried_name(name.tried).to_owned(),
+            unfinished: record.unfinished,
+            cheats: record.cheats,
+            clearings: record.clearings,
+        }
+    }
+
+    pub(super) fn parse(&self, file: &Path) -> Result<(TryName, TryRecord), Failure> {
+        let invalid = || invalid(file, "tries");
+        let party = |text: &str| text.parse::<Fingerprint>().map_err(|_| invalid());
+        let role = [Role::Garbler, Role::Evaluator];
+        let role = role.into_iter().find(|role| role.name() == self.role);
+        let tried = [Tried::Batches, Tried::Authenticated];
+        let tried = tried
+            .into_iter()
+            .find(|tried| tried_name(*tried) == self.protocol);
+        let name = TryName {
+            own: party(&self.own)?,
+            peer: party(&self.peer)?,
+            role: role.ok_or_else(invalid)?,
+            tried: tried.ok_or_else(invalid)?,
+        };
+        let record = TryRecord {
+            unfinished: self.unfinished,
+            cheats: self.cheats,
+            clearings: self.clearings,
+        };
+        Ok((name, record))
+    }
+}
+
+impl SavedKeys {
+    fn of(record: AnsweredKeys) -> Self {
+        Self {
+            own: record.own.to_string(),
+            peer: record.peer.to_string(),
+            day: record.day,
+            keys: record.keys,
+        }
+    }
+
+    pub(super) fn parse(&self, file: &Path) -> Result<AnsweredKeys, Failure> {
+        let party = |text: &str| text.parse().map_err(|_| invalid(file, "keys"));
+        Ok(AnsweredKeys {
+            own: party(&self.own)?,
+            peer: party(&self.peer)?,
+            day: self.day,
+            keys: self.keys,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tacit_kernels::leftovers::watch;
+
+    use super::*;
+
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\"\\k7Jq0Zr5wT1vXy9B2dLmNc4GhQ8sPfUe\n";
+
+    fn backup() -> Backup {
+        Backup {
+            tacit_backup: VERSION,
+            fingerprint: "f".repeat(64),
+            config: "# a\n".repeat(3000),
+            tries: Vec::new(),
+            answered: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_backup_is_read_as_it_was_written_and_not_changed() {
+        let bytes = sealed(&backup(), KEY);
+        let at = Path::new("alice.backup");
+        let read = |bytes: &[u8]| opened(bytes, 0, at).map(|(backup, key)| (backup.config, key));
+        let (config, key) = read(&bytes).expect("a backup");
+        assert_eq!((config, key.as_str()), (backup().config, KEY));
+        for place in [0, 20, bytes.len() - 300, bytes.len() - 100, bytes.len() - 2] {
+            let mut changed = bytes.to_vec();
+            changed[place] ^= 1;
+            assert!(read(&changed).is_err(), "{place}");
+            assert!(read(&bytes[..place]).is_err(), "{place}");
+        }
+        let older = json!({ "tacit_backup": 1 }).to_string() + "\n\n";
+        let hash = hexadecimal(&Sha256::digest(&older));
+        let older = [older.as_bytes(), &hash, b"\n"].concat();
+        let refused = read(&older).expect_err("of version 1");
+        assert!(refused.to_string().contains("version 1"), "{refused}");
+    }
+
+    #[test]
+    fn a_backup_leaves_no_copy_of_the_key_in_freed_memory() {
+        let secrets = [
+            KEY.as_bytes().to_vec(),
+            hexadecimal(KEY.as_bytes()).to_vec(),
+        ];
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let [key, file] = ["alice.key", "alice.backup"].map(|name| folder.path().join(name));
+        fs::write(&key, KEY).expect("room");
+        let backup = backup();
+        let ((), memory) = watch(|| {
+            let identity = read_secret(&key).expect("a file");
+            fs::write(&file, sealed(&backup, &identity)).expect("room");
+            let (_, restored) = read(&file).expect("a backup");
+            assert_eq!(restored.as_str(), KEY);
+        });
+        for secret in secrets {
+            // The middle of it: what is copied in parts counts as well.
+            assert_eq!(memory.freed(&secret[20..40]), 0);
+        }
+    }
+}
