@@ -81,6 +81,8 @@ one_byte_enum! {
         StockMet = 25, "stocks met";
         /// OTs that are made before they are used: a message of either half of the source.
         OtRefill = 26, "OT refill";
+        /// The bytes of tables from which the garbler calls a batch of lots large enough.
+        BatchBytes = 27, "bytes of a batch";
         /// Start point of the hashes and seed of the public labels.
         GarblingStart = 32, "garbling start";
         /// Garbled tables.

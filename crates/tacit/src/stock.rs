@@ -9,6 +9,7 @@
 //! | `prepare` | orders of components and OTs, for `prepared` |
 //! | `failure` | the stock's error, if it ended a run |
 //! | `fill` | fills the stock: lots of OTs and of garbled components |
+//! | `pace` | the size of the batches in which the stock is filled |
 //! | `lanes` | the stocks of parties that have several processes |
 //! | `keeping` | writes the tables of a lot, on several threads |
 //! | `messages` | every message of the files below except those of protocols |
@@ -39,6 +40,7 @@ mod meeting;
 pub(crate) mod messages;
 mod opened;
 mod order;
+mod pace;
 mod prepare;
 mod run;
 mod supply;

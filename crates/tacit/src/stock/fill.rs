@@ -1,6 +1,7 @@
 //! Lots of OTs and of garbled components. Each is durable at both parties before either counts it.
 
 use std::num::NonZeroUsize;
+use std::time::Instant;
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Component;
@@ -19,21 +20,17 @@ use super::failure::StockFailure;
 use super::keeping::{Turn, keep_on_threads, turns};
 use super::meeting::give_way;
 use super::opened::{component_shape, ot_shape};
+use super::pace::{LOT_BYTES, Pace};
 use super::prepare::Levels;
 use super::{OT_BLOCK, OpenedStock, PreparedKind};
 use crate::driver::{run_script, seed};
 use crate::session::OtExtension;
 use crate::{Error, Session};
 
-/// The approximate bytes of a lot's tables: few enough that a broken connection costs little.
-const LOT_BYTES: u64 = 64 << 20;
 /// The most instances of a lot.
 const LOT_INSTANCES: u64 = 1 << 14;
 /// The most lots that are started together and published together. Each has an open file.
 const LOTS_AT_ONCE: usize = 16;
-/// The most bytes of tables that are published together. Each time costs some milliseconds, in
-/// which no table moves.
-const BATCH_BYTES: u64 = 4 * LOT_BYTES;
 
 /// The order that is being made.
 pub(super) struct Making<'a> {
@@ -95,16 +92,17 @@ impl SchemeVisitor for Fill<'_> {
             total_ands: ands.fold(0, u64::saturating_add),
             watch: self.making.watch,
         };
-        let mut made = vec![0; levels.len()];
+        let (mut made, mut pace) = (vec![0; levels.len()], Pace::new());
         // Count what others make meanwhile, but do not replace what they take. So no level is
         // exceeded, and the loop ends.
         while let Some(place) = (0..made.len()).find(|&place| made[place] < missing[place]) {
+            let (before, began) = (made_bytes(scheme, levels, &made), Instant::now());
             let batch = Batch {
+                bytes: pace.agree(self.session, self.opened.role)?,
                 session: self.session,
                 opened: self.opened,
                 right: &right,
                 levels,
-                bytes: made_bytes(scheme, levels, &made).clamp(LOT_BYTES, BATCH_BYTES),
             };
             if let Err(error) = batch.make(&mut makers, place, &missing, &mut made) {
                 let caught = error
@@ -116,6 +114,8 @@ impl SchemeVisitor for Fill<'_> {
                 let left = end(self.opened, self.session, right).err().map(Box::new);
                 return Err(Error::StockDestroyed { check, left });
             }
+            let bytes = made_bytes(scheme, levels, &made);
+            pace.took(bytes - before, began.elapsed(), bytes);
             if made != missing {
                 // A run that waits for the right can take it now.
                 give_way(right)?;
@@ -129,18 +129,7 @@ impl SchemeVisitor for Fill<'_> {
             }
         }
         self.opened.ots = makers.ots;
-        let kinds = levels.iter().zip(made);
-        let kinds = kinds
-            .map(|((kind, wanted), made)| {
-                let unit = wanted.unit();
-                Ok(PreparedKind {
-                    name: wanted.name.clone(),
-                    made: made * unit,
-                    available: self.opened.stock.available(kind)? * unit,
-                    and_gates: wanted.and_gates(),
-                })
-            })
-            .collect::<Result<_, Error>>()?;
+        let kinds = self.made(&made)?;
         Ok(Filled {
             kinds,
             _right: right,
@@ -149,6 +138,21 @@ impl SchemeVisitor for Fill<'_> {
 }
 
 impl Fill<'_> {
+    /// Returns the kinds of the order with what was `made` of each.
+    fn made(&self, made: &[u64]) -> Result<Vec<PreparedKind>, Error> {
+        let kinds = self.making.levels.iter().zip(made);
+        let kinds = kinds.map(|((kind, wanted), made)| {
+            let unit = wanted.unit();
+            Ok(PreparedKind {
+                name: wanted.name.clone(),
+                made: made * unit,
+                available: self.opened.stock.available(kind)? * unit,
+                and_gates: wanted.and_gates(),
+            })
+        });
+        kinds.collect()
+    }
+
     /// Returns what is missing of each kind, according to the last meeting.
     fn missing(&self) -> Vec<u64> {
         let levels = self.making.levels.iter();
@@ -170,16 +174,14 @@ fn end(opened: &OpenedStock, session: &Session, right: Right) -> Result<(), Erro
     Ok(right.destroy()?)
 }
 
-/// Lots that are made in one go, without giving up the right to prepare. They are some tens or
-/// hundreds of megabytes, so that a run that finds too little in stock does not wait for a whole
-/// order.
+/// Lots that are made in one go, without giving up the right to prepare. They take some seconds, so
+/// that a run that finds too little in stock does not wait for a whole order.
 struct Batch<'a> {
     session: &'a mut Session,
     opened: &'a OpenedStock,
     right: &'a Right,
     levels: &'a Levels,
-    /// The bytes of tables from which it is enough: no more than the order had before, so that a
-    /// broken connection costs at most half of the new material, and a lot.
+    /// The bytes of tables from which it is enough.
     bytes: u64,
 }
 
@@ -211,7 +213,8 @@ impl Batch<'_> {
                 let is_full = |lots: &[_], bytes| lots.len() >= LOTS_AT_ONCE || bytes >= self.bytes;
                 while made[place] < missing[place] && !is_full(&lots, bytes) {
                     let first = next[place];
-                    let count = most.min(missing[place] - made[place]);
+                    let enough = (self.bytes - bytes).div_ceil(size.max(1));
+                    let count = most.min(missing[place] - made[place]).min(enough);
                     lots.push((*kind, shape, Span { first, count }));
                     parts.push((component, shape));
                     next[place] += count;

@@ -25,6 +25,10 @@ pub(crate) const STOCK_THERE: Message = Message::exactly(Kind::StockThere, 1);
 /// Sent by both: the sender's half of the lots is on disk and, if the garbler sends it, published.
 pub(super) const LOT_STORED: Message = Message::exactly(Kind::LotStored, 0);
 
+/// Sent by the garbler: the bytes of tables that are enough for the next batch of lots,
+/// little-endian.
+pub(super) const BATCH_BYTES: Message = Message::exactly(Kind::BatchBytes, size_of::<u64>());
+
 /// Returns the evaluator's message with its leases of this many kinds, or that it has too little.
 pub(super) fn leases(kinds: usize) -> Message {
     Message::up_to(Kind::Leases, Leases::max_bytes(kinds))

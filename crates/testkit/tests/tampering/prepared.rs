@@ -281,6 +281,10 @@ const LIES: &[Told] = &{
         (Prepare, G, Kind::NewEpoch, "number 0", |m| {
             put(m, 0, &[0; 8])
         }),
+        (Prepare, G, Kind::BatchBytes, "nearly nothing", |m| {
+            put(m, 0, &[1, 0, 0, 0, 0, 0, 0, 0])
+        }),
+        (Prepare, G, Kind::BatchBytes, "2^64", |m| put(m, 0, MOST)),
         (Prepare, G, Kind::LotTables, "zeros", |m| vec![0; m.len()]),
         (Prepare, G, Kind::LotTables, "one byte of the lot", |m| {
             m[..1].to_vec()
