@@ -239,7 +239,7 @@ fn peers(args: &DoctorArgs, config: &Config) -> Vec<Finding> {
     thread::scope(|scope| {
         let looks = names
             .iter()
-            .map(|&name| scope.spawn(|| peer(name, &config.peers[name])));
+            .map(|&name| scope.spawn(|| peer(name, &config.peers[name], config.serve.is_some())));
         let looks: Vec<_> = looks.collect();
         let found = looks.into_iter().map(|look| {
             let found = look.join();
@@ -249,13 +249,16 @@ fn peers(args: &DoctorArgs, config: &Config) -> Vec<Finding> {
     })
 }
 
-fn peer(name: &str, peer: &Peer) -> Finding {
+fn peer(name: &str, peer: &Peer, is_served: bool) -> Finding {
     let subject = format!("peer {name}");
     let ways = (&peer.relay, &peer.listen, &peer.address);
     let (place, found) = match ways {
         (Some(relay), _, _) => (format!("the relay {relay}"), answers(relay)),
         (None, Some(listen), _) => return waits(subject, listen),
         (None, None, Some(address)) => (address.clone(), answers(address)),
+        (None, None, None) if is_served => {
+            return Finding::right(subject, "connects to this party's service");
+        }
         (None, None, None) => {
             let told = "has no address in tacit.toml";
             let remedy = "give --listen or --connect with each command, or pair again";

@@ -39,6 +39,9 @@ fn named(remedy: &Remedy, peer: &str) -> Cow<'static, str> {
         Remedy::Inspect => "what `tacit inspect` prints with them".into(),
         Remedy::ListOffers => "what `tacit offers` prints".into(),
         Remedy::OfferedFunctions => "[[serve.function]]".into(),
+        Remedy::OfferedTables => "[[serve.match]], or a program that joins to \
+            [[serve.function]]"
+            .into(),
         Remedy::OfferedStock => "[[serve.stock]]".into(),
         remedy => remedy.to_string().into(),
     }

@@ -120,6 +120,8 @@ impl ServeConfig {
             stock_bytes: stock::limit_bytes(&config),
         };
         let policy = policy::policy(&config, serve)?;
+        let folder = stock::folder(args.stock.stock.as_deref(), &config)?;
+        lanes::check_chains(&folder, &config, &policy)?;
         descriptors::allow(policy.limits().descriptors())
             .map_err(|error| Failure::usage(format!("[serve] sessions: {error}")))?;
         Ok(Self {

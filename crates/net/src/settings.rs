@@ -15,6 +15,9 @@ pub struct Settings {
     /// may start first, and a connection that is closed before its handshake is done is tried
     /// again.
     pub connect_timeout: Duration,
+    /// Whether to wait for a party that is not there yet. Otherwise a connection that is refused is
+    /// not tried again.
+    pub waits_for_peer: bool,
     /// The longest time for the TLS handshake, once the other party is there.
     pub handshake_timeout: Duration,
     /// The longest time of each later wait ([`Channel::set_timeout`]).
@@ -71,6 +74,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(60),
+            waits_for_peer: true,
             handshake_timeout: Duration::from_secs(10),
             timeout: Channel::DEFAULT_TIMEOUT,
             cancel: CancelHandle::new(),

@@ -285,7 +285,11 @@ pub(crate) fn connect_within(
             Ok(socket) => return Ok(socket),
             Err(reason) => reason,
         };
-        match back_off.pause(began, wait) {
+        let paused = match settings.waits_for_peer {
+            true => back_off.pause(began, wait),
+            false => Err(Interrupt::TimedOut),
+        };
+        match paused {
             Ok(()) => {}
             Err(Interrupt::TimedOut) => {
                 return Err(NetError::Unreachable {

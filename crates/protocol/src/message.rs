@@ -109,6 +109,8 @@ one_byte_enum! {
         LanesHeld = 43, "lanes held";
         /// The addresses of these lanes' processes, as far as the listening party knows them.
         LaneHomes = 44, "lane homes";
+        /// The name of the chain that the connecting party is about to start.
+        ChainSought = 45, "chain sought";
         /// A batch's plan, and commitments to the evaluator's choices.
         BatchPlan = 48, "batch plan";
         /// Digests of a batch's circuits.
@@ -272,6 +274,10 @@ one_byte_enum! {
         KeysSpent = 16, "it answers this party no more keys today, or fewer than this run asks";
         /// Runs of these sizes take more memory than the party allows them.
         TooLarge = 17, "runs with tables of these sizes take more memory than it allows";
+        /// Another process of the party keeps the chain of the run.
+        OtherLane = 18, "another one of its processes keeps this chain";
+        /// The party holds no such table for the other, or joins none in this way.
+        TableNotAllowed = 19, "it does not allow this party to match or join tables in this way";
     }
 }
 

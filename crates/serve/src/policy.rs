@@ -1,6 +1,7 @@
 //! The policy of a service: its offers to each peer. It is checked when it is made.
 
 mod error;
+mod lanes;
 mod levels;
 mod limits;
 mod offers;
@@ -13,7 +14,7 @@ use tacit::circuit::Digest;
 use tacit::garble::SchemeId;
 use tacit::net::Link;
 use tacit::scheme::default_scheme;
-use tacit::session::{BaseOt, LaneHomes, OtExtension, Proposal, ProtocolId};
+use tacit::session::{BaseOt, ChainLanes, LaneHomes, OtExtension, Proposal, ProtocolId};
 use tacit::{Fingerprint, Function, Session};
 
 use crate::audit::Audit;
@@ -56,6 +57,7 @@ pub struct Policy {
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
     lane_homes: LaneHomes,
+    chain_lanes: ChainLanes,
     memory: Memory,
     audit: Option<Audit>,
     /// The offered functions, by their digests.
@@ -113,6 +115,7 @@ impl Policy {
             base_ot,
             ot_extension: None,
             lane_homes: LaneHomes::default(),
+            chain_lanes: ChainLanes::default(),
             memory,
             audit: None,
             by_function,
@@ -157,19 +160,6 @@ impl Policy {
         check_tables(&self.peers, &self.offers, &tables)?;
         self.tables = tables;
         Ok(self)
-    }
-
-    /// Sets the addresses of this party's processes, by lane. A peer that has material with another
-    /// process than the one that it reached is sent there.
-    #[must_use]
-    pub fn lane_homes(mut self, homes: LaneHomes) -> Self {
-        self.lane_homes = homes;
-        self
-    }
-
-    /// Returns the addresses of this party's processes.
-    pub(crate) fn homes(&self) -> &LaneHomes {
-        &self.lane_homes
     }
 
     /// Compiles every function now, so that no peer has to wait for that.

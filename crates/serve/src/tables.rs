@@ -175,7 +175,7 @@ pub(crate) fn serve(
             told.meaning()
         );
         seat.shared().refused(Some(seat.peer), None, "run", &why);
-        return Turn::Refuse(AbortReason::NotAllowed, REFUSED.to_owned());
+        return Turn::Refuse(AbortReason::TableNotAllowed, REFUSED.to_owned());
     };
     if let Some(refused) = may_run(seat, &offer.name, offer.rate) {
         return refused;
@@ -202,7 +202,7 @@ pub(crate) fn serve(
                 .refused(Some(seat.peer), None, "request", &why);
             let reason = match error.category() {
                 Category::Peer => AbortReason::Misbehaved,
-                _ => AbortReason::NotAllowed,
+                _ => AbortReason::TableNotAllowed,
             };
             return Turn::Refuse(reason, REFUSED.to_owned());
         }

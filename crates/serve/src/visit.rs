@@ -63,6 +63,7 @@ pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
         }
     };
     session.set_lane_homes(policy.homes().clone());
+    session.set_chain_lanes(policy.lanes_of_chains().clone());
     let peer = seat.peer_name.clone();
     let id = session.id().map(|id| id.to_string());
     shared.tell(&Event::SessionBegan {
@@ -132,6 +133,7 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
     };
     // The policy may have changed during the wait for the request.
     let policy = shared.policy();
+    session.set_chain_lanes(policy.lanes_of_chains().clone());
     let turn = match &asked {
         Request::Tables(told) => tables::serve(seat, &policy, session, (told, runs)),
         Request::Proposal(asked) => proposed(seat, &policy, session, (asked, runs)),

@@ -128,6 +128,8 @@ pub enum Remedy {
     ListOffers,
     /// The functions that a service offers.
     OfferedFunctions,
+    /// The tables that a service holds for matchings, and the programs that join them.
+    OfferedTables,
     /// The orders that a service keeps in stock.
     OfferedStock,
 }
@@ -152,6 +154,7 @@ impl fmt::Display for Remedy {
             Self::Inspect => "the digest",
             Self::ListOffers => "its offers",
             Self::OfferedFunctions => "the functions that it offers",
+            Self::OfferedTables => "the tables that it holds and the programs that join them",
             Self::OfferedStock => "what it keeps in stock",
         })
     }
@@ -310,6 +313,10 @@ impl Error {
                 "three parties"),
             Self::ChainBaseOt { .. } => ("leave out " [BaseOt] " at both, or begin another chain "
                 "with it"),
+            Self::ChainElsewhere { home: Some(_), .. } => ("the peer is sent there if this party "
+                "names the address of that process"),
+            Self::ChainElsewhere { home: None, .. } => ("name the processes of this party that "
+                "keep chains"),
             Self::OtherProgram { chain } => ("run the program that began the chain, with the "
                 "same " [Params] ", or move the chain to this one: " (AdoptChain(chain.clone()))
                 " at both that keep it"),

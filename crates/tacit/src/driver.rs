@@ -302,6 +302,7 @@ pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortR
         | Error::OtherSize { .. }
         | Error::TooManyPeerKeys { .. }
         | Error::ChainsDiffer { .. } => AbortReason::Incompatible,
+        Error::ChainElsewhere { .. } => AbortReason::OtherLane,
         Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
         Error::Network(_) if is_others => AbortReason::OtherParty,
         Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => {

@@ -6,8 +6,8 @@ use tacit_circuit::{CircuitError, Digest};
 use tacit_components::library::LibraryError;
 use tacit_function::{Function, FunctionError};
 use tacit_garble::SchemeId;
-use tacit_net::NetError;
 use tacit_net::pairing::Refusal;
+use tacit_net::{Lane, NetError};
 use tacit_ot::base::BaseOt;
 use tacit_protocol::matching::TooManyRows;
 use tacit_protocol::message::AbortReason;
@@ -212,6 +212,19 @@ pub enum Error {
         what: String,
         /// The remedy.
         advice: Advice,
+    },
+    /// Another process of this party keeps the peer's chains of this name.
+    #[error(
+        "chain {chain:?} of this peer is kept by {}, and this is lane {here}",
+        home.map_or_else(|| "no process of this party".to_owned(), |home| format!("lane {home}"))
+    )]
+    ChainElsewhere {
+        /// The chain.
+        chain: String,
+        /// The process that keeps it, if any may.
+        home: Option<Lane>,
+        /// This process.
+        here: Lane,
     },
     /// The chain belongs to another program.
     #[error(
@@ -463,7 +476,7 @@ impl Error {
             | Self::ChainBaseOt { .. }
             | Self::OtherProgram { .. }
             | Self::Replaces { .. } => Category::Stock,
-            Self::ChainsDiffer { .. } => Category::Incompatible,
+            Self::ChainsDiffer { .. } | Self::ChainElsewhere { .. } => Category::Incompatible,
             Self::ExecutionTooLarge { .. }
             | Self::SchemeNotForBatch { .. }
             | Self::SchemeNotForAuthenticated { .. }
@@ -495,6 +508,8 @@ fn protocol_category(error: &ProtocolError) -> Category {
             | AbortReason::TooOften
             | AbortReason::KeysSpent
             | AbortReason::TooLarge
+            | AbortReason::OtherLane
+            | AbortReason::TableNotAllowed
             | AbortReason::OrderNotAllowed
             | AbortReason::NoRoom
             | AbortReason::DiskFull
@@ -578,6 +593,8 @@ mod tests {
             (AbortReason::TooOften, Category::Incompatible),
             (AbortReason::KeysSpent, Category::Incompatible),
             (AbortReason::TooLarge, Category::Incompatible),
+            (AbortReason::OtherLane, Category::Incompatible),
+            (AbortReason::TableNotAllowed, Category::Incompatible),
             (AbortReason::OrderNotAllowed, Category::Incompatible),
             (AbortReason::NoRoom, Category::Incompatible),
             (AbortReason::DiskFull, Category::Incompatible),

@@ -390,7 +390,7 @@ impl<'f> Job<'f> {
         let inputs = self.input_bits()?;
         // Compile here, so that it counts for no phase and its memory is not needed during the run.
         self.task.function.compile();
-        session.go_to_lane(&self.lanes(session)?)?;
+        self.find_lane(session)?;
         session.work_on(self.threads);
         let Ran {
             outputs,

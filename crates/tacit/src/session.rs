@@ -36,7 +36,7 @@ pub use crate::cost::BaseOtSource;
 pub use doors::{Arrival, Door, Listener, PlainListener};
 use greeting::{Greeting, greet, hear};
 use lanes::WayBack;
-pub use lanes::{LaneHomes, NotAHome};
+pub use lanes::{ChainLanes, LaneHomes, NotAHome};
 pub use offers::MAX_OFFERS_BYTES;
 pub use parameters::DifferingParameter;
 pub use requests::Request;
@@ -74,6 +74,8 @@ pub struct Session {
     way_back: Option<Box<WayBack>>,
     /// At a party that listens, the addresses of its processes, for a peer that asks.
     homes: Option<LaneHomes>,
+    /// The lanes of this party that keep chains, where each chain has one of them.
+    chain_lanes: Option<ChainLanes>,
     greeting: Greeting,
     transfers: Transfers,
     runs: u64,
@@ -188,6 +190,7 @@ impl Session {
                 lane,
                 way_back: None,
                 homes: None,
+                chain_lanes: None,
                 greeting,
                 transfers: Transfers::new(),
                 runs: 0,

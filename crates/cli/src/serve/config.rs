@@ -1,9 +1,11 @@
 //! The `[serve]` part of `tacit.toml`, in its written form.
 
+mod beside;
+
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -75,6 +77,8 @@ pub(crate) struct Serve {
     pub(crate) look_at_stock: Option<Duration>,
     /// The addresses of this party's other processes, by the lane of each.
     pub(crate) lanes: BTreeMap<String, String>,
+    /// The lanes that keep chains; all if not given.
+    pub(crate) chain_lanes: Option<Vec<String>>,
     /// The functions that peers may ask for.
     pub(crate) function: Vec<Served>,
     /// The columns of keys that peers may match with theirs.
@@ -447,54 +451,11 @@ impl Serve {
         json!({
             "listen": self.listen,
             "lanes": self.lanes,
+            "chain_lanes": self.chain_lanes,
             "metrics": self.metrics,
             "functions": functions.collect::<Vec<_>>(),
             "matches": matched.collect::<Vec<_>>(),
             "stock": stock.collect::<Vec<_>>(),
         })
-    }
-
-    /// Resolves the relative paths of files against `folder`.
-    pub(crate) fn beside(&mut self, folder: &Path) {
-        if let Some(file) = &mut self.audit_file {
-            *file = folder.join(&file);
-        }
-        for served in &mut self.function {
-            let files = [&mut served.inputs_file, &mut served.results_file];
-            for file in files.into_iter().flatten() {
-                *file = folder.join(&file);
-            }
-            for path in served.input_files.values_mut() {
-                *path = folder.join(&path).to_string_lossy().into_owned();
-            }
-            public_beside(&mut served.public, folder);
-            served.function = function_beside(&served.function, folder);
-        }
-        for matched in &mut self.matched {
-            matched.table = folder.join(&matched.table).to_string_lossy().into_owned();
-        }
-        for stocked in &mut self.stock {
-            public_beside(&mut stocked.public, folder);
-            if let Some(function) = &mut stocked.function {
-                *function = function_beside(function, folder);
-            }
-        }
-    }
-}
-
-/// Resolves the files of public inputs against `folder`.
-fn public_beside(public: &mut BTreeMap<String, String>, folder: &Path) {
-    for value in public.values_mut() {
-        if let Some(path) = value.strip_prefix('@') {
-            *value = format!("@{}", folder.join(path).display());
-        }
-    }
-}
-
-/// Resolves a function's file against `folder`. A name of the library stays as it is.
-fn function_beside(name: &str, folder: &Path) -> String {
-    match crate::function::is_in_library(name) {
-        true => name.to_owned(),
-        false => folder.join(name).to_string_lossy().into_owned(),
     }
 }

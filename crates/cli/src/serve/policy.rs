@@ -18,7 +18,7 @@ use tacit_serve::{Inputs, Limits, Offer, Peer, Policy, Results, Server, memory};
 use super::border::{FromFiles, Member, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole};
 use super::joined::joined;
-use super::lanes::lane_homes;
+use super::lanes::{chain_lanes, keys_per_day, lane_homes};
 use super::levels::levels;
 use super::servers::servers;
 use super::tables::matched;
@@ -85,10 +85,16 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     let limits = limits(config, serve, memory::allowed())?;
     let audit = serve.audit()?;
     let homes = lane_homes(config, serve, &offers)?;
+    let of_chains = chain_lanes(config, serve, &homes, &offers)?;
     Policy::new(peers, offers, stock, limits, config.base_ot)
         .and_then(|policy| policy.ot_extension(config.ot_extension))
         .and_then(|policy| policy.tables(tables))
-        .map(|policy| policy.audited(audit).lane_homes(homes))
+        .map(|policy| {
+            policy
+                .audited(audit)
+                .lane_homes(homes)
+                .chain_lanes(of_chains)
+        })
         .map_err(|error| Failure::usage(format!("[serve]: {error}")))
 }
 
@@ -124,7 +130,7 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
         refusals: serve.refusals.unwrap_or(usual.refusals),
         memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib.min(left_mib)),
         memory_mib_per_peer: serve.memory_mib_per_peer,
-        keys_per_day: serve.keys_per_day.unwrap_or(usual.keys_per_day),
+        keys_per_day: keys_per_day(config, serve, usual.keys_per_day)?,
         handshakes: serve.handshakes.unwrap_or(usual.handshakes),
         handshake: serve.handshake.unwrap_or(usual.handshake),
         idle: serve.idle.unwrap_or(usual.idle),

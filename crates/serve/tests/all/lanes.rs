@@ -1,5 +1,7 @@
 //! One party with several processes, each with a stock of its own, behind one address.
 
+mod chains;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -442,6 +444,26 @@ fn a_party_with_many_lanes_tries_two() {
         .iter()
         .map(|way| way.connections.load(Ordering::Acquire));
     assert_eq!(tried.sum::<usize>(), 2);
+}
+
+/// The process with the most material is behind an address that takes connections and says nothing.
+#[test]
+fn a_process_that_says_nothing_does_not_hold_up_the_next() {
+    let scene = Scene::new(1);
+    let party = Party::start(&scene);
+    let mut client = Client::new(&scene, 0);
+    client.prepare(party.addresses[0], "a", 2);
+    client.prepare(party.addresses[0], "b", 1);
+    drop(party);
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = silent.local_addr().expect("an address").to_string();
+    let party = Party::start_with(&scene, |addresses| {
+        let b = addresses[1].to_string();
+        vec![(lane("a"), address.clone()), (lane("b"), b)]
+    });
+    let ran = client.run(party.addresses[2], true);
+    assert_eq!(ran.expect("of lane b"), lane("b"));
+    assert!(silent.accept().is_ok(), "lane a was tried first");
 }
 
 /// A peer goes only to a process that has the party's key, whatever address it was told.

@@ -118,7 +118,7 @@ fn what_is_not_offered_is_not_matched() {
     let own = names(0..5);
     let mut stranger = scene.session(&service, 1).expect("a session");
     let refused = matched(&mut stranger, &own, MatchRecipient::Both);
-    refused_with(refused, AbortReason::NotAllowed);
+    refused_with(refused, AbortReason::TableNotAllowed);
     for (order, to) in [
         (Normalization::None, MatchRecipient::Me),
         (Normalization::Email, MatchRecipient::Both),
@@ -126,7 +126,7 @@ fn what_is_not_offered_is_not_matched() {
         let mut session = scene.session(&service, 0).expect("a session");
         let asked = Match::new(&own).expect("different keys");
         let refused = asked.normalized(order).to(to).run(&mut session);
-        refused_with(refused, AbortReason::NotAllowed);
+        refused_with(refused, AbortReason::TableNotAllowed);
     }
     scene.refused("run", "match tables");
     assert_eq!(counted(&scene, 0), 0);

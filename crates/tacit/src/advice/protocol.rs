@@ -92,6 +92,10 @@ fn of_abort(reason: AbortReason) -> Advice {
         AbortReason::KeysSpent => ("from 00:00 UTC on it answers as many again; match fewer keys, "
             "compare with " (ListOffers) ", or ask it to raise keys_per_day"),
         AbortReason::TooLarge => ("match fewer keys, or ask it to raise memory_mib_per_peer"),
+        AbortReason::TableNotAllowed => ("compare how keys are read and who gets the result with "
+            (ListOffers) ", or ask it to add them to " (OfferedTables)),
+        AbortReason::OtherLane => ("connect to that process, or ask it to have its other processes "
+            "name the address"),
         AbortReason::OrderNotAllowed => ("order less, or ask it to add the order to "
             (OfferedStock) ", or to raise its runs or ands"),
         AbortReason::NoRoom => ("order less, or ask it to raise " (StockLimit)),

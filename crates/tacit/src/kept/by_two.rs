@@ -65,6 +65,7 @@ impl<C: StoredChain, V: StoredValue> Agreed<C, V> {
         role: (Protocol, Role),
         state: impl FnOnce(&Past<C, V>) -> SavedState,
     ) -> Result<Self, Error> {
+        session.check_chain_home(&place.name)?;
         let first = match role.1 {
             Role::Evaluator => None,
             Role::Garbler => {

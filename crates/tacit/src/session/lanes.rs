@@ -3,18 +3,25 @@
 //!
 //! The party that connected hears the peer's greeting, which names its lane. If it has material in
 //! other lanes alone, it names these, once and before its first proposal. The peer answers with the
-//! addresses that it knows of them. The party tries at most [`MAX_TRIES`] of them, each with the
-//! same pinned identity, and goes on with the first whose greeting names the lane. Otherwise it
-//! goes on where it is. It asks no second time, so no answer can send it around.
+//! addresses that it knows of them. The party tries at most two of them, each with the same pinned
+//! identity, and goes on with one whose greeting names the lane. Otherwise it goes on where it is.
+//! It asks no second time, so no answer can send it around.
 //!
-//! `lanes held`: 1 to 16 different lanes, 16 bytes each, the best first. `lane homes`: for each
-//! known lane its name (16), the length of the address (1) and `HOST:PORT`.
+//! If it is about to start a chain, it names the chain instead, and the peer answers with the
+//! address of the lane that keeps the chain ([`ChainLanes`]).
+//!
+//! `chain sought`: the chain's name. `lanes held`: 1 to 16 different lanes, 16 bytes each, the best
+//! first. `lane homes`: for each known lane its name (16), the length of the address (1) and
+//! `HOST:PORT`.
+
+mod chain;
+mod way_back;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tacit_net::{Fingerprint, Identity, Lane, NetError, Settings};
+use tacit_net::Lane;
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_stock::MAX_LANES;
@@ -24,10 +31,9 @@ use crate::Error;
 use crate::driver::{flush, receive, send};
 use crate::stock::Lanes;
 
-/// The most addresses that a party tries.
-const MAX_TRIES: usize = 2;
-/// The longest wait until a process answers there.
-const CONNECT_TIME: Duration = Duration::from_secs(3);
+pub use chain::ChainLanes;
+pub(super) use way_back::WayBack;
+
 /// The longest time to take leave of the process that a session was with.
 const LEAVE_TIME: Duration = Duration::from_secs(1);
 
@@ -59,42 +65,6 @@ impl NotAHome {
         match port {
             Some(1..) if is_right => Ok(()),
             _ => Err(Self),
-        }
-    }
-}
-
-/// The data with which a party that connected connects to another process of the same peer.
-pub(super) struct WayBack {
-    identity: Identity,
-    peer: Fingerprint,
-    settings: Settings,
-}
-
-impl WayBack {
-    pub(super) fn new(identity: &Identity, peer: &Fingerprint, settings: &Settings) -> Self {
-        Self {
-            identity: identity.clone(),
-            peer: *peer,
-            settings: settings.clone(),
-        }
-    }
-
-    /// Connects to the process at this address, if it is of this lane.
-    fn go(&self, address: &str, lane: Lane) -> Result<Option<Session>, Error> {
-        let settings = Settings {
-            connect_timeout: CONNECT_TIME.min(self.settings.connect_timeout),
-            ..self.settings.clone()
-        };
-        let went = Session::connect(address, &self.identity, &self.peer, &settings);
-        let greeted = went.and_then(|mut session| {
-            session.greeted()?;
-            Ok(session)
-        });
-        match greeted {
-            Ok(session) if session.lanes().peer == lane => Ok(Some(session)),
-            Err(error @ Error::Network(NetError::Cancelled { .. })) => Err(error),
-            // The process is down, or another one is there: the session goes on elsewhere.
-            Ok(_) | Err(_) => Ok(None),
         }
     }
 }
@@ -163,13 +133,15 @@ impl Session {
         let bytes: Vec<u8> = held.iter().flat_map(|lane| lane.to_bytes()).collect();
         send(&mut self.channel, Kind::LanesHeld, &bytes)?;
         let told = receive(&mut self.channel, Kind::LaneHomes, MAX_HOMES_BYTES)?;
-        let homes = parse_homes(told, &held)?;
-        let known = held.iter().filter_map(|lane| homes.get_key_value(lane));
-        for (lane, address) in known.take(MAX_TRIES) {
-            if let Some(other) = way_back.go(address, *lane)? {
-                self.continue_over(other);
-                return Ok(());
-            }
+        let mut homes = parse_homes(told, |lane| held.contains(&lane))?;
+        let known = held.iter().filter_map(|lane| homes.remove_entry(lane));
+        self.go_to_first(&way_back, known.collect())
+    }
+
+    /// Goes to one of these processes, or stays.
+    fn go_to_first(&mut self, way_back: &WayBack, homes: Vec<(Lane, String)>) -> Result<(), Error> {
+        if let Some(other) = way_back.go(homes)? {
+            self.continue_over(other);
         }
         Ok(())
     }
@@ -184,25 +156,29 @@ impl Session {
         let _ = left.close();
     }
 
-    /// Before the first proposal, tells the peer where this party's lanes are, once, if it asks.
+    /// Before the first proposal, tells the peer where this party's lanes are, or where its chain
+    /// is, once, if it asks.
     pub(super) fn hear_lanes(&mut self, time: Duration) -> Result<(), Error> {
-        let may_ask = self.runs == 0 && self.asked.is_none();
-        if may_ask && self.channel.next_kind(time)? == Some(Kind::LanesHeld.byte()) {
+        if self.runs > 0 || self.asked.is_some() {
+            return Ok(());
+        }
+        let kind = self.channel.next_kind(time)?;
+        if kind == Some(Kind::LanesHeld.byte()) {
             let payload = receive(&mut self.channel, Kind::LanesHeld, MAX_HELD_BYTES)?;
             let held = parse_held(payload)?;
-            self.tell_homes(&held)?;
+            self.tell_homes(|lane| held.contains(&lane))?;
+        } else if kind == Some(Kind::ChainSought.byte()) {
+            let home = self.hear_chain()?;
+            self.tell_homes(|lane| Some(lane) == home)?;
         }
         Ok(())
     }
 
     /// Tells the peer the addresses of these lanes' processes, as far as they are known.
-    fn tell_homes(&mut self, held: &[Lane]) -> Result<(), Error> {
+    fn tell_homes(&mut self, is_told: impl Fn(Lane) -> bool) -> Result<(), Error> {
         let mut bytes = Vec::new();
-        let homes = self.homes.iter();
-        let others = homes
-            .flat_map(|homes| homes.iter())
-            .filter(|(lane, _)| held.contains(lane));
-        for (lane, address) in others.filter(|(lane, _)| **lane != self.lane) {
+        let homes = self.homes.iter().flat_map(|homes| homes.iter());
+        for (lane, address) in homes.filter(|(lane, _)| **lane != self.lane && is_told(**lane)) {
             if NotAHome::check(address).is_ok() {
                 bytes.extend(lane.to_bytes());
                 bytes.push(address.len() as u8);
@@ -233,8 +209,11 @@ fn parse_held(payload: &[u8]) -> Result<Vec<Lane>, Error> {
     }
 }
 
-/// Reads the addresses of lanes, all of which this party has named.
-fn parse_homes(mut payload: &[u8], held: &[Lane]) -> Result<BTreeMap<Lane, String>, Error> {
+/// Reads the addresses of lanes, all of which this party has asked for.
+fn parse_homes(
+    mut payload: &[u8],
+    is_asked: impl Fn(Lane) -> bool,
+) -> Result<BTreeMap<Lane, String>, Error> {
     let (kind, field) = (Kind::LaneHomes, "lane or address");
     let wrong = || Error::from(Misbehaviour::InvalidField { kind, field });
     let mut homes = BTreeMap::new();
@@ -246,7 +225,7 @@ fn parse_homes(mut payload: &[u8], held: &[Lane]) -> Result<BTreeMap<Lane, Strin
         let address = str::from_utf8(address).map_err(|_| wrong())?;
         NotAHome::check(address).map_err(|_| wrong())?;
         let is_new = homes.insert(lane, address.to_owned()).is_none();
-        if !is_new || !held.contains(&lane) {
+        if !is_new || !is_asked(lane) {
             return Err(wrong());
         }
         payload = rest;

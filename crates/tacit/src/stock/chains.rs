@@ -145,13 +145,19 @@ impl Stocks {
         role: (Protocol, Role),
     ) -> Result<Stock, Error> {
         let (kept, id) = (self.kept()?, id(keepers, role));
-        let stock = match kept.stock(id, self.limits) {
-            Err(StockError::Missing { .. }) => {
-                kept.create(id, EpochId::generate(0)?, &[], self.limits)
-            }
+        let create = || kept.create(id, EpochId::generate(0)?, &[], self.limits);
+        let created = match kept.stock(id, self.limits) {
+            Err(StockError::Missing { .. }) => create(),
             stock => stock,
         };
-        Ok(stock?)
+        Ok(match created {
+            // A peer may name any lane, and a run that fails leaves a stock without a chain.
+            Err(StockError::TooManyLanes { .. }) => {
+                self.remove_unused(&kept, id)?;
+                create()?
+            }
+            created => created?,
+        })
     }
 
     /// Returns the stocks that have chains with any of the peer's processes, in a role of a

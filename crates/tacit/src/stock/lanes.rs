@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tacit_garble::SchemeId;
 use tacit_net::{Fingerprint, Lane};
-use tacit_stock::{LaneId, LaneIds, StockError};
+use tacit_stock::{LaneId, LaneIds, Meeting, StockError, StockId};
 
 use super::chains::id;
 use super::meeting::Patience;
@@ -240,17 +240,43 @@ impl Stocks {
         name: &str,
         start: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let (kept, id) = (self.kept()?, id(keepers, role));
-        let mut patience = Patience::new(START_PATIENCE);
-        // One lock for all of the peer's processes.
-        let _alone = loop {
-            if let Some(right) = kept.try_meet(&id)? {
-                break right;
-            }
-            let file = kept.meeting_lock(&id);
-            patience.pause(StockError::Busy { file })?;
-        };
+        let _alone = start_alone(&self.kept()?, &id(keepers, role))?;
         self.check_home(keepers, role, name)?;
         start()
+    }
+
+    /// Removes the stocks like `id` in all of the peer's lanes that have no chain. A run that is
+    /// about to start one there fails.
+    pub(super) fn remove_unused(
+        &self,
+        kept: &tacit_stock::Stocks,
+        mut id: StockId,
+    ) -> Result<(), Error> {
+        let _alone = start_alone(kept, &id)?;
+        for lane in kept.lanes(&id)? {
+            id.lanes.peer = lane;
+            let is_unused = match kept.stock(id, self.limits) {
+                Ok(stock) => stock.chains()?.is_empty(),
+                Err(StockError::Missing { .. }) => true,
+                // What cannot be read may have chains.
+                Err(_) => false,
+            };
+            if is_unused {
+                kept.remove(&id)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes the right to start chains with a peer, which is one for all of its processes.
+fn start_alone(kept: &tacit_stock::Stocks, id: &StockId) -> Result<Meeting, StockError> {
+    let mut patience = Patience::new(START_PATIENCE);
+    loop {
+        if let Some(right) = kept.try_meet(id)? {
+            return Ok(right);
+        }
+        let file = kept.meeting_lock(id);
+        patience.pause(StockError::Busy { file })?;
     }
 }

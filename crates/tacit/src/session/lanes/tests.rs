@@ -44,9 +44,9 @@ fn lanes_are_named_once_each_and_few() {
 fn homes_are_of_lanes_that_were_asked_for() {
     let asked = ["a", "b"].map(lane);
     let told = homes(&[("b", "b.example:7000"), ("a", "[::1]:7001")]);
-    let parsed = parse_homes(&told, &asked).unwrap();
+    let parsed = parse_homes(&told, |lane| asked.contains(&lane)).unwrap();
     assert_eq!(parsed[&asked[0]], "[::1]:7001");
-    assert!(parse_homes(&[], &asked).unwrap().is_empty());
+    assert!(parse_homes(&[], |_| true).unwrap().is_empty());
     for wrong in [
         homes(&[("c", "c.example:7000")]),
         homes(&[("a", "x:1"), ("a", "y:1")]),
@@ -60,7 +60,10 @@ fn homes_are_of_lanes_that_were_asked_for() {
         homes(&[("a", "\u{1b}[31m:7000")]),
         told[..told.len() - 1].to_vec(),
     ] {
-        assert!(parse_homes(&wrong, &asked).is_err(), "{wrong:?}");
+        assert!(
+            parse_homes(&wrong, |lane| asked.contains(&lane)).is_err(),
+            "{wrong:?}"
+        );
     }
 }
 
@@ -142,5 +145,18 @@ fn lanes_are_in_the_tag() {
     let all = [["", ""], ["a", ""], ["", "a"], ["a", "b"], ["b", "a"]].map(tag);
     for (place, one) in all.iter().enumerate() {
         assert!(all[..place].iter().all(|other| other != one));
+    }
+}
+
+/// Only what may be a chain's name is looked for.
+#[test]
+fn a_chain_is_sought_by_a_name() {
+    for wrong in [&b""[..], &[0xff], b"a\0b", &[b'a'; 256]] {
+        let (mut here, mut there) = hostile();
+        here.set_chain_lanes(ChainLanes::new([lane("b")]));
+        send(&mut there.channel, Kind::ChainSought, wrong).unwrap();
+        flush(&mut there.channel).unwrap();
+        let refused = here.next_request(Duration::from_secs(5)).unwrap_err();
+        assert_eq!(refused.category(), crate::Category::Peer, "{refused}");
     }
 }

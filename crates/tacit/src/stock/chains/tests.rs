@@ -1,10 +1,11 @@
 //! Tests of chains that must end, and of obstacles to that.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use tacit_stock::{ChainStatus, Memory, Policy, Storage as _};
+use tacit_stock::{ChainStatus, MAX_LANES, Memory, Policy, Storage as _};
 
 use super::*;
 
@@ -260,4 +261,43 @@ fn a_chain_starts_with_one_process_of_the_peer() {
     );
     let found = stocks.homes_of_chain(homes[1], place, "total");
     assert_eq!(found.expect("readable"), [homes[0].lanes.peer]);
+}
+
+/// A peer names one of its processes after another, and each of its runs fails before a chain is
+/// there.
+#[test]
+fn failed_runs_with_many_processes_of_the_peer_leave_room() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let stocks = Stocks::open(folder.path(), 1 << 20).expect("room");
+    let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+    let place = (Protocol::Prepared, Role::Garbler);
+    let with = |lane: usize| Keepers {
+        lanes: Lanes {
+            peer: lane.to_string().parse().expect("a name"),
+            ..Lanes::default()
+        },
+        ..Keepers::alone((own, peer))
+    };
+    begin(&stocks.chain_with(with(0), place, "0").expect("room"), 7);
+    for lane in 1..MAX_LANES + 3 {
+        drop(stocks.chain_with(with(lane), place, "total").expect("room"));
+    }
+    for lane in 1..MAX_LANES {
+        let name = lane.to_string();
+        begin(
+            &stocks.chain_with(with(lane), place, &name).expect("room"),
+            7,
+        );
+    }
+    // Chains that are there stay.
+    let kept = stocks.chains().expect("readable").into_iter();
+    let kept: BTreeSet<_> = kept.map(|chain| chain.summary.name).collect();
+    assert_eq!(kept, (0..MAX_LANES).map(|lane| lane.to_string()).collect());
+    let one_too_many = stocks.chain_with(with(MAX_LANES), place, "total");
+    let refused = one_too_many.map(drop).expect_err("no room");
+    let Error::Stock(refused) = refused else {
+        panic!("{refused}");
+    };
+    let is_full = matches!(*refused, StockError::TooManyLanes { .. });
+    assert!(is_full, "{refused}");
 }
