@@ -85,8 +85,8 @@ fn lowered_programs_compute_what_the_interpreter_says() {
 }
 
 /// The numbers of AND gates at the default params. None exceeds the design's estimate except that
-/// of `06_logistic`, for which the design states 10,672: its 30 products of `fixed<6, 12>` cost as
-/// much as the builder's.
+/// of `06_logistic`, for which the design states 10,672: it adds up its 30 products of
+/// `fixed<6, 12>` in full, and keeps their sum in the range.
 #[test]
 fn programs_cost_no_more_than_they_did() {
     let known: &[(&str, &str, u64)] = &[
@@ -97,7 +97,7 @@ fn programs_cost_no_more_than_they_did() {
         ("05_kmeans.tacit", "begin", 0),
         ("05_kmeans.tacit", "step", 459_288),
         ("05_kmeans.tacit", "show", 0),
-        ("06_logistic.tacit", "main", 10_804),
+        ("06_logistic.tacit", "main", 11_123),
         ("07_decision_tree.tacit", "main", 1_300),
         ("08_edit_distance_band.tacit", "main", 2_941_424),
         ("09_order_book.tacit", "order", 21_927),
