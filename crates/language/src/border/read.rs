@@ -323,7 +323,16 @@ impl<'t> Reader<'t> {
                 self.number(place as u64, self.types.width(ty) as u32);
                 Ok(())
             }
-            _ => Err(self.error(ty, self.expected(ty), "another text")),
+            _ => {
+                let mut variants = of.variants.iter();
+                let is_alike = variants.any(|variant| variant.as_str().eq_ignore_ascii_case(name));
+                let found = match is_alike && start == of.name.as_str() {
+                    true => "one of these with other capital letters",
+                    false if text.trim().is_empty() => "an empty text",
+                    false => "another text",
+                };
+                Err(self.error(ty, self.expected(ty), found))
+            }
         }
     }
 

@@ -313,6 +313,11 @@ impl<'t> Table<'_, 't> {
                 // The place is named only where it is needed: there are millions of cells.
                 self.reader.text(*ty, text).map_err(|error| {
                     let name = self.name;
+                    let error = if text.is_empty() {
+                        empty_cell(error)
+                    } else {
+                        error
+                    };
                     error.at(match cell.as_str() {
                         "" => format!("{name} line {line}"),
                         cell => format!("{name} line {line} column {cell:?}"),
@@ -323,6 +328,14 @@ impl<'t> Table<'_, 't> {
         }
         Ok(lines)
     }
+}
+
+/// Says that a cell without the value that it needs is empty.
+fn empty_cell(mut error: CircuitError) -> CircuitError {
+    if let CircuitError::Value { found, .. } = &mut error {
+        "an empty cell: fill it in, or remove the row".clone_into(found);
+    }
+    error
 }
 
 /// Describes the error in the form of a CSV file, without its text.

@@ -94,6 +94,7 @@ fn values_of_all_types_are_read_and_written() {
 #[test]
 fn errors_name_the_path_what_was_found_and_what_was_expected() {
     let person = |age: Json| json!([{ "name": "Ada", "age": 1, "colour": "Red" }, age]);
+    let of_colour = |name: &str| person(json!({ "name": "Bo", "age": 3, "colour": name }));
     let cases = [
         (
             "[Person; ..4]",
@@ -107,10 +108,9 @@ fn errors_name_the_path_what_was_found_and_what_was_expected() {
             "[Person; ..4]",
             person(json!({ "name": "Bo", "age": 3, "colour": "Red", "nmae": 1 })),
         ),
-        (
-            "[Person; ..4]",
-            person(json!({ "name": "Bo", "age": 3, "colour": "Pink" })),
-        ),
+        ("[Person; ..4]", of_colour("Pink")),
+        ("[Person; ..4]", of_colour("green")),
+        ("[Person; ..4]", of_colour("")),
         (
             "[Person; ..4]",
             person(json!({ "name": "Somebody", "age": -3, "colour": "Red" })),
