@@ -370,9 +370,37 @@ impl Elaborator<'_> {
                 let message = "expected `bool`, found a whole number";
                 return self.fail(Diagnostic::new(span, message).help(help));
             }
+            TypeKind::Bytes(size) => return self.hex(size as usize, ty, span),
             _ => return self.mismatch(ty, "a whole number", span),
         };
         self.in_range(scaled, ty, &number.to_string(), span)
+    }
+
+    /// Returns bytes that are written as `0x` and two digits for each byte, in their order.
+    fn hex(&mut self, size: usize, ty: TypeId, span: Span) -> Done<Value> {
+        let written = self.loaded.source_map().text(span);
+        let digits: String = written.chars().filter(|&digit| digit != '_').collect();
+        let digits = digits.strip_prefix("0x").unwrap_or_default();
+        let digits: Option<Vec<u32>> = digits.chars().map(|digit| digit.to_digit(16)).collect();
+        let digits = digits.unwrap_or_default();
+        if digits.len() == 2 * size && size > 0 {
+            let bytes = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]);
+            return Ok(Value::List(
+                bytes.map(|byte| Value::Integer(byte.into())).collect(),
+            ));
+        }
+        let name = self.type_name(ty);
+        let found = match digits.len() {
+            0 => "a whole number".to_owned(),
+            count => format!("{count} hex digits"),
+        };
+        let message = format!("expected `{name}`, found {found}");
+        let error = Diagnostic::new(span, message);
+        self.fail(error.help(format!(
+            "write `0x` and all {} digits of its bytes in order, or a text of {size} bytes in \
+             quotes",
+            2 * size
+        )))
     }
 
     fn fraction(&mut self, number: &BigRational, ty: TypeId, span: Span) -> Done<Value> {
