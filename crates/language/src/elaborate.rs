@@ -16,6 +16,7 @@
 //! | `entries`, `opened`, `tests` | states, `main`, runs, their results, tests |
 //! | `ranges` | indices and counters against lengths and types |
 //! | `order` | arguments against parameters that are `sorted` |
+//! | `rows`, `zeros` | warnings: items that are no rows; what a loop changes for these |
 //! | `sums`, `narrow` | warnings: sums in loops and conversions to `fixed` that may wrap |
 
 mod access;
@@ -37,12 +38,14 @@ mod operators;
 mod order;
 mod patterns;
 mod ranges;
+mod rows;
 mod scopes;
 mod statements;
 mod sums;
 mod term;
 mod tests;
 mod types;
+mod zeros;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -236,11 +239,13 @@ impl<'a> Elaborator<'a> {
         if !self.errors.is_empty() {
             return;
         }
+        joins::guard(&mut self.program);
         ranges::check(&self.program, &mut self.errors);
         order::check(&self.program, self.loaded, &self.folded, &mut self.errors);
         if self.errors.is_empty() {
             let mut warnings = sums::warnings(&self.program);
             warnings.extend(narrow::warnings(&self.program, self.loaded));
+            warnings.extend(rows::warnings(&self.program, self.loaded));
             warnings.extend(self.left_out.iter().map(|span| {
                 let warning = Diagnostic::warning(*span, "`debug` shows nothing in a run");
                 warning.help("`tacit eval` and `tacit test` show it; remove it when you are done")

@@ -1,6 +1,7 @@
 //! The pairs of a join: its tables, the type of a pair, and the operations allowed on pairs.
 
 mod fields;
+mod guard;
 mod keys;
 mod rule;
 
@@ -14,6 +15,8 @@ use crate::program::{
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Ident, Input, JoinedTable, TypeExpressionKind};
+
+pub(super) use guard::guard;
 
 /// The help for pairs that are read in a way that is not allowed.
 const HOW_TO_READ: &str = "write `for p in pairs { … }` as a statement, or `[for p in pairs { … \

@@ -4,15 +4,19 @@ use num_bigint::BigInt;
 
 use super::control::Branch;
 use super::expression::{block_of, read_of};
-use super::term::Term;
+use super::term::{Term, aggregate};
 use super::{Binding, Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    Expression, ExpressionKind, Loop, Number, NumberOperator, Root, Statement, StatementKind, Step,
-    TypeId, TypeKind, Value, ValuePath,
+    BinaryOperator, Condition, CounterId, Expression, ExpressionKind, Loop, Number, NumberOperator,
+    Root, Statement, StatementKind, Step, TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{ExpressionKind as Syntax, ForLoop, PatternKind};
+
+/// The numbers of the fields of a table.
+const LEN: u32 = 0;
+const ITEMS: u32 = 1;
 
 /// The range of a loop that is kept.
 struct LoopRange {
@@ -22,6 +26,8 @@ struct LoopRange {
     of: Option<(ValuePath, TypeId)>,
     /// Whether the elements are the pairs of a join. Their number is known only after the body.
     is_over_pairs: bool,
+    /// The length of the table whose items the turns get. Turns past it have no effect.
+    length: Option<Expression>,
 }
 
 /// The terms of the turns of an unrolled loop.
@@ -53,6 +59,11 @@ impl<'a> Elaborator<'a> {
         )?;
         let mut body = branch.statements;
         self.emit(branch.term, &mut body);
+        if let Some(length) = kept.length {
+            let has_row = self.has_row(counter, length);
+            let kind = StatementKind::If(has_row, body, Vec::new());
+            body = vec![Statement { kind, span }];
+        }
         let kind = StatementKind::For(Box::new(Loop {
             counter,
             from: kept.from,
@@ -120,9 +131,43 @@ impl<'a> Elaborator<'a> {
         let element = element(&kept, counter, span);
         let turn = element.unwrap_or(Term::Number(Number::Counter(counter)));
         let value = self.turn_value(each, turn, element_type)?;
+        if let Some(rows) = kept.length {
+            return self.table_of(value, counter, (rows, length), span);
+        }
         let ty = self.sized(TypeKind::Array(value.ty, length), span)?;
         let kind = ExpressionKind::Comprehension(counter, kept.from, Box::new(value));
         Ok(Term::Value(Expression { kind, ty, span }))
+    }
+
+    /// Returns the table of a value for each row of a table, with zeros behind them.
+    fn table_of(
+        &mut self,
+        value: Expression,
+        counter: CounterId,
+        (rows, size): (Expression, u32),
+        span: Span,
+    ) -> Done<Term> {
+        let element = value.ty;
+        let zero = Expression {
+            kind: ExpressionKind::Constant(self.program.types.zero(element)),
+            ty: element,
+            span,
+        };
+        let has_row = self.has_row(counter, rows.clone());
+        let kind = ExpressionKind::If(Box::new(has_row), Box::new(value), Box::new(zero));
+        let row = Expression {
+            kind,
+            ty: element,
+            span,
+        };
+        let array = self.sized(TypeKind::Array(element, size), span)?;
+        let items = Expression {
+            kind: ExpressionKind::Comprehension(counter, Number::Constant(0), Box::new(row)),
+            ty: array,
+            span,
+        };
+        let ty = self.sized(TypeKind::Table(element, size), span)?;
+        Ok(Term::Value(aggregate(vec![rows, items], ty, span)))
     }
 
     /// Elaborates `[for p in pairs { e }]`, an array whose length is that of its type.
@@ -264,6 +309,7 @@ impl<'a> Elaborator<'a> {
                 to,
                 of: None,
                 is_over_pairs: false,
+                length: None,
             });
         }
         if let Some((local, ty)) = self.pairs_named(&each.over) {
@@ -276,16 +322,62 @@ impl<'a> Elaborator<'a> {
                 to: Number::Constant(0),
                 of: Some((place, ty)),
                 is_over_pairs: true,
+                length: None,
             });
         }
         let term = self.expression(&each.over, None)?;
         let value = self.typed(term, span)?;
+        if let &TypeKind::Table(element, size) = self.program.types.kind(value.ty) {
+            return Ok(self.rows_of_table(value, (element, size), span, out));
+        }
         let (place, element_type, length) = self.array_place(value, span, out)?;
         Ok(LoopRange {
             from: Number::Constant(0),
             to: Number::Constant(length.into()),
             of: Some((place, element_type)),
             is_over_pairs: false,
+            length: None,
+        })
+    }
+
+    /// Returns the range of a loop over the rows of a table.
+    fn rows_of_table(
+        &mut self,
+        value: Expression,
+        (element, size): (TypeId, u32),
+        span: Span,
+        out: &mut Vec<Statement>,
+    ) -> LoopRange {
+        let length_type = self.program.types.fields(value.ty)[LEN as usize];
+        let local = self.unnamed(value.ty);
+        let kind = StatementKind::Let(local, value);
+        out.push(Statement { kind, span });
+        let field = |field| ValuePath {
+            root: Root::Local(local),
+            path: vec![Step::Field(field)],
+        };
+        LoopRange {
+            from: Number::Constant(0),
+            to: Number::Constant(size.into()),
+            of: Some((field(ITEMS), element)),
+            is_over_pairs: false,
+            length: Some(Expression {
+                kind: ExpressionKind::Read(field(LEN)),
+                ty: length_type,
+                span,
+            }),
+        }
+    }
+
+    /// Returns the condition that the turn has a row of the table.
+    fn has_row(&mut self, counter: CounterId, length: Expression) -> Condition {
+        let (ty, span) = (length.ty, length.span);
+        let kind = ExpressionKind::Number(Number::Counter(counter));
+        let number = Box::new(Expression { kind, ty, span });
+        Condition::Secret(Expression {
+            kind: ExpressionKind::Binary(BinaryOperator::Less, number, Box::new(length)),
+            ty: self.program.types.bool(),
+            span,
         })
     }
 
@@ -300,7 +392,9 @@ impl<'a> Elaborator<'a> {
             let message = format!("a loop over a `{}`", self.type_name(value.ty));
             let error = Diagnostic::new(span, message);
             let help = match self.program.types.kind(value.ty) {
-                TypeKind::Table(..) => "write `for x in a.items`, and look at `a.len` inside",
+                TypeKind::Table(..) => {
+                    "write `for` in place of `for const`: how many rows are there is no const"
+                }
                 TypeKind::Unsigned(_) => {
                     "a loop runs over a range, an array or an enum; the iteration count is public"
                 }
@@ -321,7 +415,7 @@ impl<'a> Elaborator<'a> {
 }
 
 /// Returns the element of this turn if the loop runs over an array.
-fn element(kept: &LoopRange, counter: crate::program::CounterId, span: Span) -> Option<Term> {
+fn element(kept: &LoopRange, counter: CounterId, span: Span) -> Option<Term> {
     let (place, ty) = kept.of.as_ref()?;
     Some(element_at(place, Number::Counter(counter), *ty, span))
 }

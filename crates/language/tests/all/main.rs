@@ -12,6 +12,7 @@ mod forms;
 mod joins;
 mod lowering;
 mod programs;
+mod rows;
 mod rules;
 mod shallow;
 mod shipped;
