@@ -243,7 +243,7 @@ impl<'a> Elaborator<'a> {
         ranges::check(&self.program, &mut self.errors);
         order::check(&self.program, self.loaded, &self.folded, &mut self.errors);
         if self.errors.is_empty() {
-            let mut warnings = sums::warnings(&self.program);
+            let mut warnings = sums::warnings(&self.program, self.loaded);
             warnings.extend(narrow::warnings(&self.program, self.loaded));
             warnings.extend(rows::warnings(&self.program, self.loaded));
             warnings.extend(self.left_out.iter().map(|span| {

@@ -40,7 +40,7 @@ mod run;
 mod size;
 mod trace;
 
-pub(crate) use order_free::{Judged, Kind, addition, variable};
+pub(crate) use order_free::{Judged, Kind, addition, same_value, variable};
 pub(crate) use trace::Variable;
 
 pub use chains::ChainedLoop;

@@ -1,6 +1,6 @@
 //! Warnings about sums that are wider than their type. These are sums in loops, wider than the
-//! variable that accumulates them, and sums that are divided, since the wrapped sum of two numbers
-//! does not give their mean.
+//! variable that accumulates them, sums that are divided, since the wrapped sum of two numbers
+//! does not give their mean, and [results and compared differences](wraps).
 //!
 //! An addend counts if it is read, converted, selected, a sum itself, or a `wide_mul`. Other
 //! values, such as products and results of calls, may be small for reasons that are not visible
@@ -12,6 +12,7 @@
 mod facts;
 mod means;
 mod turns;
+mod wraps;
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,9 +21,11 @@ use num_traits::Zero;
 
 use facts::Fact;
 use turns::counters_of;
+use wraps::Use;
 
 use super::ranges::bounds;
 use crate::diagnostic::Diagnostic;
+use crate::load::Loaded;
 use crate::program::{
     BinaryOperator, Body, Condition, Expression, ExpressionKind as K, Function, Intrinsic, LocalId,
     Number, NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, Value,
@@ -34,10 +37,10 @@ use crate::source::Span;
 const MAX_TURNS: u128 = 1 << 16;
 
 /// Returns a warning for each sum that may wrap.
-pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
+pub(super) fn warnings(program: &Program, loaded: &Loaded) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut left = MAX_TURNS;
-    for function in &program.functions {
+    for (number, function) in program.functions.iter().enumerate() {
         let Body::Block(block) = &function.body else {
             continue;
         };
@@ -54,8 +57,13 @@ pub(super) fn warnings(program: &Program) -> Vec<Diagnostic> {
             sums: HashMap::new(),
             means: Vec::new(),
             left,
+            is_std: loaded.is_std(function.span.file),
         };
         walk.block(block);
+        let mut entries = program.entries.iter();
+        if entries.any(|entry| entry.function.0 as usize == number) {
+            walk.result(&block.value);
+        }
         left = walk.left;
         found.append(&mut walk.means);
         let sums = walk.sums.iter();
@@ -98,6 +106,8 @@ struct SumCheck<'p> {
     means: Vec<Diagnostic>,
     /// The remaining number of turns that may be checked one by one.
     left: u128,
+    /// Whether the function is one of the standard library, whose wrapping is meant.
+    is_std: bool,
 }
 
 impl<'p> Visit<'p> for SumCheck<'p> {
@@ -161,9 +171,7 @@ impl<'p> Visit<'p> for SumCheck<'p> {
             K::Binary(operator, a, b) => {
                 self.expression(a);
                 self.expression(b);
-                if *operator == BinaryOperator::Divide {
-                    self.mean(a, None);
-                }
+                self.used(*operator, a, b);
             }
             K::Shift(operator, of, amount) => {
                 self.expression(of);
@@ -183,6 +191,24 @@ impl<'p> Visit<'p> for SumCheck<'p> {
 }
 
 impl<'p> SumCheck<'p> {
+    /// Checks the operands of an operator that needs their whole values.
+    fn used(&mut self, operator: BinaryOperator, a: &'p Expression, b: &'p Expression) {
+        use BinaryOperator as B;
+        match operator {
+            B::Divide => {
+                self.mean(a, None);
+                if !self.is_std {
+                    self.wraps(a, Use::Dividend);
+                }
+            }
+            B::Less | B::LessEqual | B::Greater | B::GreaterEqual if !self.is_std => {
+                self.wraps(a, Use::Compared);
+                self.wraps(b, Use::Compared);
+            }
+            _ => {}
+        }
+    }
+
     fn turns(
         &mut self,
         counter: usize,

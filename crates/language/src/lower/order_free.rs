@@ -204,7 +204,7 @@ pub(super) fn same_place(a: &ValuePath, b: &ValuePath) -> bool {
 }
 
 /// Whether two expressions without effects are the same.
-fn same_value(a: &Expression, b: &Expression) -> bool {
+pub(crate) fn same_value(a: &Expression, b: &Expression) -> bool {
     use ExpressionKind as K;
     a.ty == b.ty
         && match (&a.kind, &b.kind) {

@@ -167,7 +167,7 @@ fn structs_have_methods() {
 fn a_comment_between_signs_changes_nothing() {
     let text = "/* of/* a */\n   program */\nparties a, b; /* two */\n\n\
                 main(/* x */ x: u8 of a, y: u8 of b /* b's */) -> (r: u8 to both) {\n\
-                \x20   /* a\n  sum */\n    x /* and */ + y /* last */\n}\n\n\
+                \x20   /* a\n  sum */\n    x /* and */ ^ y /* last */\n}\n\n\
                 test \"sum\" { assert main(1, 2) /**/ == 3; } // the end\n";
     right(text);
     let formatted = tacit_language::format("comments.tacit", text).expect("a right program");
