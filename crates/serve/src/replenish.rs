@@ -298,6 +298,7 @@ fn fill_level(
     // If room cannot be freed yet, the preparation itself finds it missing.
     let _ = level.compact(stocks, own);
     let order = level.order(level.amount)?;
-    let made = order.run(&mut session, stocks, limits.preparation)?;
+    let how = (limits.preparation, shared.threads_of_own_work(limits));
+    let made = order.run(&mut session, stocks, how)?;
     Ok((made, session))
 }

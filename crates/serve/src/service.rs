@@ -6,6 +6,7 @@ mod seats;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
@@ -76,6 +77,8 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct ServiceState {
     sessions: BTreeMap<u64, OpenSession>,
+    /// The number of sessions with a run.
+    running: usize,
     next: u64,
     peers: HashMap<Fingerprint, PeerState>,
     strangers: Option<RefusalLog>,
@@ -90,8 +93,20 @@ struct ServiceState {
 impl ServiceState {
     /// Returns the number of sessions with a run.
     fn running(&self) -> usize {
-        let sessions = self.sessions.values();
-        sessions.filter(|session| session.running).count()
+        self.running
+    }
+
+    /// Marks the run of a session as begun or ended.
+    fn set_running(&mut self, session: u64, running: bool) {
+        if let Some(session) = self.sessions.get_mut(&session)
+            && session.running != running
+        {
+            session.running = running;
+            match running {
+                true => self.running += 1,
+                false => self.running -= 1,
+            }
+        }
     }
 }
 
@@ -367,6 +382,11 @@ impl Shared {
         drop(state);
         let shared = Arc::clone(self);
         Some(PreparationRight { shared, peer })
+    }
+
+    /// Returns the threads of a preparation that this party starts.
+    pub(crate) fn threads_of_own_work(&self, limits: &Limits) -> NonZeroUsize {
+        limits.threads_beside(self.state().running())
     }
 
     /// Makes the replenisher check the stock soon.

@@ -9,6 +9,7 @@
 //!    later has counted. This party counts the keys for which the peer's messages have room, and
 //!    not the number that the peer tells, which it could understate.
 
+use std::num::NonZeroUsize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tacit::cost::Cost;
@@ -74,6 +75,8 @@ pub struct RunOfPeer<'a> {
     pub peer_name: &'a str,
     /// Longest time of the run.
     pub time_limit: Duration,
+    /// The threads to work on.
+    pub threads: NonZeroUsize,
     /// The run's name in the logs of both parties.
     pub run: Option<RunId>,
     /// This party's stocks.
@@ -135,10 +138,10 @@ impl SizedMatching for PlainRun {
         Ok(())
     }
 
-    fn run(self: Box<Self>, session: &mut Session, _run: &RunOfPeer<'_>) -> Result<Ran, Error> {
+    fn run(self: Box<Self>, session: &mut Session, run: &RunOfPeer<'_>) -> Result<Ran, Error> {
         let sized = self.sized.ok_or(Error::ApiMisuse("sizes are told first"))?;
         Ok(Ran {
-            cost: sized.run(session)?.cost,
+            cost: sized.threads(run.threads).run(session)?.cost,
             delivered: Ok(()),
         })
     }
@@ -293,6 +296,7 @@ fn answer(
         peer: seat.peer,
         peer_name: &seat.peer_name,
         time_limit: offer.time_limit,
+        threads: seat.threads(policy.limits()),
         run: session.run_id(),
         stocks: seat.shared().stocks.as_ref(),
     };

@@ -309,7 +309,8 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     };
     let mut job = Job::new(granted.function, offer.role)
         .statistical_security(offer.security)
-        .time_limit(offer.time_limit);
+        .time_limit(offer.time_limit)
+        .threads(seat.threads(shared.policy().limits()));
     if asked.protocol != ProtocolId::Gmw {
         job = job.scheme(asked.scheme);
     }
@@ -396,7 +397,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     let _ = level.compact(stocks, own);
     // This is as urgent as runs: those that find too little in stock wait for it.
     let order = level.order(runs);
-    let made = order.and_then(|order| order.run(session, stocks, limits.preparation));
+    let made = order.and_then(|order| order.run(session, stocks, seat.bounds(limits)));
     match made {
         Ok(made) => {
             let took = begun.elapsed();

@@ -78,6 +78,10 @@ mod tests {
                 "found the number `-1`, expected a whole number from 0",
             ),
             (
+                "[serve]\nthreads = 0",
+                "found the number `0`, expected a whole number from 1",
+            ),
+            (
                 "[[serve.function]]\nthreads = 0",
                 "found the number `0`, expected a whole number from 1",
             ),

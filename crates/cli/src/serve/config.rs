@@ -51,6 +51,8 @@ pub(crate) struct Serve {
     pub(crate) memory_mib: Option<u64>,
     /// The MiB of these for the runs of one peer.
     pub(crate) memory_mib_per_peer: Option<u64>,
+    /// The largest number of threads of one run or preparation.
+    pub(crate) threads: Option<NonZeroUsize>,
     /// The largest number of keys of a peer about which it is told on a day.
     pub(crate) keys_per_day: Option<u64>,
     /// The largest number of TLS handshakes at once.

@@ -301,7 +301,8 @@ impl SizedMatching for JoinRun {
         let mut job = Job::new(function, held.role)
             .by(Protocol::Gmw, run.stocks)?
             .join(plan(&self.runnable)?, &table)
-            .time_limit(run.time_limit);
+            .time_limit(run.time_limit)
+            .threads(run.threads);
         for (name, value) in inputs {
             job = job.input(&name, value);
         }

@@ -131,6 +131,7 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
         memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib.min(left_mib)),
         memory_mib_per_peer: serve.memory_mib_per_peer,
         keys_per_day: keys_per_day(config, serve, usual.keys_per_day)?,
+        threads: serve.threads.unwrap_or(usual.threads),
         handshakes: serve.handshakes.unwrap_or(usual.handshakes),
         handshake: serve.handshake.unwrap_or(usual.handshake),
         idle: serve.idle.unwrap_or(usual.idle),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::mem::{Discriminant, discriminant};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,18 +92,27 @@ impl Order<'_> {
         }
     }
 
-    /// Fills the level over `session`. Returns the number of instances, executions or triples that
-    /// were made.
+    /// Fills the level over `session`, on this many threads. Returns the number of instances,
+    /// executions or triples that were made.
     pub(crate) fn run(
         self,
         session: &mut Session,
         stocks: &Stocks,
-        within: Duration,
+        (within, threads): (Duration, NonZeroUsize),
     ) -> Result<u64, tacit::Error> {
         let prepared = match self {
-            Self::Components(order) => order.time_limit(within).run(session, stocks),
-            Self::Executions(order) => order.time_limit(within).run(session, stocks),
-            Self::Lot(order) => order.time_limit(within).run(session, stocks),
+            Self::Components(order) => {
+                let order = order.time_limit(within).threads(threads);
+                order.run(session, stocks)
+            }
+            Self::Executions(order) => {
+                let order = order.time_limit(within).threads(threads);
+                order.run(session, stocks)
+            }
+            Self::Lot(order) => {
+                let order = order.time_limit(within).threads(threads);
+                order.run(session, stocks)
+            }
         };
         Ok(prepared?.made())
     }

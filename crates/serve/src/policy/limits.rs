@@ -1,6 +1,8 @@
 //! The limits on what peers can use.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use tacit::net::IpNet;
@@ -24,6 +26,9 @@ pub struct Limits {
     /// The MiB of these for the runs of one peer. `None` means a quarter, or the need of the
     /// largest run if that is more. The other server of a run of three is exempt.
     pub memory_mib_per_peer: Option<u64>,
+    /// The most threads of one run or preparation. All that work at once share the processors, so a
+    /// run gets an equal part of them if that is less.
+    pub threads: NonZeroUsize,
     /// The number of keys of one peer about which runs that match tables may tell it on a day
     /// (UTC).
     pub keys_per_day: u64,
@@ -61,6 +66,12 @@ impl Limits {
         28 * (self.sessions + self.preparations) as u64 + 10 * self.handshakes as u64 + 192
     }
 
+    /// Returns the threads of the next run, if `working` runs and preparations work already.
+    pub(crate) fn threads_beside(&self, working: usize) -> NonZeroUsize {
+        let part = processors() / (working + 1);
+        NonZeroUsize::new(part).map_or(NonZeroUsize::MIN, |part| part.min(self.threads))
+    }
+
     /// Returns the number of sessions that the other server of runs of three may have: all but
     /// those of one client, and at least half.
     pub(crate) fn sessions_of_server(&self) -> usize {
@@ -78,6 +89,7 @@ impl Default for Limits {
             refusals: Rate::per_minute(20),
             memory_mib: 4096,
             memory_mib_per_peer: None,
+            threads: half_of_processors(),
             keys_per_day: 20_000,
             handshakes: 32,
             handshake: Duration::from_secs(10),
@@ -93,6 +105,16 @@ impl Default for Limits {
     }
 }
 
+/// Returns the number of processors that this process may use.
+pub(crate) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// Half of the processors: so no run takes all of them from the next one.
+fn half_of_processors() -> NonZeroUsize {
+    NonZeroUsize::new(processors() / 2).unwrap_or(NonZeroUsize::MIN)
+}
+
 pub(super) fn check_limits(limits: &Limits) -> Result<(), Error> {
     let counts = [
         ("sessions", limits.sessions, 4096),
@@ -103,6 +125,7 @@ pub(super) fn check_limits(limits: &Limits) -> Result<(), Error> {
         ),
         ("preparations", limits.preparations, 64),
         ("handshakes", limits.handshakes, 1024),
+        ("threads", limits.threads.get(), 1024),
     ];
     for (what, found, most) in counts {
         if !(1..=most).contains(&found) {
@@ -114,4 +137,24 @@ pub(super) fn check_limits(limits: &Limits) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_work_share_the_processors() {
+        let limits = |threads| Limits {
+            threads: NonZeroUsize::new(threads).expect("not zero"),
+            ..Limits::default()
+        };
+        let processors = processors();
+        let many = limits(1024);
+        assert_eq!(many.threads_beside(0).get(), processors);
+        assert_eq!(many.threads_beside(1).get(), (processors / 2).max(1));
+        assert_eq!(many.threads_beside(processors).get(), 1);
+        assert_eq!(limits(1).threads_beside(0).get(), 1);
+        assert!(Limits::default().threads.get() <= processors.div_ceil(2));
+    }
 }

@@ -1,7 +1,8 @@
 //! The open sessions, and the limits on new ones.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tacit::Fingerprint;
 use tacit::net::CancelHandle;
@@ -9,6 +10,7 @@ use tacit::session::Arrival;
 
 use super::{ServiceState, Shared};
 use crate::memory::{Held, Need};
+use crate::policy::Limits;
 
 pub(super) struct OpenSession {
     pub(super) peer: Fingerprint,
@@ -115,10 +117,19 @@ impl Seat {
         if self.shared.is_stopping() {
             return false;
         }
-        if let Some(session) = state.sessions.get_mut(&self.number) {
-            session.running = true;
-        }
+        state.set_running(self.number, true);
         true
+    }
+
+    /// Returns the threads of this session's run, which has begun: its part of the processors.
+    pub(crate) fn threads(&self, limits: &Limits) -> NonZeroUsize {
+        let others = self.shared.state().running().saturating_sub(1);
+        limits.threads_beside(others)
+    }
+
+    /// Returns the longest time of this session's preparation, and its threads.
+    pub(crate) fn bounds(&self, limits: &Limits) -> (Duration, NonZeroUsize) {
+        (limits.preparation, self.threads(limits))
     }
 
     /// Counts the memory of this session's next run, unless all sessions together, or those of its
@@ -161,8 +172,8 @@ impl Seat {
     /// Marks the run as ended. Returns whether the session may go on.
     pub(crate) fn end(&self) -> bool {
         let mut state = self.shared.state();
+        state.set_running(self.number, false);
         if let Some(session) = state.sessions.get_mut(&self.number) {
-            session.running = false;
             session.memory.end_run();
         }
         !self.shared.is_stopping()
@@ -171,7 +182,10 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.shared.state().sessions.remove(&self.number);
+        let mut state = self.shared.state();
+        state.set_running(self.number, false);
+        state.sessions.remove(&self.number);
+        drop(state);
         self.shared.changed.notify_all();
         self.shared.metrics.session_ended();
     }

@@ -1,5 +1,7 @@
 //! Runs by `gmw`: a function has another form, no scheme, and a bound on memory.
 
+use std::num::NonZeroUsize;
+
 use tacit::session::{AbortReason, OtExtension, ProtocolId};
 use tacit::{Error, Function, Job, ProtocolError, Role, Session};
 use tacit_serve::{Limits, Offer, Offers, Policy};
@@ -34,7 +36,12 @@ fn is_refused<T: std::fmt::Debug>(result: Result<T, Error>) {
 #[test]
 fn a_peer_runs_each_form_by_its_protocols_and_by_no_other() {
     let scene = Scene::new(1);
-    let policy = scene.policy(vec![both_forms(&scene)], vec![], Scene::limits());
+    // The peer works on one thread.
+    let limits = Limits {
+        threads: NonZeroUsize::new(16).expect("not zero"),
+        ..Scene::limits()
+    };
+    let policy = scene.policy(vec![both_forms(&scene)], vec![], limits);
     let service = scene.start(policy);
     let (small, shallow) = (millionaires(8), millionaires(16));
     let mut session = scene.session(&service, 0).expect("a session");

@@ -140,6 +140,13 @@ impl Match {
 }
 
 impl SizedMatch {
+    /// Works on this many threads from now on.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.order = self.order.threads(threads);
+        self
+    }
+
     /// Runs the matching over the session in which the sizes were told.
     ///
     /// # Errors
