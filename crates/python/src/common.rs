@@ -1,6 +1,5 @@
 //! The keys that two parties' tables have in common.
 
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -9,7 +8,7 @@ use tacit::matching::{KeyPart, Match, MatchOutcome, MatchRecipient, Normalizatio
 use zeroize::Zeroizing;
 
 use crate::error;
-use crate::party::seconds;
+use crate::party::{seconds, threads};
 use crate::session::{PhaseRow, phases};
 
 /// The terms of a matching, as Python gives them.
@@ -19,7 +18,7 @@ pub(crate) struct CommonTerms {
     to: String,
     normalize: String,
     most_keys: Option<i128>,
-    threads: i64,
+    threads: Option<i64>,
     timeout: Option<f64>,
     pub(crate) progress: Option<Py<PyAny>>,
 }
@@ -66,9 +65,7 @@ pub(crate) fn order(
     let to: MatchRecipient = terms.to.parse().map_err(|error| said("to", error))?;
     let how = terms.normalize.parse();
     let how: Normalization = how.map_err(|error| said("normalize", error))?;
-    let threads = usize::try_from(terms.threads).ok();
-    let threads = threads.and_then(NonZeroUsize::new);
-    let threads = threads.ok_or_else(|| said("threads", "give at least 1".to_owned()))?;
+    let threads = threads(py, terms.threads)?;
     let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
     let limit = limit.transpose()?;
     let mut parts = Vec::with_capacity(keys.len());

@@ -1,7 +1,9 @@
 //! The parties' identities, and their meeting.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -217,6 +219,15 @@ fn fingerprint(py: Python<'_>, own: &Identity, peer: &str) -> PyResult<Fingerpri
         return Err(error::usage(py, &message));
     }
     Ok(fingerprint)
+}
+
+/// Converts the argument `threads`, a number of threads; without it, returns that of the cores.
+pub(crate) fn threads(py: Python<'_>, given: Option<i64>) -> PyResult<NonZeroUsize> {
+    let Some(given) = given else {
+        return Ok(available_parallelism().unwrap_or(NonZeroUsize::MIN));
+    };
+    let threads = usize::try_from(given).ok().and_then(NonZeroUsize::new);
+    threads.ok_or_else(|| error::usage(py, "threads: give at least 1"))
 }
 
 /// Converts the argument `name`, a number of seconds.

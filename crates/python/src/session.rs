@@ -2,6 +2,7 @@
 
 mod joined;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use self::joined::JoinRun;
 use crate::common::{self, Common, CommonTerms};
 use crate::error;
 use crate::function::{Function, Inputs};
-use crate::party::seconds;
+use crate::party::{seconds, threads};
 use crate::wait::{self, Watch};
 
 /// The limit of a stock in bytes, the same as the command's without a configuration.
@@ -46,6 +47,7 @@ struct Terms {
     protocol: Option<String>,
     security: Option<String>,
     security_bits: Option<u8>,
+    threads: Option<i64>,
     timeout: Option<f64>,
     chain: Option<String>,
     replace: bool,
@@ -143,6 +145,7 @@ struct Run<'f> {
     protocol: Option<Protocol>,
     threat_model: ThreatModel,
     security_bits: Option<u8>,
+    threads: NonZeroUsize,
     limit: Option<Duration>,
 }
 
@@ -190,6 +193,7 @@ impl<'f> Run<'f> {
             protocol,
             threat_model: if has.covers(asked) { has } else { asked },
             security_bits: terms.security_bits,
+            threads: threads(py, terms.threads)?,
             limit: limit.transpose()?,
         })
     }
@@ -296,7 +300,7 @@ impl Session {
         if protocol.has_security_bits() {
             job = job.statistical_security(run.security(py, protocol)?);
         }
-        job = job.time_limit(run.limit);
+        job = job.threads(run.threads).time_limit(run.limit);
         if let Some(chain) = &terms.chain {
             job = job.chain(chain);
         }
@@ -358,7 +362,9 @@ impl Session {
         let terms = (&run, terms.progress);
         match protocol {
             Protocol::Prepared => {
-                let order = Preparation::new(run.role).time_limit(run.limit);
+                let order = Preparation::new(run.role)
+                    .threads(run.threads)
+                    .time_limit(run.limit);
                 let order = order.enough_for(run.function, runs);
                 let order = order.map_err(|error| error::raise(py, error))?;
                 let prepared = self.work_of(py, &mut held, terms, |session| {
@@ -369,6 +375,7 @@ impl Session {
             Protocol::Batch => {
                 let order = BatchPreparation::new(run.role, run.function, runs)
                     .statistical_security(run.security(py, protocol)?)
+                    .threads(run.threads)
                     .time_limit(run.limit);
                 let name = run.function.name().to_owned();
                 let prepared = self.work_of(py, &mut held, terms, |session| {
@@ -379,7 +386,7 @@ impl Session {
             Protocol::Gmw => {
                 let order = CrossPreparation::for_runs(run.role, run.function, runs);
                 let order = order.map_err(|error| error::raise(py, error))?;
-                let order = order.time_limit(run.limit);
+                let order = order.threads(run.threads).time_limit(run.limit);
                 let prepared = self.work_of(py, &mut held, terms, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;

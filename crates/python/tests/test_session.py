@@ -51,6 +51,8 @@ def test_a_wrong_input_is_found_before_the_peer_hears_of_it(parties: Parties, na
             session.run(RICHER, b=1, protocol="direct", security="malicious")
         with pytest.raises(UsageError, match="no protocol"):
             session.run(RICHER, b=1, protocol="none")
+        with pytest.raises(UsageError, match="threads: give at least 1"):
+            session.run(RICHER, b=1, threads=0)
         return session.run(RICHER, b=1).value
 
     def right(session: tacit.Session) -> Any:
@@ -118,6 +120,27 @@ def test_cost_is_what_a_run_sends_whatever_the_link(parties: Parties) -> None:
     for link in ("500us,1gbit", "33ms,5mbit"):
         (direct,) = (row for row in chain.cost(link) if row["protocol"] == "direct")
         assert direct["bytes"] == sent
+
+
+def test_threads_change_neither_results_nor_bytes(parties: Parties) -> None:
+    chain = tacit.function("sha-256-chain", n=4)
+
+    def on(party: str, threads: list[int | None], protocol: str) -> Any:
+        zeros = {port.name: _zero(port.type) for port in chain.inputs if port.party == party}
+        return lambda session: [
+            session.run(chain, zeros, role=party, threads=count, protocol=protocol)
+            for count in threads
+        ]
+
+    first, second = chain.parties
+    for protocol in ("direct", "gmw", "authenticated"):
+        # The first run of a session also makes base OTs.
+        counts: list[list[int | None]] = [[1, 1, 4, 3, None], [1, 1, 1, 5, None]]
+        runs, others = parties.meet(on(first, counts[0], protocol), on(second, counts[1], protocol))
+        assert len({repr(run.value) for run in runs + others}) == 1
+        phases = [[row for row in run.cost if row["phase"] != "setup"] for run in runs[1:]]
+        sent = {sum(row["bytes_sent"] + row["bytes_received"] for row in run) for run in phases}
+        assert len(sent) == 1, (protocol, sent)
 
 
 def test_other_security_is_told_in_the_words_of_python(parties: Parties) -> None:

@@ -54,7 +54,7 @@ def common(
     drop_missing: bool = False,
     keep: Literal["first"] | None = None,
     most_keys: int | None = None,
-    threads: int = 1,
+    threads: int | None = None,
     timeout: float | None = None,
     progress: _progress.Progress | bool | None = None,
 ) -> Common:
@@ -67,8 +67,10 @@ def common(
 
     `to` says who gets the result: one party says `me` and the other `peer`, or both say `both`.
     `normalize="email"` leaves out spaces around texts, and compares them in lower case and in one
-    form of Unicode (NFC); both parties say the same. `threads` is how many this party works on,
-    whatever the other one does. `timeout` bounds all of it, in seconds.
+    form of Unicode (NFC); both parties say the same.
+
+    `threads` is how many this party works on, whatever the other one does; without it as many as
+    there are cores. `timeout` bounds all of it, in seconds.
 
     The other party may have `most_keys` ids: without it 16 times as many as this one, and at least
     2**20. Whoever gets the result learns of each of its ids whether the other has it, so the number

@@ -113,6 +113,7 @@ class Session:
         protocol: str | None = None,
         security: str | None = None,
         security_bits: int | None = None,
+        threads: int | None = None,
         timeout: float | None = None,
         chain: str | None = None,
         replace: bool = False,
@@ -127,7 +128,8 @@ class Session:
         says it where this party has none. `protocol` is `direct`, `prepared`, `gmw`, `batch`
         or `authenticated`; without it, `security="malicious"` takes `batch` where a checked
         execution is in stock and else `authenticated`, and anything else takes `direct`.
-        `timeout` bounds the whole run, in seconds.
+        `threads` is how many this party works on, whatever the other one does; without it as many
+        as there are cores. `timeout` bounds the whole run, in seconds.
 
         A program that joins two tables runs by `gmw`, and tells the other party how many rows this
         party's table has, unless the function sets that number.
@@ -145,6 +147,7 @@ class Session:
                 "protocol": protocol,
                 "security": security,
                 "security_bits": security_bits,
+                "threads": threads,
                 "timeout": timeout,
                 "chain": chain,
                 "replace": replace,
@@ -162,6 +165,7 @@ class Session:
         protocol: str | None = None,
         security: str | None = None,
         security_bits: int | None = None,
+        threads: int | None = None,
         timeout: float | None = None,
         progress: _progress.Progress | bool | None = None,
     ) -> Table:
@@ -169,7 +173,8 @@ class Session:
 
         What is prepared is for the protocol `prepared`, and with `security="malicious"` for
         `batch`. With `protocol="gmw"` it is crosses, which any function that runs by `gmw` takes. It
-        is kept in the stock, on disk, and no part of it is ever used twice.
+        is kept in the stock, on disk, and no part of it is ever used twice. It is made on `threads`
+        threads, without it on all cores.
         """
         _check(function)
         with _progress.listener(progress) as hears:
@@ -178,6 +183,7 @@ class Session:
                 "protocol": protocol,
                 "security": security,
                 "security_bits": security_bits,
+                "threads": threads,
                 "timeout": timeout,
                 "chain": None,
                 "replace": False,

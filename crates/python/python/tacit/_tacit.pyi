@@ -18,6 +18,7 @@ class Terms(TypedDict):
     protocol: str | None
     security: str | None
     security_bits: int | None
+    threads: int | None
     timeout: float | None
     chain: str | None
     replace: bool
@@ -28,7 +29,7 @@ class CommonTerms(TypedDict):
     to: str
     normalize: str
     most_keys: int | None
-    threads: int
+    threads: int | None
     timeout: float | None
     progress: Callable[[int, int], object] | None
 

@@ -12,7 +12,7 @@ use tacit::{Job, Role};
 use tacit_language::PortValue;
 
 use super::{Ran, Run, Session, Terms, ran, role};
-use crate::party::seconds;
+use crate::party::{seconds, threads};
 use crate::program::Program;
 use crate::{error, wait};
 
@@ -73,6 +73,7 @@ impl Session {
         terms: Terms,
     ) -> PyResult<Ran<'py>> {
         check_terms(py, &terms)?;
+        threads(py, terms.threads)?;
         let role = role(py, &terms.role)?;
         let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
         let deadline = Deadline {
@@ -140,6 +141,7 @@ impl Session {
             .by(Protocol::Gmw, stocks)
             .map_err(|error| error::raise(py, error))?
             .join(plan, &table)
+            .threads(threads(py, terms.threads)?)
             .time_limit(deadline.left());
         for (name, value) in program.inputs_of(py, &typed, role, values)? {
             job = job.input(&name, value);
@@ -152,6 +154,7 @@ impl Session {
             protocol: Some(Protocol::Gmw),
             threat_model: ThreatModel::SemiHonest,
             security_bits: None,
+            threads: threads(py, terms.threads)?,
             limit: deadline.left(),
         };
         let (outcome, id) = self.work_of(py, held, (&run, terms.progress), |session| {
