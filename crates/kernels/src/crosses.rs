@@ -57,8 +57,9 @@ impl CrossHash {
         self.run::<2, 4>(first, delta, [zeros, ones]);
     }
 
-    /// Returns the key of an OT of this number.
-    fn key(&self, number: u64) -> Block {
+    /// Returns the AES key for an OT of this number, which is that of 2^[`EPOCH_BITS`] OTs. Public.
+    #[must_use]
+    pub fn key(&self, number: u64) -> Block {
         let tweak = Tweak {
             usage: Use::Cross,
             instance: 0,

@@ -12,6 +12,31 @@ pub enum Error {
     /// The caller used this crate wrongly. The peer is not to blame.
     #[error("oblivious transfer was used wrongly: {0}")]
     ApiMisuse(#[from] ApiMisuse),
+    /// The device that makes OTs failed. The peer is not to blame; discard the session.
+    #[error("making oblivious transfers elsewhere than on this processor failed: {0}")]
+    Device(#[from] DeviceError),
+}
+
+/// A failure of a [`Device`](crate::silent::Device).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// The device has too little free memory.
+    #[error("{needed_bytes} bytes of its memory were needed and {free_bytes} are free")]
+    OutOfMemory {
+        /// The bytes that were needed.
+        needed_bytes: u64,
+        /// The bytes that were free.
+        free_bytes: u64,
+    },
+    /// A call of the device's driver failed.
+    #[error("{call} returned {code}")]
+    Failed {
+        /// The call.
+        call: &'static str,
+        /// The driver's number of the error.
+        code: u32,
+    },
 }
 
 /// A message of this crate's protocols.

@@ -56,7 +56,7 @@ pub mod spare;
 mod tag;
 
 pub use delta::Delta;
-pub use error::{ApiMisuse, Check, Error, Message, PeerMisbehaved};
+pub use error::{ApiMisuse, Check, DeviceError, Error, Message, PeerMisbehaved};
 pub use extension::FieldBits;
 pub use security::{PEER_WORK_LOG2, Security};
 pub use tag::SessionTag;

@@ -30,6 +30,7 @@
 //! Cost: 0.75 bits per OT; three cipher calls and ten reads from 4 MiB for each party.
 
 mod batch;
+mod device;
 mod double;
 mod lpn;
 mod params;
@@ -41,6 +42,9 @@ mod tests;
 mod tree;
 
 pub(crate) use batch::{ANSWER_BYTES, REPLY_BYTES};
+#[cfg(any(test, feature = "reference-device"))]
+pub use device::OnThreads;
+pub use device::{BatchSizes, Device, DeviceBatch, DeviceHalf, HalfStart, HashedBits};
 pub(crate) use params::{BOOTSTRAP, SECURITY_BITS, Schedule};
 pub use params::{LPN_SIZES, LpnSizes};
 pub use receiver::{ReceiverBatch, SilentReceiver};

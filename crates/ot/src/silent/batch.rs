@@ -1,6 +1,7 @@
 //! The common part of both halves of silent OT: rounds, batches, and the sums of the check.
 
 use core::num::NonZeroUsize;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tacit_kernels::{
@@ -9,10 +10,11 @@ use tacit_kernels::{
 };
 use zeroize::Zeroizing;
 
+use super::device::{BatchSizes, Device, DeviceBatch, DeviceHalf, HalfStart};
 use super::lpn::add_columns;
 use super::params::{CHECK_COTS, Params, Schedule};
 use super::tree::Hashes;
-use crate::{Outputs, Security, SessionTag};
+use crate::{Delta, DeviceError, Outputs, Security, SessionTag};
 
 const COLUMNS: &[u8; 32] = b"tacit silent OT v1 LPN columns  ";
 const TREE_KEYS: &[u8; 32] = b"tacit silent OT v1 tree keys    ";
@@ -40,6 +42,10 @@ pub(super) struct Rounds {
     pub(super) spare: Outputs,
     /// Threads to work on.
     pub(super) threads: NonZeroUsize,
+    /// The device that takes this half over at the start of the next round.
+    pub(super) device: Option<Arc<dyn Device>>,
+    /// This half on the device, which then has all of its COTs.
+    pub(super) far: Option<Box<dyn DeviceHalf>>,
 }
 
 impl Rounds {
@@ -59,7 +65,64 @@ impl Rounds {
             reserve: room_for(schedule.later().inputs()),
             spare: Outputs::default(),
             threads: NonZeroUsize::MIN,
+            device: None,
+            far: None,
         }
+    }
+
+    /// Hands this half over to the device, if there is one and a round after the first starts. The
+    /// first one is small. Returns the half on the device.
+    pub(super) fn hand_over(
+        &mut self,
+        delta: Option<&Delta>,
+    ) -> Result<Option<&mut dyn DeviceHalf>, DeviceError> {
+        let starts = matches!(self.schedule.place(), (1.., 0));
+        let semi_honest = self.security == Security::SemiHonest;
+        if let Some(device) = &self.device
+            && self.far.is_none()
+            && starts
+            && semi_honest
+        {
+            self.far = Some(device.take_over(HalfStart {
+                delta: delta.map(Delta::to_block),
+                cots: &self.inputs,
+                sizes: BatchSizes::of(self.params()),
+            })?);
+            // What is here is wiped on drop.
+            (self.inputs, self.reserve) = Default::default();
+            self.spare = Outputs::default();
+        }
+        Ok(self.far())
+    }
+
+    /// Returns this half on the device.
+    pub(super) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        match &mut self.far {
+            Some(far) => Some(&mut **far),
+            None => None,
+        }
+    }
+
+    /// Returns this batch, for the device.
+    pub(super) fn device_batch(&self) -> DeviceBatch {
+        let number = self.schedule.place().1;
+        DeviceBatch {
+            number,
+            tree_keys: self.hash_of_batch(TREE_KEYS).finalize().into(),
+            columns: self.hash_of_batch(COLUMNS).finalize().into(),
+            reserved: self.schedule.next_reserved(),
+            ends_round: number + 1 == self.params().batches(),
+        }
+    }
+
+    /// Ends a batch of the device.
+    pub(super) fn finish_far(&mut self) -> Result<(), DeviceError> {
+        let batch = self.device_batch();
+        if let Some(far) = &mut self.far {
+            far.finish(&batch)?;
+        }
+        self.schedule.advance();
+        Ok(())
     }
 
     /// Returns memory for this batch's outputs, with arbitrary contents.

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::num::NonZeroUsize;
+use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
@@ -9,6 +10,7 @@ use tacit_kernels::{Block, Prg, share_out};
 use zeroize::Zeroizing;
 
 use super::batch::{ANSWER_BYTES, Rounds};
+use super::device::{Device, DeviceHalf};
 use super::params::{BOOTSTRAP, Schedule};
 use crate::correlated::CotReceiver;
 use crate::{Check, Error, Message, Outputs, PeerMisbehaved, Security, SessionTag};
@@ -56,6 +58,16 @@ impl SilentReceiver {
         self.rounds.threads = threads;
     }
 
+    /// Lets `device` make the batches from the next round on, if this half is semi-honest.
+    pub fn set_device(&mut self, device: Arc<dyn Device>) {
+        self.rounds.device = Some(device);
+    }
+
+    /// Returns this half on its device.
+    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        self.rounds.far()
+    }
+
     #[cfg(test)]
     pub(super) fn for_test(rounds: Rounds) -> Self {
         Self { rounds }
@@ -98,9 +110,20 @@ impl SilentReceiver {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::WrongLength`].
+    /// [`PeerMisbehaved::WrongLength`]; [`Error::Device`].
     pub fn take(mut self, message: &[u8]) -> Result<(ReceiverBatch, Vec<u8>), Error> {
         super::check_length(Message::SilentTrees, self.trees_bytes(), message)?;
+        let batch = self.rounds.device_batch();
+        if let Some(far) = self.rounds.hand_over(None)? {
+            far.grow_punctured(&batch, message)?;
+            let batch = ReceiverBatch {
+                receiver: self,
+                outputs: Outputs::default(),
+                expanded: true,
+                expected: None,
+            };
+            return Ok((batch, Vec::new()));
+        }
         let params = self.rounds.params();
         let mut outputs = self.rounds.outputs();
         let mut sums = self.rounds.check();
@@ -140,6 +163,11 @@ impl SilentReceiver {
 }
 
 impl ReceiverBatch {
+    /// As [`SilentReceiver::set_device`].
+    pub fn set_device(&mut self, device: Arc<dyn Device>) {
+        self.receiver.set_device(device);
+    }
+
     /// As [`SilentReceiver::set_threads`].
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
         self.receiver.set_threads(threads);
@@ -159,14 +187,28 @@ impl ReceiverBatch {
         self.receiver.answer_bytes()
     }
 
+    /// Returns the number of OTs that this batch hands out.
+    pub(crate) fn count(&self) -> usize {
+        self.receiver.next_count()
+    }
+
+    /// Returns this half on its device.
+    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        self.receiver.far()
+    }
+
     /// Takes the sender's answer, which is empty if semi-honest. Returns the receiver and the t of
-    /// each OT, secret, whose bit 0 is the OT's choice.
+    /// each OT, secret, whose bit 0 is the OT's choice. OTs on a device stay there.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::WrongLength`]; [`PeerMisbehaved::CheckFailed`].
+    /// [`PeerMisbehaved::WrongLength`]; [`PeerMisbehaved::CheckFailed`]; [`Error::Device`].
     pub fn finish(mut self, answer: &[u8]) -> Result<(SilentReceiver, Outputs), Error> {
         super::check_length(Message::SilentAnswer, self.answer_bytes(), answer)?;
+        if self.far().is_some() {
+            self.receiver.rounds.finish_far()?;
+            return Ok((self.receiver, Outputs::default()));
+        }
         if let Some(expected) = &self.expected
             && !bool::from(expected.as_slice().ct_eq(answer))
         {

@@ -2,12 +2,14 @@
 
 use core::fmt;
 use core::num::NonZeroUsize;
+use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use tacit_kernels::{Block, Prg, share_out};
 use zeroize::Zeroizing;
 
 use super::batch::{ANSWER_BYTES, REPLY_BYTES, Rounds, Sums};
+use super::device::{Device, DeviceHalf};
 use super::params::{BOOTSTRAP, Schedule};
 use crate::correlated::CotSender;
 use crate::{Delta, Error, Message, Outputs, Security, SessionTag};
@@ -60,6 +62,16 @@ impl SilentSender {
         self.rounds.threads = threads;
     }
 
+    /// Lets `device` make the batches from the next round on, if this half is semi-honest.
+    pub fn set_device(&mut self, device: Arc<dyn Device>) {
+        self.rounds.device = Some(device);
+    }
+
+    /// Returns this half on its device.
+    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        self.rounds.far()
+    }
+
     #[cfg(test)]
     pub(super) fn for_test(delta: Delta, rounds: Rounds) -> Self {
         Self { delta, rounds }
@@ -104,16 +116,33 @@ impl SilentSender {
 
     /// Makes the message for the next batch. Most of the work is left for [`SenderBatch::expand`],
     /// which is best done while the message is on its way.
-    #[must_use]
-    pub fn begin<R: CryptoRng + ?Sized>(mut self, rng: &mut R) -> (SenderBatch, Vec<u8>) {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Device`].
+    pub fn begin<R: CryptoRng + ?Sized>(
+        mut self,
+        rng: &mut R,
+    ) -> Result<(SenderBatch, Vec<u8>), Error> {
         let params = self.rounds.params();
         let mut message = vec![0; self.rounds.schedule.trees_bytes()];
-        let mut outputs = self.rounds.outputs();
-        let mut sums = self.rounds.check();
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
         let mut roots = Zeroizing::new(vec![Block::ZERO; params.batch_trees]);
         Prg::from_seed(&seed).fill_blocks(&mut roots);
+        let batch = self.rounds.device_batch();
+        if let Some(far) = self.rounds.hand_over(Some(&self.delta))? {
+            far.grow(&batch, &roots, &mut message)?;
+            let batch = SenderBatch {
+                sender: self,
+                outputs: Outputs::default(),
+                expanded: true,
+                sums: None,
+            };
+            return Ok((batch, message));
+        }
+        let mut outputs = self.rounds.outputs();
+        let mut sums = self.rounds.check();
         let (q, _) = self.rounds.batch_inputs();
         let sent = message.chunks_exact_mut(params.depth * Block::BYTES);
         let made = outputs.chunks_exact_mut(params.leaves()).zip(sent);
@@ -134,7 +163,7 @@ impl SilentSender {
             expanded: false,
             sums,
         };
-        (batch, message)
+        Ok((batch, message))
     }
 
     /// Grows the trees of a batch, and adds them to the sums of its check.
@@ -169,6 +198,11 @@ impl SilentSender {
 }
 
 impl SenderBatch {
+    /// As [`SilentSender::set_device`].
+    pub fn set_device(&mut self, device: Arc<dyn Device>) {
+        self.sender.set_device(device);
+    }
+
     /// As [`SilentSender::set_threads`].
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
         self.sender.set_threads(threads);
@@ -188,15 +222,29 @@ impl SenderBatch {
         self.sender.reply_bytes()
     }
 
+    /// Returns the number of OTs that this batch hands out.
+    pub(crate) fn count(&self) -> usize {
+        self.sender.next_count()
+    }
+
+    /// Returns this half on its device.
+    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        self.sender.far()
+    }
+
     /// Takes the receiver's reply, which is empty if semi-honest. Returns the sender, the q of each
     /// OT, secret and with bit 0 clear, and the answer for the receiver, which is empty if
-    /// semi-honest.
+    /// semi-honest. OTs on a device stay there.
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved::WrongLength`](crate::PeerMisbehaved::WrongLength).
+    /// [`PeerMisbehaved::WrongLength`](crate::PeerMisbehaved::WrongLength); [`Error::Device`].
     pub fn finish(mut self, reply: &[u8]) -> Result<(SilentSender, Outputs, Vec<u8>), Error> {
         super::check_length(Message::SilentReply, self.reply_bytes(), reply)?;
+        if self.far().is_some() {
+            self.sender.rounds.finish_far()?;
+            return Ok((self.sender, Outputs::default(), Vec::new()));
+        }
         self.expand();
         let Self {
             mut sender,

@@ -1,12 +1,14 @@
 //! Rounds with small parameters over dealt COTs: the correlation, and senders that cheat.
 
+use std::sync::Arc;
+
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::batch::Rounds;
 use super::params::{Params, Schedule};
 use super::*;
-use crate::{Check, Delta, Error, PeerMisbehaved, Security, SessionTag};
+use crate::{Check, Delta, Error, Outputs, PeerMisbehaved, Security, SessionTag};
 
 const SMALL: Params = Params {
     trees: 24,
@@ -55,7 +57,7 @@ fn correlated_over_many_rounds() {
         for _ in 0..9 {
             let expected = sender.next_count();
             assert_eq!(receiver.next_count(), expected);
-            let (sending, trees) = sender.begin(&mut rng);
+            let (sending, trees) = sender.begin(&mut rng).unwrap();
             assert_eq!(trees.len(), receiver.trees_bytes());
             let (receiving, reply) = receiver.take(&trees).unwrap();
             let (next_sender, q, answer) = sending.finish(&reply).unwrap();
@@ -73,6 +75,67 @@ fn correlated_over_many_rounds() {
             "{ones} of {total}"
         );
     }
+}
+
+/// Returns the OTs of a batch: those of the half, or all that its device has.
+fn outputs_of(here: Outputs, far: Option<&mut dyn DeviceHalf>, count: usize) -> Outputs {
+    let Some(far) = far else {
+        return here;
+    };
+    let mut blocks = Zeroizing::new(vec![Block::ZERO; count]);
+    far.take(&mut blocks).unwrap();
+    blocks
+}
+
+/// Messages and OTs are the same with a device at either party, from whichever round on.
+#[test]
+fn a_device_makes_what_threads_make() {
+    let made = |devices: [Option<usize>; 2]| {
+        let (_, mut sender, mut receiver) = halves(7, Security::SemiHonest);
+        let mut rng = Prg::new(Block::from_u128(8));
+        let (mut sent, mut all) = (Vec::new(), Vec::new());
+        for batch in 0..9 {
+            if devices[0] == Some(batch) {
+                sender.set_device(Arc::new(OnThreads));
+            }
+            if devices[1] == Some(batch) {
+                receiver.set_device(Arc::new(OnThreads));
+            }
+            let count = sender.next_count();
+            let (sending, trees) = sender.begin(&mut rng).unwrap();
+            let (receiving, reply) = receiver.take(&trees).unwrap();
+            let (next_sender, q, answer) = sending.finish(&reply).unwrap();
+            let (next_receiver, t) = receiving.finish(&answer).unwrap();
+            (sender, receiver) = (next_sender, next_receiver);
+            sent.extend([trees, reply, answer]);
+            all.extend(outputs_of(q, sender.far(), count).to_vec());
+            all.extend(outputs_of(t, receiver.far(), count).to_vec());
+        }
+        let far = [sender.far().is_some(), receiver.far().is_some()];
+        assert_eq!(far, devices.map(|from| from.is_some()));
+        (sent, all)
+    };
+    let expected = made([None, None]);
+    for devices in [[Some(0), None], [None, Some(1)], [Some(3), Some(4)]] {
+        assert!(made(devices) == expected, "{devices:?}");
+    }
+}
+
+/// The check of malicious halves reads leaves, which a device does not give.
+#[test]
+fn a_malicious_half_takes_no_device() {
+    let (_, mut sender, mut receiver) = halves(9, Security::Malicious);
+    sender.set_device(Arc::new(OnThreads));
+    receiver.set_device(Arc::new(OnThreads));
+    let mut rng = Prg::new(Block::ZERO);
+    for _ in 0..4 {
+        let (sending, trees) = sender.begin(&mut rng).unwrap();
+        let (receiving, reply) = receiver.take(&trees).unwrap();
+        let (next_sender, _, answer) = sending.finish(&reply).unwrap();
+        let (next_receiver, _) = receiving.finish(&answer).unwrap();
+        (sender, receiver) = (next_sender, next_receiver);
+    }
+    assert!(sender.far().is_none() && receiver.far().is_none());
 }
 
 /// A table of AES under one key applies to one level of one tree: the same node has other children
@@ -202,7 +265,7 @@ fn wrong_trees_pass_as_often_as_proven() {
 fn damaged_messages_are_caught() {
     for seed in 0..60 {
         let (_, sender, receiver) = halves(seed, Security::Malicious);
-        let (sending, mut trees) = sender.begin(&mut Prg::new(Block::from_u128(seed)));
+        let (sending, mut trees) = sender.begin(&mut Prg::new(Block::from_u128(seed))).unwrap();
         trees[seed as usize * 19] ^= 2;
         let (receiving, reply) = receiver.take(&trees).unwrap();
         let (_, _, answer) = sending.finish(&reply).unwrap();
@@ -217,7 +280,7 @@ fn a_wrong_reply_spoils_the_check_of_who_sent_it() {
     for seed in 0..60 {
         let finished = |lie: u8| {
             let (_, sender, receiver) = halves(seed, Security::Malicious);
-            let (sending, trees) = sender.begin(&mut Prg::new(Block::from_u128(seed)));
+            let (sending, trees) = sender.begin(&mut Prg::new(Block::from_u128(seed))).unwrap();
             let (receiving, mut reply) = receiver.take(&trees).unwrap();
             reply[seed as usize % 16] ^= lie;
             let (_, q, answer) = sending.finish(&reply).unwrap();
@@ -238,15 +301,15 @@ fn wrong_lengths_are_refused() {
         )
     };
     let (_, sender, receiver) = halves(5, Security::Malicious);
-    let (sending, trees) = sender.begin(&mut Prg::new(Block::ZERO));
+    let (sending, trees) = sender.begin(&mut Prg::new(Block::ZERO)).unwrap();
     assert!(wrong(sending.finish(&[0; 15]).map(drop)));
     assert!(wrong(receiver.take(&trees[1..]).map(drop)));
     let (_, sender, receiver) = halves(5, Security::Malicious);
-    let (sending, trees) = sender.begin(&mut Prg::new(Block::ZERO));
+    let (sending, trees) = sender.begin(&mut Prg::new(Block::ZERO)).unwrap();
     let (receiving, reply) = receiver.take(&trees).unwrap();
     let (.., answer) = sending.finish(&reply).unwrap();
     assert!(wrong(receiving.finish(&answer[1..]).map(drop)));
     let (_, sender, _) = halves(5, Security::SemiHonest);
-    let (sending, _) = sender.begin(&mut Prg::new(Block::ZERO));
+    let (sending, _) = sender.begin(&mut Prg::new(Block::ZERO)).unwrap();
     assert!(wrong(sending.finish(&reply).map(drop)));
 }

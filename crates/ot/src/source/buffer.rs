@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use crate::{ApiMisuse, Outputs};
+use crate::silent::DeviceHalf;
+use crate::{ApiMisuse, Error, Outputs};
 
 /// Blocks of consecutive numbers, in memory that is reused once they are gone.
 pub(super) struct BlockBuffer {
@@ -15,6 +16,8 @@ pub(super) struct BlockBuffer {
     segments: VecDeque<Segment>,
     /// Memory of a segment that is gone.
     spare: Outputs,
+    /// The number of blocks after those of the segments. A device has them.
+    far: u64,
 }
 
 /// Blocks in one piece of memory.
@@ -48,13 +51,38 @@ impl BlockBuffer {
             next,
             segments: VecDeque::new(),
             spare: Outputs::default(),
+            far: 0,
         }
     }
 
     /// Returns the number after the last.
     pub(super) fn made(&self) -> u64 {
+        self.next + self.near() + self.far
+    }
+
+    /// Returns the number of blocks that are here.
+    fn near(&self) -> u64 {
         let left = self.segments.iter().map(|segment| segment.left() as u64);
-        self.next + left.sum::<u64>()
+        left.sum()
+    }
+
+    /// Returns the number of blocks that a device has, if it has the next one.
+    pub(super) fn next_far(&self) -> u64 {
+        match self.near() {
+            0 => self.far,
+            _ => 0,
+        }
+    }
+
+    /// Adds blocks that a device has.
+    pub(super) fn push_far(&mut self, count: u64) {
+        self.far += count;
+    }
+
+    /// Passes the next blocks, which a device has.
+    pub(super) fn pass_far(&mut self, count: u64) {
+        self.far -= count;
+        self.next += count;
     }
 
     /// Refuses `count` more if numbers would overflow.
@@ -116,17 +144,39 @@ impl BlockBuffer {
         core::mem::take(&mut self.spare)
     }
 
-    /// Takes `count` blocks from number `first` on, and wipes the skipped ones.
-    pub(super) fn take(&mut self, first: u64, count: usize) -> Result<Outputs, ApiMisuse> {
+    /// Takes `count` blocks from number `first` on, and wipes the skipped ones. `far` is the half
+    /// on the device, if there is one.
+    pub(super) fn take(
+        &mut self,
+        first: u64,
+        count: usize,
+        far: Option<&mut dyn DeviceHalf>,
+    ) -> Result<Outputs, Error> {
         let (next, made) = (self.next, self.made());
         if first < next {
-            return Err(ApiMisuse::AlreadyUsed { first, next });
+            return Err(ApiMisuse::AlreadyUsed { first, next }.into());
         }
         if first.checked_add(count as u64).is_none_or(|end| end > made) {
-            return Err(ApiMisuse::not_made(first, count, made));
+            return Err(ApiMisuse::not_made(first, count, made).into());
         }
-        self.pass((first - next) as usize, |_| ());
+        let (skipped, near) = (first - next, self.near());
+        self.pass(skipped.min(near) as usize, |_| ());
         self.next = first + count as u64;
+        if let Some(far) = far
+            && self.next > next + near
+        {
+            let skipped = skipped.saturating_sub(near);
+            far.skip(skipped as usize)?;
+            let mut taken = Zeroizing::new(Vec::with_capacity(count));
+            self.pass(self.near() as usize, |blocks| {
+                taken.extend_from_slice(blocks)
+            });
+            let here = taken.len();
+            taken.resize(count, Block::ZERO);
+            far.take(&mut taken[here..])?;
+            self.far -= skipped + (count - here) as u64;
+            return Ok(taken);
+        }
         let is_whole =
             |segment: &mut Segment| count > 0 && (segment.used, segment.filled) == (0, count);
         if let Some(Segment { mut blocks, .. }) = self.segments.pop_front_if(is_whole) {
@@ -172,6 +222,7 @@ impl BlockBuffer {
     pub(super) fn clear(&mut self) {
         self.segments.clear();
         self.spare = Outputs::default();
+        self.far = 0;
     }
 }
 
@@ -186,6 +237,10 @@ mod tests {
         buffer
     }
 
+    fn take(buffer: &mut BlockBuffer, first: u64, count: usize) -> Result<Outputs, Error> {
+        buffer.take(first, count, None)
+    }
+
     fn append(buffer: &mut BlockBuffer, blocks: &[Block]) {
         buffer.grow(blocks.len()).copy_from_slice(blocks);
     }
@@ -195,34 +250,34 @@ mod tests {
         let mut buffer = buffer(100, 50);
         let numbers =
             |blocks: Outputs| -> Vec<u128> { blocks.iter().map(|b| b.to_u128()).collect() };
-        assert_eq!(numbers(buffer.take(100, 2).unwrap()), [100, 101]);
+        assert_eq!(numbers(take(&mut buffer, 100, 2).unwrap()), [100, 101]);
         let (first, next) = (101, 102);
         let used = ApiMisuse::AlreadyUsed { first, next };
-        assert_eq!(buffer.take(101, 1).unwrap_err(), used);
-        assert_eq!(numbers(buffer.take(110, 1).unwrap()), [110]);
+        assert_eq!(take(&mut buffer, 101, 1).unwrap_err(), used.into());
+        assert_eq!(numbers(take(&mut buffer, 110, 1).unwrap()), [110]);
         let passed = &buffer.segments[0].blocks[..11];
         assert!(passed.iter().all(|&block| block == Block::ZERO));
-        assert!(buffer.take(109, 1).is_err());
+        assert!(take(&mut buffer, 109, 1).is_err());
         append(&mut buffer, &[Block::from_u128(150)]);
         let (first, end, made) = (149, 152, 151);
         let not_made = ApiMisuse::NotMade { first, end, made };
-        assert_eq!(buffer.take(149, 3).unwrap_err(), not_made);
-        assert_eq!(numbers(buffer.take(149, 2).unwrap()), [149, 150]);
-        assert!(buffer.take(u64::MAX, 2).is_err());
+        assert_eq!(take(&mut buffer, 149, 3).unwrap_err(), not_made.into());
+        assert_eq!(numbers(take(&mut buffer, 149, 2).unwrap()), [149, 150]);
+        assert!(take(&mut buffer, u64::MAX, 2).is_err());
         assert_eq!((buffer.next(), buffer.made()), (151, 151));
         // The memory is reused.
         let room = buffer.spare.as_ptr();
         append(&mut buffer, &[Block::from_u128(151); 30]);
         let again = buffer.segments[0].blocks.as_ptr();
         assert_eq!((room, buffer.made()), (again, 181));
-        assert_eq!(numbers(buffer.take(151, 30).unwrap()), [151; 30]);
+        assert_eq!(numbers(take(&mut buffer, 151, 30).unwrap()), [151; 30]);
         assert_eq!((buffer.next(), buffer.made()), (181, 181));
         // Blocks with memory of their own stay in it, and what spans two pieces is put together.
         let own = |number| Zeroizing::new(vec![Block::from_u128(number); 10]);
         assert!(buffer.push(own(1)).is_empty());
         assert!(buffer.push(own(2)).is_empty());
         assert_eq!(
-            numbers(buffer.take(184, 8).unwrap()),
+            numbers(take(&mut buffer, 184, 8).unwrap()),
             [1, 1, 1, 1, 1, 1, 1, 2]
         );
         // Memory that comes back is used for the next blocks.
@@ -230,7 +285,7 @@ mod tests {
         buffer.use_again(own(0));
         assert_eq!(buffer.push(own(3)).capacity(), 20);
         assert_eq!((buffer.next(), buffer.made()), (192, 211));
-        assert_eq!(numbers(buffer.take(192, 9).unwrap()), [2; 9]);
-        assert_eq!(numbers(buffer.take(201, 10).unwrap()), [3; 10]);
+        assert_eq!(numbers(take(&mut buffer, 192, 9).unwrap()), [2; 9]);
+        assert_eq!(numbers(take(&mut buffer, 201, 10).unwrap()), [3; 10]);
     }
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::num::NonZeroUsize;
 use core::ops::Range;
+use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use tacit_kernels::Prg;
@@ -14,7 +15,7 @@ use super::{CHUNK, MAX_REFILL, RefillTarget, Turn};
 use crate::base::Key;
 use crate::correlated::CotReceiver;
 use crate::precomputed::ReceiverOts;
-use crate::silent::{ReceiverBatch, SilentReceiver};
+use crate::silent::{Device, DeviceHalf, HashedBits, ReceiverBatch, SilentReceiver};
 use crate::{ApiMisuse, Error, Outputs, Security, SessionTag};
 
 /// The evaluator's half: a random choice b, and t = q ⊕ bΔ for each OT.
@@ -25,6 +26,7 @@ pub struct SourceReceiver {
     engine: Engine,
     buffer: BlockBuffer,
     wanted: RefillTarget,
+    device: Option<Arc<dyn Device>>,
 }
 
 /// The state of the extension that makes the OTs.
@@ -37,6 +39,17 @@ enum Engine {
     /// sent.
     Batch(ReceiverBatch, Option<Vec<u8>>),
     Ended,
+}
+
+impl Engine {
+    /// Returns the half on its device.
+    fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        match self {
+            Self::Silent(silent) => silent.far(),
+            Self::Batch(batch, _) => batch.far(),
+            Self::SoftSpoken(_) | Self::First(_) | Self::Ended => None,
+        }
+    }
 }
 
 impl SourceReceiver {
@@ -66,6 +79,7 @@ impl SourceReceiver {
             engine,
             buffer: BlockBuffer::new(first),
             wanted: RefillTarget::default(),
+            device: None,
         })
     }
 
@@ -77,6 +91,17 @@ impl SourceReceiver {
             Engine::Batch(batch, _) => batch.set_threads(threads),
             Engine::Ended => {}
         }
+    }
+
+    /// Lets `device` make OTs, if the extension is silent OT and this half is semi-honest: from
+    /// its next round on, which is the second or a later one.
+    pub fn set_device(&mut self, device: Arc<dyn Device>) {
+        match &mut self.engine {
+            Engine::Silent(silent) => silent.set_device(device.clone()),
+            Engine::Batch(batch, _) => batch.set_device(device.clone()),
+            Engine::SoftSpoken(_) | Engine::First(_) | Engine::Ended => {}
+        }
+        self.device = Some(device);
     }
 
     /// Returns the numbers of the OTs that are made and not taken.
@@ -128,7 +153,7 @@ impl SourceReceiver {
     /// # Errors
     ///
     /// [`ApiMisuse::UsedUp`] if the base OTs have given all their OTs, which ends this half;
-    /// [`ApiMisuse::Ended`] after an error.
+    /// [`ApiMisuse::Ended`] after an error; [`Error::Device`], which ends this half.
     pub fn next<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -145,7 +170,7 @@ impl SourceReceiver {
                 let bytes = batch.answer_bytes();
                 return Ok(Turn::Receive { bytes });
             }
-            self.take_message(&[])?;
+            self.take_or_end(&[])?;
         }
         if self.wanted.count == 0 {
             return Ok(Turn::Idle);
@@ -180,7 +205,10 @@ impl SourceReceiver {
                 Ok(())
             }
             Engine::First(cot) => {
-                let (silent, first) = SilentReceiver::start(cot, &self.tag, rng)?;
+                let (mut silent, first) = SilentReceiver::start(cot, &self.tag, rng)?;
+                if let Some(device) = &self.device {
+                    silent.set_device(device.clone());
+                }
                 self.engine = Engine::Silent(silent);
                 *message = first;
                 Ok(())
@@ -204,6 +232,10 @@ impl SourceReceiver {
         if !expects {
             return Err(ApiMisuse::NotItsTurn.into());
         }
+        self.take_or_end(message)
+    }
+
+    fn take_or_end(&mut self, message: &[u8]) -> Result<(), Error> {
         let result = self.take_message(message);
         if result.is_err() {
             self.end();
@@ -225,9 +257,14 @@ impl SourceReceiver {
     }
 
     fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {
+        let count = batch.count();
         let (mut silent, t) = batch.finish(answer)?;
-        self.wanted.made(t.len());
-        silent.use_again(self.buffer.push(t));
+        self.wanted.made(count);
+        if silent.far().is_some() {
+            self.buffer.push_far(count as u64);
+        } else {
+            silent.use_again(self.buffer.push(t));
+        }
         self.engine = Engine::Silent(silent);
         Ok(())
     }
@@ -236,10 +273,39 @@ impl SourceReceiver {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`] if some of them are used or not made yet, or if this half has ended.
+    /// [`ApiMisuse`] if some of them are used or not made yet, or if this half has ended;
+    /// [`Error::Device`].
     pub fn take(&mut self, first: u64, count: usize) -> Result<ReceiverOts, Error> {
         self.wanted.check()?;
-        Ok(ReceiverOts::new(first, self.buffer.take(first, count)?))
+        let t = self.buffer.take(first, count, self.engine.far())?;
+        Ok(ReceiverOts::new(first, t))
+    }
+
+    /// Returns the number of OTs, from the next one on, that a device has: those that
+    /// [`take_bits`](Self::take_bits) can take.
+    #[must_use]
+    pub fn on_device(&self) -> u64 {
+        self.buffer.next_far()
+    }
+
+    /// Takes the next OTs, which a device has, hashed to two bits each.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if the first one is not the next one, or a device does not have all of them;
+    /// [`Error::Device`].
+    pub fn take_bits(&mut self, ots: HashedBits<'_>) -> Result<(), Error> {
+        self.wanted.check()?;
+        let (first, count, next) = (ots.number, ots.count, self.buffer.next());
+        if first != next || count as u64 > self.on_device() {
+            return Err(ApiMisuse::not_made(first, count, next).into());
+        }
+        let taken = match self.engine.far() {
+            Some(far) => far.take_bits(ots),
+            None => return Err(ApiMisuse::Ended.into()),
+        };
+        self.buffer.pass_far(count as u64);
+        Ok(taken?)
     }
 
     /// Takes back the memory of OTs that were [taken](Self::take), which the caller has wiped. It

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::num::NonZeroUsize;
 use core::ops::Range;
+use std::sync::Arc;
 
 use rand_core::CryptoRng;
 
@@ -12,7 +13,7 @@ use super::{CHUNK, MAX_REFILL, RefillTarget, Turn};
 use crate::base::Key;
 use crate::correlated::CotSender;
 use crate::precomputed::SenderOts;
-use crate::silent::{SenderBatch, SilentSender};
+use crate::silent::{Device, DeviceHalf, HashedBits, SenderBatch, SilentSender};
 use crate::{ApiMisuse, Delta, Error, Outputs, Security, SessionTag};
 
 /// The garbler's half: it has Δ, and q for each OT.
@@ -26,6 +27,7 @@ pub struct SourceSender {
     wanted: RefillTarget,
     /// A message that is still to be sent.
     answer: Option<Vec<u8>>,
+    device: Option<Arc<dyn Device>>,
 }
 
 /// The state of the extension that makes the OTs.
@@ -38,6 +40,17 @@ enum Engine {
     /// reply is missing.
     Batch(Box<SenderBatch>),
     Ended,
+}
+
+impl Engine {
+    /// Returns the half on its device.
+    fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        match self {
+            Self::Silent(silent) => silent.far(),
+            Self::Batch(batch) => batch.far(),
+            Self::SoftSpoken(_) | Self::First(_) | Self::Ended => None,
+        }
+    }
 }
 
 impl SourceSender {
@@ -71,6 +84,7 @@ impl SourceSender {
             buffer: BlockBuffer::new(first),
             wanted: RefillTarget::default(),
             answer: None,
+            device: None,
         })
     }
 
@@ -88,6 +102,17 @@ impl SourceSender {
     #[must_use]
     pub fn delta(&self) -> &Delta {
         &self.delta
+    }
+
+    /// Lets `device` make OTs, if the extension is silent OT and this half is semi-honest: from
+    /// its next round on, which is the second or a later one.
+    pub fn set_device(&mut self, device: Arc<dyn Device>) {
+        match &mut self.engine {
+            Engine::Silent(silent) => silent.set_device(device.clone()),
+            Engine::Batch(batch) => batch.set_device(device.clone()),
+            Engine::SoftSpoken(_) | Engine::First(_) | Engine::Ended => {}
+        }
+        self.device = Some(device);
     }
 
     /// Returns the numbers of the OTs that are made and not taken.
@@ -136,7 +161,7 @@ impl SourceSender {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse::Ended`] after an error.
+    /// [`ApiMisuse::Ended`] after an error; [`Error::Device`], which ends this half.
     pub fn next<R: CryptoRng + ?Sized>(
         &mut self,
         rng: &mut R,
@@ -153,14 +178,18 @@ impl SourceSender {
                 let bytes = batch.reply_bytes();
                 return Ok(Turn::Receive { bytes });
             }
-            self.take_message(&[])?;
+            self.take_or_end(&[])?;
         }
         if self.wanted.count == 0 {
             return Ok(Turn::Idle);
         }
         match core::mem::replace(&mut self.engine, Engine::Ended) {
             Engine::Silent(silent) => {
-                let (batch, trees) = silent.begin(rng);
+                let begun = silent.begin(rng);
+                if begun.is_err() {
+                    self.end();
+                }
+                let (batch, trees) = begun?;
                 *message = trees;
                 self.engine = Engine::Batch(Box::new(batch));
                 Ok(Turn::Send)
@@ -192,6 +221,10 @@ impl SourceSender {
         if !expects {
             return Err(ApiMisuse::NotItsTurn.into());
         }
+        self.take_or_end(message)
+    }
+
+    fn take_or_end(&mut self, message: &[u8]) -> Result<(), Error> {
         let result = self.take_message(message);
         if result.is_err() {
             self.end();
@@ -211,7 +244,10 @@ impl SourceSender {
                 Ok(())
             }
             Engine::First(cot) => {
-                let silent = SilentSender::start(cot, &self.tag, message)?;
+                let mut silent = SilentSender::start(cot, &self.tag, message)?;
+                if let Some(device) = &self.device {
+                    silent.set_device(device.clone());
+                }
                 self.engine = Engine::Silent(Box::new(silent));
                 Ok(())
             }
@@ -221,10 +257,15 @@ impl SourceSender {
     }
 
     fn end_batch(&mut self, batch: SenderBatch, reply: &[u8]) -> Result<(), Error> {
+        let count = batch.count();
         let (mut silent, q, answer) = batch.finish(reply)?;
         self.answer = (!answer.is_empty()).then_some(answer);
-        self.wanted.made(q.len());
-        silent.use_again(self.buffer.push(q));
+        self.wanted.made(count);
+        if silent.far().is_some() {
+            self.buffer.push_far(count as u64);
+        } else {
+            silent.use_again(self.buffer.push(q));
+        }
         self.engine = Engine::Silent(Box::new(silent));
         Ok(())
     }
@@ -233,11 +274,39 @@ impl SourceSender {
     ///
     /// # Errors
     ///
-    /// [`ApiMisuse`] if some of them are used or not made yet, or if this half has ended.
+    /// [`ApiMisuse`] if some of them are used or not made yet, or if this half has ended;
+    /// [`Error::Device`].
     pub fn take(&mut self, first: u64, count: usize) -> Result<SenderOts, Error> {
         self.wanted.check()?;
-        let q = self.buffer.take(first, count)?;
+        let q = self.buffer.take(first, count, self.engine.far())?;
         Ok(SenderOts::new(first, self.delta.clone(), q))
+    }
+
+    /// Returns the number of OTs, from the next one on, that a device has: those that
+    /// [`take_bits`](Self::take_bits) can take.
+    #[must_use]
+    pub fn on_device(&self) -> u64 {
+        self.buffer.next_far()
+    }
+
+    /// Takes the next OTs, which a device has, hashed to two bits each.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if the first one is not the next one, or a device does not have all of them;
+    /// [`Error::Device`].
+    pub fn take_bits(&mut self, ots: HashedBits<'_>) -> Result<(), Error> {
+        self.wanted.check()?;
+        let (first, count, next) = (ots.number, ots.count, self.buffer.next());
+        if first != next || count as u64 > self.on_device() {
+            return Err(ApiMisuse::not_made(first, count, next).into());
+        }
+        let taken = match self.engine.far() {
+            Some(far) => far.take_bits(ots),
+            None => return Err(ApiMisuse::Ended.into()),
+        };
+        self.buffer.pass_far(count as u64);
+        Ok(taken?)
     }
 
     /// Takes back the memory of OTs that were [taken](Self::take), which the caller has wiped. It

@@ -36,7 +36,7 @@ fn the_transcript_is_the_frozen_one() {
         let mut rng = Seeded::new("roots");
         for count in [0, 494_556] {
             assert_eq!((sender.next_count(), receiver.next_count()), (count, count));
-            let (sending, trees) = sender.begin(&mut rng);
+            let (sending, trees) = sender.begin(&mut rng).unwrap();
             let (receiving, reply) = receiver.take(&trees).unwrap();
             let (next_sender, q, answer) = sending.finish(&reply).unwrap();
             let (next_receiver, t) = receiving.finish(&answer).unwrap();
