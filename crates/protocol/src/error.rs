@@ -75,6 +75,9 @@ pub enum Error {
         /// The type of the port that loads it.
         wanted: String,
     },
+    /// The device that makes this party's OTs failed.
+    #[error("the GPU that makes oblivious transfers failed: {0}")]
+    OtDevice(#[from] tacit_ot::DeviceError),
     /// The session's base OTs have produced as many OTs as they may.
     #[error(
         "the session's oblivious transfers are used up after {limit}, one for each input bit of \
@@ -401,6 +404,7 @@ impl Error {
             | Self::SecurityBits { .. }
             | Self::MatchingFailed
             | Self::Wire
+            | Self::OtDevice(_)
             | Self::ApiMisuse(_) => AbortReason::Failed,
         }
     }

@@ -26,6 +26,7 @@
 
 mod crosses;
 mod directions;
+mod hashed;
 mod memory;
 mod messages;
 mod outline;

@@ -35,6 +35,7 @@ impl From<tacit_ot::Error> for Error {
     fn from(error: tacit_ot::Error) -> Self {
         match error {
             tacit_ot::Error::PeerMisbehaved(fault) => Misbehaviour::ObliviousTransfer(fault).into(),
+            tacit_ot::Error::Device(fault) => Self::OtDevice(fault),
             tacit_ot::Error::ApiMisuse(ApiMisuse::UsedUp { limit }) => {
                 Self::TransfersUsedUp { limit }
             }

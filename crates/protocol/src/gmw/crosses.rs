@@ -11,162 +11,31 @@
 //! With d = s ⊕ b from R and e = v ⊕ α from S, s·e ⊕ ρ and r ⊕ d·α are shares of s·v. Each mask is
 //! used once: a mask that is used twice reveals the XOR of two secrets.
 //!
-//! H is [`CrossHash`], whose start point is the first 16 bytes of SHA-256("tacit gmw hash 1\0" ‖
-//! tag of the direction).
+//! H is that of [`hashed`](super::hashed).
 //!
 //! **Cost**: two hashes an OT at S, one at R. **Memory**: 2w bits for each cross and instance at S,
 //! w + 1 at R, from the making of the OTs to the step that takes them.
 
 use core::iter;
-use core::num::NonZeroUsize;
 
-use sha2::{Digest as _, Sha256};
 use tacit_circuit::Role;
 use tacit_function::Schedule;
-use tacit_kernels::{
-    Block, Cpu, CrossHash, low_bits, share_out, transpose_128, wiping_stack, workers,
-};
-use tacit_ot::{Delta, Outputs};
+use tacit_kernels::{Block, Cpu, low_bits, transpose_128};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::hashed::{HASHED_OTS, HashedOtSink, HashedOts, NextOts, OtBits, ROLES};
 use super::queue::BitQueue;
 use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses};
 use crate::Error;
-use crate::bits::read_block;
-use crate::session::RunTag;
-
-/// Both roles, in the order of their numbers.
-pub(super) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
-/// The number of OTs that are hashed at a time: their blocks stay in a cache.
-pub(super) const HASHED_OTS: usize = 1 << 12;
 
 /// The side of a square of bits that is transposed at once.
 const SIDE: usize = 128;
 
-/// Returns the hash of the direction with this tag.
-pub(super) fn hash_of(direction: &RunTag) -> CrossHash {
-    let hash = Sha256::new_with_prefix(b"tacit gmw hash 1\0").chain_update(direction.as_bytes());
-    CrossHash::new(read_block(&hash.finalize()))
-}
+/// The number of OTs from which a device hashes them apart from others.
+const DEVICE_OTS: usize = 1 << 14;
 
-/// Hashed OTs of a direction, in order: one block for each, of which the lowest bits are used.
-#[derive(Clone, Copy)]
-pub(super) struct HashedOts<'b> {
-    /// At the OTs' sender, r. At the receiver, t, of which only bit 0, the choice b, is used.
-    pub(super) first: &'b [Block],
-    /// At the sender, α. At the receiver, ρ.
-    pub(super) second: &'b [Block],
-}
-
-/// A consumer of hashed OTs.
-pub(super) trait HashedOtSink {
-    /// Returns the number of OTs of `sender`'s direction that it still takes.
-    fn wants(&self, sender: Role) -> u64;
-
-    /// Takes the next OTs of `sender`'s direction, no more than it wants.
-    ///
-    /// # Errors
-    ///
-    /// It can take no more OTs. No further OTs are made for it.
-    fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error>;
-}
-
-/// The number of parts of OTs that each thread hashes before all are passed on.
-const PARTS_OF_TURN: usize = 16;
-
-/// The hash of a direction's OTs, and the threads that compute it.
-pub(super) struct OtHash<'h> {
-    pub(super) hash: &'h CrossHash,
-    pub(super) threads: NonZeroUsize,
-    /// Memory for the second hashes, which serves one call after the other.
-    pub(super) room: &'h mut Outputs,
-}
-
-impl OtHash<'_> {
-    /// Returns the number of OTs that are hashed before they are passed on. On one thread they stay
-    /// in a cache.
-    fn turn(&self) -> usize {
-        match self.threads.get() {
-            1 => HASHED_OTS,
-            threads => HASHED_OTS * PARTS_OF_TURN * threads,
-        }
-    }
-
-    /// Returns room for the second hashes of `count` OTs, as many as are hashed at once.
-    fn room(&mut self, count: usize) -> (&CrossHash, &mut [Block]) {
-        let count = self.turn().min(count);
-        if self.room.len() < count {
-            // The old memory is wiped on drop.
-            *self.room = Zeroizing::new(vec![Block::ZERO; count]);
-        }
-        (self.hash, &mut self.room[..count])
-    }
-
-    /// Hashes OTs numbered from `number` on, at their sender, and passes them to `take` in parts.
-    pub(super) fn sent(
-        mut self,
-        number: u64,
-        (delta, q): (&Delta, &mut [Block]),
-        mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let (turn, threads) = (self.turn(), self.threads);
-        let (hash, alpha) = self.room(q.len());
-        for (number, first) in (number..).step_by(turn).zip(q.chunks_mut(turn)) {
-            let parts = first.chunks_mut(HASHED_OTS);
-            let parts = parts.zip(alpha.chunks_mut(HASHED_OTS)).enumerate();
-            share_out(&mut workers(threads), parts, |(), (part, both)| {
-                let number = number + (part * HASHED_OTS) as u64;
-                let (first, second) = both;
-                let second = &mut second[..first.len()];
-                wiping_stack(|| hash.hash_both(number, &delta.to_block(), first, second));
-                for (one, zero) in second.iter_mut().zip(&*first) {
-                    *one ^= *zero;
-                }
-            });
-            give_on(first, alpha, &mut take)?;
-        }
-        Ok(())
-    }
-
-    /// Hashes OTs numbered from `number` on, at their receiver, and passes them to `take` in parts.
-    pub(super) fn received(
-        mut self,
-        number: u64,
-        t: &[Block],
-        mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let (turn, threads) = (self.turn(), self.threads);
-        let (hash, rho) = self.room(t.len());
-        for (number, first) in (number..).step_by(turn).zip(t.chunks(turn)) {
-            let parts = first.chunks(HASHED_OTS);
-            let parts = parts.zip(rho.chunks_mut(HASHED_OTS)).enumerate();
-            share_out(&mut workers(threads), parts, |(), (part, both)| {
-                let number = number + (part * HASHED_OTS) as u64;
-                let (first, second) = both;
-                let second = &mut second[..first.len()];
-                second.copy_from_slice(first);
-                wiping_stack(|| hash.hash(number, second));
-            });
-            give_on(first, rho, &mut take)?;
-        }
-        Ok(())
-    }
-}
-
-/// Passes hashed OTs to `take`, in parts.
-fn give_on(
-    first: &[Block],
-    second: &[Block],
-    take: &mut impl FnMut(HashedOts<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let parts = first.chunks(HASHED_OTS).zip(second.chunks(HASHED_OTS));
-    for (first, second) in parts {
-        let second = &second[..first.len()];
-        take(HashedOts { first, second })?;
-    }
-    Ok(())
-}
+/// The number of OTs of narrow crosses that are stored as one.
+const NARROW_OTS: usize = 1 << 18;
 
 /// The number of bits below which placing them one by one is faster than transposing a square.
 const FEW_BITS: usize = 128;
@@ -261,7 +130,11 @@ impl Shape {
     /// Merges `next` into this shape, if the rows of both can be stored as those of one. Returns
     /// whether it did.
     fn join(&mut self, next: Self) -> bool {
-        let fit = self.ots() + next.ots() <= HASHED_OTS && self.width == next.width;
+        let most = match self.width {
+            1 => NARROW_OTS,
+            _ => HASHED_OTS,
+        };
+        let fit = self.ots() + next.ots() <= most && self.width == next.width;
         if fit && self.width == 1 {
             self.instances += next.instances;
         } else if fit && self.instances == 1 && next.instances == 1 {
@@ -363,6 +236,36 @@ impl DirectionMasks<'_> {
         }
     }
 
+    /// Returns the form in which it best takes the next OTs.
+    fn next_ots(&mut self) -> NextOts {
+        self.unfinished = self.unfinished.take().or_else(|| self.begin_cross());
+        match &self.unfinished {
+            Some(cross) if cross.shape.width == 1 => match cross.shape.ots() - cross.filled {
+                count @ DEVICE_OTS.. => NextOts::Bits {
+                    count: count as u64,
+                    lead: 0,
+                },
+                _ => NextOts::Blocks,
+            },
+            _ => NextOts::Blocks,
+        }
+    }
+
+    /// Takes the next OTs, of narrow crosses that are stored as one.
+    fn take_bits(&mut self, bits: OtBits<'_>) {
+        let OtBits { count, lead, .. } = bits;
+        assert_eq!(lead, 0, "bits where the queue said");
+        self.wanted -= count as u64;
+        self.taken += count as u64;
+        if let Some(mut cross) = self.unfinished.take() {
+            for (of, words) in [bits.first, bits.second].into_iter().enumerate() {
+                self.queues[of].put(cross.bits[of] + cross.filled as u64, words, count);
+            }
+            cross.filled += count;
+            self.unfinished = (cross.filled < cross.shape.ots()).then_some(cross);
+        }
+    }
+
     fn begin_cross(&mut self) -> Option<Unfinished> {
         let shape = self.shapes.next()?;
         let rows = self.rows(shape.width);
@@ -457,6 +360,15 @@ impl HashedOtSink for MadeMasks<'_> {
 
     fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error> {
         self.0[sender as usize].take(ots);
+        Ok(())
+    }
+
+    fn next(&mut self, sender: Role) -> NextOts {
+        self.0[sender as usize].next_ots()
+    }
+
+    fn take_bits(&mut self, sender: Role, bits: OtBits<'_>) -> Result<(), Error> {
+        self.0[sender as usize].take_bits(bits);
         Ok(())
     }
 }

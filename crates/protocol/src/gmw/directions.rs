@@ -10,14 +10,16 @@
 
 use core::fmt;
 use core::num::NonZeroUsize;
+use std::sync::Arc;
 
 use tacit_circuit::Role;
 use tacit_kernels::{Block, CrossHash, Prg, share_out, workers};
 use tacit_ot::Outputs;
+use tacit_ot::silent::{Device, HashedBits};
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
 use zeroize::Zeroizing;
 
-use super::crosses::{HashedOtSink, HashedOts, OtHash, ROLES, hash_of};
+use super::hashed::{HashedOtSink, HashedOts, NextOts, OtBits, OtHash, ROLES, hash_of};
 use super::messages;
 use crate::Error;
 use crate::io::{Io, boxed};
@@ -48,6 +50,8 @@ pub struct Directions {
     threads: NonZeroUsize,
     /// Memory for hashes, reused because its pages would cost as much as the hashing.
     room: Outputs,
+    /// Memory for the bits of OTs that a device hashes.
+    bits: [Zeroizing<Vec<u64>>; 2],
 }
 
 impl fmt::Debug for Directions {
@@ -119,6 +123,7 @@ impl DirectionSetup {
             hashes: self.tags.each_ref().map(hash_of),
             threads: self.settings.threads,
             room: Outputs::default(),
+            bits: Default::default(),
         })
     }
 }
@@ -147,6 +152,13 @@ impl Directions {
         self.threads = threads;
         self.sender.set_threads(threads);
         self.receiver.set_threads(threads);
+    }
+
+    /// Lets `device` make silent OTs from the next round on, and hash those of which two bits are
+    /// used. Neither they nor messages depend on it.
+    pub fn use_device(&mut self, device: &Arc<dyn Device>) {
+        self.sender.set_device(device.clone());
+        self.receiver.set_device(device.clone());
     }
 
     /// Returns the Δ of the OTs that this party sends.
@@ -243,6 +255,7 @@ impl Directions {
     /// Hashes those of the available OTs that `sink` wants.
     pub(super) fn hash_into(&mut self, sink: &mut impl HashedOtSink) -> Result<(), Error> {
         for sender in ROLES {
+            self.device_hash_into(sender, sink)?;
             let count = self.half(sender).left().min(sink.wants(sender)) as usize;
             if count == 0 {
                 continue;
@@ -268,6 +281,60 @@ impl Directions {
             }
         }
         Ok(())
+    }
+
+    /// Lets a device that has the next OTs of a direction hash those that `sink` takes as bits.
+    fn device_hash_into(
+        &mut self,
+        sender: Role,
+        sink: &mut impl HashedOtSink,
+    ) -> Result<(), Error> {
+        loop {
+            let (there, number) = if sender == self.role {
+                (self.sender.on_device(), self.sender.available().start)
+            } else {
+                (self.receiver.on_device(), self.receiver.available().start)
+            };
+            // Those that are here come first.
+            if there == 0 {
+                return Ok(());
+            }
+            let NextOts::Bits { count, lead } = sink.next(sender) else {
+                return Ok(());
+            };
+            let count = count.min(there) as usize;
+            let words = (lead + count).div_ceil(64);
+            let [first, second] = &mut self.bits;
+            for row in [&mut *first, &mut *second] {
+                if row.len() < words {
+                    // The old memory is wiped on drop.
+                    *row = Zeroizing::new(vec![0; words]);
+                }
+            }
+            let (first, second) = (&mut first[..words], &mut second[..words]);
+            let hash = &self.hashes[sender as usize];
+            let ots = HashedBits {
+                hash,
+                number,
+                count,
+                lead,
+                first,
+                second,
+            };
+            if sender == self.role {
+                self.sender.take_bits(ots)?;
+            } else {
+                self.receiver.take_bits(ots)?;
+            }
+            let [first, second] = self.bits.each_ref().map(|row| &row[..words]);
+            let bits = OtBits {
+                first,
+                second,
+                lead,
+                count,
+            };
+            sink.take_bits(sender, bits)?;
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use tacit_function::{Function, Schedule};
 use tacit_ot::Security;
 use tacit_ot::source::{Cost, Extension};
 
-use super::crosses::ROLES;
 use super::directions::REFILL_PART_OTS;
+use super::hashed::ROLES;
 use super::messages::{self, LAYER_FRAME_BYTES};
 use super::run::check;
 use crate::Error;

@@ -6,8 +6,9 @@ use tacit_function::{Function, Schedule};
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
-use super::crosses::{MadeMasks, ROLES};
+use super::crosses::MadeMasks;
 use super::directions::Directions;
+use super::hashed::ROLES;
 use super::messages::{self, LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
 use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, Rows};
 use super::stock::StockedCrosses;

@@ -23,8 +23,9 @@ use tacit_function::Schedule;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::crosses::{HASHED_OTS, HashedOtSink, HashedOts, ROLES, RowWriter};
+use super::crosses::RowWriter;
 use super::directions::Directions;
+use super::hashed::{HASHED_OTS, HashedOtSink, HashedOts, NextOts, OtBits, ROLES};
 use super::queue::BitQueue;
 use super::rows::{CrossMasks, CrossOts};
 use crate::Error;
@@ -431,6 +432,39 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink fo
             (first, second) = (later, later_second);
             if now.len() == missing {
                 self.finish(sender, kind)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, sender: Role) -> NextOts {
+        let filled = self.open[sender as usize].filled;
+        match (self.kind(sender), self.left[sender as usize][0]) {
+            (CrossKind::Narrow, blocks @ 1..) => NextOts::Bits {
+                count: blocks * CrossKind::Narrow.crosses() as u64 - filled as u64,
+                lead: filled % 64,
+            },
+            _ => NextOts::Blocks,
+        }
+    }
+
+    fn take_bits(&mut self, sender: Role, bits: OtBits<'_>) -> Result<(), Error> {
+        let end = bits.lead + bits.count;
+        let mut place = bits.lead;
+        while place < end {
+            let open = &mut self.open[sender as usize];
+            let now = (CrossKind::Narrow.crosses() - open.filled).min(end - place);
+            // Bits have their place in a word already, and each block starts with a word.
+            let words = place / 64..(place + now).div_ceil(64);
+            for (queue, row) in open.bits.iter_mut().zip([bits.first, bits.second]) {
+                let at = queue.add(now as u64);
+                let words = &row[words.clone()];
+                queue.put(at - at % 64, words, (at % 64) as usize + now);
+            }
+            open.filled += now;
+            place += now;
+            if open.filled == CrossKind::Narrow.crosses() {
+                self.finish(sender, CrossKind::Narrow)?;
             }
         }
         Ok(())

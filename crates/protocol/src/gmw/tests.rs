@@ -1,5 +1,6 @@
 //! Runs of both parties in memory.
 
+mod device;
 mod functions;
 mod honest;
 mod lying;
@@ -17,7 +18,7 @@ use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use zeroize::Zeroizing;
 
-use super::crosses::ROLES;
+use super::hashed::ROLES;
 use super::{DirectionSetup, Directions, Run};
 use crate::Error;
 use crate::io::memory::{Ended, Sent, run_both, run_two};

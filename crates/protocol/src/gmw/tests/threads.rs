@@ -22,7 +22,14 @@ fn made(extension: Extension, threads: [usize; 2]) -> ([Vec<Vec<u8>>; 2], Messag
         narrow: [3, 2],
         wide: [9, 4],
     };
-    let [garbler, evaluator] = on_threads(extension, threads);
+    blocks_of(on_threads(extension, threads), &demand)
+}
+
+/// The blocks that both parties make of these directions, and all messages.
+pub(super) fn blocks_of(
+    [garbler, evaluator]: [Directions; 2],
+    demand: &CrossDemand,
+) -> ([Vec<Vec<u8>>; 2], Messages) {
     let (mut blocks, mut messages) = ([Vec::new(), Vec::new()], Vec::new());
     let [garblers, evaluators] = &mut blocks;
     let ended = run_two(
@@ -31,14 +38,14 @@ fn made(extension: Extension, threads: [usize; 2]) -> ([Vec<Vec<u8>>; 2], Messag
                 garblers.push(block.into_bytes().to_vec());
                 Ok(())
             };
-            prepare(io, garbler, &demand, &seed(20), keep).await
+            prepare(io, garbler, demand, &seed(20), keep).await
         },
         async |io| {
             let keep = |_, _, block: crate::gmw::CrossBlock| {
                 evaluators.push(block.into_bytes().to_vec());
                 Ok(())
             };
-            prepare(io, evaluator, &demand, &seed(21), keep).await
+            prepare(io, evaluator, demand, &seed(21), keep).await
         },
         &mut |from, _, kind, (_, payload)| {
             messages.push((from, kind, payload.clone()));
