@@ -12,7 +12,14 @@ fn script(name: &str, argument: &str) -> Output {
 
 #[test]
 fn help_is_printed_and_nothing_else_done() {
-    for name in ["crates", "fuzz", "python", "release", "remove-defences"] {
+    for name in [
+        "crates",
+        "fuzz",
+        "gpu",
+        "python",
+        "release",
+        "remove-defences",
+    ] {
         let ended = script(name, "--help");
         assert!(ended.status.success(), "{name}: {ended:?}");
         let text = String::from_utf8_lossy(&ended.stdout);
