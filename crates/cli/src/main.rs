@@ -22,6 +22,7 @@ mod demo;
 mod doctor;
 mod failure;
 mod function;
+mod gpu;
 mod inputs;
 mod inspect;
 mod keygen;

@@ -1,5 +1,7 @@
 //! This party, its peer, and the way they meet.
 
+mod ots;
+
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -9,15 +11,17 @@ use std::time::Duration;
 
 use tacit::net::relay::{self, Hello};
 use tacit::net::{CancelHandle, Link, NetError};
-use tacit::session::{AbortReason, BaseOt, OtExtension, PlainListener, Side};
+use tacit::session::{AbortReason, OtExtension, PlainListener, Side};
 use tacit::{Fingerprint, Identity, Listener, Session, Settings};
 use tacit_language::most_like;
 
 use crate::args::MeetArgs;
 use crate::config::{self, Config};
 use crate::failure::{Failure, usage};
+use crate::gpu::GpuChoice;
 use crate::log::Log;
 use crate::output::counted;
+use ots::Ots;
 
 /// The default for the longest wait until the peer is there.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -37,29 +41,6 @@ pub(crate) struct Party {
     trust: Trust,
     settings: Settings,
     ots: Ots,
-}
-
-/// This party's settings for the session's oblivious transfer.
-struct Ots {
-    base: Option<BaseOt>,
-    extension: Option<OtExtension>,
-    /// The link to the peer, by which the connecting party chooses the extension.
-    link: Option<Link>,
-}
-
-impl Ots {
-    fn settle(&self, session: &mut Session) -> Result<(), tacit::Error> {
-        if let Some(kind) = self.base {
-            session.set_base_ot(kind)?;
-        }
-        if let Some(extension) = self.extension {
-            session.set_ot_extension(extension)?;
-        }
-        if let Some(link) = self.link {
-            session.set_link(link);
-        }
-        Ok(())
-    }
 }
 
 /// The place where the parties meet.
@@ -144,6 +125,7 @@ impl Party {
             base: args.session.base_ot.or(config.base_ot),
             extension: args.ot_extension.or(config.ot_extension),
             link: config.peers.values().find(known).and_then(|peer| peer.link),
+            device: None,
         };
         Ok(Self {
             place,
@@ -165,6 +147,20 @@ impl Party {
             settings: self.settings.with_threads(threads),
             ..self
         }
+    }
+
+    /// Lets GPUs make the OTs of `work`, as `--gpu` says.
+    ///
+    /// # Errors
+    ///
+    /// The GPU that was asked for cannot make them.
+    pub(crate) fn use_gpu(
+        &mut self,
+        choice: GpuChoice,
+        (by_gmw, count): (bool, u64),
+        log: Log,
+    ) -> Result<(), Failure> {
+        self.ots.use_gpu(choice, (by_gmw, count), log)
     }
 
     /// Returns whether this party connects to an address.

@@ -43,6 +43,7 @@ pub use requests::Request;
 use tables::of_sizes;
 pub(crate) use tables::wants_another;
 pub use tacit_ot::base::BaseOt;
+pub use tacit_ot::silent::Device as OtDevice;
 pub use tacit_ot::source::Extension as OtExtension;
 pub use tacit_protocol::Incompatibility;
 pub use tacit_protocol::matching::TableSizes;

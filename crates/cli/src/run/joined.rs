@@ -73,6 +73,8 @@ pub(super) fn run(
     log: Log,
 ) -> Result<(), Failure> {
     check_terms(args)?;
+    // The sizes are not known yet; joins take many OTs.
+    party.use_gpu(args.gpu, (true, u64::MAX), log)?;
     let signature = program.signature().clone();
     let role = role(
         &args.who,

@@ -22,6 +22,8 @@ pub(super) fn advice(error: &ProtocolError) -> Advice {
         Protocol::SavedType { .. } => ("load it with the type and the " [Params] " with which it "
             "was saved"),
         Protocol::TransfersUsedUp { .. } => ("open a new session"),
+        Protocol::OtDevice(_) => ("let threads make the OTs, as they do without a GPU, or wait "
+            "until other programs have left it memory"),
         Protocol::SecurityBits { .. } => ("ask for a number in this range. Fewer bits are no "
             "security against a malicious party: batch takes them with "
             "insecure-for-measurements, for measurements alone"),

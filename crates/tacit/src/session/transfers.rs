@@ -1,17 +1,20 @@
 //! The OTs of a session: its base OTs, its extension, and OTs that are made ahead.
 
+mod directions;
 mod lent;
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use rand_core::UnwrapErr;
 use tacit_function::Role;
 use tacit_net::Link;
 use tacit_ot::Security;
+use tacit_ot::silent::Device;
 use tacit_ot::source::{self, Choice, Extension};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::authenticated::{Epoch, EpochBase, EpochSetup, EpochTags};
-use tacit_protocol::gmw::{DirectionSetup, Directions};
+use tacit_protocol::gmw::Directions;
 use tacit_protocol::session::RunTag;
 use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
 
@@ -38,6 +41,8 @@ pub(super) struct Transfers {
     source: Option<BaseOtSource>,
     /// The OTs of `gmw`. Each party is the sender in one direction.
     directions: Option<Directions>,
+    /// The device that makes the OTs of `gmw`, if they are silent.
+    device: Option<Arc<dyn Device>>,
     /// Epochs of `authenticated`, one for each role of this party.
     epochs: Vec<IdleEpoch>,
     /// For each protocol and role, whether runs of `authenticated` or `gmw` take from the stock. It
@@ -126,6 +131,7 @@ impl Transfers {
             evaluator: None,
             source: None,
             directions: None,
+            device: None,
             epochs: Vec::new(),
             from_stock: Vec::new(),
         }
@@ -274,31 +280,6 @@ impl Session {
         }
         self.transfers.source = Some(BaseOtSource::Fresh);
         Ok(Some(clock.stop(Phase::Setup, self)))
-    }
-
-    /// Takes the OTs of `gmw` for a run as `role`, which gives them back if it succeeds. The first
-    /// call makes their base OTs and returns the cost.
-    pub(crate) fn take_directions(
-        &mut self,
-        role: Role,
-    ) -> Result<(Directions, Option<PhaseCost>), Error> {
-        let settings = self.transfers.settings;
-        if let Some(mut directions) = self.transfers.directions.take() {
-            directions.set_threads(settings.threads);
-            return Ok((directions.in_role(role), None));
-        }
-        let clock = Clock::start(self);
-        let roles = (role, self.connecting_role(role));
-        let setup = DirectionSetup::new(&self.tag()?, roles, settings);
-        let seed = seed();
-        let directions = self.script(async |io| setup.run(io, &seed).await)?;
-        self.transfers.source = Some(BaseOtSource::Fresh);
-        Ok((directions, Some(clock.stop(Phase::Setup, self))))
-    }
-
-    /// Keeps the OTs of `gmw` for the next run.
-    pub(crate) fn keep_directions(&mut self, directions: Directions) {
-        self.transfers.directions = Some(directions);
     }
 
     /// Returns the source of the base OTs that were made since the last call.

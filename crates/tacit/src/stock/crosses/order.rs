@@ -326,8 +326,12 @@ impl NewLot {
             Ok(())
         };
         let seeds = [seed(), seed()];
+        let device = session.ot_device();
         let made = session.script(async |io| {
-            let directions = setup.run(io, &seeds[0]).await?;
+            let mut directions = setup.run(io, &seeds[0]).await?;
+            if let Some(device) = &device {
+                directions.use_device(device);
+            }
             gmw::prepare(io, directions, &demand, &seeds[1], keep).await
         });
         failure.or(made)?;
