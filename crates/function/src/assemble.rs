@@ -43,6 +43,7 @@ impl Source {
             source.values.push(ValueSource {
                 name: inner,
                 ty: port.ty.clone(),
+                is_variable: false,
             });
             source.outputs.push(OutputSource {
                 name: port.name.clone(),

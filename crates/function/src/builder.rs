@@ -119,12 +119,22 @@ impl FunctionBuilder {
         self
     }
 
-    /// Declares a value that steps assign.
+    /// Declares a value that steps assign. No element is assigned twice.
     pub fn value(&mut self, name: &str, ty: &str) -> &mut Self {
+        self.value_of(name, ty, false)
+    }
+
+    /// Declares a value whose elements steps may assign again. A step reads what was assigned last.
+    pub fn variable(&mut self, name: &str, ty: &str) -> &mut Self {
+        self.value_of(name, ty, true)
+    }
+
+    fn value_of(&mut self, name: &str, ty: &str, is_variable: bool) -> &mut Self {
         if let Some(ty) = self.ty("value", name, ty) {
             self.source.values.push(ValueSource {
                 name: name.to_owned(),
                 ty,
+                is_variable,
             });
         }
         self

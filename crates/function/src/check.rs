@@ -1,12 +1,13 @@
 //! The check of a plan: two walks over its steps without any values.
 //!
-//! The first walk checks every index against its dimension, finds elements that are assigned twice
-//! or read before they are assigned, and counts calls and reads. The second walk moves dummy values
+//! The first walk checks every index against its dimension, finds elements that are read before they
+//! are assigned, or assigned twice in a value that is no variable, and counts calls and reads. The second walk moves dummy values
 //! between the places of [`Places`], to find out how many places are needed.
 
 use crate::expression::Affine;
 use crate::plan::{
-    Cursor, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, Operation, Part, Piece, Places, Plan,
+    Cursor, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, NEVER_DROPPED, Operation, Part, Piece,
+    Places, Plan,
 };
 use crate::source::MAX_LOOPS;
 use crate::{ErrorLocation, FunctionError};
@@ -172,11 +173,15 @@ impl PlanCheck<'_> {
         part: &Part,
         cursor: &Cursor,
     ) -> Result<(), FunctionError> {
+        let is_variable = self.plan.arrays[part.array as usize].is_variable;
         for granule in self.plan.granules(part, cursor.counters()) {
             if !self.written[granule] {
                 return Err(self.unassigned(operation, part, granule, cursor));
             }
-            self.uses[granule] = self.uses[granule].saturating_add(1);
+            self.uses[granule] = match is_variable {
+                true => NEVER_DROPPED,
+                false => self.uses[granule].saturating_add(1),
+            };
         }
         Ok(())
     }
@@ -187,8 +192,9 @@ impl PlanCheck<'_> {
         part: &Part,
         counters: &Counters,
     ) -> Result<(), FunctionError> {
+        let is_variable = self.plan.arrays[part.array as usize].is_variable;
         for granule in self.plan.granules(part, counters) {
-            if std::mem::replace(&mut self.written[granule], true) {
+            if std::mem::replace(&mut self.written[granule], true) && !is_variable {
                 return Err(FunctionError::TwoDrivers {
                     place: self.place(operation, counters),
                     reference: self.element(part, granule),

@@ -2,7 +2,8 @@
 //!
 //! A function has ports that belong to one of the parties, results that go to one or both, and
 //! calls of components in between. It is written with repetition: `for` over ranges, and arrays
-//! whose elements are assigned once under affine indices. It is never flattened: [`Values`] walks
+//! whose elements are assigned under affine indices: once, or again in a *variable*, such as the
+//! rows that a sorting network exchanges. It is never flattened: [`Values`] walks
 //! its calls with the loops' counters as its only state.
 //!
 //! ```text
@@ -124,7 +125,7 @@ pub struct FunctionOutput {
 /// # Invariants
 ///
 /// Every element that a call or an output reads was assigned before, and no element is assigned
-/// twice. Every argument and result is as wide as its component's port. Port names are unique among
+/// twice, except in variables. Every argument and result is as wide as its component's port. Port names are unique among
 /// inputs and among outputs.
 #[derive(Clone, Debug)]
 pub struct Function {

@@ -44,11 +44,11 @@ impl<'s> Lowering<'s> {
         let saved = |input: &&InputSource| input.owner == Owner::Saved;
         let (inputs, loads) = (source.inputs.iter(), source.inputs.iter());
         for input in inputs.filter(|i| !saved(i)).chain(loads.filter(saved)) {
-            lowering.array(&input.name, &input.ty);
+            lowering.array(&input.name, &input.ty, false);
         }
         lowering.plan.given = lowering.plan.arrays.len();
         for value in &source.values {
-            lowering.array(&value.name, &value.ty);
+            lowering.array(&value.name, &value.ty, value.is_variable);
         }
         lowering.steps(&source.steps)?;
         lowering.outputs()?;
@@ -56,7 +56,7 @@ impl<'s> Lowering<'s> {
         Ok(lowering.plan)
     }
 
-    fn array(&mut self, name: &'s str, ty: &'s Type) {
+    fn array(&mut self, name: &'s str, ty: &'s Type, is_variable: bool) {
         self.arrays.insert(name, self.plan.arrays.len() as u32);
         self.plan.arrays.push(Array {
             name: name.to_owned(),
@@ -64,6 +64,7 @@ impl<'s> Lowering<'s> {
             granule: 0,
             first: 0,
             class: 0,
+            is_variable,
         });
         self.types.push(ty);
     }

@@ -32,6 +32,8 @@ pub(super) struct Array {
     pub(super) first: u32,
     /// The index of the free list for its granules. There is one list for each width.
     pub(super) class: u32,
+    /// Whether an element may be assigned again. Each granule then keeps its place.
+    pub(super) is_variable: bool,
 }
 
 /// Granules of an array that are read or written together.
@@ -219,10 +221,16 @@ impl Cursor {
     }
 }
 
+/// The first place of a granule that was never assigned.
+const NOT_ASSIGNED: u32 = u32::MAX;
+
+/// The number of reads of a granule that is never dropped.
+pub(super) const NEVER_DROPPED: u32 = u32::MAX;
+
 /// The places in which values are kept while they are needed.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
-    /// The first place of each granule that is held.
+    /// The first place of each granule that is held, or [`NOT_ASSIGNED`].
     at: Vec<u32>,
     /// The number of remaining reads of each granule.
     uses: Vec<u32>,
@@ -236,7 +244,7 @@ impl Places {
     /// Creates the places with no value held.
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
-            at: vec![0; plan.uses.len()],
+            at: vec![NOT_ASSIGNED; plan.uses.len()],
             uses: plan.uses.clone(),
             free: vec![Vec::new(); plan.classes],
             taken: 0,
@@ -253,7 +261,7 @@ impl Places {
         let place = self.at[granule];
         let uses = &mut self.uses[granule];
         // A saturated count never ends.
-        if *uses != u32::MAX {
+        if *uses != NEVER_DROPPED {
             *uses = uses.saturating_sub(1);
             if *uses == 0 {
                 self.free[array.class as usize].push(place);
@@ -267,10 +275,20 @@ impl Places {
         self.at[granule] as usize
     }
 
-    /// Takes a place for a granule, or returns `None` if the granule is never read.
+    /// Returns the place of a granule that was assigned before, without counting a read.
+    pub(super) fn assigned(&self, granule: usize) -> Option<usize> {
+        let place = self.at[granule];
+        (place != NOT_ASSIGNED).then_some(place as usize)
+    }
+
+    /// Takes a place for a granule, or returns `None` if the granule is never read. A variable's
+    /// granule keeps its first place.
     pub(super) fn write(&mut self, array: &Array, granule: usize) -> Option<usize> {
         if self.uses[granule] == 0 {
             return None;
+        }
+        if let Some(place) = self.assigned(granule).filter(|_| array.is_variable) {
+            return Some(place);
         }
         let place = self.free[array.class as usize].pop().unwrap_or_else(|| {
             let place = self.taken;

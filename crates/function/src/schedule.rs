@@ -24,9 +24,8 @@
 //! bit of an element, and a column for each element. An [`Argument`] describes the source of some
 //! bits of a port, by [`Run`]s of instances with a constant stride. **Memory**: 32 bytes per group,
 //! 20 per argument, and 28 per run. An array that a loop reads element by element is one run. A
-//! call that reads its ports at random has a run for each port. Building a schedule takes 12 bytes
-//! for each call and each element of an input, 8 for each element of any array, and a walk over all
-//! calls.
+//! call that reads its ports at random has a run for each port. Building a schedule takes 16 bytes
+//! for each element of any array, and a walk over all calls.
 
 mod argument;
 mod constants;
@@ -155,6 +154,8 @@ pub struct Schedule {
     starts: Vec<u32>,
     steps: u32,
     total_ots: [u64; 2],
+    /// The number of elements of the function's arrays.
+    elements: u64,
 }
 
 impl Function {
@@ -194,6 +195,13 @@ impl Schedule {
     #[must_use]
     pub fn step_count(&self) -> u32 {
         self.steps
+    }
+
+    /// Returns the number of elements of the function's inputs and values, which determines the
+    /// memory that building the schedule takes.
+    #[must_use]
+    pub fn element_count(&self) -> u64 {
+        self.elements
     }
 
     /// Returns the OTs of the whole run, by their sender.

@@ -10,7 +10,8 @@
 //! | `component library NAME PARAMETER=NUMBER…` | component of the library, its parameters in alphabetical order |
 //! | `component circuit DIGEST` | any other component, with its circuit's digest in hex |
 //! | `input NAME TYPE OWNER` | input; the owner is `garbler`, `evaluator` or `saved` |
-//! | `value NAME TYPE` | value |
+//! | `value NAME TYPE` | value whose elements are assigned once |
+//! | `variable NAME TYPE` | value whose elements may be assigned again |
 //! | a step without spaces, or `for NAME in FROM..TO`, its steps, and `end` | step |
 //! | `output NAME TYPE RECIPIENT VALUE` | output; the recipient is `garbler`, `evaluator`, `both` or `saved` |
 //!
@@ -90,6 +91,8 @@ pub(super) struct InputSource {
 pub(super) struct ValueSource {
     pub(super) name: String,
     pub(super) ty: Type,
+    /// Whether steps may assign an element again.
+    pub(super) is_variable: bool,
 }
 
 /// An output.
@@ -205,8 +208,14 @@ impl Source {
             };
             let _ = writeln!(text, "input {name} {ty} {owner}");
         }
-        for ValueSource { name, ty } in &self.values {
-            let _ = writeln!(text, "value {name} {ty}");
+        for ValueSource {
+            name,
+            ty,
+            is_variable,
+        } in &self.values
+        {
+            let kind = if *is_variable { "variable" } else { "value" };
+            let _ = writeln!(text, "{kind} {name} {ty}");
         }
         self.steps_text(&self.steps, &mut text);
         for OutputSource {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tacit_circuit::{Component, Kind, LayerOutline, Owners, Role, RowProgram, Type};
 
 use super::argument::{ArgumentSpan, Arguments, NoNumber};
-use super::walk::{Reading, Span, Walk};
+use super::walk::{Reading, Source, Span, Walk};
 use super::{
     Block, Constants, GroupData, InputBlock, LastRead, Limits, OutputSpan, Pattern, Schedule,
     add_times, most_calls,
@@ -63,7 +63,10 @@ pub(crate) fn plan(
             spans.clear();
             spans.push(Span {
                 bits: shape.results,
-                source: planner.places.len() as u32 - 1,
+                source: Source {
+                    block: Block::Group(group),
+                    instance,
+                },
                 row: 0,
             });
         }
@@ -112,13 +115,11 @@ fn element_bits(ty: &Type, read_together: u32) -> u32 {
 struct Planner<'f> {
     function: &'f Function,
     schedule: Schedule,
-    /// The block and instance of each element of an input, then of each call and constant.
-    places: Vec<(Block, u32)>,
     /// The patterns of each component, by the owners of its ports.
     patterns: Vec<HashMap<Box<[Owners]>, u32>>,
     cuts: HashMap<Ready, Cut>,
-    /// For each width, the pool of constants, and the number of its last constant among the places.
-    pools: HashMap<u32, (u32, u32)>,
+    /// The pool of the constants of each width.
+    pools: HashMap<u32, u32>,
     spans: Vec<ArgumentSpan>,
     owners: Vec<Owners>,
 }
@@ -139,10 +140,6 @@ impl<'f> Planner<'f> {
                 }
             })
             .collect();
-        let blocks = (0..).map(Block::Input).zip(&inputs);
-        let elements =
-            blocks.flat_map(|(block, input)| (0..input.instances).map(move |i| (block, i)));
-        let places = elements.collect();
         let schedule = Schedule {
             limits,
             components: function.components().to_vec(),
@@ -156,11 +153,11 @@ impl<'f> Planner<'f> {
             starts: Vec::new(),
             steps: 0,
             total_ots: [0; 2],
+            elements: function.plan().uses.len() as u64,
         };
         Self {
             function,
             schedule,
-            places,
             patterns: vec![HashMap::new(); function.components().len()],
             cuts: HashMap::new(),
             pools: HashMap::new(),
@@ -194,7 +191,7 @@ impl<'f> Planner<'f> {
         let mut bits = Reading::new(arguments);
         for (port, width) in (0..).zip(&shape.ports) {
             let first = spans.len();
-            spans.extend(bits.take(*width).map(|span| self.argument(span, port)));
+            spans.extend(bits.take(*width).map(|span| argument(span, port)));
             let owners = spans[first..].iter().map(|span| self.owners_of(span));
             self.owners.push(owners.fold(Owners::PUBLIC, Owners::union));
         }
@@ -210,39 +207,23 @@ impl<'f> Planner<'f> {
         for span in &spans {
             self.read(span.block, LastRead::Step(start));
         }
-        self.places.push((Block::Group(place.0), place.1));
         self.spans = spans;
         Ok(place)
     }
 
-    fn argument(&self, span: Span, port: u32) -> ArgumentSpan {
-        let (block, instance) = self.places[span.source as usize];
-        ArgumentSpan {
-            bits: span.bits,
-            block,
-            row: span.row,
-            instance,
-            port,
-        }
-    }
-
-    /// Returns the number of a constant among the places.
-    fn constant(&mut self, bits: &[bool]) -> Result<u32, FunctionError> {
+    /// Returns the source of a constant.
+    fn constant(&mut self, bits: &[bool]) -> Result<Source, FunctionError> {
         let (width, pools) = (bits.len() as u32, &mut self.schedule.constants);
-        let (pool, place) = self.pools.entry(width).or_insert_with(|| {
+        let pool = *self.pools.entry(width).or_insert_with(|| {
             pools.push(Constants::new(width));
-            (pools.len() as u32 - 1, u32::MAX)
+            pools.len() as u32 - 1
         });
-        let number = pools[*pool as usize].put(bits.iter().copied());
-        let Some(number) = number else {
-            return Err(self.no_number());
-        };
-        let constant = (Block::Constants(*pool), number);
-        if self.places.get(*place as usize) != Some(&constant) {
-            *place = self.places.len() as u32;
-            self.places.push(constant);
-        }
-        Ok(*place)
+        let number = pools[pool as usize].put(bits.iter().copied());
+        let instance = number.ok_or_else(|| self.no_number())?;
+        Ok(Source {
+            block: Block::Constants(pool),
+            instance,
+        })
     }
 
     fn owners_of(&self, span: &ArgumentSpan) -> Owners {
@@ -353,7 +334,7 @@ impl<'f> Planner<'f> {
 
     fn output(&mut self, spans: &[Span]) {
         for span in spans {
-            let (block, instance) = self.places[span.source as usize];
+            let Source { block, instance } = span.source;
             self.read(block, LastRead::Outputs);
             self.schedule.outputs.push(OutputSpan {
                 block,
@@ -381,6 +362,16 @@ impl<'f> Planner<'f> {
             add_times(&mut schedule.total_ots, group.calls as usize, each);
         }
         schedule
+    }
+}
+
+fn argument(span: Span, port: u32) -> ArgumentSpan {
+    ArgumentSpan {
+        bits: span.bits,
+        block: span.source.block,
+        row: span.row,
+        instance: span.source.instance,
+        port,
     }
 }
 

@@ -3,29 +3,34 @@
 use crate::Function;
 use crate::plan::{Cursor, Operation, Piece, Plan};
 
-use super::InputBlock;
+use super::{Block, InputBlock};
 
-/// Bits that are consecutive in the results of a call, in an element of an input or in a constant.
+/// The results of a call, an element of an input, or a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) block: Block,
+    pub(super) instance: u32,
+}
+
+/// Bits that are consecutive in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) bits: u32,
-    /// The number of the call, element or constant, counted over all of these.
-    pub(super) source: u32,
+    pub(super) source: Source,
     /// The row of the first bit there.
     pub(super) row: u32,
 }
 
-/// The location of the bits of a granule, if they are consecutive.
-#[derive(Clone, Copy, Debug, Default)]
-struct Held {
-    source: u32,
-    row: u32,
+/// The location of the bits of a granule.
+#[derive(Clone, Copy, Debug)]
+enum Held {
+    /// They are consecutive from this row on.
+    Together(Source, u32),
+    /// They are the spans with this number.
+    Apart(u32),
 }
 
-/// The source of a granule whose bits are not consecutive. Its row is the number of their list.
-const APART: u32 = u32::MAX;
-
-/// A walk over the operations of a function. It takes 8 bytes for each granule, and 12 for each
+/// A walk over the operations of a function. It takes 16 bytes for each granule, and 20 for each
 /// span of granules whose bits are not consecutive.
 pub(super) struct Walk<'f> {
     plan: &'f Plan,
@@ -35,21 +40,23 @@ pub(super) struct Walk<'f> {
 }
 
 impl<'f> Walk<'f> {
-    /// Creates a walk before the first operation. The elements of inputs have the first numbers, in
-    /// order.
+    /// Creates a walk before the first operation.
     pub(super) fn new(function: &'f Function, inputs: &[InputBlock]) -> Self {
         let plan = function.plan();
         let mut walk = Self {
             plan,
             cursor: Cursor::new(),
-            held: vec![Held::default(); plan.uses.len()],
+            // The check has found each element to be assigned before it is read.
+            held: vec![Held::Apart(u32::MAX); plan.uses.len()],
             apart: Vec::new(),
         };
-        let mut first = 0;
-        for (array, input) in plan.arrays.iter().zip(inputs) {
-            let element = |number| Span {
+        for (number, (array, input)) in (0..).zip(plan.arrays.iter().zip(inputs)) {
+            let element = |instance| Span {
                 bits: input.rows,
-                source: first + number,
+                source: Source {
+                    block: Block::Input(number),
+                    instance,
+                },
                 row: 0,
             };
             let elements: Vec<Span> = (0..input.instances).map(element).collect();
@@ -58,7 +65,6 @@ impl<'f> Walk<'f> {
             for granule in array.first as usize..array.first as usize + granules {
                 walk.hold(granule, bits.take(array.granule));
             }
-            first += input.instances;
         }
         walk
     }
@@ -69,12 +75,12 @@ impl<'f> Walk<'f> {
     }
 
     /// Sets `spans` to the spans that an operation or an output reads. `constant` returns the
-    /// number of a constant.
+    /// source of a constant.
     pub(super) fn gather<E>(
         &self,
         operation: &Operation,
         spans: &mut Vec<Span>,
-        mut constant: impl FnMut(&[bool]) -> Result<u32, E>,
+        mut constant: impl FnMut(&[bool]) -> Result<Source, E>,
     ) -> Result<(), E> {
         spans.clear();
         for piece in &operation.arguments {
@@ -100,11 +106,13 @@ impl<'f> Walk<'f> {
     }
 
     fn push(&self, granule: usize, bits: u32, spans: &mut Vec<Span>) {
-        let Held { source, row } = self.held[granule];
-        if source == APART {
-            spans.extend_from_slice(&self.apart[row as usize]);
-            return;
-        }
+        let (source, row) = match self.held[granule] {
+            Held::Together(source, row) => (source, row),
+            Held::Apart(number) => {
+                spans.extend_from_slice(&self.apart[number as usize]);
+                return;
+            }
+        };
         match spans.last_mut() {
             Some(last) if last.source == source && last.row + last.bits == row => last.bits += bits,
             _ => spans.push(Span { bits, source, row }),
@@ -128,19 +136,19 @@ impl<'f> Walk<'f> {
 
     fn hold(&mut self, granule: usize, mut bits: impl Iterator<Item = Span>) {
         let Some(first) = bits.next() else { return };
-        let mut held = Held {
-            source: first.source,
-            row: first.row,
+        let Some(second) = bits.next() else {
+            self.held[granule] = Held::Together(first.source, first.row);
+            return;
         };
-        if let Some(second) = bits.next() {
-            held = Held {
-                source: APART,
-                row: self.apart.len() as u32,
-            };
-            let all = [first, second].into_iter().chain(bits);
-            self.apart.push(all.collect());
+        let all = [first, second].into_iter().chain(bits).collect();
+        // A variable's element that is assigned again keeps its number.
+        match self.held[granule] {
+            Held::Apart(number) if number != u32::MAX => self.apart[number as usize] = all,
+            _ => {
+                self.held[granule] = Held::Apart(self.apart.len() as u32);
+                self.apart.push(all);
+            }
         }
-        self.held[granule] = held;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tacit_circuit::Type;
 
-use super::built;
+use super::{built, run};
 use crate::{Expression, Function, FunctionBuilder, FunctionError, Operand, Part, Recipient, Role};
 
 /// Builds a function with `x` and `y` of four `u8`, a value `v` of five, the component `add`, and
@@ -208,4 +208,31 @@ fn components_come_from_the_library_with_its_parameters() {
         with("adder", "width", 8) => Library, "width";
         with("adder", "bits", 5000) => Library, "5000";
     }
+}
+
+#[test]
+fn a_variable_is_assigned_before_it_is_read() {
+    let moved = |f: &mut FunctionBuilder| {
+        f.input("x", "u8", Role::Garbler)
+            .variable("v", "u8[2]")
+            .assign(Part::of("v").at(0), "x")
+            .assign(Part::of("v").at(0), "x");
+    };
+    assert_errors! {
+        built(|f| {
+            moved(f);
+            f.output("r", "u8", Recipient::Both, Part::of("v").at(1))
+        }) => NeverAssigned, "v (its bits 8 to 15)";
+        built(|f| {
+            moved(f);
+            f.assign(Part::of("v").at(0), Part::of("v").at(1))
+                .assign(Part::of("v").at(1), "x")
+                .output("r", "u8", Recipient::Both, Part::of("v").at(1))
+        }) => ReadAhead, "v[1]=x";
+    }
+    let again = built(|f| {
+        moved(f);
+        f.output("r", "u8", Recipient::Both, Part::of("v").at(0))
+    });
+    assert_eq!(run(&again.unwrap(), &["7"]), ["7"]);
 }

@@ -4,7 +4,12 @@ use proptest::prelude::*;
 
 use core::convert::Infallible;
 
-use crate::{Function, FunctionBuilder, Operand, Part, Recipient, Role, Step, Values};
+use tacit_circuit::Owners;
+
+use super::schedule::plain;
+use crate::samples::Sample;
+use crate::schedule::Limits;
+use crate::{Function, FunctionBuilder, Operand, Part, Recipient, Role, Schedule, Step, Values};
 
 /// The source of an argument. Elements are numbered over inputs and earlier steps.
 #[derive(Clone, Debug)]
@@ -128,5 +133,68 @@ proptest! {
             prop_assert_eq!(evaluate_ahead(&function, &bits, most, &mut order), &expected[..]);
         }
         prop_assert!(function.live_bits() <= 8 * (INPUTS + steps.len()));
+    }
+
+    #[test]
+    fn an_element_of_a_variable_holds_what_was_assigned_last(
+        inputs in any::<[u8; INPUTS]>(),
+        steps in prop::collection::vec((argument(), argument(), 0..INPUTS, any::<bool>()), 1..40),
+        owners: [bool; 2],
+        mut order: u64,
+    ) {
+        let mut builder = FunctionBuilder::new("random");
+        builder
+            .library("add", "adder", &[("bits", 8)])
+            .input("x", &format!("u8[{INPUTS}]"), Role::Garbler)
+            .variable("v", &format!("u8[{INPUTS}]"))
+            .assign("v", "x");
+        // Elements of the variable stand behind those of the input.
+        let mut elements = [inputs, inputs].concat();
+        for (a, b, target, moves) in &steps {
+            let target_part = Part::of("v").at(*target as u64);
+            let given = operand(a, INPUTS);
+            let (a, mut sum) = (value(a, &elements), 0);
+            if *moves {
+                builder.assign(target_part, given);
+            } else {
+                builder.call([target_part], "add", [given, operand(b, INPUTS)]);
+                sum = value(b, &elements);
+            }
+            elements[INPUTS + target] = a.wrapping_add(sum);
+        }
+        builder.output("all", &format!("u8[{INPUTS}]"), Recipient::Both, "v");
+        let function = builder.finish().unwrap();
+        let bit = |byte: &u8| (0..8).map(|i| byte >> i & 1 == 1).collect::<Vec<_>>();
+        let bits: Vec<bool> = inputs.iter().flat_map(bit).collect();
+        let expected: Vec<bool> = elements[INPUTS..].iter().flat_map(bit).collect();
+        prop_assert_eq!(function.evaluate(&bits), &expected[..]);
+        for most in 1..5 {
+            prop_assert_eq!(evaluate_ahead(&function, &bits, most, &mut order), &expected[..]);
+        }
+        prop_assert!(function.live_bits() <= 16 * INPUTS);
+        // Both parties own the input, or one of them.
+        let [first, second] = owners;
+        let owners = [first || !second, second];
+        let owners = match owners {
+            [true, true] => Owners::BOTH,
+            [true, false] => Owners::of(Role::Garbler),
+            _ => Owners::of(Role::Evaluator),
+        };
+        let shares = bits.iter().map(|bit| {
+            let mine = owners == Owners::BOTH && order & 1 == 1;
+            order = order.rotate_left(7);
+            match owners == Owners::of(Role::Evaluator) {
+                true => [false, *bit],
+                false => [bit ^ mine, mine],
+            }
+        });
+        let sample = Sample {
+            function,
+            owners: vec![owners],
+            shares: shares.collect(),
+            limits: Limits::default(),
+        };
+        let schedule = Schedule::new(&sample.function, &sample.owners, sample.limits).unwrap();
+        prop_assert_eq!(plain::results(&sample, &schedule), expected);
     }
 }

@@ -1,6 +1,6 @@
 //! Schedules compared with the frozen ones, and runs by them compared with plain evaluation.
 
-mod plain;
+pub(super) mod plain;
 
 use proptest::prelude::*;
 use tacit_circuit::{Owners, Type};

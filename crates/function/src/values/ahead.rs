@@ -2,6 +2,7 @@
 //!
 //! Steps are taken in order, and so are the places of values. So memory and constants are the same
 //! as in a walk call by call. A step that reads a missing result waits, and so do all later steps.
+//! So does a step that assigns again what a missing result is for.
 
 use zeroize::Zeroize;
 
@@ -50,7 +51,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         let Some(operation) = next else {
             return self.ahead.calls.is_empty().then_some(Step::End);
         };
-        if self.reads_awaited(operation) {
+        if self.touches_awaited(operation) {
             self.ahead.waiting = Some(operation);
             return None;
         }
@@ -90,18 +91,28 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         );
     }
 
-    /// Whether the operation reads a missing result.
-    fn reads_awaited(&self, operation: &Operation) -> bool {
+    /// Whether the operation reads a missing result, or assigns a variable's element for which one
+    /// is awaited.
+    fn touches_awaited(&self, operation: &Operation) -> bool {
         if self.ahead.calls.is_empty() {
             return false;
         }
         let (plan, counters) = (self.function.plan(), self.cursor.counters());
-        operation.arguments.iter().any(|piece| match piece {
-            Piece::Part(part) => plan
-                .granules(part, counters)
-                .any(|granule| self.ahead.is_awaited[self.places.look(granule)]),
+        let is_awaited = |granule: usize| self.ahead.is_awaited[self.places.look(granule)];
+        let reads = operation.arguments.iter().any(|piece| match piece {
+            Piece::Part(part) => plan.granules(part, counters).any(is_awaited),
             Piece::Constant(_) => false,
-        })
+        });
+        let assigned = operation
+            .results
+            .iter()
+            .filter_map(|(_, part)| part.as_ref());
+        let mut again = assigned.filter(|part| plan.arrays[part.array as usize].is_variable);
+        reads
+            || again.any(|part| {
+                plan.granules(part, counters)
+                    .any(|granule| self.places.assigned(granule).is_some() && is_awaited(granule))
+            })
     }
 
     /// Takes the places of the operation's results, in the order of the bits.

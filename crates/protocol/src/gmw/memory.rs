@@ -10,12 +10,12 @@ use tacit_function::schedule::LastRead;
 /// program is made: [`tacit_circuit::RowProgram`].
 const PROGRAM_BYTES: u64 = 12;
 const COMPILING_BYTES: u64 = 25;
-/// Bytes of a schedule for each group, argument and run, and for each call or input element while
-/// it is made: [`Schedule`].
+/// Bytes of a schedule for each group, argument and run, and for each element of the function's
+/// arrays while it is made: [`Schedule`].
 const GROUP_BYTES: u64 = 32;
 const ARGUMENT_BYTES: u64 = 20;
 const RUN_BYTES: u64 = 28;
-const CALL_BYTES: u64 = 12;
+const ELEMENT_BYTES: u64 = 16;
 
 /// Returns an upper bound on the bytes that a party needs for a run of this schedule: the schedule,
 /// the rows of active groups, values that are still read, the masks of all crosses, and a step's
@@ -101,17 +101,13 @@ fn of_schedule(schedule: &Schedule) -> u64 {
             largest = wires.max(largest);
             bytes = bytes.saturating_add(PROGRAM_BYTES * wires);
         }
-        bytes = bytes.saturating_add(GROUP_BYTES + CALL_BYTES * group.instances() as u64);
+        bytes = bytes.saturating_add(GROUP_BYTES);
         for argument in group.arguments() {
             bytes =
                 bytes.saturating_add(ARGUMENT_BYTES + RUN_BYTES * argument.runs().count() as u64);
         }
     }
-    let elements = schedule
-        .inputs()
-        .iter()
-        .map(|input| u64::from(input.instances));
     bytes
-        .saturating_add(CALL_BYTES * elements.sum::<u64>())
+        .saturating_add(ELEMENT_BYTES.saturating_mul(schedule.element_count()))
         .saturating_add(COMPILING_BYTES * largest)
 }

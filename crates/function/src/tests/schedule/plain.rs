@@ -25,7 +25,7 @@ struct Plain<'s> {
 }
 
 /// Returns the results, computed from shares of both parties that follow the schedule.
-pub(super) fn results(sample: &Sample, schedule: &Schedule) -> Vec<bool> {
+pub(in crate::tests) fn results(sample: &Sample, schedule: &Schedule) -> Vec<bool> {
     let mut plain = Plain {
         schedule,
         blocks: HashMap::new(),
