@@ -14,6 +14,7 @@
 //! | `order_free` | finds the loops that add up, in any order |
 //! | `addends` | the addends of these loops, as trees if layers must be few |
 //! | `pairs` | loops over the pairs of a join, which stay loops |
+//! | `network` | loops of calls that exchange elements, which stay loops |
 //! | `operators` | operators as gates |
 //! | `pieces` | rows of wires that steps read |
 //! | `component` | the circuits of `component fn`s |
@@ -31,6 +32,7 @@ mod component;
 mod cut;
 mod emit;
 mod lines;
+mod network;
 mod operators;
 mod order_free;
 mod pairs;

@@ -6,9 +6,16 @@ use tacit_circuit::builder::Bit;
 
 use super::Lower;
 use super::operators::Bits;
-use super::trace::{Frame, Tracer, Variable, Written};
+use super::trace::{Frame, Tracer, Variable};
 use crate::program::Condition;
 use crate::source::Span;
+
+/// Wires that were overwritten.
+pub(super) struct Written<'b> {
+    pub(super) variable: Variable,
+    pub(super) start: usize,
+    pub(super) before: Bits<'b>,
+}
 
 /// The wires that a branch assigned to bits of variables.
 type Changes<'b> = BTreeMap<(Variable, usize), Bit<'b>>;

@@ -2,7 +2,10 @@
 //!
 //! One value holds all wires that calls read and return, each at a separate place.
 
+mod by_level;
+mod components;
 mod costs;
+mod network;
 mod pairs;
 mod parts;
 mod region;
@@ -10,26 +13,23 @@ mod roll;
 
 use std::collections::HashMap;
 
+use by_level::ByLevel;
 use costs::Costs;
-use roll::Steps;
+pub(super) use roll::{RolledSteps, Steps};
 use tacit_circuit::builder::CircuitForm;
-use tacit_circuit::{Circuit, Component, Digest, Port, Wire};
+use tacit_circuit::{Digest, Wire};
 use tacit_function::{FunctionBuilder, Part, Recipient, Role};
 
 use super::adding::with_additions;
 use super::chains::chains;
 use super::cut::{Levels, Live, Source, Traced, levels};
 use super::lines::LineCosts;
+use super::network::NetworkComponent;
 use super::pieces::{Piece, operand, push};
-use super::run::{Origin, Run, port_type, trace};
+use super::run::{Origin, Run, TraceOptions, port_type, trace};
 use super::trace::Called;
-use super::{CircuitFiles, Error, Lower, Lowered, Progress, Watch, component, size};
+use super::{CircuitFiles, Error, Lower, Lowered, Progress, Watch, size};
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
-use crate::source::Span;
-
-/// The greatest number of gates of all components that a run calls. They are in memory at the same
-/// time, and take up to 24 bytes each when compiled.
-const MAX_GATES_TOGETHER: usize = 1 << 26;
 
 /// Makes the function of a run.
 pub(super) fn function(
@@ -44,18 +44,31 @@ pub(super) fn function(
     let fits = |adding: &&Program| size::check(adding, &adding.entries[id.0 as usize]).is_ok();
     let program = adding.as_ref().filter(fits).unwrap_or(program);
     let entry = &program.entries[id.0 as usize];
-    let (steps, cuts) = size::check(program, entry)?;
+    let size::Checked {
+        steps,
+        keeps_networks,
+        cuts,
+    } = size::check(program, entry)?;
+    let options = TraceOptions {
+        is_recorded: recorded,
+        keeps_networks,
+        cuts,
+    };
+    let uncounted = TraceOptions {
+        is_recorded: false,
+        ..options
+    };
     // The traces, and then about as much time for emitting.
     let traces = if program.draws_random { 2 } else { 1 };
     let total = (traces + 1) * steps;
     let tell = |done| watch(Progress { done, total });
     let random = match program.draws_random {
-        true => trace(program, entry, (files, &tell), cuts, 0, false)?.drawn,
+        true => trace(program, entry, (files, &tell), 0, uncounted)?.drawn,
         false => 0,
     };
     let second = |done| tell(steps + done);
     let told: &dyn Fn(u64) = if traces == 2 { &second } else { &tell };
-    let run = trace(program, entry, (files, told), cuts, random, recorded)?;
+    let run = trace(program, entry, (files, told), random, options)?;
     let emitted = |level: u64, levels: u64| tell(traces * steps + steps * level / levels);
     Emitter::new(program, entry, &run, files)?.emit(name, &emitted)
 }
@@ -88,8 +101,12 @@ struct Emitter<'r, 'p> {
     /// The port number, from 1, of each wire that the current region reads from outside.
     ports: Vec<Wire>,
     components: HashMap<Called, usize>,
+    /// The components whose results are cut into parts.
+    cut_components: HashMap<NetworkComponent, usize>,
     /// The layers of each component, if costs are recorded.
     depths: HashMap<Called, u32>,
+    /// The most layers of a component that a network calls, if costs are recorded.
+    network_depth: u32,
     /// The total number of gates of the components.
     component_gates: usize,
     regions: HashMap<Digest, usize>,
@@ -136,7 +153,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
             pairs: String::new(),
             pair_bits: 0,
             components: HashMap::new(),
+            cut_components: HashMap::new(),
             depths: HashMap::new(),
+            network_depth: 0,
             component_gates: 0,
             regions: HashMap::new(),
             names: Vec::new(),
@@ -183,10 +202,17 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let mut lines = self.costs.lines(self.program, self.run);
         if let Some(recorder) = &self.run.recorder {
             let depth = |call: usize| {
-                let depth = self.depths.get(&self.run.calls.list[call].called);
-                depth.copied().unwrap_or(0)
+                let called = self.run.calls.list[call].called;
+                if let Called::Network(number) = called {
+                    return self.run.networks[number as usize].depth * self.network_depth;
+                }
+                self.depths.get(&called).copied().unwrap_or(0)
             };
             lines.chains = chains(&self.traced, &recorder.loops, depth);
+            lines.chains.extend(self.network_chains());
+            lines
+                .chains
+                .sort_by_key(|one| (std::cmp::Reverse(one.layers), one.span));
         }
         Ok((lowered, lines))
     }
@@ -313,6 +339,9 @@ impl<'r, 'p> Emitter<'r, 'p> {
         if let Called::PairLoop(number) = call.called {
             return self.pair_loop(call, number);
         }
+        if let Called::Network(number) = call.called {
+            return self.network(call, number);
+        }
         let component = self.component(call.called, call.span)?;
         if run.recorder.is_some() {
             let read = run.calls.arguments_of(call).flatten();
@@ -326,86 +355,13 @@ impl<'r, 'p> Emitter<'r, 'p> {
         };
         let most = match call.called {
             Called::Function(id) if is_from_elsewhere(id) => 1,
-            Called::Function(_) | Called::Tree(_) | Called::PairLoop(_) => MAX_PIECES,
+            _ => MAX_PIECES,
         };
         let arguments = run.calls.arguments_of(call);
         let arguments = arguments.map(|pieces| self.joined(pieces, most)).collect();
         let target = (call.result.start, call.result.len());
         self.steps.push(target, Some(component), arguments);
         Ok(())
-    }
-
-    /// Returns the number of a component. The first call makes the component.
-    fn component(&mut self, called: Called, span: Span) -> Lower<usize> {
-        if let Some(number) = self.components.get(&called) {
-            return Ok(*number);
-        }
-        let (wanted, (circuit, lines)) = self.made(called, span)?;
-        self.component_gates += circuit.gate_count();
-        if self.component_gates > MAX_GATES_TOGETHER {
-            let message = "with this call the components of this run have more than 2^26 gates \
-                           together: call one component more often in place of several that \
-                           differ, or compute it in several runs";
-            return Err(Error::At(span, message.to_owned()));
-        }
-        if let Some(lines) = lines {
-            self.depths.insert(called, circuit.statistics().and_depth);
-            self.costs.component(called, lines);
-        }
-        // The program ensures the promises of a circuit's ports. The circuit is otherwise
-        // unchanged, since other functions may have it in stock.
-        let inputs = circuit.inputs().iter();
-        let inputs = inputs.map(|port| Port::new(&port.name, port.ty.clone()));
-        let (inputs, outputs) = (inputs.collect(), circuit.outputs().to_vec());
-        let widths = outputs.iter().map(|port| port.ty.width()).collect();
-        let circuit = circuit.with_ports(inputs, outputs);
-        let circuit = circuit.map_err(|error| Error::At(span, error.to_string()))?;
-        let name = self.free_name(&wanted, widths);
-        self.builder
-            .component(&name, Component::new(&name, circuit));
-        let number = self.names.len() - 1;
-        self.components.insert(called, number);
-        Ok(number)
-    }
-
-    /// Returns the preferred name of a component, its circuit, and the costs of its lines.
-    fn made(&self, called: Called, span: Span) -> Lower<(String, (Circuit, Option<LineCosts>))> {
-        let recorded = self.run.recorder.is_some();
-        match called {
-            Called::Function(id) => {
-                let name = self.program.functions[id.0 as usize].name.to_string();
-                let made = component::circuit(self.program, id, self.files, recorded)?;
-                Ok((name, made))
-            }
-            Called::Tree(tree) => {
-                let circuit = tree.circuit(self.program);
-                let circuit = circuit.map_err(|error| Error::At(span, error.to_string()))?;
-                let lines = recorded.then(|| LineCosts::of_caller(&circuit));
-                Ok((tree.name(), (circuit, lines)))
-            }
-            Called::PairLoop(number) => {
-                let of = &self.run.pair_loops[number as usize];
-                Ok(("turn".to_owned(), (of.turn.clone(), of.lines.clone())))
-            }
-        }
-    }
-
-    /// Returns a name for the next component, whose results have these widths.
-    fn free_name(&mut self, wanted: &str, widths: Vec<usize>) -> String {
-        let wanted = wanted.trim_start_matches('_').replace("::", "_");
-        let wanted: String = wanted.chars().take(40).collect();
-        let mut name = wanted.clone();
-        let mut number = 1;
-        while name.is_empty() || self.names.contains(&name) {
-            number += 1;
-            name = format!("{wanted}_{number}");
-            if wanted.is_empty() {
-                name = format!("c{number}");
-            }
-        }
-        self.names.push(name.clone());
-        self.widths.push(widths);
-        name
     }
 
     /// Declares outputs and saved values.
@@ -451,37 +407,6 @@ fn role(program: &Program, party: usize) -> Role {
     match party == program.garbler {
         true => Role::Garbler,
         false => Role::Evaluator,
-    }
-}
-
-/// Gates or calls, sorted by level and in their order within each level.
-struct ByLevel {
-    numbers: Vec<u32>,
-    /// The start of each level in `numbers`, followed by the end of the last level.
-    starts: Vec<usize>,
-}
-
-impl ByLevel {
-    /// Sorts those that are `kept`. `levels` holds their levels, up to `last`.
-    fn new(last: u32, levels: &[u32], kept: impl Fn(usize) -> bool) -> Self {
-        let kept = || (0..levels.len()).filter(|number| kept(*number));
-        let mut starts = vec![0; last as usize + 2];
-        kept().for_each(|number| starts[levels[number] as usize + 1] += 1);
-        for level in 0..=last as usize {
-            starts[level + 1] += starts[level];
-        }
-        let mut next = starts.clone();
-        let mut numbers = vec![0; starts[last as usize + 1]];
-        for number in kept() {
-            let place = &mut next[levels[number] as usize];
-            numbers[*place] = number as u32;
-            *place += 1;
-        }
-        Self { numbers, starts }
-    }
-
-    fn at(&self, level: usize) -> &[u32] {
-        &self.numbers[self.starts[level]..self.starts[level + 1]]
     }
 }
 

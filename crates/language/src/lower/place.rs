@@ -2,9 +2,10 @@
 
 use tacit_circuit::builder::Bit;
 
+use super::branch::Written;
 use super::operators::Bits;
 use super::order_free::{addition, variable};
-use super::trace::{Frame, Tracer, Variable, Written};
+use super::trace::{Frame, Tracer, Variable};
 use super::{Error, Lower};
 use crate::program::{Expression, Root, Step, TypeId, TypeKind, ValuePath};
 

@@ -5,6 +5,7 @@ use tacit_circuit::builder::{Bit, Builder};
 use tacit_circuit::netlist::Netlist;
 
 use super::lines::{Recorder, SiteId};
+use super::network::Network;
 use super::operators::Bits;
 use super::pairs::PairLoop;
 use super::pieces::{Piece, pieces};
@@ -33,6 +34,8 @@ pub(super) struct Run {
     /// each pair.
     pub(super) pair_loops: Vec<PairLoop>,
     pub(super) by_pair: Option<u32>,
+    /// The networks of calls that stay loops.
+    pub(super) networks: Vec<Network>,
     /// The site of the join, for costs.
     pub(super) join_site: SiteId,
 }
@@ -136,22 +139,33 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>
     Ok(all)
 }
 
-/// Traces a run that draws `random` bits. If `recorded` is set, also records the origins of its
-/// gates. `tell` gets the number of completed steps.
+/// The choices of a trace.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TraceOptions {
+    /// Whether the origins of gates are recorded.
+    pub(super) is_recorded: bool,
+    /// Whether networks of calls stay loops.
+    pub(super) keeps_networks: bool,
+    /// The elements into which the calls cut the run's value, as far as they were counted.
+    pub(super) cuts: Cuts,
+}
+
+/// Traces a run that draws `random` bits. `tell` gets the number of completed steps.
 pub(super) fn trace(
     program: &Program,
     entry: &Entry,
     (files, tell): (&dyn CircuitFiles, &dyn Fn(u64)),
-    cuts: Cuts,
     random: usize,
-    recorded: bool,
+    options: TraceOptions,
 ) -> Lower<Run> {
     let given = given(program, entry, random)?;
     let builder = Builder::bounded(MAX_GATES + 1).in_form(program.form);
     let mut tracer = Tracer::new(&builder, program, files, Components::Call(Calls::default()));
     tracer.tell = tell;
-    tracer.cuts = cuts;
-    tracer.recorder = recorded.then(|| Recorder::new(entry.function, entry.span));
+    tracer.cuts = options.cuts;
+    tracer.keeps_networks = options.keeps_networks;
+    let recorder = Recorder::new(entry.function, entry.span);
+    tracer.recorder = options.is_recorded.then_some(recorder);
     let mut inputs: Vec<Bits<'_>> = Vec::with_capacity(given.len());
     for port in &given {
         inputs.push(builder.late_inputs(port.width).bits().collect());
@@ -195,6 +209,7 @@ pub(super) fn trace(
     results.extend(saved.iter().map(|&state| pieces(&tracer.states[state])));
     let (drawn, recorder) = (tracer.drawn, tracer.recorder.take());
     let (pair_loops, by_pair) = (std::mem::take(&mut tracer.pair_loops), tracer.by_pair);
+    let networks = std::mem::take(&mut tracer.networks);
     let Components::Call(calls) = tracer.components else {
         unreachable!("a run calls its components");
     };
@@ -211,6 +226,7 @@ pub(super) fn trace(
         recorder,
         pair_loops,
         by_pair,
+        networks,
         join_site,
     })
 }

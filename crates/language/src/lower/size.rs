@@ -2,10 +2,10 @@
 //! elements of its one value.
 //!
 //! The inputs of a run and the results of its calls are in one value of the function, which is cut
-//! into elements ([`Function::MAX_ELEMENTS`]). No element is wider than the greatest common divisor
-//! of the results' widths. Gates between the calls are not counted, so that a run which passes may
-//! still be too large. The trace refuses it at the first call whose arguments cut the value too
-//! finely ([`Cuts`]).
+//! into [elements](tacit_function::Function::MAX_ELEMENTS). No element is wider than the greatest
+//! common divisor of the results' widths. Gates between the calls are not counted, so that a run
+//! which passes may still be too large. The trace refuses it at the first call whose arguments cut
+//! the value too finely ([`Cuts`]).
 //!
 //! Each function is counted once, without wires. Its text first becomes a [`Cost`]: a sum, and the
 //! parts that depend on counters. A loop whose turns are all alike is counted once and multiplied.
@@ -13,38 +13,59 @@
 //! number of the run's steps.
 
 mod cuts;
+mod limits;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
-pub(super) use cuts::{Cuts, check_elements};
 use num_integer::Integer as _;
-use tacit_function::Function;
+use tacit_circuit::builder::CircuitForm;
 
+use super::Lower;
+use super::network::{self, Loops};
 use super::trace::MAX_STEPS;
-use super::{Error, Lower};
 use crate::program::{
-    Body, Condition, Entry, EntryKind, Expression, ExpressionKind, FunctionId, Number, Program,
+    Body, Condition, Entry, Expression, ExpressionKind, Function, FunctionId, Number, Program,
     Statement, StatementKind, Visit, in_expression, in_statement,
 };
 use crate::source::Span;
-
-/// The greatest number of bits that calls of components return. Each takes about 30 bytes while a
-/// run is lowered.
-const MAX_CALL_BITS: u64 = 1 << 27;
-
-/// The greatest number of bits of a run's inputs and states. Each takes about 30 bytes while the
-/// run is lowered.
-const MAX_GIVEN_BITS: u64 = 1 << 27;
+pub(super) use cuts::{Cuts, check_elements};
+use limits::{check_bins, check_given};
+pub(super) use limits::{check_calls, too_long};
 
 /// Refuses a run that has more steps than allowed, or whose inputs and calls alone are more than a
-/// function may have. Returns the run's steps and its cuts, or 0 steps if a number of counters has
-/// no value, which the trace reports.
+/// function may have.
 ///
 /// # Errors
 ///
 /// The run or a component that it calls is too large.
-pub(super) fn check(program: &Program, entry: &Entry) -> Lower<(u64, Cuts)> {
+pub(super) fn check(program: &Program, entry: &Entry) -> Lower<Checked> {
+    // The form for garbling keeps networks only if it must, since functions that have prepared
+    // material keep their digests.
+    let is_shallow = program.form == CircuitForm::Shallow;
+    if !is_shallow && let Ok(checked) = check_kept(program, entry, false) {
+        return Ok(checked);
+    }
+    check_kept(program, entry, true)
+}
+
+/// A run that is not too large.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checked {
+    /// The run's steps, or 0 if a number of counters has no value, which the trace reports.
+    pub(super) steps: u64,
+    /// Whether networks of calls stay loops.
+    pub(super) keeps_networks: bool,
+    /// The elements into which the calls alone cut the run's value.
+    pub(super) cuts: Cuts,
+}
+
+/// Checks a run whose networks stay loops, or are unrolled.
+fn check_kept(program: &Program, entry: &Entry, keeps_networks: bool) -> Lower<Checked> {
     let mut counting = Counting::new(program, false);
+    counting.keeps_networks = keeps_networks;
     let counts = counting.function(entry.function);
     if counts.is_err_and(|stopped| stopped == Stopped::TooLong) {
         return Err(too_long(entry.span, "this run"));
@@ -63,80 +84,24 @@ pub(super) fn check(program: &Program, entry: &Entry) -> Lower<(u64, Cuts)> {
     check_bins(entry)?;
     check_given(program, entry)?;
     let Ok(counts) = counts else {
-        return Ok((0, Cuts::default()));
+        return Ok(Checked {
+            steps: 0,
+            keeps_networks,
+            cuts: Cuts::default(),
+        });
     };
-    if counts.bits > MAX_CALL_BITS {
-        let message = format!(
-            "the components that this run calls give {} bits together, and a run has at most 2^27 \
-             such bits: give it fewer rows or narrower numbers, or compute it in several runs",
-            counts.bits
-        );
-        return Err(Error::At(entry.span, message));
-    }
+    check_calls(entry.span, counts.bits)?;
     // Public inputs become constants.
     let inputs = entry.inputs.iter().enumerate();
     let inputs = inputs.filter(|(place, input)| input.owner.is_some() && !entry.is_joined(*place));
     let inputs = inputs.map(|(_, input)| program.types.width(input.ty)).sum();
     let cuts = Cuts::new(counts.bits.saturating_add(inputs), counts.divisor);
     cuts.check(entry.span)?;
-    Ok((counts.steps, cuts))
-}
-
-/// Refuses inputs and states of more bits than a run may be given.
-fn check_given(program: &Program, entry: &Entry) -> Lower<()> {
-    let inputs = entry.inputs.iter().enumerate();
-    let inputs = inputs.filter(|(place, input)| input.owner.is_some() && !entry.is_joined(*place));
-    let inputs = inputs.map(|(_, input)| input.ty);
-    let states = program.states.iter().map(|state| state.ty);
-    let states = states.filter(|_| entry.kind == EntryKind::Run);
-    let bits: u64 = inputs.chain(states).map(|ty| program.types.width(ty)).sum();
-    if bits <= MAX_GIVEN_BITS {
-        return Ok(());
-    }
-    let message = format!(
-        "the inputs and states of this run have {bits} bits together, and a run has at most 2^27 \
-         such bits (16 MiB): give it fewer rows or narrower numbers, or compute it in several runs"
-    );
-    Err(Error::At(entry.span, message))
-}
-
-/// Refuses a join with more bins than a function has elements, or with more bits than it can hold
-/// at once.
-fn check_bins(entry: &Entry) -> Lower<()> {
-    let Some(join) = &entry.join else {
-        return Ok(());
-    };
-    let (sizes, bins) = (&join.sizes, join.sizes.all_bins());
-    let (tag, row, payload) = (
-        u64::from(sizes.tag_bits),
-        sizes.placer_bits,
-        sizes.payload_bits,
-    );
-    // Each party's input of a bin, the pair, and as much again for the results of turns.
-    let (elements, bits) = (4 * bins, bins * (2 * tag + 3 * row + 4 * payload));
-    if elements <= Function::MAX_ELEMENTS && bits <= 1 << 30 {
-        return Ok(());
-    }
-    let times =
-        (elements as f64 / Function::MAX_ELEMENTS as f64).max(bits as f64 / f64::from(1 << 30));
-    Err(Error::At(
-        join.span,
-        format!(
-            "the join has {bins} bins for tables of {} and {} keys, some {times:.1} times what a \
-             function may have: give smaller sizes of the tables, such as `--param N=1000000`, or \
-             read fewer fields of pairs",
-            join.keys[0], join.keys[1]
-        ),
-    ))
-}
-
-/// Returns the error of a run that takes too many steps, named as `what`.
-pub(super) fn too_long(span: Span, what: &str) -> Error {
-    let message = format!(
-        "{what} has more than 2^26 steps when it is unrolled: give it fewer rows, or compute it in \
-         several runs"
-    );
-    Error::At(span, message)
+    Ok(Checked {
+        steps: counts.steps,
+        keeps_networks,
+        cuts,
+    })
 }
 
 /// The reason that something cannot be counted.
@@ -203,6 +168,8 @@ enum Part<'p> {
     Call(FunctionId),
     /// A call of a component, with its place in the source and the number of bits that it returns.
     Component(FunctionId, Span, u64),
+    /// Loops that form a network, with their cost if they are unrolled.
+    Network(Rc<Loops>, Cost<'p>),
 }
 
 struct Turns<'p> {
@@ -251,6 +218,7 @@ impl<'p> Cost<'p> {
             Part::Choice(number, costs) => {
                 is_in(number) || costs.iter().any(|cost| cost.reads(counter))
             }
+            Part::Network(_, cost) => cost.reads(counter),
             Part::Turns(turns) => {
                 is_in(turns.from)
                     || matches!(turns.end, End::At(to) if is_in(to))
@@ -265,6 +233,10 @@ struct Counting<'p> {
     program: &'p Program,
     /// Whether components are inlined, as they are within components.
     inlines: bool,
+    /// Whether networks of calls stay loops.
+    keeps_networks: bool,
+    /// The function that is walked.
+    function: Option<&'p Function>,
     known: HashMap<FunctionId, Result<Counts, Stopped>>,
     /// The components that are called, with the first call of each.
     called: BTreeMap<FunctionId, Span>,
@@ -279,6 +251,8 @@ impl<'p> Counting<'p> {
         Self {
             program,
             inlines,
+            keeps_networks: false,
+            function: None,
             known: HashMap::new(),
             called: BTreeMap::new(),
             left: MAX_STEPS,
@@ -293,7 +267,9 @@ impl<'p> Counting<'p> {
         let function = &self.program.functions[id.0 as usize];
         let counted = match &function.body {
             Body::Block(block) => {
+                let before = self.function.replace(function);
                 let cost = self.cost_of(|this| this.block(block));
+                self.function = before;
                 self.sum(&cost, &mut vec![0; function.counters.len()])
             }
             Body::Library(..) | Body::File(..) => Ok(Counts::default()),
@@ -321,6 +297,13 @@ impl<'p> Counting<'p> {
                     self.sum(&costs[usize::from(!is_first)], counters)?
                 }
                 Part::Turns(turns) => self.turns(turns, counters)?,
+                Part::Network(loops, cost) => {
+                    let calls = loops.most_calls(counters).ok_or(Stopped::NoValue)?;
+                    match calls < network::MIN_CALLS {
+                        true => self.sum(cost, counters)?,
+                        false => of_network(loops, calls),
+                    }
+                }
             });
             if sum.steps > MAX_STEPS {
                 return Err(Stopped::TooLong);
@@ -401,7 +384,37 @@ impl<'p> Counting<'p> {
     }
 }
 
+/// Returns the cost of a network that stays loops: the moves of its arrays, and its calls, which
+/// take less time than other steps.
+fn of_network(loops: &Loops, calls: u64) -> Counts {
+    let (bits, divisor) = loops.size();
+    Counts {
+        steps: calls / network::CALLS_OF_A_STEP,
+        bits: 2 * bits,
+        divisor,
+    }
+}
+
 impl<'p> Visit<'p> for Counting<'p> {
+    fn statements(&mut self, all: &'p [Statement]) {
+        let mut rest = all;
+        while let Some((statement, after)) = rest.split_first() {
+            rest = after;
+            let is_loop = matches!(statement.kind, StatementKind::For(_));
+            let function = self.function.filter(|_| is_loop && self.keeps_networks);
+            let from = &all[all.len() - after.len() - 1..];
+            let found = function.and_then(|of| network::network_at(self.program, of, from));
+            let Some(loops) = found else {
+                self.statement(statement);
+                continue;
+            };
+            let (these, after) = from.split_at(loops.statements);
+            let cost = self.cost_of(|this| these.iter().for_each(|one| this.statement(one)));
+            self.add(Cost::of(Part::Network(Rc::new(loops), cost)));
+            rest = after;
+        }
+    }
+
     fn statement(&mut self, of: &'p Statement) {
         match &of.kind {
             StatementKind::If(condition, then, otherwise) => {
@@ -456,6 +469,3 @@ fn repeated<'p>(counter: u32, (from, end): (&'p Number, End<'p>), turn: Cost<'p>
         varies,
     }))
 }
-
-#[cfg(test)]
-mod tests;

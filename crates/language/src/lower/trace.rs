@@ -1,7 +1,9 @@
 //! Runs functions over wires in place of values, with every loop unrolled.
 
 use super::addends::{Pending, Tree};
+use super::branch::Written;
 use super::lines::{Recorder, RecorderMark, SiteId};
+use super::network::{Loops, Network};
 use super::operators::{Bits, Operators};
 use super::order_free::{Judged, variable};
 use super::pairs::PairLoop;
@@ -23,7 +25,7 @@ use tacit_circuit::builder::{Bit, Builder, Bus};
 /// The greatest number of steps of an unrolled run.
 pub(super) const MAX_STEPS: u64 = 1 << 26;
 /// The number of steps between reports of progress.
-const STEPS_BETWEEN: u64 = 1 << 18;
+pub(super) const STEPS_BETWEEN: u64 = 1 << 18;
 /// The greatest number of gates of a circuit.
 pub(super) const MAX_GATES: usize = 1 << 24;
 
@@ -36,6 +38,8 @@ pub(super) enum Called {
     Tree(Tree),
     /// The turns of a loop over pairs, by its number, and the components that add them up.
     PairLoop(u32),
+    /// A network of calls, by its number.
+    Network(u32),
 }
 
 /// A call of a component that is not inlined.
@@ -103,6 +107,12 @@ pub(super) struct Tracer<'b, 'p> {
     pub(super) pair_loops: Vec<PairLoop>,
     /// The loop among them that gives a result with an element for each pair.
     pub(super) by_pair: Option<u32>,
+    /// Whether networks of calls stay loops.
+    pub(super) keeps_networks: bool,
+    /// The networks visited so far.
+    pub(super) networks: Vec<Network>,
+    /// The networks that start at the loops visited so far, by the loops' addresses in memory.
+    pub(super) network_loops: HashMap<*const Statement, Option<Rc<Loops>>>,
 }
 
 /// The variables of a call.
@@ -123,13 +133,6 @@ pub(super) struct Frame<'b, 'p> {
 pub(crate) enum Variable {
     Local(u32),
     State(u32),
-}
-
-/// Wires that were overwritten.
-pub(super) struct Written<'b> {
-    pub(super) variable: Variable,
-    pub(super) start: usize,
-    pub(super) before: Bits<'b>,
 }
 
 impl<'b, 'p> Tracer<'b, 'p> {
@@ -155,6 +158,9 @@ impl<'b, 'p> Tracer<'b, 'p> {
             judged: HashMap::new(),
             pair_loops: Vec::new(),
             by_pair: None,
+            keeps_networks: false,
+            networks: Vec::new(),
+            network_loops: HashMap::new(),
         }
     }
 
@@ -259,15 +265,11 @@ impl<'b, 'p> Tracer<'b, 'p> {
         self.expression(frame, &block.value)
     }
 
-    pub(super) fn statements(
+    pub(super) fn statement(
         &mut self,
         frame: &mut Frame<'b, 'p>,
-        statements: &'p [Statement],
+        statement: &'p Statement,
     ) -> Lower<()> {
-        statements.iter().try_for_each(|s| self.statement(frame, s))
-    }
-
-    fn statement(&mut self, frame: &mut Frame<'b, 'p>, statement: &'p Statement) -> Lower<()> {
         self.burn(statement.span)?;
         let before = self.go_to(statement.span);
         let done = self.do_statement(frame, statement);

@@ -11,6 +11,7 @@ mod errors;
 mod forms;
 mod joins;
 mod lowering;
+mod networks;
 mod programs;
 mod rows;
 mod rules;

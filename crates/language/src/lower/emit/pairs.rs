@@ -98,7 +98,7 @@ fn plan(
 
 impl Emitter<'_, '_> {
     /// Returns a name that no input and no value has.
-    fn free_value(&mut self, wanted: &str) -> String {
+    pub(super) fn free_value(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = self.values.len();
         let given = &self.run.given;

@@ -10,6 +10,7 @@ mod rows;
 mod writer;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use num_integer::Integer as _;
 use tacit_function::FunctionBuilder;
@@ -27,21 +28,25 @@ const MIN_TURNS: usize = 3;
 /// The greatest nesting depth of loops in a function.
 const MAX_DEPTH: usize = 8;
 
-/// The value that a step assigns to consecutive wires.
+/// The value that a step assigns to wires.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct StepPattern {
     /// The number of wires.
-    pub(super) width: usize,
+    width: usize,
+    /// The numbers of consecutive wires, if they are not all consecutive.
+    apart: Vec<usize>,
     /// The number of the component that is called, or `None` if wires are moved.
-    pub(super) component: Option<usize>,
+    component: Option<usize>,
     /// The arguments, with 0 in place of the starts of wires.
     arguments: Vec<Vec<Piece>>,
 }
 
 /// The steps of a function, in the order in which they run.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
+pub(in super::super) struct Steps {
     nodes: Vec<Node>,
+    /// The number of nodes that were rolled before.
+    settled: usize,
     shapes: Vec<StepPattern>,
     numbers: HashMap<StepPattern, usize>,
     /// The number of each class of alike nodes.
@@ -51,6 +56,13 @@ pub(super) struct Steps {
     made: Vec<MadeStep>,
     /// The greatest common divisor of all starts and widths of wires.
     divisor: u64,
+}
+
+/// Steps that were rolled.
+#[derive(Debug)]
+pub(in super::super) struct RolledSteps {
+    nodes: Vec<Node>,
+    shapes: Vec<StepPattern>,
 }
 
 /// A step that is repeated, each time moved by the same distance. Most steps are in such rows,
@@ -82,6 +94,18 @@ pub(super) enum MadeStep {
         start: u64,
         width: usize,
         place: usize,
+    },
+    /// A move of wires to the bits of a value from `start` on.
+    Fill {
+        to: String,
+        start: usize,
+        wires: Vec<Piece>,
+    },
+    /// The steps of a network on its own value. The components are given by their numbers.
+    Network {
+        value: String,
+        steps: Rc<RolledSteps>,
+        components: Vec<usize>,
     },
 }
 
@@ -177,20 +201,41 @@ impl Steps {
                 *start = 0;
             }
         }
-        let wide = starts.len() > MAX_STARTS;
+        let shape = self.shape(vec![width], component, arguments);
+        self.push_alike(shape, starts);
+    }
+
+    /// Returns the number of a shape of steps. The wires of a step are consecutive in each of
+    /// `widths`, and all wires that the arguments read start at 0.
+    pub(in super::super) fn shape(
+        &mut self,
+        widths: Vec<usize>,
+        component: Option<usize>,
+        arguments: Vec<Vec<Piece>>,
+    ) -> usize {
         let shape = StepPattern {
-            width,
+            width: widths.iter().sum(),
+            apart: if widths.len() == 1 {
+                Vec::new()
+            } else {
+                widths
+            },
             component,
             arguments,
         };
-        let shape = match self.numbers.get(&shape) {
+        match self.numbers.get(&shape) {
             Some(number) => *number,
             None => {
                 self.shapes.push(shape.clone());
                 self.numbers.insert(shape, self.shapes.len() - 1);
                 self.shapes.len() - 1
             }
-        };
+        }
+    }
+
+    /// Adds a step of this shape, with the starts of the wires that it assigns and reads.
+    pub(in super::super) fn push_alike(&mut self, shape: usize, starts: Vec<i64>) {
+        let wide = starts.len() > MAX_STARTS;
         if wide {
             self.end_row();
             let mut node = Node::step(shape, starts);
@@ -200,7 +245,8 @@ impl Steps {
         self.repeat(shape, starts);
     }
 
-    fn cut(&mut self, start: usize, width: usize) {
+    /// Notes that a step cuts the wires here.
+    pub(super) fn cut(&mut self, start: usize, width: usize) {
         self.divisor = self.divisor.gcd(&(start as u64)).gcd(&(width as u64));
     }
 
@@ -290,9 +336,30 @@ impl Steps {
         value: &str,
         counter: &str,
     ) {
+        self.settled = 0;
+        self.settle();
+        let writer = Writer {
+            shapes: &self.shapes,
+            made: &self.made,
+            names,
+            widths,
+            components: None,
+            value,
+            counter,
+        };
+        writer.nodes(builder, &self.nodes, &mut Vec::new());
+    }
+
+    /// Returns the number of nodes so far.
+    pub(in super::super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Rolls the steps that were added since the last call.
+    pub(in super::super) fn settle(&mut self) {
         // Rows of steps are loops already, so that the rows of loops are short.
         self.end_row();
-        let mut nodes = std::mem::take(&mut self.nodes);
+        let mut nodes = self.nodes.split_off(self.settled);
         for _ in 0..4 {
             let before = nodes.len();
             nodes = self.rolled(nodes);
@@ -300,15 +367,17 @@ impl Steps {
                 break;
             }
         }
-        let writer = Writer {
-            shapes: &self.shapes,
-            made: &self.made,
-            names,
-            widths,
-            value,
-            counter,
-        };
-        writer.nodes(builder, &nodes, &mut Vec::new());
+        self.nodes.append(&mut nodes);
+        self.settled = self.nodes.len();
+    }
+
+    /// Returns the rolled steps.
+    pub(in super::super) fn finish(mut self) -> RolledSteps {
+        self.settle();
+        RolledSteps {
+            nodes: self.nodes,
+            shapes: self.shapes,
+        }
     }
 
     fn rolled(&mut self, nodes: Vec<Node>) -> Vec<Node> {

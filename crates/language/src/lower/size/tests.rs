@@ -3,7 +3,7 @@
 
 use tacit_circuit::builder::Builder;
 
-use super::super::run::trace;
+use super::super::run::{TraceOptions, trace};
 use super::super::trace::{Calls, Components, Tracer};
 use super::super::{Error, NoCircuitFiles, Progress};
 use super::*;
@@ -115,7 +115,7 @@ fn a_function_that_is_not_called_is_not_counted() {
 }
 
 #[test]
-fn a_sort_of_65536_rows_is_refused_before_the_trace() {
+fn a_sort_of_many_rows_is_refused_before_the_trace() {
     let sort = |n: u32| {
         format!(
             "parties alice, bob;\nuse std::order::sort;\n\
@@ -123,10 +123,14 @@ fn a_sort_of_65536_rows_is_refused_before_the_trace() {
              {{ sort(a)[0] ^ b }}"
         )
     };
-    let message = refusal(&sort(65_536));
-    assert!(message.contains("at most 2^27 such bits"), "{message}");
-    let program = program_of(&sort(8192));
-    assert!(check(&program, &program.entries[0]).is_ok());
+    let message = refusal(&sort(1 << 21));
+    assert!(message.contains("more than 2^26 steps"), "{message}");
+    for (n, keeps_networks) in [(8192, false), (65_536, true), (1 << 20, true)] {
+        let program = program_of(&sort(n));
+        let checked = check(&program, &program.entries[0]);
+        let keeps = checked.map(|checked| checked.keeps_networks);
+        assert!(matches!(keeps, Ok(keeps) if keeps == keeps_networks), "{n}");
+    }
 }
 
 #[test]
@@ -179,10 +183,15 @@ fn a_run_whose_gates_cut_its_values_is_refused_at_the_first_call_that_shows_it()
         }",
     );
     let entry = &program.entries[0];
-    let Ok((_, cuts)) = check(&program, entry) else {
+    let Ok(Checked { cuts, .. }) = check(&program, entry) else {
         panic!("what is counted is too large already");
     };
-    let traced = trace(&program, entry, (&NoCircuitFiles, &|_| {}), cuts, 0, false);
+    let options = TraceOptions {
+        is_recorded: false,
+        keeps_networks: false,
+        cuts,
+    };
+    let traced = trace(&program, entry, (&NoCircuitFiles, &|_| {}), 0, options);
     let Err(Error::At(span, message)) = traced.map(drop) else {
         panic!("it is traced to its end");
     };

@@ -6,11 +6,14 @@ use super::super::super::pieces::operand;
 use super::{LoopArgument, MadeStep, Node, StepPattern, What};
 
 /// Passes steps to a function's builder.
+#[derive(Clone, Copy)]
 pub(super) struct Writer<'t> {
     pub(super) shapes: &'t [StepPattern],
     pub(super) made: &'t [MadeStep],
     pub(super) names: &'t [String],
     pub(super) widths: &'t [Vec<usize>],
+    /// The numbers of the components that steps call, if steps count them on their own.
+    pub(super) components: Option<&'t [usize]>,
     pub(super) value: &'t str,
     pub(super) counter: &'t str,
 }
@@ -85,6 +88,28 @@ impl Writer<'_> {
                 let value = Part::of(from).range(*start, start + *width as u64);
                 builder.assign(target, value);
             }
+            MadeStep::Fill { to, start, wires } => {
+                let width: usize = wires.iter().map(|piece| piece.width()).sum();
+                let target = Part::of(to).range(*start as u64, (start + width) as u64);
+                let value = operand(wires, |start, width| {
+                    Part::of(self.value).range(start as u64, (start + width) as u64)
+                });
+                builder.assign(target, value);
+            }
+            MadeStep::Network {
+                value,
+                steps,
+                components,
+            } => {
+                let writer = Writer {
+                    shapes: &steps.shapes,
+                    made: &[],
+                    components: Some(components),
+                    value,
+                    ..*self
+                };
+                writer.nodes(builder, &steps.nodes, &mut Vec::new());
+            }
         }
     }
 
@@ -95,7 +120,7 @@ impl Writer<'_> {
         shape: &StepPattern,
         part: impl Fn(usize, usize, usize) -> Part,
     ) {
-        let mut number = 0;
+        let mut number = shape.apart.len().saturating_sub(1);
         let mut next = |_, width| {
             number += 1;
             part(number, 0, width)
@@ -106,10 +131,15 @@ impl Writer<'_> {
             (None, Some(argument)) => builder.assign(part(0, 0, shape.width), argument),
             (None, None) => builder,
             (Some(of), first) => {
+                let of = self.components.map_or(of, |components| components[of]);
                 let mut offset = 0;
-                let targets = self.widths[of].iter().map(|&width| {
+                let targets = self.widths[of].iter().enumerate();
+                let targets = targets.map(|(number, &width)| {
                     offset += width;
-                    part(0, offset - width, width)
+                    match shape.apart.is_empty() {
+                        true => part(0, offset - width, width),
+                        false => part(number, 0, width),
+                    }
                 });
                 builder.call(targets, &self.names[of], first.into_iter().chain(arguments))
             }
