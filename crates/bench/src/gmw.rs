@@ -92,6 +92,18 @@ main(a: [u32; N] of alice, mask: [u32; N] of bob) -> (sorted: [u32; N] to both) 
 }
 ";
 
+/// Half of the numbers are of either party, so that no gate stands before the sort.
+const CURVE: &str = "parties alice, bob;
+use std::order::sort;
+param N: 2..=524_288 = 512;
+main(a: [u32; N] of alice, b: [u32; N] of bob) -> (sorted: [u32; 2 * N] to both) {
+    sort([for i in 0..2 * N { if i < N { a[i] } else { b[i - N] } }])
+}
+";
+
+/// The numbers of a sort whose curve `--only \"gmw sort-curve\"` measures.
+const CURVE_SIZES: [u64; 6] = [1 << 12, 1 << 14, 1 << 16, 1 << 17, 1 << 18, 1 << 20];
+
 const INTERSECT: &str = "parties alice, bob;
 use std::psi::count_and_sum;
 param N: 2..=65_536 = 10_000;
@@ -129,15 +141,26 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         true => QUICK_FUNCTIONS,
         false => FUNCTIONS.len(),
     };
+    let functions = FUNCTIONS.into_iter().take(count);
+    // A curve takes minutes, so it is measured only if it is named.
+    let sizes = CURVE_SIZES.iter().filter(|_| !options.only.is_empty());
+    let curve = sizes.map(|size| ("sort-curve", "n", *size));
+    let functions: Vec<_> = functions.chain(curve).collect();
     for place in options.places(&LINKS) {
-        for (function, parameter, size) in FUNCTIONS.into_iter().take(count) {
+        for &(function, parameter, size) in &functions {
             for (protocol, extension) in ways() {
+                let is_curve = function == "sort-curve";
                 let name = format!(
-                    "gmw {function} {} {extension} {}",
+                    "gmw {function} {}{} {extension} {}",
+                    if is_curve {
+                        format!("{size} ")
+                    } else {
+                        String::new()
+                    },
                     protocol.name(),
                     place.name()
                 );
-                if !options.wants(&name) {
+                if !options.wants(&name) || (is_curve && protocol != Protocol::Gmw) {
                     continue;
                 }
                 let task = Exchanged {
@@ -145,7 +168,11 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                     size,
                     protocol: protocol.name().to_owned(),
                     extension: extension.to_string(),
-                    runs: if options.quick { 3 } else { 9 },
+                    runs: match (is_curve, options.quick) {
+                        (true, _) => 1,
+                        (false, true) => 3,
+                        (false, false) => 9,
+                    },
                 };
                 let compiled = task.function()?;
                 let layers = match protocol {
@@ -232,11 +259,16 @@ impl Exchanged {
         let text = match self.function.as_str() {
             "sort-program" => SORT,
             "psi-sum" => INTERSECT,
+            "sort-curve" => CURVE,
             _ => return calls_of_aes(self.size),
         };
         let wrong = |_| tacit::Error::ApiMisuse("a program of this suite");
         let loaded = Loaded::new(&self.function, text, &NoFiles);
-        let params = [("N".to_owned(), self.size.into())];
+        let size = match self.function.as_str() {
+            "sort-curve" => self.size / 2,
+            _ => self.size,
+        };
+        let params = [("N".to_owned(), size.into())];
         let signature = Signature::new(&loaded, &params.into(), Some("main")).map_err(wrong)?;
         let typed = TypedFunction::new(
             signature.in_form(form),
@@ -300,7 +332,8 @@ mod tests {
     /// Uses small sizes: the programs compile in both forms.
     #[test]
     fn every_function_compiles_in_both_forms() {
-        for (function, _, _) in FUNCTIONS {
+        let functions = FUNCTIONS.map(|(function, ..)| function);
+        for function in functions.into_iter().chain(["sort-curve"]) {
             let compiled = [Protocol::Gmw, Protocol::Direct].map(|protocol| {
                 let task = Exchanged {
                     function: function.to_owned(),
