@@ -21,7 +21,7 @@
 //! | `alternative` | one protocol and scheme: bytes, times, what it needs |
 //! | `checked` | the same of `batch` |
 //! | `from_nothing` | the same of `authenticated` |
-//! | `shared` | the same of `gmw`, which is under no scheme |
+//! | `shared` | the same of `gmw`, which is under no scheme, from nothing or from stock |
 //! | `in_stock` | the contents of the stock |
 //! | `joined` | a program that joins tables, over several links |
 //! | `course` | when each message arrives, and the work in between |
@@ -156,8 +156,9 @@ impl Planner {
         self
     }
 
-    /// Plans runs whose OTs all come from this extension. Only then is `gmw` considered. Silent OT
-    /// also rests on LPN, so no plan uses it unless it is named here.
+    /// Plans runs whose OTs all come from this extension. Only then is a run by `gmw` considered
+    /// that makes its own. Silent OT also rests on LPN, so no plan uses it unless it is named here,
+    /// or made the crosses in stock.
     #[must_use]
     pub fn ot_extension(mut self, extension: OtExtension) -> Self {
         self.ot_extension = Some(extension);
@@ -233,13 +234,15 @@ impl Planner {
         let rungs = self.rungs(&candidate.function)?;
         let (mut alternatives, mut refused) = self.garbled(&candidate, &rungs, &protocols);
         let mut elsewhere = Vec::new();
-        if let Some(extension) = self.extension_of_gmw(&candidate.function)
+        if self.considers_gmw(&candidate.function)
             && let Some(shallow) = shallow()
         {
-            match self.shared(&shallow, extension) {
-                Ok((one, shared)) => {
-                    alternatives.push(one);
-                    elsewhere = self.compare(&candidate, &rungs, (&shared, extension));
+            match self.shared(&shallow) {
+                Ok((found, shared)) => {
+                    alternatives.extend(found);
+                    if let Some(extension) = self.ot_extension {
+                        elsewhere = self.compare(&candidate, &rungs, (&shared, extension));
+                    }
                 }
                 Err(error) => refused = refused.or(Some(error)),
             }
@@ -312,23 +315,26 @@ impl Planner {
         way.with_ots(self.ot_extension)
     }
 
-    /// Returns the extension for a run by `gmw`, or `None` if `gmw` is not considered.
-    fn extension_of_gmw(&self, function: &Function) -> Option<OtExtension> {
+    /// Whether `gmw` is considered: if an OT extension is named, or crosses are in stock.
+    fn considers_gmw(&self, function: &Function) -> bool {
         let protects = Protocol::against(self.threat_model).contains(&Protocol::Gmw);
         let is_allowed = protects && HASH_ASSUMPTION <= self.assumption && self.scheme.is_none();
-        let extension = self.ot_extension.filter(|_| is_allowed)?;
-        (!function.has_saved_values()).then_some(extension)
+        let has_crosses = self.stock.as_ref().is_some_and(InStock::has_crosses);
+        is_allowed && (self.ot_extension.is_some() || has_crosses) && !function.has_saved_values()
     }
 
-    /// Returns a run by `gmw`, and the data that it is planned from.
-    fn shared(
-        &self,
-        shallow: &Arc<Function>,
-        extension: OtExtension,
-    ) -> Result<(Alternative, Shared), Error> {
+    /// Returns the runs by `gmw`, and the data that they are planned from.
+    fn shared(&self, shallow: &Arc<Function>) -> Result<(Vec<Alternative>, Shared), Error> {
         let shared = Shared::new(Arc::clone(shallow))?;
-        let alternative = shared.alternative(extension, &self.way(self.link))?;
-        Ok((alternative, shared))
+        let way = self.way(self.link);
+        let mut found = Vec::new();
+        if let Some(stock) = &self.stock {
+            found.extend(shared.stocked(stock, &way)?);
+        }
+        if let Some(extension) = self.ot_extension {
+            found.push(shared.alternative(extension, &way)?);
+        }
+        Ok((found, shared))
     }
 
     /// Returns the times of `gmw` and `direct` over the usual links.

@@ -72,8 +72,12 @@ pub(crate) use batch::{
 };
 pub use chains::{ForeignChains, KeptChain};
 pub use contents::{StockName, StockSummary, StockedKind};
+#[cfg(test)]
+pub(crate) use crosses::kinds_of_crosses;
 pub use crosses::{CrossPreparation, Crosses};
-pub(crate) use crosses::{lease_crosses, takes_crosses};
+pub(crate) use crosses::{
+    NeededCrosses, are_crosses, lease_crosses, runs_from_crosses, takes_crosses,
+};
 pub use lanes::Lanes;
 pub(crate) use lanes::{Home, Keepers};
 pub(crate) use opened::{OpenedStock, wait_for};

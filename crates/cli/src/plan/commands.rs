@@ -60,6 +60,9 @@ impl<'a> Commands<'a> {
         if self.of.function.has_saved_values() {
             words.extend(["--chain".to_owned(), "NAME".to_owned()]);
         }
+        if self.of.takes_crosses() {
+            words.push("--require-stock".to_owned());
+        }
         words.extend(self.party(role));
         let inputs = self.of.function.inputs().iter();
         for input in inputs.filter(|input| input.owner == role) {
@@ -93,7 +96,7 @@ impl<'a> Commands<'a> {
                 words.extend(["--with".to_owned(), peer.clone()]);
             }
             if let Some(stock) = &self.args.stock
-                && !self.of.protocol.is_from_nothing()
+                && (self.of.takes_crosses() || !self.of.protocol.is_from_nothing())
             {
                 words.extend(["--stock".to_owned(), stock.display().to_string()]);
             }

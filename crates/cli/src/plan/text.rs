@@ -163,8 +163,12 @@ impl Told<'_> {
         if choice.protocol == Protocol::Gmw {
             let others = |one: &Alternative| one.protocol == Protocol::Direct;
             let garbled = plan.fastest(others)?;
+            let stocked = match choice.runs_in_stock {
+                Some(runs) => format!("crosses for {runs} runs are in stock; "),
+                None => String::new(),
+            };
             return Some(format!(
-                "it sends {} KB and waits {} round trips for its layers; {} would send {} KB and \
+                "{stocked}it sends {} KB and waits {} round trips for its layers; {} would send {} KB and \
                  take {} ms",
                 kilobytes(all_bytes(choice)),
                 choice.online_round_trips,
@@ -290,6 +294,7 @@ pub(super) fn asked(name: &str, params: &[(String, String)]) -> String {
 fn protocol(one: &Alternative) -> &'static str {
     match one.protocol {
         Protocol::Authenticated => "authenticated (from nothing)",
+        Protocol::Gmw if one.takes_crosses() => "gmw (from stock)",
         protocol => protocol.name(),
     }
 }
@@ -299,6 +304,7 @@ fn scheme(one: &Alternative) -> String {
     match (one.rung, one.ot_extension) {
         (Some(rung), _) => rung.id.to_string(),
         (None, Some(extension)) => format!("OTs by {extension}"),
+        (None, None) if one.takes_crosses() => "crosses in stock".to_owned(),
         (None, None) => "—".to_owned(),
     }
 }
@@ -313,7 +319,8 @@ fn rests_on(one: &Alternative) -> String {
         None => {
             let lpn = match one.ot_extension {
                 Some(OtExtension::Silent) => ", and on LPN",
-                _ => "",
+                Some(_) => "",
+                None => ", and on what made its crosses: by silent OT, LPN too",
             };
             format!(
                 "it garbles nothing, and rests on {}{lpn}",

@@ -1,12 +1,15 @@
 //! The contents of the stock with a peer, for plans.
 
 use tacit_circuit::Component;
-use tacit_function::Function;
+use tacit_function::{Function, Schedule};
 use tacit_garble::SchemeId;
 
 use crate::protocols::StatisticalSecurity;
 use crate::session::BaseOt;
-use crate::stock::{ComponentDigest, Lot, LotTerms, Needs, StockSummary, family, kind_of, ot_kind};
+use crate::stock::{
+    ComponentDigest, Lot, LotTerms, NeededCrosses, Needs, StockSummary, are_crosses, family,
+    kind_of, ot_kind, runs_from_crosses,
+};
 
 /// The contents of the stock with a peer, by scheme.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +59,23 @@ impl InStock {
         (there, runs)
     }
 
+    /// Whether there are any crosses.
+    pub(super) fn has_crosses(&self) -> bool {
+        let mut kinds = self.stocks.iter().flat_map(|stock| &stock.kinds);
+        kinds.any(|kind| kind.available > 0 && are_crosses(&kind.digest))
+    }
+
+    /// Returns the number of runs with this schedule for which there are crosses, and what a run
+    /// takes, for the role that has enough for more runs.
+    pub(super) fn crosses(&self, schedule: &Schedule) -> (u64, Vec<NeededCrosses>) {
+        let stocks = self.stocks.iter().map(|stock| {
+            let kinds = stock.kinds.iter();
+            let kinds = kinds.map(|kind| (kind.digest, kind.available)).collect();
+            runs_from_crosses(schedule, &kinds)
+        });
+        stocks.max_by_key(|(runs, _)| *runs).unwrap_or_default()
+    }
+
     fn most(&self, scheme: SchemeId, kind: ComponentDigest) -> u64 {
         self.most_of(scheme, |one| *one == kind)
     }
@@ -70,5 +90,88 @@ impl InStock {
             kinds.map(|one| one.available).sum()
         });
         counts.max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use tacit_function::Role;
+    use tacit_net::Fingerprint;
+
+    use super::*;
+    use crate::library;
+    use crate::net::Link;
+    use crate::plan::{Calibration, Plan, Planner};
+    use crate::protocols::Protocol;
+    use crate::stock::{EpochId, LOT_SCHEME, Lanes, StockName, StockedKind, kinds_of_crosses};
+
+    /// Returns a stock with this number of crosses of each kind.
+    fn stock_of(crosses: u64) -> InStock {
+        let kinds = kinds_of_crosses().map(|digest| StockedKind {
+            name: String::new(),
+            other_names: Vec::new(),
+            digest,
+            available: crosses,
+            pending: 0,
+            withdrawn: 0,
+            bytes: 0,
+            taken: 0,
+            taken_within: Duration::ZERO,
+        });
+        InStock::new(vec![StockSummary {
+            name: StockName {
+                own: Fingerprint([0; 32]),
+                peer: Fingerprint([1; 32]),
+                role: Role::Garbler,
+                scheme: LOT_SCHEME,
+                lanes: Lanes::default(),
+            },
+            epoch: EpochId {
+                number: 1,
+                nonce: [2; 16],
+            },
+            bytes: 0,
+            max_bytes: u64::MAX,
+            kinds: kinds.to_vec(),
+        }])
+    }
+
+    fn plan(link: &str, crosses: u64) -> Plan {
+        let link: Link = link.parse().expect("a link");
+        let function = library::function("matrix-product", &BTreeMap::from([("n".into(), 6)]));
+        let mut planner = Planner::with(link, Calibration::default()).stock(stock_of(crosses));
+        planner.plan(function.expect("a function")).expect("a plan")
+    }
+
+    /// Nobody names an OT extension, so a run that makes its OTs is never planned.
+    #[test]
+    fn gmw_is_planned_from_crosses_in_stock() {
+        let few = plan("250us,1mbit", 1 << 10);
+        let is_gmw = |plan: &Plan| {
+            plan.alternatives
+                .iter()
+                .any(|one| one.protocol == Protocol::Gmw)
+        };
+        assert!(!is_gmw(&few), "too few for a run");
+        assert_eq!(few.choice().protocol, Protocol::Direct);
+        let many = plan("250us,1mbit", 1 << 24);
+        let choice = many.choice();
+        assert!(choice.takes_crosses() && choice.can_run_now());
+        assert_eq!(choice.ot_extension, None);
+        assert!(choice.runs_in_stock.is_some_and(|runs| runs > 1));
+        assert!(
+            choice
+                .needs
+                .iter()
+                .all(|need| need.in_stock == Some(1 << 24))
+        );
+        assert!(many.elsewhere.is_empty());
+        // Layers wait, and bytes do not matter.
+        let wide = plan("100ms,20gbit", 1 << 24);
+        assert!(is_gmw(&wide));
+        assert_eq!(wide.choice().protocol, Protocol::Direct);
     }
 }

@@ -16,7 +16,7 @@ use tacit_protocol::gmw::{self, Outline};
 
 use super::alternative::seconds;
 use super::course::MeasuredLink;
-use super::{Alternative, Offline, PlannedTimes, PlannedTraffic};
+use super::{Alternative, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
 use crate::Error;
 use crate::protocols::Protocol;
 use crate::session::OtExtension;
@@ -70,12 +70,51 @@ impl Shared {
         way: &MeasuredLink,
     ) -> Result<Alternative, Error> {
         let outline = gmw::outline(&self.function, &self.schedule, Some(extension))?;
-        let bytes = outline.bytes();
         let online = self.seconds(&outline, Some(extension), way);
+        let before = way.round_trip();
         Ok(Alternative {
+            ot_extension: Some(extension),
+            ..self.by_outline(&outline, [before, online])
+        })
+    }
+
+    /// Returns a run with crosses from a stock, or `None` if the stock has too few for one.
+    ///
+    /// # Errors
+    ///
+    /// `gmw` cannot run it.
+    pub(super) fn stocked(
+        &self,
+        stock: &InStock,
+        way: &MeasuredLink,
+    ) -> Result<Option<Alternative>, Error> {
+        let (runs, needs) = stock.crosses(&self.schedule);
+        if runs == 0 {
+            return Ok(None);
+        }
+        let outline = gmw::outline(&self.function, &self.schedule, None)?;
+        let online = self.seconds(&outline, None, way);
+        // Parties agree on the run, and then on the blocks that it takes.
+        let before = 2.0 * way.round_trip();
+        let needs = needs.into_iter().map(|need| Need {
+            name: need.name,
+            count: need.count,
+            in_stock: Some(need.in_stock),
+        });
+        Ok(Some(Alternative {
+            needs: needs.collect(),
+            runs_in_stock: Some(runs),
+            ..self.by_outline(&outline, [before, online])
+        }))
+    }
+
+    /// Returns a run with these messages, and with these seconds before and after the agreement.
+    fn by_outline(&self, outline: &Outline, [before, online]: [f64; 2]) -> Alternative {
+        let bytes = outline.bytes();
+        Alternative {
             protocol: Protocol::Gmw,
             rung: None,
-            ot_extension: Some(extension),
+            ot_extension: None,
             function: Arc::clone(&self.function),
             traffic: PlannedTraffic {
                 garbler_early_bytes: 0,
@@ -84,7 +123,7 @@ impl Shared {
             },
             times: PlannedTimes {
                 online: seconds(online),
-                from_agreement: seconds(way.round_trip() + online),
+                from_agreement: seconds(before + online),
                 floor_known: seconds(online),
                 floor_unknown: seconds(online),
                 evaluation: seconds(self.rows),
@@ -93,7 +132,7 @@ impl Shared {
             offline: Offline::default(),
             runs_in_stock: None,
             online_round_trips: u32::try_from(outline.trips().div_ceil(2)).unwrap_or(u32::MAX),
-        })
+        }
     }
 
     /// Returns the bytes of a run, its half round trips and its seconds. OTs are of this extension,

@@ -19,7 +19,7 @@ mod run;
 
 use std::collections::BTreeMap;
 
-use tacit_function::{Function, Role};
+use tacit_function::{Function, Role, Schedule};
 use tacit_ot::base::BaseOt;
 use tacit_protocol::gmw::{self, CrossDemand, CrossKind};
 use tacit_stock::{ComponentDigest, Shape};
@@ -140,6 +140,51 @@ fn runs(available: &Blocks, needed: &Blocks) -> u64 {
     runs.min().unwrap_or(u64::MAX)
 }
 
+/// A kind of crosses that a run takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NeededCrosses {
+    /// The name for people.
+    pub(crate) name: String,
+    /// The number of crosses that a run takes, in whole blocks.
+    pub(crate) count: u64,
+    /// The number in stock.
+    pub(crate) in_stock: u64,
+}
+
+/// Whether a stock has crosses of this kind.
+pub(crate) fn are_crosses(kind: &ComponentDigest) -> bool {
+    BlockKind::of(kind).is_some()
+}
+
+/// Returns the number of runs with this schedule for which a stock has enough, and what a run
+/// takes. `kinds` has the crosses of each kind, counted one by one. A function that takes no
+/// crosses takes none from a stock.
+pub(crate) fn runs_from_crosses(
+    schedule: &Schedule,
+    kinds: &BTreeMap<ComponentDigest, u64>,
+) -> (u64, Vec<NeededCrosses>) {
+    let needed = blocks_of(&CrossDemand::of(schedule));
+    if needed == [0; SHELF_KINDS] {
+        return (0, Vec::new());
+    }
+    let (mut left, mut there) = (0_u64, [0_u64; SHELF_KINDS]);
+    for shelf in shelves(BaseOt::default()) {
+        let crosses = on_shelf(&shelf, kinds);
+        let units = BlockKind::shelf(BaseOt::default()).map(BlockKind::unit);
+        let blocks = std::array::from_fn(|kind| crosses[kind] / units[kind]);
+        left = left.saturating_add(runs(&blocks, &needed));
+        there = std::array::from_fn(|kind| there[kind].saturating_add(crosses[kind]));
+    }
+    let kinds = BlockKind::shelf(BaseOt::default()).into_iter().zip(needed);
+    let kinds = kinds.zip(there).filter(|((_, needed), _)| *needed > 0);
+    let needs = kinds.map(|((kind, needed), in_stock)| NeededCrosses {
+        name: kind.name(),
+        count: needed * kind.unit(),
+        in_stock,
+    });
+    (left, needs.collect())
+}
+
 impl Stocks {
     /// Returns the number of runs of `function` by `gmw`, whose OTs rest on `base_ot`, for which a
     /// stock has crosses, whatever the scheme of `name`. It is zero if the stock does not exist. It
@@ -184,6 +229,12 @@ fn on_shelf(
     kinds: &BTreeMap<ComponentDigest, u64>,
 ) -> Blocks {
     shelf.map(|kind| kinds.get(&kind).copied().unwrap_or_default())
+}
+
+/// Returns all kinds of crosses from the default base OTs.
+#[cfg(test)]
+pub(crate) fn kinds_of_crosses() -> [ComponentDigest; SHELF_KINDS] {
+    BlockKind::shelf(BaseOt::default()).map(BlockKind::digest)
 }
 
 /// Returns both kinds of crosses that the evaluator sends, from the default base OTs.
