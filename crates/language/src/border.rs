@@ -49,7 +49,7 @@ mod write;
 use tacit_circuit::CircuitError;
 use zeroize::Zeroizing;
 
-pub use csv::{CsvError, CsvRecords, CsvTexts, Malformed, WipedTexts};
+pub use csv::{CsvError, CsvRecords, CsvTexts, Malformed, WipedTexts, unmarked};
 pub use function::TypedFunction;
 pub use joined::JoinedRow;
 pub use signature::Signature;

@@ -71,7 +71,7 @@ mod test;
 
 pub use border::{
     BorderError, CsvError, CsvRecords, CsvTexts, JoinedRow, Malformed, PortValue, Signature,
-    TypedFunction, WipedTexts, WrongSize, acts_on_a_terminal,
+    TypedFunction, WipedTexts, WrongSize, acts_on_a_terminal, unmarked,
 };
 pub use diagnostic::{Diagnostic, render_all};
 pub use elaborate::{ParamValues, most_like};

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use tacit::matching::Normalization;
-use tacit_language::{CsvError, CsvRecords, Malformed, WipedTexts, most_like};
+use tacit_language::{CsvError, CsvRecords, Malformed, WipedTexts, most_like, unmarked};
 
 use crate::args::{Keep, MatchArgs};
 use crate::failure::{Failure, input, usage};
@@ -127,7 +127,8 @@ impl Table {
 fn column_as_compared(cells: &WipedTexts, how: Normalization) -> WipedTexts {
     let mut normalized = WipedTexts::default();
     for row in 0..cells.len() {
-        normalized.push(how.apply(text(cells, row)).as_bytes());
+        // A join reads the same cell without the mark.
+        normalized.push(how.apply(unmarked(text(cells, row))).as_bytes());
     }
     normalized
 }

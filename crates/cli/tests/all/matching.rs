@@ -43,6 +43,17 @@ fn dirty_tables_are_matched_once_it_is_said_how() {
     );
 }
 
+/// The mark that `--output` puts before such texts is no part of the key, as in a join.
+#[test]
+fn the_mark_of_a_text_is_no_part_of_a_key() {
+    let parties = Parties::new();
+    parties.file("a.csv", "k\n'+49\n'=1\n'x\n");
+    parties.file("b.csv", "k\n+49\n'=1\nx\n");
+    let [alice, bob] = parties.act(&words("match a.csv:k"), &words("match b.csv:k"));
+    assert_eq!(alice.succeeded(), "'+49\n'=1\n");
+    assert_eq!(bob.succeeded(), "+49\n'=1\n");
+}
+
 /// The check precedes all messages: no peer listens.
 #[test]
 fn rows_that_need_a_decision_are_named_by_their_lines() {

@@ -41,8 +41,9 @@ pub(super) fn marked(mut text: String) -> String {
     text
 }
 
-/// Returns the text of a cell.
-pub(super) fn unmarked(cell: &str) -> &str {
+/// Returns the text of a cell: the cell without the apostrophe that marks a text.
+#[must_use]
+pub fn unmarked(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(text) if is_marked(text) => text,
         _ => cell,
