@@ -40,6 +40,9 @@ pub trait Matching: Send + Sync {
 
     /// Returns a description for peers, without the limits that the service adds.
     fn offered(&self) -> OfferedTable;
+
+    /// Returns the number of rows of this party's table.
+    fn row_count(&self) -> u64;
 }
 
 /// A run that matches tables of known sizes.
@@ -112,6 +115,10 @@ impl Matching for HeldMatch {
             to: Some(self.recipient().other().name().to_owned()),
             ..OfferedTable::default()
         }
+    }
+
+    fn row_count(&self) -> u64 {
+        self.key_count()
     }
 }
 
@@ -254,6 +261,14 @@ fn no_keys(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -> 
         return Some(Turn::Refuse(AbortReason::NotAllowed, why));
     };
     let (keys, most) = (asks.keys, policy.limits().keys_per_day);
+    if keys > most {
+        let why = format!(
+            "{} would tell it of {keys} keys, more than keys_per_day, {most}, ever allows",
+            offer.name
+        );
+        shared.refused(Some(seat.peer), None, "keys", &why);
+        return Some(Turn::Refuse(AbortReason::TooLarge, REFUSED.to_owned()));
+    }
     let parties = [shared.identity.fingerprint(), seat.peer];
     match stocks.answer_keys(parties, today(), keys, most) {
         Ok(true) => None,

@@ -39,6 +39,16 @@ pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failu
         )?;
     }
     sources(policy)?;
+    warnings.extend(policy.table_offers().iter().filter_map(|offer| {
+        let (rows, most) = (offer.matching.row_count(), policy.limits().keys_per_day);
+        let name = &offer.name;
+        (rows > most).then(|| {
+            format!(
+                "{name} has {rows} rows, and keys_per_day = {most} refuses every peer with as \
+                 large a table; write a larger one, if peers may have that"
+            )
+        })
+    }));
     Ok(warnings)
 }
 
@@ -57,7 +67,7 @@ fn sources(policy: &Policy) -> Result<(), Failure> {
         let wrong = |reason: String| {
             input!(
                 "[[serve.function]] {}: {reason}", offer.name;
-                "peers that ask would hear that this party failed"
+                "correct it: otherwise peers that ask would hear that this party failed"
             )
         };
         let each = offer.forms().flat_map(|(function, protocols)| {

@@ -217,6 +217,14 @@ impl Matching for HeldJoin {
             ..OfferedTable::default()
         }
     }
+
+    fn row_count(&self) -> u64 {
+        let held = &self.0;
+        let signature = held.program.signature();
+        let rows = held.values.get(&held.table);
+        let rows = rows.and_then(|rows| signature.joined_rows(held.side, rows));
+        rows.map_or(0, |rows| rows.len() as u64)
+    }
 }
 
 /// Returns the plan of a program that joins tables.

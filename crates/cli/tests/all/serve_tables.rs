@@ -39,8 +39,12 @@ fn a_table_is_held_and_matched_until_a_good_one_replaces_it() {
         "visitors.csv",
         "address\nann@example.org\ncarol@example.org\n",
     );
-    config(&parties, MATCH);
     let check = words("serve --config alice.toml --check");
+    config(&parties, &format!("keys_per_day = 1\n{MATCH}"));
+    let warned = tacit(parties.folder(), &check);
+    let said = "customers has 2 rows, and keys_per_day = 1";
+    assert!(warned.stderr.contains(said), "{warned:?}");
+    config(&parties, MATCH);
     let checked = tacit(parties.folder(), &check);
     assert!(checked.succeeded().contains("1 table"), "{checked:?}");
     let (mut service, address) = start(&parties);
@@ -286,6 +290,13 @@ fn joins_have_the_limit_of_keys_too_and_fields_that_fit() {
     parties.file("common_spend.tacit", COMMON_SPEND);
     customers(&parties, 40);
     payments(&parties, "a.csv", 5, 2);
+    config(&parties, &format!("keys_per_day = 600\n{JOIN}"));
+    config(&parties, &format!("keys_per_day = 39\n{JOIN}"));
+    let checked = tacit(
+        parties.folder(),
+        &words("serve --config alice.toml --check"),
+    );
+    assert!(checked.stderr.contains("has 40 rows"), "{checked:?}");
     config(&parties, &format!("keys_per_day = 600\n{JOIN}"));
     let (service, address) = start(&parties);
     let run = "run common_spend.tacit --as bank --input payments=@a.csv";

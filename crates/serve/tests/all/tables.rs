@@ -189,6 +189,21 @@ fn a_peer_is_answered_a_number_of_keys_a_day() {
     ask(&service, 1, MatchRecipient::Me).expect("a result");
 }
 
+/// A peer whose table never fits is not told to come again the next day.
+#[test]
+fn a_table_of_more_keys_than_a_day_has_is_too_large() {
+    let scene = Scene::new(1);
+    let tables = vec![table(&scene, "theirs", &names(0..5), MatchRecipient::Peer)];
+    let service = scene.start(policy(&scene, tables, 257));
+    let mut session = scene.session(&service, 0).expect("a session");
+    refused_with(
+        matched(&mut session, &names(3..13), MatchRecipient::Me),
+        AbortReason::TooLarge,
+    );
+    scene.refused("keys", "258 keys, more than keys_per_day, 257, ever allows");
+    assert_eq!(counted(&scene, 0), 0);
+}
+
 /// Tells sizes as this party, and returns those of the service.
 fn tell(session: &mut Session, sizes: &[u64]) -> Result<Vec<u64>, Error> {
     let param = |name: String, owner| OpenParam {
