@@ -9,7 +9,8 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 use tacit::Category;
-use tacit::net::NetError;
+use tacit::advice::Remedy;
+use tacit::net::{Lane, NetError};
 use tacit::session::AbortReason;
 
 use crate::remedy;
@@ -247,6 +248,24 @@ impl Failure {
         self.category() == Category::Network && !is_final
     }
 
+    /// Returns the failure of a run with the peer's process of this name. A command that starts a
+    /// new epoch is for that process alone.
+    pub(crate) fn in_lane(error: tacit::Error, peer: Option<&str>, lane: Lane) -> Self {
+        let advice = error.advice();
+        let begins_epoch = advice.remedies().any(|remedy| *remedy == Remedy::NewEpoch);
+        if lane.is_none() || !begins_epoch {
+            return error.into();
+        }
+        let peer = format!("{} --lane {lane}", peer.unwrap_or("PEER"));
+        let remedy = remedy::told(&advice, Some(&peer));
+        let what = format!("with lane {lane} of the peer: {error}");
+        Self::Own {
+            category: error.category(),
+            explained: Explained::new(what, remedy),
+            fields: serde_json::Map::new(),
+        }
+    }
+
     /// Returns the problem and the remedy. A command in the remedy is for `peer`, if the peer is
     /// known.
     fn explained_for(&self, peer: Option<&str>) -> Explained {
@@ -315,6 +334,28 @@ pub(crate) fn print_json(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The material with the peer's other processes is not lost with that of one.
+    #[test]
+    fn a_new_epoch_is_for_the_lane_of_the_run() {
+        let error = || {
+            tacit::Error::from(tacit::stock::StockError::Incompatible {
+                file: "index.db".into(),
+                found: 1,
+                expected: 2,
+            })
+        };
+        let lane = "b".parse().expect("a lane");
+        let (what, remedy) = Failure::in_lane(error(), Some("alice"), lane).parts(None);
+        let remedy = remedy.expect("a remedy");
+        assert!(what.starts_with("with lane b of the peer: "), "{what}");
+        let command = "new-epoch --peer alice --lane b`";
+        assert!(remedy.contains(command), "{remedy}");
+        let alone = Failure::in_lane(error(), Some("alice"), Lane::NONE);
+        let (what, remedy) = alone.parts(Some("alice"));
+        assert!(!what.contains("lane"), "{what}");
+        assert!(remedy.is_some_and(|remedy| remedy.contains("--peer alice`")));
+    }
 
     #[test]
     fn each_kind_has_its_code_and_a_remedy_on_a_line_of_its_own() {

@@ -88,7 +88,10 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
             if let Some(lane) = args.lane {
                 go_to_lane(&mut session, lane)?;
             }
-            Ok(order.once(args, &stocks, session, begun)?)
+            let lane = session.lanes().peer;
+            let told = order.once(args, &stocks, session, begun);
+            let peer = args.meet.peer.as_deref();
+            told.map_err(|error| Failure::in_lane(error, peer, lane))
         });
         match attempt {
             Ok(told) => break told,

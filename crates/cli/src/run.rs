@@ -44,6 +44,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         }
         found => found.in_form_of(protocol),
     };
+    check_takes_from_stock(args, protocol)?;
     let given = GivenInputs::new(args, (&found, protocol), &config)?;
     let runnable = found.runnable(&args.choice)?;
     let run = TwoPartyRun::new(args, &config, (&party, &runnable, given), protocol, log)?;
@@ -83,6 +84,18 @@ fn protocol(args: &RunArgs) -> Result<Protocol, Failure> {
         ));
     }
     Ok(protocol)
+}
+
+/// Refuses `--require-stock` under a protocol that takes nothing from the stock.
+fn check_takes_from_stock(args: &RunArgs, protocol: Protocol) -> Result<(), Failure> {
+    if !args.require_stock || protocol != Protocol::Direct {
+        return Ok(());
+    }
+    Err(usage!(
+        "--require-stock: {} takes nothing from the stock", protocol.name();
+        "give both parties --protocol prepared, --protocol gmw or --security malicious, or leave \
+         it out"
+    ))
 }
 
 /// Checks that a chain is named if two parties keep values in one, and only then.

@@ -64,8 +64,7 @@ trait ProtocolRun: Sync {
         None
     }
 
-    /// Returns the number of runs of the job, with OTs resting on `base_ot`, for which a stock has
-    /// enough.
+    /// Returns for how many runs of the job, with OTs resting on `base_ot`, a stock has enough.
     fn runs_in_stock(
         &self,
         _job: &Job<'_>,
@@ -381,6 +380,7 @@ impl<'f> Job<'f> {
     ///
     /// A problem with the inputs, or any error that ends the run. The session is then spent.
     pub fn run(mut self, session: &mut Session) -> Result<Outcome, Error> {
+        session.chain_attempt = None;
         self.check()?;
         if self.task.chain.is_some() && self.task.stocks.is_none() {
             return Err(Error::ApiMisuse(

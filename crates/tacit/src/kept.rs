@@ -22,6 +22,7 @@ use crate::stock::{Home, Keepers, Stocks, wait_for};
 use crate::{Error, Fingerprint, Session};
 
 pub(crate) use by_two::Agreed;
+pub use by_two::ChainAttempt;
 
 /// Stands in place of a policy's digest where the parties need not have the same policy.
 const ANY_POLICY: [u8; 32] = [0; 32];
@@ -238,6 +239,11 @@ impl ChainInUse {
         Ok((kept, past))
     }
 
+    /// Returns the version that the run makes of what it saves.
+    fn new_version(&self) -> u64 {
+        self.agreed.next_attempt + 1
+    }
+
     /// Keeps what the run saves and returns the new version. The version is durable at both parties
     /// before either calls it the latest. It is the latest at both before either sends anything
     /// that gives a result away. So neither party can go back to the version before, by a crash or
@@ -254,7 +260,7 @@ impl ChainInUse {
         under: Option<&Stock>,
         other: &mut dyn OtherKeeper,
     ) -> Result<u64, Error> {
-        let version = self.agreed.next_attempt + 1;
+        let version = self.new_version();
         let mut new = match self.agreed.latest {
             Some(_) => self.chain.begin_version(version)?,
             None => {

@@ -30,7 +30,7 @@ use tacit_stock::OfProcess;
 
 use crate::Error;
 use crate::driver::{abort, flush, receive, run_exchange, run_script, send};
-use crate::stock::OpenedStock;
+use crate::stock::{ChainAttempt, OpenedStock};
 
 pub use crate::cost::BaseOtSource;
 pub use doors::{Arrival, Door, Listener, PlainListener};
@@ -92,6 +92,8 @@ pub struct Session {
     ticket: Option<RunTicket>,
     /// The peer's role in a run of three parties.
     party: Option<OutsourcedRole>,
+    /// The place in its chain from which the latest run started, once the parties agreed on it.
+    pub(crate) chain_attempt: Option<ChainAttempt>,
     spent: bool,
 }
 
@@ -201,6 +203,7 @@ impl Session {
                 heard: None,
                 ticket: None,
                 party: None,
+                chain_attempt: None,
                 spent: false,
             }),
             Err(error) => {

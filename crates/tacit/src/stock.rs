@@ -64,6 +64,7 @@ use tacit_stock::{Limits, Witness};
 
 use crate::Error;
 
+pub use crate::kept::ChainAttempt;
 pub use authenticated::{LOT_SCHEME, LotPreparation, Lots};
 pub(crate) use authenticated::{Lot, LotTerms, Needs, StockedOutcome, StockedRun};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
@@ -71,7 +72,7 @@ pub(crate) use batch::{
     BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
 };
 pub use chains::{ForeignChains, KeptChain};
-pub use contents::{StockName, StockSummary, StockedKind};
+pub use contents::{StockName, StockNeed, StockSummary, StockedKind};
 #[cfg(test)]
 pub(crate) use crosses::kinds_of_crosses;
 pub use crosses::{CrossPreparation, Crosses};

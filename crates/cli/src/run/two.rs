@@ -1,6 +1,9 @@
 //! `tacit run` between two parties: the checks before the peer is contacted, the runs, and their
 //! output.
 
+mod chained;
+mod failed;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -8,9 +11,9 @@ use tacit::cost::{Cost, FromStock};
 use tacit::garble::SchemeInfo;
 use tacit::join::{JoinPlan, JoinedTable};
 use tacit::protocols::{Protocol, StatisticalSecurity};
-use tacit::session::{AbortReason, Incompatibility, RunId};
-use tacit::stock::{BatchPreparation, ChainVersion, LotPreparation, StockName, Stocks};
-use tacit::{Category, Job, Outcome, Role, SecurityScope, Session, Value};
+use tacit::session::{AbortReason, RunId};
+use tacit::stock::{BatchPreparation, LotPreparation, StockName, Stocks};
+use tacit::{Job, Outcome, Role, SecurityScope, Session, Value};
 use tacit_serve::memory::allowed;
 
 use super::given::GivenInputs;
@@ -18,7 +21,7 @@ use super::material::{checked_in_stock, is_open, security, stocks};
 use super::{check_chain, role};
 use crate::args::RunArgs;
 use crate::config::Config;
-use crate::failure::{Failure, failure, usage};
+use crate::failure::{Failure, usage};
 use crate::function::scheme;
 use crate::log::Log;
 use crate::output;
@@ -28,6 +31,7 @@ use crate::progress::Bar;
 use crate::report::{Setting, bits_text, costs_text, insecure, pretty};
 use crate::typed::{OutputFiles, Runnable};
 use crate::{memory, shell};
+use chained::KeptVersions;
 
 /// One party's runs of a function with one peer, checked and ready.
 pub(super) struct TwoPartyRun<'a> {
@@ -194,6 +198,7 @@ impl<'a> TwoPartyRun<'a> {
         };
         if !self.args.runs.json {
             eprint!("{}", setting.text());
+            self.tell_chain(&session);
         }
         let (mut costs, mut outputs, mut chain) = (Vec::new(), BTreeMap::new(), None);
         for run in 0..self.args.runs.repeat {
@@ -202,7 +207,7 @@ impl<'a> TwoPartyRun<'a> {
             };
             costs.push(outcome.cost);
             outputs = outcome.outputs;
-            chain = outcome.chain;
+            chain = KeptVersions::of(outcome.chain, session.chain_attempt());
         }
         let id = session.run_id();
         // The results are here, so a peer that has already left does not matter.
@@ -251,19 +256,7 @@ impl<'a> TwoPartyRun<'a> {
                 return Ok(None);
             }
             Err(tacit::Error::NothingChecked { .. }) => return Err(self.nothing_checked()),
-            Err(error) => {
-                let has_left = matches!(error.category(), Category::Network | Category::Peer);
-                if has_left && self.protocol == Protocol::Authenticated && self.stocks.is_some() {
-                    eprintln!(
-                        "a try that the peer left after it could have cheated counts, and makes \
-                         later ones dearer; `tacit stock list` shows how many"
-                    );
-                }
-                if let Some(id) = session.id() {
-                    eprintln!("session   {id}, as the other party's log names it too");
-                }
-                return Err(self.named(error));
-            }
+            Err(error) => return Err(self.failed(error, session)),
             Ok(outcome) => outcome,
         };
         self.report(run, session, &outcome);
@@ -294,31 +287,6 @@ impl<'a> TwoPartyRun<'a> {
                 "{missing} AND gates were not in stock and were garbled on the spot; `tacit \
                  prepare` does that beforehand"
             );
-        }
-    }
-
-    /// Returns the error with the names of a program's parties in place of their roles.
-    fn named(&self, error: tacit::Error) -> Failure {
-        match (&error, self.runnable.signature()) {
-            (
-                tacit::Error::Protocol(tacit::ProtocolError::PeerIncompatible(
-                    Incompatibility::SameRole(_),
-                )),
-                Some(signature),
-            ) => {
-                let name = |role| signature.party_name(signature.party_of(role)).to_owned();
-                let (own, other) = (name(self.role), name(self.role.other()));
-                failure!(
-                    Incompatible;
-                    "the peer is incompatible: it is {own}, too";
-                    "start one of the two with --as {other}"
-                )
-            }
-            _ => {
-                let (args, typed) = (self.args, self.runnable.typed());
-                let called = shell::called(&args.function, &args.choice, typed);
-                error.calling_function(&called).into()
-            }
         }
     }
 
@@ -357,7 +325,7 @@ impl<'a> TwoPartyRun<'a> {
         setting: &Setting<'_>,
         (outputs, chain, id): (
             &BTreeMap<String, Value>,
-            Option<ChainVersion>,
+            Option<KeptVersions>,
             Option<RunId>,
         ),
         costs: &[Cost],
@@ -374,7 +342,8 @@ impl<'a> TwoPartyRun<'a> {
             json["run"] = id.map(|id| id.to_string()).into();
             if let Some(name) = &self.args.chain.chain {
                 json["chain"] = name.as_str().into();
-                json["chain_version"] = chain.map(|chain| chain.to_string()).into();
+                json["chain_version"] = chain.map(|chain| chain.now.to_string()).into();
+                json["chain_from"] = chain.and_then(|chain| chain.from).into();
             }
             return output::print(pretty(&json).as_bytes());
         }
@@ -392,8 +361,8 @@ impl<'a> TwoPartyRun<'a> {
             output::print(insecure(&bits_text(self.security.bits())).as_bytes())?;
         }
         if let (Some(name), Some(chain)) = (&self.args.chain.chain, chain) {
-            eprintln!("chain     {name} at version {}", chain.version);
-            eprintln!("pin       {chain}, for --pin in a later run");
+            eprintln!("chain     {name} at {chain}");
+            eprintln!("pin       {}, for --pin in a later run", chain.now);
         }
         if let Some(id) = id {
             eprintln!("run       {id}");
@@ -450,41 +419,5 @@ impl<'a> TwoPartyRun<'a> {
             }
             made => eprintln!("triples   made in {made} of {runs} runs"),
         }
-    }
-
-    /// Returns the failure for a stock without an execution, with a command that prepares some,
-    /// ready to be pasted.
-    fn nothing_checked(&self) -> Failure {
-        let mut command = self.prepare(Protocol::Batch, "16");
-        command.extend(shell::meeting(self.args));
-        let (function, scheme) = (self.runnable.function().name(), self.rung.id);
-        let (bits, command) = (self.security.bits(), shell::line(&command));
-        failure!(
-            Stock;
-            "no checked execution of {function} at s = {bits} under {scheme} is in stock with this \
-             peer in this role";
-            "both parties prepare some before, of which each run takes one: here `{command}`, and \
-             the same at the other party in its role. Or both give --protocol authenticated, which \
-             needs none"
-        )
-    }
-
-    /// Returns the command that prepares `runs` runs of the function by `protocol`.
-    fn prepare(&self, protocol: Protocol, runs: &str) -> Vec<String> {
-        let args = self.args;
-        let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
-        words.extend(shell::function(&args.function, &args.choice));
-        words.extend(["--protocol", protocol.name()].map(str::to_owned));
-        if args.security_bits.is_some() {
-            words.extend(["--security-bits".to_owned(), self.security.to_string()]);
-        }
-        if args.insecure_for_measurements {
-            words.push("--insecure-for-measurements".to_owned());
-        }
-        if args.runs.scheme.is_some() {
-            words.extend(["--scheme".to_owned(), self.rung.id.to_string()]);
-        }
-        words.extend(["--runs", runs].map(str::to_owned));
-        words
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
         Some(why) => writeln!(text, "killed: {why}"),
         None => writeln!(
             text,
-            "version {}, {}, {}",
+            "version {} was kept last; {} in all, {}",
             summary.marks.latest,
             counted(summary.marks.attempt as usize + 1, "attempt"),
             shown_bytes(summary.bytes)
@@ -51,7 +51,10 @@ pub(super) fn chain_text(chain: &KeptChain, config: &Config) -> String {
     };
     if summary.marks.pending > 0 {
         let pending = summary.marks.pending;
-        let _ = writeln!(text, "  version {pending} waits for the next meeting");
+        let _ = writeln!(
+            text,
+            "  version {pending} of a run that broke is open: the next run keeps or drops it"
+        );
     }
     for (name, version, bytes) in &summary.values {
         let _ = writeln!(text, "  {name}: version {version}, {}", shown_bytes(*bytes));

@@ -75,10 +75,24 @@ fn spend(run: (&Parties, How), amount: u32, kill: Option<(usize, Duration)>) -> 
 
 /// Returns the total that both are shown.
 fn look(run: (&Parties, How)) -> u64 {
+    look_from(run).0
+}
+
+/// Returns the total that both are shown, and the version that it is from.
+fn look_from(run: (&Parties, How)) -> (u64, u64) {
     let ended = both(run, "look", [&["--json"]; 2], None);
-    let shown = ended.map(|ended| ended.json()["outputs"]["shown"].clone());
-    assert_eq!(shown[0], shown[1]);
-    shown[0].as_u64().expect("a number")
+    let told = ended.map(|ended| ended.json());
+    let shown = told
+        .each_ref()
+        .map(|told| told["outputs"]["shown"].as_u64());
+    let from = told.each_ref().map(|told| told["chain_from"].as_u64());
+    assert_eq!([shown[0], from[0]], [shown[1], from[1]]);
+    let version = told[0]["chain_version"].as_str().expect("a version");
+    assert_eq!(
+        version.rsplit(':').next(),
+        from[0].map(|from| from.to_string()).as_deref()
+    );
+    (shown[0].expect("a number"), from[0].expect("a version"))
 }
 
 #[test]
@@ -132,7 +146,8 @@ fn a_running_total_is_kept_by_two_who_may_cheat() {
 fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
     let run = (parties, how);
     for ended in both(run, "start", [&[]; 2], None) {
-        assert!(ended.stderr.contains("total at version 1"), "{ended:?}");
+        let said = "total at version 1, its first";
+        assert!(ended.stderr.contains(said), "{ended:?}");
         assert!(
             ended.stderr.contains("this run has no results"),
             "{ended:?}"
@@ -142,6 +157,9 @@ fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
     for (amount, reached) in [(60, "reached = false\n"), (40, "reached = true\n")] {
         for ended in spend(run, amount, None) {
             assert_eq!(ended.succeeded(), reached);
+            for said in ["total is at version ", ", made from version "] {
+                assert!(ended.stderr.contains(said), "{ended:?}");
+            }
             assert!(!ended.stderr.contains("not in stock"), "{ended:?}");
         }
     }
@@ -178,6 +196,7 @@ fn keeps_a_total(parties: &Parties, how: How, protocol: &str) {
         let listed = stock(&[&["list"], &of_this[..]].concat(), place);
         let chain = format!("chain total of {protocol}\n");
         assert!(listed.succeeded().contains(&chain), "{listed:?}");
+        assert!(listed.stdout.contains(" was kept last; "), "{listed:?}");
         let dropped = stock(&[&["drop-chain", "total"], &of_this[..]].concat(), place);
         assert!(
             dropped.succeeded().ends_with(" has to drop it, too\n"),
@@ -285,7 +304,7 @@ fn kill(how: How, points: u32) {
         ended.succeeded();
     }
     let wall = begun.elapsed();
-    let (mut total, mut cut) = (look(run), 0);
+    let ((mut total, mut from), mut cut) = (look_from(run), 0);
     assert_eq!(total, 1);
     for point in 0..points {
         let after = wall * (point + 1) / points;
@@ -299,7 +318,14 @@ fn kill(how: How, points: u32) {
             !ended.iter().any(|ended| ended.stderr.contains("panicked")),
             "{ended:?}"
         );
-        let now = look(run);
+        let (now, version) = look_from(run);
+        // The version before the next run tells whether this one was kept, and so does its error.
+        assert_eq!(now > total, version > from, "{from}, {version}: {ended:?}");
+        let said = |words: &str| ended.iter().any(|ended| ended.stderr.contains(words));
+        assert!(!said("this run was kept") || now > total, "{ended:?}");
+        let is_lost = said("this run was not kept") || said("this run changed nothing");
+        assert!(!is_lost || now == total, "{ended:?}");
+        from = version;
         let due = if has_result { &[10][..] } else { &[0, 10] };
         assert!(
             due.contains(&(now - total)),

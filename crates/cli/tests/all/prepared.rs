@@ -55,7 +55,10 @@ fn a_run_that_requires_the_stock_makes_nothing_on_the_spot() {
     };
     for protocol in ["prepared", "authenticated"] {
         for ended in runs(protocol, [KEY, BLOCK]) {
-            ended.failed(7, &["stock"]);
+            let command = format!("`tacit prepare aes-128-rounds --protocol {protocol} --runs 1 ");
+            ended.failed(7, &["stock", &command, "leave out --require-stock"]);
+            let counts = ended.stderr.contains("0 of 128 OTs, 0 of ");
+            assert_eq!(counts, protocol == "prepared", "{ended:?}");
         }
         let what = ["aes-128-rounds", "--runs", "1", "--protocol", protocol];
         for ended in prepare(&parties, &what) {
@@ -68,6 +71,24 @@ fn a_run_that_requires_the_stock_makes_nothing_on_the_spot() {
             ended.failed(7, &["stock"]);
         }
     }
+}
+
+#[test]
+fn direct_refuses_to_require_the_stock() {
+    let parties = Parties::new();
+    let run = words("run aes-128-rounds --require-stock --role garbler --stock a");
+    let meet = ["--listen", "127.0.0.1:0", "--input", KEY];
+    let usual = [
+        "--identity",
+        "alice.key",
+        "--peer",
+        parties.fingerprints()[1],
+    ];
+    let ended = tacit(parties.folder(), &[&run[..], &meet, &usual].concat());
+    ended.failed(
+        2,
+        &["direct takes nothing from the stock", "--protocol prepared"],
+    );
 }
 
 #[test]

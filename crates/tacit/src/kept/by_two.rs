@@ -14,6 +14,26 @@ use crate::{Error, Session};
 /// Sent by both: chain, version and loads of the run, as the sender has them.
 const STATE: Message = Message::exactly(Kind::SavedState, SavedState::BYTES);
 
+/// The place in its chain from which a run of two parties starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainAttempt {
+    /// The version that both parties have before the run, or `None` if the run starts the chain.
+    pub from: Option<u64>,
+    /// The version that the chain has after the run if the run saves something and is kept. A run
+    /// that is not kept uses up its number, so versions that follow each other can lie apart.
+    pub keeps: u64,
+}
+
+impl Session {
+    /// Returns the place in its chain from which the latest run started, if the parties came to
+    /// agree on one. After a run that failed, the party's record of the chain tells by these two
+    /// versions whether the run was kept.
+    #[must_use]
+    pub fn chain_attempt(&self) -> Option<ChainAttempt> {
+        self.chain_attempt
+    }
+}
+
 /// A chain on which both parties have agreed.
 pub(crate) struct Agreed<C, V> {
     pub(crate) kept: ChainInUse,
@@ -78,6 +98,10 @@ impl<C: StoredChain, V: StoredValue> Agreed<C, V> {
         let opened = located.take(session)?;
         let mut other = Heard { session, first };
         let (kept, past) = ChainInUse::begin(opened, function, User::Keepers, &mut other)?;
+        other.session.chain_attempt = Some(ChainAttempt {
+            from: kept.agreed.latest,
+            keeps: kept.new_version(),
+        });
         let ours = state(&past);
         let told = other.swap(STATE, &ours.to_bytes())?;
         let theirs = SavedState::parse(&told).ok_or(Misbehaviour::InvalidField {

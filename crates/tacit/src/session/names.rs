@@ -8,7 +8,8 @@ use super::{RunId, Session, SessionId};
 
 impl Session {
     /// Returns this party's fingerprint, if the channel is authenticated.
-    pub(crate) fn own(&self) -> Option<Fingerprint> {
+    #[must_use]
+    pub fn own(&self) -> Option<Fingerprint> {
         self.own
     }
 

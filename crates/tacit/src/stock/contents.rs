@@ -12,7 +12,7 @@ use tacit_stock::{ComponentDigest, EpochId, KindSummary, PeerId, StockError, Sto
 
 use super::authenticated::is_of_lot;
 use super::crosses::BlockKind;
-use super::prepare::kinds_of;
+use super::prepare::{kinds_of, names_of};
 use super::{Keepers, Lanes, OT_BLOCK, Stocks, family, ot_kind, unit, usage};
 use crate::Error;
 use crate::advice::advice;
@@ -26,6 +26,17 @@ const MAX_NAMES_BYTES: u64 = 1024;
 
 /// The least time for a rate: two runs in the first minute do not mean 2880 a day.
 const LEAST_FOR_A_RATE: Duration = Duration::from_secs(3600);
+
+/// What a run takes of one kind, and what a stock has of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StockNeed {
+    /// The kind's name: OTs, or a function's component.
+    pub name: String,
+    /// The number that the run takes.
+    pub needed: u64,
+    /// The number that is there.
+    pub available: u64,
+}
 
 /// The name of a stock. There is one for each pair of processes, role and garbling scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,6 +225,34 @@ impl Stocks {
             max_bytes: summary.max_bytes,
             kinds: kinds.collect(),
         })
+    }
+
+    /// Returns what a run of `function` by `prepared` takes of each kind, and how much of it a stock
+    /// has. The stock need not exist.
+    ///
+    /// # Errors
+    ///
+    /// The stock cannot be read.
+    pub fn needs(&self, name: &StockName, function: &Function) -> Result<Vec<StockNeed>, Error> {
+        let kinds = match self.stocks.stock(name.id(), self.limits) {
+            Ok(stock) => stock.summary()?.kinds,
+            Err(StockError::Missing { .. }) => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let demand = Demand::of(function)?;
+        let needed = std::iter::once(demand.ots).chain(demand.instances);
+        let named = names_of(function).zip(kinds_of(function.components()));
+        let needs = named.zip(needed).map(|((name, kind), needed)| {
+            let found = kinds.iter().filter(|found| found.kind == kind);
+            let available = found.map(|found| found.available).sum::<u64>();
+            let is_ots = kind == ot_kind();
+            StockNeed {
+                name,
+                needed,
+                available: available.saturating_mul(if is_ots { OT_BLOCK } else { 1 }),
+            }
+        });
+        Ok(needs.filter(|need| need.needed > 0).collect())
     }
 
     /// Returns for how many runs of `function` a stock has enough. It is zero if the stock does not
