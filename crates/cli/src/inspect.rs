@@ -44,7 +44,16 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         _ => &args.choice,
     };
     let compiling = Bar::without_end("compiling", !args.json);
-    let found = function::find(name, choice)?;
+    let found = match function::find(name, choice)? {
+        Found::Program(program) => {
+            let (program, sizes) = program.with_example_sizes(choice)?;
+            if !sizes.is_empty() {
+                eprintln!("as an example, for {sizes}; --param NAME=ROWS gives other sizes");
+            }
+            Found::Program(Box::new(program))
+        }
+        found => found,
+    };
     // A join runs only over shares.
     let found = match args.protocol {
         _ if found.joins() => found.in_form_of(Protocol::Gmw),

@@ -26,6 +26,9 @@ pub(crate) struct CheckedProgram {
     name: String,
 }
 
+/// The rows of each table of an example.
+const EXAMPLE_ROWS: u64 = 100_000;
+
 impl CheckedProgram {
     /// Reads the program in a file.
     ///
@@ -79,6 +82,31 @@ impl CheckedProgram {
             public,
             ..self
         })
+    }
+
+    /// Returns the program with example sizes in place of those that the parties announce and the
+    /// arguments leave open, and these sizes as text, if it is too large with the largest ones.
+    ///
+    /// # Errors
+    ///
+    /// The program is wrong or too large with the example sizes.
+    pub(crate) fn with_example_sizes(
+        self,
+        choice: &FunctionArgs,
+    ) -> Result<(Self, String), Failure> {
+        let mut open = self.signature.open_params();
+        open.retain(|param| choice.params.iter().all(|(name, _)| *name != param.name));
+        if open.is_empty() || self.signature.check_size().is_ok() {
+            return Ok((self, String::new()));
+        }
+        let size = |maximum: u64| maximum.min(EXAMPLE_ROWS);
+        let sizes = open
+            .into_iter()
+            .map(|param| (param.name, size(param.maximum)));
+        let sizes: BTreeMap<_, _> = sizes.collect();
+        let text = sizes.iter().map(|(name, size)| format!("{name} = {size}"));
+        let text = text.collect::<Vec<_>>().join(", ");
+        Ok((self.with_sizes(choice, &sizes)?, text))
     }
 
     /// Returns the program made of operations of this form.

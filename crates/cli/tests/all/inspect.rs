@@ -243,3 +243,32 @@ fn a_program_by_gmw_names_the_loops_that_wait() {
             .contains("6400 AND gates in 60 layers over shares")
     );
 }
+
+/// The largest tables that the program allows are too large for any run.
+#[test]
+fn a_join_of_open_sizes_is_shown_at_an_example_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = "parties a, b;
+param N: 0..=10_000_000 = len(x);
+param M: 0..=10_000_000 = len(y);
+struct Row { key: text }
+main(
+    x: [Row; ..N] of a,
+    y: [Row; ..M] of b,
+    pairs: join x by key with y by key,
+) -> (shared: u<bits(N)> to both) {
+    let mut shared: u<bits(N)> = 0;
+    for p in pairs { shared += p.matched as u<bits(N)>; }
+    shared
+}
+";
+    std::fs::write(folder.path().join("common.tacit"), program).expect("a file");
+    let shown = tacit(folder.path(), &["inspect", "common.tacit"]);
+    assert!(shown.succeeded().contains("keys with rows of"), "{shown:?}");
+    let said = "as an example, for M = 100000, N = 100000;";
+    assert!(shown.stderr.contains(said), "{shown:?}");
+    let given = ["inspect", "common.tacit", "--param", "N=10,M=20"];
+    let shown = tacit(folder.path(), &given);
+    assert!(shown.succeeded().contains("10 keys"), "{shown:?}");
+    assert!(!shown.stderr.contains("example"), "{shown:?}");
+}
