@@ -213,7 +213,10 @@ fn identity(config: &Config) -> Vec<Finding> {
         return vec![finding];
     };
     let clock = match SystemTime::now() + CLOCK_SLACK < made {
-        false => Finding::right("clock", "later than the identity's file"),
+        false => Finding::right(
+            "clock",
+            "set: it is not before the time at which the identity was made",
+        ),
         true => Finding::warning(
             "clock",
             "earlier than the time at which the identity was made",

@@ -107,7 +107,7 @@ fn invite(args: &InviteArgs, config: Option<&Path>, log: Log) -> Result<(), Fail
     let line = invitation.to_text();
     let waiting = Inviter::new(invitation, ledger).map_err(tacit::Error::from)?;
     eprintln!(
-        "Send this line to {}, over any way. It is good once, for {} min:",
+        "Send this line to {} in any way, such as by mail. It works once, within {} min:",
         args.name,
         args.valid.as_secs().div_ceil(60)
     );

@@ -197,7 +197,7 @@ pub(crate) fn warn(loaded: &Loaded, program: &tacit_language::program::Program) 
 pub(crate) fn found<const N: usize>(errors: usize, fields: [(&str, Vec<Json>); N]) -> Failure {
     let were = if errors == 1 { "was" } else { "were" };
     let what = format!("{} {were} found", counted(errors, "error"));
-    wrong(what, "correct each place as the messages say", fields)
+    wrong(what, "correct the places that are shown above", fields)
 }
 
 pub(crate) fn wrong<const N: usize>(

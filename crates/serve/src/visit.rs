@@ -375,8 +375,8 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         return busy(
             seat,
             "preparation",
-            "it prepares already, there are as many preparations as there may be or others wait \
-             for one, or as much memory is in use as memory_mib allows",
+            "no preparation is free for it: it has one, the others are in use or waited for, or \
+             memory_mib is used up",
         );
     };
     // This check needs the right to prepare, so that material just made in another session of the

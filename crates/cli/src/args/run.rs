@@ -30,8 +30,8 @@ Without pairing, one line in each of two terminals (identities from `tacit keyge
   secret-tool lookup tacit key | tacit run aes-128 --role garbler … --input key=-
 
   Values: numbers as 41, -5 or 0x29; byte strings in hexadecimal; bits as 0110, index 0 first;
-  bit as 0 or 1; arrays as JSON lists; a text as a list of bytes: [72,105] for Hi. Quote a
-  list with spaces, and in zsh every list: --input 'a=[1, 2]'.
+  bit as 0 or 1; arrays as JSON lists; a text of a circuit file or of the library as a list of
+  bytes: [72,105] for Hi. Quote a list with spaces, and in zsh every list: --input 'a=[1, 2]'.
   `tacit inspect` shows each input's type.
 
   A program of the language has parties with names, and values of its own types: true or false,
@@ -39,6 +39,7 @@ Without pairing, one line in each of two terminals (identities from `tacit keyge
 columns:
   tacit run pay.tacit --as acme … --input staff=@staff.csv --output means=means.csv
   tacit run match.tacit --as bob … --input ids=@customers.csv:id --public limit=10
+  A text that begins with @, or is -, is given in a JSON file with --input-file.
 
   A circuit file names neither the owner of an input nor who gets a result:
   tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\

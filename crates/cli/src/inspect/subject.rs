@@ -279,9 +279,9 @@ impl Subject {
             Some(typed) => text += &typed::signature_text(typed),
             None => {
                 let (inputs, results) = (self.inputs(), self.outputs());
-                let owner = "owner to be said with --owner";
+                let owner = "name the owner with --owner";
                 ports_text(&mut text, "inputs", owner, &inputs);
-                let recipient = "recipient to be said with --result";
+                let recipient = "name the recipient with --result";
                 ports_text(&mut text, "results", recipient, &results);
             }
         }

@@ -142,7 +142,7 @@ pub(super) fn clear(
     let mut text: String = told.into_iter().map(|(text, _)| text).collect();
     text += match text.is_empty() {
         true => "no tries are counted\n",
-        false => "forgotten\n",
+        false => "these counts are cleared, and start again at 0\n",
     };
     output::print(text.as_bytes())
 }

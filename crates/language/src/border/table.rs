@@ -247,7 +247,9 @@ impl<'t> Table<'_, 't> {
                 let mut alike = self.headers().zip(1..);
                 let alike = alike.find(|(header, _)| header.eq_ignore_ascii_case(name));
                 let found = match alike {
-                    Some((_, place)) => format!("{name:?} in other letters in cell {place}"),
+                    Some((header, place)) => {
+                        format!("{header:?} in cell {place}, with other capitals")
+                    }
                     None => self.found_columns(),
                 };
                 let remedy = "; write this name in line 1, or ask for one that is there";

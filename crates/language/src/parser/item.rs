@@ -115,7 +115,7 @@ impl Parser<'_> {
     }
 
     fn no_item<K>(&mut self) -> Parsed<K> {
-        let error = Diagnostic::new(self.span(), "this does not begin an item");
+        let error = Diagnostic::new(self.span(), "nothing in a file begins with this");
         let error = error.help(match self.text_of(self.span()) {
             "#" => "a comment begins with `//`",
             "def" | "func" | "function" => "a function is `fn NAME(x: u32) -> u32 { … }`",
