@@ -73,7 +73,7 @@ fn a_prepared_run_has_the_bytes_that_it_had() {
     ];
     assert_eq!(
         bytes,
-        [47_237, 4_127, 214, 206_959, 206_041],
+        [47_237, 4_127, 214, 206_959, 206_042],
         "in the order above"
     );
 }
