@@ -1,8 +1,9 @@
 //! The check of a plan: two walks over its steps without any values.
 //!
-//! The first walk checks every index against its dimension, finds elements that are read before they
-//! are assigned, or assigned twice in a value that is no variable, and counts calls and reads. The second walk moves dummy values
-//! between the places of [`Places`], to find out how many places are needed.
+//! The first walk checks every index against its dimension, and counts calls and reads. It finds
+//! elements that are read before they are assigned, or assigned twice in a value that is no
+//! variable. The second walk moves dummy values between the places of [`Places`], to find out how
+//! many places are needed.
 
 use crate::expression::Affine;
 use crate::plan::{

@@ -125,8 +125,8 @@ pub struct FunctionOutput {
 /// # Invariants
 ///
 /// Every element that a call or an output reads was assigned before, and no element is assigned
-/// twice, except in variables. Every argument and result is as wide as its component's port. Port names are unique among
-/// inputs and among outputs.
+/// twice, except in variables. Every argument and result is as wide as its component's port. Port
+/// names are unique among inputs and among outputs.
 #[derive(Clone, Debug)]
 pub struct Function {
     name: String,

@@ -168,8 +168,8 @@ impl Told<'_> {
                 None => String::new(),
             };
             return Some(format!(
-                "{stocked}it sends {} KB and waits {} round trips for its layers; {} would send {} KB and \
-                 take {} ms",
+                "{stocked}it sends {} KB and waits {} round trips for its layers; {} would send {} \
+                 KB and take {} ms",
                 kilobytes(all_bytes(choice)),
                 choice.online_round_trips,
                 garbled.protocol.name(),

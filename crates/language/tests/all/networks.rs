@@ -57,7 +57,9 @@ fn a_merge_of_rows_stays_loops() {
 #[test]
 fn loops_of_all_kinds_compute_what_they_say() {
     let text = "parties alice, bob;
-        component fn mix(a: [u4; 2], b: u4, c: u4) -> ([u4; 2], u4) { ([a[1] + b, a[0] ^ c], a[0] + c) }
+        component fn mix(a: [u4; 2], b: u4, c: u4) -> ([u4; 2], u4) {
+            ([a[1] + b, a[0] ^ c], a[0] + c)
+        }
         component fn turn(a: u4) -> u4 { a * 3 + 1 }
         main(a: [u4; 90] of alice, b: [u4; 90] of bob, s: bool of bob)
             -> (x: [u4; 90] to both, y: [u4; 90] to both) {

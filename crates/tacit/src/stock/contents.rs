@@ -227,8 +227,8 @@ impl Stocks {
         })
     }
 
-    /// Returns what a run of `function` by `prepared` takes of each kind, and how much of it a stock
-    /// has. The stock need not exist.
+    /// Returns what a run of `function` by `prepared` takes of each kind, and how much of it a
+    /// stock has. The stock need not exist.
     ///
     /// # Errors
     ///
