@@ -138,7 +138,7 @@ pub(super) fn chain_lanes(
 ///
 /// It keeps one, or the chains cannot be read.
 pub(super) fn check_chains(folder: &Path, config: &Config, policy: &Policy) -> Result<(), Failure> {
-    if config.stock.lane.is_none() || !folder.join("chains").is_dir() {
+    if !folder.join("chains").is_dir() {
         return Ok(());
     }
     let stocks = stock::open_silently(folder, config)?;
@@ -146,10 +146,14 @@ pub(super) fn check_chains(folder: &Path, config: &Config, policy: &Policy) -> R
         return Ok(());
     };
     let (name, peer) = (&chain.summary.name, config.shown(&chain.peer));
-    let home = home.map_or_else(|| "no lane".to_owned(), |home| format!("lane {home}"));
+    let in_words = |lane: Option<Lane>| match lane {
+        Some(lane) if !lane.is_none() => format!("lane {lane}"),
+        _ => "no lane".to_owned(),
+    };
+    let (kept, home) = (in_words(Some(chain.lanes.own)), in_words(home));
     Err(usage!(
-        "the chain {name:?} with {peer} is kept here, in lane {}, and the lanes of this \
-         configuration give it to {home}, where the peer could start another", stocks.lane();
+        "the chain {name:?} with {peer} is kept here, in {kept}, and this configuration gives it \
+         to {home}, where the peer could start another";
         "leave [serve.lanes] as it was, or name under [serve] the chain_lanes that it had, in all \
          processes; or drop the chain first with `tacit stock drop-chain`"
     ))

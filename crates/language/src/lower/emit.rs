@@ -204,7 +204,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
             let depth = |call: usize| {
                 let called = self.run.calls.list[call].called;
                 if let Called::Network(number) = called {
-                    return self.run.networks[number as usize].depth * self.network_depth;
+                    let depth = self.run.networks[number as usize].depth;
+                    return depth.saturating_mul(self.network_depth);
                 }
                 self.depths.get(&called).copied().unwrap_or(0)
             };

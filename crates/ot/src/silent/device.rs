@@ -25,7 +25,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The device has too little memory or fails. The half goes on without it.
+    /// The device has too little memory or fails. The half ends.
     fn take_over(&self, half: HalfStart<'_>) -> Result<Box<dyn DeviceHalf>, DeviceError>;
 }
 

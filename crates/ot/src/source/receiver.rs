@@ -277,7 +277,8 @@ impl SourceReceiver {
     /// [`Error::Device`].
     pub fn take(&mut self, first: u64, count: usize) -> Result<ReceiverOts, Error> {
         self.wanted.check()?;
-        let t = self.buffer.take(first, count, self.engine.far())?;
+        let t = self.buffer.take(first, count, self.engine.far());
+        let t = self.or_end(t)?;
         Ok(ReceiverOts::new(first, t))
     }
 
@@ -305,7 +306,15 @@ impl SourceReceiver {
             None => return Err(ApiMisuse::Ended.into()),
         };
         self.buffer.pass_far(count as u64);
-        Ok(taken?)
+        self.or_end(taken.map_err(Error::from))
+    }
+
+    /// Ends this half if its device failed: the numbers of its OTs may no longer fit the peer's.
+    fn or_end<T>(&mut self, taken: Result<T, Error>) -> Result<T, Error> {
+        if matches!(taken, Err(Error::Device(_))) {
+            self.end();
+        }
+        taken
     }
 
     /// Takes back the memory of OTs that were [taken](Self::take), which the caller has wiped. It

@@ -34,26 +34,31 @@ impl Policy {
         &self.chain_lanes
     }
 
-    /// Returns a chain that this process keeps for an offer and that the list of lanes gives to
-    /// another lane, or to none. The peer could start a chain of the same name there.
+    /// Returns a chain for an offer that lies in this process's folder and that the list of lanes
+    /// gives to another lane, or to none, and that lane. The peer could start a chain of the same
+    /// name there. A chain that was kept before this process had its lane is such a chain, too.
     ///
     /// # Errors
     ///
-    /// The folder of the chains cannot be read.
+    /// The folder of the chains cannot be read, or, of a process in a lane, one of them.
     pub fn chain_elsewhere(
         &self,
         stocks: &Stocks,
     ) -> Result<Option<(KeptChain, Option<Lane>)>, tacit::Error> {
         let here = stocks.lane();
-        if here.is_none() {
-            return Ok(None);
+        let (chains, unread) = stocks.chains_by_peer()?;
+        if let Some(unread) = unread.into_iter().next()
+            && !here.is_none()
+        {
+            return Err(unread);
         }
-        for chain in stocks.chains_by_peer()?.0 {
+        for chain in chains {
             let name = &chain.summary.name;
             let mut offers = self.offers.iter();
             let is_offered = offers.any(|offer| offer.chain.as_ref() == Some(name));
             let home = self.chain_lanes.home([chain.own, chain.peer], name);
-            if is_offered && chain.lanes.own == here && home != Some(here) {
+            let is_at_home = here.is_none() || home == Some(here);
+            if is_offered && !(is_at_home && chain.lanes.own == here) {
                 return Ok(Some((chain, home)));
             }
         }

@@ -162,10 +162,11 @@ fn a_chain_that_another_list_moves_is_noticed_and_does_not_run() {
         .into_iter()
         .filter(|name| lane(name) != home)
         .collect();
-    let elsewhere = |lanes: &[&str]| {
-        let found = policy(&scene, &LaneHomes::default(), lanes).chain_elsewhere(&stocks);
+    let elsewhere_of = |stocks: &Stocks, lanes: &[&str]| {
+        let found = policy(&scene, &LaneHomes::default(), lanes).chain_elsewhere(stocks);
         found.expect("readable")
     };
+    let elsewhere = |lanes: &[&str]| elsewhere_of(&stocks, lanes);
     let is_ours = |chain: &KeptChain| chain.summary.name == CHAIN;
     // A list with fewer other lanes moves nothing.
     for lanes in [&NAMES[..], &[home.name()], &[home.name(), others[0]]] {
@@ -175,6 +176,11 @@ fn a_chain_that_another_list_moves_is_noticed_and_does_not_run() {
     assert!(is_ours(&chain) && moved.is_some_and(|lane| lane != home));
     let (chain, moved) = elsewhere(&[]).expect("nobody keeps it");
     assert!(is_ours(&chain) && moved.is_none());
+    // The process gets another lane, or none, and would not see its chain.
+    for lane in [lane(others[0]), Lane::NONE] {
+        let renamed = stocks.clone().in_lane(lane);
+        assert!(elsewhere_of(&renamed, &NAMES).is_some(), "{lane:?}");
+    }
     let party = Keepers::start(&scene, false, &others);
     let at_home = NAMES.iter().position(|name| lane(name) == home);
     let address = party.addresses[at_home.expect("one of them")];
