@@ -342,7 +342,9 @@ impl Stock {
                     gone.iter()
                         .map(|lot| lots::file_name(record.slot, lot.first)),
                 );
-                kinds.push(agreed(records, kind)?);
+                let mut agreed = agreed(records, kind)?;
+                agreed.next_number = agreed.next_number.max(theirs.reserved);
+                kinds.push(agreed);
             }
             kinds.extend(absent(records, peer)?);
             kinds.sort_by_key(|agreed| agreed.kind);
@@ -514,7 +516,7 @@ fn meet_kind(
         lots::publish(records, &kind, lot.first)?;
     }
     withdraw(records, &kind, &theirs.withdrawn)?;
-    reserve(records, theirs)?;
+    reserve(records, theirs, drop_unmatched)?;
     lease::raise(inner, records, forward, &kind, (theirs.leased, 0))?;
     let unmatched = &ours.pending[published..];
     if !drop_unmatched {
@@ -554,12 +556,22 @@ fn found(records: &Records<'_>, kind: &ComponentDigest) -> Result<KindRecord, St
     })
 }
 
-/// Reserves the peer's numbers of a kind.
-fn reserve(records: &mut Records<'_>, theirs: &KindMarks) -> Result<(), StockError> {
+/// Reserves the peer's numbers of a kind, or its spent ones if this party does not prepare. The
+/// others may belong to lots that the parties are about to begin in another session: the peer has
+/// begun them, and this party has not.
+fn reserve(
+    records: &mut Records<'_>,
+    theirs: &KindMarks,
+    prepares: bool,
+) -> Result<(), StockError> {
     let mut record = found(records, &theirs.kind)?;
     check_ahead(theirs, record.reserved.saturating_add(MAX_AHEAD))?;
-    if theirs.reserved > record.reserved {
-        record.reserve_to(theirs.reserved);
+    let end = match prepares {
+        true => theirs.reserved,
+        false => theirs.leased.min(theirs.reserved),
+    };
+    if end > record.reserved {
+        record.reserve_to(end);
         records.put_kind(&theirs.kind, record)?;
     }
     Ok(())

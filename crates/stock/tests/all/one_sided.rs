@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::parties::{TABLES, open, shape};
+use crate::parties::{TABLES, open, prepare_lot, shape};
 use tacit_stock::{Memory, Role, Span, Stock};
 
 fn stocks() -> [Stock; 2] {
@@ -49,5 +49,26 @@ fn numbers_that_only_one_party_gave_are_given_by_neither() {
             let lot = preparations[who].begin_lot(TABLES, shape, span);
             drop(lot.expect("numbers that are new at both"));
         }
+    }
+}
+
+/// A session that only runs meets the peer between the parties' beginning of a lot.
+#[test]
+fn a_meeting_takes_no_number_from_a_lot_that_this_party_is_about_to_begin() {
+    for early in [0, 1] {
+        let stocks = stocks();
+        let preparations = stocks
+            .each_ref()
+            .map(|stock| stock.prepare().expect("free"));
+        prepare_lot(preparations.each_ref(), TABLES, (0, 2), 1).expect("room");
+        let begin = |who: usize| {
+            let shape = shape(stocks[who].id().role, &TABLES);
+            preparations[who].begin_lot(TABLES, shape, Span { first: 2, count: 2 })
+        };
+        let lot = begin(early).expect("room");
+        let met = stocks[1 - early].reconcile(&stocks[early].marks().expect("marks"));
+        let agreed = met.expect("they agree").kinds;
+        assert_eq!(agreed[0].next_number, 4);
+        drop((begin(1 - early).expect("still free"), lot));
     }
 }

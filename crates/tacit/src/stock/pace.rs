@@ -38,7 +38,8 @@ impl Pace {
     pub(super) fn agree(&self, session: &mut Session, role: Role) -> Result<u64, Error> {
         if role == Role::Garbler {
             let told = self.bytes.to_le_bytes();
-            session.exchange(async |io| messages::send(io, BATCH_BYTES, &told))?;
+            // The peer begins its lots with this message, while this party makes tables.
+            session.script(async |io| messages::send(io, BATCH_BYTES, &told))?;
             return Ok(self.bytes);
         }
         let told = session.exchange(async |io| Ok(io.receive(BATCH_BYTES).await?.to_vec()))?;

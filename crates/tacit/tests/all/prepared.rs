@@ -51,7 +51,9 @@ fn run(pair: &Pair, (a, b): &mut (Session, Session), scheme: SchemeId) -> Both<O
 
 /// Runs AES and returns the AND gates that were garbled on the spot at each party.
 fn aes(pair: &Pair, sessions: &mut (Session, Session), scheme: SchemeId) -> [u64; 2] {
-    run(pair, sessions, scheme).map(|outcome| {
+    let outcomes = run(pair, sessions, scheme);
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    outcomes.map(|outcome| {
         let outcome = outcome.expect("a result");
         let ciphertext = outcome.outputs["ciphertext"].to_text();
         assert_eq!(ciphertext, CIPHERTEXT, "{scheme}");
