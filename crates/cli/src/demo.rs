@@ -42,7 +42,7 @@ TLS 1.3 on loopback. Alice garbles, Bob evaluates. Neither sends its input to th
 const NEXT: &str = "\
 What to try next:
   tacit inspect --list              what else there is to compute
-  tacit pair --help                 make another party known, for runs between two terminals or machines
+  tacit pair --help                 make another party known, for runs from two terminals
   tacit run --help                  how to run it, with examples
 ";
 

@@ -184,7 +184,7 @@ fn a_peer_that_finds_the_service_busy_is_heard_as_before() {
         busy += u32::from(scene.prepare(&mut session, &stocks, 2).is_err());
         busy == 5
     });
-    scene.refused("preparation", "as many preparations as there may be");
+    scene.refused("preparation", "no preparation is free");
     let mut session = scene.session(&service, 1).unwrap();
     scene.encrypt(&mut session, &stocks);
     let _ = service.stop(PATIENCE);
@@ -247,7 +247,7 @@ fn a_peer_that_had_its_turn_does_not_prepare_again_before_one_that_waits() {
         health().contains(r#""preparing":0"#)
     });
     prepare(0).expect_err("a service for which the second peer waits");
-    scene.refused("preparation", "others wait");
+    scene.refused("preparation", "no preparation is free");
     prepare(1).expect("its turn");
     let _ = service.stop(PATIENCE);
 }
