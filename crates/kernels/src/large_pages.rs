@@ -4,13 +4,13 @@ use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 
 use crate::Block;
 
-/// Returns `count` blocks that are all zero. Where the system gives new memory, which is zero, no
-/// thread writes to it here: the first access to each page is that of whoever uses it, and so may
-/// be on any of several threads.
+/// Returns `count` blocks that are all zero. New memory from the system is zero, and this function
+/// does not write to it. So the system clears each page when a thread first uses it, and several
+/// threads can share that work.
 ///
 /// # Panics
 ///
-/// If so many blocks exceed the address space.
+/// If `count` blocks do not fit into the address space.
 #[must_use]
 pub fn zero_blocks(count: usize) -> Vec<Block> {
     let layout = Layout::array::<Block>(count).expect("blocks that fit into memory");

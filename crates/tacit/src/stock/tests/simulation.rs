@@ -61,13 +61,19 @@ impl Machine {
         self.party.restart();
     }
 
-    /// Puts a backup of the disk back. If the machine is another one, it has no witness either.
+    /// Puts a backup of the disk back, mostly the newest: an old one has other lots, and is refused
+    /// for these. If the machine is another one, it has no witness either.
     fn restore(&mut self, dice: &mut Dice) -> bool {
-        let Some(newest) = (self.backups.len() as u64).checked_sub(1) else {
+        let taken = self.backups.len() as u64;
+        let age = match dice.below(4) {
+            0 => dice.below(taken.max(1)),
+            _ => 0,
+        };
+        let Some(place) = taken.checked_sub(1 + age) else {
             return false;
         };
         self.processes.clear();
-        self.party.disk = self.backups[dice.below(newest + 1) as usize].copy();
+        self.party.disk = self.backups[place as usize].copy();
         if dice.below(2) == 0 {
             self.party.outside = Some(Memory::new());
         }
@@ -95,8 +101,10 @@ struct World {
     /// refuse each other.
     may_part: bool,
     seed: u64,
-    /// The numbers of sessions that succeeded, and of times that both parties began anew.
+    /// The numbers of sessions that succeeded, of instances that these took, and of times that both
+    /// parties began anew.
     succeeded: u64,
+    taken: u64,
     anew: u64,
     in_a_row: u64,
 }
@@ -109,6 +117,7 @@ impl World {
             may_part: false,
             seed,
             succeeded: 0,
+            taken: 0,
             anew: 0,
             in_a_row: 0,
         }
@@ -120,9 +129,9 @@ impl World {
         match self.dice.below(24) {
             0 => machine.restart(),
             1 => machine.processes.clear(),
-            2 => machine.backups.push(machine.party.disk.copy()),
-            3 => self.may_part |= machine.restore(&mut self.dice),
-            4 => {
+            2..=4 => machine.backups.push(machine.party.disk.copy()),
+            5 => self.may_part |= machine.restore(&mut self.dice),
+            6 => {
                 machine.party.disk.refuse_commits(true);
                 self.session(tag, Stop::Never, true);
             }
@@ -144,7 +153,8 @@ impl World {
                 disk.lose_power_at(disk.points() + at, tag);
             }
         }
-        let (prepares, leases) = (self.dice.below(3) == 0, self.dice.below(4));
+        // More is prepared than leased, so that lots are there that a restored copy has, too.
+        let (prepares, leases) = (self.dice.below(3) == 0, self.dice.below(2));
         let lie = (self.dice.below(12) == 0).then(|| [(); 3].map(|()| self.dice.below(1 << 20)));
         let mut messages = 0;
         let mut change = |_: Kind, message: &mut Vec<u8>| {
@@ -166,7 +176,9 @@ impl World {
         self.may_part |= lie.is_some();
         let is_whole = ended.iter().all(Result::is_ok);
         if is_whole && lie.is_none() {
-            assert_eq!(garbler.take(), evaluator.take(), "seed {}", self.seed);
+            let taken = garbler.take();
+            assert_eq!(taken, evaluator.take(), "seed {}", self.seed);
+            self.taken += taken.len() as u64;
             self.succeeded += 1;
             self.may_part = false;
             self.in_a_row = 0;
@@ -253,6 +265,7 @@ fn no_number_is_leased_twice_in_a_long_history() {
             "{} sessions succeed",
             world.succeeded
         );
+        assert!(world.taken >= 100, "{} instances are taken", world.taken);
         assert!(world.anew > 0, "the parties never part");
     }
 }
