@@ -62,8 +62,8 @@ impl Machine {
     }
 
     /// Puts a backup of the disk back, mostly the newest: an old one has other lots, and is refused
-    /// for these. If the machine is another one, it has no witness either.
-    fn restore(&mut self, dice: &mut Dice) -> bool {
+    /// for these. If the machine `may_be_another`, it may have no witness either.
+    fn restore(&mut self, dice: &mut Dice, may_be_another: bool) -> bool {
         let taken = self.backups.len() as u64;
         let age = match dice.below(4) {
             0 => dice.below(taken.max(1)),
@@ -74,7 +74,7 @@ impl Machine {
         };
         self.processes.clear();
         self.party.disk = self.backups[place as usize].copy();
-        if dice.below(2) == 0 {
+        if may_be_another && dice.below(2) == 0 {
             self.party.outside = Some(Memory::new());
         }
         true
@@ -130,7 +130,8 @@ impl World {
             0 => machine.restart(),
             1 => machine.processes.clear(),
             2..=4 => machine.backups.push(machine.party.disk.copy()),
-            5 => self.may_part |= machine.restore(&mut self.dice),
+            // Nothing shows that both parties went back without a witness (docs/stock.md).
+            5 => self.may_part |= machine.restore(&mut self.dice, !self.may_part),
             6 => {
                 machine.party.disk.refuse_commits(true);
                 self.session(tag, Stop::Never, true);
