@@ -38,11 +38,21 @@ const SIGNATURE_BYTES = 64;
 const links = new Map();
 const keys = [];
 let post;
+let watch = () => {};
 let next = 1;
 
 /** Says which port leads to the post worker. */
 export function usePost(port) {
   post = port;
+}
+
+/** Says who hears how far the call is. */
+export function useWatch(told) {
+  watch = told;
+}
+
+export function call_progressed(part) {
+  watch(part);
 }
 
 /** A link to `address`, an object that the post worker knows; its number. */

@@ -161,6 +161,37 @@ export interface TwoPartyOrder {
   patience_ms?: number;
 }
 
+/**
+ * A matching with the table of a service. It is secure against semi-honest parties: the service is
+ * assumed to follow the protocol, and one that does not may learn more of the keys than their number.
+ */
+export interface MatchOrder {
+  /** Texts. Those that are alike once normalised count as one. */
+  keys: string[];
+  /** How both sides normalise keys, as `normalize` of the service; `none` if left out. */
+  normalize?: "none" | "email";
+  /** Who gets the keys in common: `me`, if left out, for `to = "peer"` of the service. */
+  to?: "me" | "both";
+  /** The most keys that the service may have; 1,048,576 if left out. */
+  most_peer_keys?: number;
+  /** Who this person is, and the service's fingerprint. */
+  identity: Identity;
+  peer: string;
+  /** For each message of the service; 120,000 if left out. */
+  patience_ms?: number;
+}
+
+export interface MatchOutcome {
+  /** The places in `keys` of those that the service has, too, in ascending order. */
+  common: number[];
+  /** How many different keys each side has, which the other learns. */
+  own_keys: number;
+  peer_keys: number;
+  threat_model: string;
+  phases: Phase[];
+  ms: number;
+}
+
 export interface ClientParties {
   identity: Identity;
   /** Fingerprints. */
@@ -216,6 +247,8 @@ export class TacitError extends Error {
     | "not-allowed"
     /** Its limit for this identity is reached. */
     | "too-often"
+    /** The run takes more than the other party ever allows: give fewer keys. */
+    | "too-large"
     /** It has no time now. */
     | "busy"
     /** A time was over: the one allowed here, or that for the other party's next message. */
@@ -274,6 +307,12 @@ export class Tacit {
   importIdentity(pem: string): Promise<Identity>;
   fingerprint(identity: Identity): Promise<string>;
   runTwoParty(at: Address, order: TwoPartyOrder, options?: CallOptions): Promise<Outcome>;
+  /** Finds the keys that a service has in its table, too. Semi-honest: see `MatchOrder`. */
+  match(
+    at: { url: string },
+    order: MatchOrder,
+    options?: CallOptions & { onProgress?: (part: number) => void },
+  ): Promise<MatchOutcome>;
   /** Connects to both servers, so that a run within 30 s need not. */
   meetServers(
     generatorAt: Address,

@@ -98,9 +98,10 @@ export class Tacit {
     this.#compute.postMessage({ call: ++this.#number, name, given });
   }
 
-  #answered({ call, result, error }) {
+  #answered({ call, result, error, progress }) {
     if (call !== this.#number || !this.#running) return;
-    const { settle } = this.#running;
+    const { settle, onProgress } = this.#running;
+    if (progress !== undefined) return onProgress?.(progress);
     this.#running = null;
     if (error === undefined) settle({ result });
     else settle({ error: new TacitError(error.message, error.kind, error) });
@@ -109,7 +110,7 @@ export class Tacit {
     this.#next();
   }
 
-  #ask(name, given, { signal } = {}) {
+  #ask(name, given, { signal, onProgress } = {}) {
     return new Promise((resolve, reject) => {
       if (this.#over) return reject(this.#over);
       if (signal?.aborted) return reject(ended(signal, false));
@@ -119,7 +120,7 @@ export class Tacit {
         if (error) reject(error);
         else resolve(result);
       };
-      const call = { name, given, settle };
+      const call = { name, given, settle, onProgress };
       signal?.addEventListener("abort", abort);
       this.#waiting.push(call);
       this.#next();
@@ -231,6 +232,10 @@ export class Tacit {
 
   runTwoParty(at, order, options) {
     return this.#ask("runTwoParty", { at, order }, options);
+  }
+
+  match(at, order, options) {
+    return this.#ask("match", { at, order }, options);
   }
 
   meetServers(generatorAt, cloudAt, order, options) {

@@ -1,6 +1,6 @@
 // The compute worker: Tacit itself. A call blocks it until it is done.
 import init, * as tacit from "./tacit_web.js";
-import { dropLink, isOpen, makeLink, useKey, usePost } from "./link.js";
+import { dropLink, isOpen, makeLink, useKey, usePost, useWatch } from "./link.js";
 
 /** How long sessions are kept for the next run; servers let them be idle for longer. */
 const KEPT_MS = 30_000;
@@ -71,6 +71,8 @@ const calls = {
   fingerprint: ({ identity }) => tacit.fingerprint(text(identity)),
   runTwoParty: ({ at, order }) =>
     linked([at], ([link]) => JSON.parse(tacit.run_two_party(link, text(order)))),
+  match: ({ at, order }) =>
+    linked([at], ([link]) => JSON.parse(tacit.match_keys(link, text(order)))),
   meetServers: (given) => withServers(given, tacit.meet),
   runClient: (given) => JSON.parse(withServers(given, tacit.run_client)),
 };
@@ -87,6 +89,7 @@ self.onmessage = async ({ data }) => {
   }
   try {
     await ready;
+    useWatch((progress) => self.postMessage({ call: data.call, progress }));
     self.postMessage({ call: data.call, result: calls[data.name](data.given) });
   } catch (error) {
     // Tacit's own errors are JSON; others are the engine's.

@@ -8,6 +8,7 @@
 //! | `shape` | the parts of values, for forms |
 //! | `link` | a transport whose bytes another worker moves, and a key with which that worker signs |
 //! | `run` | runs of two parties, and the thin client of three |
+//! | `matching` | a page's keys against a service's table |
 //! | `speed` | AND gates a second on this device |
 //!
 //! All values pass to and from JavaScript as text, in JSON if they have parts. A call blocks its
@@ -16,6 +17,7 @@
 
 mod editing;
 mod link;
+mod matching;
 mod program;
 mod run;
 mod shape;
@@ -104,8 +106,9 @@ fn reason(error: &Error) -> Option<&'static str> {
         Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => "late",
         Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. } => "left",
         Error::Protocol(ProtocolError::PeerAborted(abort)) => match abort {
-            AbortReason::NotAllowed => "not-allowed",
-            AbortReason::TooOften => "too-often",
+            AbortReason::NotAllowed | AbortReason::TableNotAllowed => "not-allowed",
+            AbortReason::TooOften | AbortReason::KeysSpent => "too-often",
+            AbortReason::TooLarge => "too-large",
             AbortReason::Busy => "busy",
             _ => return None,
         },
@@ -251,6 +254,17 @@ pub fn fingerprint(identity: &str) -> Result<String, JsValue> {
 #[wasm_bindgen]
 pub fn run_two_party(link: u32, order: &str) -> Result<String, JsValue> {
     run::two_party(link, order).map_err(failed)
+}
+
+/// Finds the keys that the service at the end of this link has in its table, too, and returns their
+/// numbers and the cost as JSON. `order` is JSON: see `matching::matching`.
+///
+/// # Errors
+///
+/// The order is wrong, or an error ends the run.
+#[wasm_bindgen]
+pub fn match_keys(link: u32, order: &str) -> Result<String, JsValue> {
+    matching::matching(link, order).map_err(failed)
 }
 
 /// Meets generator and cloud over these links, in advance of the next run. `order` is JSON: see

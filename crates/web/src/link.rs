@@ -32,6 +32,9 @@ extern "C" {
     /// Returns one of the states of `js/link.js`.
     fn link_state(link: u32) -> u32;
 
+    /// Tells the page which part of the work is done, from 0 to 1.
+    fn call_progressed(part: f64);
+
     /// Signs with the private key of this number into `into`. Returns whether it did.
     fn key_sign(key: u32, message: &[u8], into: &mut [u8]) -> bool;
 }
@@ -93,6 +96,11 @@ pub(crate) fn open(link: u32) {
 pub(crate) fn transport(link: u32) -> Transport {
     open(link);
     Transport::new(Box::new(LinkSource(link)), Box::new(LinkSink(link)))
+}
+
+/// Tells the page which part of the current call's work is done, from 0 to 1.
+pub(crate) fn progressed(part: f64) {
+    call_progressed(part);
 }
 
 /// Repeats `operation`, which blocks for at most the given milliseconds, until it answers.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use tacit::circuit::wipe_json;
+use tacit::cost::Cost;
 use tacit::net::{Channel, Transport};
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
 use tacit::session::Side;
@@ -25,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MAX_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the longest wait of an order for the other party to come, and for each of its messages.
-fn patience(order: &Json) -> Result<Duration, Refused> {
+pub(crate) fn patience(order: &Json) -> Result<Duration, Refused> {
     let given = &order["patience_ms"];
     if given.is_null() {
         return Ok(PATIENCE);
@@ -37,7 +38,7 @@ fn patience(order: &Json) -> Result<Duration, Refused> {
 
 /// The party at the other end of a link.
 #[derive(Clone, Copy)]
-enum With<'a> {
+pub(crate) enum With<'a> {
     /// Another tab of this browser.
     Tab,
     /// A service that plays the other party.
@@ -48,7 +49,7 @@ enum With<'a> {
 
 /// Returns the error to report for a run over this link that ended with `refused`. If nobody was at
 /// the link's other end, the network's own error says little.
-fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Refused) -> Refused {
+pub(crate) fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Refused) -> Refused {
     let told = |kind, reason, message: String| Refused {
         kind,
         message,
@@ -94,9 +95,12 @@ fn in_session(with: With<'_>, refused: Refused) -> Refused {
 }
 
 /// Returns the error that ended a run after it was requested.
-fn of_run(error: tacit::Error) -> Refused {
+pub(crate) fn of_run(error: tacit::Error) -> Refused {
     let refused = Refused::from(error);
-    let is_declined = matches!(refused.reason, Some("not-allowed" | "too-often" | "busy"));
+    let is_declined = matches!(
+        refused.reason,
+        Some("not-allowed" | "too-often" | "too-large" | "busy")
+    );
     Refused {
         started: !is_declined,
         ..refused
@@ -109,8 +113,14 @@ fn text<'o>(order: &'o Json, name: &str) -> Result<&'o str, Refused> {
     member.ok_or_else(|| format!("the order's {name:?} is missing or not a text").into())
 }
 
+/// Returns a member of an order that is a whole number.
+pub(crate) fn number(order: &Json, name: &str) -> Result<u64, Refused> {
+    let wrong = || format!("the order's {name:?} is missing or not a whole number").into();
+    order[name].as_u64().ok_or_else(wrong)
+}
+
 /// Parses an order, and separates the inputs that it contains.
-fn order(text: &str) -> Result<(Json, Json), Refused> {
+pub(crate) fn order(text: &str) -> Result<(Json, Json), Refused> {
     // The library's own text may quote a secret.
     let order: Result<Json, _> = serde_json::from_str(text);
     let mut order = order.map_err(|_| "the order is not JSON")?;
@@ -127,9 +137,10 @@ fn settings(patience: Duration) -> Settings {
     }
 }
 
-fn outcome_json(outcome: &Outcome, results: Json) -> Json {
-    let phases = outcome.cost.phases.iter();
-    let phases: Vec<Json> = phases
+/// Returns the phases of a run: what each sent, received and took.
+pub(crate) fn phases_json(cost: &Cost) -> Json {
+    let phases = cost.phases.iter();
+    phases
         .map(|phase| {
             json!({
                 "phase": phase.phase.name(),
@@ -139,14 +150,17 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
                 "rounds": phase.traffic.rounds,
             })
         })
-        .collect();
+        .collect()
+}
+
+fn outcome_json(outcome: &Outcome, results: Json) -> Json {
     json!({
         "results": results,
         "threat_model": outcome.threat_model.to_string(),
         "security_bits": outcome.statistical_security_bits,
         "of_this_run_alone": outcome.security_scope == Some(SecurityScope::ThisRun),
         "chain": outcome.chain.map(|chain| chain.to_string()),
-        "phases": phases,
+        "phases": phases_json(&outcome.cost),
         "ms": outcome.cost.wall().as_secs_f64() * 1e3,
     })
 }
@@ -262,7 +276,11 @@ pub(crate) fn identity(json: &Json) -> Result<Identity, Refused> {
 
 /// Starts a session with the party whose fingerprint the order has under this name. TLS proves both
 /// identities. A page always connects, in either role.
-fn authenticated(transport: Transport, order: &Json, peer: &str) -> Result<Session, Refused> {
+pub(crate) fn authenticated(
+    transport: Transport,
+    order: &Json,
+    peer: &str,
+) -> Result<Session, Refused> {
     let identity = identity(&order["identity"])?;
     let peer: Fingerprint = text(order, peer)?
         .parse()
@@ -335,13 +353,8 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
     let params = serde_json::from_value(order["params"].clone());
     let params = params.map_err(|_| "params are a JSON object of whole numbers")?;
     let function = library::function(text(&order, "function")?, &params)?;
-    let number = |name: &str| {
-        let number = order[name].as_u64();
-        let wrong = || format!("the order's {name:?} is missing or not a whole number");
-        number.ok_or_else(|| Refused::from(wrong()))
-    };
-    let copies = u32::try_from(number("copies")?).map_err(|error| error.to_string())?;
-    let bits = u8::try_from(number("security_bits")?).map_err(|error| error.to_string())?;
+    let copies = u32::try_from(number(&order, "copies")?).map_err(|error| error.to_string())?;
+    let bits = u8::try_from(number(&order, "security_bits")?).map_err(|error| error.to_string())?;
     let parameters =
         OutsourcedParameters::malicious(copies, bits).map_err(|error| error.to_string())?;
     let mut job = OutsourcedJob::new(&function, parameters).patience(patience(&order)?);

@@ -10,6 +10,7 @@ import {
   open,
   person,
   servePages,
+  serveTable,
   site,
   startFriendFinder,
   stop,
@@ -107,6 +108,36 @@ async function moves(browser, cells, profile) {
   return { cells, copies: 256, first_seconds: Number(first.toFixed(3)), seconds: spread(later) };
 }
 
+/** Matches 500 keys of a page with 100,000 of a service; the first in fresh workers by itself. */
+async function matches(browser, address) {
+  const page = await open(await person(browser), `${address}style.css`);
+  const make = async () => {
+    const { Tacit } = await import("/tacit/tacit.js");
+    globalThis.tacit = new Tacit();
+    globalThis.identity = await tacit.generateIdentity();
+    return tacit.fingerprint(globalThis.identity);
+  };
+  const peer = await page.evaluate(make);
+  const keys = Array.from({ length: 100_000 }, (_, number) => `${number}@example.org`);
+  const service = await serveTable({ keys, keysPerDay: 1_000_000, peer, address });
+  const found = [];
+  for (let run = 0; run <= RUNS; run++) {
+    const match = async ({ url, peer, keys }) => {
+      const begun = performance.now();
+      const order = { keys, normalize: "email", identity: globalThis.identity, peer };
+      const { common, phases } = await globalThis.tacit.match({ url }, order);
+      const bytes = phases.map((phase) => phase.sent_bytes + phase.received_bytes);
+      const sum = bytes.reduce((sum, count) => sum + count, 0);
+      return { common: common.length, bytes: sum, ms: performance.now() - begun };
+    };
+    const { url, fingerprint } = service;
+    const own = keys.slice(0, 250).concat(keys.slice(0, 250).map((key) => `x${key}`));
+    found.push(await page.evaluate(match, { url, peer: fingerprint, keys: own }));
+  }
+  const [first, ...later] = found;
+  return { ...first, ms: spread(later.map(({ ms }) => ms)), first_ms: first.ms };
+}
+
 const servers = process.argv[2] ?? "dev";
 const browser = await browse();
 try {
@@ -121,6 +152,7 @@ try {
     ...sizes(),
     first_use_ms: await firstUse(browser, address),
     ...(await speeds(browser, address)),
+    match_500_by_100000: await matches(browser, address),
     moves: [await moves(browser, 256, servers), await moves(browser, 2048, servers)],
     load_after: os.loadavg()[0],
   };

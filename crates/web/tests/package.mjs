@@ -8,6 +8,7 @@ import {
   open,
   person,
   serveProgram,
+  serveTable,
   serveBare,
   servePages,
   site,
@@ -259,5 +260,55 @@ test("a page garbles and evaluates a chain of gates as the command does", async 
     const { results, message } = await runWith(page, service, text, { party, inputs });
     assert.equal(results?.[0].value, 5, `${party}: ${message}`);
   }
+  await page.close();
+});
+
+/** Matches each of these lists of keys with a service's table; what comes of each. */
+async function matchWith(page, { url, fingerprint }, orders) {
+  return page.evaluate(
+    async ({ url, peer, orders }) => {
+      const { Tacit } = await import("/tacit/tacit.js");
+      const { getIdentity } = await import("/tacit/keep.js");
+      const tacit = new Tacit();
+      const identity = await getIdentity("me");
+      const all = [];
+      for (const given of orders) {
+        const parts = [];
+        const order = { normalize: "email", identity, peer, ...given };
+        const match = tacit.match({ url }, order, { onProgress: (part) => parts.push(part) });
+        all.push({ ...(await globalThis.settled([match]))[0], parts });
+      }
+      tacit.close();
+      return all;
+    },
+    { url, peer: fingerprint, orders },
+  );
+}
+
+test("a page finds which of its contacts a service has", async () => {
+  const page = await blank();
+  const peer = await makeIdentity(page);
+  const table = ["ann@example.org", "eve@example.org", "ZOE@example.org"];
+  // Room for so few keys that a second run has too many.
+  const service = await serveTable({ keys: table, keysPerDay: 400, peer, address });
+  const keys = [" Ann@Example.org", "bob@example.org", "ann@example.org", "zoe@example.org"];
+  const many = Array.from({ length: 500 }, (_, number) => `${number}@example.org`);
+  const [empty, both, large, found, again] = await matchWith(page, service, [
+    { keys: ["ann@example.org", " "] },
+    { keys, to: "both" },
+    { keys: many },
+    { keys },
+    { keys },
+  ]);
+  assert.equal(empty.kind, "input", empty.message);
+  assert.match(empty.message, /key 1 is empty/);
+  assert.deepEqual([both.kind, both.reason], ["incompatible", "not-allowed"], both.message);
+  assert.equal(large.reason, "too-large", large.message);
+  assert.deepEqual(found.value?.common, [0, 2, 3], found.message);
+  assert.deepEqual([found.value.own_keys, found.value.peer_keys], [3, 3]);
+  assert.match(found.value.threat_model, /semi-honest/);
+  assert.deepEqual(found.parts, found.parts.toSorted((a, b) => a - b));
+  assert.equal(found.parts.at(-1), 1);
+  assert.equal(again.reason, "too-often", again.message);
   await page.close();
 });

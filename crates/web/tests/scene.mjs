@@ -114,13 +114,12 @@ export async function serveBare(pages) {
   return `http://127.0.0.1:${server.address().port}/`;
 }
 
-/** A service that plays `role` in a program with `peer`, for pages of `address`. */
-export async function serveProgram({ text, role, peer, inputs, address }) {
+/** A service for pages of `address`, which knows `peer`: with these files, limits and offer. */
+async function serve({ peer, address }, files, limits, offer) {
   const cwd = await mkdtemp(path.join(os.tmpdir(), "tacit-web-"));
   const keygen = ["keygen", "--out", path.join(cwd, "service.key")];
   const fingerprint = execFileSync(tacit, keygen, { encoding: "utf8", stdio: "pipe" }).trim();
-  await writeFile(path.join(cwd, "served.tacit"), text);
-  await writeFile(path.join(cwd, "inputs.json"), JSON.stringify(inputs));
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(cwd, name), text);
   const config = `identity = "service.key"
 [stock]
 folder = "stock"
@@ -130,16 +129,34 @@ page = { fingerprint = "${peer}" }
 listen = "127.0.0.1:0"
 origins = ["${new URL(address).origin}"]
 metrics = ""
-[[serve.function]]
-function = "served.tacit"
-role = "${role}"
-protocols = ["direct", "authenticated"]
-inputs_file = "inputs.json"
+${limits}
+${offer}
 `;
   await writeFile(path.join(cwd, "service.toml"), config);
   const args = ["serve", "--config", "service.toml"];
   const service = await start(tacit, args, /listening address=(\S*)/, { cwd });
   return { url: `ws://${service.said[1]}`, fingerprint };
+}
+
+/** A service that plays `role` in a program with `peer`, for pages of `address`. */
+export function serveProgram({ text, role, inputs, ...who }) {
+  const files = { "served.tacit": text, "inputs.json": JSON.stringify(inputs) };
+  const offer = `[[serve.function]]
+function = "served.tacit"
+role = "${role}"
+protocols = ["direct", "authenticated"]
+inputs_file = "inputs.json"`;
+  return serve(who, files, "", offer);
+}
+
+/** A service that holds a table of addresses, and answers `peer` so many of them on a day. */
+export function serveTable({ keys, keysPerDay, ...who }) {
+  const files = { "table.csv": ["email", ...keys, ""].join("\n") };
+  const offer = `[[serve.match]]
+table = "table.csv:email"
+normalize = "email"
+to = "peer"`;
+  return serve(who, files, `keys_per_day = ${keysPerDay}`, offer);
 }
 
 export const browse = () =>
