@@ -5,7 +5,7 @@
 //! | [`base`] | a few random OTs by public keys, maliciously secure | McQuoid, Rosulek, Roy 2021 |
 //! | [`extension`] | punctured trees and small-field VOLE: the inside of the extension | Roy 2022 |
 //! | [`correlated`] | many correlated OTs under one Δ, with chosen choice bits | Roy 2022 |
-//! | [`silent`] | very many correlated OTs with random choices, from few bytes | Yang et al. 2020 |
+//! | [`silent`] | very many correlated OTs with random choices, and VOLEs, from few bytes | Yang et al. 2020 |
 //! | [`precomputed`] | OTs made in advance, and used once in any form | Beaver 1995 |
 //! | [`source`] | numbered OTs, made in advance by any extension | |
 //! | [`spare`] | base OTs that are kept for many later runs | |

@@ -40,6 +40,7 @@ mod sender;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod vole;
 
 pub(crate) use batch::{ANSWER_BYTES, REPLY_BYTES};
 #[cfg(any(test, feature = "reference-device"))]
@@ -49,5 +50,6 @@ pub(crate) use params::{BOOTSTRAP, SECURITY_BITS, Schedule};
 pub use params::{LPN_SIZES, LpnSizes};
 pub use receiver::{ReceiverBatch, SilentReceiver};
 pub use sender::{SenderBatch, SilentSender};
+pub use vole::{VOLE_BASE_COUNT, VoleCost, VoleReceiver, VoleSender, VoleSenderBatch};
 
 use crate::base::check_length;

@@ -11,8 +11,8 @@ use tacit_kernels::{
 use zeroize::Zeroizing;
 
 use super::device::{BatchSizes, Device, DeviceBatch, DeviceHalf, HalfStart};
-use super::lpn::add_columns;
-use super::params::{CHECK_COTS, Params, Schedule};
+use super::lpn::{add_columns, add_scaled_columns};
+use super::params::{Params, Schedule};
 use super::tree::Hashes;
 use crate::{Delta, DeviceError, Outputs, Security, SessionTag};
 
@@ -30,11 +30,14 @@ pub(crate) const ANSWER_BYTES: usize = 32;
 /// The number of the check's coefficients that are made at once.
 const CHUNK: usize = 512;
 
-/// The progress of one half, and its input COTs: its secret, and those that each batch takes.
+/// The progress of one half, and its inputs, COTs or VOLEs: its secret, and those that each batch
+/// takes.
 pub(super) struct Rounds {
     tag: SessionTag,
     pub(super) security: Security,
     pub(super) schedule: Schedule,
+    /// The number of blocks of an input and of an output: 2 at the receiver of a VOLE.
+    width: usize,
     pub(super) inputs: Zeroizing<Vec<Block>>,
     /// The inputs of the next round, as far as they exist.
     pub(super) reserve: Zeroizing<Vec<Block>>,
@@ -56,13 +59,24 @@ impl Rounds {
         schedule: Schedule,
         inputs: Zeroizing<Vec<Block>>,
     ) -> Self {
-        debug_assert_eq!(inputs.len(), schedule.params().inputs());
+        Self::of_width(1, tag, (security, schedule), inputs)
+    }
+
+    /// Returns the round of `schedule` over inputs of `width` blocks each.
+    pub(super) fn of_width(
+        width: usize,
+        tag: SessionTag,
+        (security, schedule): (Security, Schedule),
+        inputs: Zeroizing<Vec<Block>>,
+    ) -> Self {
+        debug_assert_eq!(inputs.len(), width * schedule.params().inputs());
         Self {
             tag,
             security,
             schedule,
+            width,
             inputs,
-            reserve: room_for(schedule.later().inputs()),
+            reserve: room_for(width * schedule.later().inputs()),
             spare: Outputs::default(),
             threads: NonZeroUsize::MIN,
             device: None,
@@ -127,7 +141,7 @@ impl Rounds {
 
     /// Returns memory for this batch's outputs, with arbitrary contents.
     pub(super) fn outputs(&mut self) -> Outputs {
-        let count = self.params().batch_outputs();
+        let count = self.width * self.params().batch_outputs();
         let mut outputs = core::mem::take(&mut self.spare);
         if outputs.capacity() < count {
             outputs = Zeroizing::new(zero_blocks(count));
@@ -141,18 +155,18 @@ impl Rounds {
         self.schedule.params()
     }
 
-    /// Returns the COTs that the trees of this batch take, and those that its check takes.
+    /// Returns the inputs that the trees of this batch take, and those that its check takes.
     pub(super) fn batch_inputs(&self) -> (&[Block], &[Block]) {
         let params = self.params();
         let inputs = &self.inputs[self.batch_range()];
-        inputs.split_at(params.batch_inputs() - CHECK_COTS)
+        inputs.split_at(inputs.len() - self.width * params.check_inputs)
     }
 
-    /// Returns the place of this batch's COTs in the round's inputs.
+    /// Returns the place of this batch's inputs among the round's.
     fn batch_range(&self) -> core::ops::Range<usize> {
         let params = self.params();
         let start = params.secret() + self.schedule.place().1 * params.batch_inputs();
-        start..start + params.batch_inputs()
+        self.width * start..self.width * (start + params.batch_inputs())
     }
 
     /// Returns this batch's hash, which starts with its place.
@@ -161,6 +175,12 @@ impl Rounds {
         let hash = self.tag.hash(domain);
         hash.chain_update(round.to_le_bytes())
             .chain_update((batch as u64).to_le_bytes())
+    }
+
+    /// Returns the seed of this batch's columns.
+    #[cfg(test)]
+    pub(super) fn columns_for_test(&self) -> [u8; 32] {
+        self.hash_of_batch(COLUMNS).finalize().into()
     }
 
     /// Returns the hashes of this batch's trees.
@@ -174,6 +194,15 @@ impl Rounds {
         let seed = self.hash_of_batch(COLUMNS).finalize().into();
         let secret = &self.inputs[..self.params().secret()];
         add_columns((Cpu::detect(), self.threads), &seed, secret, leaves);
+    }
+
+    /// Adds this batch's sums of products with the secret to the leaves of all its trees. An input
+    /// and an output have `V` blocks.
+    pub(super) fn expand_scaled<const V: usize>(&self, leaves: &mut [Block]) {
+        debug_assert_eq!(self.width, V);
+        let seed = self.hash_of_batch(COLUMNS).finalize().into();
+        let secret = &self.inputs[..V * self.params().secret()];
+        add_scaled_columns::<V>((Cpu::detect(), self.threads), &seed, secret, leaves);
     }
 
     /// A worker for each thread.
@@ -194,23 +223,23 @@ impl Rounds {
         })
     }
 
-    /// Ends a batch: moves the COTs for the next round from the front of `outputs` to the reserve,
+    /// Ends a batch: moves the inputs of the next round from the front of `outputs` to the reserve,
     /// and leaves the rest, which is handed out.
     pub(super) fn finish(&mut self, outputs: &mut Zeroizing<Vec<Block>>) {
-        let (reserved, kept) = (self.schedule.next_reserved(), outputs.len());
-        let given = self.schedule.next_count();
+        let reserved = self.width * self.schedule.next_reserved();
+        let (given, kept) = (self.width * self.schedule.next_count(), outputs.len());
         self.reserve.extend_from_slice(&outputs[..reserved]);
         if reserved > 0 {
             outputs.copy_within(reserved.., 0);
         }
-        // The memory past the end is wiped before it is released, as are the COTs that the batch
+        // The memory past the end is wiped before it is released, as are the inputs that the batch
         // took.
         outputs[given..kept].fill(Block::ZERO);
         outputs.truncate(given);
         let taken = self.batch_range();
         self.inputs[taken].fill(Block::ZERO);
         if self.schedule.advance() {
-            let next = room_for(self.schedule.later().inputs());
+            let next = room_for(self.width * self.schedule.later().inputs());
             self.inputs = core::mem::replace(&mut self.reserve, next);
         }
     }

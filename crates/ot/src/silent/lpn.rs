@@ -4,7 +4,8 @@
 //! code of weight 10 (Boyle et al., CCS 2018). Columns are drawn with repetition, anew for each
 //! batch, from a public seed that both parties derive from the session's tag. Two AES blocks per
 //! output give five indices each, from the lowest bits on: three from the low half and two from the
-//! high half.
+//! high half. Over GF(2^128), five more blocks give ten coefficients, each half of a block one, in
+//! the order of the indices.
 //!
 //! Cost: ten reads per output from a secret of 4 MiB, at public places. They miss the second-level
 //! cache but overlap, because none depends on another.
@@ -118,9 +119,159 @@ fn indices(random: &[Block], bits: u32) -> [usize; WEIGHT] {
     .map(|index| index as usize)
 }
 
+/// The blocks of indices and coefficients per output over GF(2^128).
+const SCALED_BLOCKS: usize = BLOCKS + WEIGHT / 2;
+
+/// Adds its ten elements of `secret`, whose number is a power of two, to each output, each times a
+/// coefficient of 64 bits, on this many threads. Elements and coefficients are drawn from `seed`. An
+/// element and an output have `V` blocks each: values that meet the same coefficients.
+pub(super) fn add_scaled_columns<const V: usize>(
+    (cpu, threads): (Cpu, NonZeroUsize),
+    seed: &[u8; 32],
+    secret: &[Block],
+    outputs: &mut [Block],
+) {
+    let elements = secret.len() / V;
+    assert!(elements.is_power_of_two() && elements <= 1 << 21);
+    let spans = outputs.chunks_mut(V * SPAN).enumerate();
+    share_out(&mut workers(threads), spans, |(), (number, outputs)| {
+        let mut prg = Prg::from_seed(seed);
+        prg.skip_blocks(SCALED_BLOCKS * SPAN * number);
+        let mut random = [Block::ZERO; SCALED_BLOCKS * CHUNK];
+        for outputs in outputs.chunks_mut(V * CHUNK) {
+            prg.fill_blocks(&mut random);
+            cpu.dispatch(AddScaledColumns::<V> {
+                random: &random,
+                secret,
+                outputs,
+            });
+        }
+    });
+}
+
+/// Implements [`add_scaled_columns`] for a chunk of outputs.
+struct AddScaledColumns<'a, const V: usize> {
+    random: &'a [Block],
+    secret: &'a [Block],
+    outputs: &'a mut [Block],
+}
+
+impl<const V: usize> Kernel for AddScaledColumns<'_, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let elements = self.secret.len() / V;
+        let (mask, bits) = (elements - 1, elements.trailing_zeros());
+        let random = self.random.chunks_exact(SCALED_BLOCKS * S::LANES);
+        let zero = simd.splat(Block::ZERO);
+        for (outputs, random) in self.outputs.chunks_mut(V * S::LANES).zip(random) {
+            let mut columns = [[0; MAX_LANES]; WEIGHT];
+            for (lane, random) in random.chunks_exact(SCALED_BLOCKS).enumerate() {
+                for (column, index) in columns.iter_mut().zip(indices(&random[..BLOCKS], bits)) {
+                    column[lane] = (index & mask) * V;
+                }
+            }
+            // Of each value the sums of products with low halves, and with high halves.
+            let mut sums = [[zero; 2]; V];
+            for (pair, columns) in columns.as_chunks::<2>().0.iter().enumerate() {
+                let pair = simd.gather(random, |lane| SCALED_BLOCKS * lane + BLOCKS + pair);
+                for (value, [low, high]) in sums.iter_mut().enumerate() {
+                    let [a, b] =
+                        [0, 1].map(|i| simd.gather(self.secret, |lane| columns[i][lane] + value));
+                    for (sum, halves) in
+                        [(low, simd.low_halves(a, b)), (high, simd.high_halves(a, b))]
+                    {
+                        *sum = simd.xor(*sum, simd.multiply_low(pair, halves));
+                        *sum = simd.xor(*sum, simd.multiply_high(pair, halves));
+                    }
+                }
+            }
+            for (value, [low, high]) in sums.into_iter().enumerate() {
+                let mut lanes = [Block::ZERO; MAX_LANES];
+                simd.store(reduced(simd, low, high), &mut lanes);
+                let outputs = outputs.iter_mut().skip(value).step_by(V);
+                outputs.zip(lanes).for_each(|(output, sum)| *output ^= sum);
+            }
+        }
+    }
+}
+
+/// Returns low + x^64 · high, reduced. x^128 is x^7 + x^2 + x + 1, and the part of `high` that goes
+/// past x^127 is below x^63.
+#[inline(always)]
+fn reduced<S: Simd>(simd: S, low: S::Vector, high: S::Vector) -> S::Vector {
+    let modulus = simd.splat(Block::from_u128(0x87 << 64));
+    let shifted = simd.halves(simd.splat(Block::ZERO), simd.swap_halves(high));
+    let folded = simd.multiply_high(high, modulus);
+    simd.xor(simd.xor(low, shifted), folded)
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Multiplies by the definition, one bit at a time.
+    fn product(coefficient: u64, mut element: u128) -> u128 {
+        let mut sum = 0;
+        for i in 0..64 {
+            sum ^= element * u128::from(coefficient >> i & 1);
+            element = (element << 1) ^ ((element >> 127) * 0x87);
+        }
+        sum
+    }
+
+    /// Returns the ten non-zeros of an output: elements and coefficients.
+    pub(in crate::silent) fn non_zeros(prg: &mut Prg, log: u32) -> [(usize, u64); WEIGHT] {
+        let [a, b, coefficients @ ..] = [(); SCALED_BLOCKS].map(|()| prg.next_block().to_u128());
+        let shifts = [0, log, 2 * log, 64, 64 + log];
+        let indices = [a, b].map(|random| shifts.map(|shift| random >> shift & ((1 << log) - 1)));
+        core::array::from_fn(|i| {
+            let coefficient = coefficients[i / 2] >> (64 * (i % 2));
+            (indices.as_flattened()[i] as usize, coefficient as u64)
+        })
+    }
+
+    /// Returns the products that an output gets, of each block of its elements.
+    pub(in crate::silent) fn defined<const V: usize>(
+        prg: &mut Prg,
+        log: u32,
+        secret: &[Block],
+    ) -> [u128; V] {
+        let mut sums = [0; V];
+        for (element, coefficient) in non_zeros(prg, log) {
+            for (value, sum) in sums.iter_mut().enumerate() {
+                *sum ^= product(coefficient, secret[element * V + value].to_u128());
+            }
+        }
+        sums
+    }
+
+    fn scaled_sums_are_defined<const V: usize>(log: u32, count: usize, threads: usize) {
+        let (seed, mut secret) = ([8; 32], vec![Block::ZERO; V << log]);
+        Prg::new(Block::ONES).fill_blocks(&mut secret);
+        for cpu in Cpu::available() {
+            let mut outputs = vec![Block::from_u128(1 << 100); V * count];
+            let threads = NonZeroUsize::new(threads).unwrap();
+            add_scaled_columns::<V>((cpu, threads), &seed, &secret, &mut outputs);
+            let mut prg = Prg::from_seed(&seed);
+            for output in outputs.as_chunks::<V>().0 {
+                let expected = defined::<V>(&mut prg, log, &secret);
+                assert_eq!(
+                    output.map(Block::to_u128),
+                    expected.map(|sum| 1 << 100 ^ sum)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn outputs_get_ten_products_each() {
+        for (log, count, threads) in [(3, 10, 1), (16, 203, 1), (12, 5000, 3)] {
+            scaled_sums_are_defined::<1>(log, count, threads);
+            scaled_sums_are_defined::<2>(log, count, threads);
+        }
+    }
 
     #[test]
     fn outputs_get_ten_elements_each() {

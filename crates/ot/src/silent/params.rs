@@ -11,6 +11,10 @@ pub(crate) struct Params {
     pub(super) depth: usize,
     /// The base-2 logarithm of the number of elements of the LPN secret.
     pub(super) log_secret: u32,
+    /// The number of outputs of the round before that a tree takes.
+    pub(super) tree_inputs: usize,
+    /// The number of them that a batch's check takes.
+    pub(super) check_inputs: usize,
 }
 
 /// The number of non-zero elements in a column of the LPN matrix.
@@ -37,6 +41,8 @@ pub(super) const ROUND: Params = Params {
     batch_trees: 380,
     depth: 11,
     log_secret: 18,
+    tree_inputs: 11,
+    check_inputs: CHECK_COTS,
 };
 
 /// N = 286,720: the round that makes the first secret of [`ROUND`] from few COTs.
@@ -45,6 +51,22 @@ pub(crate) const BOOTSTRAP: Params = Params {
     batch_trees: 1120,
     depth: 8,
     log_secret: 15,
+    tree_inputs: 8,
+    check_inputs: CHECK_COTS,
+};
+
+/// The rounds of silent VOLE: a tree takes one VOLE, and its COTs from elsewhere.
+pub(super) const VOLE_ROUND: Params = Params {
+    tree_inputs: 1,
+    check_inputs: 0,
+    ..ROUND
+};
+
+/// The round that makes the first secret of [`VOLE_ROUND`].
+pub(super) const VOLE_BOOTSTRAP: Params = Params {
+    tree_inputs: 1,
+    check_inputs: 0,
+    ..BOOTSTRAP
 };
 
 /// The public sizes of an LPN instance with regular noise and a local code, which determine the
@@ -88,17 +110,17 @@ impl Params {
         self.trees / self.batch_trees
     }
 
-    /// Returns the number of COTs that one batch makes.
+    /// Returns the number of COTs or VOLEs that one batch makes.
     pub(super) const fn batch_outputs(self) -> usize {
         self.batch_trees * self.leaves()
     }
 
-    /// Returns the number of COTs that a batch takes for its trees and its check.
+    /// Returns the number of COTs or VOLEs that a batch takes for its trees and its check.
     pub(super) const fn batch_inputs(self) -> usize {
-        self.batch_trees * self.depth + CHECK_COTS
+        self.batch_trees * self.tree_inputs + self.check_inputs
     }
 
-    /// Returns the number of COTs that a round takes, which the round before reserves.
+    /// Returns the number of COTs or VOLEs that a round takes, which the round before reserves.
     pub(crate) const fn inputs(self) -> usize {
         self.secret() + self.batches() * self.batch_inputs()
     }

@@ -6,7 +6,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::batch::Rounds;
-use super::params::{Params, Schedule};
+use super::params::{CHECK_COTS, Params, Schedule};
 use super::*;
 use crate::{Check, Delta, Error, Outputs, PeerMisbehaved, Security, SessionTag};
 
@@ -15,6 +15,8 @@ const SMALL: Params = Params {
     batch_trees: 12,
     depth: 6,
     log_secret: 7,
+    tree_inputs: 6,
+    check_inputs: CHECK_COTS,
 };
 const TAG: SessionTag = SessionTag::new([4; 32]);
 
@@ -231,6 +233,8 @@ fn wrong_trees_pass_as_often_as_proven() {
         batch_trees: 40,
         depth: 3,
         log_secret: 4,
+        tree_inputs: 3,
+        check_inputs: CHECK_COTS,
     };
     for (params, cheating, log_odds, runs) in [
         (SMALL, Cheat::LastCorrection(1), 5, 1600_u32),

@@ -23,7 +23,7 @@
 //!
 //! Cost: one cipher call per leaf and party, 16 bytes per level and tree.
 
-use tacit_kernels::{Block, Cpu, Kernel, Prg, Simd};
+use tacit_kernels::{Aes128, Block, Cpu, Kernel, Prg, Simd};
 use zeroize::Zeroizing;
 
 use super::double::Double;
@@ -87,6 +87,19 @@ impl Hashes {
             nodes,
             swap,
         })
+    }
+
+    /// Writes H(x) of each leaf x of a tree, under the next key.
+    pub(super) fn hash_leaves(&mut self, leaves: &[Block], hashes: &mut [Block]) {
+        let cipher = Aes128::new(self.cpu, self.keys.next_block());
+        self.passed += 1;
+        for (hash, leaf) in hashes.iter_mut().zip(leaves) {
+            *hash = sigma(*leaf);
+        }
+        cipher.encrypt_blocks(hashes);
+        for (hash, leaf) in hashes.iter_mut().zip(leaves) {
+            *hash ^= sigma(*leaf);
+        }
     }
 
     /// Grows the sender's tree from its root and the q of each level's COT. Writes the leaves into
@@ -153,10 +166,14 @@ impl Hashes {
     }
 }
 
+/// Returns σ(x): (high ‖ low) becomes (high ⊕ low ‖ high), an orthomorphism.
+fn sigma(block: Block) -> Block {
+    let (block, high) = (block.to_u128(), block.to_u128() >> 64);
+    Block::from_u128((high ^ block) << 64 | high)
+}
+
 #[cfg(test)]
 mod tests {
-    use tacit_kernels::Aes128;
-
     use super::*;
 
     #[test]
@@ -199,5 +216,14 @@ mod tests {
         let sums = Hashes::new(Cpu::detect(), &seed).double(&mut nodes, Block::ZERO);
         assert_eq!(nodes, [left, left ^ node]);
         assert_eq!(sums, nodes);
+        // A leaf is hashed in the same way, under the next key.
+        let mut keys = Prg::from_seed(&seed);
+        let _ = keys.next_block();
+        let cipher = Aes128::new(Cpu::portable(), keys.next_block());
+        let mut hashes = Hashes::new(Cpu::detect(), &seed);
+        hashes.double(&mut [Block::ZERO; 2], Block::ZERO);
+        let mut hash = [Block::ZERO];
+        hashes.hash_leaves(&[node], &mut hash);
+        assert_eq!(hash, [cipher.encrypt(s) ^ s]);
     }
 }

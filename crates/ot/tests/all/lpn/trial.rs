@@ -2,7 +2,7 @@
 //! guesses that the estimate predicts.
 
 use super::peeling::{below, peel};
-use super::{Instance, Subset, WEIGHT};
+use super::{Instance, Noise, Subset, WEIGHT};
 use tacit_kernels::{Block, Prg};
 
 /// The number of outputs kept apart to recognise a right solution.
@@ -173,6 +173,7 @@ fn the_attack_takes_the_guesses_that_the_estimate_predicts() {
             outputs: (trees * block) as f64,
             secret: 1024.0,
             block: block as f64,
+            noise: Noise::Bits,
         };
         for run in 0..runs {
             let prg = &mut Prg::new(Block::from_u128(run + 100 * most as u128));
