@@ -92,9 +92,10 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 }
 
 fn cases(options: &Options) -> &'static [Case] {
-    match options.quick && options.only.is_empty() {
-        true => &FUNCTIONS[..QUICK_FUNCTIONS],
-        false => &FUNCTIONS,
+    if options.quick && options.only.is_empty() {
+        &FUNCTIONS[..QUICK_FUNCTIONS]
+    } else {
+        &FUNCTIONS
     }
 }
 

@@ -206,9 +206,10 @@ fn link_of(place: PartyLink) -> Option<String> {
 
 /// Returns the functions, numbers of executions, and the paper's figures.
 fn cases(options: &Options) -> Vec<(&'static str, u64, Option<Paper>)> {
-    let sizes: &[u64] = match options.quick {
-        true => &QUICK_EXECUTIONS,
-        false => &EXECUTIONS,
+    let sizes: &[u64] = if options.quick {
+        &QUICK_EXECUTIONS
+    } else {
+        &EXECUTIONS
     };
     let mut cases = Vec::new();
     for (function, paper) in FUNCTIONS {

@@ -137,9 +137,10 @@ pub(crate) struct Exchanged {
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     rows::run(options, tell)?;
     crosses::run(options, tell)?;
-    let count = match options.quick && options.only.is_empty() {
-        true => QUICK_FUNCTIONS,
-        false => FUNCTIONS.len(),
+    let count = if options.quick && options.only.is_empty() {
+        QUICK_FUNCTIONS
+    } else {
+        FUNCTIONS.len()
     };
     let functions = FUNCTIONS.into_iter().take(count);
     // A curve takes minutes, so it is measured only if it is named.

@@ -86,9 +86,10 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let component = library::find(COMPONENT, &Default::default());
     let component = component.map_err(|error| tacit::Error::Input(error.to_string()))?;
     let program = Program::compile(&component);
-    let instances = match options.quick {
-        true => INSTANCES_QUICK,
-        false => INSTANCES,
+    let instances = if options.quick {
+        INSTANCES_QUICK
+    } else {
+        INSTANCES
     };
     let mut rng = UnwrapErr(SysRng);
     let seeds: Vec<_> = (0..instances)

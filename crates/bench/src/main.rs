@@ -152,9 +152,10 @@ fn measure(args: MeasureArgs) -> Result<(), Error> {
     for suite in suites {
         tacit_bench::run(*suite, &options, &mut |record| {
             records += 1;
-            print(&match args.json {
-                true => serde_json::to_string(&record)? + "\n",
-                false => table.add(&record),
+            print(&if args.json {
+                serde_json::to_string(&record)? + "\n"
+            } else {
+                table.add(&record)
             })
         })?;
     }

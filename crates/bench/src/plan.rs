@@ -138,12 +138,11 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 
 /// Returns the requested links, or all usual ones.
 fn links(options: &Options) -> Vec<Link> {
-    match options.links.is_empty() {
-        true => {
-            let usual = USUAL_LINKS.iter().take(if options.quick { 1 } else { 3 });
-            usual.filter_map(|link| link.parse().ok()).collect()
-        }
-        false => options.links.clone(),
+    if options.links.is_empty() {
+        let usual = USUAL_LINKS.iter().take(if options.quick { 1 } else { 3 });
+        usual.filter_map(|link| link.parse().ok()).collect()
+    } else {
+        options.links.clone()
     }
 }
 

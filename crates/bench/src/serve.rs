@@ -183,9 +183,10 @@ pub(crate) enum Report {
 /// Loads a service.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     if let Some(peers) = options.idle {
-        return match options.wants("serve idle loopback") {
-            true => idle::measure(peers, options, tell),
-            false => Ok(()),
+        return if options.wants("serve idle loopback") {
+            idle::measure(peers, options, tell)
+        } else {
+            Ok(())
         };
     }
     if !options.wants("serve mixed loopback") {

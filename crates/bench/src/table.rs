@@ -89,9 +89,10 @@ impl Table {
 fn join<F>(columns: &[Column<F>], cells: impl Iterator<Item = String>) -> String {
     let mut line = String::new();
     for (Column { width, is_text, .. }, cell) in columns.iter().zip(cells) {
-        line += &match is_text {
-            true => format!("{cell:<width$}  "),
-            false => format!("{cell:>width$}  "),
+        line += &if *is_text {
+            format!("{cell:<width$}  ")
+        } else {
+            format!("{cell:>width$}  ")
         };
     }
     format!("{}\n", line.trim_end())

@@ -32,9 +32,10 @@ impl Circuit {
         assert_eq!(bits, other.input_bits(), "input bits");
         assert_eq!(self.output_bits(), other.output_bits(), "output bits");
         let is_exhaustive = bits <= EXHAUSTIVE_BITS;
-        let passes = match is_exhaustive {
-            true => 1 << bits.saturating_sub(PATTERNS.len()),
-            false => passes,
+        let passes = if is_exhaustive {
+            1 << bits.saturating_sub(PATTERNS.len())
+        } else {
+            passes
         };
         let mut words = Words::new(self, other);
         for pass in 0..passes {

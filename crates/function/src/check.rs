@@ -179,9 +179,10 @@ impl PlanCheck<'_> {
             if !self.written[granule] {
                 return Err(self.unassigned(operation, part, granule, cursor));
             }
-            self.uses[granule] = match is_variable {
-                true => NEVER_DROPPED,
-                false => self.uses[granule].saturating_add(1),
+            self.uses[granule] = if is_variable {
+                NEVER_DROPPED
+            } else {
+                self.uses[granule].saturating_add(1)
             };
         }
         Ok(())

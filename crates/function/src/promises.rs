@@ -44,9 +44,10 @@ struct Reads {
 
 impl Reads {
     fn promise(&self) -> Option<Promise> {
-        match self.has_others {
-            true => self.promise.map(Promise::with_order),
-            false => self.promise,
+        if self.has_others {
+            self.promise.map(Promise::with_order)
+        } else {
+            self.promise
         }
     }
 }

@@ -221,9 +221,10 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
                 Piece::Part(part) => {
                     let array = &plan.arrays[part.array as usize];
                     for granule in plan.granules(part, counters) {
-                        let place = match release {
-                            true => self.places.read(array, granule),
-                            false => self.places.look(granule),
+                        let place = if release {
+                            self.places.read(array, granule)
+                        } else {
+                            self.places.look(granule)
                         };
                         let bits = place..place + array.granule as usize;
                         self.arguments.extend_from_slice(&self.values[bits]);

@@ -85,9 +85,10 @@ impl Diagnostic {
     /// `colour` is set.
     #[must_use]
     pub fn render(&self, map: &SourceMap, colour: bool) -> String {
-        let level = match self.is_warning {
-            true => Level::WARNING,
-            false => Level::ERROR,
+        let level = if self.is_warning {
+            Level::WARNING
+        } else {
+            Level::ERROR
         };
         let mut group = Group::with_title(level.primary_title(self.message.clone()));
         let primary = (self.span, &self.label, AnnotationKind::Primary);

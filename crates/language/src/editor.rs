@@ -115,9 +115,10 @@ impl<'l> Names<'l> {
         let declares_item = item.kind.name().is_some_and(|name| name.span == span);
         self.local(item, at).or_else(|| {
             // Otherwise it is a field, or a named argument.
-            match declares_item || self.kind(at + 1) != Some(TokenKind::Colon) {
-                true => self.item(self.loaded.lookup(self.file, self.text(at))?),
-                false => None,
+            if declares_item || self.kind(at + 1) != Some(TokenKind::Colon) {
+                self.item(self.loaded.lookup(self.file, self.text(at))?)
+            } else {
+                None
             }
         })
     }

@@ -228,9 +228,10 @@ impl<'a> Elaborator<'a> {
     }
 
     fn finish(self) -> Result<Program, Diagnostics> {
-        match self.errors.is_empty() {
-            true => Ok(self.program),
-            false => Err(self.errors),
+        if self.errors.is_empty() {
+            Ok(self.program)
+        } else {
+            Err(self.errors)
         }
     }
 

@@ -21,9 +21,10 @@ pub fn format(name: &str, text: &str) -> Result<String, (SourceMap, Vec<Diagnost
     let file = map.add(name.to_owned(), text.into());
     let mut errors = Diagnostics::default();
     let formatted = of_file(file, text, &mut errors);
-    match errors.is_empty() {
-        true => Ok(formatted),
-        false => Err((map, errors.into_list())),
+    if errors.is_empty() {
+        Ok(formatted)
+    } else {
+        Err((map, errors.into_list()))
     }
 }
 
@@ -143,9 +144,10 @@ impl Writer {
                 let after_open = before.kind.is_some_and(is_opening);
                 let empty = breaks > 1 && !after_open && !closes;
                 self.out.push_str(if empty { "\n\n" } else { "\n" });
-                self.line = match closes {
-                    true => opened,
-                    false => self.indentation(word),
+                self.line = if closes {
+                    opened
+                } else {
+                    self.indentation(word)
                 };
                 self.out.extend(std::iter::repeat_n(' ', self.line));
             }
@@ -161,9 +163,10 @@ impl Writer {
             (Some(first), Some(T::Else)) => first != T::If,
             _ => true,
         };
-        match goes_on {
-            true => self.frame.indent + INDENT,
-            false => self.frame.indent,
+        if goes_on {
+            self.frame.indent + INDENT
+        } else {
+            self.frame.indent
         }
     }
 
@@ -175,9 +178,10 @@ impl Writer {
         if is_opening(kind) {
             self.frame.open.get_or_insert(kind);
             // The block of an item belongs to the item's first line, wherever its brace is.
-            let line = match self.outer.is_empty() && kind == T::OpenBrace {
-                true => self.frame.indent,
-                false => self.line,
+            let line = if self.outer.is_empty() && kind == T::OpenBrace {
+                self.frame.indent
+            } else {
+                self.line
             };
             let is_block = kind == T::OpenBrace;
             let is_of_use = is_block && self.frame.open == Some(T::Use);
@@ -214,11 +218,10 @@ impl Writer {
             }
             _ => false,
         };
-        match ends {
-            true => self.frame.open = None,
-            false => {
-                self.frame.open.get_or_insert(kind);
-            }
+        if ends {
+            self.frame.open = None
+        } else {
+            self.frame.open.get_or_insert(kind);
         }
     }
 

@@ -222,9 +222,10 @@ impl Functions<'_> {
             .get(&ran.entry)
             .is_some_and(|(known, _)| *known == public);
         if !is_known {
-            let program = match public.is_empty() {
-                true => Cow::Borrowed(self.program),
-                false => Cow::Owned(self.program.with_known_inputs(ran.entry, public.clone())),
+            let program = if public.is_empty() {
+                Cow::Borrowed(self.program)
+            } else {
+                Cow::Owned(self.program.with_known_inputs(ran.entry, public.clone()))
             };
             let lowered = program.lower(entry.name.as_str(), ran.entry, self.files);
             let lowered = lowered.map_err(|error| {
@@ -260,13 +261,14 @@ impl Functions<'_> {
         }
         let mut found = lowered.function.evaluate(&bits);
         found.drain(behind);
-        match found == expected {
-            true => Ok(()),
-            false => Err(format!(
+        if found == expected {
+            Ok(())
+        } else {
+            Err(format!(
                 "the function of `{}` gives another result than the run in the clear; this is an \
                  error of Tacit, please report it",
                 entry.name
-            )),
+            ))
         }
     }
 }

@@ -152,9 +152,10 @@ pub(crate) struct Report {
 
 /// Measures all functions from all sources at all places.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
-    let functions = match options.quick && options.only.is_empty() {
-        true => &FUNCTIONS[..1],
-        false => &FUNCTIONS[..],
+    let functions = if options.quick && options.only.is_empty() {
+        &FUNCTIONS[..1]
+    } else {
+        &FUNCTIONS[..]
     };
     for place in options.places(&USUAL_LINKS[..2]) {
         for (name, parameters) in functions {

@@ -184,10 +184,7 @@ const QUICK_RUNS: usize = 2;
 
 /// Returns the requested exchanges, in order.
 pub(super) fn exchanges(options: &Options) -> Vec<Exchanged> {
-    let scenes = match options.quick {
-        true => quick(),
-        false => thorough(),
-    };
+    let scenes = if options.quick { quick() } else { thorough() };
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     // Both servers share this machine.
     let threads = match options.pin {

@@ -207,9 +207,10 @@ impl Writer {
         let wire = match (node.inputs(), node.unpack()) {
             (Some(inputs), _) => {
                 let wires = inputs.map(|input| self.literal(input));
-                let kind = match node.is_and() {
-                    true => GateKind::And,
-                    false => GateKind::Xor,
+                let kind = if node.is_and() {
+                    GateKind::And
+                } else {
+                    GateKind::Xor
                 };
                 self.gate(kind, wires)
             }

@@ -47,9 +47,10 @@ impl Gates {
         let [a, b] = gate.wires();
         let a = last - a;
         let a_bytes = bytes(a);
-        let (b, b_bytes) = match gate.is_inv() {
-            true => (0, 0),
-            false => (last - b, bytes(last - b)),
+        let (b, b_bytes) = if gate.is_inv() {
+            (0, 0)
+        } else {
+            (last - b, bytes(last - b))
         };
         self.shapes
             .push(gate.kind() | (a_bytes as u8 - 1) << 2 | (b_bytes as u8) << 4);

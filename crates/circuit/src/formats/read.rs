@@ -203,9 +203,10 @@ impl Gates {
             && number
                 .checked_sub(self.inputs.bits)
                 .is_some_and(|index| self.driven.drive(index, wire));
-        match is_new {
-            true => Ok(()),
-            false => Err(self.not_to_drive(number, line)),
+        if is_new {
+            Ok(())
+        } else {
+            Err(self.not_to_drive(number, line))
         }
     }
 

@@ -150,9 +150,10 @@ impl<const N: usize> Readers<N> {
     /// φ. No gate that reads the wire has a lower φ.
     #[inline]
     fn untranslated(&self, rule: usize, phi: u32) -> u64 {
-        match self.least[rule] == phi {
-            true => u64::from(self.xors[rule]),
-            false => 0,
+        if self.least[rule] == phi {
+            u64::from(self.xors[rule])
+        } else {
+            0
         }
     }
 }
@@ -168,9 +169,12 @@ fn begins<const N: usize>(program: &Program, from_greatest: [bool; N]) -> Vec<[u
         |(phi, xors), number, gate, ands_before| {
             let [a, b] = [gate.a, gate.b].map(|input| phi[input as usize]);
             let greatest: [u32; N] = array::from_fn(|rule| a[rule].max(b[rule]));
-            phi[gate.out as usize] = array::from_fn(|rule| match from_greatest[rule] {
-                true => ands_before as u32,
-                false => greatest[rule],
+            phi[gate.out as usize] = array::from_fn(|rule| {
+                if from_greatest[rule] {
+                    ands_before as u32
+                } else {
+                    greatest[rule]
+                }
             });
             xors[number] = greatest;
         },

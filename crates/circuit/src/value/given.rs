@@ -218,9 +218,12 @@ fn fixed(float: f64, width: usize, fraction: u32) -> Option<(i128, usize)> {
     let word = float.to_bits();
     let exponent = (word >> MANTISSA_BITS & 0x7ff) as i64;
     let mantissa = word & ((1 << MANTISSA_BITS) - 1) | u64::from(exponent != 0) << MANTISSA_BITS;
-    let signed = |magnitude: u64| match float.is_sign_negative() {
-        true => -i128::from(magnitude),
-        false => magnitude.into(),
+    let signed = |magnitude: u64| {
+        if float.is_sign_negative() {
+            -i128::from(magnitude)
+        } else {
+            magnitude.into()
+        }
     };
     // The number is the mantissa times 2^(exponent - 1075), or times 2^-1074 if it is subnormal.
     let shift = exponent.max(1) - 1075 + i64::from(fraction);

@@ -23,9 +23,10 @@ impl Reader<'_> {
                 let json = serde_json::from_str(text).map_err(|error| {
                     // The error's own text may quote the value.
                     let (line, column) = (error.line(), error.column());
-                    let found = match text.trim_start().starts_with('[') {
-                        true => format!("text that is not JSON at line {line} column {column}"),
-                        false => "text that is not JSON: it does not begin with [".to_owned(),
+                    let found = if text.trim_start().starts_with('[') {
+                        format!("text that is not JSON at line {line} column {column}")
+                    } else {
+                        "text that is not JSON: it does not begin with [".to_owned()
                     };
                     self.error(ty, "a JSON list".to_owned(), found)
                 })?;

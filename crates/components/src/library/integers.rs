@@ -45,9 +45,12 @@ pub(super) fn circuit_of_millionaires(
     bits: usize,
 ) -> Result<Circuit, CircuitError> {
     build(form, |builder| {
-        let input = |name| match bits <= Type::MAX_NUMBER_BITS as usize {
-            true => builder.uint(name, bits),
-            false => UInt::new(builder.bus(name, bits)),
+        let input = |name| {
+            if bits <= Type::MAX_NUMBER_BITS as usize {
+                builder.uint(name, bits)
+            } else {
+                UInt::new(builder.bus(name, bits))
+            }
         };
         builder.output("a_is_richer", &millionaires(&input("a"), &input("b")));
     })

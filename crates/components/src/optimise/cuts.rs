@@ -183,9 +183,10 @@ fn add(cuts: &mut Vec<Cut>, x: (&Cut, Literal), y: (&Cut, Literal), is_and: bool
         return;
     }
     let tables = [x, y].map(|(cut, literal)| cut.table_in(&union, literal.is_negated()));
-    union.table = match is_and {
-        true => tables[0] & tables[1],
-        false => tables[0] ^ tables[1],
+    union.table = if is_and {
+        tables[0] & tables[1]
+    } else {
+        tables[0] ^ tables[1]
     };
     cuts.retain(|known| !union.is_within(known));
     cuts.push(union);

@@ -95,10 +95,9 @@ fn grouped(mut products: Vec<[Literal; 2]>) -> Option<Vec<Group>> {
             .into_iter()
             .partition::<Vec<_>, _>(|product| product.iter().any(|l| l.node() == node));
         products = rest;
-        let sides = shared.into_iter().map(|[a, b]| match a.node() == node {
-            true => [a, b],
-            false => [b, a],
-        });
+        let sides = shared
+            .into_iter()
+            .map(|[a, b]| if a.node() == node { [a, b] } else { [b, a] });
         let sides: Vec<[Literal; 2]> = sides.collect();
         groups.push((sides[0][0], sides));
     }

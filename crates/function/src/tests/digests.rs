@@ -92,9 +92,10 @@ fn names_for_people_do_not_show() {
             .value("v", "u8[4]")
             .assign(Part::of("v").at(0), Operand::number(0))
             .repeat("i", 0, 3, |each, i| {
-                let index = match turned {
-                    true => Expression::from(2).minus(i),
-                    false => i.clone(),
+                let index = if turned {
+                    Expression::from(2).minus(i)
+                } else {
+                    i.clone()
                 };
                 let read = [Part::of("v").at(i), Part::of("x").at(index)];
                 each.call([Part::of("v").at(i.plus(1))], component, read);

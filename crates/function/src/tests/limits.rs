@@ -47,13 +47,13 @@ fn values_that_counters_make_too_large_are_refused() {
     let all = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let sum = |is_negative: bool| {
         move |f: &mut FunctionBuilder, counters: &[Expression]| {
-            let index =
-                counters
-                    .iter()
-                    .fold(Expression::from(0), |sum, counter| match is_negative {
-                        true => sum.minus(counter.times(LARGE)),
-                        false => sum.plus(counter.times(LARGE)),
-                    });
+            let index = counters.iter().fold(Expression::from(0), |sum, counter| {
+                if is_negative {
+                    sum.minus(counter.times(LARGE))
+                } else {
+                    sum.plus(counter.times(LARGE))
+                }
+            });
             assign(f, index);
         }
     };

@@ -132,9 +132,10 @@ fn parts_of_a_value_are_compared_each() {
     };
     for &(x, to, after_x, number, ty, passes) in ROWS {
         let number = Operand::typed(number, ty.parse().unwrap());
-        let value = match after_x {
-            true => Operand::from("x").then(number),
-            false => number,
+        let value = if after_x {
+            Operand::from("x").then(number)
+        } else {
+            number
         };
         let result = assigned(x, to, value.clone());
         assert_eq!(

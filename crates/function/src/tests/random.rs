@@ -76,9 +76,10 @@ fn evaluate_ahead(function: &Function, bits: &[bool], most: usize, order: &mut u
     let Ok(mut values) = Values::new(function, input);
     let mut calls = Vec::new();
     loop {
-        let step = match calls.len() < most {
-            true => values.step_ahead(|bit| bit),
-            false => None,
+        let step = if calls.len() < most {
+            values.step_ahead(|bit| bit)
+        } else {
+            None
         };
         match step {
             Some(Step::Call(call)) => {
@@ -183,10 +184,7 @@ proptest! {
         let shares = bits.iter().map(|bit| {
             let mine = owners == Owners::BOTH && order & 1 == 1;
             order = order.rotate_left(7);
-            match owners == Owners::of(Role::Evaluator) {
-                true => [false, *bit],
-                false => [bit ^ mine, mine],
-            }
+            if owners == Owners::of(Role::Evaluator) { [false, *bit] } else { [bit ^ mine, mine] }
         });
         let sample = Sample {
             function,

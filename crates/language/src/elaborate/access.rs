@@ -370,9 +370,10 @@ impl<'a> Elaborator<'a> {
                 let error = Diagnostic::new(from.span, message);
                 return self.fail(error.help(format!("make `{public}` a `param`")));
             }
-            let message = match self.context.public.is_empty() {
-                true => format!("{what} must be public, and this is secret"),
-                false => format!("{what} is const, and this is not"),
+            let message = if self.context.public.is_empty() {
+                format!("{what} must be public, and this is secret")
+            } else {
+                format!("{what} is const, and this is not")
             };
             let error = Diagnostic::new(from.span, message).label("depends on the inputs");
             return self.fail(error.help(

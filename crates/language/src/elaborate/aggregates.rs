@@ -76,17 +76,16 @@ impl<'a> Elaborator<'a> {
     ) -> Done<Term> {
         let all_typed = parts.iter().all(|(part, _)| part.ty().is_some());
         let list = Term::List(parts, is_tuple);
-        match all_typed {
-            true => {
-                let Term::List(parts, _) = &list else {
-                    return Ok(list);
-                };
-                if parts.is_empty() {
-                    return Ok(list);
-                }
-                Ok(Term::Value(self.typed(list, span)?))
+        if all_typed {
+            let Term::List(parts, _) = &list else {
+                return Ok(list);
+            };
+            if parts.is_empty() {
+                return Ok(list);
             }
-            false => Ok(list),
+            Ok(Term::Value(self.typed(list, span)?))
+        } else {
+            Ok(list)
         }
     }
 

@@ -177,9 +177,10 @@ impl<'a> Elaborator<'a> {
             count => format!("`{name}` takes {count} arguments, not {found}"),
         };
         let error = Diagnostic::new(span, message);
-        match names.is_empty() {
-            true => self.fail(error),
-            false => self.fail(error.help(format!("write `{name}({})`", names.join(", ")))),
+        if names.is_empty() {
+            self.fail(error)
+        } else {
+            self.fail(error.help(format!("write `{name}({})`", names.join(", "))))
         }
     }
 
@@ -384,13 +385,12 @@ impl<'a> Elaborator<'a> {
                 this.bind_pattern(pattern, term, at, &mut statements)?;
             }
             let term = this.expression(body, hint)?;
-            match statements.is_empty() {
-                true => Ok(term),
-                false => {
-                    let value = this.typed(term, body.span)?;
-                    let statements = std::mem::take(&mut statements);
-                    Ok(Term::Value(block_of(statements, value)))
-                }
+            if statements.is_empty() {
+                Ok(term)
+            } else {
+                let value = this.typed(term, body.span)?;
+                let statements = std::mem::take(&mut statements);
+                Ok(Term::Value(block_of(statements, value)))
             }
         });
         self.context.scopes = outer;

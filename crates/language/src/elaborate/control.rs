@@ -106,10 +106,7 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Done<Term> {
         if let Some(Value::Bool(holds)) = condition.as_constant() {
-            let branch = match holds {
-                true => then(self)?,
-                false => otherwise(self)?,
-            };
+            let branch = if holds { then(self)? } else { otherwise(self)? };
             return self.close(branch, hint);
         }
         let bool = self.program.types.bool();

@@ -273,9 +273,10 @@ impl<'a> Elaborator<'a> {
         let mut locals = Vec::new();
         for port in inputs {
             let local = self.local(port.name.clone(), port.ty);
-            let binding = match entry.joins(&port.name) {
-                true => Binding::Table,
-                false => Binding::Local(local, false),
+            let binding = if entry.joins(&port.name) {
+                Binding::Table
+            } else {
+                Binding::Local(local, false)
             };
             self.bind(port.name.clone(), binding);
             locals.push(local);
@@ -343,9 +344,12 @@ impl<'a> Elaborator<'a> {
         }
         let context = Context::new(self.loaded.root(), Surroundings::Constant);
         let ty = self
-            .within(context, |this| match is_joined {
-                true => this.joined_type(input),
-                false => this.ty(&input.ty),
+            .within(context, |this| {
+                if is_joined {
+                    this.joined_type(input)
+                } else {
+                    this.ty(&input.ty)
+                }
             })
             .0;
         let owner = input.owner.as_ref();

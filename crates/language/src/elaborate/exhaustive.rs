@@ -64,13 +64,12 @@ impl<'a> Elaborator<'a> {
             .map(|row| self.row_text(&types, row))
             .collect();
         let has_codes = ranges.iter().any(Option::is_some);
-        let error = match has_codes {
-            true => {
-                let message = format!("this `match` has no arm for {}", names.join(", "));
-                Diagnostic::new(span, message).help("add an arm, or `_ => …` for all others")
-            }
-            false => Diagnostic::new(span, "this `match` is not for all values")
-                .help("add `_ => …` for the others"),
+        let error = if has_codes {
+            let message = format!("this `match` has no arm for {}", names.join(", "));
+            Diagnostic::new(span, message).help("add an arm, or `_ => …` for all others")
+        } else {
+            Diagnostic::new(span, "this `match` is not for all values")
+                .help("add `_ => …` for the others")
         };
         self.fail(error)
     }

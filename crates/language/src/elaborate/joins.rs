@@ -71,9 +71,10 @@ impl<'a> Elaborator<'a> {
         let left = self.table(&join.left.table, inputs)?;
         let right = self.table(&join.right.table, inputs)?;
         if inputs[left].owner == inputs[right].owner {
-            let message = match left == right {
-                true => "a table is joined with itself",
-                false => "two tables of one party are joined",
+            let message = if left == right {
+                "a table is joined with itself"
+            } else {
+                "two tables of one party are joined"
             };
             let error = Diagnostic::new(join.span, message);
             return self.fail(error.help("a join is of two tables of different parties"));
@@ -228,16 +229,15 @@ impl<'a> Elaborator<'a> {
     pub(super) fn no_value(&mut self, name: &Ident) -> Reported {
         let is_table = matches!(self.binding(name.as_str()), Some(Binding::Table));
         let name_text = &name.name;
-        let error = match is_table {
-            true => Diagnostic::new(
+        let error = if is_table {
+            Diagnostic::new(
                 name.span,
                 format!("`{name_text}` is joined, and nothing else reads it"),
             )
-            .help("its rows are `left` or `right` of the pairs"),
-            false => {
-                let message = format!("`{name_text}` has no index, length or order");
-                Diagnostic::new(name.span, message).help(HOW_TO_READ)
-            }
+            .help("its rows are `left` or `right` of the pairs")
+        } else {
+            let message = format!("`{name_text}` has no index, length or order");
+            Diagnostic::new(name.span, message).help(HOW_TO_READ)
         };
         self.report(error)
     }
@@ -343,9 +343,10 @@ impl<'a> Elaborator<'a> {
                 ),
             );
         };
-        let side = match owners[0] == Some(to) {
-            true => JoinSide::Left,
-            false => JoinSide::Right,
+        let side = if owners[0] == Some(to) {
+            JoinSide::Left
+        } else {
+            JoinSide::Right
         };
         if side == JoinSide::Right && joined.most_rows_of_key > 1 {
             let party = self.program.parties[to].clone();

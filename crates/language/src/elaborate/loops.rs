@@ -259,11 +259,12 @@ impl<'a> Elaborator<'a> {
         if let Term::List(parts, false) = term {
             let mut turns = Vec::with_capacity(parts.len());
             for (part, span) in parts {
-                turns.push(match part.is_const() {
-                    true => part,
+                turns.push(if part.is_const() {
+                    part
+                } else {
                     // Each part is computed before the first turn, which may assign the variables
                     // that it reads.
-                    false => self.settled(part, span, out)?,
+                    self.settled(part, span, out)?
                 });
             }
             return Ok(Some(Box::new(turns.into_iter())));

@@ -35,10 +35,7 @@ impl<'a> Elaborator<'a> {
         let hint = hint.filter(|_| keeps_type);
         let left = self.expression(a, hint)?;
         let is_shift = matches!(operator, B::ShiftLeft | B::ShiftRight);
-        let right_hint = match is_shift {
-            true => None,
-            false => left.ty().or(hint),
-        };
+        let right_hint = if is_shift { None } else { left.ty().or(hint) };
         let right = self.expression(b, right_hint)?;
         let terms = Operands {
             operator,
@@ -216,12 +213,13 @@ impl<'a> Elaborator<'a> {
             }
         };
         let number = Number::apply(operator, operands);
-        match of.operator.is_comparison() {
-            true => Ok(self.guard(number, of.span)),
-            false => Ok(match number.as_constant() {
+        if of.operator.is_comparison() {
+            Ok(self.guard(number, of.span))
+        } else {
+            Ok(match number.as_constant() {
                 Some(value) => Term::Integer(value.into()),
                 None => Term::Number(number),
-            }),
+            })
         }
     }
 
@@ -278,9 +276,10 @@ impl<'a> Elaborator<'a> {
                     let both = signed.max(unsigned + 1);
                     error = error.help(format!("one has a sign: convert both: `… as i{both}`"));
                 } else if types.is_number(ty) && types.is_number(other) {
-                    let wider = match types.width(ty) >= types.width(other) {
-                        true => (first, "right"),
-                        false => (second, "left"),
+                    let wider = if types.width(ty) >= types.width(other) {
+                        (first, "right")
+                    } else {
+                        (second, "left")
                     };
                     let help = format!("convert the {} one: `… as {}`", wider.1, wider.0);
                     error = error.help(help);
@@ -305,9 +304,10 @@ impl<'a> Elaborator<'a> {
     fn typed_binary(&mut self, of: Operands, left: Expression, right: Expression) -> Done<Term> {
         let ty = left.ty;
         self.check_operand(of, ty)?;
-        let result = match of.operator.is_comparison() {
-            true => self.program.types.bool(),
-            false => ty,
+        let result = if of.operator.is_comparison() {
+            self.program.types.bool()
+        } else {
+            ty
         };
         if let (Some(a), Some(b)) = (left.as_constant(), right.as_constant()) {
             let types = &self.program.types;

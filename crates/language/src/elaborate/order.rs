@@ -191,9 +191,10 @@ impl<'p> Known<'p> {
                 let part = self.part(of);
                 let (array, number) = first_array(&part)?;
                 // Values that each turn makes anew have no order over the turns.
-                match !of.binds(array) && ascends(&number, *counter) {
-                    true => self.order_of_parts(&part, (array, &number)),
-                    false => None,
+                if !of.binds(array) && ascends(&number, *counter) {
+                    self.order_of_parts(&part, (array, &number))
+                } else {
+                    None
                 }
             }
             K::Call(id, _) => {
@@ -380,12 +381,13 @@ impl<'p> Known<'p> {
         let mut runs = entries
             .iter()
             .map(|entry| &self.program.functions[entry.function.0 as usize]);
-        Some(match runs.any(|run| std::ptr::eq(run, self.function)) {
-            true => format!(
+        Some(if runs.any(|run| std::ptr::eq(run, self.function)) {
+            format!(
                 "write `{sorted}` at the end of the input `{}`, and its owner's client sorts it",
                 declared.name
-            ),
-            false => format!("write `{sorted}` after the type of `{}`", declared.name),
+            )
+        } else {
+            format!("write `{sorted}` after the type of `{}`", declared.name)
         })
     }
 }

@@ -261,9 +261,10 @@ impl<'p> RangeCheck<'p> {
                 )
             })
             .collect();
-        match parts.is_empty() {
-            true => String::new(),
-            false => format!(" with {}", parts.join(", ")),
+        if parts.is_empty() {
+            String::new()
+        } else {
+            format!(" with {}", parts.join(", "))
         }
     }
 

@@ -317,9 +317,10 @@ impl Elaborator<'_> {
                 let mut statements = Vec::new();
                 let is_list = matches!(value.kind, ExpressionKind::Aggregate(_));
                 // An expression that may give different elements each time is computed once.
-                let value = match !is_list && value.has_effects() {
-                    true => self.in_variable(Term::Value(value), &mut statements),
-                    false => Term::Value(value),
+                let value = if !is_list && value.has_effects() {
+                    self.in_variable(Term::Value(value), &mut statements)
+                } else {
+                    Term::Value(value)
                 };
                 let value = self.typed(value, span)?;
                 let part = |i: u32| (Term::Value(element_of(&value, i, a)), value.span);

@@ -128,9 +128,10 @@ impl<'a> Elaborator<'a> {
             let error = Diagnostic::new(span, message);
             return self.fail(error.help("integers have 1 to 4096 bits"));
         }
-        let kind = match name.starts_with('u') {
-            true => TypeKind::Unsigned(width),
-            false => TypeKind::Signed(width),
+        let kind = if name.starts_with('u') {
+            TypeKind::Unsigned(width)
+        } else {
+            TypeKind::Signed(width)
         };
         Ok(self.program.types.add(kind))
     }

@@ -301,9 +301,10 @@ impl Rewriter<'_> {
         for (number, place) in places.iter().enumerate() {
             let addend = ValuePath {
                 root: Root::Local(local),
-                path: match is_let {
-                    true => vec![Step::Field(number as u32)],
-                    false => Vec::new(),
+                path: if is_let {
+                    vec![Step::Field(number as u32)]
+                } else {
+                    Vec::new()
                 },
             };
             let ty = arguments[to[number]].ty;

@@ -363,9 +363,12 @@ impl Live {
 
 /// Assigns a region to each gate. Gates that no result needs wait for nothing.
 pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
-    let arguments = |call: usize| match live.calls[call] {
-        true => traced.arguments(call),
-        false => &[],
+    let arguments = |call: usize| {
+        if live.calls[call] {
+            traced.arguments(call)
+        } else {
+            &[]
+        }
     };
     let earliest = Earliest::new(traced, arguments);
     let calls = earliest.calls;
@@ -432,9 +435,12 @@ impl LevelSet {
     /// Returns the first level from `least` on.
     fn first_from(&self, least: u32) -> Option<u32> {
         let first_set = |words: &[u64], from: usize| {
-            let from_bit = |word: usize| match word == from / 64 {
-                true => words[word] >> (from % 64) << (from % 64),
-                false => words[word],
+            let from_bit = |word: usize| {
+                if word == from / 64 {
+                    words[word] >> (from % 64) << (from % 64)
+                } else {
+                    words[word]
+                }
             };
             let word = (from / 64..words.len()).find(|word| from_bit(*word) != 0)?;
             Some(word * 64 + from_bit(word).trailing_zeros() as usize)

@@ -62,9 +62,10 @@ pub(super) fn function(
     let traces = if program.draws_random { 2 } else { 1 };
     let total = (traces + 1) * steps;
     let tell = |done| watch(Progress { done, total });
-    let random = match program.draws_random {
-        true => trace(program, entry, (files, &tell), 0, uncounted)?.drawn,
-        false => 0,
+    let random = if program.draws_random {
+        trace(program, entry, (files, &tell), 0, uncounted)?.drawn
+    } else {
+        0
     };
     let second = |done| tell(steps + done);
     let told: &dyn Fn(u64) = if traces == 2 { &second } else { &tell };
@@ -405,9 +406,10 @@ impl<'r, 'p> Emitter<'r, 'p> {
 
 /// Returns the role of a party.
 fn role(program: &Program, party: usize) -> Role {
-    match party == program.garbler {
-        true => Role::Garbler,
-        false => Role::Evaluator,
+    if party == program.garbler {
+        Role::Garbler
+    } else {
+        Role::Evaluator
     }
 }
 

@@ -255,12 +255,13 @@ impl<'b> Operators<'b, '_> {
 
     /// Changes the fraction and width of a number, rounding down.
     fn rescaled(self, number: Int<'b>, (from, to): (usize, usize), width: usize) -> Int<'b> {
-        match from >= to {
-            true => number.shift_right(from - to).resize(width),
-            false => number
+        if from >= to {
+            number.shift_right(from - to).resize(width)
+        } else {
+            number
                 .resize(width.max(number.width()) + to - from)
                 .shift_left(to - from)
-                .resize(width),
+                .resize(width)
         }
     }
 
@@ -276,9 +277,10 @@ impl<'b> Operators<'b, '_> {
         match self.types.kind(ty) {
             TypeKind::Enum(number) => {
                 let count = self.types.enum_type(*number).variants.len() as u128;
-                match count.is_power_of_two() && bits.len() as u32 == count.trailing_zeros() {
-                    true => bits.to_vec(),
-                    false => at_most(bits, count - 1),
+                if count.is_power_of_two() && bits.len() as u32 == count.trailing_zeros() {
+                    bits.to_vec()
+                } else {
+                    at_most(bits, count - 1)
                 }
             }
             &TypeKind::Table(element, size) => {
@@ -358,10 +360,13 @@ impl<'b> Operators<'b, '_> {
                 let number = self.int(a);
                 self.of(number.negated_if(number.sign()).bus())
             }
-            (Intrinsic::WideMul, [a, b]) => match is_signed {
-                true => self.of(self.int(a).mul_widening(&self.int(b)).bus()),
-                false => self.of(self.uint(a).mul_widening(&self.uint(b)).bus()),
-            },
+            (Intrinsic::WideMul, [a, b]) => {
+                if is_signed {
+                    self.of(self.int(a).mul_widening(&self.int(b)).bus())
+                } else {
+                    self.of(self.uint(a).mul_widening(&self.uint(b)).bus())
+                }
+            }
             (Intrinsic::WideDot, [a, b]) => self.wide_dot(ty, argument_type, [a, b]),
             (Intrinsic::AddSat, [a, b]) => self.add_sat(is_signed, a, b),
             (Intrinsic::OneHot, [index]) => {

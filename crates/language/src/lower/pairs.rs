@@ -234,9 +234,10 @@ impl<'b, 'p> Tracer<'b, 'p> {
             let bits = &frame.locals[local.0 as usize];
             given.extend(bits.iter().filter(|bit| bit.as_constant().is_none()));
         }
-        let port: Bits<'t> = match given.is_empty() {
-            true => Vec::new(),
-            false => builder.bus("given", given.len()).bits().collect(),
+        let port: Bits<'t> = if given.is_empty() {
+            Vec::new()
+        } else {
+            builder.bus("given", given.len()).bits().collect()
         };
         let mut port = port.into_iter();
         for local in read {

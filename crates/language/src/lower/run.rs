@@ -244,9 +244,10 @@ fn results_of(
     let mut rest = bits;
     let ports = entry.outputs.iter().enumerate();
     let results = ports.map(|(number, output)| {
-        let width = match by_pair == Some(number) {
-            true => 0,
-            false => program.types.width(output.ty) as usize,
+        let width = if by_pair == Some(number) {
+            0
+        } else {
+            program.types.width(output.ty) as usize
         };
         let (bits, after) = rest.split_at(width);
         rest = after;

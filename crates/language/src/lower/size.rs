@@ -299,9 +299,10 @@ impl<'p> Counting<'p> {
                 Part::Turns(turns) => self.turns(turns, counters)?,
                 Part::Network(loops, cost) => {
                     let calls = loops.most_calls(counters).ok_or(Stopped::NoValue)?;
-                    match calls < network::MIN_CALLS {
-                        true => self.sum(cost, counters)?,
-                        false => of_network(loops, calls),
+                    if calls < network::MIN_CALLS {
+                        self.sum(cost, counters)?
+                    } else {
+                        of_network(loops, calls)
                     }
                 }
             });
@@ -309,9 +310,10 @@ impl<'p> Counting<'p> {
                 return Err(Stopped::TooLong);
             }
         }
-        match sum.steps > MAX_STEPS {
-            true => Err(Stopped::TooLong),
-            false => Ok(sum),
+        if sum.steps > MAX_STEPS {
+            Err(Stopped::TooLong)
+        } else {
+            Ok(sum)
         }
     }
 

@@ -234,13 +234,12 @@ impl Parser<'_> {
         self.with_struct(true, |parser| {
             parser.list(T::OpenParen, T::CloseParen, |parser| {
                 let named = parser.is(T::Name) && parser.kind_after(1) == T::Colon;
-                let name = match named {
-                    true => {
-                        let name = parser.ident("a parameter's name")?;
-                        parser.skip();
-                        Some(name)
-                    }
-                    false => None,
+                let name = if named {
+                    let name = parser.ident("a parameter's name")?;
+                    parser.skip();
+                    Some(name)
+                } else {
+                    None
                 };
                 let value = parser.expression()?;
                 Ok(Argument { name, value })
@@ -280,9 +279,10 @@ impl Parser<'_> {
             let message = "a struct's value stands in parentheses before a block";
             let error = Diagnostic::new(value.span, message);
             let written = self.text_of(value.span);
-            let help = match written.contains('\n') {
-                true => "write `(…)` around it".to_owned(),
-                false => format!("write `({written})`"),
+            let help = if written.contains('\n') {
+                "write `(…)` around it".to_owned()
+            } else {
+                format!("write `({written})`")
             };
             self.errors.report(error.help(help));
             return Ok(value);

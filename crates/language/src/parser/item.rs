@@ -322,11 +322,12 @@ impl Parser<'_> {
     /// Reports an owner of a parameter.
     fn input_of_function<K>(&mut self, is_main: bool) -> Parsed<K> {
         let owner = self.span();
-        let error = match is_main {
-            true => Diagnostic::new(owner, "`main` is written without `fn`")
-                .help("write `main(x: u32 of alice) -> (y: u32 to both) { … }`"),
-            false => Diagnostic::new(owner, "a parameter of a `fn` has no owner")
-                .help("only inputs of `main` and of runs do; leave it out here"),
+        let error = if is_main {
+            Diagnostic::new(owner, "`main` is written without `fn`")
+                .help("write `main(x: u32 of alice) -> (y: u32 to both) { … }`")
+        } else {
+            Diagnostic::new(owner, "a parameter of a `fn` has no owner")
+                .help("only inputs of `main` and of runs do; leave it out here")
         };
         self.report(error)
     }
@@ -336,9 +337,10 @@ impl Parser<'_> {
         let start = self.span();
         let body = if self.take_word("library").is_some() {
             let (name, _) = self.quoted("the component's name in quotes")?;
-            let parameters = match self.is(T::OpenParen) {
-                true => self.arguments()?,
-                false => Vec::new(),
+            let parameters = if self.is(T::OpenParen) {
+                self.arguments()?
+            } else {
+                Vec::new()
             };
             FunctionBody::Library(name, parameters, start.to(self.previous()))
         } else if self.take_word("file").is_some() {

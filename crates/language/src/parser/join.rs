@@ -10,9 +10,10 @@ impl Parser<'_> {
     pub(super) fn inputs(&mut self, kind: EntryKind) -> Parsed<(Vec<Input>, Option<Join>)> {
         let (mut inputs, mut join) = (Vec::new(), None);
         self.list(T::OpenParen, T::CloseParen, |parser| {
-            match parser.begins_join() {
-                true => parser.join(kind, &mut join)?,
-                false => inputs.push(parser.input()?),
+            if parser.begins_join() {
+                parser.join(kind, &mut join)?
+            } else {
+                inputs.push(parser.input()?)
             }
             Ok(())
         })?;
@@ -74,9 +75,10 @@ impl Parser<'_> {
         if self.take_word("by").is_none() {
             return self.unexpected("`by` and the field that is the key");
         }
-        let key = match self.is(T::OpenParen) {
-            true => self.list(T::OpenParen, T::CloseParen, Self::key_field)?,
-            false => vec![self.key_field()?],
+        let key = if self.is(T::OpenParen) {
+            self.list(T::OpenParen, T::CloseParen, Self::key_field)?
+        } else {
+            vec![self.key_field()?]
         };
         if key.is_empty() {
             let error = Diagnostic::new(self.previous(), "a key has a field at least");

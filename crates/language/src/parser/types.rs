@@ -109,9 +109,10 @@ impl Parser<'_> {
         let is_table = self.take(T::DotDot).is_some();
         let size = Box::new(self.with_struct(true, Self::expression)?);
         self.expect(T::CloseBracket)?;
-        Ok(match is_table {
-            true => TypeExpressionKind::Table(element, size),
-            false => TypeExpressionKind::Array(element, size),
+        Ok(if is_table {
+            TypeExpressionKind::Table(element, size)
+        } else {
+            TypeExpressionKind::Array(element, size)
         })
     }
 
@@ -123,9 +124,10 @@ impl Parser<'_> {
         while self.take(T::ColonColon).is_some() {
             segments.push(self.ident("a name")?);
         }
-        let generics = match self.is(T::Less) {
-            true => self.generic_arguments()?,
-            false => Vec::new(),
+        let generics = if self.is(T::Less) {
+            self.generic_arguments()?
+        } else {
+            Vec::new()
         };
         Ok(Path {
             segments,

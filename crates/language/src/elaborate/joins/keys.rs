@@ -92,15 +92,14 @@ impl<'a> Elaborator<'a> {
             let error = Diagnostic::new(at.field.span, "the two parts of the key are not alike");
             let names = [a_type, b_type].map(|ty| self.type_name(ty));
             let error = error.related(other.field.span, format!("a `{}` here", names[0]));
-            return self.fail(match texts {
-                true => error.help("write `email(…)` on both sides, or on none"),
-                false => {
-                    let help = format!(
-                        "this is a `{}`: give both fields one type; nothing converts by itself",
-                        names[1]
-                    );
-                    error.help(help)
-                }
+            return self.fail(if texts {
+                error.help("write `email(…)` on both sides, or on none")
+            } else {
+                let help = format!(
+                    "this is a `{}`: give both fields one type; nothing converts by itself",
+                    names[1]
+                );
+                error.help(help)
             });
         }
         Ok(())

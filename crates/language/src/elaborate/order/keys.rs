@@ -112,9 +112,10 @@ impl Elaborator<'_> {
             let names = lambda.names.iter();
             names.filter(|(name, _)| text.contains(name.as_str()))
         };
-        let written = match text.len() <= MAX_TEXT && names().all(|(_, to)| is_plain(to)) {
-            true => format!("{text} {:?}", names().collect::<Vec<_>>()),
-            false => format!("{number} {part:?}"),
+        let written = if text.len() <= MAX_TEXT && names().all(|(_, to)| is_plain(to)) {
+            format!("{text} {:?}", names().collect::<Vec<_>>())
+        } else {
+            format!("{number} {part:?}")
         };
         let next = self.computed.len() as u32;
         let of = (lambda.module, element, written);
@@ -177,9 +178,10 @@ pub(in crate::elaborate) fn key_of_input(types: &TypeTable, input: &InputPort) -
 /// Returns the parts at `path` without fields, in the order in which they are compared.
 pub(super) fn leaves(types: &TypeTable, ty: TypeId, path: &[u32]) -> SortKey {
     let mut found = Vec::new();
-    match take_apart(types, ty, &mut path.to_vec(), &mut found) {
-        true => found,
-        false => vec![path.to_vec()],
+    if take_apart(types, ty, &mut path.to_vec(), &mut found) {
+        found
+    } else {
+        vec![path.to_vec()]
     }
 }
 

@@ -186,9 +186,10 @@ impl Emitter<'_, '_> {
         let run = self.run;
         let of = &run.pair_loops[number as usize];
         let given: Vec<Piece> = run.calls.arguments_of(call).flatten().copied().collect();
-        let given = match given.is_empty() {
-            true => Vec::new(),
-            false => self.joined(&given, super::MAX_PIECES),
+        let given = if given.is_empty() {
+            Vec::new()
+        } else {
+            self.joined(&given, super::MAX_PIECES)
         };
         let names = self.turns(of, (call.called, call.site, call.span), given)?;
         let mut place = call.result.start;

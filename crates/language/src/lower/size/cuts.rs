@@ -42,9 +42,10 @@ impl Cuts {
             }
         }
         self.divisor = self.divisor.gcd(&gates);
-        match self.divisor == before {
-            true => Ok(()),
-            false => self.check(span),
+        if self.divisor == before {
+            Ok(())
+        } else {
+            self.check(span)
         }
     }
 }

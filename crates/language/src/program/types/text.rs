@@ -75,9 +75,10 @@ impl TypeTable {
             }
             TypeKind::Struct(number) => {
                 let StructType { name, generics, .. } = self.struct_type(*number);
-                match generics.is_empty() {
-                    true => name.to_string(),
-                    false => format!("{name}<{}>", self.generics_text(generics)),
+                if generics.is_empty() {
+                    name.to_string()
+                } else {
+                    format!("{name}<{}>", self.generics_text(generics))
                 }
             }
             TypeKind::Enum(number) => self.enum_type(*number).name.to_string(),

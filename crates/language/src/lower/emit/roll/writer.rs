@@ -136,9 +136,10 @@ impl Writer<'_> {
                 let targets = self.widths[of].iter().enumerate();
                 let targets = targets.map(|(number, &width)| {
                     offset += width;
-                    match shape.apart.is_empty() {
-                        true => part(0, offset - width, width),
-                        false => part(number, 0, width),
+                    if shape.apart.is_empty() {
+                        part(0, offset - width, width)
+                    } else {
+                        part(number, 0, width)
                     }
                 });
                 builder.call(targets, &self.names[of], first.into_iter().chain(arguments))
