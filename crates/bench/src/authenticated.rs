@@ -30,7 +30,6 @@ pub struct AuthenticatedFigures {
 
 impl AuthenticatedFigures {
     /// Returns the bytes of an AND gate, both ways.
-    #[must_use]
     pub fn bytes_an_and(&self) -> f64 {
         self.run.run_traffic.bytes() as f64 / self.run.ands.max(1) as f64
     }

@@ -43,7 +43,6 @@ const FEATURES: [&str; 9] = [
 
 impl Machine {
     /// Returns the description of this machine.
-    #[must_use]
     pub fn this() -> Self {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {

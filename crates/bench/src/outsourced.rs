@@ -122,7 +122,6 @@ impl ThreeTraffic {
     }
 
     /// Returns the bytes that the thin client sends and receives.
-    #[must_use]
     pub fn client_bytes(&self) -> u64 {
         self.generator_to_evaluator_bytes
             + self.evaluator_to_generator_bytes

@@ -211,7 +211,6 @@ impl Timed {
 impl PreparedFigures {
     /// Returns the lower limit of a run's time over the link: a round trip, plus the bytes that
     /// depend on the evaluator's inputs at the link's rate. Returns `None` on loopback.
-    #[must_use]
     pub fn floor_ms(&self) -> Option<f64> {
         let link: Link = self.link.parse().ok()?;
         let rate = link.rate_bits_per_s() as f64;

@@ -129,7 +129,6 @@ impl Traffic {
     }
 
     /// Returns the bytes of both directions.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.garbler_bytes + self.evaluator_bytes
     }

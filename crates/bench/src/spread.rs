@@ -29,7 +29,6 @@ impl Spread {
     /// # Panics
     ///
     /// If there are none.
-    #[must_use]
     pub fn of(samples: &[f64]) -> Self {
         assert!(!samples.is_empty(), "a spread of no samples");
         let mut sorted = samples.to_vec();
@@ -87,7 +86,6 @@ impl Mean {
     /// # Panics
     ///
     /// If there are none.
-    #[must_use]
     pub fn of(samples: &[f64]) -> Self {
         assert!(!samples.is_empty(), "a mean of no samples");
         let count = samples.len() as f64;

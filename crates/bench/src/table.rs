@@ -71,7 +71,6 @@ pub struct Table {
 
 impl Table {
     /// Returns the text for the next record: its line, after the heads if another table starts.
-    #[must_use]
     pub fn add(&mut self, record: &Record) -> String {
         let Line {
             title,

@@ -97,7 +97,6 @@ pub struct Builder {
 
 impl Builder {
     /// Creates a builder of an empty circuit.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -106,7 +105,6 @@ impl Builder {
     /// constants and [`Builder::finish`] returns an error. A caller that watches
     /// [`Builder::gate_count`] can refuse a circuit that is too large before the circuit takes
     /// memory.
-    #[must_use]
     pub fn bounded(gates: usize) -> Self {
         Self {
             gates: RefCell::new(Sharing::bounded(gates)),
@@ -122,7 +120,6 @@ impl Builder {
     }
 
     /// Returns the form in which operations are built.
-    #[must_use]
     pub fn form(&self) -> CircuitForm {
         self.form
     }
@@ -132,13 +129,11 @@ impl Builder {
     }
 
     /// Returns the constant `value`.
-    #[must_use]
     pub fn constant(&self, value: bool) -> Bit<'_> {
         Bit::new(self, Literal::constant(value))
     }
 
     /// Returns the number of gates so far. Gates that no output needs count; NOT does not.
-    #[must_use]
     pub fn gate_count(&self) -> usize {
         self.gates.borrow().gate_count()
     }
@@ -149,7 +144,6 @@ impl Builder {
     /// # Panics
     ///
     /// If `inputs` do not match the ports in number and width.
-    #[must_use]
     pub fn call<'b>(&'b self, circuit: &Circuit, inputs: &[Bus<'b>]) -> Vec<Bus<'b>> {
         assert_eq!(
             inputs.len(),

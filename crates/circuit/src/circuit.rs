@@ -52,7 +52,6 @@ impl Port {
     }
 
     /// Whether a port may have this name.
-    #[must_use]
     pub fn is_valid_name(name: &str) -> bool {
         name.len() <= Self::MAX_NAME_BYTES
             && name.bytes().next().is_some_and(|c| c.is_ascii_alphabetic())
@@ -205,43 +204,36 @@ impl Circuit {
     }
 
     /// Returns the input ports, in order.
-    #[must_use]
     pub fn inputs(&self) -> &[Port] {
         &self.inputs
     }
 
     /// Returns the output ports, in order.
-    #[must_use]
     pub fn outputs(&self) -> &[Port] {
         &self.outputs
     }
 
     /// Returns the number of input bits.
-    #[must_use]
     pub fn input_bits(&self) -> usize {
         self.input_bits as usize
     }
 
     /// Returns the number of output bits.
-    #[must_use]
     pub fn output_bits(&self) -> usize {
         self.output_wires.len()
     }
 
     /// Returns the wires of the output bits, in port order.
-    #[must_use]
     pub fn output_wires(&self) -> &[Wire] {
         &self.output_wires
     }
 
     /// Returns the number of gates.
-    #[must_use]
     pub fn gate_count(&self) -> usize {
         self.gates.len()
     }
 
     /// Returns the number of wires, which are the input bits and the gates.
-    #[must_use]
     pub fn wire_count(&self) -> usize {
         self.input_bits() + self.gates.len()
     }

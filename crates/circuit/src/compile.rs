@@ -44,7 +44,6 @@ impl Program {
     ///
     /// If the circuit has more than 2^29 wires and outputs, whose places would not fit four bytes
     /// each. Such files are refused.
-    #[must_use]
     pub fn compile(circuit: &Circuit) -> Self {
         Self::compile_with(circuit, || circuit.digest())
     }

@@ -27,7 +27,6 @@ impl core::fmt::Debug for Component {
 
 impl Component {
     /// Creates a component `name` of `circuit`.
-    #[must_use]
     pub fn new(name: impl Into<String>, circuit: Circuit) -> Self {
         let body = Body {
             circuit,
@@ -50,27 +49,23 @@ impl Component {
     }
 
     /// Returns the name, which is for people only.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the circuit's digest.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let body = &*self.body;
         *body.digest.get_or_init(|| body.circuit.digest())
     }
 
     /// Returns the circuit.
-    #[must_use]
     pub fn circuit(&self) -> &Circuit {
         &self.body.circuit
     }
 
     /// Returns the circuit compiled for garbling. The first call compiles, with the time and memory
     /// of [`Program::compile`]. If several threads call at once, one compiles and the others wait.
-    #[must_use]
     pub fn program(&self) -> &Program {
         let body = &*self.body;
         body.program
@@ -78,7 +73,6 @@ impl Component {
     }
 
     /// Whether the program has been compiled already.
-    #[must_use]
     pub fn is_compiled(&self) -> bool {
         self.body.program.get().is_some()
     }

@@ -69,7 +69,6 @@ const CIRCUIT_TAG: &[u8; 16] = b"tacit circuit v1";
 impl Circuit {
     /// Returns the circuit's digest. Each call computes it anew, which takes about a second for 100
     /// million gates.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hash = Sha256::new();
         hash.update(CIRCUIT_TAG);

@@ -21,7 +21,6 @@ impl Circuit {
     /// # Panics
     ///
     /// If the number of `inputs` is not the number of input bits.
-    #[must_use]
     pub fn evaluate(&self, inputs: &[bool]) -> Vec<bool> {
         let mut lanes: Vec<Lanes> = inputs.iter().map(|&bit| Lanes::from(bit)).collect();
         let outputs = self.evaluate_lanes(&lanes);
@@ -34,7 +33,6 @@ impl Circuit {
     /// # Panics
     ///
     /// If the number of bits of an instance is not the number of input bits.
-    #[must_use]
     pub fn evaluate_batch<I: AsRef<[bool]>>(&self, instances: &[I]) -> Vec<Vec<bool>> {
         let mut outputs = Vec::with_capacity(instances.len());
         let mut lanes = vec![0; self.input_bits()];
@@ -65,7 +63,6 @@ impl Circuit {
     /// # Panics
     ///
     /// If the number of `inputs` is not the number of input bits.
-    #[must_use]
     pub fn evaluate_lanes(&self, inputs: &[Lanes]) -> Vec<Lanes> {
         assert_eq!(inputs.len(), self.input_bits(), "input bits");
         let mut wires = Vec::with_capacity(self.wire_count());
@@ -114,7 +111,6 @@ impl Circuit {
     /// # Panics
     ///
     /// If the number of `bits` is not the number of output bits.
-    #[must_use]
     pub fn decode_outputs(&self, bits: &[bool]) -> Vec<Value> {
         assert_eq!(bits.len(), self.output_bits(), "output bits");
         decode_values(self.outputs().iter(), bits)
@@ -148,7 +144,6 @@ pub fn encode_values<'p>(
 /// # Panics
 ///
 /// If `bits` has fewer bits than the ports.
-#[must_use]
 pub fn decode_values<'p>(ports: impl Iterator<Item = &'p Port>, mut bits: &[bool]) -> Vec<Value> {
     let value = |port: &Port| {
         let (own, after) = bits.split_at(port.ty.width());

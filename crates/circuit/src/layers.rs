@@ -116,7 +116,6 @@ impl Circuit {
     /// # Panics
     ///
     /// If the number of owners is not the number of input ports.
-    #[must_use]
     pub fn layers(&self, owners_of_ports: &[Owners]) -> Layers {
         let ports = self.inputs().iter();
         assert_eq!(ports.len(), owners_of_ports.len(), "owners for each port");
@@ -263,13 +262,11 @@ impl Layers {
     }
 
     /// Returns the number of layers that exchange messages.
-    #[must_use]
     pub fn depth(&self) -> u32 {
         self.ends.len() as u32 - 1
     }
 
     /// Returns the greatest number of wires that are live after any layer, including public ones.
-    #[must_use]
     pub fn live(&self) -> usize {
         self.live
     }

@@ -290,7 +290,6 @@ impl Netlist {
     }
 
     /// Returns for each node whether it is an input or a root depends on it.
-    #[must_use]
     pub fn live(&self, roots: &[Literal]) -> Vec<bool> {
         let mut live = vec![false; self.nodes.len()];
         for root in roots.iter().filter(|root| root.as_constant().is_none()) {

@@ -64,13 +64,11 @@ pub struct Translation {
 
 impl Translation {
     /// Returns the input of the gate that is translated: 0 is `a`, 1 is `b`.
-    #[must_use]
     pub fn side(self) -> u8 {
         (self.packed & 1) as u8
     }
 
     /// Returns the place among the translations of the segment, ordered by gate and side.
-    #[must_use]
     pub fn place(self) -> usize {
         (self.packed >> 1) as usize
     }
@@ -123,31 +121,26 @@ impl WireOrdering {
 
     /// Returns how many offsets have a number. These are the targets of translations and, under the
     /// monotone rule, the offsets of AND gates' outputs.
-    #[must_use]
     pub fn offsets(&self) -> usize {
         self.offsets as usize
     }
 
     /// Returns the inputs that are translated at the start of the program, in order.
-    #[must_use]
     pub fn bridges(&self) -> &[Bridge] {
         &self.bridges
     }
 
     /// Returns all translations that XOR gates need, level by level.
-    #[must_use]
     pub fn translations(&self) -> &[Translation] {
         &self.translations
     }
 
     /// Returns the XOR gates, level by level. Their slots are the program's and the scratch slots.
-    #[must_use]
     pub fn xors(&self) -> &[XorGate] {
         &self.xors
     }
 
     /// Returns the levels of batch `batch`.
-    #[must_use]
     pub fn levels(&self, batch: usize) -> &[Level] {
         let start = batch
             .checked_sub(1)
@@ -156,7 +149,6 @@ impl WireOrdering {
     }
 
     /// Returns the range of [`WireOrdering::translations`] that belongs to segment `segment`.
-    #[must_use]
     pub fn segment_translations(&self, segment: usize) -> core::ops::Range<usize> {
         let ends = &self.segment_translations;
         let start = segment.checked_sub(1).map_or(0, |last| ends[last]);
@@ -164,13 +156,11 @@ impl WireOrdering {
     }
 
     /// Returns for each AND gate the number of its output's offset, or [`Self::UNNAMED`].
-    #[must_use]
     pub fn and_offsets(&self) -> &[u32] {
         &self.and_offsets
     }
 
     /// Returns the number of slots that the levels need after the program's own.
-    #[must_use]
     pub fn scratch_slots(&self) -> usize {
         self.scratch_slots as usize
     }
@@ -179,7 +169,6 @@ impl WireOrdering {
 impl Program {
     /// Returns the program's ordering by `rule`. The first call computes it, and the program keeps
     /// it.
-    #[must_use]
     pub fn ordering(&self, rule: OrderingRule) -> &WireOrdering {
         self.derived.orderings[rule as usize].get_or_init(|| {
             let phi = phi::Phi::of(self, rule);
@@ -191,7 +180,6 @@ impl Program {
     /// [translations](WireOrdering::translations) of the ordering by `rule` together. The first
     /// call counts them, for both safe rules at once and without the ordering's plan, and the
     /// program keeps the counts.
-    #[must_use]
     pub fn translation_count(&self, rule: OrderingRule) -> u64 {
         let derived = &self.derived;
         let safe = || {

@@ -14,7 +14,6 @@ impl Owners {
     pub const BOTH: Self = Self(3);
 
     /// Returns `role` as the only owner.
-    #[must_use]
     pub const fn of(role: Role) -> Self {
         Self(1 << role as u8)
     }
@@ -26,19 +25,16 @@ impl Owners {
     }
 
     /// Whether `role` is an owner.
-    #[must_use]
     pub const fn includes(self, role: Role) -> bool {
         self.0 >> role as u8 & 1 == 1
     }
 
     /// Whether both parties know the bit.
-    #[must_use]
     pub const fn is_public(self) -> bool {
         self.0 == 0
     }
 
     /// Whether both parties own the bit.
-    #[must_use]
     pub const fn is_shared(self) -> bool {
         self.0 == 3
     }
@@ -46,7 +42,6 @@ impl Owners {
     /// Whether a negation or an added public bit changes the share of `role`. It changes the
     /// evaluator's share if the evaluator is the only owner, both shares if there is no owner, and
     /// the garbler's share otherwise.
-    #[must_use]
     pub const fn adds_public(self, role: Role) -> bool {
         let only_evaluator = self.0 == Self::of(Role::Evaluator).0;
         self.is_public() || matches!(role, Role::Evaluator) == only_evaluator
@@ -54,7 +49,6 @@ impl Owners {
 
     /// Whether an AND of bits with these owners needs crosses: neither bit is public, and each
     /// party owns at least one of them.
-    #[must_use]
     pub const fn need_crosses(self, other: Self) -> bool {
         !self.is_public() && !other.is_public() && self.union(other).is_shared()
     }

@@ -137,7 +137,6 @@ impl Program {
     /// Returns the program's first segments, without outputs. Measurements use them instead of the
     /// whole program. A program with few segments is its own head. The first call copies the
     /// segments, and the program keeps the copy.
-    #[must_use]
     pub fn head(&self) -> &Self {
         if self.segments.len() <= Self::HEAD_SEGMENTS {
             return self;
@@ -160,50 +159,42 @@ impl Program {
     }
 
     /// Returns the digest of the circuit from which the program was compiled.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
     /// Returns the number of slots, which is the greatest number of labels that are live at once.
     /// Input bit `i` starts in slot `i`.
-    #[must_use]
     pub fn slots(&self) -> usize {
         self.slots as usize
     }
 
     /// Returns the number of input bits.
-    #[must_use]
     pub fn inputs(&self) -> usize {
         self.inputs as usize
     }
 
     /// Returns all XOR gates, in order. A gate's number is its index.
-    #[must_use]
     pub fn xors(&self) -> &[XorGate] {
         &self.xors
     }
 
     /// Returns all AND gates, in order. A gate's number is its index.
-    #[must_use]
     pub fn ands(&self) -> &[AndGate] {
         &self.ands
     }
 
     /// Returns all batches, in order.
-    #[must_use]
     pub fn batches(&self) -> &[Batch] {
         &self.batches
     }
 
     /// Returns all segments, in order. Together they contain every batch once.
-    #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
     /// Returns the output bits, in port order.
-    #[must_use]
     pub fn outputs(&self) -> &[Output] {
         &self.outputs
     }

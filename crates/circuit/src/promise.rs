@@ -56,7 +56,6 @@ struct Broken {
 
 impl Promise {
     /// Returns the promise that implies both this one and `other`, if there is one.
-    #[must_use]
     pub fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Set | Self::Ascending, Self::Set | Self::Ascending) => {
@@ -123,7 +122,6 @@ impl core::fmt::Display for Promise {
 impl Port {
     /// Returns a value that keeps the port's promise, for rehearsals and measurements. Its numbers
     /// are as close to zero as the promise allows.
-    #[must_use]
     pub fn least_value(&self) -> Value {
         let of = element(&self.ty);
         let number = |index: usize| match self.promise {

@@ -21,7 +21,6 @@ impl Role {
     }
 
     /// Returns the role's name as used on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Garbler => "garbler",

@@ -71,32 +71,27 @@ pub struct RowGate {
 
 impl RowGate {
     /// Returns the slot of the other operand, y.
-    #[must_use]
     pub fn other(self) -> usize {
         (self.other >> 3) as usize
     }
 
     /// Returns the slot of the result. It may be that of an operand that nothing reads any more.
-    #[must_use]
     pub fn result(self) -> usize {
         (self.result >> 2) as usize
     }
 
     /// Whether the common operand is negated. If so, each party adds its share of y, with y's
     /// negation, to its product.
-    #[must_use]
     pub fn negates_common(self) -> bool {
         self.other & 1 == 1
     }
 
     /// Whether `role` inverts its share of y.
-    #[must_use]
     pub fn inverts_other(self, role: Role) -> bool {
         self.other >> (1 + role as u32) & 1 == 1
     }
 
     /// Whether the gate is in the cross that `role` chooses.
-    #[must_use]
     pub fn is_chosen_by(self, role: Role) -> bool {
         self.result >> role as u32 & 1 == 1
     }
@@ -134,19 +129,16 @@ pub struct RowOperation {
 
 impl RowOperation {
     /// Returns the slots of both operands.
-    #[must_use]
     pub fn operands(self) -> [usize; 2] {
         self.operands.map(|operand| (operand >> 3) as usize)
     }
 
     /// Returns the slot of the result. It may be that of an operand that nothing reads any more.
-    #[must_use]
     pub fn result(self) -> usize {
         (self.result >> 1) as usize
     }
 
     /// Returns the action of `role`.
-    #[must_use]
     pub fn action(self, role: Role) -> RowAction {
         let bits = self.operands[role as usize];
         let bit = |n: u32| bits >> n & 1 == 1;
@@ -182,51 +174,43 @@ impl RowProgram {
     ///
     /// If the number of owners is not the number of input ports, or more than 2^29 rows are live at
     /// once.
-    #[must_use]
     pub fn compile(circuit: &Circuit, owners_of_ports: &[Owners]) -> Self {
         place::place(circuit, &circuit.layers(owners_of_ports))
     }
 
     /// Returns the number of layers that exchange messages.
-    #[must_use]
     pub fn depth(&self) -> u32 {
         self.ends.len() as u32 - 1
     }
 
     /// Returns the greatest number of wires that are live after any layer, including public ones,
     /// as [`Layers::live`](crate::Layers::live) does.
-    #[must_use]
     pub fn live(&self) -> usize {
         self.live
     }
 
     /// Returns the number of slots.
-    #[must_use]
     pub fn slots(&self) -> usize {
         self.slots as usize
     }
 
     /// Returns the slot that holds only zeros, from before layer 0 to the end, if there is one.
-    #[must_use]
     pub fn zero_slot(&self) -> Option<u32> {
         self.zero
     }
 
     /// Returns the slot of each input bit before layer 0, in port order, or [`NO_SLOT`] if nothing
     /// reads it.
-    #[must_use]
     pub fn inputs(&self) -> &[u32] {
         &self.inputs
     }
 
     /// Returns the location of each result bit after the last layer, in port order.
-    #[must_use]
     pub fn results(&self) -> &[RowResult] {
         &self.results
     }
 
     /// Returns the owners of each result bit, in port order.
-    #[must_use]
     pub fn owners_of_results(&self) -> &[Owners] {
         &self.owners_of_results
     }
@@ -248,13 +232,11 @@ impl RowProgram {
     }
 
     /// Returns the local operations of a layer, in order. They follow its pieces.
-    #[must_use]
     pub fn operations(&self, layer: u32) -> &[RowOperation] {
         &self.operations[self.begin(layer)[2]..self.ends[layer as usize][2] as usize]
     }
 
     /// Returns the amount that one instance exchanges in a layer.
-    #[must_use]
     pub fn outline(&self, layer: u32) -> LayerOutline {
         self.outlines[layer as usize]
     }

@@ -13,19 +13,16 @@ pub struct Span {
 
 impl Span {
     /// Returns the number after the last.
-    #[must_use]
     pub fn end(&self) -> u64 {
         self.first.saturating_add(self.count)
     }
 
     /// Whether the span contains `number`.
-    #[must_use]
     pub fn contains(&self, number: u64) -> bool {
         (self.first..self.end()).contains(&number)
     }
 
     /// Returns the numbers that are in both spans.
-    #[must_use]
     pub fn common(&self, other: Self) -> Option<Self> {
         let first = self.first.max(other.first);
         let count = self.end().min(other.end()).checked_sub(first)?;

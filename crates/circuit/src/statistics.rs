@@ -24,7 +24,6 @@ pub struct Statistics {
 
 impl Circuit {
     /// Returns the circuit's statistics. Takes one pass and eight bytes of memory a wire.
-    #[must_use]
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics {
             input_bits: self.input_bits(),

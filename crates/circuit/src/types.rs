@@ -95,25 +95,21 @@ impl Type {
     ///
     /// If [`Type::new`] refuses the size. This constructor and the next ones are for sizes written
     /// in a program. Sizes from a file go through [`Type::new`] or [`str::parse`].
-    #[must_use]
     pub fn bits(n: usize) -> Self {
         Self::written(Kind::Bits(size(n)))
     }
 
     /// Returns the type `uN`. Panics like [`Type::bits`].
-    #[must_use]
     pub fn unsigned(bits: usize) -> Self {
         Self::written(Kind::Unsigned(size(bits)))
     }
 
     /// Returns the type `iN`. Panics like [`Type::bits`].
-    #[must_use]
     pub fn signed(bits: usize) -> Self {
         Self::written(Kind::Signed(size(bits)))
     }
 
     /// Returns the type `fixed[integer,fraction]`. Panics like [`Type::bits`].
-    #[must_use]
     pub fn fixed(integer: usize, fraction: usize) -> Self {
         Self::written(Kind::Fixed {
             integer: size(integer),
@@ -122,7 +118,6 @@ impl Type {
     }
 
     /// Returns the type `bytes[n]`. Panics like [`Type::bits`].
-    #[must_use]
     pub fn bytes(n: usize) -> Self {
         Self::written(Kind::Bytes(size(n)))
     }
@@ -134,13 +129,11 @@ impl Type {
     }
 
     /// Returns the kind of the type.
-    #[must_use]
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
 
     /// Returns the width in bits, from 1 to [`Circuit::MAX_WIRES`].
-    #[must_use]
     pub fn width(&self) -> usize {
         self.width as usize
     }

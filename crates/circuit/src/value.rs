@@ -102,19 +102,16 @@ impl Value {
     }
 
     /// Returns the type of the value.
-    #[must_use]
     pub fn ty(&self) -> &Type {
         &self.ty
     }
 
     /// Returns the bits, wire 0 first. They are wiped when dropped.
-    #[must_use]
     pub fn to_bits(&self) -> Zeroizing<Vec<bool>> {
         Zeroizing::new((0..self.ty.width()).map(|i| self.bit(i)).collect())
     }
 
     /// Returns the elements of an array. Returns nothing for other types.
-    #[must_use]
     pub fn elements(&self) -> Vec<Self> {
         let Kind::Array(of, n) = self.ty.kind() else {
             return Vec::new();

@@ -41,13 +41,11 @@ pub struct XorLevel {
 impl XorLevels {
     /// Returns the gates, in the order of levels. A batch's gates have the same range here as in
     /// the program.
-    #[must_use]
     pub fn gates(&self) -> &[XorGate] {
         &self.gates
     }
 
     /// Returns the levels of batch number `batch`.
-    #[must_use]
     pub fn levels(&self, batch: usize) -> &[XorLevel] {
         let start = batch.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.levels[start as usize..self.ends[batch] as usize]
@@ -88,7 +86,6 @@ impl XorLevels {
 impl Program {
     /// Returns the XOR gates by level. The first call computes them, in time linear in the gates,
     /// and the program keeps them, in 12 bytes a gate.
-    #[must_use]
     pub fn xor_levels(&self) -> &XorLevels {
         self.derived.xor_levels.get_or_init(|| XorLevels::of(self))
     }
@@ -96,7 +93,6 @@ impl Program {
     /// Returns the number of XOR gates with a private input, which is the sum of
     /// [`XorLevel::private`]. The first call counts them, without the levels, and the program keeps
     /// the count.
-    #[must_use]
     pub fn private_inputs(&self) -> u64 {
         *self
             .derived

@@ -81,7 +81,6 @@ pub struct Entry {
 }
 
 /// Returns the components of the library, in display order.
-#[must_use]
 pub fn list() -> &'static [Entry] {
     ENTRIES
 }
@@ -115,7 +114,6 @@ pub fn find_in_form(
 
 impl Entry {
     /// Returns the parameters, with the values in `given` or their defaults.
-    #[must_use]
     pub fn values(&self, given: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
         let values = self.parameters.iter().filter_map(|parameter| {
             let value = given.get(parameter.name).copied().or(parameter.default)?;

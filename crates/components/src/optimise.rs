@@ -64,7 +64,6 @@ pub enum PassName {
 
 impl PassName {
     /// Returns the pass's name as one word.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Fold => "fold",
@@ -133,7 +132,6 @@ pub struct Optimised {
 /// at most as many XOR gates.
 ///
 /// Takes time linear in the number of gates and rounds, and about 100 bytes of memory per gate.
-#[must_use]
 pub fn optimise(circuit: &Circuit) -> Optimised {
     let mut work = Optimisation::new(circuit);
     let mut classes = Classes::new();

@@ -55,7 +55,6 @@ pub struct FunctionBuilder {
 
 impl FunctionBuilder {
     /// Starts a function of this name, without ports or steps.
-    #[must_use]
     pub fn new(name: &str) -> Self {
         let source = Source {
             name: name.to_owned(),

@@ -27,7 +27,6 @@ impl Expression {
     }
 
     /// Returns this sum plus another.
-    #[must_use]
     pub fn plus(&self, other: impl Into<Self>) -> Self {
         let mut sum = self.clone();
         sum.0.extend(other.into().0);
@@ -35,7 +34,6 @@ impl Expression {
     }
 
     /// Returns this sum minus another.
-    #[must_use]
     pub fn minus(&self, other: impl Into<Self>) -> Self {
         let mut other = other.into();
         for term in &mut other.0 {
@@ -45,7 +43,6 @@ impl Expression {
     }
 
     /// Returns the sum times `factor`.
-    #[must_use]
     pub fn times(&self, factor: u64) -> Self {
         let mut product = self.clone();
         for term in &mut product.0 {

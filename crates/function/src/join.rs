@@ -123,7 +123,6 @@ pub struct JoinTable {
 
 impl JoinTable {
     /// Returns the bits of a row.
-    #[must_use]
     pub fn row_bits(&self) -> u64 {
         self.row.iter().map(|field| field.bits).sum()
     }
@@ -169,7 +168,6 @@ impl KeyNormalization {
     /// `text<n>`, are removed. An address also loses zeros and white space at both ends, and is
     /// converted to lower case. Texts that Unicode defines as equal, such as é as one character and
     /// as two, become the same. Normalising twice is the same as normalising once.
-    #[must_use]
     pub fn apply(self, text: &str) -> Zeroizing<String> {
         match self {
             Self::None => Zeroizing::new(text.trim_end_matches('\0').to_owned()),
@@ -221,7 +219,6 @@ pub struct ResultByPair {
 
 impl JoinPlan {
     /// Returns the table of a side.
-    #[must_use]
     pub fn table(&self, side: JoinSide) -> &JoinTable {
         match side {
             JoinSide::Left => &self.left,
@@ -230,19 +227,16 @@ impl JoinPlan {
     }
 
     /// Returns the placer's table.
-    #[must_use]
     pub fn placers(&self) -> &JoinTable {
         self.table(self.placer)
     }
 
     /// Returns the programmer's table.
-    #[must_use]
     pub fn programmers(&self) -> &JoinTable {
         self.table(self.placer.other())
     }
 
     /// Whether the stage makes the function's input of this name.
-    #[must_use]
     pub fn gives(&self, input: &str) -> bool {
         [&self.placer_input, &self.programmer_input]
             .iter()
@@ -250,19 +244,16 @@ impl JoinPlan {
     }
 
     /// Returns the number of bins of all shards together, or 0 if a table has no keys.
-    #[must_use]
     pub fn bin_count(&self) -> u64 {
         self.sizes.all_bins()
     }
 
     /// Returns the bits of an element of the placer's input.
-    #[must_use]
     pub fn placer_element_bits(&self) -> u64 {
         u64::from(self.sizes.tag_bits) + self.sizes.placer_bits + self.sizes.payload_bits
     }
 
     /// Returns the bits of an element of the programmer's input.
-    #[must_use]
     pub fn programmer_element_bits(&self) -> u64 {
         u64::from(self.sizes.tag_bits) + self.sizes.payload_bits
     }

@@ -82,7 +82,6 @@ pub enum Recipient {
 
 impl Recipient {
     /// Whether `role` gets the result.
-    #[must_use]
     pub fn includes(self, role: Role) -> bool {
         match self {
             Self::Garbler => role == Role::Garbler,
@@ -92,7 +91,6 @@ impl Recipient {
     }
 
     /// Returns the recipient's name on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Garbler => "garbler",
@@ -179,20 +177,17 @@ impl Function {
     }
 
     /// Returns the function's name, for people.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the parameters and their values, in order, for people.
-    #[must_use]
     pub fn parameters(&self) -> &[(String, u64)] {
         &self.parameters
     }
 
     /// Returns the digest that both parties compare before they run the function. The module
     /// `source` says what it covers.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
@@ -224,85 +219,71 @@ impl Function {
     }
 
     /// Returns the program, if the function is a run of one.
-    #[must_use]
     pub fn program(&self) -> Option<Digest> {
         self.program
     }
 
     /// Returns the meaning that the function's digest covers, if it has one.
-    #[must_use]
     pub fn meaning(&self) -> Option<Digest> {
         self.meaning
     }
 
     /// Returns the function's digest without its meaning.
-    #[must_use]
     pub fn digest_of_bits(&self) -> Digest {
         self.digest_of_bits
     }
 
     /// Returns the function as text, with one step per line. The digest covers this text.
-    #[must_use]
     pub fn canonical_text(&self) -> &str {
         &self.text
     }
 
     /// Returns the inputs of both parties, in order.
-    #[must_use]
     pub fn inputs(&self) -> &[FunctionInput] {
         &self.inputs
     }
 
     /// Returns the saved values that the function loads, each under the name by which it was saved.
-    #[must_use]
     pub fn loads(&self) -> &[Port] {
         &self.loads
     }
 
     /// Returns the results, in order.
-    #[must_use]
     pub fn outputs(&self) -> &[FunctionOutput] {
         &self.outputs
     }
 
     /// Returns the values that the function saves, each under its name.
-    #[must_use]
     pub fn saves(&self) -> &[Port] {
         &self.saves
     }
 
     /// Whether the function loads or saves values, which not every protocol can keep.
-    #[must_use]
     pub fn has_saved_values(&self) -> bool {
         !self.loads.is_empty() || !self.saves.is_empty()
     }
 
     /// Returns the components that the function calls.
-    #[must_use]
     pub fn components(&self) -> &[Component] {
         &self.components
     }
 
     /// Returns the number of calls in a run.
-    #[must_use]
     pub fn call_count(&self) -> u32 {
         self.counts.calls
     }
 
     /// Returns the number of calls of each of [`Function::components`].
-    #[must_use]
     pub fn component_calls(&self) -> &[u32] {
         &self.counts.by_component
     }
 
     /// Returns the most bits of values that a run holds at once.
-    #[must_use]
     pub fn live_bits(&self) -> usize {
         self.plan.places
     }
 
     /// Returns the number of input bits that belong to `owner`.
-    #[must_use]
     pub fn input_bits(&self, owner: Role) -> usize {
         self.inputs
             .iter()
@@ -312,7 +293,6 @@ impl Function {
     }
 
     /// Returns the number of output bits that go to `role`.
-    #[must_use]
     pub fn output_bits(&self, role: Role) -> usize {
         let mine = self
             .outputs
@@ -330,13 +310,11 @@ impl Function {
     }
 
     /// Returns the number of AND gates over all calls, after compiling the components.
-    #[must_use]
     pub fn and_gates(&self) -> u64 {
         self.gates(|program| program.ands().len())
     }
 
     /// Returns the number of XOR gates over all calls, after compiling the components.
-    #[must_use]
     pub fn xor_gates(&self) -> u64 {
         self.gates(|program| program.xors().len())
     }
@@ -358,7 +336,6 @@ impl Function {
     /// # Panics
     ///
     /// If the length of `inputs` is not the width of the input ports and loaded values together.
-    #[must_use]
     pub fn evaluate(&self, inputs: &[bool]) -> Vec<bool> {
         let ports = self.inputs.iter().map(|input| &input.port);
         let widths = ports.chain(&self.loads).map(|port| port.ty.width());
@@ -376,7 +353,6 @@ impl Function {
     /// Evaluates the function with the components' programs, for callers that have compiled them.
     /// `input` is called for each input bit, in port order, with the number of the bit's port. This
     /// shares the compiler's faults, so it is not an independent reference.
-    #[must_use]
     pub fn interpret(&self, input: impl FnMut(usize) -> bool) -> Outputs<'_, bool> {
         self.walk(input, |component, bits| component.program().interpret(bits))
     }

@@ -36,7 +36,6 @@ impl Sample {
     }
 
     /// Returns the results in the clear, in port order.
-    #[must_use]
     pub fn evaluate(&self) -> Vec<bool> {
         let inputs = self.shares.iter().zip(self.owners_of_bits());
         let value = |([a, b], owners): (&[bool; 2], Owners)| *a ^ (*b && !owners.is_public());
@@ -45,7 +44,6 @@ impl Sample {
     }
 
     /// Returns the numbers of the outputs that go to a party.
-    #[must_use]
     pub fn outputs_to(&self, role: Role) -> Vec<usize> {
         let outputs = self.function.outputs().iter().enumerate();
         let to = outputs.filter(|(_, output)| output.recipient.includes(role));

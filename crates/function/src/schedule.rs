@@ -192,26 +192,22 @@ impl Schedule {
     }
 
     /// Returns the number of steps.
-    #[must_use]
     pub fn step_count(&self) -> u32 {
         self.steps
     }
 
     /// Returns the number of elements of the function's inputs and values, which determines the
     /// memory that building the schedule takes.
-    #[must_use]
     pub fn element_count(&self) -> u64 {
         self.elements
     }
 
     /// Returns the OTs of the whole run, by their sender.
-    #[must_use]
     pub fn total_ots(&self) -> [u64; 2] {
         self.total_ots
     }
 
     /// Returns the steps, one by one.
-    #[must_use]
     pub fn steps(&self) -> Steps<'_> {
         Steps::new(self)
     }
@@ -220,7 +216,6 @@ impl Schedule {
     /// made earlier. If the step lacks OTs of either direction, each direction makes what it lacks
     /// for the rest of the run, but at most [`Limits::refill_ots`], or what it lacks for the step
     /// if that is more.
-    #[must_use]
     pub fn refill(&self, step: &StepWork, made: [u64; 2]) -> [u64; 2] {
         let needed = |sender: usize| step.ots_before[sender] + step.ots[sender];
         let lacks: [u64; 2] =
@@ -237,7 +232,6 @@ impl Schedule {
     }
 
     /// Returns the number of groups, including those without layers.
-    #[must_use]
     pub fn group_count(&self) -> u32 {
         self.groups.len() as u32
     }
@@ -247,7 +241,6 @@ impl Schedule {
     /// # Panics
     ///
     /// If there is no such group.
-    #[must_use]
     pub fn group(&self, number: u32) -> Group<'_> {
         assert!(number < self.group_count(), "a group of the schedule");
         Group {
@@ -263,7 +256,6 @@ impl Schedule {
     }
 
     /// Returns the inputs, in order.
-    #[must_use]
     pub fn inputs(&self) -> &[InputBlock] {
         &self.inputs
     }
@@ -273,7 +265,6 @@ impl Schedule {
     /// # Panics
     ///
     /// If there are no such constants.
-    #[must_use]
     pub fn constants(&self, number: u32) -> &Constants {
         &self.constants[number as usize]
     }
@@ -283,7 +274,6 @@ impl Schedule {
     /// # Panics
     ///
     /// If there is no such output.
-    #[must_use]
     pub fn output(&self, number: usize) -> &[OutputSpan] {
         let before = number.checked_sub(1).map(|before| self.output_ends[before]);
         &self.outputs[before.unwrap_or_default()..self.output_ends[number]]
@@ -294,7 +284,6 @@ impl Schedule {
     /// # Panics
     ///
     /// If there is no such row.
-    #[must_use]
     pub fn owners(&self, block: Block, row: u32) -> Owners {
         match block {
             Block::Input(number) => self.inputs[number as usize].owners,
@@ -317,50 +306,42 @@ impl<'s> Group<'s> {
     }
 
     /// Returns the group's number, from 0, in the order of first calls.
-    #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
     /// Returns the component that is called.
-    #[must_use]
     pub fn component(&self) -> &'s Component {
         &self.schedule.components[self.pattern().component as usize]
     }
 
     /// Returns the owners of the component's input ports.
-    #[must_use]
     pub fn owners_of_ports(&self) -> &'s [Owners] {
         &self.pattern().owners
     }
 
     /// Returns the component's program for these owners.
-    #[must_use]
     pub fn program(&self) -> &'s RowProgram {
         &self.pattern().program
     }
 
     /// Returns the number of calls. They are its instances, in order.
-    #[must_use]
     pub fn instances(&self) -> usize {
         self.data().calls as usize
     }
 
     /// Returns the step at which the group takes its arguments. Its layer l is in step start + l −
     /// 1.
-    #[must_use]
     pub fn start(&self) -> u32 {
         self.data().start
     }
 
     /// Returns the step at which its results are available.
-    #[must_use]
     pub fn end(&self) -> u32 {
         self.data().start + self.program().depth()
     }
 
     /// Returns the last read of its results.
-    #[must_use]
     pub fn last_read(&self) -> LastRead {
         self.data().last_read
     }

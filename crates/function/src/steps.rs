@@ -42,7 +42,6 @@ pub struct Part {
 
 impl Part {
     /// Returns the whole value of this name.
-    #[must_use]
     pub fn of(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -87,13 +86,11 @@ pub struct Operand(pub(super) Vec<Item>);
 
 impl Operand {
     /// Creates a number. On its own, it takes the type of its destination.
-    #[must_use]
     pub fn number(number: i128) -> Self {
         Self(vec![Item::Constant(number, None)])
     }
 
     /// Creates a number of this type: a bit or an integer.
-    #[must_use]
     pub fn typed(number: i128, ty: Type) -> Self {
         Self(vec![Item::Constant(number, Some(ty))])
     }

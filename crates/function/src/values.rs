@@ -107,7 +107,6 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     }
 
     /// Returns the function that runs.
-    #[must_use]
     pub fn function(&self) -> &'f Function {
         self.function
     }
@@ -171,7 +170,6 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
 
     /// Returns the arguments of the call from [`next_call`](Self::next_call), in the order of its
     /// component's input bits.
-    #[must_use]
     pub fn arguments(&self) -> &[T] {
         &self.arguments
     }
@@ -281,7 +279,6 @@ impl<T: Zeroize> fmt::Debug for Outputs<'_, T> {
 
 impl<'f, T: Copy + Zeroize> Outputs<'f, T> {
     /// Applies `of` to each value.
-    #[must_use]
     pub fn map<U: Zeroize>(&self, of: impl Fn(T) -> U) -> Outputs<'f, U> {
         let values = self.values.iter().map(|value| of(*value));
         Outputs {
@@ -291,13 +288,11 @@ impl<'f, T: Copy + Zeroize> Outputs<'f, T> {
     }
 
     /// Returns all bits, in port order, with those of saved values at the end.
-    #[must_use]
     pub fn all(&self) -> &[T] {
         &self.values
     }
 
     /// Returns the bits of all saved values, in port order.
-    #[must_use]
     pub fn saved(&self) -> &[T] {
         let outputs = self.function.outputs().iter();
         let bits: usize = outputs.map(|output| output.port.ty.width()).sum();
@@ -305,7 +300,6 @@ impl<'f, T: Copy + Zeroize> Outputs<'f, T> {
     }
 
     /// Returns the bits of the outputs that go to `role`, in port order.
-    #[must_use]
     pub fn of(&self, role: Role) -> Zeroizing<Vec<T>> {
         let mut mine = Zeroizing::new(Vec::with_capacity(self.function.output_bits(role)));
         let mut rest = &self.values[..];

@@ -24,7 +24,6 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Creates an error at `span`.
-    #[must_use]
     pub fn new(span: Span, message: impl Into<String>) -> Self {
         Self {
             is_warning: false,
@@ -37,7 +36,6 @@ impl Diagnostic {
     }
 
     /// Creates a warning at `span`.
-    #[must_use]
     pub fn warning(span: Span, message: impl Into<String>) -> Self {
         Self {
             is_warning: true,
@@ -68,7 +66,6 @@ impl Diagnostic {
 
     /// Returns the diagnostic as JSON for programs: its place, with lines and columns from 1, and
     /// its texts.
-    #[must_use]
     pub fn to_json(&self, map: &SourceMap) -> Json {
         let (line, column) = map.line_and_column(self.span);
         json!({
@@ -83,7 +80,6 @@ impl Diagnostic {
 
     /// Returns the diagnostic as text for a terminal, with its lines of the program, in colour if
     /// `colour` is set.
-    #[must_use]
     pub fn render(&self, map: &SourceMap, colour: bool) -> String {
         let level = if self.is_warning {
             Level::WARNING
@@ -123,7 +119,6 @@ impl Diagnostic {
 }
 
 /// Returns diagnostics as text for a terminal, one after the other, in colour if `colour` is set.
-#[must_use]
 pub fn render_all<'d>(
     found: impl IntoIterator<Item = &'d Diagnostic>,
     map: &SourceMap,

@@ -19,7 +19,6 @@ pub use rename::{Places, place_with_name, with_name};
 impl Loaded {
     /// Returns the declaration of the name at a byte of a file. For a module, this is the start of
     /// its file.
-    #[must_use]
     pub fn definition(&self, file: FileId, offset: usize) -> Option<Span> {
         let names = Names::new(self, file);
         let is_there = |token: &Token| {
@@ -32,7 +31,6 @@ impl Loaded {
 
     /// Returns all uses of the name declared at `declared`, in all files except the standard
     /// library.
-    #[must_use]
     pub fn uses(&self, declared: Span) -> Vec<Span> {
         let map = self.source_map();
         let name = map.text(declared);
@@ -247,7 +245,6 @@ fn header(item: &Item) -> Box<dyn Iterator<Item = &Ident> + '_> {
 impl Program {
     /// Returns the type of the smallest expression around a byte of a file, and the expression's
     /// place. In a generic function, the type is that of the first instance.
-    #[must_use]
     pub fn type_at(&self, file: FileId, offset: usize) -> Option<(Span, String)> {
         let offset = offset as u32;
         let mut best: Option<(u32, Span, String)> = None;

@@ -351,7 +351,6 @@ impl<'a> Elaborator<'a> {
 }
 
 /// Returns the known name that is most similar to `name`, if any is similar enough.
-#[must_use]
 pub fn most_like<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
     let distances = known.map(|other| (distance(name, other), other));
     let nearest = distances.min()?;

@@ -18,13 +18,11 @@ pub struct ProgramFolder(PathBuf);
 
 impl ProgramFolder {
     /// Creates a program folder. An empty path means the working folder.
-    #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
 
     /// Returns the folder of the program in the file `program`.
-    #[must_use]
     pub fn of(program: &Path) -> Self {
         Self::new(program.parent().unwrap_or(Path::new("")))
     }

@@ -81,7 +81,6 @@ pub struct Loaded {
 
 impl Loaded {
     /// Reads the program `text` and the files that it uses. Messages call the program `name`.
-    #[must_use]
     pub fn new(name: &str, text: &str, sources: &dyn Sources) -> Self {
         let mut loaded = Self {
             map: SourceMap::default(),
@@ -143,7 +142,6 @@ impl Loaded {
     }
 
     /// Returns the files, for messages.
-    #[must_use]
     pub fn source_map(&self) -> &SourceMap {
         &self.map
     }
@@ -171,7 +169,6 @@ impl Loaded {
     }
 
     /// Returns the program's own file.
-    #[must_use]
     pub fn root(&self) -> FileId {
         FileId(0)
     }

@@ -134,14 +134,12 @@ pub struct Entry {
 
 impl Entry {
     /// Whether the input with this number is a table that is joined.
-    #[must_use]
     pub fn is_joined(&self, number: usize) -> bool {
         let join = self.join.as_ref();
         join.is_some_and(|join| join.tables.contains(&number))
     }
 
     /// Returns the values of the outputs, given the result of the function.
-    #[must_use]
     pub fn results<'v>(&self, result: &'v Value) -> &'v [Value] {
         match self.outputs[..] {
             [_] => core::slice::from_ref(result),

@@ -60,7 +60,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the function `name`, if it comes with Tacit.
-#[must_use]
 pub fn find(name: &str) -> Option<Shipped> {
     let (name, file, run) = FUNCTIONS.iter().find(|(known, ..)| *known == name)?;
     Some(Shipped {
@@ -95,7 +94,6 @@ pub struct Shipped {
 
 impl Shipped {
     /// Returns the program's text, for reading or as a starting point.
-    #[must_use]
     pub fn text(&self) -> &'static str {
         self.file.1
     }
@@ -109,7 +107,6 @@ impl Shipped {
     }
 
     /// Returns the name of the function.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -119,7 +116,6 @@ impl Shipped {
     /// # Panics
     ///
     /// Never: each program that comes with Tacit is valid with its defaults. A test checks this.
-    #[must_use]
     pub fn description(&self) -> (String, Vec<ShippedParam>) {
         let loaded = self.loaded();
         let signature = self.signature(&loaded, &ParamValues::new());

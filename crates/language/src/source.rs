@@ -11,13 +11,11 @@ pub struct Symbol(Arc<str>);
 
 impl Symbol {
     /// Creates the word `text`.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
     /// Returns the text of the word.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -122,13 +120,11 @@ impl SourceMap {
     }
 
     /// Returns the file with this number.
-    #[must_use]
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id.0 as usize]
     }
 
     /// Returns all files, the program's own file first.
-    #[must_use]
     pub fn files(&self) -> &[SourceFile] {
         &self.files
     }
@@ -139,13 +135,11 @@ impl SourceMap {
     }
 
     /// Returns the text of a span.
-    #[must_use]
     pub fn text(&self, span: Span) -> &str {
         &self.file(span.file).text[span.start as usize..span.end as usize]
     }
 
     /// Returns the line and column of a span's start, from 1. Columns count characters.
-    #[must_use]
     pub fn line_and_column(&self, span: Span) -> (usize, usize) {
         let before = &self.file(span.file).text[..span.start as usize];
         let line = before.matches('\n').count() + 1;

@@ -33,7 +33,6 @@ const MAX_DEBUGGED: usize = 1000;
 impl Loaded {
     /// Returns the errors of the program, its tests and the circuits that they name, in the order
     /// of their places. The list is empty if there are none.
-    #[must_use]
     pub fn check(&self, params: &ParamValues, files: &dyn CircuitFiles) -> Vec<Diagnostic> {
         let program = match elaborate::elaborate(self, params, false) {
             Err(errors) => return errors.into_list(),
@@ -69,7 +68,6 @@ impl Loaded {
     }
 
     /// Returns a line with the output of `debug`: `gap.tacit:9: total = 5`.
-    #[must_use]
     pub fn debug_line(&self, span: Span, value: &str) -> String {
         let map = self.source_map();
         let (line, _) = map.line_and_column(span);
@@ -79,7 +77,6 @@ impl Loaded {
 
     /// Runs the tests in order, each on fresh states. `params` applies where a test sets no value.
     /// Each run of a test is computed in the clear and by its function, and both must agree.
-    #[must_use]
     pub fn run_tests(&self, params: &ParamValues, files: &dyn CircuitFiles) -> Vec<TestReport> {
         self.tests()
             .map(|test| self.run_test(test, params, files))

@@ -38,7 +38,6 @@ impl Form {
     ];
 
     /// Returns its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Correlated => "correlated",

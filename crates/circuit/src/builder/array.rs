@@ -17,7 +17,6 @@ impl<H> Array<H> {
     /// # Panics
     ///
     /// If `items` is empty or the types of its values differ.
-    #[must_use]
     pub fn new<'b>(items: Vec<H>) -> Self
     where
         H: Handle<'b>,
@@ -31,7 +30,6 @@ impl<H> Array<H> {
     }
 
     /// Returns the number of values.
-    #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "an array is never empty")]
     pub fn len(&self) -> usize {
         self.items.len()

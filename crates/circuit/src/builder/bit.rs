@@ -27,14 +27,12 @@ impl<'b> Bit<'b> {
 
     /// Returns the literal of this bit: one in the netlist, or a late input that no gate has read
     /// yet.
-    #[must_use]
     pub fn literal(self) -> Literal {
         self.literal
     }
 
     /// Returns the literal of this bit in the netlist. A late input becomes an input of the netlist
     /// here.
-    #[must_use]
     pub fn settled(self) -> Literal {
         self.builder.settled(self.literal)
     }
@@ -45,7 +43,6 @@ impl<'b> Bit<'b> {
     /// # Panics
     ///
     /// If the two are of different types.
-    #[must_use]
     pub fn select<H: Handle<'b>>(self, if_one: &H, if_zero: &H) -> H {
         let ty = if_one.ty();
         assert_eq!(ty, if_zero.ty(), "types of the two values to select from");
@@ -59,7 +56,6 @@ impl<'b> Bit<'b> {
     }
 
     /// Returns the value if it is known to be constant.
-    #[must_use]
     pub fn as_constant(self) -> Option<bool> {
         self.literal.as_constant()
     }

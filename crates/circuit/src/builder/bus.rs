@@ -32,7 +32,6 @@ impl<'b> Bus<'b> {
     /// # Panics
     ///
     /// If a bit belongs to another builder.
-    #[must_use]
     pub fn from_bits(builder: &'b Builder, bits: impl IntoIterator<Item = Bit<'b>>) -> Self {
         let literal = |bit: Bit<'b>| {
             builder.assert_owns(bit.builder());
@@ -42,19 +41,16 @@ impl<'b> Bus<'b> {
     }
 
     /// Creates a bus of constant bits, bit 0 first.
-    #[must_use]
     pub fn constant(builder: &'b Builder, bits: impl IntoIterator<Item = bool>) -> Self {
         Self::new(builder, bits.into_iter().map(Literal::constant).collect())
     }
 
     /// Returns the builder of the circuit.
-    #[must_use]
     pub fn builder(&self) -> &'b Builder {
         self.builder
     }
 
     /// Returns the number of bits.
-    #[must_use]
     pub fn width(&self) -> usize {
         self.literals.len()
     }
@@ -64,7 +60,6 @@ impl<'b> Bus<'b> {
     /// # Panics
     ///
     /// If `index` is not below the width.
-    #[must_use]
     pub fn bit(&self, index: usize) -> Bit<'b> {
         Bit::new(self.builder, self.literals[index])
     }
@@ -81,13 +76,11 @@ impl<'b> Bus<'b> {
     /// # Panics
     ///
     /// If the range ends past the bus.
-    #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         Self::new(self.builder, self.literals[range].to_vec())
     }
 
     /// Returns the bits of this bus followed by those of `upper`.
-    #[must_use]
     pub fn concat(&self, upper: &Self) -> Self {
         self.builder.assert_owns(upper.builder);
         Self::new(
@@ -97,7 +90,6 @@ impl<'b> Bus<'b> {
     }
 
     /// Moves the bits `by` places up and fills with zeros below. The width stays.
-    #[must_use]
     pub fn shift_up(&self, by: usize) -> Self {
         let by = by.min(self.width());
         let kept = &self.literals[..self.width() - by];
@@ -105,7 +97,6 @@ impl<'b> Bus<'b> {
     }
 
     /// Moves the bits `by` places down and fills with `fill` above. The width stays.
-    #[must_use]
     pub fn shift_down(&self, by: usize, fill: Bit<'b>) -> Self {
         self.builder.assert_owns(fill.builder());
         let by = by.min(self.width());
@@ -116,7 +107,6 @@ impl<'b> Bus<'b> {
     }
 
     /// Moves the bits `by` places up. Bits that leave at the top come in at the bottom.
-    #[must_use]
     pub fn rotate_up(&self, by: usize) -> Self {
         let mut rotated = self.clone();
         if !rotated.literals.is_empty() {
@@ -126,7 +116,6 @@ impl<'b> Bus<'b> {
     }
 
     /// Whether all bits are one, by a balanced tree. Costs one AND gate less than the width.
-    #[must_use]
     pub fn all(&self) -> Bit<'b> {
         let mut level: Vec<Bit<'b>> = self.bits().collect();
         while level.len() > 1 {
@@ -145,7 +134,6 @@ impl<'b> Bus<'b> {
 
     /// Returns for each bit whether it and all bits before it are one. Costs one AND gate less than
     /// the width.
-    #[must_use]
     pub fn prefix_ands(&self) -> Self {
         if self.builder.is_shallow() {
             return Self::from_bits(self.builder, shallow::prefix_ands(self.bits()));
@@ -159,14 +147,12 @@ impl<'b> Bus<'b> {
     }
 
     /// Returns the bits in reverse order.
-    #[must_use]
     pub fn reversed(&self) -> Self {
         let literals = self.literals.iter().rev().copied().collect();
         Self::new(self.builder, literals)
     }
 
     /// Whether any bit is one. Costs one AND gate less than the width.
-    #[must_use]
     pub fn any(&self) -> Bit<'b> {
         !(!self).all()
     }
@@ -176,7 +162,6 @@ impl<'b> Bus<'b> {
     /// # Panics
     ///
     /// If the widths differ.
-    #[must_use]
     pub fn equals(&self, other: &Self) -> Bit<'b> {
         (!(self ^ other)).all()
     }

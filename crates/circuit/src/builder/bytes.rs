@@ -14,7 +14,6 @@ wraps_bus!(Bytes);
 
 impl<'b> Bytes<'b> {
     /// Creates a constant string.
-    #[must_use]
     pub fn constant(builder: &'b Builder, bytes: &[u8]) -> Self {
         let bits = bytes
             .iter()
@@ -27,7 +26,6 @@ impl<'b> Bytes<'b> {
     /// # Panics
     ///
     /// If a byte has another width.
-    #[must_use]
     pub fn from_bytes<'a>(
         builder: &'b Builder,
         bytes: impl IntoIterator<Item = &'a UInt<'b>>,
@@ -43,13 +41,11 @@ impl<'b> Bytes<'b> {
     }
 
     /// Returns the number of bytes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.width() / 8
     }
 
     /// Whether the string is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -59,7 +55,6 @@ impl<'b> Bytes<'b> {
     /// # Panics
     ///
     /// If `index` is not below the length.
-    #[must_use]
     pub fn byte(&self, index: usize) -> UInt<'b> {
         UInt::new(self.0.slice(8 * index..8 * index + 8))
     }
@@ -74,19 +69,16 @@ impl<'b> Bytes<'b> {
     /// # Panics
     ///
     /// If the range ends past the string.
-    #[must_use]
     pub fn slice(&self, range: core::ops::Range<usize>) -> Self {
         Self(self.0.slice(8 * range.start..8 * range.end))
     }
 
     /// Returns this string followed by `tail`.
-    #[must_use]
     pub fn concat(&self, tail: &Self) -> Self {
         Self(self.0.concat(&tail.0))
     }
 
     /// Reads the string as a number whose first byte is the most significant.
-    #[must_use]
     pub fn to_uint_be(&self) -> UInt<'b> {
         UInt::new(swap_bytes(&self.0))
     }
@@ -96,7 +88,6 @@ impl<'b> Bytes<'b> {
     /// # Panics
     ///
     /// If the number's width is not a multiple of 8.
-    #[must_use]
     pub fn from_uint_be(number: &UInt<'b>) -> Self {
         assert_eq!(number.width() % 8, 0, "bits past the last whole byte");
         Self(swap_bytes(number.bus()))

@@ -17,7 +17,6 @@ pub trait Ordered<'b>: Handle<'b> {
     /// # Panics
     ///
     /// If the types differ.
-    #[must_use]
     fn min(&self, other: &Self) -> Self {
         self.at_most(other).select(self, other)
     }
@@ -27,7 +26,6 @@ pub trait Ordered<'b>: Handle<'b> {
     /// # Panics
     ///
     /// If the types differ.
-    #[must_use]
     fn max(&self, other: &Self) -> Self {
         self.at_most(other).select(other, self)
     }
@@ -38,7 +36,6 @@ pub trait Ordered<'b>: Handle<'b> {
     /// # Panics
     ///
     /// If the types differ.
-    #[must_use]
     fn in_order(&self, other: &Self) -> (Self, Self) {
         exchange_if(!self.at_most(other), self, other)
     }
@@ -62,7 +59,6 @@ impl<'b> Ordered<'b> for Int<'b> {
 /// # Panics
 ///
 /// If the types differ.
-#[must_use]
 pub fn exchange_if<'b, H: Handle<'b>>(condition: Bit<'b>, a: &H, b: &H) -> (H, H) {
     let ty = a.ty();
     assert_eq!(ty, b.ty(), "types of the two values to exchange");
@@ -86,7 +82,6 @@ impl<'b, H: Handle<'b>> Array<H> {
     /// # Panics
     ///
     /// If the index has too few bits to reach the last value.
-    #[must_use]
     pub fn lookup(&self, index: &UInt<'b>) -> H {
         let index_bits = if self.len() == 1 {
             0
@@ -115,27 +110,23 @@ impl<'b, H: Handle<'b>> Array<H> {
 
 impl<'b, H: Ordered<'b>> Array<H> {
     /// Returns the least value. Costs two AND gates a bit for each value but one.
-    #[must_use]
     pub fn least(&self) -> H {
         tournament(self, |a, b| a.min(b))
     }
 
     /// Returns the greatest value. Costs two AND gates a bit for each value but one.
-    #[must_use]
     pub fn greatest(&self) -> H {
         tournament(self, |a, b| a.max(b))
     }
 
     /// Returns the index of the least value, in as few bits as needed, and the value itself. Of
     /// several least values it returns the first.
-    #[must_use]
     pub fn arg_min(&self) -> (UInt<'b>, H) {
         self.arg_best(|a, b| a.at_most(b))
     }
 
     /// Returns the index of the greatest value, in as few bits as needed, and the value itself. Of
     /// several greatest values it returns the first.
-    #[must_use]
     pub fn arg_max(&self) -> (UInt<'b>, H) {
         self.arg_best(|a, b| b.at_most(a))
     }

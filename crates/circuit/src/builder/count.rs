@@ -12,7 +12,6 @@ impl<'b> Bus<'b> {
     /// next (Boyar and Peralta, "The exact multiplicative complexity of the Hamming weight
     /// function", ECCC 2005). For n bits the cost is n less the number of ones in the binary form
     /// of n, which is the least possible.
-    #[must_use]
     pub fn count_ones(&self) -> UInt<'b> {
         let mut sum = Columns::new(self.builder(), bits_for(self.width()));
         for bit in self.bits() {
@@ -25,7 +24,6 @@ impl<'b> Bus<'b> {
 impl<H> Array<H> {
     /// Returns the wrapping sums of the first value, of the first two values, and so on up to all.
     /// Costs one addition for each value but one.
-    #[must_use]
     pub fn prefix_sums<'b>(&self) -> Self
     where
         H: Handle<'b>,

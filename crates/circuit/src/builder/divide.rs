@@ -33,7 +33,6 @@ impl<'b> UInt<'b> {
     /// # Panics
     ///
     /// If the widths differ.
-    #[must_use]
     pub fn div_rem(&self, divisor: &Self) -> (Self, Self) {
         let at_least = powers_reached(divisor.bus());
         let (quotient, remainder) = divide(self.bus(), divisor.bus(), &at_least);
@@ -59,7 +58,6 @@ impl<'b> Int<'b> {
     /// # Panics
     ///
     /// If the widths differ, or are zero.
-    #[must_use]
     pub fn div_rem(&self, divisor: &Self) -> (Self, Self) {
         let magnitude = divisor.magnitude();
         let at_least = powers_reached(magnitude.bus());
@@ -78,14 +76,12 @@ impl<'b> Int<'b> {
     /// # Panics
     ///
     /// If the integer has no bit.
-    #[must_use]
     pub fn magnitude(&self) -> UInt<'b> {
         self.negated_if(self.sign()).as_unsigned()
     }
 
     /// Returns the negation if `condition` is one, and the integer itself otherwise. Costs one AND
     /// gate less than the width.
-    #[must_use]
     pub fn negated_if(&self, condition: Bit<'b>) -> Self {
         let builder = self.bus().builder();
         let flipped = Bus::from_bits(builder, self.bus().bits().map(|bit| bit ^ condition));

@@ -23,7 +23,6 @@ impl<'b> Fixed<'b> {
     /// # Panics
     ///
     /// If no bit is left before the binary point.
-    #[must_use]
     pub fn new(scaled: Int<'b>, fraction: usize) -> Self {
         assert!(fraction < scaled.width(), "bits before the binary point");
         Self { scaled, fraction }
@@ -35,31 +34,26 @@ impl<'b> Fixed<'b> {
     /// # Panics
     ///
     /// If `integer` is zero.
-    #[must_use]
     pub fn constant(builder: &'b Builder, integer: usize, fraction: usize, scaled: i128) -> Self {
         Self::new(Int::constant(builder, integer + fraction, scaled), fraction)
     }
 
     /// Returns the integer that is divided by 2^f.
-    #[must_use]
     pub fn scaled(&self) -> &Int<'b> {
         &self.scaled
     }
 
     /// Returns the number of bits before the binary point, including the sign.
-    #[must_use]
     pub fn integer_bits(&self) -> usize {
         self.scaled.width() - self.fraction
     }
 
     /// Returns the number of bits after the binary point.
-    #[must_use]
     pub fn fraction_bits(&self) -> usize {
         self.fraction
     }
 
     /// Rounds the number down to an integer. Costs nothing.
-    #[must_use]
     pub fn floor(&self) -> Int<'b> {
         Int::new(self.scaled.bus().slice(self.fraction..self.scaled.width()))
     }
@@ -70,7 +64,6 @@ impl<'b> Fixed<'b> {
     /// # Panics
     ///
     /// If `integer` is zero.
-    #[must_use]
     pub fn resize(&self, integer: usize, fraction: usize) -> Self {
         let scaled = if fraction >= self.fraction {
             let by = fraction - self.fraction;
@@ -86,7 +79,6 @@ impl<'b> Fixed<'b> {
     /// # Panics
     ///
     /// If the types differ.
-    #[must_use]
     pub fn equals(&self, other: &Self) -> Bit<'b> {
         self.check(other);
         self.scaled.equals(&other.scaled)

@@ -79,7 +79,6 @@ macro_rules! wraps_bus {
     ($handle:ident) => {
         impl<'b> $handle<'b> {
             /// Creates a handle on `bus`.
-            #[must_use]
             pub fn new(bus: Bus<'b>) -> Self {
                 Self(bus)
             }
@@ -89,7 +88,6 @@ macro_rules! wraps_bus {
             /// # Panics
             ///
             /// If a bit belongs to another builder.
-            #[must_use]
             pub fn from_bits(
                 builder: &'b Builder,
                 bits: impl IntoIterator<Item = Bit<'b>>,
@@ -98,7 +96,6 @@ macro_rules! wraps_bus {
             }
 
             /// Returns the bits of this handle.
-            #[must_use]
             pub fn bus(&self) -> &Bus<'b> {
                 &self.0
             }
@@ -108,7 +105,6 @@ macro_rules! wraps_bus {
             /// # Panics
             ///
             /// If the widths differ, or the handles are of two builders.
-            #[must_use]
             pub fn equals(&self, other: &Self) -> Bit<'b> {
                 self.0.equals(&other.0)
             }

@@ -33,7 +33,6 @@ macro_rules! arithmetic {
     ($integer:ident, $kind:ident, $constructor:ident) => {
         impl<'b> $integer<'b> {
             /// Returns the number of bits.
-            #[must_use]
             pub fn width(&self) -> usize {
                 self.0.width()
             }
@@ -53,7 +52,6 @@ macro_rules! arithmetic {
             /// # Panics
             ///
             /// If the widths differ.
-            #[must_use]
             pub fn at_most(&self, other: &Self) -> Bit<'b> {
                 other.at_least(self)
             }
@@ -63,7 +61,6 @@ macro_rules! arithmetic {
             /// # Panics
             ///
             /// If the widths differ.
-            #[must_use]
             pub fn less_than(&self, other: &Self) -> Bit<'b> {
                 !self.at_least(other)
             }
@@ -73,7 +70,6 @@ macro_rules! arithmetic {
             /// # Panics
             ///
             /// If the widths differ.
-            #[must_use]
             pub fn greater_than(&self, other: &Self) -> Bit<'b> {
                 !other.at_least(self)
             }
@@ -105,7 +101,6 @@ unary_operator!(Int, Neg, neg, negative);
 
 impl<'b> UInt<'b> {
     /// Creates the constant `value` modulo 2^`width`.
-    #[must_use]
     pub fn constant(builder: &'b Builder, width: usize, value: u128) -> Self {
         let bits = (0..width).map(|bit| bit < 128 && value >> bit & 1 == 1);
         Self(Bus::constant(builder, bits))
@@ -116,7 +111,6 @@ impl<'b> UInt<'b> {
     /// # Panics
     ///
     /// If the widths differ.
-    #[must_use]
     pub fn at_least(&self, other: &Self) -> Bit<'b> {
         difference_carry(&self.0, &other.0)
     }
@@ -126,13 +120,11 @@ impl<'b> UInt<'b> {
     /// # Panics
     ///
     /// If the widths differ.
-    #[must_use]
     pub fn add_widening(&self, other: &Self) -> Self {
         self.resize(self.width() + 1) + other.resize(self.width() + 1)
     }
 
     /// Changes the width: adds zeros above, or keeps the lower bits only.
-    #[must_use]
     pub fn resize(&self, width: usize) -> Self {
         let builder = self.0.builder();
         let fill = core::iter::repeat(builder.constant(false));
@@ -152,7 +144,6 @@ impl<'b> UInt<'b> {
     /// # Panics
     ///
     /// If `numbers` is empty or the widths differ.
-    #[must_use]
     pub fn sum(numbers: &[&Self]) -> Self {
         let width = numbers
             .first()
@@ -184,7 +175,6 @@ impl<'b> UInt<'b> {
     /// # Panics
     ///
     /// If `numbers` is empty.
-    #[must_use]
     pub fn two_of_sum(numbers: &[&Self], width: usize) -> [Self; 2] {
         let first = numbers.first().expect("a sum of at least one number");
         let rows = shallow::compress(first.0.builder(), columns_of(numbers, width));
@@ -192,32 +182,27 @@ impl<'b> UInt<'b> {
     }
 
     /// Moves the bits `by` places up and fills with zeros below.
-    #[must_use]
     pub fn shift_left(&self, by: usize) -> Self {
         Self(self.0.shift_up(by))
     }
 
     /// Moves the bits `by` places down and fills with zeros above.
-    #[must_use]
     pub fn shift_right(&self, by: usize) -> Self {
         Self(self.0.shift_down(by, self.0.builder().constant(false)))
     }
 
     /// Rotates the bits `by` places up.
-    #[must_use]
     pub fn rotate_left(&self, by: usize) -> Self {
         Self(self.0.rotate_up(by))
     }
 
     /// Rotates the bits `by` places down.
-    #[must_use]
     pub fn rotate_right(&self, by: usize) -> Self {
         let width = self.width().max(1);
         Self(self.0.rotate_up(width - by % width))
     }
 
     /// Reads the same bits in two's complement.
-    #[must_use]
     pub fn as_signed(&self) -> Int<'b> {
         Int(self.0.clone())
     }
@@ -225,7 +210,6 @@ impl<'b> UInt<'b> {
 
 impl<'b> Int<'b> {
     /// Creates the constant `value` modulo 2^`width`.
-    #[must_use]
     pub fn constant(builder: &'b Builder, width: usize, value: i128) -> Self {
         let bits = (0..width).map(|bit| value >> bit.min(127) & 1 == 1);
         Self(Bus::constant(builder, bits))
@@ -236,7 +220,6 @@ impl<'b> Int<'b> {
     /// # Panics
     ///
     /// If the integer has no bit.
-    #[must_use]
     pub fn sign(&self) -> Bit<'b> {
         self.0.bit(self.width() - 1)
     }
@@ -246,14 +229,12 @@ impl<'b> Int<'b> {
     /// # Panics
     ///
     /// If the widths differ.
-    #[must_use]
     pub fn at_least(&self, other: &Self) -> Bit<'b> {
         // Adding 2^(n-1) modulo 2^n maps the signed order to the unsigned one.
         difference_carry(&self.flip_sign(), &other.flip_sign())
     }
 
     /// Changes the width: repeats the sign above, or keeps the lower bits only.
-    #[must_use]
     pub fn resize(&self, width: usize) -> Self {
         let fill = core::iter::repeat(self.sign());
         Self(Bus::from_bits(
@@ -263,20 +244,17 @@ impl<'b> Int<'b> {
     }
 
     /// Moves the bits `by` places up and fills with zeros below.
-    #[must_use]
     pub fn shift_left(&self, by: usize) -> Self {
         Self(self.0.shift_up(by))
     }
 
     /// Moves the bits `by` places down and repeats the sign above. This divides by 2^`by` and
     /// rounds down.
-    #[must_use]
     pub fn shift_right(&self, by: usize) -> Self {
         Self(self.0.shift_down(by, self.sign()))
     }
 
     /// Reads the same bits as an unsigned integer.
-    #[must_use]
     pub fn as_unsigned(&self) -> UInt<'b> {
         UInt(self.0.clone())
     }

@@ -24,7 +24,6 @@ const PAGE: u32 = 1 << 10;
 impl Builder {
     /// Creates the next `width` late inputs, which belong to no port and are numbered from 0. Past
     /// the greatest possible number it returns constants, like gates past their limit.
-    #[must_use]
     pub fn late_inputs(&self, width: usize) -> Bus<'_> {
         let mut late = self.late.borrow_mut();
         let first = late.count;

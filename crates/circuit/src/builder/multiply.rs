@@ -43,7 +43,6 @@ macro_rules! products {
             /// # Panics
             ///
             /// If a factor has no bit.
-            #[must_use]
             pub fn mul_widening(&self, other: &Self) -> Self {
                 Self::new(full_product(self.bus(), other.bus(), Reading::$reading))
             }
@@ -56,7 +55,6 @@ macro_rules! products {
             ///
             /// If `a` is empty, `a` and `b` have different lengths, or the widths of the factors
             /// differ.
-            #[must_use]
             pub fn dot_product(a: &[&Self], b: &[&Self]) -> Self {
                 let width = a.first().expect("a sum of at least one product").width();
                 Self::dot_product_of_width(a, b, width)
@@ -68,7 +66,6 @@ macro_rules! products {
             /// # Panics
             ///
             /// As [`Self::dot_product`] does.
-            #[must_use]
             pub fn dot_product_widening(a: &[&Self], b: &[&Self]) -> Self {
                 let width = a.first().expect("a sum of at least one product").width();
                 Self::dot_product_of_width(a, b, 2 * width + bits_for(a.len().saturating_sub(1)))
@@ -106,7 +103,6 @@ impl<'b> UInt<'b> {
     /// # Panics
     ///
     /// As [`Self::dot_product`] does, or if a sum is not one bit wider than a factor.
-    #[must_use]
     pub fn dot_product_of_summed(a: &[&Self], b: &[&Self], sums: [&Self; 2]) -> Self {
         let width = a.first().expect("a sum of at least one product").width();
         assert_eq!(

@@ -20,7 +20,6 @@ impl Builder {
     /// # Panics
     ///
     /// If `H` has no values of type `ty`.
-    #[must_use]
     pub fn input<'b, H: Handle<'b>>(&'b self, name: &str, ty: Type) -> H {
         let mut gates = self.gates.borrow_mut();
         let literals = (0..ty.width()).map(|_| gates.input()).collect();
@@ -45,31 +44,26 @@ impl Builder {
     }
 
     /// Declares an input port of type `bit`.
-    #[must_use]
     pub fn bit<'b>(&'b self, name: &str) -> Bit<'b> {
         self.input(name, Type::BIT)
     }
 
     /// Declares an input port of type `bits[width]`.
-    #[must_use]
     pub fn bus<'b>(&'b self, name: &str, width: usize) -> Bus<'b> {
         self.input(name, Type::bits(width))
     }
 
     /// Declares an input port that is an unsigned integer of `width` bits.
-    #[must_use]
     pub fn uint<'b>(&'b self, name: &str, width: usize) -> UInt<'b> {
         self.input(name, Type::unsigned(width))
     }
 
     /// Declares an input port that is a signed integer of `width` bits.
-    #[must_use]
     pub fn int<'b>(&'b self, name: &str, width: usize) -> Int<'b> {
         self.input(name, Type::signed(width))
     }
 
     /// Declares an input port of type `bytes[len]`.
-    #[must_use]
     pub fn bytes<'b>(&'b self, name: &str, len: usize) -> Bytes<'b> {
         self.input(name, Type::bytes(len))
     }

@@ -26,7 +26,6 @@ impl RunCounter {
     /// # Panics
     ///
     /// If `greatest` is more than 65534.
-    #[must_use]
     pub fn up_to(greatest: usize) -> Self {
         let fits = |&width: &usize| greatest < (1 << width) - 1;
         let width = (2..=MAX_COUNTER_BITS).find(fits);
@@ -36,7 +35,6 @@ impl RunCounter {
     }
 
     /// Returns the number of bits of a state.
-    #[must_use]
     pub fn width(self) -> usize {
         self.width
     }
@@ -46,7 +44,6 @@ impl RunCounter {
     /// # Panics
     ///
     /// If `state` does not have this counter's width.
-    #[must_use]
     pub fn next<'b>(self, state: &Bus<'b>) -> Bus<'b> {
         assert_eq!(state.width(), self.width, "bits of a counter");
         // The register's first state is 1, and a step multiplies it by x modulo the polynomial.

@@ -12,7 +12,6 @@ use super::{Bus, Int, UInt};
 impl<'b> UInt<'b> {
     /// Moves the bits `amount` places up and fills with zeros below. From the width on, all bits
     /// are zero. Costs the width times the number of relevant bits of `amount`.
-    #[must_use]
     pub fn shift_left_by(&self, amount: &Self) -> Self {
         let none = Bus::constant(self.bus().builder(), vec![false; self.width()]);
         Self::new(shift(self.bus(), amount, &none, Bus::shift_up))
@@ -20,7 +19,6 @@ impl<'b> UInt<'b> {
 
     /// Moves the bits `amount` places down and fills with zeros above. From the width on, all bits
     /// are zero. Costs the width times the number of relevant bits of `amount`.
-    #[must_use]
     pub fn shift_right_by(&self, amount: &Self) -> Self {
         let zero = self.bus().builder().constant(false);
         let none = Bus::constant(self.bus().builder(), vec![false; self.width()]);
@@ -31,14 +29,12 @@ impl<'b> UInt<'b> {
 
     /// Rotates the bits `amount` places up, modulo the width. Costs the width times the bits of
     /// `amount`.
-    #[must_use]
     pub fn rotate_left_by(&self, amount: &Self) -> Self {
         Self::new(rotate(self.bus(), amount, false))
     }
 
     /// Rotates the bits `amount` places down, modulo the width. Costs the width times the bits of
     /// `amount`.
-    #[must_use]
     pub fn rotate_right_by(&self, amount: &Self) -> Self {
         Self::new(rotate(self.bus(), amount, true))
     }
@@ -47,7 +43,6 @@ impl<'b> UInt<'b> {
 impl<'b> Int<'b> {
     /// Moves the bits `amount` places up and fills with zeros below. From the width on, all bits
     /// are zero. Costs the width times the number of relevant bits of `amount`.
-    #[must_use]
     pub fn shift_left_by(&self, amount: &UInt<'b>) -> Self {
         self.as_unsigned().shift_left_by(amount).as_signed()
     }
@@ -55,7 +50,6 @@ impl<'b> Int<'b> {
     /// Moves the bits `amount` places down and repeats the sign above, which rounds down. From the
     /// width on, the result is 0 or −1. Costs the width times the number of relevant bits of
     /// `amount`.
-    #[must_use]
     pub fn shift_right_by(&self, amount: &UInt<'b>) -> Self {
         let sign = self.sign();
         let signs = Bus::from_bits(self.bus().builder(), vec![sign; self.width()]);

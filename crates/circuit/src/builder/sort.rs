@@ -12,7 +12,6 @@ use super::{Array, Handle, Ordered};
 
 impl<'b, H: Handle<'b>> Array<H> {
     /// Sorts the values by ascending key. Values with equal keys come in any order.
-    #[must_use]
     pub fn sorted_by_key<K: Ordered<'b>>(&self, key: impl Fn(&H) -> K) -> Self {
         let mut values: Vec<H> = self.iter().cloned().collect();
         for (low, high) in sorting_network(values.len()) {
@@ -27,7 +26,6 @@ impl<'b, H: Handle<'b>> Array<H> {
     /// # Panics
     ///
     /// If the types of the values differ.
-    #[must_use]
     pub fn merged_by_key<K: Ordered<'b>>(&self, other: &Self, key: impl Fn(&H) -> K) -> Self {
         let mut values: Vec<H> = self.iter().chain(other).cloned().collect();
         let places: Vec<usize> = (0..values.len()).collect();
@@ -46,7 +44,6 @@ impl<'b, H: Handle<'b>> Array<H> {
 
 impl<'b, H: Ordered<'b>> Array<H> {
     /// Sorts the values in ascending order.
-    #[must_use]
     pub fn sorted(&self) -> Self {
         self.sorted_by_key(H::clone)
     }
@@ -56,7 +53,6 @@ impl<'b, H: Ordered<'b>> Array<H> {
     /// # Panics
     ///
     /// If the types of the values differ.
-    #[must_use]
     pub fn merged(&self, other: &Self) -> Self {
         self.merged_by_key(other, H::clone)
     }

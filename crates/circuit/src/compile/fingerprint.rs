@@ -18,7 +18,6 @@ impl Program {
     /// | number of batches; for each its XOR and AND gates | 4; 8 each |
     /// | number of segments; for each its batches | 4; 4 each |
     /// | number of outputs; for each 0, slot and negation, or 1, 0 and the constant | 4; 12 each |
-    #[must_use]
     pub fn fingerprint(&self) -> Digest {
         let mut hash = Sha256::new();
         hash.update(b"tacit program 1\0");

@@ -14,7 +14,6 @@ impl Program {
     /// If the number of `inputs` is not that of the program.
     ///
     /// [`Circuit::evaluate`]: crate::Circuit::evaluate
-    #[must_use]
     pub fn interpret(&self, inputs: &[bool]) -> Vec<bool> {
         let lanes = inputs.iter().map(|&bit| Lanes::from(bit));
         let outputs = self.interpret_lanes(&Zeroizing::new(lanes.collect::<Vec<_>>()));
@@ -30,7 +29,6 @@ impl Program {
     /// If the number of `inputs` is not that of the program.
     ///
     /// [`Circuit::evaluate_lanes`]: crate::Circuit::evaluate_lanes
-    #[must_use]
     pub fn interpret_lanes(&self, inputs: &[Lanes]) -> Vec<Lanes> {
         assert_eq!(inputs.len(), self.inputs(), "input bits");
         let mut slots = vec![0; self.slots()];

@@ -45,7 +45,6 @@ pub struct NotABitOrder;
 
 impl BitOrder {
     /// Returns the place in the file of bit `index` of a value of `width` bits, and vice versa.
-    #[must_use]
     pub fn place(self, index: u32, width: u32) -> u32 {
         match self {
             Self::ReversedBytes if width.is_multiple_of(8) => {

@@ -30,7 +30,6 @@ const NONE: u32 = u32::MAX;
 impl Sharing {
     /// Creates a netlist of at most `gates` gates. A constant takes the place of each further gate,
     /// and [`Sharing::into_netlist`] then returns `None`.
-    #[must_use]
     pub fn bounded(gates: usize) -> Self {
         Self {
             netlist: Netlist::default(),
@@ -42,7 +41,6 @@ impl Sharing {
     }
 
     /// Returns the number of gates.
-    #[must_use]
     pub fn gate_count(&self) -> usize {
         self.netlist.node_count() - self.netlist.inputs() as usize
     }

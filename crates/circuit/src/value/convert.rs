@@ -20,7 +20,6 @@ impl Value {
     }
 
     /// Returns the bytes of a `bytes[n]`. They are wiped when dropped.
-    #[must_use]
     pub fn to_bytes(&self) -> Option<Zeroizing<Vec<u8>>> {
         matches!(self.ty.kind(), Kind::Bytes(_)).then(|| Zeroizing::new(self.packed.clone()))
     }

@@ -22,7 +22,6 @@ pub enum HostValue<'g> {
 
 impl<'g> HostValue<'g> {
     /// Returns the number of items of a list, or `None` if this is not a list.
-    #[must_use]
     pub fn length(self) -> Option<usize> {
         match self {
             Self::Json(json) => json.as_array().map(Vec::len),
@@ -33,7 +32,6 @@ impl<'g> HostValue<'g> {
     }
 
     /// Returns the item of a list at an index, if there is one.
-    #[must_use]
     pub fn item(self, index: usize) -> Option<Self> {
         self.length().filter(|length| index < *length)?;
         match self {
@@ -50,7 +48,6 @@ impl<'g> HostValue<'g> {
     }
 
     /// Returns the field of this name of an object or a row.
-    #[must_use]
     pub fn field(self, name: &str) -> Option<Self> {
         match self {
             Self::Json(json) => json.as_object()?.get(name).map(Self::Json),
@@ -103,7 +100,6 @@ impl<'g> Numbers<'g> {
     /// Creates an array of this shape. Returns `None` if the length of `bytes` does not match the
     /// shape, if the array has more than 2^20 parts but no number, or if the format has a number
     /// size that is not allowed.
-    #[must_use]
     pub fn new(format: NumberFormat, shape: &'g [usize], bytes: &'g [u8]) -> Option<Self> {
         let product = |product: usize, n: &usize| product.checked_mul(*n);
         let size = shape.iter().try_fold(format.bytes(), product)?;
@@ -151,13 +147,11 @@ impl<'g> Numbers<'g> {
 
     /// Returns the bits of a single number as one of this type, the least significant first.
     /// Returns `None` if the number does not fit. The error then describes its JSON form.
-    #[must_use]
     pub fn bits(self, ty: &Type) -> Option<impl Iterator<Item = bool> + use<>> {
         self.number()?.bits(ty)
     }
 
     /// Returns the same value as JSON.
-    #[must_use]
     pub fn to_json(self) -> Json {
         match self.number() {
             Some(Number::Bool(bit)) => bit.into(),

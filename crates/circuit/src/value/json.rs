@@ -96,7 +96,6 @@ impl Reader<'_> {
 impl Value {
     /// Returns JSON that [`Value::from_json`] reads back. A `bit` and numbers below 2^53 are
     /// numbers, greater numbers, byte strings and bit strings are strings, and arrays are lists.
-    #[must_use]
     pub fn to_json(&self) -> Json {
         match self.ty.kind() {
             Kind::Array(..) => self.elements().iter().map(Self::to_json).collect(),

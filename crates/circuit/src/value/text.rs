@@ -254,7 +254,6 @@ impl Value {
     /// lower-case hex, bit strings as zeros and ones, arrays as JSON lists.
     ///
     /// There is no `Display`, so that a value is never shown by accident.
-    #[must_use]
     pub fn to_text(&self) -> String {
         match self.ty.kind() {
             Kind::Bit | Kind::Bits(_) => (0..self.ty.width())

@@ -20,7 +20,6 @@ const ROUNDS: usize = 10;
 /// # Panics
 ///
 /// If a length is not 16 bytes.
-#[must_use]
 pub fn aes_128<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
     assert_eq!((key.len(), block.len()), (16, 16), "bytes of key and block");
     let builder = key.bus().builder();
@@ -49,7 +48,6 @@ pub fn aes_128<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
 /// # Panics
 ///
 /// If the numbers of keys and blocks differ, or one of them is not 16 bytes.
-#[must_use]
 pub fn aes_128_copies<'b>(keys: &Array<Bytes<'b>>, blocks: &Array<Bytes<'b>>) -> Array<Bytes<'b>> {
     assert_eq!(keys.len(), blocks.len(), "keys for as many blocks");
     Array::new(

@@ -24,7 +24,6 @@ use super::build;
 /// # Panics
 ///
 /// If the key has another length.
-#[must_use]
 pub fn aes_expand_key<'b>(key: &Bytes<'b>) -> Array<Bytes<'b>> {
     assert!(
         matches!(key.len(), 16 | 24 | 32),
@@ -67,7 +66,6 @@ pub fn aes_expand_key<'b>(key: &Bytes<'b>) -> Array<Bytes<'b>> {
 /// # Panics
 ///
 /// If there are fewer than three round keys, or a length is not 16 bytes.
-#[must_use]
 pub fn aes_with_round_keys<'b>(round_keys: &Array<Bytes<'b>>, block: &Bytes<'b>) -> Bytes<'b> {
     let rounds = round_keys.len() - 1;
     assert!(rounds >= 2, "round keys of AES");
@@ -82,7 +80,6 @@ pub fn aes_with_round_keys<'b>(round_keys: &Array<Bytes<'b>>, block: &Bytes<'b>)
 /// # Panics
 ///
 /// If a length is not 16 bytes.
-#[must_use]
 pub fn aes_round<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Bytes<'b> {
     let state = substitute_and_shift(state, round_key);
     let mixed: Vec<UInt<'b>> = state.chunks(4).flat_map(mix_column).collect();
@@ -95,7 +92,6 @@ pub fn aes_round<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Bytes<'b> {
 /// # Panics
 ///
 /// If a length is not 16 bytes.
-#[must_use]
 pub fn aes_last_round<'b>(
     state: &Bytes<'b>,
     round_key: &Bytes<'b>,
@@ -110,7 +106,6 @@ pub fn aes_last_round<'b>(
 /// # Panics
 ///
 /// If a length differs from these.
-#[must_use]
 pub fn aes<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
     aes_with_round_keys(&aes_expand_key(key), block)
 }
@@ -121,7 +116,6 @@ pub fn aes<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
 /// # Panics
 ///
 /// The same as for [`aes`].
-#[must_use]
 pub fn aes_cbc<'b>(
     key: &Bytes<'b>,
     initialization_vector: &Bytes<'b>,

@@ -20,7 +20,6 @@ use super::build;
 /// # Panics
 ///
 /// If the index has too few bits to reach past the last cell.
-#[must_use]
 pub fn cell_map_get<'b>(map: &Array<UInt<'b>>, at: &UInt<'b>) -> UInt<'b> {
     let nobody = UInt::constant(at.bus().builder(), map[0].width(), 0);
     // A lookup treats every index past the end as the last one.
@@ -35,7 +34,6 @@ pub fn cell_map_get<'b>(map: &Array<UInt<'b>>, at: &UInt<'b>) -> UInt<'b> {
 /// # Panics
 ///
 /// If the ID is not as wide as a cell.
-#[must_use]
 pub fn cell_map_set<'b>(
     map: &Array<UInt<'b>>,
     id: &UInt<'b>,

@@ -29,7 +29,6 @@ const QUARTER_ROUNDS: [[usize; 4]; 8] = [
 /// # Panics
 ///
 /// If a length differs from these, or the counter is not 32 bits wide.
-#[must_use]
 pub fn chacha20_block<'b>(key: &Bytes<'b>, counter: &UInt<'b>, nonce: &Bytes<'b>) -> Bytes<'b> {
     assert_eq!((key.len(), nonce.len()), (32, 12), "bytes of key and nonce");
     assert_eq!(counter.width(), 32, "bits of the counter");

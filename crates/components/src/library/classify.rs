@@ -17,7 +17,6 @@ use super::build;
 /// # Panics
 ///
 /// If the numbers of weights and features differ, or widths differ.
-#[must_use]
 pub fn linear_classifier<'b>(
     features: &Array<Int<'b>>,
     weights: &Array<Int<'b>>,
@@ -40,7 +39,6 @@ pub fn linear_classifier<'b>(
 ///
 /// If the numbers of priors and classes, or of likelihoods and features, differ, or widths differ,
 /// or a value has too few bits for its table.
-#[must_use]
 pub fn naive_bayes<'b>(
     sample: &Array<UInt<'b>>,
     priors: &Array<Int<'b>>,
@@ -92,7 +90,6 @@ pub struct DecisionNode<'b> {
 ///
 /// If the number of labels is not one more than that of nodes and a power of two, or widths differ,
 /// or an index has too few bits.
-#[must_use]
 pub fn decision_tree<'b>(
     sample: &Array<Int<'b>>,
     nodes: &[DecisionNode<'b>],

@@ -31,7 +31,6 @@ use super::build;
 ///
 /// If an edge has another length, a difference is not two bits wide, or the symbols' widths
 /// differ.
-#[must_use]
 pub fn levenshtein_tile<'b>(
     x: &Array<UInt<'b>>,
     y: &Array<UInt<'b>>,
@@ -82,7 +81,6 @@ fn difference_cell<'b>(equal: Bit<'b>, left: &Int<'b>, above: &Int<'b>) -> (Int<
 /// # Panics
 ///
 /// If a difference is not two bits wide.
-#[must_use]
 pub fn levenshtein_distance<'b>(right: &Array<Int<'b>>, columns: usize) -> UInt<'b> {
     let builder = right[0].bus().builder();
     let width = width_of(right.len().max(columns));
@@ -103,7 +101,6 @@ pub fn levenshtein_distance<'b>(right: &Array<Int<'b>>, columns: usize) -> UInt<
 /// # Panics
 ///
 /// If the symbols' widths differ.
-#[must_use]
 pub fn edit_distance<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
     let one = Int::constant(x[0].bus().builder(), 2, 1);
     let edge = |len| Array::new(vec![one.clone(); len]);
@@ -122,7 +119,6 @@ pub fn edit_distance<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
 /// # Panics
 ///
 /// If widths differ.
-#[must_use]
 pub fn levenshtein_cell<'b>(
     above: &UInt<'b>,
     left: &UInt<'b>,
@@ -144,7 +140,6 @@ pub fn levenshtein_cell<'b>(
 /// # Panics
 ///
 /// If an edge has another length than the symbols along it, or widths differ.
-#[must_use]
 pub fn levenshtein_plain_tile<'b>(
     x: &Array<UInt<'b>>,
     y: &Array<UInt<'b>>,
@@ -178,7 +173,6 @@ pub fn levenshtein_plain_tile<'b>(
 /// # Panics
 ///
 /// If the symbols' widths differ.
-#[must_use]
 pub fn edit_distance_plain<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
     let builder = x[0].bus().builder();
     let mut row: Vec<UInt<'b>> = (0..=y.len())

@@ -10,7 +10,6 @@ use super::build;
 /// # Panics
 ///
 /// If the widths differ.
-#[must_use]
 pub fn millionaires<'b>(a: &UInt<'b>, b: &UInt<'b>) -> Bit<'b> {
     a.greater_than(b)
 }
@@ -20,7 +19,6 @@ pub fn millionaires<'b>(a: &UInt<'b>, b: &UInt<'b>) -> Bit<'b> {
 /// # Panics
 ///
 /// If the widths differ.
-#[must_use]
 pub fn adder<'b>(a: &UInt<'b>, b: &UInt<'b>) -> UInt<'b> {
     a + b
 }
@@ -31,7 +29,6 @@ pub fn adder<'b>(a: &UInt<'b>, b: &UInt<'b>) -> UInt<'b> {
 /// # Panics
 ///
 /// If the widths differ.
-#[must_use]
 pub fn comparator<'b>(a: &UInt<'b>, b: &UInt<'b>) -> [Bit<'b>; 3] {
     let (less, equal) = (a.less_than(b), a.equals(b));
     // At most one of them holds, so their OR is their XOR.

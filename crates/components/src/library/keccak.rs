@@ -57,7 +57,6 @@ const RATE: usize = 136;
 /// # Panics
 ///
 /// If the state is not 25 lanes of 64 bits.
-#[must_use]
 pub fn keccak_f_1600<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
     assert_eq!(state.len(), 25, "lanes of the state");
     ROUND_CONSTANTS
@@ -68,7 +67,6 @@ pub fn keccak_f_1600<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
 }
 
 /// Computes SHA3-256 of a message of any fixed length, including the padding.
-#[must_use]
 pub fn sha3_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     let builder = message.bus().builder();
     let padded = message.concat(&Bytes::constant(builder, &padding(message.len())));

@@ -43,13 +43,11 @@ const ROUND_CONSTANTS: [u64; 64] = [
 /// # Panics
 ///
 /// If the state is not 8 words of 32 bits, or the block not 64 bytes.
-#[must_use]
 pub fn sha_256_compress<'b>(state: &[UInt<'b>], block: &Bytes<'b>) -> Vec<UInt<'b>> {
     compress(&SHA_256, state, block)
 }
 
 /// Computes SHA-256 of a message of any fixed length, including the padding.
-#[must_use]
 pub fn sha_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     hash(&SHA_256, message)
 }

@@ -122,13 +122,11 @@ const ROUND_CONSTANTS: [u64; 80] = [
 /// # Panics
 ///
 /// If the state is not 8 words of 64 bits, or the block not 128 bytes.
-#[must_use]
 pub fn sha_512_compress<'b>(state: &[UInt<'b>], block: &Bytes<'b>) -> Vec<UInt<'b>> {
     compress(&SHA_512, state, block)
 }
 
 /// Computes SHA-512 of a message of any fixed length, including the padding.
-#[must_use]
 pub fn sha_512<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     hash(&SHA_512, message)
 }

@@ -34,7 +34,6 @@ use super::edit_distance::strings;
 /// # Panics
 ///
 /// If an edge has another length, or the symbols' widths differ.
-#[must_use]
 pub fn subsequence_tile<'b>(
     x: &Array<UInt<'b>>,
     y: &Array<UInt<'b>>,
@@ -71,7 +70,6 @@ pub fn subsequence_tile<'b>(
 /// # Panics
 ///
 /// If the symbols' widths differ.
-#[must_use]
 pub fn longest_common_subsequence<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
     let builder = x[0].bus().builder();
     let edge = |len| Bus::constant(builder, vec![false; len]);
@@ -98,7 +96,6 @@ pub struct Substrings<'b> {
 
 impl<'b> Substrings<'b> {
     /// Returns the state before the first symbol of y: no run, in a text of `len` symbols.
-    #[must_use]
     pub fn none(builder: &'b Builder, len: usize) -> Self {
         let counter = RunCounter::up_to(len);
         let none = Bus::constant(builder, vec![false; counter.width()]);
@@ -115,7 +112,6 @@ impl<'b> Substrings<'b> {
     /// # Panics
     ///
     /// If the text's length is not the number of runs, or the symbols' widths differ.
-    #[must_use]
     pub fn next(&self, text: &Array<UInt<'b>>, symbol: &UInt<'b>) -> Self {
         assert_eq!(
             self.runs.len(),
@@ -149,7 +145,6 @@ impl<'b> Substrings<'b> {
 /// # Panics
 ///
 /// If the symbols' widths differ.
-#[must_use]
 pub fn longest_common_substring<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
     let start = Substrings::none(x[0].bus().builder(), x.len());
     y.iter()

@@ -14,7 +14,6 @@ use super::build;
 /// # Panics
 ///
 /// If the numbers of keys and values differ, or the query is not as wide as a key.
-#[must_use]
 pub fn keyed_database<'b>(
     keys: &Array<UInt<'b>>,
     values: &Array<UInt<'b>>,
@@ -29,7 +28,6 @@ pub fn keyed_database<'b>(
 
 /// Returns the median, or the lower of the two in the middle of an even number of values. Costs a
 /// sorting network without the gates that do not lead to the middle.
-#[must_use]
 pub fn median<'b>(values: &Array<UInt<'b>>) -> UInt<'b> {
     values.sorted()[(values.len() - 1) / 2].clone()
 }
@@ -47,7 +45,6 @@ pub fn median<'b>(values: &Array<UInt<'b>>) -> UInt<'b> {
 /// # Panics
 ///
 /// If the widths of the elements differ.
-#[must_use]
 pub fn set_intersection_size<'b>(a: &Array<UInt<'b>>, b: &Array<UInt<'b>>) -> UInt<'b> {
     let merged: Vec<UInt<'b>> = a.merged(b).iter().cloned().collect();
     let matches: Vec<Bit<'b>> = merged

@@ -47,7 +47,6 @@ const FAILURE_BITS: u32 = 42;
 const PLAIN_TAG_BITS: u32 = 40;
 
 /// Returns the least j with n ≤ 2^j.
-#[must_use]
 pub const fn octave(n: u64) -> u32 {
     if n <= 1 {
         return 0;
@@ -56,7 +55,6 @@ pub const fn octave(n: u64) -> u32 {
 }
 
 /// Returns the columns of an OKVS of `rows` rows, of which there are at most 2^24.
-#[must_use]
 pub const fn okvs_columns(rows: u64) -> u64 {
     if rows == 0 {
         return 0;
@@ -71,7 +69,6 @@ pub const fn okvs_columns(rows: u64) -> u64 {
 }
 
 /// Returns the number of bins for `keys` keys, in three thirds.
-#[must_use]
 pub const fn bins(keys: u64) -> u64 {
     if keys == 0 {
         return 0;
@@ -87,7 +84,6 @@ pub const fn bins(keys: u64) -> u64 {
 }
 
 /// Returns the number of shards of two tables, a power of two.
-#[must_use]
 pub const fn shards(placer_keys: u64, programmer_keys: u64) -> u64 {
     let more = if placer_keys < programmer_keys {
         programmer_keys
@@ -99,7 +95,6 @@ pub const fn shards(placer_keys: u64, programmer_keys: u64) -> u64 {
 
 /// Returns the number of keys to which each of `shards` shards of a table of `keys` keys is filled
 /// up.
-#[must_use]
 pub const fn shard_keys(keys: u64, shards: u64) -> u64 {
     if shards == 1 || keys == 0 {
         return keys;
@@ -224,7 +219,6 @@ impl Sizes {
     }
 
     /// Returns the number of bins of all shards together, or 0 if a party has no keys.
-    #[must_use]
     pub const fn all_bins(&self) -> u64 {
         if self.placer_keys == 0 || self.programmer_keys == 0 {
             return 0;
@@ -233,31 +227,26 @@ impl Sizes {
     }
 
     /// Returns the number of correlated OTs of a shard's VOLE.
-    #[must_use]
     pub const fn vole_ots(&self) -> u64 {
         128 * self.ask_columns
     }
 
     /// Returns the bytes of a shard's ask.
-    #[must_use]
     pub const fn ask_bytes(&self) -> u64 {
         16 * self.ask_columns
     }
 
     /// Returns the bytes of a column of the hint.
-    #[must_use]
     pub const fn hint_column_bytes(&self) -> u64 {
         (self.tag_bits as u64 + self.payload_bits).div_ceil(8)
     }
 
     /// Returns the bytes of a shard's hint.
-    #[must_use]
     pub const fn hint_bytes(&self) -> u64 {
         self.hint_columns * self.hint_column_bytes()
     }
 
     /// Returns the price of a shard in bits. Both parties choose the placer by it.
-    #[must_use]
     pub const fn price_bits(&self) -> u64 {
         let ands = self.tag_bits as u64 - 1;
         let opened = 4 * ands + 2 + self.placer_bits + 2 * self.payload_bits;
@@ -305,13 +294,11 @@ impl PlainSizes {
     }
 
     /// Returns the bytes of a shard's ask.
-    #[must_use]
     pub const fn ask_bytes(&self) -> u64 {
         16 * self.ask_columns
     }
 
     /// Returns the bytes of a shard's tags.
-    #[must_use]
     pub const fn tags_bytes(&self) -> u64 {
         self.tag_bytes as u64 * self.programmer_keys
     }

@@ -12,7 +12,6 @@ use crate::{Expression, FunctionBuilder, Operand, Part, Recipient, Role};
 /// # Panics
 ///
 /// Never: the function is fixed.
-#[must_use]
 pub fn array_sample() -> Sample {
     let at = |name: &str, i: Expression| Part::of(name).at(i);
     let mut builder = FunctionBuilder::new("arrays");

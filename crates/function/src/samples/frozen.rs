@@ -25,7 +25,6 @@ pub struct FrozenSchedule {
 /// # Panics
 ///
 /// If the file does not follow its header.
-#[must_use]
 pub fn frozen_schedules() -> Vec<FrozenSchedule> {
     let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     let text = fs::read_to_string(vectors.join("gmw-schedule.txt")).expect("the vector");

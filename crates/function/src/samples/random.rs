@@ -43,7 +43,6 @@ impl Draws {
 }
 
 /// Returns the random function of this seed.
-#[must_use]
 pub fn random_sample(seed: u64) -> Sample {
     let mut draws = Draws(seed);
     let many = draws.percent(20);

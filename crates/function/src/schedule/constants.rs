@@ -17,13 +17,11 @@ impl Constants {
     }
 
     /// Returns the bits of each constant.
-    #[must_use]
     pub fn width(&self) -> u32 {
         self.width
     }
 
     /// Returns the number of constants.
-    #[must_use]
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -33,7 +31,6 @@ impl Constants {
     /// # Panics
     ///
     /// If there is no such constant.
-    #[must_use]
     pub fn bit(&self, row: u32, instance: u32) -> bool {
         let bit = u64::from(self.width) * u64::from(instance) + u64::from(row);
         self.words[(bit / 64) as usize] >> (bit % 64) & 1 == 1

@@ -21,7 +21,6 @@ pub struct Meaning {
 impl Loaded {
     /// Returns the meaning of the item whose name is declared at `declared`. Returns `None` for the
     /// names of variables, inputs, fields and variants.
-    #[must_use]
     pub fn meaning(&self, declared: Span) -> Option<Meaning> {
         let mut items = self.items_of(declared.file).iter();
         let is_it = |item: &&Item| item.kind.name().is_some_and(|name| name.span == declared);
@@ -48,7 +47,6 @@ impl Loaded {
 
     /// Returns the names that have a meaning everywhere in the program's own file, in order. Names
     /// that Tacit itself declares have an empty meaning.
-    #[must_use]
     pub fn names_in_sight(&self) -> Vec<(String, Meaning)> {
         let root = self.root();
         let meaning = |name: &str| match self.lookup(root, name) {
@@ -65,7 +63,6 @@ impl Loaded {
 }
 
 /// Returns the words of the language, which no program declares.
-#[must_use]
 pub fn words() -> &'static [&'static str] {
     WORDS
 }

@@ -65,7 +65,6 @@ pub struct LineCost {
 
 impl CostFrame {
     /// Returns the line of the frame.
-    #[must_use]
     pub fn line(&self, map: &SourceMap) -> Line {
         let (number, _) = map.line_and_column(self.span);
         let file = self.span.file;
@@ -75,7 +74,6 @@ impl CostFrame {
 
 impl LineCosts {
     /// Returns the AND gates of the whole run, and the bits that enter components.
-    #[must_use]
     pub fn sums(&self) -> (u64, u64) {
         let stacks = self.stacks.iter();
         stacks.fold((0, 0), |(ands, links), stack| {
@@ -84,7 +82,6 @@ impl LineCosts {
     }
 
     /// Returns the lines that cost anything, those of the program's own file first.
-    #[must_use]
     pub fn by_line(&self, map: &SourceMap) -> Vec<(Line, LineCost)> {
         let mut lines: BTreeMap<Line, LineCost> = BTreeMap::new();
         for stack in &self.stacks {

@@ -12,7 +12,6 @@ impl TypeTable {
     }
 
     /// Returns a number made from counters as a value of a bool or number type.
-    #[must_use]
     pub fn value_of_number(&self, ty: TypeId, number: i128) -> Value {
         match *self.kind(ty) {
             TypeKind::Bool => Value::Bool(number != 0),
@@ -23,7 +22,6 @@ impl TypeTable {
 
     /// Returns the value with these bits, which may be random or come from the peer. A variant past
     /// the last becomes the last, and a length past the greatest becomes the greatest.
-    #[must_use]
     pub fn value_of_bits(&self, ty: TypeId, bits: &[bool]) -> Value {
         let number = |bits: &[bool]| {
             let ones = bits.iter().enumerate().filter(|(_, bit)| **bit);
@@ -75,7 +73,6 @@ impl TypeTable {
     }
 
     /// Returns the bits of a value, the least significant of each number first.
-    #[must_use]
     pub fn bits_of_value(&self, ty: TypeId, value: &Value) -> Vec<bool> {
         let mut bits = Vec::with_capacity(self.width(ty) as usize);
         self.push_bits(ty, value, &mut bits);

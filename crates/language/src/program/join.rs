@@ -48,7 +48,6 @@ pub struct JoinKeyField {
 
 impl Join {
     /// Returns the index of a side in the arrays with one entry for each table.
-    #[must_use]
     pub const fn place(side: JoinSide) -> usize {
         match side {
             JoinSide::Left => 0,
@@ -57,7 +56,6 @@ impl Join {
     }
 
     /// Returns the greatest number of rows with one key in the left (0) or the right (1) table.
-    #[must_use]
     pub const fn most_rows_of(&self, place: usize) -> usize {
         match place {
             0 => 1,
@@ -66,13 +64,11 @@ impl Join {
     }
 
     /// Returns the number of the input that is the placer's table.
-    #[must_use]
     pub const fn placers_input(&self) -> usize {
         self.tables[self.placers()]
     }
 
     /// Returns the index of the placer's table in the arrays with one entry for each table.
-    #[must_use]
     pub const fn placers(&self) -> usize {
         Self::place(self.placer)
     }

@@ -48,7 +48,6 @@ pub enum NumberOperator {
 
 impl Number {
     /// Returns the constant, if the number is one.
-    #[must_use]
     pub fn as_constant(&self) -> Option<i128> {
         match self {
             Self::Constant(value) => Some(*value),
@@ -57,7 +56,6 @@ impl Number {
     }
 
     /// Applies the operator. The result is a constant if all operands are.
-    #[must_use]
     pub fn apply(operator: NumberOperator, operands: Vec<Self>) -> Self {
         let constants: Option<Vec<i128>> = operands.iter().map(Self::as_constant).collect();
         match constants.and_then(|constants| operator.compute(&constants)) {
@@ -67,7 +65,6 @@ impl Number {
     }
 
     /// Returns the value for these counters, or `None` if it overflows or divides by zero.
-    #[must_use]
     pub fn evaluate(&self, counters: &[i128]) -> Option<i128> {
         match self {
             Self::Constant(value) => Some(*value),
@@ -99,7 +96,6 @@ impl Number {
     }
 
     /// Returns the number as a program would write it, for messages.
-    #[must_use]
     pub fn display(&self, names: &[Symbol]) -> String {
         match self {
             Self::Constant(value) => value.to_string(),
@@ -150,7 +146,6 @@ impl NumberOperator {
     }
 
     /// Returns the value for these operands, or `None` if it overflows or divides by zero.
-    #[must_use]
     pub fn compute(self, operands: &[i128]) -> Option<i128> {
         let truth = |holds: bool| Some(i128::from(holds));
         match (self, operands) {

@@ -202,14 +202,12 @@ impl TypeTable {
     }
 
     /// Returns the kind of a type.
-    #[must_use]
     pub fn kind(&self, id: TypeId) -> &TypeKind {
         &self.kinds[id.0 as usize]
     }
 
     /// Returns the width in bits. For a type that is too wide, it is more than
     /// [`TypeTable::MAX_BITS`].
-    #[must_use]
     pub fn width(&self, id: TypeId) -> u64 {
         self.size(id).bits
     }
@@ -225,19 +223,16 @@ impl TypeTable {
     }
 
     /// Returns the struct with this number.
-    #[must_use]
     pub fn struct_type(&self, number: u32) -> &StructType {
         &self.structs[number as usize]
     }
 
     /// Returns the enum with this number.
-    #[must_use]
     pub fn enum_type(&self, number: u32) -> &EnumType {
         &self.enums[number as usize]
     }
 
     /// Returns the types of the fields of a struct, a tuple or a table.
-    #[must_use]
     pub fn fields(&self, id: TypeId) -> Vec<TypeId> {
         match self.kind(id) {
             TypeKind::Tuple(parts) => parts.clone(),
@@ -255,7 +250,6 @@ impl TypeTable {
     }
 
     /// Returns the type and the number of the elements of an array-like type.
-    #[must_use]
     pub fn element(&self, id: TypeId) -> Option<(TypeId, u32)> {
         match self.kind(id) {
             &TypeKind::Array(element, size) => Some((element, size)),
@@ -306,7 +300,6 @@ impl TypeTable {
     }
 
     /// Whether any part has no fixed length.
-    #[must_use]
     pub fn is_open(&self, id: TypeId) -> bool {
         match self.kind(id) {
             TypeKind::OpenBytes | TypeKind::OpenText => true,
@@ -319,19 +312,16 @@ impl TypeTable {
     }
 
     /// Whether the type is an integer, signed or not.
-    #[must_use]
     pub fn is_integer(&self, id: TypeId) -> bool {
         matches!(self.kind(id), TypeKind::Unsigned(_) | TypeKind::Signed(_))
     }
 
     /// Whether the type is an integer or a fixed-point number.
-    #[must_use]
     pub fn is_number(&self, id: TypeId) -> bool {
         self.is_integer(id) || matches!(self.kind(id), TypeKind::Fixed(..))
     }
 
     /// Returns the least and the greatest integer that represents a value, for numbers and enums.
-    #[must_use]
     pub fn range(&self, id: TypeId) -> Option<(BigInt, BigInt)> {
         let power = |bits: u32| BigInt::one() << bits;
         match self.kind(id) {
@@ -350,7 +340,6 @@ impl TypeTable {
     }
 
     /// Wraps a number into the range of a number's type.
-    #[must_use]
     pub fn wrap(&self, id: TypeId, number: BigInt) -> BigInt {
         let width = self.width(id) as u32;
         let low = low_bits(&number, width);
@@ -363,7 +352,6 @@ impl TypeTable {
     }
 
     /// Returns the value whose bits are all zero.
-    #[must_use]
     pub fn zero(&self, id: TypeId) -> Value {
         match self.kind(id) {
             TypeKind::Bool => Value::Bool(false),

@@ -24,7 +24,6 @@ impl Value {
     /// # Panics
     ///
     /// If the value has another type, which a checked program excludes.
-    #[must_use]
     pub fn as_bool(&self) -> bool {
         match self {
             Self::Bool(value) => *value,
@@ -37,7 +36,6 @@ impl Value {
     /// # Panics
     ///
     /// If the value has another type, which a checked program excludes.
-    #[must_use]
     pub fn as_integer(&self) -> &BigInt {
         match self {
             Self::Integer(value) => value,
@@ -50,7 +48,6 @@ impl Value {
     /// # Panics
     ///
     /// If the value has another type, which a checked program excludes.
-    #[must_use]
     pub fn as_list(&self) -> &[Self] {
         match self {
             Self::List(parts) => parts,

@@ -138,7 +138,6 @@ pub enum BinaryOperator {
 
 impl BinaryOperator {
     /// Returns the operator as a program writes it.
-    #[must_use]
     pub fn sign(self) -> &'static str {
         match self {
             Self::Add => "+",
@@ -164,7 +163,6 @@ impl BinaryOperator {
 
     /// Returns the precedence. A greater one binds tighter, and `as` and prefix operators bind
     /// tighter than all.
-    #[must_use]
     pub fn precedence(self) -> u8 {
         match self {
             Self::LogicalOr => 1,
@@ -185,7 +183,6 @@ impl BinaryOperator {
     }
 
     /// Whether the operator compares two values.
-    #[must_use]
     pub fn is_comparison(self) -> bool {
         self.precedence() == 3
     }

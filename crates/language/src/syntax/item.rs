@@ -236,7 +236,6 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Returns the word with which the entry starts.
-    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             Self::Main => "main",

@@ -7,7 +7,6 @@ use super::{GenericValue, StructType, TypeId, TypeKind, TypeTable};
 
 impl TypeTable {
     /// Returns a value as a program would write it.
-    #[must_use]
     pub fn value_text(&self, ty: TypeId, value: &Value) -> String {
         let joined = |parts: Vec<String>| parts.join(", ");
         match (self.kind(ty), value) {
@@ -56,7 +55,6 @@ impl TypeTable {
     }
 
     /// Returns the type as a program writes it.
-    #[must_use]
     pub fn name(&self, id: TypeId) -> String {
         match self.kind(id) {
             TypeKind::Bool => "bool".to_owned(),
@@ -86,7 +84,6 @@ impl TypeTable {
     }
 
     /// Returns generic arguments as a program writes them.
-    #[must_use]
     pub fn generics_text(&self, generics: &[GenericValue]) -> String {
         let text = |generic: &GenericValue| match generic {
             GenericValue::Type(ty) => self.name(*ty),
