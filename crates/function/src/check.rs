@@ -29,11 +29,8 @@ type Counters = [i64; MAX_LOOPS];
 pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, FunctionError> {
     let widest = widest(plan);
     if widest > MAX_LIVE_BITS {
-        return Err(FunctionError::TooMany {
-            place: ErrorLocation::new("the function"),
-            what: "the bits that a step, or all outputs together, read",
-            limit: MAX_LIVE_BITS,
-        });
+        let what = "the bits that a step, or all outputs together, read";
+        return Err(FunctionError::too_many("the function", what, MAX_LIVE_BITS));
     }
     plan.widest = widest as usize;
     let mut uses = std::mem::take(&mut plan.uses);
@@ -55,23 +52,14 @@ pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, Functi
 
 /// Returns the most bits that an operation, or all outputs together, read.
 fn widest(plan: &Plan) -> u64 {
-    let operations = plan
-        .operations
-        .iter()
-        .map(|operation| read_bits(plan, operation));
-    let outputs = plan
-        .outputs
-        .iter()
-        .map(|operation| read_bits(plan, operation))
-        .sum();
-    operations.fold(outputs, u64::max)
+    let bits = |operation| read_bits(plan, operation);
+    let outputs = plan.outputs.iter().map(bits).sum();
+    plan.operations.iter().map(bits).fold(outputs, u64::max)
 }
 
 fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
     let bits = |piece: &Piece| match piece {
-        Piece::Part(part) => {
-            u64::from(part.granules) * u64::from(plan.arrays[part.array as usize].granule)
-        }
+        Piece::Part(part) => u64::from(part.granules) * u64::from(plan.array(part).granule),
         Piece::Constant(bits) => bits.len() as u64,
     };
     operation.arguments.iter().map(bits).sum()
@@ -91,9 +79,7 @@ impl PlanCheck<'_> {
     fn run(mut self) -> Result<Counts, FunctionError> {
         let plan = self.plan;
         for array in &plan.arrays[..plan.given] {
-            let first = array.first as usize;
-            let end = first + (array.width / u64::from(array.granule)) as usize;
-            self.written[first..end].fill(true);
+            self.written[array.granules()].fill(true);
         }
         let mut cursor = Cursor::new();
         while let Some(operation) = cursor.advance(plan) {
@@ -105,17 +91,12 @@ impl PlanCheck<'_> {
             }
         }
         if let Some(head) = cursor.overflow(plan) {
-            return Err(FunctionError::Overflow {
-                place: ErrorLocation::new(format!("for {head}")),
-                expression: "a bound of the loop".to_owned(),
-            });
+            let place = ErrorLocation::new(format!("for {head}"));
+            return Err(FunctionError::overflow(&place, "a bound of the loop"));
         }
         if cursor.is_exhausted() {
-            return Err(FunctionError::TooMany {
-                place: ErrorLocation::new("the function"),
-                what: "the steps that it runs, turns of loops among them,",
-                limit: MAX_RUN_STEPS,
-            });
+            let what = "the steps that it runs, turns of loops among them,";
+            return Err(FunctionError::too_many("the function", what, MAX_RUN_STEPS));
         }
         for output in &plan.outputs {
             self.operation(output, &cursor)?;
@@ -139,18 +120,8 @@ impl PlanCheck<'_> {
                 });
             }
         }
-        let results = operation
-            .results
-            .iter()
-            .filter_map(|(_, part)| part.as_ref());
-        let read = operation.arguments.iter().filter_map(|piece| match piece {
-            Piece::Part(part) => Some(part),
-            Piece::Constant(_) => None,
-        });
-        let touched = read
-            .chain(results.clone())
-            .map(|part| u64::from(part.granules));
-        self.touched += touched.sum::<u64>();
+        let touched = operation.reads().chain(operation.assigns());
+        self.touched += touched.map(|part| u64::from(part.granules)).sum::<u64>();
         if self.touched > MAX_RUN_GRANULES {
             return Err(FunctionError::TooMany {
                 place: self.place(operation, counters),
@@ -158,14 +129,11 @@ impl PlanCheck<'_> {
                 limit: MAX_RUN_GRANULES,
             });
         }
-        for piece in &operation.arguments {
-            if let Piece::Part(part) = piece {
-                self.read(operation, part, cursor)?;
-            }
+        for part in operation.reads() {
+            self.read(operation, part, cursor)?;
         }
-        results
-            .clone()
-            .try_for_each(|part| self.write(operation, part, counters))
+        let mut assigns = operation.assigns();
+        assigns.try_for_each(|part| self.write(operation, part, counters))
     }
 
     fn read(
@@ -174,7 +142,7 @@ impl PlanCheck<'_> {
         part: &Part,
         cursor: &Cursor,
     ) -> Result<(), FunctionError> {
-        let is_variable = self.plan.arrays[part.array as usize].is_variable;
+        let is_variable = self.plan.array(part).is_variable;
         for granule in self.plan.granules(part, cursor.counters()) {
             if !self.written[granule] {
                 return Err(self.unassigned(operation, part, granule, cursor));
@@ -194,7 +162,7 @@ impl PlanCheck<'_> {
         part: &Part,
         counters: &Counters,
     ) -> Result<(), FunctionError> {
-        let is_variable = self.plan.arrays[part.array as usize].is_variable;
+        let is_variable = self.plan.array(part).is_variable;
         for granule in self.plan.granules(part, counters) {
             if std::mem::replace(&mut self.written[granule], true) && !is_variable {
                 return Err(FunctionError::TwoDrivers {
@@ -214,10 +182,8 @@ impl PlanCheck<'_> {
         operation: &Operation,
         counters: &Counters,
     ) -> Result<i128, FunctionError> {
-        value.at(counters).ok_or_else(|| FunctionError::Overflow {
-            place: self.place(operation, counters),
-            expression: what.to_owned(),
-        })
+        let overflow = || FunctionError::overflow(&self.place(operation, counters), what);
+        value.at(counters).ok_or_else(overflow)
     }
 
     /// Returns the right one of two errors: walks on to see whether the element is assigned later.
@@ -233,8 +199,8 @@ impl PlanCheck<'_> {
         let mut ahead = cursor.clone();
         let mut now = Some(operation);
         while let Some(later) = now {
-            let parts = later.results.iter().filter_map(|(_, part)| part.as_ref());
-            for assigned in parts.filter(|assigned| assigned.array == part.array) {
+            let of_array = |assigned: &&Part| assigned.array == part.array;
+            for assigned in later.assigns().filter(of_array) {
                 let counters = ahead.counters();
                 let is_in_range = later.bounds.iter().all(|bound| {
                     let at = bound.index.at(counters);
@@ -256,7 +222,7 @@ impl PlanCheck<'_> {
 
     /// Describes an element for a message: its array, and its bits there.
     fn element(&self, part: &Part, granule: usize) -> String {
-        let array = &self.plan.arrays[part.array as usize];
+        let array = self.plan.array(part);
         if array.width == u64::from(array.granule) {
             return array.name.clone();
         }
@@ -283,42 +249,32 @@ impl PlanCheck<'_> {
 /// Runs the second walk. Returns the number of places needed.
 fn places(plan: &Plan) -> Result<u64, FunctionError> {
     let mut places = Places::new(plan);
-    let too_many = |places: &Places| {
-        (places.taken() > MAX_LIVE_BITS).then(|| FunctionError::TooMany {
-            place: ErrorLocation::new("the function"),
-            what: "the bits that it needs at once",
-            limit: MAX_LIVE_BITS,
-        })
+    let check = |places: &Places| {
+        if places.taken() <= MAX_LIVE_BITS {
+            return Ok(());
+        }
+        let what = "the bits that it needs at once";
+        Err(FunctionError::too_many("the function", what, MAX_LIVE_BITS))
     };
     for array in &plan.arrays[..plan.given] {
-        let first = array.first as usize;
-        let end = first + (array.width / u64::from(array.granule)) as usize;
-        for granule in first..end {
+        for granule in array.granules() {
             places.write(array, granule);
         }
-        too_many(&places).map_or(Ok(()), Err)?;
+        check(&places)?;
     }
     let mut cursor = Cursor::new();
     while let Some(operation) = cursor.advance(plan) {
-        for piece in &operation.arguments {
-            if let Piece::Part(part) = piece {
-                let array = &plan.arrays[part.array as usize];
-                for granule in plan.granules(part, cursor.counters()) {
-                    places.read(array, granule);
-                }
-            }
-        }
-        for part in operation
-            .results
-            .iter()
-            .filter_map(|(_, part)| part.as_ref())
-        {
-            let array = &plan.arrays[part.array as usize];
+        for part in operation.reads() {
             for granule in plan.granules(part, cursor.counters()) {
-                places.write(array, granule);
+                places.read(plan.array(part), granule);
             }
         }
-        too_many(&places).map_or(Ok(()), Err)?;
+        for part in operation.assigns() {
+            for granule in plan.granules(part, cursor.counters()) {
+                places.write(plan.array(part), granule);
+            }
+        }
+        check(&places)?;
     }
     Ok(places.taken())
 }

@@ -17,6 +17,27 @@ impl ErrorLocation {
     }
 }
 
+impl FunctionError {
+    pub(super) fn too_many(place: impl Into<String>, what: &'static str, limit: u64) -> Self {
+        let place = ErrorLocation::new(place);
+        Self::TooMany { place, what, limit }
+    }
+
+    pub(super) fn overflow(place: &ErrorLocation, expression: impl ToString) -> Self {
+        Self::Overflow {
+            place: place.clone(),
+            expression: expression.to_string(),
+        }
+    }
+
+    pub(super) fn unknown_name(place: &ErrorLocation, name: &str) -> Self {
+        Self::UnknownName {
+            place: place.clone(),
+            name: name.to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for ErrorLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -59,24 +59,16 @@ impl Expression {
         counters: &[&str],
         place: &ErrorLocation,
     ) -> Result<Affine, FunctionError> {
-        let overflow = || FunctionError::Overflow {
-            place: place.clone(),
-            expression: self.to_string(),
-        };
+        let overflow = || FunctionError::overflow(place, self);
         self.0.iter().try_fold(Affine::default(), |sum, term| {
             let factor = i64::try_from(term.number.unwrap_or(1)).map_err(|_| overflow())?;
             let factor = if term.is_negative { -factor } else { factor };
             let of = match &term.counter {
                 None => Affine::constant(1),
-                Some(name) => match counters.iter().position(|counter| counter == name) {
-                    Some(depth) => Affine::counter(depth),
-                    None => {
-                        return Err(FunctionError::UnknownName {
-                            place: place.clone(),
-                            name: name.clone(),
-                        });
-                    }
-                },
+                Some(name) => {
+                    let depth = counters.iter().position(|counter| counter == name);
+                    Affine::counter(depth.ok_or_else(|| FunctionError::unknown_name(place, name))?)
+                }
             };
             sum.plus(factor, &of).ok_or_else(overflow)
         })

@@ -127,14 +127,15 @@ impl<'s> Lowering<'s> {
                 let declared = &self.source.components;
                 let Some(number) = self.source.component(name) else {
                     let known: Vec<&str> = declared.iter().map(|c| c.name.as_str()).collect();
+                    let known = if known.is_empty() {
+                        vec!["none"]
+                    } else {
+                        known
+                    };
                     return Err(FunctionError::UnknownComponent {
                         place: self.place.clone(),
                         name: name.clone(),
-                        known: if known.is_empty() {
-                            "none".to_owned()
-                        } else {
-                            known.join(", ")
-                        },
+                        known: known.join(", "),
                     });
                 };
                 operation.component = Some(number as u32);
@@ -151,11 +152,7 @@ impl<'s> Lowering<'s> {
             results: Vec::new(),
             bounds: Vec::new(),
             text,
-            counters: self
-                .counters
-                .iter()
-                .map(|&counter| counter.to_owned())
-                .collect(),
+            counters: self.counters.iter().map(ToString::to_string).collect(),
         }
     }
 
@@ -193,12 +190,8 @@ impl<'s> Lowering<'s> {
         let ty = ty.filter(|_| value.0.len() == 1);
         value.0.iter().try_fold(0_u64, |width, item| {
             let more = self.item(item, (ty, place), port, operation)?;
-            width
-                .checked_add(more)
-                .ok_or_else(|| FunctionError::Overflow {
-                    place: self.place.clone(),
-                    expression: value.to_string(),
-                })
+            let overflow = || FunctionError::overflow(&self.place, value);
+            width.checked_add(more).ok_or_else(overflow)
         })
     }
 
@@ -244,38 +237,31 @@ impl<'s> Lowering<'s> {
         bounds: &mut Vec<Bound>,
     ) -> Result<(Part, Type), FunctionError> {
         let name = reference.name.as_str();
-        let array = *self
-            .arrays
-            .get(name)
-            .ok_or_else(|| FunctionError::UnknownName {
-                place: self.place.clone(),
-                name: name.to_owned(),
-            })?;
+        let unknown = || FunctionError::unknown_name(&self.place, name);
+        let array = *self.arrays.get(name).ok_or_else(unknown)?;
         let mut ty = Type::clone(self.types[array as usize]);
         let mut start = Affine::default();
         for index in &reference.indices {
             let (element, size) = self.dimension(&ty, reference)?;
             let (at, picked) = index.extent(&self.counters, &self.place)?;
             let stride = element.width() as i64;
-            start = start
-                .plus(stride, &at)
-                .ok_or_else(|| FunctionError::Overflow {
-                    place: self.place.clone(),
-                    expression: reference.to_string(),
-                })?;
+            let overflow = || FunctionError::overflow(&self.place, reference);
+            start = start.plus(stride, &at).ok_or_else(overflow)?;
             let bound = Bound {
                 index: at,
                 picked,
                 size,
                 what: what.to_owned(),
             };
+            let invalid = |error| FunctionError::Type {
+                place: self.place.clone(),
+                error: Box::new(error),
+            };
             ty = match index {
                 Index::At(_) => element,
-                Index::Range(..) if (1..=size).contains(&picked) => range(&ty, picked as u32)
-                    .map_err(|error| FunctionError::Type {
-                        place: self.place.clone(),
-                        error: Box::new(error),
-                    })?,
+                Index::Range(..) if (1..=size).contains(&picked) => {
+                    range(&ty, picked as u32).map_err(invalid)?
+                }
                 Index::Range(from, to) => {
                     return Err(FunctionError::Index {
                         place: self.place.clone(),

@@ -6,6 +6,8 @@
 //! that grows with a function's arrays is 8 bytes for each granule. Values take space only from
 //! their assignment to their last use ([`Places`]).
 
+use core::ops::Range;
+
 use crate::expression::Affine;
 use crate::source::MAX_LOOPS;
 
@@ -34,6 +36,14 @@ pub(super) struct Array {
     pub(super) class: u32,
     /// Whether an element may be assigned again. Each granule then keeps its place.
     pub(super) is_variable: bool,
+}
+
+impl Array {
+    /// Returns the numbers of its granules.
+    pub(super) fn granules(&self) -> Range<usize> {
+        let first = self.first as usize;
+        first..first + (self.width / u64::from(self.granule)) as usize
+    }
 }
 
 /// Granules of an array that are read or written together.
@@ -90,6 +100,22 @@ pub(super) struct Operation {
     pub(super) counters: Vec<String>,
 }
 
+impl Operation {
+    /// Iterates over the parts of arrays that it reads.
+    pub(super) fn reads(&self) -> impl Iterator<Item = &Part> {
+        let arguments = self.arguments.iter();
+        arguments.filter_map(|piece| match piece {
+            Piece::Part(part) => Some(part),
+            Piece::Constant(_) => None,
+        })
+    }
+
+    /// Iterates over the parts of arrays that it assigns.
+    pub(super) fn assigns(&self) -> impl Iterator<Item = &Part> {
+        self.results.iter().filter_map(|(_, part)| part.as_ref())
+    }
+}
+
 /// An instruction of the plan's program.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
@@ -130,10 +156,15 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Returns the array of `part`.
+    pub(super) fn array(&self, part: &Part) -> &Array {
+        &self.arrays[part.array as usize]
+    }
+
     /// Returns the granules of `part` at these counters. They are in range once the plan is
     /// checked.
-    pub(super) fn granules(&self, part: &Part, counters: &[i64]) -> core::ops::Range<usize> {
-        let array = &self.arrays[part.array as usize];
+    pub(super) fn granules(&self, part: &Part, counters: &[i64]) -> Range<usize> {
+        let array = self.array(part);
         let start = array.first as usize + part.start.checked_before(counters) as usize;
         start..start + part.granules as usize
     }

@@ -118,7 +118,6 @@ pub(super) struct Source {
 impl Source {
     /// Checks the names and the numbers of declarations and steps.
     pub(super) fn check(&self) -> Result<(), FunctionError> {
-        let place = ErrorLocation::new(format!("function {:?}", shown(&self.name)));
         let counts = [
             ("components", self.components.len()),
             ("inputs", self.inputs.len()),
@@ -126,8 +125,7 @@ impl Source {
             ("outputs", self.outputs.len()),
         ];
         if let Some((what, _)) = counts.into_iter().find(|(_, n)| *n > MAX_DECLARATIONS) {
-            let limit = MAX_DECLARATIONS as u64;
-            return Err(FunctionError::TooMany { place, what, limit });
+            return Err(self.too_many(what, MAX_DECLARATIONS));
         }
         let inputs = self.inputs.iter().map(|input| ("input", &input.name));
         let values = self.values.iter().map(|value| ("value", &value.name));
@@ -142,6 +140,11 @@ impl Source {
         self.check_steps(&self.steps, &mut Vec::new(), &mut left)
     }
 
+    fn too_many(&self, what: &'static str, limit: usize) -> FunctionError {
+        let place = format!("function {:?}", shown(&self.name));
+        FunctionError::too_many(place, what, limit as u64)
+    }
+
     fn check_steps<'a>(
         &'a self,
         steps: &'a [StepSource],
@@ -149,20 +152,14 @@ impl Source {
         left: &mut usize,
     ) -> Result<(), FunctionError> {
         for step in steps {
-            let too_many = |what, limit: usize| FunctionError::TooMany {
-                place: ErrorLocation::new(format!("function {:?}", shown(&self.name))),
-                what,
-                limit: limit as u64,
-            };
-            *left = left
-                .checked_sub(1)
-                .ok_or_else(|| too_many("steps", MAX_STEPS))?;
+            let too_many = || self.too_many("steps", MAX_STEPS);
+            *left = left.checked_sub(1).ok_or_else(too_many)?;
             let StepSource::Loop(head, steps) = step else {
                 continue;
             };
             let place = ErrorLocation::new(format!("for {head}"));
             if counters.len() == MAX_LOOPS {
-                return Err(too_many("loops in each other", MAX_LOOPS));
+                return Err(self.too_many("loops in each other", MAX_LOOPS));
             }
             check_name(&place, &head.counter)?;
             let ports = self.inputs.iter().map(|input| &input.name);

@@ -83,8 +83,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         let mut places = Places::new(plan);
         let mut values = Zeroizing::new(vec![T::default(); plan.places]);
         for (number, array) in plan.arrays[..plan.given].iter().enumerate() {
-            let granules = (array.width / u64::from(array.granule)) as usize;
-            for granule in array.first as usize..array.first as usize + granules {
+            for granule in array.granules() {
                 let place = places.write(array, granule);
                 for bit in 0..array.granule as usize {
                     let value = input(number)?;
@@ -217,7 +216,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         for piece in &operation.arguments {
             match piece {
                 Piece::Part(part) => {
-                    let array = &plan.arrays[part.array as usize];
+                    let array = plan.array(part);
                     for granule in plan.granules(part, counters) {
                         let place = if release {
                             self.places.read(array, granule)
@@ -252,7 +251,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     }
 
     fn keep_part(&mut self, plan: &Plan, part: &Part, result: &[T]) {
-        let array = &plan.arrays[part.array as usize];
+        let array = plan.array(part);
         let width = array.granule as usize;
         let granules = plan.granules(part, self.cursor.counters());
         for (granule, bits) in granules.zip(result.chunks_exact(width)) {

@@ -1,6 +1,6 @@
 //! Granules: the largest parts of an array such that every access covers whole parts.
 
-use super::{ErrorLocation, FunctionError};
+use super::FunctionError;
 use crate::plan::{MAX_GRANULES, Part, Piece, Plan};
 
 fn divisor(mut a: u64, mut b: u64) -> u64 {
@@ -16,12 +16,8 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
     for part in parts(plan) {
         let granule = &mut granules[part.array as usize];
         let steps = part.start.factors.iter().chain([&part.start.constant]);
-        for step in steps
-            .map(|step| step.unsigned_abs())
-            .chain([u64::from(part.granules)])
-        {
-            *granule = divisor(*granule, step);
-        }
+        let steps = steps.map(|step| step.unsigned_abs());
+        *granule = steps.fold(divisor(*granule, part.granules.into()), divisor);
     }
     let (mut first, mut classes) = (0_u64, Vec::new());
     for (array, granule) in plan.arrays.iter_mut().zip(&granules) {
@@ -34,11 +30,9 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
             classes.push(*granule);
         }
         if first > MAX_GRANULES {
-            return Err(FunctionError::TooMany {
-                place: ErrorLocation::new(format!("value {}", array.name)),
-                what: "the elements of all inputs and values together",
-                limit: MAX_GRANULES,
-            });
+            let place = format!("value {}", array.name);
+            let what = "the elements of all inputs and values together";
+            return Err(FunctionError::too_many(place, what, MAX_GRANULES));
         }
     }
     plan.classes = classes.len();
@@ -46,10 +40,9 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
     for part in parts(plan) {
         let granule = granules[part.array as usize];
         part.start.constant /= granule as i64;
-        part.start
-            .factors
-            .iter_mut()
-            .for_each(|factor| *factor /= granule as i64);
+        for factor in &mut part.start.factors {
+            *factor /= granule as i64;
+        }
         part.granules /= granule as u32;
     }
     Ok(())
@@ -59,18 +52,11 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
 fn parts(plan: &mut Plan) -> impl Iterator<Item = &mut Part> {
     let operations = plan.operations.iter_mut().chain(&mut plan.outputs);
     operations.flat_map(|operation| {
-        let arguments = operation
-            .arguments
-            .iter_mut()
-            .filter_map(|piece| match piece {
-                Piece::Part(part) => Some(part),
-                Piece::Constant(_) => None,
-            });
-        arguments.chain(
-            operation
-                .results
-                .iter_mut()
-                .filter_map(|(_, part)| part.as_mut()),
-        )
+        let (arguments, results) = (&mut operation.arguments, &mut operation.results);
+        let reads = arguments.iter_mut().filter_map(|piece| match piece {
+            Piece::Part(part) => Some(part),
+            Piece::Constant(_) => None,
+        });
+        reads.chain(results.iter_mut().filter_map(|(_, part)| part.as_mut()))
     })
 }

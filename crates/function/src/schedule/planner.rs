@@ -11,7 +11,7 @@ use super::{
     Block, Constants, GroupData, InputBlock, LastRead, Limits, OutputSpan, Pattern, Schedule,
     add_times, most_calls,
 };
-use crate::{ErrorLocation, Function, FunctionError};
+use crate::{Function, FunctionError};
 
 /// The most steps.
 const MAX_STEPS: u32 = 1 << 31;
@@ -167,11 +167,7 @@ impl<'f> Planner<'f> {
     }
 
     fn too_many(&self, what: &'static str, limit: u64) -> FunctionError {
-        FunctionError::TooMany {
-            place: ErrorLocation::new(format!("function {}", self.function.name())),
-            what,
-            limit,
-        }
+        FunctionError::too_many(format!("function {}", self.function.name()), what, limit)
     }
 
     fn no_number(&self) -> FunctionError {

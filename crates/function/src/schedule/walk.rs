@@ -61,8 +61,7 @@ impl<'f> Walk<'f> {
             };
             let elements: Vec<Span> = (0..input.instances).map(element).collect();
             let mut bits = Reading::new(&elements);
-            let granules = (array.width / u64::from(array.granule)) as usize;
-            for granule in array.first as usize..array.first as usize + granules {
+            for granule in array.granules() {
                 walk.hold(granule, bits.take(array.granule));
             }
         }
@@ -95,7 +94,7 @@ impl<'f> Walk<'f> {
                     });
                 }
                 Piece::Part(part) => {
-                    let bits = self.plan.arrays[part.array as usize].granule;
+                    let bits = self.plan.array(part).granule;
                     for granule in self.plan.granules(part, self.cursor.counters()) {
                         self.push(granule, bits, spans);
                     }
@@ -127,7 +126,7 @@ impl<'f> Walk<'f> {
                 bits.take(*width as u32).for_each(drop);
                 continue;
             };
-            let granule = self.plan.arrays[part.array as usize].granule;
+            let granule = self.plan.array(part).granule;
             for number in self.plan.granules(part, self.cursor.counters()) {
                 self.hold(number, bits.take(granule));
             }

@@ -7,7 +7,7 @@
 use zeroize::Zeroize;
 
 use super::{Call, Step, Values};
-use crate::plan::{Operation, Piece};
+use crate::plan::Operation;
 
 /// Calls whose results are awaited.
 #[derive(Default)]
@@ -99,20 +99,14 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         }
         let (plan, counters) = (self.function.plan(), self.cursor.counters());
         let is_awaited = |granule: usize| self.ahead.is_awaited[self.places.look(granule)];
-        let reads = operation.arguments.iter().any(|piece| match piece {
-            Piece::Part(part) => plan.granules(part, counters).any(is_awaited),
-            Piece::Constant(_) => false,
-        });
-        let assigned = operation
-            .results
-            .iter()
-            .filter_map(|(_, part)| part.as_ref());
-        let mut again = assigned.filter(|part| plan.arrays[part.array as usize].is_variable);
-        reads
-            || again.any(|part| {
-                plan.granules(part, counters)
-                    .any(|granule| self.places.assigned(granule).is_some() && is_awaited(granule))
-            })
+        let granules = |part| plan.granules(part, counters);
+        let variables = operation
+            .assigns()
+            .filter(|part| plan.array(part).is_variable);
+        operation.reads().flat_map(granules).any(is_awaited)
+            || variables
+                .flat_map(granules)
+                .any(|granule| self.places.assigned(granule).is_some() && is_awaited(granule))
     }
 
     /// Takes the places of the operation's results, in the order of the bits.
@@ -125,7 +119,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
                 results.push((*width as usize, None));
                 continue;
             };
-            let array = &plan.arrays[part.array as usize];
+            let array = plan.array(part);
             for granule in plan.granules(part, self.cursor.counters()) {
                 let place = self.places.write(array, granule);
                 if let Some(place) = place {
