@@ -19,8 +19,6 @@ mod integers;
 mod keccak;
 mod min_cut;
 mod sha2;
-mod sha256;
-mod sha512;
 mod subsequence;
 mod tables;
 
@@ -39,8 +37,7 @@ pub use error::LibraryError;
 pub use hmac::hmac_sha_256;
 pub use integers::{adder, comparator, millionaires};
 pub use keccak::{keccak_f_1600, sha3_256};
-pub use sha256::{sha_256, sha_256_compress};
-pub use sha512::{sha_512, sha_512_compress};
+pub use sha2::{sha_256, sha_256_compress, sha_512, sha_512_compress};
 pub use subsequence::{
     Substrings, longest_common_subsequence, longest_common_substring, subsequence_tile,
 };

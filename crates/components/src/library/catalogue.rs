@@ -6,9 +6,10 @@
 
 use core::ops::RangeInclusive;
 
+use super::sha2::{SHA_256, SHA_512};
 use super::{
     Entry, Parameter, aes, aes_rounds, arithmetic, cell_map, chacha20, classify, edit_distance,
-    hmac, integers, keccak, min_cut, sha256, sha512, subsequence, tables,
+    hmac, integers, keccak, min_cut, sha2, subsequence, tables,
 };
 
 /// The thing that a parameter counts, its range, and its default if it has one.
@@ -93,13 +94,13 @@ pub(super) const ENTRIES: &[Entry] = components! {
     "chacha20-block": "a block of the key stream of ChaCha20",
         [] => chacha20::circuit(form);
     "sha-256": "SHA-256 of a message of fixed length, padding inside",
-        [bytes: message_bytes(16384)] => sha256::circuit(form, bytes);
+        [bytes: message_bytes(16384)] => sha2::circuit(form, &SHA_256, bytes);
     "sha-256-compress": "the bare compression function of SHA-256",
-        [] => sha256::circuit_of_compression(form);
+        [] => sha2::circuit_of_compression(form, &SHA_256);
     "sha-512": "SHA-512 of a message of fixed length, padding inside",
-        [bytes: message_bytes(4096)] => sha512::circuit(form, bytes);
+        [bytes: message_bytes(4096)] => sha2::circuit(form, &SHA_512, bytes);
     "sha-512-compress": "the bare compression function of SHA-512",
-        [] => sha512::circuit_of_compression(form);
+        [] => sha2::circuit_of_compression(form, &SHA_512);
     "sha3-256": "SHA3-256 of a message of fixed length, padding inside",
         [bytes: message_bytes(8192)] => keccak::circuit_of_sha3_256(form, bytes);
     "keccak-f-1600": "the bare permutation of SHA-3",

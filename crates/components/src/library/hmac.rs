@@ -8,7 +8,7 @@ use tacit_circuit::builder::{Builder, Bytes, CircuitForm};
 use tacit_circuit::{Circuit, CircuitError};
 
 use super::build;
-use super::sha256::sha_256;
+use super::sha2::sha_256;
 
 /// The bytes of a block of SHA-256.
 const BLOCK_BYTES: usize = 64;
