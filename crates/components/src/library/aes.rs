@@ -8,10 +8,8 @@
 //!
 //! Cost: 200 S-boxes, 160 of the rounds and 40 of the key expansion, 6400 AND gates.
 
-use tacit_circuit::builder::{Array, Bit, Bytes, CircuitForm, UInt};
-use tacit_circuit::{Circuit, CircuitError, Type};
-
-use super::build;
+use tacit_circuit::Type;
+use tacit_circuit::builder::{Array, Bit, Builder, Bytes, UInt};
 
 const ROUNDS: usize = 10;
 
@@ -228,18 +226,14 @@ fn double<'b>(byte: &UInt<'b>) -> UInt<'b> {
     UInt::from_bits(byte.bus().builder(), reduced)
 }
 
-pub(super) fn circuit(form: CircuitForm) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (key, block) = (builder.bytes("key", 16), builder.bytes("block", 16));
-        builder.output("ciphertext", &aes_128(&key, &block));
-    })
+pub(super) fn circuit(builder: &Builder) {
+    let (key, block) = (builder.bytes("key", 16), builder.bytes("block", 16));
+    builder.output("ciphertext", &aes_128(&key, &block));
 }
 
-pub(super) fn circuit_of_copies(form: CircuitForm, copies: usize) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let ty = Type::bytes(16).array(copies);
-        let keys = builder.input("keys", ty.clone());
-        let blocks = builder.input("blocks", ty);
-        builder.output("ciphertexts", &aes_128_copies(&keys, &blocks));
-    })
+pub(super) fn circuit_of_copies(builder: &Builder, copies: usize) {
+    let ty = Type::bytes(16).array(copies);
+    let keys = builder.input("keys", ty.clone());
+    let blocks = builder.input("blocks", ty);
+    builder.output("ciphertexts", &aes_128_copies(&keys, &blocks));
 }

@@ -13,11 +13,10 @@
 //! | AES-192 | 1024 | 12 · 512 | 7168 |
 //! | AES-256 | 1664 | 14 · 512 | 8832 |
 
-use tacit_circuit::builder::{Array, Bytes, CircuitForm, UInt};
-use tacit_circuit::{Circuit, CircuitError, Type};
+use tacit_circuit::Type;
+use tacit_circuit::builder::{Array, Builder, Bytes, UInt};
 
 use super::aes::{double_constant, mix_column, s_box, shift_rows};
-use super::build;
 
 /// Returns the round keys of a key of 16, 24 or 32 bytes: 11, 13 or 15 keys of 16 bytes.
 ///
@@ -143,79 +142,52 @@ fn substitute_and_shift<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Vec<UIn
     shift_rows(&substituted)
 }
 
-/// Builds a circuit with byte strings of these names and lengths as inputs, and one byte string as
-/// its output.
-fn circuit_on_bytes<const N: usize>(
-    form: CircuitForm,
-    inputs: [(&str, usize); N],
-    output: &str,
-    compute: impl for<'b> Fn([Bytes<'b>; N]) -> Bytes<'b>,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let inputs = inputs.map(|(name, len)| builder.bytes(name, len));
-        builder.output(output, &compute(inputs));
-    })
-}
-
 /// Builds the encryption with a key of `key_bytes`.
-pub(super) fn circuit(form: CircuitForm, key_bytes: usize) -> Result<Circuit, CircuitError> {
-    let inputs = [("key", key_bytes), ("block", 16)];
-    circuit_on_bytes(form, inputs, "ciphertext", |[key, block]| aes(&key, &block))
+pub(super) fn circuit(builder: &Builder, key_bytes: usize) {
+    let (key, block) = (builder.bytes("key", key_bytes), builder.bytes("block", 16));
+    builder.output("ciphertext", &aes(&key, &block));
 }
 
 /// Builds the key expansion of AES for keys of `key_bytes`.
-pub(super) fn circuit_of_key_expansion(
-    form: CircuitForm,
-    key_bytes: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let key = builder.bytes("key", key_bytes);
-        builder.output("round_keys", &aes_expand_key(&key));
-    })
+pub(super) fn circuit_of_key_expansion(builder: &Builder, key_bytes: usize) {
+    let key = builder.bytes("key", key_bytes);
+    builder.output("round_keys", &aes_expand_key(&key));
 }
 
 /// Builds AES-128 under an expanded key.
-pub(super) fn circuit_with_round_keys(form: CircuitForm) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let round_keys: Array<Bytes<'_>> = builder.input("round_keys", Type::bytes(16).array(11));
-        let block = builder.bytes("block", 16);
-        builder.output("ciphertext", &aes_with_round_keys(&round_keys, &block));
-    })
+pub(super) fn circuit_with_round_keys(builder: &Builder) {
+    let round_keys: Array<Bytes<'_>> = builder.input("round_keys", Type::bytes(16).array(11));
+    let block = builder.bytes("block", 16);
+    builder.output("ciphertext", &aes_with_round_keys(&round_keys, &block));
 }
 
-pub(super) fn circuit_of_round(form: CircuitForm) -> Result<Circuit, CircuitError> {
-    let inputs = [("state", 16), ("round_key", 16)];
-    circuit_on_bytes(form, inputs, "next_state", |[state, key]| {
-        aes_round(&state, &key)
-    })
+pub(super) fn circuit_of_round(builder: &Builder) {
+    let (state, key) = (builder.bytes("state", 16), builder.bytes("round_key", 16));
+    builder.output("next_state", &aes_round(&state, &key));
 }
 
-pub(super) fn circuit_of_last_round(form: CircuitForm) -> Result<Circuit, CircuitError> {
-    let inputs = [("state", 16), ("round_key", 16), ("last_round_key", 16)];
-    circuit_on_bytes(form, inputs, "ciphertext", |[state, key, last]| {
-        aes_last_round(&state, &key, &last)
-    })
+pub(super) fn circuit_of_last_round(builder: &Builder) {
+    let (state, key) = (builder.bytes("state", 16), builder.bytes("round_key", 16));
+    let last_key = builder.bytes("last_round_key", 16);
+    builder.output("ciphertext", &aes_last_round(&state, &key, &last_key));
 }
 
-pub(super) fn circuit_of_s_box(form: CircuitForm) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        builder.output("substituted", &s_box(&builder.uint("byte", 8)))
-    })
+pub(super) fn circuit_of_s_box(builder: &Builder) {
+    builder.output("substituted", &s_box(&builder.uint("byte", 8)));
 }
 
 /// Builds the XOR of two byte strings, by which CBC adds a block to the previous ciphertext.
-pub(super) fn circuit_of_xor(form: CircuitForm, bytes: usize) -> Result<Circuit, CircuitError> {
-    circuit_on_bytes(form, [("a", bytes), ("b", bytes)], "sum", |[a, b]| a ^ b)
+pub(super) fn circuit_of_xor(builder: &Builder, bytes: usize) {
+    let (a, b) = (builder.bytes("a", bytes), builder.bytes("b", bytes));
+    builder.output("sum", &(a ^ b));
 }
 
-pub(super) fn circuit_of_cbc(form: CircuitForm, blocks: usize) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let key = builder.bytes("key", 16);
-        let initialization_vector = builder.bytes("initialization_vector", 16);
-        let blocks: Array<Bytes<'_>> = builder.input("blocks", Type::bytes(16).array(blocks));
-        builder.output(
-            "ciphertexts",
-            &aes_cbc(&key, &initialization_vector, &blocks),
-        );
-    })
+pub(super) fn circuit_of_cbc(builder: &Builder, blocks: usize) {
+    let key = builder.bytes("key", 16);
+    let initialization_vector = builder.bytes("initialization_vector", 16);
+    let blocks: Array<Bytes<'_>> = builder.input("blocks", Type::bytes(16).array(blocks));
+    builder.output(
+        "ciphertexts",
+        &aes_cbc(&key, &initialization_vector, &blocks),
+    );
 }

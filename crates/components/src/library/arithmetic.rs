@@ -1,82 +1,43 @@
 //! The builder's arithmetic as separate circuits. The operations document their costs.
 
-use tacit_circuit::builder::{Builder, CircuitForm, UInt};
-use tacit_circuit::{Circuit, CircuitError};
-
-use super::build;
-
-/// Builds a circuit on two unsigned integers `a` and `b` of `bits`.
-fn circuit_on_two(
-    form: CircuitForm,
-    bits: usize,
-    describe: impl for<'b> Fn(&'b Builder, &UInt<'b>, &UInt<'b>),
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
-        describe(builder, &a, &b);
-    })
-}
+use tacit_circuit::builder::Builder;
 
 /// Builds the wrapping product, which is the same for signed and unsigned integers.
-pub(super) fn circuit_of_multiplier(
-    form: CircuitForm,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    circuit_on_two(form, bits, |builder, a, b| {
-        builder.output("product", &(a * b))
-    })
+pub(super) fn circuit_of_multiplier(builder: &Builder, bits: usize) {
+    let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+    builder.output("product", &(a * b));
 }
 
 /// Builds the full product of unsigned integers.
-pub(super) fn circuit_of_wide_multiplier(
-    form: CircuitForm,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    circuit_on_two(form, bits, |builder, a, b| {
-        builder.output("product", &a.mul_widening(b))
-    })
+pub(super) fn circuit_of_wide_multiplier(builder: &Builder, bits: usize) {
+    let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+    builder.output("product", &a.mul_widening(&b));
 }
 
 /// Builds the full product of signed integers.
-pub(super) fn circuit_of_signed_multiplier(
-    form: CircuitForm,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (a, b) = (builder.int("a", bits), builder.int("b", bits));
-        builder.output("product", &a.mul_widening(&b));
-    })
+pub(super) fn circuit_of_signed_multiplier(builder: &Builder, bits: usize) {
+    let (a, b) = (builder.int("a", bits), builder.int("b", bits));
+    builder.output("product", &a.mul_widening(&b));
 }
 
 /// Builds quotient and remainder of unsigned integers.
-pub(super) fn circuit_of_divider(form: CircuitForm, bits: usize) -> Result<Circuit, CircuitError> {
-    circuit_on_two(form, bits, |builder, a, b| {
-        let (quotient, remainder) = a.div_rem(b);
-        builder.output("quotient", &quotient);
-        builder.output("remainder", &remainder);
-    })
+pub(super) fn circuit_of_divider(builder: &Builder, bits: usize) {
+    let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
+    let (quotient, remainder) = a.div_rem(&b);
+    builder.output("quotient", &quotient);
+    builder.output("remainder", &remainder);
 }
 
 /// Builds quotient and remainder of signed integers.
-pub(super) fn circuit_of_signed_divider(
-    form: CircuitForm,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (a, b) = (builder.int("a", bits), builder.int("b", bits));
-        let (quotient, remainder) = a.div_rem(&b);
-        builder.output("quotient", &quotient);
-        builder.output("remainder", &remainder);
-    })
+pub(super) fn circuit_of_signed_divider(builder: &Builder, bits: usize) {
+    let (a, b) = (builder.int("a", bits), builder.int("b", bits));
+    let (quotient, remainder) = a.div_rem(&b);
+    builder.output("quotient", &quotient);
+    builder.output("remainder", &remainder);
 }
 
 /// Builds the number of bits in which two strings differ.
-pub(super) fn circuit_of_hamming_distance(
-    form: CircuitForm,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (a, b) = (builder.bus("a", bits), builder.bus("b", bits));
-        builder.output("distance", &(a ^ b).count_ones());
-    })
+pub(super) fn circuit_of_hamming_distance(builder: &Builder, bits: usize) {
+    let (a, b) = (builder.bus("a", bits), builder.bus("b", bits));
+    builder.output("distance", &(a ^ b).count_ones());
 }

@@ -10,10 +10,8 @@
 //! n for the index as a unit vector, kn to find the occupant, (k − 1)n to find the previous cell of
 //! the ID, and kn to change the cells, together 24n at k = 8.
 
-use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, UInt};
-use tacit_circuit::{Circuit, CircuitError, Type};
-
-use super::build;
+use tacit_circuit::Type;
+use tacit_circuit::builder::{Array, Bit, Builder, Bus, UInt};
 
 /// Returns the ID in the cell `at`, or zero if the cell is empty or `at` is past the last cell.
 ///
@@ -92,34 +90,24 @@ fn ports(builder: &Builder, cells: usize, id_bits: usize) -> (Array<UInt<'_>>, U
     (map, builder.uint("cell", index_bits(cells)))
 }
 
-pub(super) fn circuit_of_get(
-    form: CircuitForm,
-    cells: usize,
-    id_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (map, cell) = ports(builder, cells, id_bits);
-        builder.output("occupant", &cell_map_get(&map, &cell));
-    })
+pub(super) fn circuit_of_get(builder: &Builder, cells: usize, id_bits: usize) {
+    let (map, cell) = ports(builder, cells, id_bits);
+    builder.output("occupant", &cell_map_get(&map, &cell));
 }
 
-pub(super) fn circuit_of_set(
-    form: CircuitForm,
-    cells: usize,
-    id_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (map, cell) = ports(builder, cells, id_bits);
-        let id = builder.uint("id", id_bits);
-        let (map, occupant) = cell_map_set(&map, &id, &cell);
-        builder.output("map", &map);
-        builder.output("occupant", &occupant);
-    })
+pub(super) fn circuit_of_set(builder: &Builder, cells: usize, id_bits: usize) {
+    let (map, cell) = ports(builder, cells, id_bits);
+    let id = builder.uint("id", id_bits);
+    let (map, occupant) = cell_map_set(&map, &id, &cell);
+    builder.output("map", &map);
+    builder.output("occupant", &occupant);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::library::build;
+    use tacit_circuit::builder::CircuitForm;
 
     #[test]
     fn a_unit_vector_has_its_one_where_the_index_says() {

@@ -3,10 +3,7 @@
 //! Cost: four additions of 32 bits in each of 80 quarter rounds, and one for each word at the end,
 //! at 31 AND gates each: 336 · 31 = 10416. The constants in the first round save 16 of them.
 
-use tacit_circuit::builder::{Bytes, CircuitForm, UInt};
-use tacit_circuit::{Circuit, CircuitError};
-
-use super::build;
+use tacit_circuit::builder::{Builder, Bytes, UInt};
 
 /// "expand 32-byte k" (RFC 8439, section 2.3).
 const CONSTANTS: [u32; 4] = [0x61707865, 0x3320646e, 0x79622d32, 0x6b206574];
@@ -69,10 +66,8 @@ fn quarter_round(state: &mut [UInt<'_>], [a, b, c, d]: [usize; 4]) {
     }
 }
 
-pub(super) fn circuit(form: CircuitForm) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (key, counter) = (builder.bytes("key", 32), builder.uint("counter", 32));
-        let nonce = builder.bytes("nonce", 12);
-        builder.output("key_stream", &chacha20_block(&key, &counter, &nonce));
-    })
+pub(super) fn circuit(builder: &Builder) {
+    let (key, counter) = (builder.bytes("key", 32), builder.uint("counter", 32));
+    let nonce = builder.bytes("nonce", 12);
+    builder.output("key_stream", &chacha20_block(&key, &counter, &nonce));
 }

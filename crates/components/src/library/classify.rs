@@ -7,10 +7,8 @@
 
 use std::collections::VecDeque;
 
-use tacit_circuit::builder::{Array, Bit, CircuitForm, Int, UInt};
-use tacit_circuit::{Circuit, CircuitError, Promise, Type};
-
-use super::build;
+use tacit_circuit::builder::{Array, Bit, Builder, Int, UInt};
+use tacit_circuit::{Promise, Type};
 
 /// Whether the sample lies on the positive side of the plane: Σ weightᵢ·featureᵢ + bias ≥ 0.
 ///
@@ -124,62 +122,52 @@ fn index_below(len: usize) -> Promise {
     }
 }
 
-pub(super) fn circuit_of_linear_classifier(
-    form: CircuitForm,
-    features: usize,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let ty = Type::signed(bits).array(features);
-        let (sample, weights) = (
-            builder.input("sample", ty.clone()),
-            builder.input("weights", ty),
-        );
-        let bias = builder.int("bias", bits);
-        builder.output("is_positive", &linear_classifier(&sample, &weights, &bias));
-    })
+pub(super) fn circuit_of_linear_classifier(builder: &Builder, features: usize, bits: usize) {
+    let ty = Type::signed(bits).array(features);
+    let (sample, weights) = (
+        builder.input("sample", ty.clone()),
+        builder.input("weights", ty),
+    );
+    let bias = builder.int("bias", bits);
+    builder.output("is_positive", &linear_classifier(&sample, &weights, &bias));
 }
 
 pub(super) fn circuit_of_naive_bayes(
-    form: CircuitForm,
+    builder: &Builder,
     classes: usize,
     features: usize,
     values: usize,
     bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let value = Type::unsigned(index_bits(values));
-        let sample = builder.input("sample", value.array(features));
-        builder.promise("sample", index_below(values));
-        let logarithm = Type::signed(bits);
-        let priors = builder.input("priors", logarithm.clone().array(classes));
-        let likelihoods = logarithm.array(values).array(features).array(classes);
-        let likelihoods = builder.input("likelihoods", likelihoods);
-        builder.output("class", &naive_bayes(&sample, &priors, &likelihoods));
-    })
+) {
+    let value = Type::unsigned(index_bits(values));
+    let sample = builder.input("sample", value.array(features));
+    builder.promise("sample", index_below(values));
+    let logarithm = Type::signed(bits);
+    let priors = builder.input("priors", logarithm.clone().array(classes));
+    let likelihoods = logarithm.array(values).array(features).array(classes);
+    let likelihoods = builder.input("likelihoods", likelihoods);
+    builder.output("class", &naive_bayes(&sample, &priors, &likelihoods));
 }
 
 pub(super) fn circuit_of_decision_tree(
-    form: CircuitForm,
+    builder: &Builder,
     depth: usize,
     features: usize,
     bits: usize,
-) -> Result<Circuit, CircuitError> {
+) {
     let leaves = 1 << depth;
-    build(form, |builder| {
-        let sample = builder.input("sample", Type::signed(bits).array(features));
-        let index = Type::unsigned(index_bits(features));
-        let indices: Array<UInt<'_>> = builder.input("features", index.array(leaves - 1));
-        builder.promise("features", index_below(features));
-        let thresholds: Array<Int<'_>> =
-            builder.input("thresholds", Type::signed(bits).array(leaves - 1));
-        let labels = builder.input("labels", Type::unsigned(8).array(leaves));
-        let nodes: Vec<DecisionNode<'_>> = indices
-            .iter()
-            .cloned()
-            .zip(thresholds.iter().cloned())
-            .map(|(feature, threshold)| DecisionNode { feature, threshold })
-            .collect();
-        builder.output("label", &decision_tree(&sample, &nodes, &labels));
-    })
+    let sample = builder.input("sample", Type::signed(bits).array(features));
+    let index = Type::unsigned(index_bits(features));
+    let indices: Array<UInt<'_>> = builder.input("features", index.array(leaves - 1));
+    builder.promise("features", index_below(features));
+    let thresholds: Array<Int<'_>> =
+        builder.input("thresholds", Type::signed(bits).array(leaves - 1));
+    let labels = builder.input("labels", Type::unsigned(8).array(leaves));
+    let nodes: Vec<DecisionNode<'_>> = indices
+        .iter()
+        .cloned()
+        .zip(thresholds.iter().cloned())
+        .map(|(feature, threshold)| DecisionNode { feature, threshold })
+        .collect();
+    builder.output("label", &decision_tree(&sample, &nodes, &labels));
 }

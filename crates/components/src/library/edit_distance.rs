@@ -19,10 +19,8 @@
 //! A difference is an `i2`. Tiles take the differences along their left and upper edges and give
 //! those along their right and lower edges. Along the border of the whole table, all are 1.
 
-use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, Int, Ordered, UInt};
-use tacit_circuit::{Circuit, CircuitError, Promise, Type};
-
-use super::build;
+use tacit_circuit::builder::{Array, Bit, Builder, Bus, Int, Ordered, UInt};
+use tacit_circuit::{Promise, Type};
 
 /// Returns the differences along the right and the lower edge of a tile, from those along the left
 /// and the upper edge. The left edge is as long as `x`, and the upper edge as long as `y`.
@@ -211,15 +209,9 @@ pub(super) fn strings(
     )
 }
 
-pub(super) fn circuit(
-    form: CircuitForm,
-    lengths: (usize, usize),
-    symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (x, y) = strings(builder, lengths, symbol_bits);
-        builder.output("distance", &edit_distance(&x, &y));
-    })
+pub(super) fn circuit(builder: &Builder, lengths: (usize, usize), symbol_bits: usize) {
+    let (x, y) = strings(builder, lengths, symbol_bits);
+    builder.output("distance", &edit_distance(&x, &y));
 }
 
 /// An `i2` can also be −2, which is not a difference of neighbouring cells.
@@ -228,84 +220,58 @@ const DIFFERENCES: Promise = Promise::Within {
     greatest: 1,
 };
 
-pub(super) fn circuit_plain(
-    form: CircuitForm,
-    lengths: (usize, usize),
-    symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (x, y) = strings(builder, lengths, symbol_bits);
-        builder.output("distance", &edit_distance_plain(&x, &y));
-    })
+pub(super) fn circuit_plain(builder: &Builder, lengths: (usize, usize), symbol_bits: usize) {
+    let (x, y) = strings(builder, lengths, symbol_bits);
+    builder.output("distance", &edit_distance_plain(&x, &y));
 }
 
-pub(super) fn circuit_of_tile(
-    form: CircuitForm,
-    side: usize,
-    symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (x, y) = strings(builder, (side, side), symbol_bits);
-        let edge = Type::signed(2).array(side);
-        let (left, above) = (
-            builder.input("left", edge.clone()),
-            builder.input("above", edge),
-        );
-        builder.promise("left", DIFFERENCES);
-        builder.promise("above", DIFFERENCES);
-        let (right, below) = levenshtein_tile(&x, &y, &left, &above);
-        builder.output("right", &right);
-        builder.output("below", &below);
-    })
+pub(super) fn circuit_of_tile(builder: &Builder, side: usize, symbol_bits: usize) {
+    let (x, y) = strings(builder, (side, side), symbol_bits);
+    let edge = Type::signed(2).array(side);
+    let (left, above) = (
+        builder.input("left", edge.clone()),
+        builder.input("above", edge),
+    );
+    builder.promise("left", DIFFERENCES);
+    builder.promise("above", DIFFERENCES);
+    let (right, below) = levenshtein_tile(&x, &y, &left, &above);
+    builder.output("right", &right);
+    builder.output("below", &below);
 }
 
-pub(super) fn circuit_of_distance(
-    form: CircuitForm,
-    rows: usize,
-    columns: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let right = builder.input("right", Type::signed(2).array(rows));
-        builder.promise("right", DIFFERENCES);
-        builder.output("distance", &levenshtein_distance(&right, columns));
-    })
+pub(super) fn circuit_of_distance(builder: &Builder, rows: usize, columns: usize) {
+    let right = builder.input("right", Type::signed(2).array(rows));
+    builder.promise("right", DIFFERENCES);
+    builder.output("distance", &levenshtein_distance(&right, columns));
 }
 
-pub(super) fn circuit_of_cell(
-    form: CircuitForm,
-    bits: usize,
-    symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (above, left) = (builder.uint("above", bits), builder.uint("left", bits));
-        let diagonal = builder.uint("diagonal", bits);
-        let (x, y) = (
-            builder.uint("x", symbol_bits),
-            builder.uint("y", symbol_bits),
-        );
-        builder.output(
-            "distance",
-            &levenshtein_cell(&above, &left, &diagonal, &x, &y),
-        );
-    })
+pub(super) fn circuit_of_cell(builder: &Builder, bits: usize, symbol_bits: usize) {
+    let (above, left) = (builder.uint("above", bits), builder.uint("left", bits));
+    let diagonal = builder.uint("diagonal", bits);
+    let (x, y) = (
+        builder.uint("x", symbol_bits),
+        builder.uint("y", symbol_bits),
+    );
+    builder.output(
+        "distance",
+        &levenshtein_cell(&above, &left, &diagonal, &x, &y),
+    );
 }
 
 pub(super) fn circuit_of_plain_tile(
-    form: CircuitForm,
+    builder: &Builder,
     side: usize,
     bits: usize,
     symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (x, y) = strings(builder, (side, side), symbol_bits);
-        let corner = builder.uint("corner", bits);
-        let edge = Type::unsigned(bits).array(side);
-        let (left, above) = (
-            builder.input("left", edge.clone()),
-            builder.input("above", edge),
-        );
-        let (right, below) = levenshtein_plain_tile(&x, &y, &corner, &left, &above);
-        builder.output("right", &right);
-        builder.output("below", &below);
-    })
+) {
+    let (x, y) = strings(builder, (side, side), symbol_bits);
+    let corner = builder.uint("corner", bits);
+    let edge = Type::unsigned(bits).array(side);
+    let (left, above) = (
+        builder.input("left", edge.clone()),
+        builder.input("above", edge),
+    );
+    let (right, below) = levenshtein_plain_tile(&x, &y, &corner, &left, &above);
+    builder.output("right", &right);
+    builder.output("below", &below);
 }

@@ -4,10 +4,8 @@
 //! and those of the message. A message of up to 55 bytes takes four in total. A key longer than 64
 //! bytes is hashed first.
 
-use tacit_circuit::builder::{Builder, Bytes, CircuitForm};
-use tacit_circuit::{Circuit, CircuitError};
+use tacit_circuit::builder::{Builder, Bytes};
 
-use super::build;
 use super::sha2::sha_256;
 
 /// The bytes of a block of SHA-256.
@@ -33,16 +31,10 @@ fn filled(builder: &Builder, byte: u8, len: usize) -> Bytes<'_> {
     Bytes::constant(builder, &vec![byte; len])
 }
 
-pub(super) fn circuit(
-    form: CircuitForm,
-    key_bytes: usize,
-    bytes: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (key, message) = (
-            builder.bytes("key", key_bytes),
-            builder.bytes("message", bytes),
-        );
-        builder.output("tag", &hmac_sha_256(&key, &message));
-    })
+pub(super) fn circuit(builder: &Builder, key_bytes: usize, bytes: usize) {
+    let (key, message) = (
+        builder.bytes("key", key_bytes),
+        builder.bytes("message", bytes),
+    );
+    builder.output("tag", &hmac_sha_256(&key, &message));
 }

@@ -6,10 +6,8 @@
 //! Cost: χ takes one AND gate per bit, which is 1600 per round and 38400 in total. Everything else
 //! is linear.
 
-use tacit_circuit::builder::{Array, Bytes, CircuitForm, UInt};
-use tacit_circuit::{Circuit, CircuitError, Type};
-
-use super::build;
+use tacit_circuit::Type;
+use tacit_circuit::builder::{Array, Builder, Bytes, UInt};
 
 /// The constants that ι adds to lane 0 in each round (FIPS 202, section 3.2.5).
 const ROUND_CONSTANTS: [u64; 24] = [
@@ -114,20 +112,13 @@ fn apply_round<'b>(state: &[UInt<'b>], constant: u64) -> Vec<UInt<'b>> {
     next
 }
 
-pub(super) fn circuit_of_permutation(form: CircuitForm) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let state: Array<UInt<'_>> = builder.input("state", Type::unsigned(64).array(25));
-        let lanes: Vec<UInt<'_>> = state.iter().cloned().collect();
-        builder.output("next_state", &Array::new(keccak_f_1600(&lanes)));
-    })
+pub(super) fn circuit_of_permutation(builder: &Builder) {
+    let state: Array<UInt<'_>> = builder.input("state", Type::unsigned(64).array(25));
+    let lanes: Vec<UInt<'_>> = state.iter().cloned().collect();
+    builder.output("next_state", &Array::new(keccak_f_1600(&lanes)));
 }
 
-pub(super) fn circuit_of_sha3_256(
-    form: CircuitForm,
-    bytes: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let message = builder.bytes("message", bytes);
-        builder.output("digest", &sha3_256(&message));
-    })
+pub(super) fn circuit_of_sha3_256(builder: &Builder, bytes: usize) {
+    let message = builder.bytes("message", bytes);
+    builder.output("digest", &sha3_256(&message));
 }

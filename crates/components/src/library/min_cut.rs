@@ -11,7 +11,6 @@
 //! XOR gates and 249,990 input bits. The last 10 bits and 21 XOR gates complete it. A linear
 //! congruential generator determines the nodes of each edge. There is no INV gate.
 
-use tacit_circuit::builder::CircuitForm;
 use tacit_circuit::{Circuit, CircuitError, Gate, Port, Type, Wire};
 
 /// The number of input bits, all of which are the evaluator's.
@@ -28,7 +27,7 @@ const STEPS: u32 = 8_333;
 /// # Errors
 ///
 /// None: the parts satisfy the requirements of [`Circuit::new`].
-pub(super) fn circuit(_of_any_form: CircuitForm) -> Result<Circuit, CircuitError> {
+pub(super) fn circuit() -> Result<Circuit, CircuitError> {
     let mut gates = Gates {
         gates: Vec::with_capacity(3_524_880),
     };
@@ -163,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_size_is_exactly_the_published_one() {
-        let statistics = circuit(CircuitForm::Small).unwrap().statistics();
+        let statistics = circuit().unwrap().statistics();
         assert_eq!(
             (statistics.and, statistics.xor, statistics.inv),
             (999_960, 2_524_920, 0)

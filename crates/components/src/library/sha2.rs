@@ -8,10 +8,8 @@
 //! ⊕ c)), where b ⊕ c is the a ⊕ b of the previous round. The five terms of T1, and the terms of
 //! the message schedule, are added in carry-save form ([`UInt::sum`]).
 
-use tacit_circuit::builder::{Array, Builder, Bytes, CircuitForm, UInt};
-use tacit_circuit::{Circuit, CircuitError, Type};
-
-use super::build;
+use tacit_circuit::Type;
+use tacit_circuit::builder::{Array, Builder, Bytes, UInt};
 
 /// One hash function of the family. Rotations are those of section 4.1, in the order of the
 /// standard. The last one of a small sigma is a shift.
@@ -180,28 +178,17 @@ pub fn sha_512<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     hash(&SHA_512, message)
 }
 
-pub(super) fn circuit(
-    form: CircuitForm,
-    variant: &Variant,
-    bytes: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let message = builder.bytes("message", bytes);
-        builder.output("digest", &hash(variant, &message));
-    })
+pub(super) fn circuit(builder: &Builder, variant: &Variant, bytes: usize) {
+    let message = builder.bytes("message", bytes);
+    builder.output("digest", &hash(variant, &message));
 }
 
-pub(super) fn circuit_of_compression(
-    form: CircuitForm,
-    variant: &Variant,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let word = Type::unsigned(variant.word_bits);
-        let state: Array<UInt<'_>> = builder.input("state", word.array(8));
-        let block = builder.bytes("block", variant.block_bytes());
-        let words: Vec<UInt<'_>> = state.iter().cloned().collect();
-        builder.output("next_state", &Array::new(compress(variant, &words, &block)));
-    })
+pub(super) fn circuit_of_compression(builder: &Builder, variant: &Variant) {
+    let word = Type::unsigned(variant.word_bits);
+    let state: Array<UInt<'_>> = builder.input("state", word.array(8));
+    let block = builder.bytes("block", variant.block_bytes());
+    let words: Vec<UInt<'_>> = state.iter().cloned().collect();
+    builder.output("next_state", &Array::new(compress(variant, &words, &block)));
 }
 
 /// Applies the compression function: returns the state after a block of 16 words.

@@ -21,10 +21,9 @@
 //! the longest run from the previous computation. This is the incremental benchmark of stateful
 //! computation on garbled values.
 
-use tacit_circuit::builder::{Array, Bit, Builder, Bus, CircuitForm, RunCounter, UInt};
-use tacit_circuit::{Circuit, CircuitError, Promise, Type};
+use tacit_circuit::builder::{Array, Bit, Builder, Bus, RunCounter, UInt};
+use tacit_circuit::{Promise, Type};
 
-use super::build;
 use super::edit_distance::strings;
 
 /// Returns the differences down the right and along the lower edge of a tile of the table of
@@ -153,69 +152,49 @@ pub fn longest_common_substring<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) ->
 }
 
 pub(super) fn circuit_of_subsequence(
-    form: CircuitForm,
+    builder: &Builder,
     lengths: (usize, usize),
     symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (x, y) = strings(builder, lengths, symbol_bits);
-        builder.output("length", &longest_common_subsequence(&x, &y));
-    })
+) {
+    let (x, y) = strings(builder, lengths, symbol_bits);
+    builder.output("length", &longest_common_subsequence(&x, &y));
 }
 
-pub(super) fn circuit_of_subsequence_tile(
-    form: CircuitForm,
-    side: usize,
-    symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (x, y) = strings(builder, (side, side), symbol_bits);
-        let (left, above) = (builder.bus("left", side), builder.bus("above", side));
-        let (right, below) = subsequence_tile(&x, &y, &left, &above);
-        builder.output("right", &right);
-        builder.output("below", &below);
-    })
+pub(super) fn circuit_of_subsequence_tile(builder: &Builder, side: usize, symbol_bits: usize) {
+    let (x, y) = strings(builder, (side, side), symbol_bits);
+    let (left, above) = (builder.bus("left", side), builder.bus("above", side));
+    let (right, below) = subsequence_tile(&x, &y, &left, &above);
+    builder.output("right", &right);
+    builder.output("below", &below);
 }
 
-pub(super) fn circuit_of_substring(
-    form: CircuitForm,
-    lengths: (usize, usize),
-    symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (x, y) = strings(builder, lengths, symbol_bits);
-        builder.output("length", &longest_common_substring(&x, &y));
-    })
+pub(super) fn circuit_of_substring(builder: &Builder, lengths: (usize, usize), symbol_bits: usize) {
+    let (x, y) = strings(builder, lengths, symbol_bits);
+    builder.output("length", &longest_common_substring(&x, &y));
 }
 
 /// Builds one step of the incremental form. The outputs of the state have the names of its inputs.
-pub(super) fn circuit_of_substring_step(
-    form: CircuitForm,
-    len: usize,
-    symbol_bits: usize,
-) -> Result<Circuit, CircuitError> {
+pub(super) fn circuit_of_substring_step(builder: &Builder, len: usize, symbol_bits: usize) {
     let width = RunCounter::up_to(len).width();
-    build(form, |builder| {
-        let text = builder.input("text", Type::unsigned(symbol_bits).array(len));
-        let symbol = builder.uint("symbol", symbol_bits);
-        let runs: Array<Bus<'_>> = builder.input("runs", Type::bits(width).array(len));
-        let longest = builder.bus("longest", width);
-        let length = builder.uint("length", width);
-        let (longest_run, greatest) = (len as u32, len as i64);
-        let runs_of = Promise::RunCounts {
-            longest: longest_run,
-        };
-        builder.promise("runs", runs_of);
-        builder.promise("longest", runs_of);
-        builder.promise("length", Promise::Within { least: 0, greatest });
-        let known = Substrings {
-            runs: runs.iter().cloned().collect(),
-            longest,
-            length,
-        };
-        let known = known.next(&text, &symbol);
-        builder.output("runs", &Array::new(known.runs));
-        builder.output("longest", &known.longest);
-        builder.output("length", &known.length);
-    })
+    let text = builder.input("text", Type::unsigned(symbol_bits).array(len));
+    let symbol = builder.uint("symbol", symbol_bits);
+    let runs: Array<Bus<'_>> = builder.input("runs", Type::bits(width).array(len));
+    let longest = builder.bus("longest", width);
+    let length = builder.uint("length", width);
+    let (longest_run, greatest) = (len as u32, len as i64);
+    let runs_of = Promise::RunCounts {
+        longest: longest_run,
+    };
+    builder.promise("runs", runs_of);
+    builder.promise("longest", runs_of);
+    builder.promise("length", Promise::Within { least: 0, greatest });
+    let known = Substrings {
+        runs: runs.iter().cloned().collect(),
+        longest,
+        length,
+    };
+    let known = known.next(&text, &symbol);
+    builder.output("runs", &Array::new(known.runs));
+    builder.output("longest", &known.longest);
+    builder.output("length", &known.length);
 }

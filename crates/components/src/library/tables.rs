@@ -1,9 +1,7 @@
 //! Keyed databases, products of vectors, sorted lists and sets.
 
-use tacit_circuit::builder::{Array, Bit, Bus, CircuitForm, UInt};
-use tacit_circuit::{Circuit, CircuitError, Promise, Type};
-
-use super::build;
+use tacit_circuit::builder::{Array, Bit, Builder, Bus, UInt};
+use tacit_circuit::{Promise, Type};
 
 /// Returns the value whose key is `query`: the last one if there are several, and all zeros if
 /// there is none.
@@ -57,70 +55,44 @@ pub fn set_intersection_size<'b>(a: &Array<UInt<'b>>, b: &Array<UInt<'b>>) -> UI
 }
 
 pub(super) fn circuit_of_keyed_database(
-    form: CircuitForm,
+    builder: &Builder,
     entries: usize,
     key_bits: usize,
     value_bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let keys = builder.input("keys", Type::unsigned(key_bits).array(entries));
-        let values = builder.input("values", Type::unsigned(value_bits).array(entries));
-        let query = builder.uint("query", key_bits);
-        builder.output("value", &keyed_database(&keys, &values, &query));
-    })
+) {
+    let keys = builder.input("keys", Type::unsigned(key_bits).array(entries));
+    let values = builder.input("values", Type::unsigned(value_bits).array(entries));
+    let query = builder.uint("query", key_bits);
+    builder.output("value", &keyed_database(&keys, &values, &query));
 }
 
 /// Builds a dot product. Sums of the factors are inputs, so that a matrix product computes each
 /// only once.
-pub(super) fn circuit_of_dot_product(
-    form: CircuitForm,
-    count: usize,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let (factors, sum) = (Type::unsigned(bits).array(count), Type::unsigned(bits + 1));
-        let a: Array<UInt> = builder.input("a", factors.clone());
-        let b: Array<UInt> = builder.input("b", factors);
-        let sums = ["a_sum", "b_sum"].map(|name| builder.input(name, sum.clone()));
-        let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
-        let [a_sum, b_sum] = &sums;
-        let product = UInt::dot_product_of_summed(&a, &b, [a_sum, b_sum]);
-        builder.output("product", &product);
-    })
+pub(super) fn circuit_of_dot_product(builder: &Builder, count: usize, bits: usize) {
+    let (factors, sum) = (Type::unsigned(bits).array(count), Type::unsigned(bits + 1));
+    let a: Array<UInt> = builder.input("a", factors.clone());
+    let b: Array<UInt> = builder.input("b", factors);
+    let sums = ["a_sum", "b_sum"].map(|name| builder.input(name, sum.clone()));
+    let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+    let [a_sum, b_sum] = &sums;
+    let product = UInt::dot_product_of_summed(&a, &b, [a_sum, b_sum]);
+    builder.output("product", &product);
 }
 
-pub(super) fn circuit_of_sort(
-    form: CircuitForm,
-    count: usize,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let values: Array<UInt<'_>> = builder.input("values", Type::unsigned(bits).array(count));
-        builder.output("sorted", &values.sorted());
-    })
+pub(super) fn circuit_of_sort(builder: &Builder, count: usize, bits: usize) {
+    let values: Array<UInt<'_>> = builder.input("values", Type::unsigned(bits).array(count));
+    builder.output("sorted", &values.sorted());
 }
 
-pub(super) fn circuit_of_median(
-    form: CircuitForm,
-    count: usize,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let values = builder.input("values", Type::unsigned(bits).array(count));
-        builder.output("median", &median(&values));
-    })
+pub(super) fn circuit_of_median(builder: &Builder, count: usize, bits: usize) {
+    let values = builder.input("values", Type::unsigned(bits).array(count));
+    builder.output("median", &median(&values));
 }
 
-pub(super) fn circuit_of_set_intersection_size(
-    form: CircuitForm,
-    elements: usize,
-    bits: usize,
-) -> Result<Circuit, CircuitError> {
-    build(form, |builder| {
-        let ty = Type::unsigned(bits).array(elements);
-        let (a, b) = (builder.input("a", ty.clone()), builder.input("b", ty));
-        builder.promise("a", Promise::Set);
-        builder.promise("b", Promise::Set);
-        builder.output("size", &set_intersection_size(&a, &b));
-    })
+pub(super) fn circuit_of_set_intersection_size(builder: &Builder, elements: usize, bits: usize) {
+    let ty = Type::unsigned(bits).array(elements);
+    let (a, b) = (builder.input("a", ty.clone()), builder.input("b", ty));
+    builder.promise("a", Promise::Set);
+    builder.promise("b", Promise::Set);
+    builder.output("size", &set_intersection_size(&a, &b));
 }
