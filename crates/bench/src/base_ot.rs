@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use getrandom::SysRng;
 use rand_core::UnwrapErr;
 use serde::{Deserialize, Serialize};
+use tacit::Role;
 use tacit_net::Channel;
 use tacit_ot::base::{self, BaseOt, Key, PART, ml_kem};
 use tacit_ot::{Delta, SessionTag};
 
-use crate::parties::{Both, Exchange, Memory, Party, Step, Wire, both};
+use crate::parties::{Both, Exchange, Memory, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
@@ -113,11 +114,7 @@ fn figures(task: &Exchanged, link: String, done: Both<Report>) -> BaseOtFigures 
         work(&done.garbler.work_seconds),
         work(&done.evaluator.work_seconds),
     );
-    let steps = Both {
-        garbler: done.garbler.steps,
-        evaluator: done.evaluator.steps,
-        memory: done.memory,
-    };
+    let steps = done.map(|report| report.steps.clone());
     BaseOtFigures {
         kind: task.kind.clone(),
         count: Delta::BITS,
@@ -134,19 +131,19 @@ fn figures(task: &Exchanged, link: String, done: Both<Report>) -> BaseOtFigures 
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, mut wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, mut wire: Wire) -> Result<Report, Error> {
         let kind = BaseOt::from_name(&self.kind).unwrap_or_default();
         let (mut steps, mut work_seconds) = (Vec::new(), Vec::new());
         // The first batch warms up.
         for batch in 0..=self.batches {
             let mut work = WorkClock::default();
             let ((), step) = wire.step(|channel| {
-                match party {
-                    Party::Garbler => {
+                match role {
+                    Role::Garbler => {
                         let delta = Delta::random(&mut UnwrapErr(SysRng));
                         receive(kind, self.threads, &delta, channel, &mut work)?;
                     }
-                    Party::Evaluator => {
+                    Role::Evaluator => {
                         send(kind, self.threads, channel, &mut work)?;
                     }
                 }

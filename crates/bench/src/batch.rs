@@ -13,15 +13,14 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use tacit::cost::Phase;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
-use tacit::stock::{BatchPreparation, Stocks};
-use tacit::{Function, FunctionBuilder, Part, Recipient, Role, Settings, library};
+use tacit::stock::BatchPreparation;
+use tacit::{Function, FunctionBuilder, Part, Recipient, Role, library};
 
 use crate::direct::full_name;
-use crate::meeting::{Meeting, job, role};
-use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Wire, both};
+use crate::meeting::{Meeting, Timed, end, job, last, timed, times};
+use crate::parties::{Both, Exchange, Memory, PartyLink, Wire, both};
 use crate::record::Traffic;
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, known, mebibytes, number, short, text};
@@ -159,14 +158,6 @@ pub(crate) struct Report {
     links: Vec<Vec<Timed>>,
 }
 
-/// The cost of a run for one party.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Timed {
-    online_ms: f64,
-    whole_ms: f64,
-    online: Traffic,
-}
-
 /// Measures all functions in batches of all sizes.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for (function, executions, paper) in cases(options) {
@@ -243,14 +234,8 @@ fn figures(
     done: &Both<Report>,
 ) -> Result<BatchFigures, Error> {
     let (garbler, evaluator) = (&done.garbler, &done.evaluator);
-    let unmeasured = || Error::Party {
-        party: Party::Evaluator.name(),
-        reason: "it reported no run".to_owned(),
-    };
-    let runs = evaluator.links.get(number).ok_or_else(unmeasured)?;
-    let last = runs.last().ok_or_else(unmeasured)?;
-    let of = |what: fn(&Timed) -> f64| runs.iter().map(what).collect::<Vec<_>>();
-    let online = of(|run| run.online_ms);
+    let runs = evaluator.links.get(number).map_or(&[][..], Vec::as_slice);
+    let online = times(runs, |run| run.online_ms);
     let offline_s = garbler.offline_s.max(evaluator.offline_s);
     Ok(BatchFigures {
         function: task.function.clone(),
@@ -267,8 +252,8 @@ fn figures(
         offline_traffic: evaluator.offline,
         online_ms: Spread::of(&online),
         online_mean_ms: Mean::of(&online),
-        agreed_online_ms: Spread::of(&of(|run| run.whole_ms)),
-        online_traffic: last.online,
+        agreed_online_ms: Spread::of(&times(runs, |run| run.whole_ms)),
+        online_traffic: last(runs)?.online,
         paper: paper.filter(|_| place.0.is_none()),
         memory: done.memory,
     })
@@ -343,26 +328,21 @@ fn chain(calls: u64) -> Result<Function, tacit::Error> {
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
         let function = self.function()?;
         function.compile();
-        let role = role(party);
-        let (mut plain, mut control) = wire.split();
-        let mut meeting = Meeting::arrange(&mut plain, party, Settings::default())?;
-        let folder = tempfile::tempdir()?;
-        let stocks = Stocks::open(folder.path(), 64 << 30)?;
-        let mut session = meeting.session()?;
+        let mut meeting = Meeting::arrange(wire, role)?;
+        let mut session = meeting.session(None)?;
         let order = BatchPreparation::new(role, &function, self.executions)
             .scheme(SchemeId::HALF_GATES_TWO_CALL)
             .statistical_security(StatisticalSecurity::new(SECURITY_BITS)?)
             .threads(self.threads);
         let plan = order.plan()?;
-        control.meet()?;
+        meeting.control.meet()?;
         let begun = Instant::now();
-        let prepared = order.run(&mut session, &stocks)?;
+        let prepared = order.run(&mut session, &meeting.stocks)?;
         let offline_s = begun.elapsed().as_secs_f64();
-        // Either party may have left when the other closes.
-        let _ = session.close();
+        end(session);
         let meter = prepared.traffic;
         let mut report = Report {
             bucket: plan.cut().bucket,
@@ -376,35 +356,17 @@ impl Exchange for Exchanged {
             links: Vec::new(),
         };
         for link in &self.links {
-            meeting.set_link(link.as_deref().and_then(|link| link.parse().ok()));
-            let mut session = meeting.session()?;
-            let runs = (0..self.runs()).map(|_| {
-                let job = job(&function, role, None)?.batch(&stocks);
-                let outcome = job.threads(self.threads).run(&mut session)?;
-                Ok(Timed::of(&outcome.cost))
-            });
-            let runs = runs.collect::<Result<Vec<_>, Error>>()?;
-            report.links.push(runs[1..].to_vec());
-            let _ = session.close();
+            let mut session = meeting.session(link.as_deref())?;
+            let from_batch = || {
+                let job = job(&function, role).batch(&meeting.stocks);
+                job.threads(self.threads)
+            };
+            report
+                .links
+                .push(timed(&mut session, self.runs(), from_batch)?);
+            end(session);
         }
         Ok(report)
-    }
-}
-
-impl Timed {
-    /// Returns the costs of the evaluator's run.
-    fn of(cost: &tacit::cost::Cost) -> Self {
-        let ms = |phase: &tacit::cost::PhaseCost| 1e3 * phase.wall.as_secs_f64();
-        let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);
-        Self {
-            online_ms: online.map_or(0.0, ms),
-            whole_ms: cost.phases.iter().map(ms).sum(),
-            online: online.map_or_else(Traffic::default, |phase| Traffic {
-                garbler_bytes: phase.traffic.received.bytes,
-                evaluator_bytes: phase.traffic.sent.bytes,
-                rounds: phase.traffic.rounds,
-            }),
-        }
     }
 }
 

@@ -12,7 +12,8 @@ use tacit::protocols::StatisticalSecurity;
 use tacit::session::Side;
 use tacit::{Function, FunctionBuilder, Job, Recipient, Role, Session, library};
 
-use crate::parties::{Both, Control, Exchange, Memory, Party, PartyLink, Step, Wire, both};
+use crate::meeting::job;
+use crate::parties::{Both, Control, Exchange, Memory, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, mebibytes, number, short, text};
@@ -65,6 +66,14 @@ impl Row for DirectFigures {
         number("MiB g", 5, |of| mebibytes(of.memory.garbler_bytes)),
         number("MiB e", 5, |of| mebibytes(of.memory.evaluator_bytes)),
     ];
+}
+
+/// Returns parameters by their names.
+pub(crate) fn named(parameters: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    let parameters = parameters.iter();
+    parameters
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect()
 }
 
 pub(crate) fn full_name(function: &str, parameters: &BTreeMap<String, u64>) -> String {
@@ -227,14 +236,10 @@ pub(crate) fn figures(
     link: String,
     done: Both<Report>,
 ) -> DirectFigures {
-    let (garbler, evaluator) = (done.garbler, done.evaluator);
+    let (garbler, evaluator) = (&done.garbler, &done.evaluator);
     let setup_ms = 1e3 * garbler.setup.seconds.max(evaluator.setup.seconds);
     let setup_traffic = Traffic::of(&garbler.setup, &evaluator.setup);
-    let runs = Both {
-        garbler: garbler.runs,
-        evaluator: evaluator.runs,
-        memory: done.memory,
-    };
+    let runs = done.map(|report| report.runs.clone());
     let run_ms = Spread::of(&slower_ms(&runs));
     DirectFigures {
         function: task.function,
@@ -260,10 +265,7 @@ impl Exchanged {
     ) -> Self {
         Self {
             function: function.to_owned(),
-            parameters: parameters
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), *value))
-                .collect(),
+            parameters: named(parameters),
             scheme: scheme.to_string(),
             runs,
             security_bits: None,
@@ -303,30 +305,33 @@ impl Exchanged {
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
         let function = self.function()?;
         function.compile();
-        let (role, side) = match party {
-            Party::Garbler => (Role::Garbler, Side::Listening),
-            Party::Evaluator => (Role::Evaluator, Side::Connecting),
-        };
-        let (channel, mut control) = wire.split();
-        let mut session = Session::over(channel, side, None)?;
+        let (mut session, mut control) = in_the_clear(wire, role)?;
         if let Some(link) = self.link.as_ref().and_then(|link| link.parse().ok()) {
             session.set_link(link);
         }
         measured_runs(&mut session, &mut control, self.runs, || {
-            let mut job = Job::new(&function, role).scheme(self.scheme());
-            if let Some(bits) = self.security_bits {
-                job = job.authenticated();
-                job = job.statistical_security(StatisticalSecurity::new(bits)?);
-            }
-            for input in function.inputs().iter().filter(|input| input.owner == role) {
-                job = job.input(&input.port.name, input.port.least_value());
-            }
-            Ok(job)
+            let job = job(&function, role).scheme(self.scheme());
+            let Some(bits) = self.security_bits else {
+                return Ok(job);
+            };
+            Ok(job
+                .authenticated()
+                .statistical_security(StatisticalSecurity::new(bits)?))
         })
     }
+}
+
+/// Opens a session without TLS.
+pub(crate) fn in_the_clear(wire: Wire, role: Role) -> Result<(Session, Control), Error> {
+    let side = match role {
+        Role::Garbler => Side::Listening,
+        Role::Evaluator => Side::Connecting,
+    };
+    let (channel, control) = wire.split();
+    Ok((Session::over(channel, side, None)?, control))
 }
 
 /// Returns a party's steps in this many runs of `job`, after a warm-up run.

@@ -4,6 +4,14 @@ use std::io;
 
 use tacit_net::NetError;
 
+impl Error {
+    /// Returns the failure of a party.
+    pub(crate) fn of(party: &'static str, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        Self::Party { party, reason }
+    }
+}
+
 /// The reason why there is no figure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tacit::circuit::Component;
 use tacit::protocols::Protocol;
-use tacit::session::{OtExtension, Side};
-use tacit::{Function, FunctionBuilder, Job, Part, Recipient, Role, Session};
+use tacit::session::OtExtension;
+use tacit::{Function, FunctionBuilder, Part, Recipient, Role};
 use tacit_components::library;
 use tacit_language::lower::NoCircuitFiles;
 use tacit_language::{Loaded, NoFiles, Signature, TypedFunction};
@@ -21,8 +21,9 @@ use tacit_language::{Loaded, NoFiles, Signature, TypedFunction};
 pub use crosses::CrossFigures;
 pub use rows::RowFigures;
 
-use crate::direct::{Report, full_name, measured_runs};
-use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Wire, both};
+use crate::direct::{Report, full_name, in_the_clear, measured_runs};
+use crate::meeting::job;
+use crate::parties::{Both, Exchange, Memory, PartyLink, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, mebibytes, number, short, text};
@@ -223,13 +224,8 @@ fn figures(
     place: PartyLink,
     done: Both<Report>,
 ) -> GmwFigures {
-    let (garbler, evaluator) = (done.garbler, done.evaluator);
-    let setup_ms = 1e3 * garbler.setup.seconds.max(evaluator.setup.seconds);
-    let runs = Both {
-        garbler: garbler.runs,
-        evaluator: evaluator.runs,
-        memory: done.memory,
-    };
+    let setup_s = done.garbler.setup.seconds.max(done.evaluator.setup.seconds);
+    let runs = done.map(|report| report.runs.clone());
     let run_ms = Spread::of(&slower_ms(&runs));
     let run_traffic = Traffic::of(&runs.garbler[0], &runs.evaluator[0]);
     GmwFigures {
@@ -240,7 +236,7 @@ fn figures(
         link: place.name(),
         ands,
         layers,
-        setup_ms: Spread::of(&[setup_ms]),
+        setup_ms: Spread::of(&[1e3 * setup_s]),
         bits_per_and: 8.0 * run_traffic.bytes() as f64 / ands as f64,
         and_ns: 1e6 * run_ms.median / ands as f64,
         run_ms,
@@ -305,23 +301,14 @@ fn calls_of_aes(calls: u64) -> Result<Function, Error> {
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
         let (function, protocol) = (self.function()?, self.by()?);
         function.compile();
-        let (role, side) = match party {
-            Party::Garbler => (Role::Garbler, Side::Listening),
-            Party::Evaluator => (Role::Evaluator, Side::Connecting),
-        };
-        let (channel, mut control) = wire.split();
-        let mut session = Session::over(channel, side, None)?;
+        let (mut session, mut control) = in_the_clear(wire, role)?;
         let extension = OtExtension::from_name(&self.extension);
         session.set_ot_extension(extension.unwrap_or_default())?;
         measured_runs(&mut session, &mut control, self.runs, || {
-            let job = Job::new(&function, role).by(protocol, None)?;
-            let own = function.inputs().iter().filter(|input| input.owner == role);
-            Ok(own.fold(job, |job, input| {
-                job.input(&input.port.name, input.port.least_value())
-            }))
+            Ok(job(&function, role).by(protocol, None)?)
         })
     }
 }

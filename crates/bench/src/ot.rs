@@ -9,13 +9,14 @@ mod form;
 mod half;
 
 use serde::{Deserialize, Serialize};
+use tacit::Role;
 use tacit_ot::source::Extension;
 use tacit_ot::{FieldBits, Security};
 
 pub use form::Form;
 
 use self::half::{EvaluatorHalf, GarblerHalf};
-use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Step, Wire, both};
+use crate::parties::{Both, Exchange, Memory, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, mebibytes, number, short, text};
@@ -201,20 +202,13 @@ impl Case {
         let task = self.exchanged(options);
         let done = both(&task, self.place, options)?;
         let made = done.garbler.made;
-        let steps = |of: fn(&Report) -> &Vec<Step>| Both {
-            garbler: of(&done.garbler).clone(),
-            evaluator: of(&done.evaluator).clone(),
-            memory: done.memory,
-        };
         let last = |steps: &Both<Vec<Step>>| match (steps.garbler.last(), steps.evaluator.last()) {
             (Some(garbler), Some(evaluator)) => Traffic::of(garbler, evaluator),
             _ => Traffic::default(),
         };
-        let [setups, making, using] = [
-            steps(|report| &report.setups),
-            steps(|report| &report.making),
-            steps(|report| &report.using),
-        ];
+        let setups = done.map(|report| report.setups.clone());
+        let making = done.map(|report| report.making.clone());
+        let using = done.map(|report| report.using.clone());
         let [setup_ms, making_ms, using_ms] =
             [&setups, &making, &using].map(|steps| Spread::of(&slower_ms(steps)));
         let [setup_traffic, making_traffic, using_traffic] = [&setups, &making, &using].map(last);
@@ -255,22 +249,22 @@ fn busy_ms(steps: &[Step]) -> Option<Spread> {
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, mut wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, mut wire: Wire) -> Result<Report, Error> {
         let extension = Extension::from_id(self.extension).map_err(tacit_ot::Error::from)?;
         let security = if self.malicious {
             Security::Malicious
         } else {
             Security::SemiHonest
         };
-        match party {
-            Party::Garbler => {
+        match role {
+            Role::Garbler => {
                 let set_up = |channel: &mut _| GarblerHalf::set_up(extension, security, channel);
                 let use_up = |half: &mut GarblerHalf, channel: &mut _| {
                     form::send(self.form, half, self.count, channel)
                 };
                 self.steps(&mut wire, set_up, use_up)
             }
-            Party::Evaluator => {
+            Role::Evaluator => {
                 let set_up = |channel: &mut _| EvaluatorHalf::set_up(extension, security, channel);
                 let use_up = |half: &mut EvaluatorHalf, channel: &mut _| {
                     form::receive(self.form, half, self.count, channel)

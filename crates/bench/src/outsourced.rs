@@ -217,10 +217,7 @@ fn figures(
     runs = runs.map(|runs| &runs[usize::from(runs.len() > 1)..]);
     let samples = runs.iter().map(|runs| runs.len()).min().unwrap_or(0);
     let [Some(generator), Some(evaluator), Some(cloud)] = runs.map(|runs| runs.last()) else {
-        return Err(Error::Party {
-            party: NAMES[0],
-            reason: "a party reported no run".to_owned(),
-        });
+        return Err(Error::of(NAMES[0], "a party reported no run"));
     };
     let slowest = |of: &dyn Fn(&Timed) -> f64| {
         let slowest = |run: usize| runs.iter().map(|runs| of(&runs[run])).fold(0.0, f64::max);

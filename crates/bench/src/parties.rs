@@ -13,6 +13,7 @@ mod tests;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tacit::Role;
 use tacit_net::{Channel, Meter, NetError};
 
 pub use launch::party;
@@ -21,50 +22,13 @@ pub(crate) use task::Task;
 
 use crate::Error;
 
-/// One of two parties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Party {
-    /// The sender of correlated OTs.
-    Garbler,
-    /// The receiver of correlated OTs.
-    Evaluator,
-}
-
-impl Party {
-    /// The names of both parties, by seat.
-    pub(crate) const NAMES: [&'static str; 2] = [Self::Garbler.name(), Self::Evaluator.name()];
-
-    /// Returns the party at this seat.
-    fn of(seat: usize) -> Self {
-        match seat {
-            0 => Self::Garbler,
-            _ => Self::Evaluator,
-        }
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Garbler => "garbler",
-            Self::Evaluator => "evaluator",
-        }
-    }
-
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Garbler => Self::Evaluator,
-            Self::Evaluator => Self::Garbler,
-        }
-    }
-}
-
 /// The actions of both parties, and their reports.
 pub(crate) trait Exchange: Clone + Into<Task> {
     /// One party's report.
     type Report: Serialize + for<'de> Deserialize<'de>;
 
     /// Plays one party.
-    fn play(&self, party: Party, wire: Wire) -> Result<Self::Report, Error>;
+    fn play(&self, role: Role, wire: Wire) -> Result<Self::Report, Error>;
 }
 
 /// The reports of both parties.
@@ -73,6 +37,17 @@ pub(crate) struct Both<R> {
     pub(crate) garbler: R,
     pub(crate) evaluator: R,
     pub(crate) memory: Memory,
+}
+
+impl<R> Both<R> {
+    /// Returns a part of both reports.
+    pub(crate) fn map<S>(&self, part: impl Fn(&R) -> S) -> Both<S> {
+        Both {
+            garbler: part(&self.garbler),
+            evaluator: part(&self.evaluator),
+            memory: self.memory,
+        }
+    }
 }
 
 /// The most memory that each party's process held, in bytes, if the system reports it.

@@ -7,17 +7,16 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use tacit::cost::Phase;
 use tacit::garble::SchemeId;
 use tacit::plan::{Plan, Planner};
 use tacit::protocols::Protocol;
-use tacit::stock::{Preparation, Stocks};
-use tacit::{Settings, library};
+use tacit::stock::Preparation;
+use tacit::{Role, library};
 use tacit_net::Link;
 
-use crate::direct::full_name;
-use crate::meeting::{Meeting, job, role};
-use crate::parties::{Exchange, Party, PartyLink, Wire, both};
+use crate::direct::{Case, full_name, named};
+use crate::meeting::{Meeting, Timed, end, job, timed, times};
+use crate::parties::{Exchange, PartyLink, Wire, both};
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
 use crate::{Error, Options, Tell, USUAL_LINKS};
@@ -68,11 +67,8 @@ impl Row for PlanFigures {
     ];
 }
 
-/// A function and parameters, as requested.
-type Asked = (&'static str, &'static [(&'static str, u64)]);
-
 /// The functions, some of them with components of several sizes.
-const FUNCTIONS: [Asked; 7] = [
+const FUNCTIONS: [Case; 7] = [
     ("aes-128", &[]),
     ("aes-128-rounds", &[]),
     ("aes-128-cbc-blocks", &[("blocks", 10)]),
@@ -104,21 +100,10 @@ pub(crate) struct Report {
     links: Vec<Vec<Timed>>,
 }
 
-/// A run's online stage at one party.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Timed {
-    online_ms: f64,
-    received: u64,
-    sent: u64,
-}
-
 /// Measures all functions.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for (name, given) in FUNCTIONS {
-        let given = given
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), *value));
-        let parameters: BTreeMap<String, u64> = given.collect();
+        let parameters = named(given);
         let asked = full_name(name, &parameters);
         let wanted = |link: &Link| options.wants(&format!("plan {asked} {link}"));
         let links: Vec<Link> = links(options).into_iter().filter(wanted).collect();
@@ -167,7 +152,7 @@ fn measure(
         let done = both(&task, PartyLink(None), options)?;
         let measured = done.evaluator.links.into_iter().zip(plans);
         for (runs, (link, plan)) in measured {
-            let online: Vec<f64> = runs.iter().map(|run| run.online_ms).collect();
+            let online = times(&runs, |run| run.online_ms);
             let planned = &plan.alternatives[number];
             let predicted_ms = 1e3 * planned.times.online.as_secs_f64();
             let online_ms = Spread::of(&online);
@@ -176,7 +161,7 @@ fn measure(
                 Protocol::Prepared => 0,
                 _ => traffic.garbler_early_bytes,
             };
-            let received = early + traffic.garbler_late_bytes;
+            let sent = (early + traffic.garbler_late_bytes, traffic.evaluator_bytes);
             all.push(PlanFigures {
                 function: task.function.clone(),
                 parameters: task.parameters.clone(),
@@ -190,7 +175,7 @@ fn measure(
                 behind_percent: 0.0,
                 bytes_exact: runs
                     .iter()
-                    .all(|run| (run.received, run.sent) == (received, traffic.evaluator_bytes)),
+                    .all(|run| (run.online.garbler_bytes, run.online.evaluator_bytes) == sent),
             });
         }
     }
@@ -217,42 +202,31 @@ fn measure(
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
         let function = library::function(&self.function, &self.parameters)?;
         function.compile();
-        let role = role(party);
-        let (mut plain, _control) = wire.split();
-        let mut meeting = Meeting::arrange(&mut plain, party, Settings::default())?;
-        let folder = tempfile::tempdir()?;
-        let stocks = Stocks::open(folder.path(), 64 << 30)?;
+        let meeting = Meeting::arrange(wire, role)?;
         // One run over each link is a warm-up.
         let runs = self.runs + 1;
         if self.is_prepared {
-            let mut session = meeting.session()?;
+            let mut session = meeting.session(None)?;
             let all = runs * self.links.len() as u64;
             let order = Preparation::new(role).enough_for(&function, all)?;
-            order.run(&mut session, &stocks)?;
-            // Either party may have left when the other closes.
-            let _ = session.close();
+            order.run(&mut session, &meeting.stocks)?;
+            end(session);
         }
         let mut links = Vec::new();
         for link in &self.links {
-            meeting.set_link(link.parse().ok());
-            let mut session = meeting.session()?;
-            let stocks = self.is_prepared.then_some(&stocks);
-            let timed = (0..runs).map(|_| {
-                let outcome = job(&function, role, stocks)?.run(&mut session)?;
-                let phases = outcome.cost.phases.iter();
-                let online: Vec<_> = phases.filter(|one| one.phase == Phase::Run).collect();
-                Ok(Timed {
-                    online_ms: online.iter().map(|one| 1e3 * one.wall.as_secs_f64()).sum(),
-                    received: online.iter().map(|one| one.traffic.received.bytes).sum(),
-                    sent: online.iter().map(|one| one.traffic.sent.bytes).sum(),
-                })
-            });
-            let timed = timed.collect::<Result<Vec<_>, Error>>()?;
-            links.push(timed[1..].to_vec());
-            let _ = session.close();
+            let mut session = meeting.session(Some(link))?;
+            links.push(timed(&mut session, runs, || {
+                let job = job(&function, role);
+                if self.is_prepared {
+                    job.prepared(&meeting.stocks)
+                } else {
+                    job
+                }
+            })?);
+            end(session);
         }
         Ok(Report { links })
     }

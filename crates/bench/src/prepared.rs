@@ -9,15 +9,14 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use tacit::cost::{Cost, Phase};
 use tacit::garble::SchemeId;
-use tacit::stock::{Preparation, Stocks};
-use tacit::{Function, Settings, library};
+use tacit::stock::Preparation;
+use tacit::{Function, Role, library};
 use tacit_net::Link;
 
-use crate::direct::full_name;
-use crate::meeting::{Meeting, job, role};
-use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Wire, both};
+use crate::direct::{full_name, named};
+use crate::meeting::{Meeting, Timed, end, job, last, timed, times};
+use crate::parties::{Both, Exchange, Memory, PartyLink, Wire, both};
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, kilobytes, known, number, short, text};
 use crate::{Error, Options, Tell};
@@ -177,37 +176,6 @@ pub(crate) struct Report {
     offline_bytes: u64,
 }
 
-/// The cost of a run for one party.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Timed {
-    online_ms: f64,
-    whole_ms: f64,
-    online_received: u64,
-    received: u64,
-    sent: u64,
-}
-
-impl Timed {
-    fn of(cost: &Cost) -> Self {
-        let ms = |phase: &tacit::cost::PhaseCost| 1e3 * phase.wall.as_secs_f64();
-        let online = cost.phases.iter().find(|phase| phase.phase == Phase::Run);
-        let of_run = cost
-            .phases
-            .iter()
-            .filter(|phase| phase.phase != Phase::Setup);
-        Self {
-            online_ms: online.map_or(0.0, ms),
-            whole_ms: of_run.clone().map(ms).sum(),
-            online_received: online.map_or(0, |phase| phase.traffic.received.bytes),
-            received: of_run
-                .clone()
-                .map(|phase| phase.traffic.received.bytes)
-                .sum(),
-            sent: of_run.map(|phase| phase.traffic.sent.bytes).sum(),
-        }
-    }
-}
-
 impl PreparedFigures {
     /// Returns the lower limit of a run's time over the link: a round trip, plus the bytes that
     /// depend on the evaluator's inputs at the link's rate. Returns `None` on loopback.
@@ -223,10 +191,7 @@ impl PreparedFigures {
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for place in options.places(&LINKS) {
         for (function, parameters, paper) in FUNCTIONS {
-            let given = parameters
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), *value));
-            let parameters: BTreeMap<_, _> = given.collect();
+            let parameters = named(parameters);
             let name = full_name(function, &parameters);
             if !options.wants(&format!("prepared {name} {}", place.name())) {
                 continue;
@@ -246,13 +211,6 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn unmeasured() -> Error {
-    Error::Party {
-        party: Party::Evaluator.name(),
-        reason: "it reported no run".to_owned(),
-    }
-}
-
 fn figures(
     task: Exchanged,
     place: PartyLink,
@@ -260,12 +218,10 @@ fn figures(
 ) -> Result<PreparedFigures, Error> {
     let function = task.function()?;
     let (garbler, evaluator) = (done.garbler, done.evaluator);
-    let of = |runs: &[Timed], what: fn(&Timed) -> f64| runs.iter().map(what).collect::<Vec<_>>();
     let offline_s = garbler.offline_s.max(evaluator.offline_s);
-    let online = of(&evaluator.runs, |run| run.online_ms);
-    let naive = of(&evaluator.naive, |run| run.online_ms);
-    let last = evaluator.runs.last().ok_or_else(unmeasured)?;
-    let naively = evaluator.naive.last().ok_or_else(unmeasured)?;
+    let online = times(&evaluator.runs, |run| run.online_ms);
+    let naive = times(&evaluator.naive, |run| run.online_ms);
+    let (last, naive_last) = (last(&evaluator.runs)?, last(&evaluator.naive)?);
     Ok(PreparedFigures {
         scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
         link: place.name(),
@@ -273,14 +229,14 @@ fn figures(
         calls: function.call_count().into(),
         online_ms: Spread::of(&online),
         online_mean_ms: Mean::of(&online),
-        agreed_online_ms: Spread::of(&of(&evaluator.runs, |run| run.whole_ms)),
+        agreed_online_ms: Spread::of(&times(&evaluator.runs, |run| run.whole_ms)),
         cold_ms: evaluator.cold_ms,
         naive_ms: Spread::of(&naive),
         naive_mean_ms: Mean::of(&naive),
-        received_bytes: last.received,
-        late_bytes: last.online_received,
-        sent_bytes: last.sent,
-        naive_received_bytes: naively.received,
+        received_bytes: last.whole.garbler_bytes,
+        late_bytes: last.online.garbler_bytes,
+        sent_bytes: last.whole.evaluator_bytes,
+        naive_received_bytes: naive_last.whole.garbler_bytes,
         offline_s,
         offline_instances_per_s: f64::from(function.call_count()) / offline_s,
         offline_bytes: evaluator.offline_bytes,
@@ -300,49 +256,33 @@ impl Exchanged {
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
         let function = self.function()?;
         function.compile();
-        let role = role(party);
-        let (mut plain, _control) = wire.split();
-        let settings = Settings {
-            link: self.link.as_deref().and_then(|link| link.parse().ok()),
-            ..Settings::default()
-        };
-        let mut meeting = Meeting::arrange(&mut plain, party, settings)?;
-        let folder = tempfile::tempdir()?;
-        let stocks = Stocks::open(folder.path(), 64 << 30)?;
-
-        let mut session = meeting.session()?;
+        let meeting = Meeting::arrange(wire, role)?;
+        let link = self.link.as_deref();
+        let mut session = meeting.session(link)?;
         // One run is a warm-up, and one is cold.
+        let prepared_runs = self.runs + 2;
         let order = Preparation::new(role).scheme(SchemeId::HALF_GATES_TWO_CALL);
-        let order = order.enough_for(&function, self.runs + 2)?;
-        let prepared = order.run(&mut session, &stocks)?;
-        let mut timed = |stocks| -> Result<Vec<Timed>, Error> {
-            let runs = (0..=self.runs).map(|_| {
-                Ok(Timed::of(
-                    &job(&function, role, stocks)?.run(&mut session)?.cost,
-                ))
-            });
-            Ok(runs.collect::<Result<Vec<_>, Error>>()?.split_off(1))
-        };
-        let runs = timed(Some(&stocks))?;
-        let naive = timed(None)?;
-        // Either party may have left when the other closes.
-        let _ = session.close();
+        let order = order.enough_for(&function, prepared_runs)?;
+        let prepared = order.run(&mut session, &meeting.stocks)?;
+        let from_stock = || job(&function, role).prepared(&meeting.stocks);
+        let runs = timed(&mut session, self.runs + 1, from_stock)?;
+        let naive = timed(&mut session, self.runs + 1, || job(&function, role))?;
+        end(session);
 
         let begun = Instant::now();
-        let mut session = meeting.session()?;
-        job(&function, role, Some(&stocks))?.run(&mut session)?;
+        let mut session = meeting.session(link)?;
+        from_stock().run(&mut session)?;
         let cold_ms = 1e3 * begun.elapsed().as_secs_f64();
-        let _ = session.close();
-        let prepared_runs = (self.runs + 2) as f64;
+        end(session);
         Ok(Report {
             runs,
             naive,
             cold_ms,
-            offline_s: prepared.wall.as_secs_f64() / prepared_runs,
-            offline_bytes: prepared.traffic.received.bytes / (self.runs + 2),
+            offline_s: prepared.wall.as_secs_f64() / prepared_runs as f64,
+            offline_bytes: prepared.traffic.received.bytes / prepared_runs,
         })
     }
 }

@@ -4,7 +4,6 @@
 //! AES kernels, measured around it in the same run: 100 % is the upper limit. Bytes and calls are
 //! counted, not measured.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +14,7 @@ use tacit_garble::{
 };
 use tacit_kernels::{Aes128, Block, Cpu, Prg, encrypt_each, encrypt_each_twice};
 
+use crate::direct::named;
 use crate::measure::Patience;
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
@@ -135,10 +135,7 @@ fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
 }
 
 fn component(name: &str, parameters: &[(&str, u64)]) -> Result<Circuit, LibraryError> {
-    let parameters = parameters
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), *value));
-    library::find(name, &parameters.collect::<BTreeMap<_, _>>())
+    library::find(name, &named(parameters))
 }
 
 /// Returns a chain of AND gates, each of which waits for the one before.

@@ -22,8 +22,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tacit::Role;
 
-use crate::parties::{Exchange, Memory, Party, PartyLink, Wire, both};
+use crate::parties::{Exchange, Memory, PartyLink, Wire, both};
 use crate::table::{Column, Row, number, short};
 use crate::{Error, Figures, Options, Tell};
 
@@ -243,10 +244,10 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 
 /// Returns the error for a report of the wrong party.
 fn swapped() -> Error {
-    Error::Party {
-        party: Party::Garbler.name(),
-        reason: "it reported what the other party should".to_owned(),
-    }
+    Error::of(
+        Role::Garbler.name(),
+        "it reported what the other party should",
+    )
 }
 
 /// Returns the median of each quarter of the samples.
@@ -263,12 +264,12 @@ fn quarters(samples: &[u64]) -> Vec<u64> {
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
         let (plain, _control) = wire.split();
         let time = Duration::from_secs(self.seconds);
-        Ok(match party {
-            Party::Garbler => Report::Service(scene::serve(plain)?),
-            Party::Evaluator => Report::Peers(load::load(plain, time)?),
+        Ok(match role {
+            Role::Garbler => Report::Service(scene::serve(plain)?),
+            Role::Evaluator => Report::Peers(load::load(plain, time)?),
         })
     }
 }

@@ -25,9 +25,8 @@ use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
 use tacit_protocol::setup::OtSettings;
 use zeroize::Zeroizing;
 
-use crate::direct::{Case, full_name};
-use crate::meeting::role;
-use crate::parties::{Both, Exchange, Memory, Party, PartyLink, Step, Wire, both};
+use crate::direct::{Case, full_name, named};
+use crate::parties::{Both, Exchange, Memory, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, number, short, text};
@@ -160,11 +159,9 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for place in options.places(&USUAL_LINKS[..2]) {
         for (name, parameters) in functions {
             for source in Source::ALL {
-                let parameters = parameters.iter();
-                let parameters = parameters.map(|(name, value)| ((*name).to_owned(), *value));
                 let mut task = Exchanged {
                     function: (*name).to_owned(),
-                    parameters: parameters.collect(),
+                    parameters: named(parameters),
                     source,
                     runs: 0,
                     link: place.0.map(|link| link.to_string()),
@@ -190,17 +187,13 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 }
 
 fn figures(task: Exchanged, ands: u64, place: PartyLink, done: Both<Report>) -> SourceFigures {
-    let (garbler, evaluator) = (done.garbler, done.evaluator);
+    let (garbler, evaluator) = (&done.garbler, &done.evaluator);
     let prepared_runs = task.runs + 1;
     let mut offline_traffic = Traffic::of(&garbler.offline, &evaluator.offline);
     offline_traffic.garbler_bytes /= prepared_runs;
     offline_traffic.evaluator_bytes /= prepared_runs;
     let offline_s = garbler.offline.seconds.max(evaluator.offline.seconds);
-    let runs = Both {
-        garbler: garbler.runs,
-        evaluator: evaluator.runs,
-        memory: done.memory,
-    };
+    let runs = done.map(|report| report.runs.clone());
     SourceFigures {
         source: task.source.name().to_owned(),
         link: place.name(),
@@ -245,15 +238,9 @@ impl Exchanged {
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
-        let function = self.function()?;
+    fn play(&self, role: Role, mut wire: Wire) -> Result<Report, Error> {
+        let function = &self.function()?;
         function.compile();
-        self.play_as(role(party), &function, wire)
-    }
-}
-
-impl Exchanged {
-    fn play_as(&self, role: Role, function: &Function, mut wire: Wire) -> Result<Report, Error> {
         let extension = self.extension(function.and_gates());
         let epoch = set_up(role, extension, &mut wire)?;
         let (id, mut kept) = (*epoch.id(), Kept::default());

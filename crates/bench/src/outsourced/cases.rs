@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tacit::{Function, FunctionBuilder, Operand, Part, Recipient, library};
 
 use super::exchange::Exchanged;
-use crate::direct::full_name;
+use crate::direct::{full_name, named};
 use crate::{Error, Options};
 
 /// A function and its parameters.
@@ -29,10 +29,9 @@ pub(super) const PAPERS_COPIES: u32 = 256;
 
 impl Program {
     fn new(function: &str, parameters: &[(&str, u64)]) -> Self {
-        let parameters = parameters.iter();
         Self {
             function: function.to_owned(),
-            parameters: parameters.map(|(n, v)| ((*n).to_owned(), *v)).collect(),
+            parameters: named(parameters),
         }
     }
 

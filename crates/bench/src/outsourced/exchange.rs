@@ -18,12 +18,11 @@ use tempfile::TempDir;
 use super::cases::Program;
 use super::{NAMES, SECURITY_BITS};
 use crate::Error;
+use crate::meeting::{end, hear, say};
 use crate::parties::{Control, Wire};
 
 /// The most bytes that a server stores.
 const STOCK_BYTES: u64 = 64 << 30;
-/// The longest text by which parties meet, in bytes.
-const MAX_TEXT_BYTES: usize = 1024;
 
 /// Programs that run one after the other, those that keep values in one chain, and the repetitions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,10 +122,7 @@ impl Exchanged {
                 runs.push(run(job, role, &mut sessions)?);
             }
         }
-        for session in sessions.into_iter().map(|(_, session)| session) {
-            // Either party may have left when another closes.
-            let _ = session.close();
-        }
+        sessions.into_iter().for_each(|(_, session)| end(session));
         Ok(report)
     }
 
@@ -196,10 +192,7 @@ fn run(
 }
 
 fn lost(role: OutsourcedRole, what: &str) -> Error {
-    Error::Party {
-        party: NAMES[role as usize],
-        reason: format!("it has not {what}"),
-    }
+    Error::of(NAMES[role as usize], format!("it has not {what}"))
 }
 
 /// A party's fingerprint, and its address for each of those that connect to it.
@@ -269,15 +262,6 @@ fn introduce(
     own: Introduction,
     plain: &mut [Channel],
 ) -> Result<Vec<Introduction>, Error> {
-    fn hear<T: for<'de> Deserialize<'de>>(from: &mut Channel) -> Result<T, Error> {
-        Ok(serde_json::from_slice(
-            from.receive(MAX_TEXT_BYTES)?.payload,
-        )?)
-    }
-    fn say(to: &mut Channel, what: &impl Serialize) -> Result<(), Error> {
-        to.send(1, &serde_json::to_vec(what)?)?;
-        Ok(to.flush()?)
-    }
     if role != OutsourcedRole::Generator {
         let generator = plain.first_mut();
         let generator = generator.ok_or_else(|| lost(role, "a wire to the generator"))?;

@@ -96,10 +96,8 @@ pub(crate) fn all<const N: usize>(
         Some(command) => by_processes(command, names, order),
         None => by_threads(names, order),
     };
-    words?.try_into().map_err(|_| Error::Party {
-        party: names[0],
-        reason: format!("its task has {} parties", names.len()),
-    })
+    let wrong = |_| Error::of(names[0], format!("its task has {} parties", names.len()));
+    words?.try_into().map_err(wrong)
 }
 
 /// Plays the party that `input` orders. A process that was started for a party calls this.
@@ -197,10 +195,9 @@ fn by_threads(
         playing.push(thread::spawn(move || play(&order, &mut |_| ())));
     }
     let played = playing.into_iter().zip(names).map(|(playing, party)| {
-        let report = playing.join().unwrap_or_else(|_| {
-            let reason = "it panicked".to_owned();
-            Err(Error::Party { party, reason })
-        })?;
+        let report = playing
+            .join()
+            .unwrap_or_else(|_| Err(Error::of(party, "it panicked")))?;
         Ok((report, peak_memory_bytes()))
     });
     words_of(played.collect())
@@ -267,7 +264,7 @@ impl Process {
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
         if line.is_empty() {
-            return Err(self.failed("its process ended without a word".to_owned()));
+            return Err(self.failed("its process ended without a word"));
         }
         match serde_json::from_str(&line)? {
             Answer::Failed(reason) => Err(self.failed(reason)),
@@ -281,13 +278,12 @@ impl Process {
                 report,
                 peak_memory_bytes,
             } => Ok((report, peak_memory_bytes)),
-            _ => Err(self.failed("it answered out of turn".to_owned())),
+            _ => Err(self.failed("it answered out of turn")),
         }
     }
 
-    fn failed(&self, reason: String) -> Error {
-        let party = self.party;
-        Error::Party { party, reason }
+    fn failed(&self, reason: impl Into<String>) -> Error {
+        Error::of(self.party, reason)
     }
 }
 
@@ -307,7 +303,7 @@ fn by_processes(
     let mut first = Process::start(command, names[0], &order(0, None))?;
     let addresses = match first.answer()? {
         Answer::Listening(addresses) => addresses,
-        _ => return Err(first.failed("it does not listen".to_owned())),
+        _ => return Err(first.failed("it does not listen")),
     };
     let others = (1..).zip(&names[1..]).zip(addresses);
     let others = others.map(|((seat, party), address)| {

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{Exchange, Party, Wire};
+use tacit::Role;
+
+use super::{Exchange, Wire};
 use crate::authenticated::sources;
 use crate::serve::idle;
 use crate::{Error, base_ot, batch, direct, gmw, ot, outsourced, plan, prepared, serve};
@@ -68,16 +70,18 @@ impl Task {
     pub(super) fn parties(&self) -> &'static [&'static str] {
         match self {
             Self::Outsourced(_) => &outsourced::NAMES,
-            _ => &Party::NAMES,
+            _ => &["garbler", "evaluator"],
         }
     }
 }
 
 fn of_two(task: &impl Exchange, seat: usize, mut wires: Vec<Wire>) -> Result<Json, Error> {
-    let party = Party::of(seat);
-    let wire = wires.pop().ok_or_else(|| Error::Party {
-        party: party.name(),
-        reason: "it has no connection to the other".to_owned(),
-    })?;
-    Ok(serde_json::to_value(task.play(party, wire)?)?)
+    let role = if seat == 0 {
+        Role::Garbler
+    } else {
+        Role::Evaluator
+    };
+    let alone = || Error::of(role.name(), "it has no connection to the other");
+    let wire = wires.pop().ok_or_else(alone)?;
+    Ok(serde_json::to_value(task.play(role, wire)?)?)
 }

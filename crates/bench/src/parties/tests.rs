@@ -5,19 +5,19 @@ use crate::Options;
 
 /// Sends `count` messages of 100,000 bytes from the garbler, each of which is answered, after
 /// `count` that are not. So messages wait in buffers while the parties meet.
-fn talk(party: Party, wire: &mut Wire, count: usize) -> Result<Vec<Step>, Error> {
+fn talk(role: Role, wire: &mut Wire, count: usize) -> Result<Vec<Step>, Error> {
     let payload = vec![7; 100_000];
     let mut steps = Vec::new();
     for answered in [false, true, false] {
         let ((), step) = wire.step(|channel| {
             for _ in 0..count {
-                match party {
-                    Party::Garbler => channel.send(1, &payload)?,
-                    Party::Evaluator => drop(channel.receive(payload.len())?),
+                match role {
+                    Role::Garbler => channel.send(1, &payload)?,
+                    Role::Evaluator => drop(channel.receive(payload.len())?),
                 }
-                match party {
-                    Party::Garbler if answered => drop(channel.receive(1)?),
-                    Party::Evaluator if answered => channel.send(1, &[1])?,
+                match role {
+                    Role::Garbler if answered => drop(channel.receive(1)?),
+                    Role::Evaluator if answered => channel.send(1, &[1])?,
                     _ => (),
                 }
             }
@@ -38,8 +38,8 @@ fn wires() -> [Wire; 2] {
 fn steps_count_what_is_theirs() {
     let [mut garbler, mut evaluator] = wires();
     let (garbler, evaluator) = std::thread::scope(|scope| {
-        let garbler = scope.spawn(|| talk(Party::Garbler, &mut garbler, 20).unwrap());
-        let evaluator = talk(Party::Evaluator, &mut evaluator, 20).unwrap();
+        let garbler = scope.spawn(|| talk(Role::Garbler, &mut garbler, 20).unwrap());
+        let evaluator = talk(Role::Evaluator, &mut evaluator, 20).unwrap();
         (garbler.join().unwrap(), evaluator)
     });
     for step in [0, 2] {

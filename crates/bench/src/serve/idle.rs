@@ -11,15 +11,14 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tacit::net::Channel;
-use tacit::{Identity, Session};
+use tacit::{Identity, Role, Session};
 use tacit_serve::{Limits, Peer, Policy, Rate, descriptors};
 
 use super::load::{Dice, Field, run};
-use super::scene::{
-    OVER, STOP_TIME, fingerprint, hear, offer, resident_and_threads, say, start, status,
-};
+use super::scene::{OVER, STOP_TIME, offer, resident_and_threads, start, status};
 use super::{FULL, Latency, QUICK, swapped};
-use crate::parties::{Exchange, Party, PartyLink, Wire, both};
+use crate::meeting::{fingerprint, hear, say};
+use crate::parties::{Exchange, PartyLink, Wire, both};
 use crate::table::{Column, Row, known, mebibytes, number, short};
 use crate::{Error, Figures, Options, Tell};
 
@@ -133,17 +132,15 @@ pub(super) fn measure(idle: u64, options: &Options, tell: Tell<'_>) -> Result<()
 impl Exchange for Exchanged {
     type Report = Report;
 
-    fn play(&self, party: Party, wire: Wire) -> Result<Report, Error> {
+    fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
         let (plain, _control) = wire.split();
         let peers = self.idle + BUSY;
         // Both parties may be in one process.
-        descriptors::allow(2 * peers + 256).map_err(|error| Error::Party {
-            party: party.name(),
-            reason: error.to_string(),
-        })?;
-        Ok(match party {
-            Party::Garbler => Report::Service(serve(plain, peers)?),
-            Party::Evaluator => Report::Peers(load(plain, self.idle, self.look)?),
+        descriptors::allow(2 * peers + 256)
+            .map_err(|error| Error::of(role.name(), error.to_string()))?;
+        Ok(match role {
+            Role::Garbler => Report::Service(serve(plain, peers)?),
+            Role::Evaluator => Report::Peers(load(plain, self.idle, self.look)?),
         })
     }
 }
@@ -155,7 +152,7 @@ fn serve(mut plain: Channel, peers: u64) -> Result<Vec<Seen>, Error> {
     let peers = (0..peers).map(|number| {
         Ok(Peer {
             name: format!("peer{number}"),
-            fingerprint: fingerprint(&hear(&mut plain)?)?,
+            fingerprint: fingerprint(&hear::<String>(&mut plain)?)?,
             address: None,
             link: None,
         })
@@ -224,7 +221,7 @@ fn since((begun, before): &Now) -> Seen {
 
 /// Connects busy peers and then idle ones. Returns the busy peers' times in each measurement.
 fn load(mut plain: Channel, idle: u64, look: Duration) -> Result<Vec<Vec<f64>>, Error> {
-    let service = fingerprint(&hear(&mut plain)?)?;
+    let service = fingerprint(&hear::<String>(&mut plain)?)?;
     let identities = (0..idle + BUSY).map(|_| Identity::generate());
     let identities = identities.collect::<Result<Vec<_>, _>>()?;
     for identity in &identities {
@@ -256,10 +253,7 @@ fn load(mut plain: Channel, idle: u64, look: Duration) -> Result<Vec<Vec<f64>>, 
     plain.flush()?;
     match field.wrong.into_inner() {
         0 => Ok(times),
-        wrong => Err(Error::Party {
-            party: "service",
-            reason: format!("{wrong} results are wrong"),
-        }),
+        wrong => Err(Error::of("service", format!("{wrong} results are wrong"))),
     }
 }
 

@@ -19,11 +19,12 @@ use tacit_serve::{Limits, Peer, Policy, Service};
 use super::samples::{Sample, Taken, slowest_and_others};
 use super::scene::{
     FIRST_FILLED, FIRST_STOCKED, GOES_ON, HOSTILE, LEVEL_RUNS, OFFERS, OVER, REFILL_BELOW, STOCKED,
-    fingerprint, function, hear, level, say, service_bit, start, values,
+    function, level, service_bit, start, values,
 };
 use super::sessions::{Visits, visit};
 use super::{PEERS, hostile};
 use crate::Error;
+use crate::meeting::{fingerprint, hear, say};
 
 /// The runs of a session, after which a peer opens another.
 const RUNS_A_SESSION: u64 = 25;
@@ -124,7 +125,7 @@ impl Dice {
 
 /// Loads the service for `time`.
 pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Error> {
-    let service = fingerprint(&hear(&mut plain)?)?;
+    let service = fingerprint(&hear::<String>(&mut plain)?)?;
     let identities: Vec<_> = (0..PEERS)
         .map(|_| Identity::generate())
         .collect::<Result<_, _>>()?;
@@ -133,13 +134,13 @@ pub(super) fn load(mut plain: Channel, time: Duration) -> Result<LoadReport, Err
     let stocked = Arc::new(function(STOCKED)?);
     let mut services = Vec::new();
     for (number, identity) in identities.iter().enumerate() {
-        let mut text = identity.fingerprint().to_string();
+        let mut address = None;
         if (FIRST_FILLED..HOSTILE).contains(&number) {
             let filled = filled_by(service, identity.clone(), stocks(number)?, &stocked)?;
-            text += &format!(" {}", filled.local_address());
+            address = Some(filled.local_address().to_string());
             services.push(filled);
         }
-        say(&mut plain, &text)?;
+        say(&mut plain, &(identity.fingerprint().to_string(), address))?;
     }
     let field = Field::new(hear(&mut plain)?, service)?;
     let begun = Instant::now();

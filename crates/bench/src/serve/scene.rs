@@ -18,6 +18,8 @@ use tacit_serve::{Asked, Event, Level, Limits, Material, Offer, Peer, Policy, Ra
 
 use super::PEERS;
 use crate::Error;
+use crate::direct::named;
+use crate::meeting::{fingerprint, hear, say};
 
 /// The most bytes of each stock at the service, which garbles: seeds and OTs.
 pub(super) const STOCK_BYTES: u64 = 2 << 20;
@@ -30,8 +32,6 @@ pub(super) const REFILL_BELOW: u64 = 80;
 pub(super) const FIRST_STOCKED: usize = 9;
 pub(super) const FIRST_FILLED: usize = 12;
 pub(super) const HOSTILE: usize = PEERS - 1;
-/// The longest text by which the parties meet, in bytes.
-const MAX_TEXT_BYTES: usize = 256;
 /// The interval at which the service measures itself.
 const SAMPLE: Duration = Duration::from_millis(250);
 /// The time for runs to end when the load is over.
@@ -54,10 +54,7 @@ pub(super) const STOCKED: usize = 3;
 
 pub(super) fn function(offer: usize) -> Result<Function, Error> {
     let (name, parameters, _) = OFFERS[offer];
-    let parameters = parameters
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), *value));
-    Ok(library::function(name, &parameters.collect())?)
+    Ok(library::function(name, &named(parameters))?)
 }
 
 /// Returns the bit at a place of the service's inputs. The peers know these bits as well, so that
@@ -97,23 +94,6 @@ pub(crate) struct ServiceReport {
     pub(super) threads: Vec<u64>,
 }
 
-pub(super) fn say(plain: &mut Channel, text: &str) -> Result<(), Error> {
-    plain.send(1, text.as_bytes())?;
-    Ok(plain.flush()?)
-}
-
-pub(super) fn hear(plain: &mut Channel) -> Result<String, Error> {
-    let frame = plain.receive(MAX_TEXT_BYTES)?;
-    Ok(String::from_utf8_lossy(frame.payload).into_owned())
-}
-
-pub(super) fn fingerprint(text: &str) -> Result<Fingerprint, Error> {
-    text.parse().map_err(|error| Error::Party {
-        party: "other party",
-        reason: format!("its fingerprint is {text:?}: {error}"),
-    })
-}
-
 /// Returns the level that the service and its peers keep with each other, seen from either side.
 pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> Level {
     Level {
@@ -128,10 +108,7 @@ pub(super) fn level(peer: Fingerprint, role: Role, function: &Arc<Function>) -> 
 
 impl From<tacit_serve::Error> for Error {
     fn from(error: tacit_serve::Error) -> Self {
-        Self::Party {
-            party: "service",
-            reason: error.to_string(),
-        }
+        Self::of("service", error.to_string())
     }
 }
 
@@ -203,12 +180,11 @@ pub(super) fn serve(mut plain: Channel) -> Result<ServiceReport, Error> {
     say(&mut plain, &identity.fingerprint().to_string())?;
     let mut peers = Vec::new();
     for number in 0..PEERS {
-        let heard = hear(&mut plain)?;
-        let (who, address) = heard.split_once(' ').unwrap_or((&heard, ""));
+        let (who, address): (String, _) = hear(&mut plain)?;
         peers.push(Peer {
             name: format!("peer{number}"),
-            fingerprint: fingerprint(who)?,
-            address: (!address.is_empty()).then(|| address.to_owned()),
+            fingerprint: fingerprint(&who)?,
+            address,
             link: None,
         });
     }
