@@ -35,6 +35,11 @@ impl Diagnostic {
         }
     }
 
+    /// Returns a function that makes errors of another kind errors at `span`.
+    pub(crate) fn at<E: std::fmt::Display>(span: Span) -> impl Fn(E) -> Self {
+        move |error| Self::new(span, error.to_string())
+    }
+
     /// Creates a warning at `span`.
     pub fn warning(span: Span, message: impl Into<String>) -> Self {
         Self {

@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::lexer::{Comment, Token, TokenKind as T, lex};
 use crate::parser::{Role, parse_tokens};
 use crate::source::{FileId, SourceMap};
+use crate::syntax::BinaryOperator;
 
 /// The number of columns of an indentation level.
 const INDENT: usize = 4;
@@ -246,31 +247,7 @@ fn continues(kind: T) -> bool {
     matches!(
         kind,
         T::Else | T::Dot | T::As | T::Comma | T::Semicolon | T::CloseParen | T::CloseBracket
-    ) || is_binary(kind)
-}
-
-fn is_binary(kind: T) -> bool {
-    matches!(
-        kind,
-        T::Plus
-            | T::Minus
-            | T::Star
-            | T::Slash
-            | T::Percent
-            | T::And
-            | T::Or
-            | T::Caret
-            | T::AndAnd
-            | T::OrOr
-            | T::EqualEqual
-            | T::NotEqual
-            | T::Less
-            | T::LessEqual
-            | T::Greater
-            | T::GreaterEqual
-            | T::ShiftLeft
-            | T::ShiftRight
-    )
+    ) || BinaryOperator::of_token(kind).is_some()
 }
 
 /// Whether there is a space between two words of a line.

@@ -41,12 +41,8 @@ impl Program {
         random.reverse();
         let mut machine = Machine::new(self, MAX_STEPS, Random::Bits(random));
         machine.states = states;
-        match machine.run(entry, inputs) {
-            Ok(results) => Ok(Outcome {
-                results,
-                states: machine.states,
-            }),
-            Err(failure) => Err(Diagnostic::new(failure.span, failure.message)),
-        }
+        let results = machine.run(entry, inputs).map_err(|error| *error)?;
+        let states = machine.states;
+        Ok(Outcome { results, states })
     }
 }

@@ -42,8 +42,8 @@ mod run;
 mod size;
 mod trace;
 
+pub(crate) use component::external;
 pub(crate) use order_free::{Judged, Kind, addition, same_value, variable};
-pub(crate) use trace::Variable;
 
 pub use chains::ChainedLoop;
 pub use lines::{CostFrame, CostStack, Line, LineCost, LineCosts};
@@ -53,7 +53,6 @@ use tacit_function::join::JoinPlan;
 
 use crate::diagnostic::Diagnostic;
 use crate::program::{BitOrder, EntryId, Program};
-use crate::source::Span;
 
 /// Provides the circuit files that a program names. The crate itself does no I/O.
 pub trait CircuitFiles {
@@ -125,8 +124,8 @@ impl Program {
         files: &dyn CircuitFiles,
         watch: Watch<'_>,
     ) -> Result<Lowered, Diagnostic> {
-        let lowered = emit::function(self, name, entry, (files, watch), false);
-        lowered.map(|(lowered, _)| lowered).map_err(diagnostic)
+        let (lowered, _) = emit::function(self, name, entry, (files, watch), false)?;
+        Ok(lowered)
     }
 
     /// Refuses a run that is too large by the sizes that can be counted before anything is built.
@@ -136,8 +135,7 @@ impl Program {
     ///
     /// The run exceeds a limit.
     pub fn check_size(&self, entry: EntryId) -> Result<(), Diagnostic> {
-        let checked = size::check(self, &self.entries[entry.0 as usize]);
-        checked.map(drop).map_err(diagnostic)
+        size::check(self, &self.entries[entry.0 as usize]).map(drop)
     }
 
     /// Lowers like [`Program::lower`], and returns the costs of each line.
@@ -151,30 +149,8 @@ impl Program {
         entry: EntryId,
         files: &dyn CircuitFiles,
     ) -> Result<(Lowered, LineCosts), Diagnostic> {
-        emit::function(self, name, entry, (files, &|_| {}), true).map_err(diagnostic)
+        emit::function(self, name, entry, (files, &|_| {}), true)
     }
 }
 
-/// The reason that a run has no function.
-#[derive(Debug)]
-enum Error {
-    /// The cause is the program text at this place.
-    At(Span, String),
-}
-
-fn diagnostic(error: Error) -> Diagnostic {
-    match error {
-        Error::At(span, message) => Diagnostic::new(span, message),
-    }
-}
-
-/// Returns the circuit of the library or a file for which a function stands.
-pub(crate) fn external(
-    program: &Program,
-    function: &crate::program::Function,
-    files: &dyn CircuitFiles,
-) -> Result<Circuit, Diagnostic> {
-    component::external(program, function, files).map_err(diagnostic)
-}
-
-type Lower<T> = Result<T, Error>;
+type Lower<T> = Result<T, Diagnostic>;

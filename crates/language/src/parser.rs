@@ -274,9 +274,23 @@ impl Parser<'_> {
         &mut self,
         open: TokenKind,
         close: TokenKind,
-        mut element: impl FnMut(&mut Self) -> Parsed<T>,
+        element: impl FnMut(&mut Self) -> Parsed<T>,
     ) -> Parsed<Vec<T>> {
         self.expect(open)?;
+        let elements = self.elements(close, element)?;
+        if !self.is(close) {
+            return self.unexpected(&format!("`,` or {close}"));
+        }
+        self.skip();
+        Ok(elements)
+    }
+
+    /// Parses elements before `close`, separated by commas.
+    fn elements<T>(
+        &mut self,
+        close: TokenKind,
+        mut element: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
         let mut elements = Vec::new();
         while !self.is(close) {
             elements.push(element(self)?);
@@ -284,10 +298,6 @@ impl Parser<'_> {
                 break;
             }
         }
-        if !self.is(close) {
-            return self.unexpected(&format!("`,` or {close}"));
-        }
-        self.skip();
         Ok(elements)
     }
 

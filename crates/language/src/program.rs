@@ -11,7 +11,7 @@ mod number;
 mod types;
 mod value;
 
-pub(crate) use expressions::{Visit, in_expression, in_statement};
+pub(crate) use expressions::{VariableUse, Visit, in_expression, in_statement, variable_uses};
 pub use join::{Join, JoinKeyField};
 pub use number::{CounterId, Number, NumberOperator};
 pub use types::{EnumType, GenericValue, StructType, TypeId, TypeKind, TypeTable};
@@ -52,6 +52,33 @@ pub struct Program {
     /// The form of operations in which the program is lowered. It changes the digests of functions,
     /// but not the program's meaning.
     pub form: CircuitForm,
+}
+
+/// A variable or a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Variable {
+    Local(u32),
+    State(u32),
+}
+
+impl Program {
+    /// Returns the name and the type of a variable of `function`, or of a state.
+    pub(crate) fn variable<'p>(
+        &'p self,
+        function: &'p Function,
+        variable: Variable,
+    ) -> (&'p Symbol, TypeId) {
+        match variable {
+            Variable::Local(local) => {
+                let local = &function.locals[local as usize];
+                (&local.name, local.ty)
+            }
+            Variable::State(state) => {
+                let state = &self.states[state as usize];
+                (&state.name, state.ty)
+            }
+        }
+    }
 }
 
 /// A param and its value.
@@ -245,6 +272,12 @@ pub struct Statement {
     pub span: Span,
 }
 
+impl Statement {
+    pub(crate) fn new(kind: StatementKind, span: Span) -> Self {
+        Self { kind, span }
+    }
+}
+
 /// The action of a statement.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
@@ -297,6 +330,27 @@ pub struct ValuePath {
     pub path: Vec<Step>,
 }
 
+impl ValuePath {
+    /// Returns the path of a whole value.
+    pub(crate) fn whole(root: Root) -> Self {
+        let path = Vec::new();
+        Self { root, path }
+    }
+
+    /// Returns the variable that contains the place.
+    pub(crate) fn local(&self) -> Option<LocalId> {
+        match self.root {
+            Root::Local(local) => Some(local),
+            _ => None,
+        }
+    }
+
+    /// Returns the variable that the place is, if it is the whole of one.
+    pub(crate) fn whole_local(&self) -> Option<LocalId> {
+        self.local().filter(|_| self.path.is_empty())
+    }
+}
+
 /// The value of which a place is a part.
 #[derive(Clone, Debug)]
 pub enum Root {
@@ -330,6 +384,25 @@ pub struct Expression {
     pub ty: TypeId,
     /// The expression's place in the source.
     pub span: Span,
+}
+
+impl Expression {
+    pub(crate) fn new(kind: ExpressionKind, ty: TypeId, span: Span) -> Self {
+        Self { kind, ty, span }
+    }
+
+    /// Returns the place whose value this is.
+    pub(crate) fn as_place(&self) -> Option<&ValuePath> {
+        match &self.kind {
+            ExpressionKind::Read(place) => Some(place),
+            _ => None,
+        }
+    }
+
+    /// Returns the variable whose whole value this is.
+    pub(crate) fn as_local(&self) -> Option<LocalId> {
+        self.as_place()?.whole_local()
+    }
 }
 
 /// The kind of an expression.

@@ -155,8 +155,7 @@ fn run<'t>(
     machine.debug = Some(debug);
     let mut compare = |ran: &Ran<'_>| functions.compare(ran);
     machine.after_run = Some(&mut compare);
-    let failure = machine.call(test.function, Vec::new()).err()?;
-    let mut error = Diagnostic::new(failure.span, failure.message);
+    let mut error = *machine.call(test.function, Vec::new()).err()?;
     if let Some((left, right, ty)) = &machine.compared {
         let text = |value: &Value| types.value_text(*ty, value);
         error = error.label(format!("left {}, right {}", text(left), text(right)));

@@ -28,7 +28,7 @@ impl<'a> Elaborator<'a> {
         let span = from.span;
         match &from.kind {
             Syntax::Path(path) => {
-                let term = self.path(path, None)?;
+                let term = self.path(path)?;
                 Ok(match term {
                     Term::Value(Expression {
                         kind: ExpressionKind::Read(place),
@@ -57,11 +57,9 @@ impl<'a> Elaborator<'a> {
     /// Returns the value of an access.
     pub(super) fn read(&mut self, access: Access, span: Span) -> Term {
         match access {
-            Access::Place(place, ty) => Term::Value(Expression {
-                kind: ExpressionKind::Read(place),
-                ty,
-                span,
-            }),
+            Access::Place(place, ty) => {
+                Term::Value(Expression::new(ExpressionKind::Read(place), ty, span))
+            }
             Access::Term(term) => term,
         }
     }
@@ -94,27 +92,18 @@ impl<'a> Elaborator<'a> {
         }
         let (place, ty) = self.place_of(access, span)?;
         let found = match self.program.types.kind(ty) {
-            TypeKind::Struct(number) => {
-                let fields = &self.program.types.struct_type(*number).fields;
-                fields.iter().position(|(field, _)| *field == name.name)
-            }
-            TypeKind::Tuple(parts) => {
-                let place = name.as_str().parse().ok();
-                place.filter(|place: &usize| *place < parts.len())
-            }
             TypeKind::Table(..) => ["len", "items"].iter().position(|f| *f == name.as_str()),
             &TypeKind::Array(_, n) | &TypeKind::Bytes(n) | &TypeKind::Text(n)
                 if name.as_str() == "len" =>
             {
-                let kind = ExpressionKind::Read(place);
-                if (Expression { kind, ty, span }).has_effects() {
+                if (Expression::new(ExpressionKind::Read(place), ty, span)).has_effects() {
                     let message = "`.len` of what assigns or draws random bits is not computed";
                     let error = Diagnostic::new(span, message);
                     return self.fail(error.help("write `let x = …;` before, and `x.len` here"));
                 }
                 return Ok(Access::Term(Term::Integer(n.into())));
             }
-            _ => None,
+            _ => self.program.types.field(ty, name.as_str()),
         };
         match found {
             Some(field) => {
@@ -129,9 +118,9 @@ impl<'a> Elaborator<'a> {
         let message = format!("`{}` has no field `{}`", self.type_name(ty), name.name);
         let error = Diagnostic::new(name.span, message);
         let help = match self.program.types.kind(ty) {
-            TypeKind::Struct(number) => {
-                let fields = &self.program.types.struct_type(*number).fields;
-                let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+            TypeKind::Struct(_) => {
+                let fields = self.program.types.named_fields(ty).iter();
+                let names: Vec<&str> = fields.map(|(name, _)| name.as_str()).collect();
                 format!("its fields are {}", names.join(", "))
             }
             TypeKind::Table(..) => "its fields are len, items".to_owned(),
@@ -214,7 +203,7 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Done<Access> {
         let (place, ty) = self.place_of(access, span)?;
-        let Some((element, length)) = self.program.types.element(ty) else {
+        let Some((_, length)) = self.program.types.element(ty) else {
             let message = format!("a `{}` has no slices", self.type_name(ty));
             return self.fail(Diagnostic::new(span, message));
         };
@@ -232,11 +221,7 @@ impl<'a> Elaborator<'a> {
             let error = Diagnostic::new(span, message);
             return self.fail(error.help("write `a[i..i + 4]`: both ends move together"));
         };
-        let kind = match self.program.types.kind(ty) {
-            TypeKind::Bytes(_) => TypeKind::Bytes(count),
-            TypeKind::Text(_) => TypeKind::Text(count),
-            _ => TypeKind::Array(element, count),
-        };
+        let kind = self.program.types.slice(ty, count);
         let ty = self.program.types.add(kind);
         Ok(extended(place, Step::Slice(from, count, span), ty, span))
     }

@@ -124,7 +124,7 @@ impl<'a> Elaborator<'a> {
             }
             None => ExpressionKind::Repeat(Box::new(value)),
         };
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(kind, ty, span)))
     }
 
     pub(super) fn struct_value(
@@ -255,10 +255,7 @@ impl<'a> Elaborator<'a> {
         }
         let ty = self.instance_type(key, bound.into_iter().flatten().collect(), path.span)?;
         let types = self.program.types.fields(ty);
-        let mut values = Vec::with_capacity(types.len());
-        for ((term, at), ty) in terms.into_iter().flatten().zip(types) {
-            values.push(self.meet(term, ty, at)?);
-        }
+        let values = self.meet_all(terms.into_iter().flatten(), types)?;
         Ok(Term::Value(aggregate(values, ty, span)))
     }
 

@@ -72,12 +72,10 @@ impl<'a> Elaborator<'a> {
         if let Some(constants) = constants {
             let table = &self.program.types;
             if let Some(value) = interpret::intrinsic(table, intrinsic, ty, &types, &constants) {
-                let kind = ExpressionKind::Constant(value);
-                return Expression { kind, ty, span };
+                return Expression::new(ExpressionKind::Constant(value), ty, span);
             }
         }
-        let kind = ExpressionKind::Intrinsic(intrinsic, arguments);
-        Expression { kind, ty, span }
+        Expression::new(ExpressionKind::Intrinsic(intrinsic, arguments), ty, span)
     }
 
     fn applied(
@@ -406,7 +404,7 @@ impl<'a> Elaborator<'a> {
         }
         self.program.draws_random = true;
         let kind = ExpressionKind::Intrinsic(Intrinsic::Random, Vec::new());
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(kind, ty, span)))
     }
 }
 

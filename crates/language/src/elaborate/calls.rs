@@ -209,8 +209,11 @@ impl<'a> Elaborator<'a> {
             values.push(self.value(argument, *ty)?);
         }
         let ty = self.program.functions[function.0 as usize].result;
-        let kind = ExpressionKind::Run(EntryId(number), values);
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(
+            ExpressionKind::Run(EntryId(number), values),
+            ty,
+            span,
+        )))
     }
 
     fn call_function(
@@ -245,16 +248,16 @@ impl<'a> Elaborator<'a> {
         let generics = self.all_bound(function, bound, span)?;
         let id = self.instance(key, function, generics, lambdas, span)?;
         let types = self.made[id.0 as usize].parameters.clone();
-        let mut values = Vec::with_capacity(terms.len());
-        for ((term, at), ty) in terms.into_iter().flatten().zip(types) {
-            values.push(self.meet(term, ty, at)?);
-        }
+        let values = self.meet_all(terms.into_iter().flatten(), types)?;
         let ty = self.made[id.0 as usize].result;
         if let Some(value) = self.folded(id, function, &values, span)? {
             return Ok(Term::constant(value, ty, span));
         }
-        let kind = ExpressionKind::Call(id, values);
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(
+            ExpressionKind::Call(id, values),
+            ty,
+            span,
+        )))
     }
 
     /// Infers generics from an argument, which may not have a type yet.
@@ -481,7 +484,7 @@ impl<'a> Elaborator<'a> {
         if let Body::Block(_) = self.program.functions[id.0 as usize].body {
             let value = match interpret::call(&self.program, id, constants, &mut self.fuel) {
                 Ok(value) => value,
-                Err(error) => return self.fail(Diagnostic::new(error.span, error.message)),
+                Err(error) => return self.fail(*error),
             };
             let sorted = &self.program.functions[id.0 as usize].result_sorted;
             if let Some(key) = sorted.as_ref().filter(|key| order::is_computed(key)) {

@@ -93,10 +93,7 @@ impl<'a> Elaborator<'a> {
         self.constants.insert(key, None);
         let context = Context::new(key.0, Surroundings::Constant);
         let (term, _) = self.within(context, |this| {
-            let hint = match ty {
-                Some(ty) => Some(this.ty(ty)?),
-                None => None,
-            };
+            let hint = ty.as_ref().map(|ty| this.ty(ty)).transpose()?;
             let term = this.expression(value, hint)?;
             match hint {
                 Some(ty) => {

@@ -106,7 +106,11 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Done<Term> {
         if let Some(Value::Bool(holds)) = condition.as_constant() {
-            let branch = if holds { then(self)? } else { otherwise(self)? };
+            let branch = if *holds {
+                then(self)?
+            } else {
+                otherwise(self)?
+            };
             return self.close(branch, hint);
         }
         let bool = self.program.types.bool();
@@ -159,8 +163,11 @@ impl<'a> Elaborator<'a> {
         let second = self.meet(otherwise.term, ty, otherwise.span)?;
         let first = Box::new(block_of(then.statements, first));
         let second = Box::new(block_of(otherwise.statements, second));
-        let kind = ExpressionKind::If(Box::new(condition), first, second);
-        Ok(Expression { kind, ty, span })
+        Ok(Expression::new(
+            ExpressionKind::If(Box::new(condition), first, second),
+            ty,
+            span,
+        ))
     }
 
     /// Makes a number or a condition of counters if both branches are of that kind.
@@ -215,8 +222,7 @@ fn emit_value(value: Expression, out: &mut Vec<Statement>) {
         }
         kind => {
             let value = Expression { kind, ..value };
-            let kind = StatementKind::Evaluate(value);
-            out.push(Statement { kind, span });
+            out.push(Statement::new(StatementKind::Evaluate(value), span));
         }
     }
 }
@@ -229,8 +235,10 @@ fn emit_if(
     out: &mut Vec<Statement>,
 ) {
     if !then.is_empty() || !otherwise.is_empty() {
-        let kind = StatementKind::If(condition, then, otherwise);
-        out.push(Statement { kind, span });
+        out.push(Statement::new(
+            StatementKind::If(condition, then, otherwise),
+            span,
+        ));
     } else if let Condition::Secret(value) = condition
         && value.has_effects()
     {

@@ -47,7 +47,7 @@ impl<'a> Elaborator<'a> {
             Syntax::Integer(number) => Ok(Term::Integer(number.clone())),
             Syntax::Fraction(number) => Ok(Term::Fraction((**number).clone())),
             Syntax::Text(text) => Ok(Term::Text(text.clone())),
-            Syntax::Path(path) => self.path(path, hint),
+            Syntax::Path(path) => self.path(path),
             Syntax::Unary(operator, operand) => self.unary(*operator, operand, hint, span),
             Syntax::Binary(operator, sign, a, b) => {
                 self.binary(*operator, *sign, (a, b), hint, span)
@@ -99,8 +99,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Returns the term that a path means as a value.
-    pub(super) fn path(&mut self, path: &'a Path, hint: Option<TypeId>) -> Done<Term> {
-        let _ = hint;
+    pub(super) fn path(&mut self, path: &'a Path) -> Done<Term> {
         let span = path.span;
         match self.meaning(path)? {
             Meaning::Binding(Binding::Local(local, _)) => {
@@ -252,8 +251,11 @@ impl<'a> Elaborator<'a> {
             let folded = operators::unary(&self.program.types, operator, ty, constant);
             return Ok(Term::constant(folded, ty, span));
         }
-        let kind = ExpressionKind::Unary(operator, Box::new(value));
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(
+            ExpressionKind::Unary(operator, Box::new(value)),
+            ty,
+            span,
+        )))
     }
 
     /// Refuses a constant that is the least number of a signed type, since its negation does not
@@ -309,8 +311,11 @@ impl<'a> Elaborator<'a> {
             let folded = operators::cast(types, value.ty, ty, constant);
             return Ok(Term::constant(folded, ty, span));
         }
-        let kind = ExpressionKind::Cast(Box::new(value));
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(
+            ExpressionKind::Cast(Box::new(value)),
+            ty,
+            span,
+        )))
     }
 
     /// Whether `as` converts from one type to the other.
@@ -343,11 +348,7 @@ pub(super) fn read_of(root: Root, ty: TypeId, span: Span) -> Term {
         root,
         path: Vec::new(),
     };
-    Term::Value(Expression {
-        kind: ExpressionKind::Read(place),
-        ty,
-        span,
-    })
+    Term::Value(Expression::new(ExpressionKind::Read(place), ty, span))
 }
 
 /// Makes one expression of statements followed by a value.
@@ -357,9 +358,5 @@ pub(super) fn block_of(statements: Vec<Statement>, value: Expression) -> Express
     }
     let (ty, span) = (value.ty, value.span);
     let block = Box::new(Block { statements, value });
-    Expression {
-        kind: ExpressionKind::Block(block),
-        ty,
-        span,
-    }
+    Expression::new(ExpressionKind::Block(block), ty, span)
 }

@@ -82,11 +82,11 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn unit_expression(&mut self, span: Span) -> Expression {
-        Expression {
-            kind: ExpressionKind::Constant(Value::UNIT),
-            ty: self.program.types.unit(),
+        Expression::new(
+            ExpressionKind::Constant(Value::UNIT),
+            self.program.types.unit(),
             span,
-        }
+        )
     }
 
     /// Makes the bodies of all instances, and of those that they need.

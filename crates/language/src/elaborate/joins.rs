@@ -150,10 +150,7 @@ impl<'a> Elaborator<'a> {
     }
 
     fn fields_of(&self, row: TypeId) -> Vec<(Symbol, TypeId)> {
-        match self.program.types.kind(row) {
-            TypeKind::Struct(number) => self.program.types.struct_type(*number).fields.clone(),
-            _ => Vec::new(),
-        }
+        self.program.types.named_fields(row).to_vec()
     }
 
     /// Returns the type of a table's row in a pair. It lacks fields without a fixed length, which

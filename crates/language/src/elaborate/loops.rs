@@ -61,8 +61,10 @@ impl<'a> Elaborator<'a> {
         self.emit(branch.term, &mut body);
         if let Some(length) = kept.length {
             let has_row = self.has_row(counter, length);
-            let kind = StatementKind::If(has_row, body, Vec::new());
-            body = vec![Statement { kind, span }];
+            body = vec![Statement::new(
+                StatementKind::If(has_row, body, Vec::new()),
+                span,
+            )];
         }
         let kind = StatementKind::For(Box::new(Loop {
             counter,
@@ -136,7 +138,7 @@ impl<'a> Elaborator<'a> {
         }
         let ty = self.sized(TypeKind::Array(value.ty, length), span)?;
         let kind = ExpressionKind::Comprehension(counter, kept.from, Box::new(value));
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(kind, ty, span)))
     }
 
     /// Returns the table of a value for each row of a table, with zeros behind them.
@@ -148,11 +150,11 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Done<Term> {
         let element = value.ty;
-        let zero = Expression {
-            kind: ExpressionKind::Constant(self.program.types.zero(element)),
-            ty: element,
+        let zero = Expression::new(
+            ExpressionKind::Constant(self.program.types.zero(element)),
+            element,
             span,
-        };
+        );
         let has_row = self.has_row(counter, rows.clone());
         let kind = ExpressionKind::If(Box::new(has_row), Box::new(value), Box::new(zero));
         let row = Expression {
@@ -161,11 +163,11 @@ impl<'a> Elaborator<'a> {
             span,
         };
         let array = self.sized(TypeKind::Array(element, size), span)?;
-        let items = Expression {
-            kind: ExpressionKind::Comprehension(counter, Number::Constant(0), Box::new(row)),
-            ty: array,
+        let items = Expression::new(
+            ExpressionKind::Comprehension(counter, Number::Constant(0), Box::new(row)),
+            array,
             span,
-        };
+        );
         let ty = self.sized(TypeKind::Table(element, size), span)?;
         Ok(Term::Value(aggregate(vec![rows, items], ty, span)))
     }
@@ -182,7 +184,7 @@ impl<'a> Elaborator<'a> {
         let value = self.turn_value(each, turn, Some(element_type))?;
         let ty = self.program.types.add(TypeKind::Array(value.ty, length));
         let kind = ExpressionKind::ForEachPair(counter, Box::new(value));
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(kind, ty, span)))
     }
 
     /// Returns the value of a turn of a comprehension.
@@ -314,10 +316,7 @@ impl<'a> Elaborator<'a> {
             });
         }
         if let Some((local, ty)) = self.pairs_named(&each.over) {
-            let place = ValuePath {
-                root: Root::Local(local),
-                path: Vec::new(),
-            };
+            let place = ValuePath::whole(Root::Local(local));
             return Ok(LoopRange {
                 from: Number::Constant(0),
                 to: Number::Constant(0),
@@ -351,8 +350,7 @@ impl<'a> Elaborator<'a> {
     ) -> LoopRange {
         let length_type = self.program.types.fields(value.ty)[LEN as usize];
         let local = self.unnamed(value.ty);
-        let kind = StatementKind::Let(local, value);
-        out.push(Statement { kind, span });
+        out.push(Statement::new(StatementKind::Let(local, value), span));
         let field = |field| ValuePath {
             root: Root::Local(local),
             path: vec![Step::Field(field)],
@@ -362,11 +360,11 @@ impl<'a> Elaborator<'a> {
             to: Number::Constant(size.into()),
             of: Some((field(ITEMS), element)),
             is_over_pairs: false,
-            length: Some(Expression {
-                kind: ExpressionKind::Read(field(LEN)),
-                ty: length_type,
+            length: Some(Expression::new(
+                ExpressionKind::Read(field(LEN)),
+                length_type,
                 span,
-            }),
+            )),
         }
     }
 
@@ -374,12 +372,12 @@ impl<'a> Elaborator<'a> {
     fn has_row(&mut self, counter: CounterId, length: Expression) -> Condition {
         let (ty, span) = (length.ty, length.span);
         let kind = ExpressionKind::Number(Number::Counter(counter));
-        let number = Box::new(Expression { kind, ty, span });
-        Condition::Secret(Expression {
-            kind: ExpressionKind::Binary(BinaryOperator::Less, number, Box::new(length)),
-            ty: self.program.types.bool(),
+        let number = Box::new(Expression::new(kind, ty, span));
+        Condition::Secret(Expression::new(
+            ExpressionKind::Binary(BinaryOperator::Less, number, Box::new(length)),
+            self.program.types.bool(),
             span,
-        })
+        ))
     }
 
     /// Returns an array that a loop runs over, with its value before the loop.
@@ -405,12 +403,8 @@ impl<'a> Elaborator<'a> {
         };
         let ty = value.ty;
         let local = self.unnamed(ty);
-        let kind = StatementKind::Let(local, value);
-        out.push(Statement { kind, span });
-        let place = ValuePath {
-            root: Root::Local(local),
-            path: Vec::new(),
-        };
+        out.push(Statement::new(StatementKind::Let(local, value), span));
+        let place = ValuePath::whole(Root::Local(local));
         Ok((place, element, length))
     }
 }

@@ -36,7 +36,7 @@ impl Elaborator<'_> {
         }
         let (ty, span) = (value.ty, value.span);
         let kind = ExpressionKind::Constant(crate::program::Value::UNIT);
-        let inner = std::mem::replace(value, Expression { kind, ty, span });
+        let inner = std::mem::replace(value, Expression::new(kind, ty, span));
         *value = self.intrinsic(Intrinsic::Opened, vec![inner], ty, span);
     }
 

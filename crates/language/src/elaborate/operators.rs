@@ -107,7 +107,7 @@ impl<'a> Elaborator<'a> {
                 return Ok(Term::constant(folded, ty, span));
             }
             let kind = ExpressionKind::Shift(of.operator, Box::new(left), amount);
-            return Ok(Term::Value(Expression { kind, ty, span }));
+            return Ok(Term::Value(Expression::new(kind, ty, span)));
         }
         let right = self.typed(right, of.spans.1)?;
         if !matches!(self.program.types.kind(right.ty), TypeKind::Unsigned(_)) {
@@ -116,7 +116,7 @@ impl<'a> Elaborator<'a> {
             return self.fail(error.help("the amount of a shift is unsigned"));
         }
         let kind = ExpressionKind::Binary(of.operator, Box::new(left), Box::new(right));
-        Ok(Term::Value(Expression { kind, ty, span }))
+        Ok(Term::Value(Expression::new(kind, ty, span)))
     }
 
     /// Returns the result if no operand has a type.

@@ -34,8 +34,7 @@ impl<'a> Elaborator<'a> {
             {
                 let local = self.unnamed(value.ty);
                 let (ty, at) = (value.ty, value.span);
-                let kind = StatementKind::Let(local, value);
-                statements.push(Statement { kind, span: at });
+                statements.push(Statement::new(StatementKind::Let(local, value), at));
                 read_of(Root::Local(local), ty, at)
             }
             term => term,

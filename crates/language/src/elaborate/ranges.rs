@@ -307,12 +307,7 @@ impl<'p> RangeCheck<'p> {
                     Diagnostic::new(*span, message)
                 });
                 // The slice's type exists, since the elaborator made it.
-                let kind = match types.kind(ty) {
-                    TypeKind::Bytes(_) => TypeKind::Bytes(*count),
-                    TypeKind::Text(_) => TypeKind::Text(*count),
-                    _ => TypeKind::Array(element_type, *count),
-                };
-                types.find(&kind).unwrap_or(ty)
+                types.find(&types.slice(ty, *count)).unwrap_or(ty)
             }
         }
     }
@@ -364,10 +359,8 @@ pub(super) fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128
             }
         };
     }
-    let mut ranges = Vec::with_capacity(operands.len());
-    for operand in operands {
-        ranges.push(bounds(operand, counters)?);
-    }
+    let ranges = operands.iter().map(|operand| bounds(operand, counters));
+    let ranges = ranges.collect::<Option<Vec<_>>>()?;
     match (operator, &ranges[..]) {
         // Both factors of a square have the same sign.
         (N::Multiply, &[a, _]) if operands[0] == operands[1] && a.0 < 0 && a.1 > 0 => {

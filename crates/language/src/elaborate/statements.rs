@@ -75,8 +75,7 @@ impl<'a> Elaborator<'a> {
                 }
                 let bool = self.program.types.bool();
                 let value = self.value(condition, bool)?;
-                let kind = StatementKind::Assert(value);
-                out.push(Statement { kind, span });
+                out.push(Statement::new(StatementKind::Assert(value), span));
                 Ok(())
             }
             Written::Expression(value) => self.expression_statement(value, out),
@@ -206,8 +205,7 @@ impl<'a> Elaborator<'a> {
     fn in_new_variable(&mut self, value: Expression, out: &mut Vec<Statement>) -> Term {
         let (ty, span) = (value.ty, value.span);
         let local = self.unnamed(ty);
-        let kind = StatementKind::Let(local, value);
-        out.push(Statement { kind, span });
+        out.push(Statement::new(StatementKind::Let(local, value), span));
         self.read_local(local, span)
     }
 
@@ -267,8 +265,7 @@ impl<'a> Elaborator<'a> {
                 self.assigned_length(&place, assigned)
             }
         };
-        let kind = StatementKind::Assign(place, assigned);
-        out.push(Statement { kind, span });
+        out.push(Statement::new(StatementKind::Assign(place, assigned), span));
         Ok(())
     }
 
@@ -305,8 +302,11 @@ impl<'a> Elaborator<'a> {
         if greatest.is_some_and(|greatest| greatest <= size.into()) {
             return value;
         }
-        let kind = ExpressionKind::Constant(Value::Integer(size.into()));
-        let size = Expression { kind, ty, span };
+        let size = Expression::new(
+            ExpressionKind::Constant(Value::Integer(size.into())),
+            ty,
+            span,
+        );
         self.intrinsic(Intrinsic::Min, vec![value, size], ty, span)
     }
 
@@ -342,24 +342,20 @@ impl<'a> Elaborator<'a> {
         span: Span,
         out: &mut Vec<Statement>,
     ) -> Done<()> {
-        let mut places: Vec<(ValuePath, TypeId)> = Vec::with_capacity(parts.len());
-        for part in parts {
-            places.push(self.assignable(part)?);
-        }
+        let places = parts.iter().map(|part| self.assignable(part));
+        let places = places.collect::<Done<Vec<_>>>()?;
         let types = places.iter().map(|(_, ty)| *ty).collect();
         let ty = self.sized(TypeKind::Tuple(types), span)?;
         // The whole value is computed before the first part is assigned.
         let value = self.value(value, ty)?;
         let local = self.unnamed(ty);
-        let kind = StatementKind::Let(local, value);
-        out.push(Statement { kind, span });
+        out.push(Statement::new(StatementKind::Let(local, value), span));
         let whole = self.read_local(local, span);
         for (number, (place, ty)) in places.into_iter().enumerate() {
             let part = self.part_of(&whole, number, parts.len(), span)?;
             let part = self.meet(part, ty, span)?;
             let part = self.assigned_length(&place, part);
-            let kind = StatementKind::Assign(place, part);
-            out.push(Statement { kind, span });
+            out.push(Statement::new(StatementKind::Assign(place, part), span));
         }
         Ok(())
     }
@@ -390,6 +386,5 @@ impl<'a> Elaborator<'a> {
 
 /// Returns the value of a place.
 fn read_place(place: ValuePath, ty: TypeId, span: Span) -> Expression {
-    let kind = ExpressionKind::Read(place);
-    Expression { kind, ty, span }
+    Expression::new(ExpressionKind::Read(place), ty, span)
 }

@@ -37,11 +37,7 @@ pub(super) enum Term {
 
 impl Term {
     pub(super) fn constant(value: Value, ty: TypeId, span: Span) -> Self {
-        Self::Value(Expression {
-            kind: ExpressionKind::Constant(value),
-            ty,
-            span,
-        })
+        Self::Value(Expression::new(ExpressionKind::Constant(value), ty, span))
     }
 
     /// Returns the constant, if the term is one with a type.
@@ -178,7 +174,19 @@ impl Elaborator<'_> {
                 return Ok(block_of(branch.statements, value));
             }
         };
-        Ok(Expression { kind, ty, span })
+        Ok(Expression::new(kind, ty, span))
+    }
+
+    /// Returns terms as values of these types.
+    pub(super) fn meet_all(
+        &mut self,
+        terms: impl IntoIterator<Item = (Term, Span)>,
+        types: impl IntoIterator<Item = TypeId>,
+    ) -> Done<Vec<Expression>> {
+        let pairs = terms.into_iter().zip(types);
+        pairs
+            .map(|((term, span), ty)| self.meet(term, ty, span))
+            .collect()
     }
 
     /// Returns a term as a value of its own type.
@@ -218,10 +226,8 @@ impl Elaborator<'_> {
         span: Span,
     ) -> Done<Expression> {
         if is_tuple {
-            let mut values = Vec::with_capacity(parts.len());
-            for (part, span) in parts {
-                values.push(self.typed(part, span)?);
-            }
+            let values = parts.into_iter().map(|(part, span)| self.typed(part, span));
+            let values = values.collect::<Done<Vec<_>>>()?;
             let types = values.iter().map(|value| value.ty).collect();
             let ty = self.sized(TypeKind::Tuple(types), span)?;
             return Ok(aggregate(values, ty, span));
@@ -263,11 +269,7 @@ impl Elaborator<'_> {
             (_, false) => return self.mismatch(ty, "an array", span),
             (_, true) => return self.mismatch(ty, &format!("a tuple of {found}"), span),
         };
-        let mut values = Vec::with_capacity(found);
-        for ((part, span), ty) in parts.into_iter().zip(types) {
-            values.push(self.meet(part, ty, span)?);
-        }
-        Ok(aggregate(values, ty, span))
+        Ok(aggregate(self.meet_all(parts, types)?, ty, span))
     }
 
     /// Makes a table of items: their number, and zeros after the last item.
@@ -284,23 +286,18 @@ impl Elaborator<'_> {
             let message = format!("{length} items for a `{name}`, which has at most {size}");
             return self.fail(Diagnostic::new(span, message));
         }
-        let mut items = Vec::with_capacity(size as usize);
-        for (part, span) in parts {
-            items.push(self.meet(part, element, span)?);
-        }
+        let mut items = self.meet_all(parts, std::iter::repeat(element))?;
         let zero = self.program.types.zero(element);
-        items.resize_with(size as usize, || Expression {
-            kind: ExpressionKind::Constant(zero.clone()),
-            ty: element,
-            span,
+        items.resize_with(size as usize, || {
+            Expression::new(ExpressionKind::Constant(zero.clone()), element, span)
         });
         let array = self.program.types.add(TypeKind::Array(element, size));
         let length_type = self.program.types.unsigned(bits_of(size.into()));
-        let length = Expression {
-            kind: ExpressionKind::Constant(Value::Integer(length.into())),
-            ty: length_type,
+        let length = Expression::new(
+            ExpressionKind::Constant(Value::Integer(length.into())),
+            length_type,
             span,
-        };
+        );
         Ok(aggregate(
             vec![length, aggregate(items, array, span)],
             ty,
@@ -455,7 +452,7 @@ pub(super) fn aggregate(parts: Vec<Expression>, ty: TypeId, span: Span) -> Expre
         Some(values) => ExpressionKind::Constant(Value::List(values)),
         None => ExpressionKind::Aggregate(parts),
     };
-    Expression { kind, ty, span }
+    Expression::new(kind, ty, span)
 }
 
 /// Returns an element of an array's value.

@@ -31,13 +31,12 @@ impl<'a> Elaborator<'a> {
                 let element = self.ty(element)?;
                 TypeKind::Table(element, self.size(size, 1)?)
             }
-            TypeExpressionKind::Tuple(parts) => {
-                let mut types = Vec::with_capacity(parts.len());
-                for part in parts {
-                    types.push(self.ty(part)?);
-                }
-                TypeKind::Tuple(types)
-            }
+            TypeExpressionKind::Tuple(parts) => TypeKind::Tuple(
+                parts
+                    .iter()
+                    .map(|part| self.ty(part))
+                    .collect::<Done<_>>()?,
+            ),
             TypeExpressionKind::Function => {
                 let error = Diagnostic::new(ty.span, "only a parameter of a function is a lambda");
                 return self.fail(error);
@@ -354,7 +353,7 @@ impl<'a> Elaborator<'a> {
 
     /// Returns the number that a path names as a value.
     pub(super) fn const_path(&mut self, path: &'a Path, what: &str) -> Done<BigInt> {
-        let term = self.path(path, None)?;
+        let term = self.path(path)?;
         self.integer_of(term, path.span, what)
     }
 

@@ -8,6 +8,7 @@ use tacit_circuit::Circuit;
 use super::intrinsic;
 use super::join;
 use super::operators;
+use crate::diagnostic::Diagnostic;
 use crate::lower::{CircuitFiles, NoCircuitFiles, external};
 use crate::program::{
     BinaryOperator, Block, Body, Condition, EntryId, Expression, ExpressionKind, FunctionId,
@@ -15,14 +16,8 @@ use crate::program::{
 };
 use crate::source::Span;
 
-/// The reason that a run ended early.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) span: Span,
-    pub(crate) message: String,
-}
-
-pub(super) type Run<T> = Result<T, Failure>;
+/// The result of a part of a run, or the reason that the run ended early.
+pub(super) type Run<T> = Result<T, Box<Diagnostic>>;
 
 /// Returns the result of a function of these arguments. The steps are taken from `fuel`.
 pub(crate) fn call(
@@ -157,10 +152,8 @@ impl<'p> Machine<'p> {
             after: &self.states,
         });
         self.after_run = Some(watch);
-        match told {
-            Ok(()) => Ok(results),
-            Err(message) => Err(Failure { span, message }),
-        }
+        told.map_err(Diagnostic::at(span))?;
+        Ok(results)
     }
 
     /// Returns the result of a run. If the run joins two tables, it gets their pairs.
@@ -170,10 +163,8 @@ impl<'p> Machine<'p> {
         let Some(join) = &entry.join else {
             return self.call(entry.function, arguments);
         };
-        let pairs = join::pairs(program, entry, &arguments).map_err(|message| Failure {
-            span: join.span,
-            message,
-        })?;
+        let pairs = join::pairs(program, entry, &arguments);
+        let pairs = pairs.map_err(Diagnostic::at(join.span))?;
         arguments.push(pairs);
         let mut result = self.call(entry.function, arguments.clone())?;
         join::without_values_behind(program, entry, &arguments, &mut result);
@@ -202,13 +193,7 @@ impl<'p> Machine<'p> {
         let function = &self.program.functions[id.0 as usize];
         let circuit = match self.circuits.entry(id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let read = external(self.program, function, self.files);
-                place.insert(read.map_err(|error| Failure {
-                    span: error.span,
-                    message: error.message,
-                })?)
-            }
+            Entry::Vacant(place) => place.insert(external(self.program, function, self.files)?),
         };
         let types = &self.program.types;
         let mut bits = Vec::new();
@@ -225,10 +210,7 @@ impl<'p> Machine<'p> {
                 self.fuel = left;
                 Ok(())
             }
-            None => Err(Failure {
-                span,
-                message: "this takes too many steps".to_owned(),
-            }),
+            None => Err(Diagnostic::new(span, "this takes too many steps").into()),
         }
     }
 
@@ -292,10 +274,7 @@ impl<'p> Machine<'p> {
         } else if self.expression(frame, value)?.as_bool() {
             return Ok(());
         }
-        Err(Failure {
-            span: value.span,
-            message: "this does not hold".to_owned(),
-        })
+        Err(Diagnostic::new(value.span, "this does not hold").into())
     }
 
     /// Runs one of two branches. If the condition is secret, the other branch has no effect, but
@@ -341,10 +320,7 @@ impl<'p> Machine<'p> {
     }
 
     pub(super) fn number(&self, frame: &Frame, number: &Number, span: Span) -> Run<i128> {
-        number.evaluate(&frame.counters).ok_or_else(|| Failure {
-            span,
-            message: "this number overflows or divides by zero".to_owned(),
-        })
+        Ok(number.at(&frame.counters, span)?)
     }
 
     pub(super) fn expression(&mut self, frame: &mut Frame, of: &'p Expression) -> Run<Value> {

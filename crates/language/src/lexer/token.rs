@@ -50,20 +50,30 @@ macro_rules! tokens {
             None
         }
 
-        impl fmt::Display for TokenKind {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(match self {
-                    Self::Name => "a name",
-                    Self::Integer => "a number",
-                    Self::Fraction => "a number with a point",
-                    Self::Text => "a text",
-                    Self::End => "the end of the file",
-                    $(Self::$word => concat!("`", $word_text, "`"),)*
-                    $(Self::$sign => concat!("`", $sign_text, "`"),)*
-                })
+        impl TokenKind {
+            /// Returns the text of a word or a sign.
+            pub(crate) fn text(self) -> &'static str {
+                match self {
+                    $(Self::$word => $word_text,)*
+                    $(Self::$sign => $sign_text,)*
+                    _ => "",
+                }
             }
         }
     };
+}
+
+impl fmt::Display for TokenKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Name => "a name",
+            Self::Integer => "a number",
+            Self::Fraction => "a number with a point",
+            Self::Text => "a text",
+            Self::End => "the end of the file",
+            _ => return write!(f, "`{}`", self.text()),
+        })
+    }
 }
 
 tokens! {

@@ -18,8 +18,8 @@ use tacit_circuit::{Circuit, CircuitError};
 use super::Lower;
 use super::operators::{Bits, Operators};
 use super::order_free::{Addition, Judged, Kind};
-use super::trace::{Called, Frame, Tracer, Variable};
-use crate::program::{BinaryOperator, Intrinsic, Loop, Program, TypeId, TypeKind};
+use super::trace::{Called, Frame, Tracer};
+use crate::program::{BinaryOperator, Intrinsic, Loop, Program, TypeId, TypeKind, Variable};
 use crate::source::Span;
 
 /// The greatest number of addends of a component.

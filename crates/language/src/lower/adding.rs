@@ -15,11 +15,10 @@
 //! | a variable that is p at first, and to which statements add | none | the variable, from 0 |
 
 use super::order_free::{Judged, Kind, same_place};
-use super::trace::Variable;
 use crate::program::{
     BinaryOperator, Block, Body, Expression, ExpressionKind, Function, FunctionId, Local, LocalId,
     Number, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, TypeTable, ValuePath,
-    Visit,
+    Variable, VariableUse, variable_uses,
 };
 use crate::source::{Span, Symbol};
 
@@ -101,9 +100,7 @@ fn addends(function: &Function, types: &TypeTable) -> Option<(Vec<usize>, bool, 
     });
     let to: Vec<usize> = to.collect::<Option<_>>()?;
     let is_twice = |at: usize| to[..at].contains(&to[at]);
-    let mut others = Reads(Vec::new());
-    others.block(&block);
-    if (0..to.len()).any(is_twice) || locals.iter().any(|local| others.0.contains(local)) {
+    if (0..to.len()).any(is_twice) || uses_any(&block.statements, Some(&block.value), &locals) {
         return None;
     }
     let mut addends = function.clone();
@@ -137,24 +134,13 @@ fn sum(value: &Expression) -> Option<(LocalId, Expression)> {
     let ExpressionKind::Binary(BinaryOperator::Add, first, addend) = &value.kind else {
         return None;
     };
-    Some((whole(first)?, (**addend).clone()))
-}
-
-/// Returns the variable that is read as a whole.
-fn whole(value: &Expression) -> Option<LocalId> {
-    let ExpressionKind::Read(place) = &value.kind else {
-        return None;
-    };
-    match place.root {
-        Root::Local(local) if place.path.is_empty() => Some(local),
-        _ => None,
-    }
+    Some((first.as_local()?, (**addend).clone()))
 }
 
 /// Handles a value that is a variable which starts as a parameter. Returns the parameter, and the
 /// same block with the variable starting at zero.
 fn of_variable(function: &Function, block: &Block, types: &TypeTable) -> Option<(LocalId, Block)> {
-    let result = whole(&block.value)?;
+    let result = block.value.as_local()?;
     let (at, from) = block
         .statements
         .iter()
@@ -163,7 +149,7 @@ fn of_variable(function: &Function, block: &Block, types: &TypeTable) -> Option<
             StatementKind::Let(local, value) if *local == result => Some((at, value)),
             _ => None,
         })?;
-    let parameter = whole(from)?;
+    let parameter = from.as_local()?;
     let judged = Judged::of_statements(&block.statements[at + 1..]);
     let kind = judged.sums.get(&Variable::Local(result.0));
     if kind != Some(&Kind::Sum) || function.parameters.contains(&result) {
@@ -178,22 +164,17 @@ fn of_variable(function: &Function, block: &Block, types: &TypeTable) -> Option<
     Some((parameter, block))
 }
 
-/// The variables that are read or assigned.
-struct Reads(Vec<LocalId>);
-
-impl<'p> Visit<'p> for Reads {
-    fn place(&mut self, of: &'p ValuePath) {
-        match &of.root {
-            Root::Local(local) => self.0.push(*local),
-            Root::State(_) => {}
-            Root::Value(value) => self.expression(value),
+/// Whether statements, and then a value, read or assign one of these variables.
+fn uses_any(all: &[Statement], value: Option<&Expression>, variables: &[LocalId]) -> bool {
+    let mut found = false;
+    variable_uses(all, value, |of| {
+        if let VariableUse::Read(place, _) | VariableUse::Assign(place) = of {
+            found |= place
+                .local()
+                .is_some_and(|local| variables.contains(&local));
         }
-        for step in &of.path {
-            if let Step::AtSecret(index) = step {
-                self.expression(index);
-            }
-        }
-    }
+    });
+    found
 }
 
 /// Whether a block only moves bits.
@@ -256,9 +237,8 @@ impl Rewriter<'_> {
             StatementKind::Let(local, value) => {
                 let places = parts_of(*local, rest);
                 // The sums are not known here, so that no other statement may read them.
-                let mut others = Reads(Vec::new());
-                others.statements(&rest[places.len()..]);
-                (value, (!others.0.contains(local)).then_some(places)?)
+                let is_used = uses_any(&rest[places.len()..], None, &[*local]);
+                (value, (!is_used).then_some(places)?)
             }
             _ => return None,
         };
@@ -294,10 +274,7 @@ impl Rewriter<'_> {
             ..value.clone()
         };
         let local = LocalId(self.locals.len() as u32);
-        let mut all = vec![Statement {
-            kind: StatementKind::Let(local, call),
-            span: first.span,
-        }];
+        let mut all = vec![Statement::new(StatementKind::Let(local, call), first.span)];
         for (number, place) in places.iter().enumerate() {
             let addend = ValuePath {
                 root: Root::Local(local),
@@ -331,13 +308,10 @@ impl Rewriter<'_> {
                 root: of.root.clone(),
                 path: [&of.path[..], &path[..]].concat(),
             };
-            let value = |kind| Expression { kind, ty, span };
+            let value = |kind| Expression::new(kind, ty, span);
             let read = |of: &ValuePath| Box::new(value(ExpressionKind::Read(at(of))));
             let sum = ExpressionKind::Binary(BinaryOperator::Add, read(place), read(addend));
-            Statement {
-                kind: StatementKind::Assign(at(place), value(sum)),
-                span,
-            }
+            Statement::new(StatementKind::Assign(at(place), value(sum)), span)
         });
         Some(sums.collect())
     }

@@ -6,8 +6,8 @@ use tacit_circuit::builder::Bit;
 
 use super::Lower;
 use super::operators::Bits;
-use super::trace::{Frame, Tracer, Variable};
-use crate::program::Condition;
+use super::trace::{Frame, Tracer};
+use crate::program::{Condition, Variable};
 use crate::source::Span;
 
 /// Wires that were overwritten.

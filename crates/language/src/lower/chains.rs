@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::cut::Traced;
-use super::trace::{Components, Frame, Tracer, Variable};
-use crate::program::Loop;
+use super::trace::{Components, Frame, Tracer};
+use crate::program::{Loop, Variable};
 use crate::source::{Span, Symbol};
 
 /// A loop that remains a chain.
@@ -64,10 +64,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     ) {
         let judged = self.judged.get(&std::ptr::from_ref(each));
         let chains = judged.map(|judged| judged.chains.iter());
-        let name = |variable: &Variable| match *variable {
-            Variable::Local(local) => frame.function.locals[local as usize].name.clone(),
-            Variable::State(state) => self.program.states[state as usize].name.clone(),
-        };
+        let name = |of: &Variable| self.program.variable(frame.function, *of).0.clone();
         let variables: Vec<_> = chains.into_iter().flatten().map(name).collect();
         let ([gates, calls], after) = (before, self.made());
         let is_run = self.calls_components();

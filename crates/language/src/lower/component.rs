@@ -7,8 +7,9 @@ use tacit_components::library;
 use super::lines::{LineCosts, Recorder, SiteCosts, SiteId};
 use super::operators::Bits;
 use super::trace::{Components, MAX_GATES, Tracer};
-use super::{CircuitFiles, Error, Lower};
+use super::{CircuitFiles, Diagnostic, Lower};
 use crate::program::{BitOrder, Body, Function, FunctionId, Program};
+use crate::source::Span;
 
 /// Returns the circuit of a component, with a port for each parameter that has bits, and one for
 /// the result. If `recorded` is set, also returns the costs of its lines.
@@ -42,11 +43,20 @@ pub(super) fn circuit(
     tracer.check_gates(0, function.span)?;
     let recorder = tracer.recorder.take();
     builder.output("result", &Bus::from_bits(&builder, result));
-    let error = |error: tacit_circuit::CircuitError| Error::At(function.span, error.to_string());
+    finish(program, builder, recorder, function.span)
+}
+
+/// Returns the circuit of a builder, and the costs of its lines if they were recorded.
+pub(super) fn finish(
+    program: &Program,
+    builder: Builder,
+    recorder: Option<Recorder>,
+    span: Span,
+) -> Lower<(Circuit, Option<LineCosts>)> {
     let Some(recorder) = recorder else {
-        return Ok((builder.finish().map_err(error)?, None));
+        return Ok((builder.finish().map_err(Diagnostic::at(span))?, None));
     };
-    let (circuit, numbers) = builder.finish_numbered().map_err(error)?;
+    let (circuit, numbers) = builder.finish_numbered().map_err(Diagnostic::at(span))?;
     let sites = recorder.sites_of(&numbers);
     let lines = costs(program, &recorder, &circuit, &sites);
     Ok((circuit, Some(lines)))
@@ -65,16 +75,16 @@ fn costs(program: &Program, recorder: &Recorder, circuit: &Circuit, sites: &[Sit
 
 /// Returns the circuit of the library or a file for which a function stands, if it has the same
 /// ports.
-pub(super) fn external(
+pub(crate) fn external(
     program: &Program,
     function: &Function,
     files: &dyn CircuitFiles,
 ) -> Lower<Circuit> {
-    let at = |message: String| Error::At(function.span, message);
+    let at = |message: String| Diagnostic::new(function.span, message);
     let circuit = match &function.body {
         Body::Library(name, parameters) => {
             let circuit = library::find_in_form(name.as_str(), parameters, program.form);
-            circuit.map_err(|error| at(error.to_string()))?
+            circuit.map_err(Diagnostic::at(function.span))?
         }
         Body::File(path, order) => {
             check_order(program, function, *order)?;
@@ -127,7 +137,7 @@ fn check_order(program: &Program, function: &Function, order: BitOrder) -> Lower
              the old Bristol format, and test it with a known answer",
             function.name
         );
-        return Err(Error::At(function.span, message));
+        return Err(Diagnostic::new(function.span, message));
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ use super::network::NetworkComponent;
 use super::pieces::{Piece, operand, push};
 use super::run::{Origin, Run, TraceOptions, port_type, trace};
 use super::trace::Called;
-use super::{CircuitFiles, Error, Lower, Lowered, Progress, Watch, size};
+use super::{CircuitFiles, Diagnostic, Lower, Lowered, Progress, Watch, size};
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
 
 /// Makes the function of a run.
@@ -192,7 +192,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let wires = format!("bits[{}]", self.size);
         self.builder.value(&self.value, &wires);
         let function = self.builder.finish();
-        let function = function.map_err(|error| Error::At(self.entry.span, error.to_string()))?;
+        let function = function.map_err(Diagnostic::at(self.entry.span))?;
         let random = self.run.given.iter();
         let random = random.filter(|given| matches!(given.from, Origin::Random(_)));
         let lowered = Lowered {

@@ -18,8 +18,8 @@ use tacit_circuit::builder::Bit;
 use super::Lower;
 use super::emit::RolledSteps;
 use super::lines::SiteId;
-use super::trace::{Called, Frame, MAX_STEPS, Tracer, Variable};
-use crate::program::{CounterId, FunctionId, Number, Statement, StatementKind};
+use super::trace::{Called, Frame, MAX_STEPS, Tracer};
+use crate::program::{CounterId, FunctionId, Number, Statement, StatementKind, Variable};
 use crate::source::{Span, Symbol};
 
 pub(super) use compile::network_at;
@@ -200,16 +200,11 @@ impl NetworkLoop {
 
 /// Whether the bounds of an inner loop depend on a counter.
 fn bounds_read(steps: &[NetworkStep], counter: CounterId) -> bool {
-    let is_in = |number: &Number| {
-        let mut found = false;
-        number.counters(&mut |other| found |= other == counter);
-        found
-    };
     steps.iter().any(|step| match step {
         NetworkStep::Assign(_) => false,
         NetworkStep::If(_, _, branches) => branches.iter().any(|all| bounds_read(all, counter)),
         NetworkStep::For(each) => {
-            is_in(&each.from) || is_in(&each.to) || bounds_read(&each.body, counter)
+            each.from.reads(counter) || each.to.reads(counter) || bounds_read(&each.body, counter)
         }
     })
 }

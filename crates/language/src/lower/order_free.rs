@@ -8,10 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::trace::Variable;
 use crate::program::{
     BinaryOperator, Expression, ExpressionKind, Intrinsic, LocalId, Loop, Root, Statement,
-    StatementKind, Step, ValuePath, Visit, in_statement,
+    StatementKind, Step, ValuePath, Variable, Visit, in_statement,
 };
 
 /// The way in which a variable is changed. Values of one kind are added up in any order.
@@ -130,19 +129,6 @@ impl<'p> Visit<'p> for Judge {
         }
         self.read.extend(variable(of));
         self.indices(of);
-    }
-}
-
-impl<'p> Judge {
-    fn indices(&mut self, of: &'p ValuePath)
-    where
-        Self: Visit<'p>,
-    {
-        for step in &of.path {
-            if let Step::AtSecret(index) = step {
-                self.expression(index);
-            }
-        }
     }
 }
 

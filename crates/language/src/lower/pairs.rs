@@ -6,14 +6,14 @@ use tacit_circuit::Circuit;
 use tacit_circuit::builder::{Builder, Bus};
 
 use super::addends::{ManyAddends, Pending, Tree, TurnAddends, tree_of};
-use super::lines::{LineCosts, Recorder, SiteCosts};
+use super::component::finish;
+use super::lines::{LineCosts, Recorder};
 use super::operators::Bits;
 use super::order_free::{Judged, Kind};
-use super::trace::{Called, Components, Frame, MAX_GATES, Tracer, Variable};
-use super::{Error, Lower};
+use super::trace::{Called, Components, Frame, MAX_GATES, Tracer};
+use super::{Diagnostic, Lower};
 use crate::program::{
-    CounterId, Expression, ExpressionKind, Join, LocalId, Loop, Root, Statement, StatementKind,
-    Visit, in_expression, in_statement,
+    CounterId, Expression, Join, LocalId, Loop, Variable, VariableUse, variable_uses,
 };
 use crate::source::Span;
 
@@ -110,10 +110,8 @@ impl<'b, 'p> Tracer<'b, 'p> {
             return Ok(());
         }
         let judged = Judged::of(each);
-        let mut reads = OuterReads::default();
-        reads.statements(&each.body);
         let sums: Vec<(Variable, Kind)> = judged.sums.iter().map(|(v, kind)| (*v, *kind)).collect();
-        let given = reads.given(&sums, self.join().map(|join| join.pairs));
+        let given = outer_reads(each, &sums, self.join().map(|join| join.pairs));
         let builder = Builder::bounded(MAX_GATES + 1).in_form(self.program.form);
         let mut turn = self.turn(&builder, frame, each.counter, &given, span)?;
         for (variable, kind) in &sums {
@@ -183,7 +181,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         let turns = self.join().map_or(0, |join| join.sizes.all_bins());
         if turns == 0 {
             let message = "a table of no keys leaves no pairs, and no value for each of them";
-            return Err(Error::At(span, message.to_owned()));
+            return Err(Diagnostic::new(span, message));
         }
         let builder = Builder::bounded(MAX_GATES + 1).in_form(self.program.form);
         let mut turn = self.turn(&builder, frame, counter, &[], span)?;
@@ -214,7 +212,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         read: &[LocalId],
         span: Span,
     ) -> Lower<Turn<'t, 'b, 'p>> {
-        let missing = || Error::At(span, "there are no pairs".to_owned());
+        let missing = || Diagnostic::new(span, "there are no pairs");
         let join = self.join().ok_or_else(missing)?;
         let mut tracer = Tracer::new(builder, self.program, self.files, Components::Inline);
         tracer.left = self.left;
@@ -371,59 +369,19 @@ fn pair_of_port<'t>(
     pair
 }
 
-fn finish(
-    program: &crate::program::Program,
-    builder: Builder,
-    recorder: Option<Recorder>,
-    span: Span,
-) -> Lower<(Circuit, Option<LineCosts>)> {
-    let error = |error: tacit_circuit::CircuitError| Error::At(span, error.to_string());
-    let Some(recorder) = recorder else {
-        return Ok((builder.finish().map_err(error)?, None));
-    };
-    let (circuit, numbers) = builder.finish_numbered().map_err(error)?;
-    let sites = recorder.sites_of(&numbers);
-    let mut costs = SiteCosts::default();
-    for (gate, &site) in circuit.gates().zip(&sites) {
-        if matches!(gate, tacit_circuit::Gate::And(..)) {
-            costs.add(site, 1, 0);
-        }
-    }
-    let lines = LineCosts::new(program, &recorder, &costs, std::iter::empty());
-    Ok((circuit, Some(lines)))
-}
-
-/// The variables that a loop reads and does not bind.
-#[derive(Default)]
-struct OuterReads {
-    inner: HashSet<LocalId>,
-    read: BTreeSet<u32>,
-}
-
-impl OuterReads {
-    /// Returns the variables that a turn gets, except sums and the pairs.
-    fn given(self, sums: &[(Variable, Kind)], pairs: Option<LocalId>) -> Vec<LocalId> {
-        let is_sum = |local: u32| sums.iter().any(|(sum, _)| *sum == Variable::Local(local));
-        let read = self.read.into_iter().filter(|local| !is_sum(*local));
-        let read = read.map(LocalId).filter(|local| Some(*local) != pairs);
-        read.filter(|local| !self.inner.contains(local)).collect()
-    }
-}
-
-impl<'p> Visit<'p> for OuterReads {
-    fn statement(&mut self, of: &'p Statement) {
-        if let StatementKind::Let(local, _) = of.kind {
-            self.inner.insert(local);
-        }
-        in_statement(self, of);
-    }
-
-    fn expression(&mut self, of: &'p Expression) {
-        if let ExpressionKind::Read(place) = &of.kind
-            && let Root::Local(local) = place.root
-        {
-            self.read.insert(local.0);
-        }
-        in_expression(self, of);
-    }
+/// Returns the variables that a loop reads and does not bind, except sums and the pairs.
+fn outer_reads(each: &Loop, sums: &[(Variable, Kind)], pairs: Option<LocalId>) -> Vec<LocalId> {
+    let (mut inner, mut read) = (HashSet::new(), BTreeSet::new());
+    variable_uses(&each.body, None, |of| match of {
+        VariableUse::Bind(local, _) => _ = inner.insert(local),
+        VariableUse::Read(place, _) => read.extend(place.local().map(|local| local.0)),
+        _ => {}
+    });
+    let is_sum = |local: u32| sums.iter().any(|(sum, _)| *sum == Variable::Local(local));
+    let read = read
+        .into_iter()
+        .filter(|local| !is_sum(*local))
+        .map(LocalId);
+    read.filter(|local| !inner.contains(local) && Some(*local) != pairs)
+        .collect()
 }

@@ -5,9 +5,9 @@ use tacit_circuit::builder::Bit;
 use super::branch::Written;
 use super::operators::Bits;
 use super::order_free::{addition, variable};
-use super::trace::{Frame, Tracer, Variable};
-use super::{Error, Lower};
-use crate::program::{Expression, Root, Step, TypeId, TypeKind, ValuePath};
+use super::trace::{Frame, Tracer};
+use super::{Diagnostic, Lower};
+use crate::program::{Expression, Root, Step, TypeId, ValuePath, Variable};
 
 /// A step whose numbers are known, and for a secret index its wires.
 enum Resolved<'b> {
@@ -127,7 +127,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             let width = types.width(element_type) as usize;
             let outside = |span, number: i128| {
                 let message = format!("the index is {number}, and the array has {count} elements");
-                Error::At(span, message)
+                Diagnostic::new(span, message)
             };
             match step {
                 Step::Field(field) => {
@@ -157,12 +157,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
                     let at = usize::try_from(number).ok().filter(|_| number <= last);
                     let at = at.ok_or_else(|| outside(*span, number))?;
                     steps.push(Resolved::At(at * width, *picked as usize * width));
-                    let kind = match types.kind(ty) {
-                        TypeKind::Bytes(_) => TypeKind::Bytes(*picked),
-                        TypeKind::Text(_) => TypeKind::Text(*picked),
-                        _ => TypeKind::Array(element_type, *picked),
-                    };
-                    ty = types.find(&kind).unwrap_or(ty);
+                    ty = types.find(&types.slice(ty, *picked)).unwrap_or(ty);
                 }
             }
         }
@@ -178,10 +173,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         let Some(variable) = variable(place) else {
             return Ok(());
         };
-        let ty = match variable {
-            Variable::Local(local) => frame.function.locals[local as usize].ty,
-            Variable::State(state) => self.program.states[state as usize].ty,
-        };
+        let (_, ty) = self.program.variable(frame.function, variable);
         let (steps, _) = self.steps(frame, place, ty)?;
         let known = steps
             .iter()
@@ -212,10 +204,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         let variable = variable(place).expect("a variable that is summed up");
         let addition = addition(place, value).expect("a statement that adds");
         let addend = self.expression(frame, addition.addend)?;
-        let ty = match variable {
-            Variable::Local(local) => frame.function.locals[local as usize].ty,
-            Variable::State(state) => self.program.states[state as usize].ty,
-        };
+        let (_, ty) = self.program.variable(frame.function, variable);
         let (steps, _) = self.steps(frame, place, ty)?;
         let mut parts = vec![(0, None)];
         for step in &steps {

@@ -11,7 +11,7 @@ use super::pairs::PairLoop;
 use super::pieces::{Piece, pieces};
 use super::size::Cuts;
 use super::trace::{Calls, Components, MAX_GATES, Tracer};
-use super::{CircuitFiles, Error, Lower};
+use super::{CircuitFiles, Diagnostic, Lower};
 use crate::program::{Entry, EntryKind, Program, TypeId, TypeKind};
 
 /// A run as gates and calls. The run's inputs and the results of calls have consecutive places. A
@@ -94,7 +94,7 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>
         }
         let Some(owner) = input.owner else {
             let message = format!("the public input `{}` cannot be lowered yet", input.name);
-            return Err(Error::At(entry.span, message));
+            return Err(Diagnostic::new(entry.span, message));
         };
         all.push(RunInput {
             name: input.name.to_string(),
@@ -214,7 +214,7 @@ pub(super) fn trace(
         unreachable!("a run calls its components");
     };
     let made = builder.into_netlist();
-    let (netlist, read) = made.map_err(|error| Error::At(entry.span, error.to_string()))?;
+    let (netlist, read) = made.map_err(Diagnostic::at(entry.span))?;
     Ok(Run {
         netlist,
         read,

@@ -27,8 +27,8 @@ use super::Lower;
 use super::network::{self, Loops};
 use super::trace::MAX_STEPS;
 use crate::program::{
-    Body, Condition, Entry, Expression, ExpressionKind, Function, FunctionId, Number, Program,
-    Statement, StatementKind, Visit, in_expression, in_statement,
+    Body, Condition, CounterId, Entry, Expression, ExpressionKind, Function, FunctionId, Number,
+    Program, Statement, StatementKind, Visit, in_expression, in_statement,
 };
 use crate::source::Span;
 pub(super) use cuts::{Cuts, check_elements};
@@ -173,7 +173,7 @@ enum Part<'p> {
 }
 
 struct Turns<'p> {
-    counter: u32,
+    counter: CounterId,
     from: &'p Number,
     end: End<'p>,
     turn: Cost<'p>,
@@ -207,21 +207,16 @@ impl<'p> Cost<'p> {
     }
 
     /// Whether the cost depends on a counter.
-    fn reads(&self, counter: u32) -> bool {
-        let is_in = |number: &Number| {
-            let mut found = false;
-            number.counters(&mut |other| found |= other.0 == counter);
-            found
-        };
+    fn reads(&self, counter: CounterId) -> bool {
         self.parts.iter().any(|part| match part {
             Part::Call(_) | Part::Component(..) => false,
             Part::Choice(number, costs) => {
-                is_in(number) || costs.iter().any(|cost| cost.reads(counter))
+                number.reads(counter) || costs.iter().any(|cost| cost.reads(counter))
             }
             Part::Network(_, cost) => cost.reads(counter),
             Part::Turns(turns) => {
-                is_in(turns.from)
-                    || matches!(turns.end, End::At(to) if is_in(to))
+                turns.from.reads(counter)
+                    || matches!(turns.end, End::At(to) if to.reads(counter))
                     || turns.turn.reads(counter)
             }
         })
@@ -326,7 +321,7 @@ impl<'p> Counting<'p> {
         let to = to.ok_or(Stopped::NoValue)?;
         let turns = to.saturating_sub(from).max(0);
         let turns = u64::try_from(turns).unwrap_or(u64::MAX);
-        let counter = of.counter as usize;
+        let counter = of.counter.0 as usize;
         if !of.varies {
             if turns == 0 {
                 return Ok(Counts::default());
@@ -429,7 +424,7 @@ impl<'p> Visit<'p> for Counting<'p> {
             StatementKind::For(each) => {
                 let turn = self.cost_of(|this| this.statements(&each.body));
                 let end = End::At(&each.to);
-                self.add(repeated(each.counter.0, (&each.from, end), turn.step()));
+                self.add(repeated(each.counter, (&each.from, end), turn.step()));
             }
             StatementKind::Assert(_) | StatementKind::Debug(_) => {}
             _ => in_statement(self, of),
@@ -448,7 +443,7 @@ impl<'p> Visit<'p> for Counting<'p> {
             K::Comprehension(counter, from, element) => {
                 let (_, length) = self.program.types.element(of.ty).unwrap_or((of.ty, 0));
                 let turn = self.cost_of(|this| this.expression(element));
-                self.add(repeated(counter.0, (from, End::After(length)), turn));
+                self.add(repeated(*counter, (from, End::After(length)), turn));
             }
             _ => in_expression(self, of),
         }
@@ -461,7 +456,11 @@ impl<'p> Visit<'p> for Counting<'p> {
 }
 
 /// Returns the cost of all turns of a loop.
-fn repeated<'p>(counter: u32, (from, end): (&'p Number, End<'p>), turn: Cost<'p>) -> Cost<'p> {
+fn repeated<'p>(
+    counter: CounterId,
+    (from, end): (&'p Number, End<'p>),
+    turn: Cost<'p>,
+) -> Cost<'p> {
     let varies = turn.reads(counter);
     Cost::of(Part::Turns(Turns {
         counter,

@@ -9,10 +9,10 @@ use super::order_free::{Judged, variable};
 use super::pairs::PairLoop;
 use super::pieces::{Piece, PieceRows, pieces};
 use super::size::Cuts;
-use super::{CircuitFiles, Error, Lower, component, size};
+use super::{CircuitFiles, Diagnostic, Lower, component, size};
 use crate::program::{
     Block, Body, Expression, ExpressionKind, Function, FunctionId, Intrinsic, Loop, Number,
-    Program, Statement, StatementKind, TypeId, Value,
+    Program, Statement, StatementKind, TypeId, Value, Variable,
 };
 use crate::source::Span;
 
@@ -128,13 +128,6 @@ pub(super) struct Frame<'b, 'p> {
     pub(super) pending: BTreeMap<Variable, Pending<'b>>,
 }
 
-/// A variable or a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Variable {
-    Local(u32),
-    State(u32),
-}
-
 impl<'b, 'p> Tracer<'b, 'p> {
     pub(super) fn new(
         builder: &'b Builder,
@@ -190,7 +183,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         }
         let message = "the program up to here has more than 2^24 gates: put a part that \
                        repeats into a `component fn`, which is garbled by itself";
-        Err(Error::At(span, message.to_owned()))
+        Err(Diagnostic::new(span, message))
     }
 
     /// Returns the result of a function.
@@ -327,8 +320,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     }
 
     pub(super) fn number(&self, frame: &Frame<'b, 'p>, number: &Number, span: Span) -> Lower<i128> {
-        let value = number.evaluate(&frame.counters);
-        value.ok_or_else(|| Error::At(span, "this number overflows or divides by zero".to_owned()))
+        number.at(&frame.counters, span)
     }
 
     pub(super) fn constant(&self, ty: TypeId, value: &Value) -> Bits<'b> {
@@ -409,7 +401,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
                 let arguments = self.all(frame, arguments)?;
                 self.function_call(*function, arguments, of.span)
             }
-            ExpressionKind::Run(..) => Err(Error::At(
+            ExpressionKind::Run(..) => Err(Diagnostic::new(
                 of.span,
                 "a run is called, which only tests do".to_owned(),
             )),

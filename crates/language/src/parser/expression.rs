@@ -41,7 +41,7 @@ impl Parser<'_> {
     pub(super) fn binary(&mut self, least: u8) -> Parsed<Expression> {
         let mut left = self.unary()?;
         let mut length = 0;
-        while let Some(operator) = binary_operator(self.kind()) {
+        while let Some(operator) = BinaryOperator::of_token(self.kind()) {
             let precedence = operator.precedence();
             if precedence < least {
                 break;
@@ -70,7 +70,7 @@ impl Parser<'_> {
 
     /// Refuses `a < b < c`, which would compare a bool.
     fn single_comparison(&mut self, first: BinaryOperator) -> Parsed<()> {
-        match binary_operator(self.kind()) {
+        match BinaryOperator::of_token(self.kind()) {
             Some(next) if next.is_comparison() => {
                 let message = format!("`{}` and `{}` in a row", first.sign(), next.sign());
                 let error = Diagnostic::new(self.span(), message);
@@ -295,10 +295,10 @@ impl Parser<'_> {
         let start = path.span;
         let fields = self.list(T::OpenBrace, T::CloseBrace, |parser| {
             let name = parser.ident("a field's name")?;
-            let value = match parser.take(T::Colon) {
-                Some(_) => Some(parser.expression()?),
-                None => None,
-            };
+            let value = parser
+                .take(T::Colon)
+                .map(|_| parser.expression())
+                .transpose()?;
             Ok(FieldValue { name, value })
         })?;
         let span = start.to(self.previous());
@@ -370,12 +370,7 @@ impl Parser<'_> {
         } else {
             self.note(Role::OpenLambda);
             self.skip();
-            while !self.is(T::Or) {
-                parameters.push(self.pattern()?);
-                if self.take(T::Comma).is_none() {
-                    break;
-                }
-            }
+            parameters = self.elements(T::Or, Self::pattern)?;
             self.note(Role::CloseLambda);
             self.expect(T::Or)?;
         }
@@ -453,28 +448,4 @@ impl Expression {
             span: self.span,
         }
     }
-}
-
-fn binary_operator(kind: T) -> Option<BinaryOperator> {
-    Some(match kind {
-        T::Plus => BinaryOperator::Add,
-        T::Minus => BinaryOperator::Subtract,
-        T::Star => BinaryOperator::Multiply,
-        T::Slash => BinaryOperator::Divide,
-        T::Percent => BinaryOperator::Remainder,
-        T::ShiftLeft => BinaryOperator::ShiftLeft,
-        T::ShiftRight => BinaryOperator::ShiftRight,
-        T::And => BinaryOperator::And,
-        T::Or => BinaryOperator::Or,
-        T::Caret => BinaryOperator::Xor,
-        T::AndAnd => BinaryOperator::LogicalAnd,
-        T::OrOr => BinaryOperator::LogicalOr,
-        T::EqualEqual => BinaryOperator::Equal,
-        T::NotEqual => BinaryOperator::NotEqual,
-        T::Less => BinaryOperator::Less,
-        T::LessEqual => BinaryOperator::LessEqual,
-        T::Greater => BinaryOperator::Greater,
-        T::GreaterEqual => BinaryOperator::GreaterEqual,
-        _ => return None,
-    })
 }

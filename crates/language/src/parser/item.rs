@@ -185,10 +185,7 @@ impl Parser<'_> {
         }
         self.expect(T::DotDotEqual)?;
         let to = self.range_end()?;
-        let default = match self.take(T::Equal) {
-            Some(_) => Some(self.expression()?),
-            None => None,
-        };
+        let default = self.take(T::Equal).map(|_| self.expression()).transpose()?;
         self.end_item();
         Ok(ItemKind::Param(ParamItem {
             name,
@@ -249,10 +246,7 @@ impl Parser<'_> {
         let name = self.ident("the state's name")?;
         self.expect(T::Colon)?;
         let ty = self.ty()?;
-        let value = match self.take(T::Equal) {
-            Some(_) => Some(self.expression()?),
-            None => None,
-        };
+        let value = self.take(T::Equal).map(|_| self.expression()).transpose()?;
         self.end_item();
         Ok(ItemKind::State(StateItem { name, ty, value }))
     }
@@ -283,10 +277,7 @@ impl Parser<'_> {
                 sorted,
             })
         })?;
-        let result = match self.take(T::Arrow) {
-            Some(_) => Some(self.ty()?),
-            None => None,
-        };
+        let result = self.take(T::Arrow).map(|_| self.ty()).transpose()?;
         let result_sorted = match result {
             Some(_) => self.sorted_value()?,
             None => None,
@@ -439,10 +430,10 @@ impl Parser<'_> {
             (Some(_), None) => return self.unexpected("`sorted`"),
             (strictly, Some(sorted)) => strictly.unwrap_or(sorted),
         };
-        let by = match self.take_word("by") {
-            Some(_) => Some(self.ident("a field's name")?),
-            None => None,
-        };
+        let by = self
+            .take_word("by")
+            .map(|_| self.ident("a field's name"))
+            .transpose()?;
         let span = start.to(self.previous());
         Ok(Some(Sorted {
             is_strict: strictly.is_some(),

@@ -54,10 +54,10 @@ impl Parser<'_> {
             return self.unexpected("`with` and the other table");
         }
         let right = self.joined_table()?;
-        let upto = match self.take_word("upto") {
-            Some(_) => Some(self.with_struct(false, Self::expression)?),
-            None => None,
-        };
+        let upto = self
+            .take_word("upto")
+            .map(|_| self.with_struct(false, Self::expression))
+            .transpose()?;
         let span = word.to(self.previous());
         *known = Some(Join {
             name,

@@ -148,10 +148,7 @@ impl Parser<'_> {
 
     /// Parses `: TYPE = VALUE`, in which the type is optional.
     fn typed_value(&mut self) -> Parsed<(Option<TypeExpression>, Expression)> {
-        let ty = match self.take(T::Colon) {
-            Some(_) => Some(self.ty()?),
-            None => None,
-        };
+        let ty = self.take(T::Colon).map(|_| self.ty()).transpose()?;
         self.expect(T::Equal)?;
         let value = self.expression()?;
         Ok((ty, value))
@@ -190,7 +187,7 @@ impl Parser<'_> {
                 return Ok(Part::Statement(StatementKind::Expression(target)));
             }
             T::Equal => None,
-            kind => match assigned(kind) {
+            kind => match BinaryOperator::of_assignment(kind) {
                 Some(operator) => Some((operator, self.span())),
                 None => return Ok(Part::Value(target)),
             },
@@ -247,21 +244,4 @@ impl Parser<'_> {
         let kind = ExpressionKind::Range(Box::new(from), Box::new(to), is_inclusive);
         Ok(Expression { kind, span })
     }
-}
-
-/// Returns the operator of `+=` and similar signs.
-fn assigned(kind: T) -> Option<BinaryOperator> {
-    Some(match kind {
-        T::PlusAssign => BinaryOperator::Add,
-        T::MinusAssign => BinaryOperator::Subtract,
-        T::StarAssign => BinaryOperator::Multiply,
-        T::SlashAssign => BinaryOperator::Divide,
-        T::PercentAssign => BinaryOperator::Remainder,
-        T::AndAssign => BinaryOperator::And,
-        T::OrAssign => BinaryOperator::Or,
-        T::CaretAssign => BinaryOperator::Xor,
-        T::ShiftLeftAssign => BinaryOperator::ShiftLeft,
-        T::ShiftRightAssign => BinaryOperator::ShiftRight,
-        _ => return None,
-    })
 }

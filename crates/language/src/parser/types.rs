@@ -10,20 +10,16 @@ use crate::syntax::{
 impl Parser<'_> {
     /// Parses `<const N, T>`, or nothing.
     pub(super) fn generics(&mut self) -> Parsed<Vec<Generic>> {
-        let mut generics = Vec::new();
         if !self.is(T::Less) {
-            return Ok(generics);
+            return Ok(Vec::new());
         }
         self.note(Role::OpenAngle);
         self.skip();
-        while !self.is(T::Greater) {
-            let is_const = self.take(T::Const).is_some();
-            let name = self.ident("a name such as `T` or `const N`")?;
-            generics.push(Generic { name, is_const });
-            if self.take(T::Comma).is_none() {
-                break;
-            }
-        }
+        let generics = self.elements(T::Greater, |parser| {
+            let is_const = parser.take(T::Const).is_some();
+            let name = parser.ident("a name such as `T` or `const N`")?;
+            Ok(Generic { name, is_const })
+        })?;
         self.expect_close_angle()?;
         Ok(generics)
     }

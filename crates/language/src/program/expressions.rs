@@ -28,6 +28,11 @@ pub(crate) trait Visit<'p>: Sized {
         if let Root::Value(value) = &of.root {
             self.expression(value);
         }
+        self.indices(of);
+    }
+
+    /// Visits the secret indices of a place.
+    fn indices(&mut self, of: &'p ValuePath) {
         for step in &of.path {
             if let Step::AtSecret(index) = step {
                 self.expression(index);
@@ -93,24 +98,56 @@ pub(crate) fn in_expression<'p>(walk: &mut impl Visit<'p>, of: &'p Expression) {
     }
 }
 
-/// A statement or an expression.
-#[derive(Clone, Copy, Debug)]
-enum Node<'f> {
-    Statement(&'f Statement),
-    Expression(&'f Expression),
+/// Passes each expression to a closure, before its parts.
+struct Expressions<F>(F);
+
+impl<'f, F: FnMut(&'f Expression)> Visit<'f> for Expressions<F> {
+    fn expression(&mut self, of: &'f Expression) {
+        self.0(of);
+        in_expression(self, of);
+    }
 }
 
-/// Passes each statement and expression to a closure, and then visits its parts.
-struct Nodes<F>(F);
+/// What a part of a program does with variables and random bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum VariableUse<'f> {
+    Bind(LocalId, &'f Expression),
+    Assign(&'f ValuePath),
+    Read(&'f ValuePath, Span),
+    /// Draws random bits, or is a run.
+    Draw(Span),
+}
 
-impl<'f, F: FnMut(Node<'f>)> Visit<'f> for Nodes<F> {
+/// Passes what statements, and then a value, do with variables to `see`, from the outside in.
+pub(crate) fn variable_uses<'f>(
+    statements: &'f [Statement],
+    value: Option<&'f Expression>,
+    see: impl FnMut(VariableUse<'f>),
+) {
+    let mut walk = VariableUses(see);
+    walk.statements(statements);
+    value.into_iter().for_each(|value| walk.expression(value));
+}
+
+struct VariableUses<F>(F);
+
+impl<'f, F: FnMut(VariableUse<'f>)> Visit<'f> for VariableUses<F> {
     fn statement(&mut self, of: &'f Statement) {
-        self.0(Node::Statement(of));
+        match &of.kind {
+            StatementKind::Let(local, value) => self.0(VariableUse::Bind(*local, value)),
+            StatementKind::Assign(place, _) => self.0(VariableUse::Assign(place)),
+            _ => {}
+        }
         in_statement(self, of);
     }
 
     fn expression(&mut self, of: &'f Expression) {
-        self.0(Node::Expression(of));
+        use ExpressionKind as K;
+        match &of.kind {
+            K::Read(place) => self.0(VariableUse::Read(place, of.span)),
+            K::Run(..) | K::Intrinsic(Intrinsic::Random, _) => self.0(VariableUse::Draw(of.span)),
+            _ => {}
+        }
         in_expression(self, of);
     }
 }
@@ -127,43 +164,24 @@ impl Function {
 
     /// Passes each expression to `see`, before its parts.
     pub fn expressions<'f>(&'f self, see: &mut impl FnMut(&'f Expression)) {
-        self.nodes(|node| {
-            if let Node::Expression(expression) = node {
-                see(expression);
-            }
-        });
+        if let Body::Block(block) = &self.body {
+            Expressions(see).block(block);
+        }
     }
 
     /// Returns the values of variables that a `let` binds and nothing assigns, and the variables
     /// that are assigned.
     pub(crate) fn values(&self) -> (HashMap<LocalId, &Expression>, HashSet<LocalId>) {
-        let mut values = HashMap::new();
-        let mut changed = HashSet::new();
-        self.nodes(|node| {
-            let Node::Statement(statement) = node else {
-                return;
-            };
-            match &statement.kind {
-                StatementKind::Let(local, value) => {
-                    values.insert(*local, value);
-                }
-                StatementKind::Assign(place, _) => {
-                    if let Root::Local(local) = place.root {
-                        changed.insert(local);
-                    }
-                }
+        let (mut values, mut changed) = (HashMap::new(), HashSet::new());
+        if let Body::Block(block) = &self.body {
+            variable_uses(&block.statements, Some(&block.value), |of| match of {
+                VariableUse::Bind(local, value) => _ = values.insert(local, value),
+                VariableUse::Assign(place) => changed.extend(place.local()),
                 _ => {}
-            }
-        });
+            });
+        }
         values.retain(|local, _| !changed.contains(local));
         (values, changed)
-    }
-
-    /// Passes each statement and expression to `see`, before its parts.
-    fn nodes<'f>(&'f self, see: impl FnMut(Node<'f>)) {
-        if let Body::Block(block) = &self.body {
-            Nodes(see).block(block);
-        }
     }
 }
 
@@ -171,14 +189,9 @@ impl Expression {
     /// Whether a `let` in the expression binds the variable.
     pub(crate) fn binds(&self, variable: LocalId) -> bool {
         let mut is_bound = false;
-        let walk = |node: Node<'_>| {
-            if let Node::Statement(statement) = node
-                && let StatementKind::Let(local, _) = &statement.kind
-            {
-                is_bound |= *local == variable;
-            }
-        };
-        Nodes(walk).expression(self);
+        variable_uses(&[], Some(self), |of| {
+            is_bound |= matches!(of, VariableUse::Bind(local, _) if local == variable);
+        });
         is_bound
     }
 
@@ -186,27 +199,15 @@ impl Expression {
     /// it twice would have these effects twice.
     pub(crate) fn has_effects(&self) -> bool {
         let (mut has_effects, mut bound, mut assigned) = (false, HashSet::new(), HashSet::new());
-        let walk = |node: Node<'_>| match node {
-            Node::Statement(statement) => match &statement.kind {
-                StatementKind::Let(local, _) => {
-                    bound.insert(*local);
-                }
-                StatementKind::Assign(place, _) => match place.root {
-                    Root::Local(local) => {
-                        assigned.insert(local);
-                    }
-                    _ => has_effects = true,
-                },
-                _ => {}
+        variable_uses(&[], Some(self), |of| match of {
+            VariableUse::Bind(local, _) => _ = bound.insert(local),
+            VariableUse::Assign(place) => match place.local() {
+                Some(local) => _ = assigned.insert(local),
+                None => has_effects = true,
             },
-            Node::Expression(expression) => {
-                has_effects |= matches!(
-                    expression.kind,
-                    ExpressionKind::Run(..) | ExpressionKind::Intrinsic(Intrinsic::Random, _)
-                );
-            }
-        };
-        Nodes(walk).expression(self);
+            VariableUse::Draw(_) => has_effects = true,
+            VariableUse::Read(..) => {}
+        });
         has_effects || !assigned.is_subset(&bound)
     }
 }

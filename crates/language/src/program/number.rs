@@ -1,6 +1,7 @@
 //! Whole numbers made from constants and counters.
 
-use crate::source::Symbol;
+use crate::diagnostic::Diagnostic;
+use crate::source::{Span, Symbol};
 
 /// A loop's counter, by its number in its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,6 +85,19 @@ impl Number {
                 _ => None,
             },
         }
+    }
+
+    /// Returns the value for these counters, or an error at `span` if there is none.
+    pub(crate) fn at(&self, counters: &[i128], span: Span) -> Result<i128, Diagnostic> {
+        let value = self.evaluate(counters);
+        value.ok_or_else(|| Diagnostic::new(span, "this number overflows or divides by zero"))
+    }
+
+    /// Whether the number contains a counter.
+    pub(crate) fn reads(&self, counter: CounterId) -> bool {
+        let mut found = false;
+        self.counters(&mut |other| found |= other == counter);
+        found
     }
 
     /// Passes the counters in the number to `see`.

@@ -236,16 +236,42 @@ impl TypeTable {
     pub fn fields(&self, id: TypeId) -> Vec<TypeId> {
         match self.kind(id) {
             TypeKind::Tuple(parts) => parts.clone(),
-            TypeKind::Struct(number) => {
-                let fields = &self.struct_type(*number).fields;
-                fields.iter().map(|(_, ty)| *ty).collect()
-            }
+            TypeKind::Struct(_) => self.named_fields(id).iter().map(|(_, ty)| *ty).collect(),
             &TypeKind::Table(element, size) => {
                 let length = self.ids.get(&TypeKind::Unsigned(bits_of(size.into())));
                 let items = self.ids.get(&TypeKind::Array(element, size));
                 length.into_iter().chain(items).copied().collect()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// Returns the fields of a struct, and none for other types.
+    pub fn named_fields(&self, id: TypeId) -> &[(Symbol, TypeId)] {
+        match self.kind(id) {
+            TypeKind::Struct(number) => &self.struct_type(*number).fields,
+            _ => &[],
+        }
+    }
+
+    /// Returns the number of the field of this name in a struct or tuple.
+    pub(crate) fn field(&self, id: TypeId, name: &str) -> Option<usize> {
+        if let TypeKind::Tuple(parts) = self.kind(id) {
+            return name
+                .parse()
+                .ok()
+                .filter(|number: &usize| *number < parts.len());
+        }
+        let mut fields = self.named_fields(id).iter();
+        fields.position(|(field, _)| field.as_str() == name)
+    }
+
+    /// Returns the kind of `count` consecutive elements of an array-like type.
+    pub(crate) fn slice(&self, id: TypeId, count: u32) -> TypeKind {
+        match self.kind(id) {
+            TypeKind::Text(_) => TypeKind::Text(count),
+            TypeKind::Array(element, _) => TypeKind::Array(*element, count),
+            _ => TypeKind::Bytes(count),
         }
     }
 

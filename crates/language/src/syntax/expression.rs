@@ -4,6 +4,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 
 use super::{GenericArgument, Ident, Path, TypeExpression};
+use crate::lexer::TokenKind as T;
 use crate::source::{Span, Symbol};
 
 #[derive(Clone, Debug)]
@@ -137,49 +138,55 @@ pub enum BinaryOperator {
 }
 
 impl BinaryOperator {
-    /// Returns the operator as a program writes it.
-    pub fn sign(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-            Self::ShiftLeft => "<<",
-            Self::ShiftRight => ">>",
-            Self::And => "&",
-            Self::Or => "|",
-            Self::Xor => "^",
-            Self::LogicalAnd => "&&",
-            Self::LogicalOr => "||",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Less => "<",
-            Self::LessEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterEqual => ">=",
-        }
+    /// Each operator with its token and its precedence. A greater one binds tighter, and `as` and
+    /// prefix operators bind tighter than all.
+    const TABLE: [(Self, T, u8); 18] = [
+        (Self::LogicalOr, T::OrOr, 1),
+        (Self::LogicalAnd, T::AndAnd, 2),
+        (Self::Equal, T::EqualEqual, 3),
+        (Self::NotEqual, T::NotEqual, 3),
+        (Self::Less, T::Less, 3),
+        (Self::LessEqual, T::LessEqual, 3),
+        (Self::Greater, T::Greater, 3),
+        (Self::GreaterEqual, T::GreaterEqual, 3),
+        (Self::Or, T::Or, 4),
+        (Self::Xor, T::Caret, 5),
+        (Self::And, T::And, 6),
+        (Self::ShiftLeft, T::ShiftLeft, 7),
+        (Self::ShiftRight, T::ShiftRight, 7),
+        (Self::Add, T::Plus, 8),
+        (Self::Subtract, T::Minus, 8),
+        (Self::Multiply, T::Star, 9),
+        (Self::Divide, T::Slash, 9),
+        (Self::Remainder, T::Percent, 9),
+    ];
+
+    fn find(is_it: impl Fn(&(Self, T, u8)) -> bool) -> Option<(Self, T, u8)> {
+        Self::TABLE.into_iter().find(is_it)
     }
 
-    /// Returns the precedence. A greater one binds tighter, and `as` and prefix operators bind
-    /// tighter than all.
-    pub fn precedence(self) -> u8 {
-        match self {
-            Self::LogicalOr => 1,
-            Self::LogicalAnd => 2,
-            Self::Equal
-            | Self::NotEqual
-            | Self::Less
-            | Self::LessEqual
-            | Self::Greater
-            | Self::GreaterEqual => 3,
-            Self::Or => 4,
-            Self::Xor => 5,
-            Self::And => 6,
-            Self::ShiftLeft | Self::ShiftRight => 7,
-            Self::Add | Self::Subtract => 8,
-            Self::Multiply | Self::Divide | Self::Remainder => 9,
-        }
+    fn row(self) -> (Self, T, u8) {
+        Self::find(|row| row.0 == self).expect("a row for each operator")
+    }
+
+    /// Returns the operator that a token is between two operands.
+    pub(crate) fn of_token(kind: T) -> Option<Self> {
+        Self::find(|row| row.1 == kind).map(|row| row.0)
+    }
+
+    /// Returns the operator of `+=` and similar tokens.
+    pub(crate) fn of_assignment(kind: T) -> Option<Self> {
+        let sign = kind.text().strip_suffix('=')?;
+        Self::find(|row| !row.0.is_comparison() && row.1.text() == sign).map(|row| row.0)
+    }
+
+    /// Returns the operator as a program writes it.
+    pub fn sign(self) -> &'static str {
+        self.row().1.text()
+    }
+
+    pub(crate) fn precedence(self) -> u8 {
+        self.row().2
     }
 
     /// Whether the operator compares two values.

@@ -113,16 +113,3 @@ impl<'p> Visit<'p> for Reads {
         self.indices(of);
     }
 }
-
-impl Reads {
-    fn indices<'p>(&mut self, of: &'p ValuePath)
-    where
-        Self: Visit<'p>,
-    {
-        for step in &of.path {
-            if let Step::AtSecret(index) = step {
-                self.expression(index);
-            }
-        }
-    }
-}

@@ -110,7 +110,7 @@ impl Guard {
         let nothing = StatementKind::If(Condition::Secret(matched), Vec::new(), Vec::new());
         let inner = std::mem::replace(&mut of.kind, nothing);
         if let StatementKind::If(_, then, _) = &mut of.kind {
-            then.push(Statement { kind: inner, span });
+            then.push(Statement::new(inner, span));
         }
     }
 

@@ -10,11 +10,11 @@ use crate::syntax::{self, JoinedTable, KeyField};
 impl<'a> Elaborator<'a> {
     /// Returns the parts of a table's key.
     pub(super) fn key(&mut self, table: &'a JoinedTable, row: TypeId) -> Done<Vec<JoinKeyField>> {
-        let mut key = Vec::with_capacity(table.key.len());
-        for part in &table.key {
-            key.push(self.key_field(part, row)?);
-        }
-        Ok(key)
+        table
+            .key
+            .iter()
+            .map(|part| self.key_field(part, row))
+            .collect()
     }
 
     fn key_field(&mut self, part: &KeyField, row: TypeId) -> Done<JoinKeyField> {

@@ -2,14 +2,14 @@
 //! computation may depend on that order. A loop over pairs is order-free and draws no random bits.
 //! A value for each pair is a result, which the placer puts in the order of its rows.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use super::HOW_TO_READ;
 use crate::diagnostic::Diagnostic;
-use crate::lower::{Judged, Kind, Variable, addition, variable};
+use crate::lower::{Judged, Kind, addition, variable};
 use crate::program::{
-    Body, Expression, ExpressionKind, Function, Intrinsic, LocalId, Loop, Root, Statement,
-    StatementKind, ValuePath, Visit, in_expression, in_statement,
+    Body, Expression, ExpressionKind, Function, LocalId, Loop, Statement, StatementKind, ValuePath,
+    Variable, VariableUse, Visit, in_expression, in_statement, variable_uses,
 };
 use crate::source::Span;
 
@@ -108,7 +108,7 @@ fn order_free(function: &Function, each: &Loop) -> Checked<()> {
     let mut walk = PairReads::default();
     walk.statements(&each.body);
     walk.none()?;
-    no_random(|walk| walk.statements(&each.body))?;
+    no_random(&each.body, None)?;
     let judged = Judged::of(each);
     let Some(&chain) = judged.chains().first() else {
         return Ok(());
@@ -133,30 +133,20 @@ fn order_free(function: &Function, each: &Loop) -> Checked<()> {
     )))
 }
 
-fn no_random(look: impl FnOnce(&mut RandomBits)) -> Checked<()> {
-    let mut walk = RandomBits(None);
-    look(&mut walk);
-    match walk.0 {
+/// Reports random bits that are drawn for each pair.
+fn no_random(all: &[Statement], value: Option<&Expression>) -> Checked<()> {
+    let mut drawn = None;
+    variable_uses(all, value, |of| {
+        if let VariableUse::Draw(span) = of {
+            drawn.get_or_insert(span);
+        }
+    });
+    match drawn {
         None => Ok(()),
         Some(span) => {
             let error = Diagnostic::new(span, "random bits are drawn for each pair");
             Err(error.help("draw them before the loop, or behind it"))
         }
-    }
-}
-
-/// The first place where random bits are drawn.
-struct RandomBits(Option<Span>);
-
-impl<'p> Visit<'p> for RandomBits {
-    fn expression(&mut self, of: &'p Expression) {
-        if matches!(
-            of.kind,
-            ExpressionKind::Intrinsic(Intrinsic::Random, _) | ExpressionKind::Run(..)
-        ) {
-            self.0.get_or_insert(of.span);
-        }
-        in_expression(self, of);
     }
 }
 
@@ -202,61 +192,24 @@ impl<'p> Visit<'p> for Reason {
 
 /// Checks that a value for each pair depends only on that pair and constants.
 fn of_pair_alone(function: &Function, value: &Expression) -> Checked<()> {
-    no_random(|walk| walk.expression(value))?;
+    no_random(&[], Some(value))?;
     no_pairs(value)?;
-    let pairs = function.parameters.last().copied();
-    let mut walk = OuterReads {
-        inner: pairs.into_iter().collect(),
-        read: Vec::new(),
-        assigned: BTreeSet::new(),
-    };
-    walk.expression(value);
-    let outer = walk
-        .read
-        .iter()
-        .find(|(local, _)| !walk.inner.contains(local));
-    if let Some(&(local, span)) = outer {
+    let mut inner: HashSet<LocalId> = function.parameters.last().copied().into_iter().collect();
+    let (mut read, mut assigned) = (Vec::new(), HashSet::new());
+    variable_uses(&[], Some(value), |of| match of {
+        VariableUse::Bind(local, _) => _ = inner.insert(local),
+        VariableUse::Assign(place) => assigned.extend(place.local()),
+        VariableUse::Read(place, span) => read.extend(place.local().map(|local| (local, span))),
+        VariableUse::Draw(_) => {}
+    });
+    if let Some((local, span)) = read.iter().find(|(local, _)| !inner.contains(local)) {
         let name = &function.locals[local.0 as usize].name;
-        let error = Diagnostic::new(span, format!("`{name}` is read for each pair"));
+        let error = Diagnostic::new(*span, format!("`{name}` is read for each pair"));
         return Err(error.help("a value for each pair is of that pair and constants alone"));
     }
-    if walk
-        .assigned
-        .iter()
-        .any(|local| !walk.inner.contains(&LocalId(*local)))
-    {
+    if !assigned.is_subset(&inner) {
         let error = Diagnostic::new(value.span, "a value for each pair changes a variable");
         return Err(error.help("add it up in a loop of its own: `for p in pairs { … }`"));
     }
     Ok(())
-}
-
-struct OuterReads {
-    inner: HashSet<LocalId>,
-    read: Vec<(LocalId, Span)>,
-    assigned: BTreeSet<u32>,
-}
-
-impl<'p> Visit<'p> for OuterReads {
-    fn statement(&mut self, of: &'p Statement) {
-        match &of.kind {
-            StatementKind::Let(local, _) => _ = self.inner.insert(*local),
-            StatementKind::Assign(place, _) => {
-                if let Root::Local(local) = place.root {
-                    self.assigned.insert(local.0);
-                }
-            }
-            _ => {}
-        }
-        in_statement(self, of);
-    }
-
-    fn expression(&mut self, of: &'p Expression) {
-        if let ExpressionKind::Read(place) = &of.kind
-            && let Root::Local(local) = place.root
-        {
-            self.read.push((local, of.span));
-        }
-        in_expression(self, of);
-    }
 }

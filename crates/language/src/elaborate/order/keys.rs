@@ -58,7 +58,7 @@ impl Elaborator<'_> {
             return Ok(Some(self.key_of_lambda(*lambda, element)));
         }
         if let Some(by) = by
-            && field(&self.program.types, element, by.as_str()).is_none()
+            && self.program.types.field(element, by.as_str()).is_none()
         {
             let name = self.type_name(element);
             let message = format!("`{name}` has no field `{}`", by.name);
@@ -134,22 +134,10 @@ fn part_of_element(
         Syntax::Path(path) if path.as_name()?.as_str() == name => Some((Vec::new(), element)),
         Syntax::Field(of, by) => {
             let (mut path, ty) = part_of_element(types, of, name, element)?;
-            let number = field(types, ty, by.as_str())?;
+            let number = types.field(ty, by.as_str())?;
             path.push(number as u32);
             Some((path, *types.fields(ty).get(number)?))
         }
-        _ => None,
-    }
-}
-
-/// Returns the number of the field of this name in a struct or tuple.
-fn field(types: &TypeTable, ty: TypeId, name: &str) -> Option<usize> {
-    match types.kind(ty) {
-        TypeKind::Struct(number) => {
-            let fields = &types.struct_type(*number).fields;
-            fields.iter().position(|(field, _)| field.as_str() == name)
-        }
-        TypeKind::Tuple(parts) => name.parse().ok().filter(|n: &usize| *n < parts.len()),
         _ => None,
     }
 }
@@ -162,7 +150,7 @@ fn key_by(types: &TypeTable, ty: TypeId, by: Option<&Symbol>) -> Option<SortKey>
     match by {
         None => Some(leaves(types, element, &[])),
         Some(by) => {
-            let number = field(types, element, by.as_str())?;
+            let number = types.field(element, by.as_str())?;
             let ty = *types.fields(element).get(number)?;
             Some(leaves(types, ty, &[number as u32]))
         }

@@ -67,11 +67,7 @@ pub(super) fn first_array(part: &Part) -> Option<(LocalId, Number)> {
 /// Whether a number never decreases over the turns of the counter's loop. The counters of outer
 /// loops are constant.
 pub(super) fn ascends(number: &Number, counter: CounterId) -> bool {
-    let stands = |number: &Number| {
-        let mut is_in = false;
-        number.counters(&mut |other| is_in |= other == counter);
-        !is_in
-    };
+    let stands = |number: &Number| !number.reads(counter);
     match number {
         Number::Constant(_) | Number::Counter(_) => true,
         Number::Apply(operator, operands) => match (operator, &operands[..]) {

@@ -4,7 +4,7 @@ use tacit_circuit::{Circuit, Component, Port, Type};
 
 use super::super::lines::LineCosts;
 use super::super::trace::Called;
-use super::super::{Error, Lower, component};
+use super::super::{Diagnostic, Lower, component};
 use super::Emitter;
 use crate::source::Span;
 
@@ -36,7 +36,7 @@ impl Emitter<'_, '_> {
             let message = "with this call the components of this run have more than 2^26 gates \
                            together: call one component more often in place of several that \
                            differ, or compute it in several runs";
-            return Err(Error::At(span, message.to_owned()));
+            return Err(Diagnostic::new(span, message));
         }
         if let Some(lines) = lines {
             self.depths.insert(called, circuit.statistics().and_depth);
@@ -56,7 +56,7 @@ impl Emitter<'_, '_> {
         let inputs = inputs.collect();
         let widths = outputs.iter().map(|port| port.ty.width()).collect();
         let circuit = circuit.with_ports(inputs, outputs);
-        let circuit = circuit.map_err(|error| Error::At(span, error.to_string()))?;
+        let circuit = circuit.map_err(Diagnostic::at(span))?;
         let name = self.free_name(&wanted, widths);
         self.builder
             .component(&name, Component::new(&name, circuit));
@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
             }
             Called::Tree(tree) => {
                 let circuit = tree.circuit(self.program);
-                let circuit = circuit.map_err(|error| Error::At(span, error.to_string()))?;
+                let circuit = circuit.map_err(Diagnostic::at(span))?;
                 let lines = recorded.then(|| LineCosts::of_caller(&circuit));
                 Ok((tree.name(), (circuit, lines)))
             }

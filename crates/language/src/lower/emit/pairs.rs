@@ -9,7 +9,7 @@ use tacit_function::join::{JoinPlan, JoinTable, KeyPart, ResultByPair, RowField,
 use super::super::pairs::PairLoop;
 use super::super::pieces::Piece;
 use super::super::trace::{Call, Called};
-use super::super::{Error, Lower};
+use super::super::{Diagnostic, Lower};
 use super::Emitter;
 use super::roll::{LoopArgument, MadeStep};
 use crate::program::{Join, Program, TypeKind};
@@ -59,16 +59,12 @@ fn plan(
             TypeKind::Table(row, most_rows) => (row, most_rows),
             _ => (join.rows[side], 0),
         };
-        let names_of = |ty| match types.kind(ty) {
-            TypeKind::Struct(number) => &types.struct_type(*number).fields[..],
-            _ => &[],
-        };
         let key = join.key[side].iter().map(|part| KeyPart {
-            field: names_of(row)[part.field as usize].0.to_string(),
+            field: types.named_fields(row)[part.field as usize].0.to_string(),
             kind: part.kind,
         });
         let fields = join.read[side].iter().map(|field| {
-            let (name, ty) = &names_of(join.rows[side])[*field as usize];
+            let (name, ty) = &types.named_fields(join.rows[side])[*field as usize];
             RowField {
                 field: name.to_string(),
                 bits: types.width(*ty),
@@ -142,7 +138,7 @@ impl Emitter<'_, '_> {
             return Ok(Some(plan));
         }
         let circuit = test_and_mask(program.form, &join.sizes);
-        let circuit = circuit.map_err(|error| Error::At(join.span, error.to_string()))?;
+        let circuit = circuit.map_err(Diagnostic::at(join.span))?;
         let width = circuit.output_bits();
         let component = self.free_name(TEST_AND_MASK, vec![width]);
         self.costs

@@ -6,7 +6,7 @@ use tacit_circuit::{Circuit, Component, Gate, Port, Type, Wire};
 
 use super::super::cut::Source;
 use super::super::pieces::{Piece, push};
-use super::super::{Error, Lower};
+use super::super::{Diagnostic, Lower};
 use super::{Emitter, MAX_PIECES};
 
 impl Emitter<'_, '_> {
@@ -170,6 +170,6 @@ impl Emitter<'_, '_> {
             made,
             outputs,
         );
-        circuit.map_err(|error| Error::At(self.entry.span, error.to_string()))
+        circuit.map_err(Diagnostic::at(self.entry.span))
     }
 }

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use num_integer::Integer as _;
 
 use super::super::order_free::variable;
-use super::super::trace::Variable;
 use super::{
     Assignment, Given, Loops, NetworkLoop, NetworkStep, NetworkVariable, Place, PlaceIndex,
 };
 use crate::program::{
     Body, Condition, Expression, ExpressionKind, Function, FunctionId, LocalId, Loop, Number,
-    Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, ValuePath, Visit,
-    in_expression,
+    Program, Root, Statement, StatementKind, Step, TypeId, ValuePath, Variable, VariableUse,
+    variable_uses,
 };
 
 /// Returns the loops at the start of these statements that form a network, if the first one does.
@@ -92,7 +91,7 @@ impl Compiler<'_> {
                         continue;
                     }
                     self.inner.push(*local);
-                    steps.push(self.assign(&whole(*local), value)?);
+                    steps.push(self.assign(&ValuePath::whole(Root::Local(*local)), value)?);
                 }
                 _ => steps.push(self.statement(statement)?),
             }
@@ -218,7 +217,7 @@ impl Compiler<'_> {
             let ExpressionKind::Read(path) = &part.kind else {
                 return None;
             };
-            if !matches!(path.root, Root::Local(of) if of == local) {
+            if path.local() != Some(local) {
                 return None;
             }
             let (offset, indices, part_width) = self.path(&path.path, ty)?;
@@ -231,12 +230,11 @@ impl Compiler<'_> {
             }
             (at, taken) = (at + part_width, taken + 1);
         }
-        let mut others = Reads {
-            local,
-            found: false,
-        };
-        others.statements(&rest[taken..]);
-        if others.found {
+        let mut is_read = false;
+        variable_uses(&rest[taken..], None, |of| {
+            is_read |= matches!(of, VariableUse::Read(place, _) if place.local() == Some(local));
+        });
+        if is_read {
             return None;
         }
         let span = value.span;
@@ -258,10 +256,7 @@ impl Compiler<'_> {
     /// Returns the place of a variable, or of a part of one.
     fn place(&mut self, path: &ValuePath) -> Option<Place> {
         let of = variable(path)?;
-        let ty = match of {
-            Variable::Local(local) => self.function.locals[local as usize].ty,
-            Variable::State(state) => self.program.states[state as usize].ty,
-        };
+        let (_, ty) = self.program.variable(self.function, of);
         let (offset, indices, width) = self.path(&path.path, ty)?;
         let start = self.start(of, ty) + offset;
         self.granule = self.granule.gcd(&start).gcd(&width);
@@ -319,11 +314,9 @@ impl Compiler<'_> {
                 last: i64::from(elements) - i64::from(picked.unwrap_or(1)),
                 span,
             });
-            ty = match (picked, types.kind(ty)) {
-                (None, _) => element,
-                (Some(n), TypeKind::Bytes(_)) => types.find(&TypeKind::Bytes(n))?,
-                (Some(n), TypeKind::Text(_)) => types.find(&TypeKind::Text(n))?,
-                (Some(n), _) => types.find(&TypeKind::Array(element, n))?,
+            ty = match picked {
+                None => element,
+                Some(count) => types.find(&types.slice(ty, count))?,
             };
         }
         Some((offset, indices, types.width(ty) as usize))
@@ -338,14 +331,6 @@ fn has_calls(steps: &[NetworkStep]) -> bool {
     })
 }
 
-/// Returns the path of a whole variable.
-fn whole(local: LocalId) -> ValuePath {
-    ValuePath {
-        root: Root::Local(local),
-        path: Vec::new(),
-    }
-}
-
 /// Whether computing a value does nothing.
 fn is_nothing(value: &Expression) -> bool {
     match &value.kind {
@@ -353,20 +338,5 @@ fn is_nothing(value: &Expression) -> bool {
         ExpressionKind::Aggregate(parts) => parts.is_empty(),
         ExpressionKind::Block(block) => block.statements.is_empty() && is_nothing(&block.value),
         _ => false,
-    }
-}
-
-/// Finds out whether statements read a variable.
-struct Reads {
-    local: LocalId,
-    found: bool,
-}
-
-impl<'p> Visit<'p> for Reads {
-    fn expression(&mut self, of: &'p Expression) {
-        if let ExpressionKind::Read(path) = &of.kind {
-            self.found |= matches!(path.root, Root::Local(local) if local == self.local);
-        }
-        in_expression(self, of);
     }
 }

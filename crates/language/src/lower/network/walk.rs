@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use super::super::emit::Steps;
 use super::super::lines::SiteId;
 use super::super::pieces::{Piece, push};
-use super::super::trace::{Frame, MAX_STEPS, STEPS_BETWEEN, Tracer, Variable};
-use super::super::{Error, Lower, size};
+use super::super::trace::{Frame, MAX_STEPS, STEPS_BETWEEN, Tracer};
+use super::super::{Diagnostic, Lower, size};
 use super::{
     Assignment, CALLS_OF_A_STEP, Given, Loops, Network, NetworkChain, NetworkComponent,
-    NetworkLoop, NetworkStep, Place,
+    NetworkLoop, NetworkStep, NetworkVariable, Place,
 };
-use crate::program::Number;
+use crate::program::{Function, Program};
 use crate::source::Span;
 
 /// The most rolled steps of a network, half of those that a function may have.
@@ -74,7 +74,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             tell: &told,
         };
         for step in &loops.steps {
-            walk.outermost(step, loops, |variable| self.name_of(frame, variable), frame)?;
+            walk.outermost(step, loops, self.program, frame.function)?;
             if walk.steps.len() > MAX_ROLLED {
                 size::check_calls(loops.span, walk.bits)?;
                 return Ok(None);
@@ -105,13 +105,6 @@ impl<'b, 'p> Tracer<'b, 'p> {
         }))
     }
 
-    fn name_of(&self, frame: &Frame<'b, 'p>, variable: Variable) -> crate::source::Symbol {
-        match variable {
-            Variable::Local(local) => frame.function.locals[local as usize].name.clone(),
-            Variable::State(state) => self.program.states[state as usize].name.clone(),
-        }
-    }
-
     /// Returns the site of an expression, if costs are recorded.
     fn site_at(&mut self, span: Span) -> SiteId {
         let gates = self.builder.gate_count();
@@ -131,8 +124,8 @@ impl Walk<'_> {
         &mut self,
         step: &NetworkStep,
         loops: &Loops,
-        name: impl Fn(Variable) -> crate::source::Symbol,
-        frame: &Frame<'_, '_>,
+        program: &Program,
+        function: &Function,
     ) -> Lower<()> {
         let before = self.waits.iter().copied().max().unwrap_or(0);
         self.step(step)?;
@@ -145,10 +138,11 @@ impl Walk<'_> {
         let calls = after - before;
         if turns > 1 && u64::from(calls) >= turns && self.chains.len() < MAX_CHAINS {
             let assigned = loops.variables.iter().filter(|of| of.is_assigned);
+            let name = |of: &NetworkVariable| program.variable(function, of.variable).0.clone();
             self.chains.push(NetworkChain {
                 span: each.span,
-                function: frame.function.name.clone(),
-                variables: assigned.map(|of| name(of.variable)).collect(),
+                function: function.name.clone(),
+                variables: assigned.map(name).collect(),
                 turns,
                 calls,
             });
@@ -170,7 +164,7 @@ impl Walk<'_> {
                 Ok(())
             }
             NetworkStep::If(number, span, [otherwise, then]) => {
-                match number_at(number, &self.counters, *span)? {
+                match number.at(&self.counters, *span)? {
                     0 => self.all(otherwise),
                     _ => self.all(then),
                 }
@@ -180,8 +174,8 @@ impl Walk<'_> {
     }
 
     fn turns(&self, each: &NetworkLoop) -> Lower<std::ops::Range<i128>> {
-        let from = number_at(&each.from, &self.counters, each.span)?;
-        let to = number_at(&each.to, &self.counters, each.span)?;
+        let from = each.from.at(&self.counters, each.span)?;
+        let to = each.to.at(&self.counters, each.span)?;
         Ok(from..to)
     }
 
@@ -286,20 +280,15 @@ impl Place {
     fn at(&self, counters: &[i128]) -> Lower<usize> {
         let mut start = self.start;
         for index in &self.indices {
-            let number = number_at(&index.number, counters, index.span)?;
+            let number = index.number.at(counters, index.span)?;
             if number < 0 || number > i128::from(index.last) {
                 let elements = index.elements;
                 let message =
                     format!("the index is {number}, and the array has {elements} elements");
-                return Err(Error::At(index.span, message));
+                return Err(Diagnostic::new(index.span, message));
             }
             start += number as usize * index.stride;
         }
         Ok(start)
     }
-}
-
-fn number_at(number: &Number, counters: &[i128], span: Span) -> Lower<i128> {
-    let value = number.evaluate(counters);
-    value.ok_or_else(|| Error::At(span, "this number overflows or divides by zero".to_owned()))
 }

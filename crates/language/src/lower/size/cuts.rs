@@ -4,7 +4,7 @@ use num_integer::Integer as _;
 use tacit_function::Function;
 
 use super::super::pieces::Piece;
-use super::super::{Error, Lower};
+use super::super::{Diagnostic, Lower};
 use crate::source::Span;
 
 /// What is known of a run's one value before there are steps.
@@ -58,7 +58,7 @@ pub(in super::super) fn check_elements(span: Span, bits: u64, divisor: u64) -> L
         return Ok(());
     }
     let times = elements as f64 / Function::MAX_ELEMENTS as f64;
-    Err(Error::At(
+    Err(Diagnostic::new(
         span,
         format!(
             "the inputs of this run and the results of its components have {elements} elements, \

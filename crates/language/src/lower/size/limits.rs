@@ -2,7 +2,7 @@
 
 use tacit_function::Function;
 
-use super::super::{Error, Lower};
+use super::super::{Diagnostic, Lower};
 use crate::program::{Entry, EntryKind, Program};
 use crate::source::Span;
 
@@ -23,7 +23,7 @@ pub(in super::super) fn check_calls(span: Span, bits: u64) -> Lower<()> {
         "the components that this run calls give {bits} bits together, and a run has at most 2^27 \
          such bits: give it fewer rows or narrower numbers, or compute it in several runs"
     );
-    Err(Error::At(span, message))
+    Err(Diagnostic::new(span, message))
 }
 
 /// Refuses inputs and states of more bits than a run may be given.
@@ -41,7 +41,7 @@ pub(super) fn check_given(program: &Program, entry: &Entry) -> Lower<()> {
         "the inputs and states of this run have {bits} bits together, and a run has at most 2^27 \
          such bits (16 MiB): give it fewer rows or narrower numbers, or compute it in several runs"
     );
-    Err(Error::At(entry.span, message))
+    Err(Diagnostic::new(entry.span, message))
 }
 
 /// Refuses a join with more bins than a function has elements, or with more bits than it can hold
@@ -63,7 +63,7 @@ pub(super) fn check_bins(entry: &Entry) -> Lower<()> {
     }
     let times =
         (elements as f64 / Function::MAX_ELEMENTS as f64).max(bits as f64 / f64::from(1 << 30));
-    Err(Error::At(
+    Err(Diagnostic::new(
         join.span,
         format!(
             "the join has {bins} bins for tables of {} and {} keys, some {times:.1} times what a \
@@ -75,10 +75,10 @@ pub(super) fn check_bins(entry: &Entry) -> Lower<()> {
 }
 
 /// Returns the error of a run that takes too many steps, named as `what`.
-pub(in super::super) fn too_long(span: Span, what: &str) -> Error {
+pub(in super::super) fn too_long(span: Span, what: &str) -> Diagnostic {
     let message = format!(
         "{what} has more than 2^26 steps when it is unrolled: give it fewer rows, or compute it in \
          several runs"
     );
-    Error::At(span, message)
+    Diagnostic::new(span, message)
 }

@@ -5,7 +5,7 @@ use tacit_circuit::builder::Builder;
 
 use super::super::run::{TraceOptions, trace};
 use super::super::trace::{Calls, Components, Tracer};
-use super::super::{Error, NoCircuitFiles, Progress};
+use super::super::{Diagnostic, NoCircuitFiles, Progress};
 use super::*;
 use crate::program::EntryId;
 use crate::{Loaded, NoFiles, ParamValues};
@@ -38,7 +38,7 @@ fn traced(program: &Program) -> (Lower<u64>, usize) {
 fn refusal(text: &str) -> String {
     let program = program_of(text);
     match check(&program, &program.entries[0]) {
-        Err(Error::At(_, message)) => message,
+        Err(Diagnostic { message, .. }) => message,
         Ok(_) => panic!("it passes"),
     }
 }
@@ -86,7 +86,7 @@ fn counted_steps_are_those_that_the_trace_takes() {
     let program = program_of(MIXED);
     let counted = Counting::new(&program, false).function(program.entries[0].function);
     let (steps, _) = traced(&program);
-    let steps = steps.unwrap_or_else(|Error::At(_, message)| panic!("{message}"));
+    let steps = steps.unwrap_or_else(|Diagnostic { message, .. }| panic!("{message}"));
     assert_eq!(counted.map(|counts| counts.steps), Ok(steps));
 }
 
@@ -141,7 +141,7 @@ fn a_product_or_quotient_of_4096_bits_is_refused_before_its_gates_are_made() {
              {{ a {operator} b }}"
         ));
         let (result, gates) = traced(&program);
-        let Err(Error::At(_, message)) = result else {
+        let Err(Diagnostic { message, .. }) = result else {
             panic!("{operator} passes");
         };
         assert!(message.contains("more than 2^24 gates"), "{message}");
@@ -192,7 +192,7 @@ fn a_run_whose_gates_cut_its_values_is_refused_at_the_first_call_that_shows_it()
         cuts,
     };
     let traced = trace(&program, entry, (&NoCircuitFiles, &|_| {}), 0, options);
-    let Err(Error::At(span, message)) = traced.map(drop) else {
+    let Err(Diagnostic { span, message, .. }) = traced.map(drop) else {
         panic!("it is traced to its end");
     };
     assert!(message.contains("elements"), "{message}");
