@@ -21,8 +21,8 @@ use super::BorderError;
 use crate::lower::CircuitFiles;
 use crate::program::{
     Block, Body, Condition, EntryId, Expression, ExpressionKind, Function, FunctionId,
-    GenericValue, InputPort, Join, LocalId, Number, OutputPort, Program, Root, Statement,
-    StatementKind, Step, TypeId, TypeKind, Value, ValuePath,
+    GenericValue, InputPort, Join, LocalId, Number, NumberOperator, OutputPort, Program, Root,
+    Statement, StatementKind, Step, TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::Symbol;
 
@@ -312,7 +312,10 @@ impl MeaningHasher<'_> {
             Number::Constant(value) => self.word("constant").word(&value.to_string()),
             Number::Counter(counter) => self.sized("counter", counter.0),
             Number::Apply(operator, operands) => {
-                let operator = self.word(&format!("{operator:?}"));
+                let operator = self.word(&match operator {
+                    NumberOperator::Binary(operator) => format!("{operator:?}"),
+                    operator => format!("{operator:?}"),
+                });
                 operator.list(operands, |this, operand| _ = this.number(operand))
             }
         }

@@ -426,7 +426,8 @@ fn extended(mut place: ValuePath, step: Step, ty: TypeId, span: Span) -> Access 
 fn difference(to: &Number, from: &Number) -> Option<i128> {
     use std::collections::BTreeMap;
 
-    use crate::program::NumberOperator as N;
+    use crate::program::BinaryOperator as B;
+    use crate::program::NumberOperator::Binary;
 
     /// Adds `by` times a number to a sum of constants and counters.
     fn add(sum: &mut BTreeMap<Option<u32>, i128>, number: &Number, by: i128) -> Option<()> {
@@ -434,18 +435,18 @@ fn difference(to: &Number, from: &Number) -> Option<i128> {
             Number::Constant(value) => (None, value.checked_mul(by)?),
             Number::Counter(counter) => (Some(counter.0), by),
             Number::Apply(operator, operands) => match (operator, &operands[..]) {
-                (N::Add, [a, b]) => {
+                (Binary(B::Add), [a, b]) => {
                     add(sum, a, by)?;
                     return add(sum, b, by);
                 }
-                (N::Subtract, [a, b]) => {
+                (Binary(B::Subtract), [a, b]) => {
                     add(sum, a, by)?;
                     return add(sum, b, by.checked_neg()?);
                 }
-                (N::Multiply, [a, Number::Constant(c)] | [Number::Constant(c), a]) => {
+                (Binary(B::Multiply), [a, Number::Constant(c)] | [Number::Constant(c), a]) => {
                     return add(sum, a, by.checked_mul(*c)?);
                 }
-                (N::ShiftLeft, [a, Number::Constant(c @ 0..=64)]) => {
+                (Binary(B::ShiftLeft), [a, Number::Constant(c @ 0..=64)]) => {
                     return add(sum, a, by.checked_mul(1 << c)?);
                 }
                 _ => return None,

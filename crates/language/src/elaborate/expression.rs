@@ -193,14 +193,14 @@ impl<'a> Elaborator<'a> {
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
-        use crate::program::{Number, NumberOperator};
+        use crate::program::{BinaryOperator as B, Number, NumberOperator};
         let term = self.expression(operand, hint)?;
         match (operator, term) {
             (UnaryOperator::Negate, Term::Integer(number)) => Ok(Term::Integer(-number)),
             (UnaryOperator::Negate, Term::Fraction(number)) => Ok(Term::Fraction(-number)),
             (UnaryOperator::Negate, Term::Number(number)) => {
-                let parts = vec![Number::Constant(0), number];
-                Ok(Term::Number(Number::apply(NumberOperator::Subtract, parts)))
+                let zero = Number::Constant(0);
+                Ok(Term::Number(Number::binary(B::Subtract, zero, number)))
             }
             (UnaryOperator::Not, Term::Guard(number)) => {
                 let number = Number::apply(NumberOperator::Not, vec![number]);

@@ -8,8 +8,8 @@ use super::term::{Term, aggregate};
 use super::{Binding, Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::program::{
-    BinaryOperator, Condition, CounterId, Expression, ExpressionKind, Loop, Number, NumberOperator,
-    Root, Statement, StatementKind, Step, TypeId, TypeKind, Value, ValuePath,
+    BinaryOperator, Condition, CounterId, Expression, ExpressionKind, Loop, Number, Root,
+    Statement, StatementKind, Step, TypeId, TypeKind, Value, ValuePath,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{ExpressionKind as Syntax, ForLoop, PatternKind};
@@ -305,7 +305,7 @@ impl<'a> Elaborator<'a> {
             let from = self.loop_number(from, "the start of a loop")?;
             let mut to = self.loop_number(to, "the end of a loop")?;
             if *is_inclusive {
-                to = Number::apply(NumberOperator::Add, vec![to, Number::Constant(1)]);
+                to = Number::binary(BinaryOperator::Add, to, Number::Constant(1));
             }
             return Ok(LoopRange {
                 from,

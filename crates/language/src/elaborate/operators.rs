@@ -10,8 +10,7 @@ use super::{Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::interpret::operators;
 use crate::program::{
-    BinaryOperator, Expression, ExpressionKind, Number, NumberOperator, TypeId, TypeKind,
-    TypeTable, Value,
+    BinaryOperator, Expression, ExpressionKind, Number, TypeId, TypeKind, TypeTable, Value,
 };
 use crate::source::Span;
 use crate::syntax;
@@ -69,11 +68,9 @@ impl<'a> Elaborator<'a> {
 
     fn logic(&mut self, of: Operands, left: Term, right: Term) -> Done<Term> {
         if let (Some(a), Some(b)) = (left.as_guard(), right.as_guard()) {
-            let operator = match of.operator {
-                B::LogicalAnd => NumberOperator::And,
-                _ => NumberOperator::Or,
-            };
-            return Ok(self.guard(Number::apply(operator, vec![a, b]), of.span));
+            let is_and = of.operator == B::LogicalAnd;
+            let operator = if is_and { B::And } else { B::Or };
+            return Ok(self.guard(Number::binary(operator, a, b), of.span));
         }
         let bool = self.program.types.bool();
         let left = self.meet(left, bool, of.spans.0)?;
@@ -138,15 +135,11 @@ impl<'a> Elaborator<'a> {
             _ => match (left.as_guard(), right.as_guard()) {
                 (Some(a), Some(b)) => {
                     let operator = match of.operator {
-                        B::And => NumberOperator::And,
-                        B::Or => NumberOperator::Or,
-                        B::Xor | B::NotEqual => NumberOperator::Xor,
-                        B::Equal => NumberOperator::Equal,
-                        _ => return Ok(None),
+                        B::NotEqual => B::Xor,
+                        other => other,
                     };
-                    Ok(Some(
-                        self.guard(Number::apply(operator, vec![a, b]), of.span),
-                    ))
+                    let applies = matches!(operator, B::And | B::Or | B::Xor | B::Equal);
+                    Ok(applies.then(|| self.guard(Number::binary(operator, a, b), of.span)))
                 }
                 _ => Ok(None),
             },
@@ -177,8 +170,7 @@ impl<'a> Elaborator<'a> {
                 }
             },
             operator => {
-                let holds = compare(operator, a.cmp(b));
-                return Ok(self.bool_term(holds, of.span));
+                return Ok(self.bool_term(operator.holds(a.cmp(b)), of.span));
             }
         };
         if number.bits() > MAX_CONST_BITS {
@@ -189,30 +181,11 @@ impl<'a> Elaborator<'a> {
     }
 
     fn numbers(&mut self, of: Operands, a: Number, b: Number) -> Done<Term> {
-        use NumberOperator as N;
-        let (operator, operands) = match of.operator {
-            B::Add => (N::Add, vec![a, b]),
-            B::Subtract => (N::Subtract, vec![a, b]),
-            B::Multiply => (N::Multiply, vec![a, b]),
-            B::Divide => (N::Divide, vec![a, b]),
-            B::Remainder => (N::Remainder, vec![a, b]),
-            B::ShiftLeft => (N::ShiftLeft, vec![a, b]),
-            B::ShiftRight => (N::ShiftRight, vec![a, b]),
-            B::And => (N::And, vec![a, b]),
-            B::Or => (N::Or, vec![a, b]),
-            B::Xor => (N::Xor, vec![a, b]),
-            B::Equal => (N::Equal, vec![a, b]),
-            B::NotEqual => (N::NotEqual, vec![a, b]),
-            B::Less => (N::Less, vec![a, b]),
-            B::LessEqual => (N::LessEqual, vec![a, b]),
-            B::Greater => (N::Less, vec![b, a]),
-            B::GreaterEqual => (N::LessEqual, vec![b, a]),
-            B::LogicalAnd | B::LogicalOr => {
-                let error = Diagnostic::new(of.span, "`&&` and `||` join conditions, not numbers");
-                return self.fail(error);
-            }
+        let number = match of.operator {
+            B::Greater => Number::binary(B::Less, b, a),
+            B::GreaterEqual => Number::binary(B::LessEqual, b, a),
+            operator => Number::binary(operator, a, b),
         };
-        let number = Number::apply(operator, operands);
         if of.operator.is_comparison() {
             Ok(self.guard(number, of.span))
         } else {
@@ -234,8 +207,7 @@ impl<'a> Elaborator<'a> {
             }
             B::Divide => a / b,
             operator if operator.is_comparison() => {
-                let holds = compare(operator, a.cmp(b));
-                return Ok(self.bool_term(holds, of.span));
+                return Ok(self.bool_term(operator.holds(a.cmp(b)), of.span));
             }
             operator => {
                 let message = format!("`{}` of numbers with a point", operator.sign());
@@ -412,16 +384,5 @@ fn rational(term: &Term) -> BigRational {
         Term::Integer(number) => BigRational::from(number.clone()),
         Term::Fraction(number) => number.clone(),
         _ => BigRational::zero(),
-    }
-}
-
-fn compare(operator: BinaryOperator, order: std::cmp::Ordering) -> bool {
-    match operator {
-        B::Equal => order.is_eq(),
-        B::NotEqual => order.is_ne(),
-        B::Less => order.is_lt(),
-        B::LessEqual => order.is_le(),
-        B::Greater => order.is_gt(),
-        _ => order.is_ge(),
     }
 }

@@ -5,9 +5,9 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::program::{
-    Body, Condition, CounterId, Expression, ExpressionKind, Function, Number, NumberOperator,
-    Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, ValuePath, Visit,
-    in_expression, in_statement,
+    BinaryOperator as B, Body, Condition, CounterId, Expression, ExpressionKind, Function, Number,
+    NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, ValuePath,
+    Visit, in_expression, in_statement,
 };
 use crate::source::Span;
 
@@ -132,8 +132,7 @@ impl<'p> Visit<'p> for RangeCheck<'p> {
                 let TypeKind::Array(_, length) = *self.program.types.kind(expression.ty) else {
                     return;
                 };
-                let parts = vec![from.clone(), Number::Constant(length.into())];
-                let to = Number::apply(NumberOperator::Add, parts);
+                let to = Number::binary(B::Add, from.clone(), Number::Constant(length.into()));
                 let turn = |walk: &mut Self| walk.expression(of);
                 self.turns(*counter, (from, &to), expression.span, turn);
             }
@@ -341,7 +340,7 @@ impl<'p> RangeCheck<'p> {
 
 /// Returns the least and greatest value of a number, if these bounds of counters determine them.
 pub(super) fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128, i128)> {
-    use NumberOperator as N;
+    use NumberOperator::{self as N, Binary};
     let Number::Apply(operator, operands) = number else {
         return match number {
             Number::Constant(value) => Some((*value, *value)),
@@ -363,34 +362,32 @@ pub(super) fn bounds(number: &Number, counters: &[(i128, i128)]) -> Option<(i128
     let ranges = ranges.collect::<Option<Vec<_>>>()?;
     match (operator, &ranges[..]) {
         // Both factors of a square have the same sign.
-        (N::Multiply, &[a, _]) if operands[0] == operands[1] && a.0 < 0 && a.1 > 0 => {
+        (Binary(B::Multiply), &[a, _]) if operands[0] == operands[1] && a.0 < 0 && a.1 > 0 => {
             Some((0, a.0.checked_mul(a.0)?.max(a.1.checked_mul(a.1)?)))
         }
         (
-            N::Add
-            | N::Subtract
-            | N::Multiply
+            Binary(B::Add | B::Subtract | B::Multiply | B::ShiftLeft | B::ShiftRight)
             | N::Minimum
-            | N::Maximum
-            | N::ShiftLeft
-            | N::ShiftRight,
+            | N::Maximum,
             &[a, b],
         ) => corners(*operator, a, b),
-        (N::Divide, &[a, b]) if b.0 > 0 => corners(*operator, a, b),
-        (N::Remainder, &[a, b]) if a.0 >= 0 && b.0 > 0 => Some((0, a.1.min(b.1 - 1))),
-        (N::And, &[a, b]) if a.0 >= 0 && b.0 >= 0 => truth_or((0, a.1.min(b.1)), a, b, *operator),
-        (N::Or | N::Xor, &[a, b]) if a.0 >= 0 && b.0 >= 0 => {
+        (Binary(B::Divide), &[a, b]) if b.0 > 0 => corners(*operator, a, b),
+        (Binary(B::Remainder), &[a, b]) if a.0 >= 0 && b.0 > 0 => Some((0, a.1.min(b.1 - 1))),
+        (Binary(B::And), &[a, b]) if a.0 >= 0 && b.0 >= 0 => {
+            truth_or((0, a.1.min(b.1)), a, b, *operator)
+        }
+        (Binary(B::Or | B::Xor), &[a, b]) if a.0 >= 0 && b.0 >= 0 => {
             let widest = a.1.max(b.1);
             let mask = (1_i128 << (128 - widest.leading_zeros()).min(126)) - 1;
             truth_or((0, mask), a, b, *operator)
         }
-        (N::Less, &[a, b]) => Some(decided(a.1 < b.0, a.0 >= b.1)),
-        (N::LessEqual, &[a, b]) => Some(decided(a.1 <= b.0, a.0 > b.1)),
-        (N::Equal, &[a, b]) => {
+        (Binary(B::Less), &[a, b]) => Some(decided(a.1 < b.0, a.0 >= b.1)),
+        (Binary(B::LessEqual), &[a, b]) => Some(decided(a.1 <= b.0, a.0 > b.1)),
+        (Binary(B::Equal), &[a, b]) => {
             let is_point = a.0 == a.1 && a == b;
             Some(decided(is_point, a.1 < b.0 || b.1 < a.0))
         }
-        (N::NotEqual, &[a, b]) => {
+        (Binary(B::NotEqual), &[a, b]) => {
             let is_point = a.0 == a.1 && a == b;
             Some(decided(a.1 < b.0 || b.1 < a.0, is_point))
         }

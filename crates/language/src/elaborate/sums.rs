@@ -28,8 +28,8 @@ use crate::diagnostic::Diagnostic;
 use crate::load::Loaded;
 use crate::program::{
     BinaryOperator, Body, Condition, Expression, ExpressionKind as K, Function, Intrinsic, LocalId,
-    Number, NumberOperator, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, Value,
-    ValuePath, Visit, in_expression, in_statement,
+    Number, Program, Root, Statement, StatementKind, Step, TypeId, TypeKind, Value, ValuePath,
+    Visit, in_expression, in_statement,
 };
 use crate::source::Span;
 
@@ -159,8 +159,8 @@ impl<'p> Visit<'p> for SumCheck<'p> {
                 let TypeKind::Array(_, length) = *self.program.types.kind(expression.ty) else {
                     return;
                 };
-                let parts = vec![from.clone(), Number::Constant(length.into())];
-                let to = Number::apply(NumberOperator::Add, parts);
+                let length = Number::Constant(length.into());
+                let to = Number::binary(BinaryOperator::Add, from.clone(), length);
                 self.turns(counter.0 as usize, (from, &to), |walk| walk.expression(of));
             }
             K::If(condition, a, b) => {

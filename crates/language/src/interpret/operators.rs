@@ -20,10 +20,9 @@ pub(crate) fn binary(
     match operator {
         B::Equal => Value::Bool(a == b),
         B::NotEqual => Value::Bool(a != b),
-        B::Less => Value::Bool(order(a, b) == Ordering::Less),
-        B::LessEqual => Value::Bool(order(a, b) != Ordering::Greater),
-        B::Greater => Value::Bool(order(a, b) == Ordering::Greater),
-        B::GreaterEqual => Value::Bool(order(a, b) != Ordering::Less),
+        B::Less | B::LessEqual | B::Greater | B::GreaterEqual => {
+            Value::Bool(operator.holds(order(a, b)))
+        }
         B::LogicalAnd => Value::Bool(a.as_bool() && b.as_bool()),
         B::LogicalOr => Value::Bool(a.as_bool() || b.as_bool()),
         B::And => bitwise(a, b, |a, b| a & b, |a, b| a & b),

@@ -2,6 +2,8 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{Span, Symbol};
+use crate::syntax::BinaryOperator;
+use crate::syntax::BinaryOperator as B;
 
 /// A loop's counter, by its number in its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,21 +24,8 @@ pub enum Number {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum NumberOperator {
-    Add,
-    Subtract,
-    Multiply,
-    /// Rounds towards zero.
-    Divide,
-    Remainder,
-    ShiftLeft,
-    ShiftRight,
-    And,
-    Or,
-    Xor,
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
+    /// An operator between its operands. A division rounds towards zero.
+    Binary(BinaryOperator),
     Not,
     Minimum,
     Maximum,
@@ -63,6 +52,11 @@ impl Number {
             Some(value) => Self::Constant(value),
             None => Self::Apply(operator, operands),
         }
+    }
+
+    /// Applies an operator between its operands.
+    pub(crate) fn binary(operator: BinaryOperator, left: Self, right: Self) -> Self {
+        Self::apply(NumberOperator::Binary(operator), vec![left, right])
     }
 
     /// Returns the value for these counters, or `None` if it overflows or divides by zero.
@@ -139,48 +133,18 @@ impl Number {
 
 impl NumberOperator {
     fn sign(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-            Self::ShiftLeft => "<<",
-            Self::ShiftRight => ">>",
-            Self::And => "&",
-            Self::Or => "|",
-            Self::Xor => "^",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Less => "<",
-            Self::LessEqual => "<=",
-            Self::Not => "!",
-            _ => return None,
-        })
+        match self {
+            Self::Binary(operator) => Some(operator.sign()),
+            Self::Not => Some("!"),
+            _ => None,
+        }
     }
 
     /// Returns the value for these operands, or `None` if it overflows or divides by zero.
     pub fn compute(self, operands: &[i128]) -> Option<i128> {
-        let truth = |holds: bool| Some(i128::from(holds));
         match (self, operands) {
-            (Self::Add, &[a, b]) => a.checked_add(b),
-            (Self::Subtract, &[a, b]) => a.checked_sub(b),
-            (Self::Multiply, &[a, b]) => a.checked_mul(b),
-            (Self::Divide, &[a, b]) => a.checked_div(b),
-            (Self::Remainder, &[a, b]) => a.checked_rem(b),
-            (Self::ShiftLeft, &[a, b]) => {
-                let by = u32::try_from(b).ok()?;
-                1_i128.checked_shl(by).filter(|p| *p > 0)?.checked_mul(a)
-            }
-            (Self::ShiftRight, &[a, b]) => Some(a >> u32::try_from(b).ok()?.min(127)),
-            (Self::And, &[a, b]) => Some(a & b),
-            (Self::Or, &[a, b]) => Some(a | b),
-            (Self::Xor, &[a, b]) => Some(a ^ b),
-            (Self::Equal, &[a, b]) => truth(a == b),
-            (Self::NotEqual, &[a, b]) => truth(a != b),
-            (Self::Less, &[a, b]) => truth(a < b),
-            (Self::LessEqual, &[a, b]) => truth(a <= b),
-            (Self::Not, &[a]) => truth(a == 0),
+            (Self::Binary(operator), &[a, b]) => binary(operator, a, b),
+            (Self::Not, &[a]) => Some(i128::from(a == 0)),
             (Self::Minimum, &[a, b]) => Some(a.min(b)),
             (Self::Maximum, &[a, b]) => Some(a.max(b)),
             (Self::Absolute, &[a]) => a.checked_abs(),
@@ -188,5 +152,24 @@ impl NumberOperator {
             (Self::If, &[condition, a, b]) => Some(if condition == 0 { b } else { a }),
             _ => None,
         }
+    }
+}
+
+fn binary(operator: BinaryOperator, a: i128, b: i128) -> Option<i128> {
+    match operator {
+        B::Add => a.checked_add(b),
+        B::Subtract => a.checked_sub(b),
+        B::Multiply => a.checked_mul(b),
+        B::Divide => a.checked_div(b),
+        B::Remainder => a.checked_rem(b),
+        B::ShiftLeft => {
+            let by = u32::try_from(b).ok()?;
+            1_i128.checked_shl(by).filter(|p| *p > 0)?.checked_mul(a)
+        }
+        B::ShiftRight => Some(a >> u32::try_from(b).ok()?.min(127)),
+        B::And | B::LogicalAnd => Some(a & b),
+        B::Or | B::LogicalOr => Some(a | b),
+        B::Xor => Some(a ^ b),
+        comparison => Some(i128::from(comparison.holds(a.cmp(&b)))),
     }
 }

@@ -1,5 +1,7 @@
 //! Expressions, statements and patterns.
 
+use std::cmp::Ordering;
+
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
@@ -192,6 +194,18 @@ impl BinaryOperator {
     /// Whether the operator compares two values.
     pub fn is_comparison(self) -> bool {
         self.precedence() == 3
+    }
+
+    /// Whether a comparison holds for operands in this order.
+    pub(crate) fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            _ => order.is_ge(),
+        }
     }
 }
 

@@ -4,7 +4,9 @@
 use std::cmp::Ordering;
 
 use crate::interpret::operators;
-use crate::program::{CounterId, LocalId, Number, NumberOperator, SortKey, Value};
+use crate::program::{
+    BinaryOperator as B, CounterId, LocalId, Number, NumberOperator::Binary, SortKey, Value,
+};
 
 /// A part of an array's element, or a value made of such parts.
 #[derive(Clone)]
@@ -71,11 +73,11 @@ pub(super) fn ascends(number: &Number, counter: CounterId) -> bool {
     match number {
         Number::Constant(_) | Number::Counter(_) => true,
         Number::Apply(operator, operands) => match (operator, &operands[..]) {
-            (NumberOperator::Add, [a, b]) => ascends(a, counter) && ascends(b, counter),
-            (NumberOperator::Subtract, [a, b]) => ascends(a, counter) && stands(b),
-            (NumberOperator::Multiply, [a, Number::Constant(0..)])
-            | (NumberOperator::Multiply, [Number::Constant(0..), a]) => ascends(a, counter),
-            (NumberOperator::Divide, [a, Number::Constant(1..)]) => ascends(a, counter),
+            (Binary(B::Add), [a, b]) => ascends(a, counter) && ascends(b, counter),
+            (Binary(B::Subtract), [a, b]) => ascends(a, counter) && stands(b),
+            (Binary(B::Multiply), [a, Number::Constant(0..)])
+            | (Binary(B::Multiply), [Number::Constant(0..), a]) => ascends(a, counter),
+            (Binary(B::Divide), [a, Number::Constant(1..)]) => ascends(a, counter),
             _ => operands.iter().all(stands),
         },
     }
