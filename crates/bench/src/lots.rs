@@ -120,14 +120,20 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 fn garble(program: &Program, seeds: &[InstanceSeed], threads: usize) {
     let delta = Prg::new(Block::ONES).next_block().with_lsb(1.into());
     let what = (HalfGates::new(Construction::TwoCall), program);
-    let sent = send_lot(&mut Io::new(&mut Nowhere), what, &delta, seeds, threads);
+    let sent = send_lot(
+        &mut Io::new(&mut DiscardingWire),
+        what,
+        &delta,
+        seeds,
+        threads,
+    );
     sent.expect("at least one thread");
 }
 
 /// Discards everything that is sent.
-struct Nowhere;
+struct DiscardingWire;
 
-impl Wire for Nowhere {
+impl Wire for DiscardingWire {
     fn send(&mut self, _: OnlyPeer, _: Kind, payload: &[u8]) -> Result<(), ProtocolError> {
         black_box(payload);
         Ok(())

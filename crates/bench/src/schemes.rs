@@ -188,14 +188,14 @@ fn measure(
         return Ok(());
     }
     let patience = options.patience();
-    let mut ceiling = Ceiling::measure(cpu, patience);
+    let mut ceiling = KernelSeconds::measure(cpu, patience);
     let timing = Timing {
         program: &case.program,
         wanted,
         patience,
     };
     let times = with_scheme_on(cpu, scheme.id, timing).expect("a rung is a scheme of this version");
-    ceiling = ceiling.with(Ceiling::measure(cpu, patience));
+    ceiling = ceiling.with(KernelSeconds::measure(cpu, patience));
     let cost = scheme.program_cost(&case.program);
     let (ands, xors) = (case.program.ands().len(), case.program.xors().len());
     let roles = [
@@ -229,7 +229,7 @@ fn measure(
 
 /// The seconds of a cipher call by the bare kernels.
 #[derive(Clone, Copy)]
-struct Ceiling {
+struct KernelSeconds {
     /// The time under a key that serves many calls.
     one_key: f64,
     /// The time with a key schedule for this call alone.
@@ -238,7 +238,7 @@ struct Ceiling {
     second_call: f64,
 }
 
-impl Ceiling {
+impl KernelSeconds {
     fn measure(cpu: Cpu, patience: Patience) -> Self {
         const BLOCKS: usize = 1024;
         let patience = Patience {
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn the_ceiling_counts_calls_and_key_schedules() {
-        let ceiling = Ceiling {
+        let ceiling = KernelSeconds {
             one_key: 1.0,
             key_a_call: 3.0,
             second_call: 1.5,

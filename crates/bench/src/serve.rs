@@ -28,7 +28,7 @@ use crate::parties::{Exchange, Memory, PartyLink, Wire, both};
 use crate::table::{Column, Row, number, short};
 use crate::{Error, Figures, Options, Tell};
 
-pub use samples::Taken;
+pub use samples::MeanCosts;
 
 /// The figures of a service under load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,10 +51,10 @@ pub struct ServeFigures {
     pub latency: BTreeMap<String, Latency>,
     /// The costs of the slowest hundredth of the runs, by offer and protocol.
     #[serde(default)]
-    pub slowest: BTreeMap<String, Taken>,
+    pub slowest: BTreeMap<String, MeanCosts>,
     /// The costs of the other runs.
     #[serde(default)]
-    pub others: BTreeMap<String, Taken>,
+    pub others: BTreeMap<String, MeanCosts>,
     /// Sessions of one small run each.
     pub sessions: Sessions,
     /// The attempts of the hostile peer, by kind.

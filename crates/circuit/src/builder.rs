@@ -76,7 +76,7 @@ pub use run_counter::RunCounter;
 pub use shallow::CircuitForm;
 
 use crate::netlist::{Literal, Sharing};
-use late::Late;
+use late::LateInputs;
 use ports::Draft;
 use shallow::Layers;
 
@@ -90,7 +90,7 @@ pub(crate) use sort::sorting_network;
 pub struct Builder {
     gates: RefCell<Sharing>,
     draft: RefCell<Draft>,
-    late: RefCell<Late>,
+    late: RefCell<LateInputs>,
     form: CircuitForm,
     layers: RefCell<Layers>,
 }

@@ -170,7 +170,7 @@ impl Circuit {
         gates: impl IntoIterator<Item = Gate>,
         output_wires: Vec<Wire>,
     ) -> Result<Self, CircuitError> {
-        let mut growing = Growing::new(inputs)?;
+        let mut growing = GrowingCircuit::new(inputs)?;
         let gates = gates.into_iter();
         growing.reserve(gates.size_hint().0);
         for gate in gates {
@@ -252,13 +252,13 @@ impl Circuit {
 
 /// A circuit whose gates are added one by one. Its gates always satisfy the invariants of
 /// [`Circuit`].
-pub(crate) struct Growing {
+pub(crate) struct GrowingCircuit {
     inputs: Vec<Port>,
     input_bits: u32,
     gates: Gates,
 }
 
-impl Growing {
+impl GrowingCircuit {
     pub(crate) fn new(inputs: Vec<Port>) -> Result<Self, CircuitError> {
         let input_bits = check_ports("input", &inputs)?;
         Ok(Self {

@@ -192,7 +192,7 @@ impl PackedNode {
 
 /// The result of folding a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Folded {
+pub(crate) enum FoldedGate {
     /// No gate, but this literal.
     Literal(Literal),
     /// This gate, whose output is negated if the flag is set.
@@ -201,32 +201,32 @@ pub(crate) enum Folded {
 
 /// Returns the exclusive or of `a` and `b`, without a gate if constants or equal inputs allow that.
 #[inline]
-pub(crate) fn fold_xor(a: Literal, b: Literal) -> Folded {
+pub(crate) fn fold_xor(a: Literal, b: Literal) -> FoldedGate {
     let negated = a.is_negated() != b.is_negated();
     let (a, b) = (a.positive(), b.positive());
     if a == b {
-        Folded::Literal(Literal::constant(negated))
+        FoldedGate::Literal(Literal::constant(negated))
     } else if a.as_constant().is_some() {
-        Folded::Literal(b.negated_if(negated))
+        FoldedGate::Literal(b.negated_if(negated))
     } else if b.as_constant().is_some() {
-        Folded::Literal(a.negated_if(negated))
+        FoldedGate::Literal(a.negated_if(negated))
     } else {
-        Folded::Gate(Node::Xor(a.min(b), a.max(b)), negated)
+        FoldedGate::Gate(Node::Xor(a.min(b), a.max(b)), negated)
     }
 }
 
 /// Returns the conjunction of `a` and `b`, without a gate if constants or equal inputs allow that.
 #[inline]
-pub(crate) fn fold_and(a: Literal, b: Literal) -> Folded {
+pub(crate) fn fold_and(a: Literal, b: Literal) -> FoldedGate {
     let literal = match (a.as_constant(), b.as_constant()) {
         (Some(false), _) | (_, Some(false)) => Literal::FALSE,
         (Some(true), _) => b,
         (_, Some(true)) => a,
         _ if a == b => a,
         _ if a == !b => Literal::FALSE,
-        _ => return Folded::Gate(Node::And(a.min(b), a.max(b)), false),
+        _ => return FoldedGate::Gate(Node::And(a.min(b), a.max(b)), false),
     };
-    Folded::Literal(literal)
+    FoldedGate::Literal(literal)
 }
 
 /// Nodes in topological order.
@@ -343,17 +343,17 @@ mod tests {
     fn constants_and_equal_inputs_fold() {
         let (x, y) = (Literal::of(0), Literal::of(1));
         let (zero, one) = (Literal::FALSE, Literal::TRUE);
-        assert_eq!(fold_xor(x, x), Folded::Literal(zero));
-        assert_eq!(fold_xor(x, !x), Folded::Literal(one));
-        assert_eq!(fold_xor(one, x), Folded::Literal(!x));
-        assert_eq!(fold_xor(!x, zero), Folded::Literal(!x));
-        assert_eq!(fold_xor(one, one), Folded::Literal(zero));
-        assert_eq!(fold_xor(!y, x), Folded::Gate(Node::Xor(x, y), true));
-        assert_eq!(fold_and(x, x), Folded::Literal(x));
-        assert_eq!(fold_and(!x, x), Folded::Literal(zero));
-        assert_eq!(fold_and(one, !x), Folded::Literal(!x));
-        assert_eq!(fold_and(x, zero), Folded::Literal(zero));
-        assert_eq!(fold_and(!y, x), Folded::Gate(Node::And(x, !y), false));
+        assert_eq!(fold_xor(x, x), FoldedGate::Literal(zero));
+        assert_eq!(fold_xor(x, !x), FoldedGate::Literal(one));
+        assert_eq!(fold_xor(one, x), FoldedGate::Literal(!x));
+        assert_eq!(fold_xor(!x, zero), FoldedGate::Literal(!x));
+        assert_eq!(fold_xor(one, one), FoldedGate::Literal(zero));
+        assert_eq!(fold_xor(!y, x), FoldedGate::Gate(Node::Xor(x, y), true));
+        assert_eq!(fold_and(x, x), FoldedGate::Literal(x));
+        assert_eq!(fold_and(!x, x), FoldedGate::Literal(zero));
+        assert_eq!(fold_and(one, !x), FoldedGate::Literal(!x));
+        assert_eq!(fold_and(x, zero), FoldedGate::Literal(zero));
+        assert_eq!(fold_and(!y, x), FoldedGate::Gate(Node::And(x, !y), false));
     }
 
     #[test]

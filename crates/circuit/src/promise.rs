@@ -47,7 +47,7 @@ pub enum Promise {
 }
 
 /// A broken promise: the expected and the found value.
-struct Broken {
+struct BrokenPromise {
     /// The index of the element, in an array.
     index: Option<usize>,
     expected: String,
@@ -88,7 +88,7 @@ impl Promise {
     }
 
     /// Returns `value`, of type `ty`, in the form that the component takes.
-    fn upheld(self, ty: &Type, value: Value) -> Result<Value, Broken> {
+    fn upheld(self, ty: &Type, value: Value) -> Result<Value, BrokenPromise> {
         match self {
             Self::Set => sorted(ty, &value),
             Self::Ascending => is_ascending(ty, &value).map(|()| value),
@@ -223,14 +223,14 @@ impl Numbers {
     }
 }
 
-fn sorted(ty: &Type, value: &Value) -> Result<Value, Broken> {
+fn sorted(ty: &Type, value: &Value) -> Result<Value, BrokenPromise> {
     let width = element(ty).width();
     let mut numbers = Numbers::of(&value.to_bits(), width);
     numbers.sort();
     let is_equal = |i| numbers.compare(i, i + 1).1;
     let repeated = (0..numbers.len() - 1).fold(Choice::from(0), |any, i| any | is_equal(i));
     if repeated.into() {
-        return Err(Broken {
+        return Err(BrokenPromise {
             index: None,
             expected: format!("a set of {} different numbers, in any order", numbers.len()),
             found: "a number that is there twice; give each once, and set the size accordingly",
@@ -240,14 +240,14 @@ fn sorted(ty: &Type, value: &Value) -> Result<Value, Broken> {
     Ok(value.expect("the bits of a value of this type in another order"))
 }
 
-fn is_ascending(ty: &Type, value: &Value) -> Result<(), Broken> {
+fn is_ascending(ty: &Type, value: &Value) -> Result<(), BrokenPromise> {
     let numbers = Numbers::of(&value.to_bits(), element(ty).width());
     let is_less = |i| numbers.compare(i + 1, i).0;
     let kept = (0..numbers.len() - 1).fold(Choice::from(1), |all, i| all & is_less(i));
     if kept.into() {
         return Ok(());
     }
-    Err(Broken {
+    Err(BrokenPromise {
         index: None,
         expected: format!("{} {}", numbers.len(), Promise::Ascending),
         found: "another order or a number that is there twice; sort them, and what belongs to them",
@@ -261,7 +261,7 @@ fn each(
     is_out: impl Fn(&[bool], bool) -> Choice,
     promise: Promise,
     found: &'static str,
-) -> Result<(), Broken> {
+) -> Result<(), BrokenPromise> {
     let of = element(ty);
     let signed = matches!(of.kind(), Kind::Signed(_));
     let bits = value.to_bits();
@@ -272,7 +272,7 @@ fn each(
     }
     // The owner learns the index of the element.
     let index = elements().position(|bits| is_out(bits, signed).into());
-    Err(Broken {
+    Err(BrokenPromise {
         index: index.filter(|_| of != ty),
         expected: promise.to_string(),
         found,

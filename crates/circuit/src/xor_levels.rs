@@ -219,7 +219,7 @@ fn private_inputs(program: &Program) -> u64 {
 struct Sorter {
     sorted: XorLevels,
     /// The reads and writes of each slot in the open batch so far.
-    slots: Vec<Touched>,
+    slots: Vec<SlotUse>,
     /// The number of the open batch, from one.
     batch: u32,
     /// The batch's gates, and the rank of each.
@@ -228,7 +228,7 @@ struct Sorter {
 
 /// The ranks of the gates of a batch that last read and wrote a slot, or 0 if none did.
 #[derive(Clone, Copy, Default)]
-struct Touched {
+struct SlotUse {
     batch: u32,
     read: u32,
     written: u32,
@@ -242,7 +242,7 @@ impl Sorter {
                 levels: Vec::new(),
                 ends: Vec::with_capacity(program.batches().len()),
             },
-            slots: vec![Touched::default(); program.slots()],
+            slots: vec![SlotUse::default(); program.slots()],
             batch: 0,
             gates: Vec::new(),
         }
@@ -270,12 +270,12 @@ impl Sorter {
         self.gates.push((rank, gate));
     }
 
-    fn touched(&mut self, slot: u32) -> Touched {
+    fn touched(&mut self, slot: u32) -> SlotUse {
         let touched = &mut self.slots[slot as usize];
         if touched.batch != self.batch {
-            *touched = Touched {
+            *touched = SlotUse {
                 batch: self.batch,
-                ..Touched::default()
+                ..SlotUse::default()
             };
         }
         *touched

@@ -67,7 +67,7 @@ struct CircuitShape {
 
 /// A function, described by the bits that it reads.
 #[derive(Clone, Debug, Default)]
-struct Shape {
+struct FunctionShape {
     inputs: Vec<(Owners, u32)>,
     circuits: Vec<CircuitShape>,
     /// For each call, its circuit and the bits of each port.
@@ -92,7 +92,7 @@ impl CircuitShape {
     }
 }
 
-impl Shape {
+impl FunctionShape {
     fn build(&self) -> Function {
         let mut builder = FunctionBuilder::new("sample");
         // Maps the first bit of each value to its name and width.

@@ -8,7 +8,7 @@ mod place;
 mod run;
 
 pub(crate) use intrinsic::intrinsic;
-pub(crate) use run::{Machine, Ran, Random, call};
+pub(crate) use run::{CompletedRun, Machine, Random, call};
 
 use crate::diagnostic::Diagnostic;
 use crate::program::{EntryId, Program, Value};

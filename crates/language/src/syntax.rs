@@ -11,7 +11,7 @@ pub use expression::{BinaryOperator, UnaryOperator};
 pub use item::{BitOrder, EntryKind};
 pub(crate) use item::{
     Entry, EnumItem, Function, FunctionBody, Generic, GenericArgument, Input, Item, ItemKind, Join,
-    JoinedTable, KeyField, Output, ParamItem, Parameter, Party, Path, Sorted, StateItem,
+    JoinedTable, KeyField, Output, ParamItem, Parameter, Party, Path, SortedClause, StateItem,
     StructItem, TestItem, TypeExpression, TypeExpressionKind, UseItem, method_name,
 };
 

@@ -7,7 +7,7 @@ use tacit_function::join::JoinPlan;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::elaborate::{self, ParamValues, TestProgram};
-use crate::interpret::{MAX_STEPS, Machine, Ran, Random, join};
+use crate::interpret::{CompletedRun, MAX_STEPS, Machine, Random, join};
 use crate::load::Loaded;
 use crate::lower::{CircuitFiles, Lowered, external};
 use crate::program::{Body, EntryId, Join, Program, Value};
@@ -153,7 +153,7 @@ fn run<'t>(
     let mut machine = Machine::new(&test.program, MAX_STEPS, Random::Seed(test.seed));
     machine.files = files;
     machine.debug = Some(debug);
-    let mut compare = |ran: &Ran<'_>| functions.compare(ran);
+    let mut compare = |ran: &CompletedRun<'_>| functions.compare(ran);
     machine.after_run = Some(&mut compare);
     let mut error = *machine.call(test.function, Vec::new()).err()?;
     if let Some((left, right, ty)) = &machine.compared {
@@ -173,7 +173,7 @@ struct Functions<'p> {
 
 impl Functions<'_> {
     /// Returns the bits of the function's inputs: pairs, inputs, random bits, and saved values.
-    fn given_bits(&self, ran: &Ran<'_>, lowered: &Lowered) -> Result<Vec<bool>, String> {
+    fn given_bits(&self, ran: &CompletedRun<'_>, lowered: &Lowered) -> Result<Vec<bool>, String> {
         let entry = &self.program.entries[ran.entry.0 as usize];
         let types = &self.program.types;
         let mut bits = Vec::new();
@@ -202,7 +202,7 @@ impl Functions<'_> {
     }
 
     /// Compares the function of a run with the run in the clear, and describes a difference.
-    fn compare(&mut self, ran: &Ran<'_>) -> Result<(), String> {
+    fn compare(&mut self, ran: &CompletedRun<'_>) -> Result<(), String> {
         let entry = &self.program.entries[ran.entry.0 as usize];
         let types = &self.program.types;
         let public: Vec<(usize, Value)> = entry

@@ -243,7 +243,7 @@ impl Exchange for Exchanged {
         function.compile();
         let extension = self.extension(function.and_gates());
         let epoch = set_up(role, extension, &mut wire)?;
-        let (id, mut kept) = (*epoch.id(), Kept::default());
+        let (id, mut kept) = (*epoch.id(), StoredMaterial::default());
         let prepared = (function, self.runs + 1);
         let (mut epoch, offline) = match self.source {
             Source::Instances => (None, kept.make_instances(epoch, prepared, &mut wire)?),
@@ -326,13 +326,13 @@ fn set_up(role: Role, extension: Extension, wire: &mut Wire) -> Result<Epoch, Er
 /// The material of a party: blocks of triples with the number of the first, and instances of each
 /// component.
 #[derive(Default)]
-struct Kept {
+struct StoredMaterial {
     next: u64,
     blocks: VecDeque<Vec<u8>>,
     instances: Vec<VecDeque<Vec<u8>>>,
 }
 
-impl Kept {
+impl StoredMaterial {
     fn make_triples(
         &mut self,
         epoch: Epoch,
@@ -406,7 +406,7 @@ impl Kept {
     }
 }
 
-impl TripleBlocks for Kept {
+impl TripleBlocks for StoredMaterial {
     fn next(&mut self, block: &mut [u8; BLOCK_BYTES]) -> Result<u64, tacit_protocol::Error> {
         let bytes = self.blocks.pop_front().ok_or_else(nothing_left)?;
         block.copy_from_slice(&bytes);
@@ -415,7 +415,7 @@ impl TripleBlocks for Kept {
     }
 }
 
-impl Instances for Kept {
+impl Instances for StoredMaterial {
     type Instance = Zeroizing<Vec<u8>>;
 
     fn next(&mut self, component: usize) -> Result<Self::Instance, tacit_protocol::Error> {

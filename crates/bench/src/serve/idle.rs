@@ -87,14 +87,14 @@ pub(crate) struct Exchanged {
 /// A party's observations in each measurement.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
-    Service(Vec<Seen>),
+    Service(Vec<ServiceObservation>),
     /// The busy peers' times in milliseconds.
     Peers(Vec<Vec<f64>>),
 }
 
 /// The service's observations of itself.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct ServiceObservation {
     seconds: f64,
     resident_bytes: Option<u64>,
     threads: Option<u64>,
@@ -146,7 +146,7 @@ impl Exchange for Exchanged {
 }
 
 /// Serves, and measures this process whenever the peers say so.
-fn serve(mut plain: Channel, peers: u64) -> Result<Vec<Seen>, Error> {
+fn serve(mut plain: Channel, peers: u64) -> Result<Vec<ServiceObservation>, Error> {
     let identity = Identity::generate()?;
     say(&mut plain, &identity.fingerprint().to_string())?;
     let peers = (0..peers).map(|number| {
@@ -207,10 +207,10 @@ fn all_threads() -> Option<(f64, u64)> {
     Some((seconds, waits))
 }
 
-fn since((begun, before): &Now) -> Seen {
+fn since((begun, before): &Now) -> ServiceObservation {
     let both = all_threads().zip(*before);
     let (resident_bytes, threads) = resident_and_threads();
-    Seen {
+    ServiceObservation {
         seconds: begun.elapsed().as_secs_f64(),
         resident_bytes,
         threads,

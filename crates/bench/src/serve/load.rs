@@ -16,7 +16,7 @@ use tacit::stock::{Preparation, StockName, Stocks};
 use tacit::{Fingerprint, Function, Identity, Job, Role, Session, Settings, Value};
 use tacit_serve::{Limits, Peer, Policy, Service};
 
-use super::samples::{Sample, Taken, slowest_and_others};
+use super::samples::{MeanCosts, Sample, slowest_and_others};
 use super::scene::{
     FIRST_FILLED, FIRST_STOCKED, GOES_ON, HOSTILE, LEVEL_RUNS, OFFERS, OVER, REFILL_BELOW, STOCKED,
     function, level, service_bit, start, values,
@@ -48,7 +48,7 @@ pub(crate) struct LoadReport {
     pub(super) seconds: f64,
     pub(super) times_ms: BTreeMap<String, Vec<f64>>,
     /// By offer and protocol: the slowest hundredth of the runs, and the others.
-    pub(super) taken: BTreeMap<String, [Taken; 2]>,
+    pub(super) taken: BTreeMap<String, [MeanCosts; 2]>,
     pub(super) wrong: u64,
     pub(super) failures: BTreeMap<String, u64>,
     pub(super) hostile: BTreeMap<String, u64>,

@@ -7,7 +7,7 @@ use tacit::cost::Cost;
 
 /// The mean costs of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct MeanCosts {
     /// The number of runs.
     pub runs: u64,
     /// The percentage that were the first of their session.
@@ -40,20 +40,20 @@ impl Sample {
 }
 
 /// Returns the costs of the slowest hundredth of these runs, and those of the others.
-pub(super) fn slowest_and_others(mut samples: Vec<Sample>) -> [Taken; 2] {
+pub(super) fn slowest_and_others(mut samples: Vec<Sample>) -> [MeanCosts; 2] {
     samples.sort_by(|a, b| b.time_ms.total_cmp(&a.time_ms));
     let (slowest, others) = samples.split_at(samples.len().div_ceil(100));
     [slowest, others].map(mean)
 }
 
-fn mean(samples: &[Sample]) -> Taken {
+fn mean(samples: &[Sample]) -> MeanCosts {
     let runs = samples.len().max(1) as f64;
     let mut phases_ms = BTreeMap::new();
     for (phase, time_ms) in samples.iter().flat_map(|sample| &sample.phases_ms) {
         *phases_ms.entry((*phase).to_owned()).or_insert(0.0) += time_ms / runs;
     }
     let firsts = samples.iter().filter(|sample| sample.is_first).count();
-    Taken {
+    MeanCosts {
         runs: samples.len() as u64,
         first_percent: 100.0 * firsts as f64 / runs,
         phases_ms,
@@ -74,9 +74,12 @@ mod tests {
         let [slowest, others] = slowest_and_others((1..=200).map(sample).collect());
         assert_eq!((slowest.runs, others.runs), (2, 198));
         assert_eq!((slowest.first_percent, others.first_percent), (50.0, 0.0));
-        let run = |taken: &Taken| taken.phases_ms["run"].round();
+        let run = |taken: &MeanCosts| taken.phases_ms["run"].round();
         assert_eq!((run(&slowest), run(&others)), (200.0, 100.0));
         let [slowest, others] = slowest_and_others(Vec::new());
-        assert_eq!((slowest, others), (Taken::default(), Taken::default()));
+        assert_eq!(
+            (slowest, others),
+            (MeanCosts::default(), MeanCosts::default())
+        );
     }
 }

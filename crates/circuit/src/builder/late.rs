@@ -8,7 +8,7 @@ use crate::netlist::{Literal, Netlist};
 
 /// The late inputs of a builder.
 #[derive(Default)]
-pub(super) struct Late {
+pub(super) struct LateInputs {
     /// The number of late inputs so far.
     count: usize,
     /// The numbers of the late inputs that a gate reads, in the order in which they became inputs.
@@ -57,7 +57,7 @@ impl Builder {
     }
 
     fn settle(&self, number: u32) -> Literal {
-        let Late { read, pages, .. } = &mut *self.late.borrow_mut();
+        let LateInputs { read, pages, .. } = &mut *self.late.borrow_mut();
         let page = (number / PAGE) as usize;
         if pages.len() <= page {
             pages.resize(page + 1, Vec::new());

@@ -1,7 +1,7 @@
 //! The ports of a circuit under construction, and its completion.
 
 use super::{Bit, Builder, Bus, Bytes, Handle, Int, UInt};
-use crate::circuit::{GateKind, Growing};
+use crate::circuit::{GateKind, GrowingCircuit};
 use crate::netlist::{Literal, Netlist, Node, PackedNode, Sharing};
 use crate::{Circuit, CircuitError, Gate, Port, Promise, Type, Wire};
 
@@ -172,7 +172,7 @@ fn write(netlist: Netlist, live: &[bool], draft: Draft) -> Result<Circuit, Circu
 
 /// Writes nodes as gates. A negation that is read becomes one INV gate.
 struct Writer {
-    gates: Growing,
+    gates: GrowingCircuit,
     /// For a node that has been written, its wire and the wire of its negation, or `NONE`. For any
     /// other node, the node itself, packed.
     nodes: Vec<[u32; 2]>,
@@ -186,7 +186,7 @@ impl Writer {
     const NONE: Wire = Wire::MAX;
 
     fn new(netlist: Netlist, inputs: Vec<Port>) -> Result<Self, CircuitError> {
-        let mut gates = Growing::new(inputs)?;
+        let mut gates = GrowingCircuit::new(inputs)?;
         gates.reserve(netlist.node_count() - netlist.inputs() as usize);
         Ok(Self {
             gates,

@@ -5,7 +5,7 @@ use core::ops::Range;
 use crate::{Batch, NEGATED, Output, Program};
 
 /// `Ok` if an invariant holds, or a description of the violation.
-type Holds = Result<(), String>;
+type CheckResult = Result<(), String>;
 
 impl Program {
     /// Checks the invariants that the module documents. Does not check the computed outputs.
@@ -13,7 +13,7 @@ impl Program {
     /// # Errors
     ///
     /// The first invariant that does not hold, which is a bug of the compiler.
-    pub fn check_invariants(&self) -> Holds {
+    pub fn check_invariants(&self) -> CheckResult {
         self.check_segments()?;
         let mut checker = Checker::new(self);
         let (mut xor, mut and) = (0, 0);
@@ -33,7 +33,7 @@ impl Program {
         })
     }
 
-    fn check_segments(&self) -> Holds {
+    fn check_segments(&self) -> CheckResult {
         let (mut batch, mut xor, mut and) = (0, 0, 0);
         for (number, segment) in self.segments.iter().enumerate() {
             let broken = || not_a_partition("segment", number);
@@ -58,7 +58,7 @@ impl Program {
     }
 }
 
-fn ensure(holds: bool, broken: impl FnOnce() -> String) -> Holds {
+fn ensure(holds: bool, broken: impl FnOnce() -> String) -> CheckResult {
     if holds { Ok(()) } else { Err(broken()) }
 }
 
@@ -92,7 +92,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn batch(&mut self, batch: usize, xors: Range<usize>, ands: Range<usize>) -> Holds {
+    fn batch(&mut self, batch: usize, xors: Range<usize>, ands: Range<usize>) -> CheckResult {
         let is_small = ands.len() <= Program::MAX_BATCH_ANDS;
         ensure(is_small, || too_large("batch", batch))?;
         for gate in &self.program.xors[xors] {
@@ -118,7 +118,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn read_two(&mut self, batch: usize, a: u32, b: u32) -> Holds {
+    fn read_two(&mut self, batch: usize, a: u32, b: u32) -> CheckResult {
         self.read(batch, a)?;
         self.read(batch, b)?;
         ensure(a != b, || {
@@ -129,20 +129,20 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn read(&self, batch: usize, slot: u32) -> Holds {
+    fn read(&self, batch: usize, slot: u32) -> CheckResult {
         self.check_slot(batch, slot)?;
         ensure(self.written[slot as usize], || {
             format!("batch {batch} reads slot {slot} before it is written")
         })
     }
 
-    fn write(&mut self, batch: usize, slot: u32) -> Holds {
+    fn write(&mut self, batch: usize, slot: u32) -> CheckResult {
         self.check_slot(batch, slot)?;
         self.written[slot as usize] = true;
         Ok(())
     }
 
-    fn check_slot(&self, batch: usize, slot: u32) -> Holds {
+    fn check_slot(&self, batch: usize, slot: u32) -> CheckResult {
         let slots = self.program.slots;
         ensure(slot < slots, || {
             format!("batch {batch} names slot {slot} of {slots}")

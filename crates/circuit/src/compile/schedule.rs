@@ -21,7 +21,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 use super::place::{OPEN, OrderedBatches, OrderedGate, Placement, Placer};
-use super::window::{Stack, Waiting, Window};
+use super::window::{Stack, WaitingGate, Window};
 use super::wires::{GateLocation, Wires};
 use crate::circuit::PackedGate;
 use crate::{Batch, Circuit, Program};
@@ -168,7 +168,7 @@ where
             });
             return;
         }
-        let gate = Waiting::new(inputs, wire, readers, gate.is_and());
+        let gate = WaitingGate::new(inputs, wire, readers, gate.is_and());
         let place = self.window.enter(gate, sources);
         self.wires.put(wire, GateLocation::waiting(place));
         if has_inputs {

@@ -26,7 +26,7 @@ fn at(place: u32) -> usize {
 
 /// An AND gate, or a XOR gate that waits for its inputs.
 #[derive(Clone, Copy)]
-pub(super) struct Waiting {
+pub(super) struct WaitingGate {
     /// The gate's inputs. For a XOR gate, the negations of the inputs have no meaning.
     pub(super) inputs: [Literal; 2],
     pub(super) wire: u32,
@@ -38,7 +38,7 @@ pub(super) struct Waiting {
     is_taken: bool,
 }
 
-impl Waiting {
+impl WaitingGate {
     pub(super) fn new(inputs: [Literal; 2], wire: u32, readers: u32, is_and: bool) -> Self {
         Self {
             inputs,
@@ -65,7 +65,7 @@ impl Waiting {
 pub(super) struct Window {
     low: u32,
     high: u32,
-    gates: Box<[Waiting; SIZE]>,
+    gates: Box<[WaitingGate; SIZE]>,
     /// The first input that waits for each gate: twice the place of the waiting gate, plus the
     /// index 0 or 1 of the input, plus 1. Zero means none.
     first_waiter: Box<[u32; SIZE + 1]>,
@@ -81,7 +81,7 @@ impl Window {
         Self {
             low: 0,
             high: 0,
-            gates: ring(Waiting::new([Literal::FALSE; 2], 0, 0, false)),
+            gates: ring(WaitingGate::new([Literal::FALSE; 2], 0, 0, false)),
             first_waiter: ring(0),
             next_waiter: ring([0; 2]),
             ready: Places::new(),
@@ -89,7 +89,7 @@ impl Window {
         }
     }
 
-    pub(super) fn gate(&self, place: u32) -> &Waiting {
+    pub(super) fn gate(&self, place: u32) -> &WaitingGate {
         &self.gates[at(place)]
     }
 
@@ -119,7 +119,7 @@ impl Window {
     // A gate passed in memory would be read in larger parts than it was written, and a processor
     // stalls on such reads.
     #[inline(always)]
-    pub(super) fn enter(&mut self, gate: Waiting, sources: [GateLocation; 2]) -> u32 {
+    pub(super) fn enter(&mut self, gate: WaitingGate, sources: [GateLocation; 2]) -> u32 {
         debug_assert!(self.high - self.low < WINDOW);
         let place = self.high % WINDOW;
         self.high += 1;
@@ -132,12 +132,12 @@ impl Window {
             *first = 2 * place + index + 1;
             pending += u8::from(source.is_waiting());
         }
-        self.gates[at(place)] = Waiting { pending, ..gate };
+        self.gates[at(place)] = WaitingGate { pending, ..gate };
         place
     }
 
     /// Takes the gate at `place` into a batch.
-    pub(super) fn take(&mut self, place: u32) -> &Waiting {
+    pub(super) fn take(&mut self, place: u32) -> &WaitingGate {
         let gate = &mut self.gates[at(place)];
         gate.is_taken = true;
         gate

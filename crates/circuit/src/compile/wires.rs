@@ -19,7 +19,7 @@
 use core::hint::select_unpredictable;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::netlist::{Folded, Literal, fold_and, fold_xor};
+use crate::netlist::{FoldedGate, Literal, fold_and, fold_xor};
 use crate::{Circuit, Gate};
 
 /// The location of a gate that was admitted, in 30 bits.
@@ -225,11 +225,11 @@ fn folded(gate: Gate, [a, b]: [Literal; 2]) -> Literal {
     let folded = match gate {
         Gate::Xor(..) => fold_xor(a, b),
         Gate::And(..) => fold_and(a, b),
-        Gate::Inv(_) => Folded::Literal(!a),
+        Gate::Inv(_) => FoldedGate::Literal(!a),
     };
     match folded {
-        Folded::Literal(literal) => literal,
-        Folded::Gate(..) => unreachable!("a gate that is left was told by its inputs"),
+        FoldedGate::Literal(literal) => literal,
+        FoldedGate::Gate(..) => unreachable!("a gate that is left was told by its inputs"),
     }
 }
 

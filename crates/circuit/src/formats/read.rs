@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::circuit::{GateKind, Growing};
+use crate::circuit::{GateKind, GrowingCircuit};
 use crate::{Circuit, CircuitError, Gate, Port, Type, Wire};
 
 use super::ahead::{LARGE, usual_gates};
@@ -141,7 +141,7 @@ struct Body<R> {
 
 /// The gates that have been read.
 pub(super) struct Gates {
-    circuit: Growing,
+    circuit: GrowingCircuit,
     inputs: InputWires,
     driven: DrivenWires,
     /// The number of wires that the file announces.
@@ -153,7 +153,7 @@ pub(super) struct Gates {
 impl Gates {
     fn new(header: &Header, order: BitOrder) -> Result<Self, CircuitError> {
         Ok(Self {
-            circuit: Growing::new(ports("in", &header.inputs.widths))?,
+            circuit: GrowingCircuit::new(ports("in", &header.inputs.widths))?,
             inputs: InputWires::new(&header.inputs, order),
             driven: DrivenWires::new(header.wires - header.inputs.bits),
             wires: header.wires,

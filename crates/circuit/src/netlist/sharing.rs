@@ -1,6 +1,6 @@
 //! Structural hashing: an existing gate is never made again.
 
-use super::{Folded, Literal, Netlist, PackedNode, fold_and, fold_xor};
+use super::{FoldedGate, Literal, Netlist, PackedNode, fold_and, fold_xor};
 use crate::{Circuit, Gate};
 
 /// A netlist in which no two gates are equal, up to the order of inputs.
@@ -63,8 +63,8 @@ impl Sharing {
     /// Returns the exclusive or. In addition to constants, `(p ⊕ q) ⊕ p` folds to `q`.
     pub fn xor(&mut self, a: Literal, b: Literal) -> Literal {
         let (node, negated) = match fold_xor(a, b) {
-            Folded::Literal(literal) => return literal,
-            Folded::Gate(node, negated) => (PackedNode::pack(node), negated),
+            FoldedGate::Literal(literal) => return literal,
+            FoldedGate::Gate(node, negated) => (PackedNode::pack(node), negated),
         };
         let [x, y] = node.inputs().expect("a gate");
         let literal = match self.cancel_xor(x, y) {
@@ -78,8 +78,8 @@ impl Sharing {
     /// `(p ∧ q) ∧ ¬p` to zero.
     pub fn and(&mut self, a: Literal, b: Literal) -> Literal {
         let node = match fold_and(a, b) {
-            Folded::Literal(literal) => return literal,
-            Folded::Gate(node, _) => PackedNode::pack(node),
+            FoldedGate::Literal(literal) => return literal,
+            FoldedGate::Gate(node, _) => PackedNode::pack(node),
         };
         let [x, y] = node.inputs().expect("a gate");
         match self.absorb_and(x, y) {

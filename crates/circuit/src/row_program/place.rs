@@ -12,7 +12,7 @@ const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 pub(super) fn place(circuit: &Circuit, layers: &Layers) -> RowProgram {
     let reads = count_reads(circuit, layers);
     let mut local = local_gates(circuit, layers, &reads);
-    let mut placing = Placing::new(circuit, layers, reads);
+    let mut placing = RowPlacer::new(circuit, layers, reads);
     let inputs = (0..circuit.input_bits() as Wire).map(|wire| placing.take_if_read(wire));
     placing.program.inputs = inputs.collect();
     let mut begin = 0;
@@ -106,7 +106,7 @@ fn local_gates(circuit: &Circuit, layers: &Layers, reads: &[u32]) -> LocalGates 
     LocalGates { gates, ends }
 }
 
-struct Placing<'l> {
+struct RowPlacer<'l> {
     layers: &'l Layers,
     /// The number of remaining reads of each wire.
     reads: Vec<u32>,
@@ -116,7 +116,7 @@ struct Placing<'l> {
     program: RowProgram,
 }
 
-impl<'l> Placing<'l> {
+impl<'l> RowPlacer<'l> {
     fn new(circuit: &Circuit, layers: &'l Layers, reads: Vec<u32>) -> Self {
         let program = RowProgram {
             live: layers.live(),

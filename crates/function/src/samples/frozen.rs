@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tacit_circuit::{Gate, Owners};
 
-use super::{CircuitShape, Sample, Shape};
+use super::{CircuitShape, FunctionShape, Sample};
 use crate::Recipient;
 use crate::schedule::Limits;
 
@@ -34,7 +34,7 @@ pub fn frozen_schedules() -> Vec<FrozenSchedule> {
 
 fn read(case: &str) -> FrozenSchedule {
     let (name, rest) = case.split_once('\n').expect("a name");
-    let (mut shape, mut lines) = (Shape::default(), Vec::new());
+    let (mut shape, mut lines) = (FunctionShape::default(), Vec::new());
     let (mut limits, mut shares) = (Limits::default(), Vec::new());
     for line in rest.lines().filter(|line| !line.is_empty()) {
         let (what, line_of) = line.split_once(": ").expect("a field");

@@ -4,7 +4,7 @@
 
 use tacit_circuit::{Gate, Owners};
 
-use super::{CONSTANTS, CircuitShape, Sample, Shape};
+use super::{CONSTANTS, CircuitShape, FunctionShape, Sample};
 use crate::schedule::Limits;
 use crate::{Recipient, Role};
 
@@ -51,7 +51,7 @@ pub fn random_sample(seed: u64) -> Sample {
     } else {
         0
     };
-    let mut shape = Shape::default();
+    let mut shape = FunctionShape::default();
     for _ in 0..1 + draws.below(5) {
         let owners = draws.pick(&OWNERS);
         shape.inputs.push((owners, 1 + draws.below(3) as u32));
@@ -100,7 +100,7 @@ pub fn random_sample(seed: u64) -> Sample {
 }
 
 /// Adds blocks of calls. Each call reads bits from before its block, or any bits.
-fn calls(draws: &mut Draws, shape: &mut Shape, owners: &mut Vec<Owners>, many: bool) {
+fn calls(draws: &mut Draws, shape: &mut FunctionShape, owners: &mut Vec<Owners>, many: bool) {
     for block in 0..1 + draws.below(3) {
         let (before, chains) = (owners.len(), draws.percent(30));
         let patterns: Vec<(usize, Vec<Option<Owners>>)> = (0..2)

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tacit_circuit::{Component, Kind, LayerOutline, Owners, Role, RowProgram, Type};
 
 use super::argument::{ArgumentSpan, Arguments, NoNumber};
-use super::walk::{Reading, Source, Span, Walk};
+use super::walk::{Source, SourceWalk, Span, SpanReader};
 use super::{
     Block, Constants, GroupData, InputBlock, LastRead, Limits, OutputSpan, Pattern, Schedule,
     add_times, most_calls,
@@ -52,7 +52,7 @@ pub(crate) fn plan(
     }
     let mut planner = Planner::new(function, owners_of_inputs, limits);
     let shapes: Vec<CallShape> = function.components().iter().map(CallShape::new).collect();
-    let mut walk = Walk::new(function, &planner.schedule.inputs);
+    let mut walk = SourceWalk::new(function, &planner.schedule.inputs);
     let mut spans = Vec::new();
     while let Some(operation) = walk.advance() {
         walk.gather(operation, &mut spans, |bits| planner.constant(bits))?;
@@ -184,7 +184,7 @@ impl<'f> Planner<'f> {
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
         self.owners.clear();
-        let mut bits = Reading::new(arguments);
+        let mut bits = SpanReader::new(arguments);
         for (port, width) in (0..).zip(&shape.ports) {
             let first = spans.len();
             spans.extend(bits.take(*width).map(|span| argument(span, port)));

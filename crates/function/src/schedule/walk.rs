@@ -23,7 +23,7 @@ pub(super) struct Span {
 
 /// The location of the bits of a granule.
 #[derive(Clone, Copy, Debug)]
-enum Held {
+enum GranuleSource {
     /// They are consecutive from this row on.
     Together(Source, u32),
     /// They are the spans with this number.
@@ -32,14 +32,14 @@ enum Held {
 
 /// A walk over the operations of a function. It takes 16 bytes for each granule, and 20 for each
 /// span of granules whose bits are not consecutive.
-pub(super) struct Walk<'f> {
+pub(super) struct SourceWalk<'f> {
     plan: &'f Plan,
     cursor: Cursor,
-    held: Vec<Held>,
+    held: Vec<GranuleSource>,
     apart: Vec<Box<[Span]>>,
 }
 
-impl<'f> Walk<'f> {
+impl<'f> SourceWalk<'f> {
     /// Creates a walk before the first operation.
     pub(super) fn new(function: &'f Function, inputs: &[InputBlock]) -> Self {
         let plan = function.plan();
@@ -47,7 +47,7 @@ impl<'f> Walk<'f> {
             plan,
             cursor: Cursor::new(),
             // The check has found each element to be assigned before it is read.
-            held: vec![Held::Apart(u32::MAX); plan.uses.len()],
+            held: vec![GranuleSource::Apart(u32::MAX); plan.uses.len()],
             apart: Vec::new(),
         };
         for (number, (array, input)) in (0..).zip(plan.arrays.iter().zip(inputs)) {
@@ -60,7 +60,7 @@ impl<'f> Walk<'f> {
                 row: 0,
             };
             let elements: Vec<Span> = (0..input.instances).map(element).collect();
-            let mut bits = Reading::new(&elements);
+            let mut bits = SpanReader::new(&elements);
             for granule in array.granules() {
                 walk.hold(granule, bits.take(array.granule));
             }
@@ -106,8 +106,8 @@ impl<'f> Walk<'f> {
 
     fn push(&self, granule: usize, bits: u32, spans: &mut Vec<Span>) {
         let (source, row) = match self.held[granule] {
-            Held::Together(source, row) => (source, row),
-            Held::Apart(number) => {
+            GranuleSource::Together(source, row) => (source, row),
+            GranuleSource::Apart(number) => {
                 spans.extend_from_slice(&self.apart[number as usize]);
                 return;
             }
@@ -120,7 +120,7 @@ impl<'f> Walk<'f> {
 
     /// Assigns the results of an operation.
     pub(super) fn assign(&mut self, operation: &Operation, spans: &[Span]) {
-        let mut bits = Reading::new(spans);
+        let mut bits = SpanReader::new(spans);
         for (width, part) in &operation.results {
             let Some(part) = part else {
                 bits.take(*width as u32).for_each(drop);
@@ -136,15 +136,15 @@ impl<'f> Walk<'f> {
     fn hold(&mut self, granule: usize, mut bits: impl Iterator<Item = Span>) {
         let Some(first) = bits.next() else { return };
         let Some(second) = bits.next() else {
-            self.held[granule] = Held::Together(first.source, first.row);
+            self.held[granule] = GranuleSource::Together(first.source, first.row);
             return;
         };
         let all = [first, second].into_iter().chain(bits).collect();
         // A variable's element that is assigned again keeps its number.
         match self.held[granule] {
-            Held::Apart(number) if number != u32::MAX => self.apart[number as usize] = all,
+            GranuleSource::Apart(number) if number != u32::MAX => self.apart[number as usize] = all,
             _ => {
-                self.held[granule] = Held::Apart(self.apart.len() as u32);
+                self.held[granule] = GranuleSource::Apart(self.apart.len() as u32);
                 self.apart.push(all);
             }
         }
@@ -152,13 +152,13 @@ impl<'f> Walk<'f> {
 }
 
 /// Spans from which bits are taken in order.
-pub(super) struct Reading<'s> {
+pub(super) struct SpanReader<'s> {
     spans: &'s [Span],
     /// The number of bits of the first span that were taken.
     taken: u32,
 }
 
-impl<'s> Reading<'s> {
+impl<'s> SpanReader<'s> {
     pub(super) fn new(spans: &'s [Span]) -> Self {
         Self { spans, taken: 0 }
     }

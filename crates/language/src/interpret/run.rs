@@ -55,7 +55,7 @@ pub(crate) struct Machine<'p> {
 }
 
 /// A completed run.
-pub(crate) struct Ran<'r> {
+pub(crate) struct CompletedRun<'r> {
     pub(crate) entry: EntryId,
     pub(crate) inputs: &'r [Value],
     pub(crate) drawn: &'r [bool],
@@ -67,7 +67,7 @@ pub(crate) struct Ran<'r> {
 }
 
 /// Checks a completed run. The error describes what is wrong.
-type Watch<'p> = &'p mut dyn FnMut(&Ran<'_>) -> Result<(), String>;
+type Watch<'p> = &'p mut dyn FnMut(&CompletedRun<'_>) -> Result<(), String>;
 
 /// Shows a value of an expression at a place of the program.
 type Show<'p> = &'p mut dyn FnMut(Span, &str);
@@ -143,7 +143,7 @@ impl<'p> Machine<'p> {
         let before = self.states.clone();
         self.drawn.clear();
         let results = self.call_entry(id, arguments.clone())?;
-        let told = watch(&Ran {
+        let told = watch(&CompletedRun {
             entry: id,
             inputs: &arguments,
             drawn: &self.drawn,

@@ -11,7 +11,7 @@ use crate::program::{Condition, Variable};
 use crate::source::Span;
 
 /// Wires that were overwritten.
-pub(super) struct Written<'b> {
+pub(super) struct OverwrittenWires<'b> {
     pub(super) variable: Variable,
     pub(super) start: usize,
     pub(super) before: Bits<'b>,
@@ -58,7 +58,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     fn undo(&mut self, frame: &mut Frame<'b, 'p>) -> Changes<'b> {
         let log = frame.log.take().unwrap_or_default();
         let mut changes = Changes::new();
-        for Written {
+        for OverwrittenWires {
             variable,
             start,
             before,

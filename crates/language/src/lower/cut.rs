@@ -33,7 +33,7 @@ pub(super) enum Source {
 
 /// A value for which a gate, an argument or a result waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
+enum Awaited {
     Gate(usize),
     Call(usize),
 }
@@ -52,7 +52,7 @@ pub(super) struct Traced<'r> {
     wires: Vec<[Wire; 2]>,
     /// The sources of the arguments of each call, followed by those of the results. `starts` holds
     /// the start of each.
-    needs: Vec<Need>,
+    needs: Vec<Awaited>,
     starts: Vec<usize>,
     /// The number of gates before each call. These include all gates needed by its arguments and
     /// those of earlier calls, and none that reads its result. Gates and calls are in the order of
@@ -116,7 +116,7 @@ impl<'r> Traced<'r> {
         let mut ready = 0;
         for call in 0..run.calls.list.len() {
             for &need in traced.arguments(call) {
-                if let Some(Need::Gate(gate)) = traced.inverted(need) {
+                if let Some(Awaited::Gate(gate)) = traced.inverted(need) {
                     ready = ready.max(gate as u32 + 1);
                 }
             }
@@ -215,28 +215,28 @@ impl<'r> Traced<'r> {
         [Some(a), b].into_iter().flatten()
     }
 
-    fn needs(&self, gate: usize) -> impl Iterator<Item = Need> + '_ {
+    fn needs(&self, gate: usize) -> impl Iterator<Item = Awaited> + '_ {
         self.reads(gate)
             .filter_map(|wire| self.need(self.source(wire)))
     }
 
-    fn need(&self, source: Source) -> Option<Need> {
+    fn need(&self, source: Source) -> Option<Awaited> {
         match source {
-            Source::Gate(gate) => Some(Need::Gate(gate)),
+            Source::Gate(gate) => Some(Awaited::Gate(gate)),
             Source::Input(input) => self.inputs[input]
                 .call
-                .map(|call| Need::Call(call as usize)),
+                .map(|call| Awaited::Call(call as usize)),
         }
     }
 
     /// Replaces an inverter by the source of its input. Other sources are unchanged.
-    fn inverted(&self, need: Need) -> Option<Need> {
+    fn inverted(&self, need: Awaited) -> Option<Awaited> {
         match need {
-            Need::Gate(gate) => match self.gates[gate] {
+            Awaited::Gate(gate) => match self.gates[gate] {
                 Gate::Inv(of) => self.need(self.source(of)),
                 _ => Some(need),
             },
-            Need::Call(_) => Some(need),
+            Awaited::Call(_) => Some(need),
         }
     }
 
@@ -248,7 +248,7 @@ impl<'r> Traced<'r> {
                 Piece::Gate(literal) => self.needs.extend(self.need(self.source_of(literal))),
                 Piece::Wires(start, width) => {
                     let calls = calls_of(self.calls, start..start + width);
-                    self.needs.extend(calls.map(Need::Call));
+                    self.needs.extend(calls.map(Awaited::Call));
                 }
                 Piece::Constant(..) => {}
             }
@@ -263,9 +263,9 @@ impl<'r> Traced<'r> {
         for call in 0..=self.calls.len() {
             let ready = self.ready.get(call);
             let ready = ready.map_or(gates.len(), |ready| *ready as usize);
-            let of = |need: Need, gates: &[u32], calls: &[u32]| match need {
-                Need::Gate(gate) => gates[gate],
-                Need::Call(call) => calls[call],
+            let of = |need: Awaited, gates: &[u32], calls: &[u32]| match need {
+                Awaited::Gate(gate) => gates[gate],
+                Awaited::Call(call) => calls[call],
             };
             while next < ready {
                 let needs = self.needs(next).map(|need| of(need, &gates, &calls));
@@ -289,12 +289,12 @@ impl<'r> Traced<'r> {
     }
 
     /// Returns the sources of a call's arguments.
-    fn arguments(&self, call: usize) -> &[Need] {
+    fn arguments(&self, call: usize) -> &[Awaited] {
         &self.needs[self.starts[call]..self.starts[call + 1]]
     }
 
     /// Returns the sources of the run's results.
-    fn results(&self) -> &[Need] {
+    fn results(&self) -> &[Awaited] {
         &self.needs[self.starts[self.calls.len()]..]
     }
 }
@@ -343,7 +343,7 @@ impl Live {
         }
     }
 
-    fn need_all(&mut self, traced: &Traced<'_>, needs: &[Need]) {
+    fn need_all(&mut self, traced: &Traced<'_>, needs: &[Awaited]) {
         for &need in needs {
             self.note(need);
             // The walk may already be past the inverter.
@@ -353,10 +353,10 @@ impl Live {
         }
     }
 
-    fn note(&mut self, need: Need) {
+    fn note(&mut self, need: Awaited) {
         match need {
-            Need::Gate(gate) => self.gates[gate] = true,
-            Need::Call(call) => self.calls[call] = true,
+            Awaited::Gate(gate) => self.gates[gate] = true,
+            Awaited::Call(call) => self.calls[call] = true,
         }
     }
 }
@@ -370,14 +370,14 @@ pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
             &[]
         }
     };
-    let earliest = Earliest::new(traced, arguments);
+    let earliest = EarliestLevels::new(traced, arguments);
     let calls = earliest.calls;
     let last = calls.iter().copied().max().unwrap_or(0);
     // The last level at which each gate's value can be computed.
     let mut latest = vec![last; traced.gates.len()];
     for (call, level) in calls.iter().enumerate() {
         for need in arguments(call) {
-            if let &Need::Gate(gate) = need {
+            if let &Awaited::Gate(gate) = need {
                 latest[gate] = latest[gate].min(level - 1);
             }
         }
@@ -385,7 +385,7 @@ pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
     for gate in (0..traced.gates.len()).rev() {
         let level = latest[gate];
         for need in traced.needs(gate) {
-            if let Need::Gate(read) = need {
+            if let Awaited::Gate(read) = need {
                 latest[read] = latest[read].min(level);
             }
         }
@@ -400,8 +400,8 @@ pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
     }
     for gate in 0..traced.gates.len() {
         let levels = traced.needs(gate).map(|need| match need {
-            Need::Gate(read) => gates[read],
-            Need::Call(call) => calls[call],
+            Awaited::Gate(read) => gates[read],
+            Awaited::Call(call) => calls[call],
         });
         let (least, latest) = (levels.max().unwrap_or(0), latest[gate]);
         let level = open.first_from(least).filter(|level| *level <= latest);
@@ -456,15 +456,15 @@ impl LevelSet {
 }
 
 /// The least level of each gate and call.
-struct Earliest {
+struct EarliestLevels {
     gates: Vec<u32>,
     calls: Vec<u32>,
 }
 
-impl Earliest {
+impl EarliestLevels {
     /// Walks from the first gate to the last. Each call is visited as soon as the sources of its
     /// arguments are.
-    fn new<'t>(traced: &'t Traced<'_>, arguments: impl Fn(usize) -> &'t [Need]) -> Self {
+    fn new<'t>(traced: &'t Traced<'_>, arguments: impl Fn(usize) -> &'t [Awaited]) -> Self {
         let mut levels = Self {
             gates: Vec::with_capacity(traced.gates.len()),
             calls: Vec::with_capacity(traced.calls.len()),
@@ -490,10 +490,10 @@ impl Earliest {
     }
 
     /// Returns the level of a source.
-    fn of(&self, need: Need) -> u32 {
+    fn of(&self, need: Awaited) -> u32 {
         match need {
-            Need::Gate(gate) => self.gates[gate],
-            Need::Call(call) => self.calls[call],
+            Awaited::Gate(gate) => self.gates[gate],
+            Awaited::Call(call) => self.calls[call],
         }
     }
 }

@@ -26,7 +26,7 @@ use super::cut::{Levels, Live, Source, Traced, levels};
 use super::lines::LineCosts;
 use super::network::NetworkComponent;
 use super::pieces::{Piece, operand, push};
-use super::run::{Origin, Run, TraceOptions, port_type, trace};
+use super::run::{InputOrigin, Run, TraceOptions, port_type, trace};
 use super::trace::Called;
 use super::{CircuitFiles, Diagnostic, Lower, Lowered, Progress, Watch, size};
 use crate::program::{Body, Entry, EntryId, FunctionId, Program};
@@ -194,7 +194,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
         let function = self.builder.finish();
         let function = function.map_err(Diagnostic::at(self.entry.span))?;
         let random = self.run.given.iter();
-        let random = random.filter(|given| matches!(given.from, Origin::Random(_)));
+        let random = random.filter(|given| matches!(given.from, InputOrigin::Random(_)));
         let lowered = Lowered {
             function,
             random: random.map(|given| given.name.clone()).collect(),
@@ -263,15 +263,15 @@ impl<'r, 'p> Emitter<'r, 'p> {
         for given in &self.run.given {
             let end = start + given.width;
             match given.from {
-                Origin::Party(owner) | Origin::Random(owner) => {
+                InputOrigin::Party(owner) | InputOrigin::Random(owner) => {
                     self.builder.input(&given.name, &given.ty, self.role(owner));
                 }
-                Origin::State
+                InputOrigin::State
                     if used[start..end].contains(&true) || saved.contains(&given.name.as_str()) =>
                 {
                     self.builder.load(&given.name, &given.ty);
                 }
-                Origin::State | Origin::Nobody => {
+                InputOrigin::State | InputOrigin::Nobody => {
                     start = end;
                     continue;
                 }

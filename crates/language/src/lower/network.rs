@@ -77,12 +77,12 @@ struct Assignment {
     component: Option<FunctionId>,
     span: Span,
     targets: Vec<Place>,
-    arguments: Vec<Vec<Given>>,
+    arguments: Vec<Vec<ArgumentPiece>>,
 }
 
 /// A piece of an argument.
 #[derive(Debug)]
-enum Given {
+enum ArgumentPiece {
     Place(Place),
     Constant(Vec<bool>),
 }

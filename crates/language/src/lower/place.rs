@@ -2,7 +2,7 @@
 
 use tacit_circuit::builder::Bit;
 
-use super::branch::Written;
+use super::branch::OverwrittenWires;
 use super::operators::Bits;
 use super::order_free::{addition, variable};
 use super::trace::{Frame, Tracer};
@@ -51,7 +51,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         let end = start + bits.len();
         if frame.log.is_some() {
             let before = self.wires(frame, variable)[start..end].to_vec();
-            let written = Written {
+            let written = OverwrittenWires {
                 variable,
                 start,
                 before,

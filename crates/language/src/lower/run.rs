@@ -54,11 +54,11 @@ pub(super) struct RunInput {
     pub(super) name: String,
     pub(super) ty: String,
     pub(super) width: usize,
-    pub(super) from: Origin,
+    pub(super) from: InputOrigin,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum InputOrigin {
     Party(usize),
     Random(usize),
     State,
@@ -100,7 +100,7 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>
             name: input.name.to_string(),
             ty: port_type(program, input.ty),
             width: program.types.width(input.ty) as usize,
-            from: Origin::Party(owner),
+            from: InputOrigin::Party(owner),
         });
     }
     if random > 0 {
@@ -114,7 +114,7 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>
                 name,
                 ty: format!("bits[{random}]"),
                 width: random,
-                from: Origin::Random(number),
+                from: InputOrigin::Random(number),
             });
         }
     }
@@ -124,7 +124,7 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>
                 name: state.name.to_string(),
                 ty: port_type(program, state.ty),
                 width: program.types.width(state.ty) as usize,
-                from: Origin::State,
+                from: InputOrigin::State,
             });
         }
     }
@@ -133,7 +133,7 @@ fn given(program: &Program, entry: &Entry, random: usize) -> Lower<Vec<RunInput>
             name: String::new(),
             ty: "bit".to_owned(),
             width: 1,
-            from: Origin::Nobody,
+            from: InputOrigin::Nobody,
         });
     }
     Ok(all)
@@ -174,20 +174,20 @@ pub(super) fn trace(
     let mut arguments: Vec<Bits<'_>> = Vec::new();
     for (port, bits) in given.iter().zip(&inputs) {
         match port.from {
-            Origin::Party(_) => {
+            InputOrigin::Party(_) => {
                 while entry.is_joined(arguments.len()) {
                     arguments.push(Vec::new());
                 }
                 let input = &entry.inputs[arguments.len()];
                 arguments.push(tracer.operators().canonical(input.ty, bits));
             }
-            Origin::Random(_) if tracer.random.is_empty() => tracer.random.clone_from(bits),
-            Origin::Random(_) => {
+            InputOrigin::Random(_) if tracer.random.is_empty() => tracer.random.clone_from(bits),
+            InputOrigin::Random(_) => {
                 let pairs = tracer.random.iter().zip(bits);
                 tracer.random = pairs.map(|(a, b)| *a ^ *b).collect();
             }
-            Origin::State => tracer.states.push(bits.clone()),
-            Origin::Nobody => {}
+            InputOrigin::State => tracer.states.push(bits.clone()),
+            InputOrigin::Nobody => {}
         }
     }
     if entry.kind == EntryKind::Start {

@@ -1,7 +1,7 @@
 //! Runs functions over wires in place of values, with every loop unrolled.
 
 use super::addends::{Pending, Tree};
-use super::branch::Written;
+use super::branch::OverwrittenWires;
 use super::lines::{Recorder, RecorderMark, SiteId};
 use super::network::{Loops, Network};
 use super::operators::{Bits, Operators};
@@ -121,7 +121,7 @@ pub(super) struct Frame<'b, 'p> {
     pub(super) locals: Vec<Bits<'b>>,
     pub(super) counters: Vec<i128>,
     /// The wires overwritten under the innermost secret condition, oldest first.
-    pub(super) log: Option<Vec<Written<'b>>>,
+    pub(super) log: Option<Vec<OverwrittenWires<'b>>>,
     /// The surrounding secret conditions, outermost first.
     pub(super) conditions: Vec<Bit<'b>>,
     /// The variables that surrounding loops add up.

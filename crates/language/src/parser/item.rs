@@ -6,7 +6,7 @@ use crate::lexer::TokenKind as T;
 use crate::source::Symbol;
 use crate::syntax::{
     BitOrder, Entry, EntryKind, EnumItem, Function, FunctionBody, Ident, Input, Item, ItemKind,
-    Output, ParamItem, Parameter, Party, Sorted, StateItem, StructItem, TestItem, UseItem,
+    Output, ParamItem, Parameter, Party, SortedClause, StateItem, StructItem, TestItem, UseItem,
     method_name,
 };
 
@@ -411,7 +411,7 @@ impl Parser<'_> {
     }
 
     /// Parses `sorted` or `sorted by id` after something that is not an input, if it is there.
-    fn sorted_value(&mut self) -> Parsed<Option<Sorted>> {
+    fn sorted_value(&mut self) -> Parsed<Option<SortedClause>> {
         let sorted = self.sorted()?;
         if let Some(sorted) = sorted.as_ref().filter(|sorted| sorted.is_strict) {
             let error = Diagnostic::new(sorted.span, "inputs alone are `strictly sorted`")
@@ -423,7 +423,7 @@ impl Parser<'_> {
 
     /// Parses `sorted`, `sorted by id`, `strictly sorted` or `strictly sorted by id`, if it is
     /// there.
-    fn sorted(&mut self) -> Parsed<Option<Sorted>> {
+    fn sorted(&mut self) -> Parsed<Option<SortedClause>> {
         let strictly = self.take_word("strictly");
         let start = match (strictly, self.take_word("sorted")) {
             (None, None) => return Ok(None),
@@ -435,7 +435,7 @@ impl Parser<'_> {
             .map(|_| self.ident("a field's name"))
             .transpose()?;
         let span = start.to(self.previous());
-        Ok(Some(Sorted {
+        Ok(Some(SortedClause {
             is_strict: strictly.is_some(),
             by,
             span,

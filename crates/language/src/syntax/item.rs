@@ -143,7 +143,7 @@ pub(crate) struct Function {
     /// The type of the result, if there is one.
     pub(crate) result: Option<TypeExpression>,
     /// The order of the result, if it is declared.
-    pub(crate) result_sorted: Option<Sorted>,
+    pub(crate) result_sorted: Option<SortedClause>,
     pub(crate) body: FunctionBody,
 }
 
@@ -211,12 +211,12 @@ pub(crate) struct Parameter {
     pub(crate) name: Ident,
     pub(crate) ty: TypeExpression,
     /// The order in which callers must pass the argument, if it is declared.
-    pub(crate) sorted: Option<Sorted>,
+    pub(crate) sorted: Option<SortedClause>,
 }
 
 /// `sorted`, or `sorted by` a field of the elements or by a lambda that is a parameter.
 #[derive(Clone, Debug)]
-pub(crate) struct Sorted {
+pub(crate) struct SortedClause {
     /// Whether it is `strictly sorted`, which is allowed for inputs only.
     pub(crate) is_strict: bool,
     pub(crate) by: Option<Ident>,
@@ -303,7 +303,7 @@ pub(crate) struct Input {
     /// The party that owns the secret input, or `None` for a public one.
     pub(crate) owner: Option<Ident>,
     /// The order into which the owner's client sorts the input, if it is declared.
-    pub(crate) sorted: Option<Sorted>,
+    pub(crate) sorted: Option<SortedClause>,
 }
 
 #[derive(Clone, Debug)]

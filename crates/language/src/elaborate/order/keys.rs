@@ -6,7 +6,9 @@ use crate::elaborate::term::Term;
 use crate::elaborate::{Binding, Done, Elaborator, Lambda};
 use crate::program::{COMPUTED, InputPort, SortKey, TypeId, TypeKind, TypeTable};
 use crate::source::{Span, Symbol};
-use crate::syntax::{self, ExpressionKind as Syntax, PatternKind, Sorted, TypeExpressionKind};
+use crate::syntax::{
+    self, ExpressionKind as Syntax, PatternKind, SortedClause, TypeExpressionKind,
+};
 
 /// The length of the longest text of a lambda that is compared with others.
 const MAX_TEXT: usize = 256;
@@ -45,7 +47,7 @@ impl Elaborator<'_> {
     pub(in crate::elaborate) fn sort_key(
         &mut self,
         ty: TypeId,
-        sorted: &Sorted,
+        sorted: &SortedClause,
         lambdas: &[(&Symbol, u32)],
     ) -> Done<Option<SortKey>> {
         let Some(element) = self.element_hint(ty) else {

@@ -123,13 +123,13 @@ pub(super) enum LoopArgument {
 struct Node {
     /// The class of alike nodes, which differ only in `starts`.
     alike: i64,
-    what: What,
+    what: NodeKind,
     /// The number of nested loops. It is the maximum if the node cannot be in a loop.
     depth: usize,
 }
 
 #[derive(Debug)]
-enum What {
+enum NodeKind {
     Step {
         shape: usize,
         /// The starts of wires in the first turns: the target, then the arguments' pieces.
@@ -151,7 +151,7 @@ impl Node {
         let strides = Vec::new();
         Self {
             alike: shape as i64,
-            what: What::Step {
+            what: NodeKind::Step {
                 shape,
                 starts,
                 strides,
@@ -162,24 +162,24 @@ impl Node {
 
     fn starts(&self, all: &mut Vec<i64>) {
         match &self.what {
-            What::Step { starts, .. } => all.extend(starts),
-            What::Loop { body, .. } => body.iter().for_each(|node| node.starts(all)),
-            What::Made(_) => {}
+            NodeKind::Step { starts, .. } => all.extend(starts),
+            NodeKind::Loop { body, .. } => body.iter().for_each(|node| node.starts(all)),
+            NodeKind::Made(_) => {}
         }
     }
 
     /// Puts the steps into one more loop.
     fn push_strides(&mut self, rest: &mut &[i64]) {
         match &mut self.what {
-            What::Step {
+            NodeKind::Step {
                 starts, strides, ..
             } => {
                 let (own, after) = rest.split_at(starts.len());
                 strides.push(own.to_vec());
                 *rest = after;
             }
-            What::Loop { body, .. } => body.iter_mut().for_each(|node| node.push_strides(rest)),
-            What::Made(_) => {}
+            NodeKind::Loop { body, .. } => body.iter_mut().for_each(|node| node.push_strides(rest)),
+            NodeKind::Made(_) => {}
         }
     }
 }
@@ -321,7 +321,7 @@ impl Steps {
         let number = self.made.len() - 1;
         self.nodes.push(Node {
             alike: i64::MAX - number as i64,
-            what: What::Made(number),
+            what: NodeKind::Made(number),
             depth: MAX_DEPTH,
         });
     }
@@ -413,7 +413,7 @@ impl Steps {
         }
         let new = -1 - self.likeness.len() as i64;
         let alike = *self.likeness.entry(key).or_insert(new);
-        let what = What::Loop { turns, body };
+        let what = NodeKind::Loop { turns, body };
         Node { alike, what, depth }
     }
 }
@@ -421,9 +421,9 @@ impl Steps {
 impl Node {
     fn all_strides(&self, key: &mut Vec<i64>) {
         match &self.what {
-            What::Step { strides, .. } => key.extend(strides.iter().flatten()),
-            What::Loop { body, .. } => body.iter().for_each(|node| node.all_strides(key)),
-            What::Made(_) => {}
+            NodeKind::Step { strides, .. } => key.extend(strides.iter().flatten()),
+            NodeKind::Loop { body, .. } => body.iter().for_each(|node| node.all_strides(key)),
+            NodeKind::Made(_) => {}
         }
     }
 }

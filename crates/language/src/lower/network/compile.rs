@@ -6,7 +6,7 @@ use num_integer::Integer as _;
 
 use super::super::order_free::variable;
 use super::{
-    Assignment, Given, Loops, NetworkLoop, NetworkStep, NetworkVariable, Place, PlaceIndex,
+    ArgumentPiece, Assignment, Loops, NetworkLoop, NetworkStep, NetworkVariable, Place, PlaceIndex,
 };
 use crate::program::{
     Body, Condition, Expression, ExpressionKind, Function, FunctionId, LocalId, Loop, Number,
@@ -136,7 +136,10 @@ impl Compiler<'_> {
     }
 
     /// Returns the component and its arguments, or the parts that are moved.
-    fn computed(&mut self, value: &Expression) -> Option<(Option<FunctionId>, Vec<Vec<Given>>)> {
+    fn computed(
+        &mut self,
+        value: &Expression,
+    ) -> Option<(Option<FunctionId>, Vec<Vec<ArgumentPiece>>)> {
         let ExpressionKind::Call(id, given) = &value.kind else {
             let mut pieces = Vec::new();
             self.given(value, &mut pieces)?;
@@ -158,18 +161,18 @@ impl Compiler<'_> {
         (has_result && !arguments.is_empty()).then_some((Some(*id), arguments))
     }
 
-    fn given(&mut self, value: &Expression, pieces: &mut Vec<Given>) -> Option<()> {
+    fn given(&mut self, value: &Expression, pieces: &mut Vec<ArgumentPiece>) -> Option<()> {
         match &value.kind {
             ExpressionKind::Read(path) => {
                 let place = self.place(path)?;
                 if place.width > 0 {
-                    pieces.push(Given::Place(place));
+                    pieces.push(ArgumentPiece::Place(place));
                 }
             }
             ExpressionKind::Constant(constant) => {
                 let bits = self.program.types.bits_of_value(value.ty, constant);
                 if !bits.is_empty() {
-                    pieces.push(Given::Constant(bits));
+                    pieces.push(ArgumentPiece::Constant(bits));
                 }
             }
             ExpressionKind::Aggregate(parts) => {

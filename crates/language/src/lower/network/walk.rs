@@ -8,7 +8,7 @@ use super::super::pieces::{Piece, push};
 use super::super::trace::{Frame, MAX_STEPS, STEPS_BETWEEN, Tracer};
 use super::super::{Diagnostic, Lower, size};
 use super::{
-    Assignment, CALLS_OF_A_STEP, Given, Loops, Network, NetworkChain, NetworkComponent,
+    ArgumentPiece, Assignment, CALLS_OF_A_STEP, Loops, Network, NetworkChain, NetworkComponent,
     NetworkLoop, NetworkStep, NetworkVariable, Place,
 };
 use crate::program::{Function, Program};
@@ -21,7 +21,7 @@ const MAX_ROLLED: usize = 1 << 15;
 const MAX_CHAINS: usize = 64;
 
 /// The state of a walk.
-struct Walk<'w> {
+struct CallWalk<'w> {
     counters: Vec<i128>,
     steps: Steps,
     granule: usize,
@@ -61,7 +61,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             }
             steps <= left
         };
-        let mut walk = Walk {
+        let mut walk = CallWalk {
             counters: frame.counters.clone(),
             steps: Steps::default(),
             granule: loops.granule,
@@ -118,7 +118,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
     }
 }
 
-impl Walk<'_> {
+impl CallWalk<'_> {
     /// Walks a loop that is in no other one, and rolls its steps.
     fn outermost(
         &mut self,
@@ -198,7 +198,7 @@ impl Walk<'_> {
         }
         let mut waits = 0;
         for given in of.arguments.iter().flatten() {
-            if let Given::Place(place) = given {
+            if let ArgumentPiece::Place(place) = given {
                 let start = place.at(&self.counters)?;
                 let granules = start / self.granule..(start + place.width) / self.granule;
                 waits = self.waits[granules].iter().fold(waits, |a, b| a.max(*b));
@@ -232,8 +232,8 @@ impl Walk<'_> {
             let mut row = Vec::new();
             for given in pieces {
                 match given {
-                    Given::Place(place) => row.push(Piece::Wires(0, place.width)),
-                    Given::Constant(bits) => {
+                    ArgumentPiece::Place(place) => row.push(Piece::Wires(0, place.width)),
+                    ArgumentPiece::Constant(bits) => {
                         for bit in bits {
                             push(&mut row, Piece::Constant(u64::from(*bit), 1));
                         }

@@ -3,7 +3,7 @@
 use tacit_function::{Expression, FunctionBuilder, Part};
 
 use super::super::super::pieces::operand;
-use super::{LoopArgument, MadeStep, Node, StepPattern, What};
+use super::{LoopArgument, MadeStep, Node, NodeKind, StepPattern};
 
 /// Passes steps to a function's builder.
 #[derive(Clone, Copy)]
@@ -28,8 +28,8 @@ impl Writer<'_> {
     ) {
         for node in nodes {
             match &node.what {
-                What::Made(number) => self.made(builder, &self.made[*number]),
-                What::Loop { turns, body } => {
+                NodeKind::Made(number) => self.made(builder, &self.made[*number]),
+                NodeKind::Loop { turns, body } => {
                     let name = format!("{}{}", self.counter, counters.len());
                     builder.repeat(&name, 0, *turns as u64, |each, counter| {
                         counters.push(counter.clone());
@@ -37,7 +37,7 @@ impl Writer<'_> {
                         counters.pop();
                     });
                 }
-                What::Step {
+                NodeKind::Step {
                     shape,
                     starts,
                     strides,
