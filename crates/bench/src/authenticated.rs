@@ -11,10 +11,11 @@ pub mod sources;
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
 
-use crate::direct::{Case, DirectFigures, Exchanged, figures, full_name};
+use crate::direct::{DirectFigures, Exchanged, figures};
 use crate::parties::{PartyLink, both};
 use crate::spread::Spread;
 use crate::table::{Column, Row, mebibytes, number, short, text};
+use crate::workload::Case;
 use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
 
 /// A function under `authenticated`.
@@ -39,9 +40,7 @@ impl Row for AuthenticatedFigures {
     const TITLE: &'static str = "Functions under authenticated, malicious, from nothing, in the \
                                  clear on loopback; setup once a session";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 38, |of| {
-            full_name(&of.run.function, &of.run.parameters)
-        }),
+        text("function", 38, |of| of.run.workload.to_string()),
         number("s", 2, |of| of.statistical_security_bits.to_string()),
         text("link", 12, |of| of.run.link.clone()),
         number("AND", 9, |of| of.run.ands.to_string()),
@@ -108,7 +107,7 @@ fn measure(
 ) -> Result<(), Error> {
     let runs = if options.quick { 3 } else { 15 };
     let direct = Exchanged::new(*case, SchemeId::HALF_GATES_TWO_CALL, runs);
-    let name = direct.full_name();
+    let name = &direct.workload;
     let name = format!("authenticated {name} s-{bits} {}", place.name());
     if !options.wants(&name) {
         return Ok(());

@@ -8,7 +8,6 @@
 //! chain of AES-128 has a hundred times the gates of one AES-128 and the same inputs and outputs:
 //! its online messages differ only through the size of its buckets.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
@@ -16,23 +15,22 @@ use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
 use tacit::stock::BatchPreparation;
-use tacit::{Function, FunctionBuilder, Part, Recipient, Role, library};
+use tacit::{Function, FunctionBuilder, Part, Recipient, Role};
 
-use crate::direct::full_name;
 use crate::meeting::{Meeting, Timed, end, job, last, timed, times};
 use crate::parties::{Both, Exchange, Memory, PartyLink, Wire, both};
 use crate::record::Traffic;
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, known, mebibytes, number, short, text};
+use crate::workload::Workload;
 use crate::{Error, Options, Tell};
 
 /// A function under `batch`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchFigures {
     /// The function.
-    pub function: String,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub workload: Workload,
     /// The garbling scheme.
     pub scheme: String,
     /// s.
@@ -82,7 +80,7 @@ impl Row for BatchFigures {
                                  execution, offline on loopback; paper: Lindell and Riva 2015, \
                                  1024 executions, 9 threads";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 24, |of| full_name(&of.function, &of.parameters)),
+        text("function", 24, |of| of.workload.to_string()),
         text("link", 16, |of| of.link.clone()),
         number("AND", 7, |of| of.ands.to_string()),
         number("N", 4, |of| of.executions.to_string()),
@@ -140,8 +138,7 @@ const fn paper(offline_ms: f64, online_ms: f64) -> Paper {
 /// The task of the parties: prepare a batch, and run executions of it over each link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
-    function: String,
-    parameters: BTreeMap<String, u64>,
+    workload: Workload,
     executions: u64,
     threads: NonZeroUsize,
     links: Vec<Option<String>>,
@@ -162,12 +159,12 @@ pub(crate) struct Report {
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for (function, executions, paper) in cases(options) {
         for threads in threads(options) {
-            let parameters = match function {
-                CHAIN => BTreeMap::from([("calls".to_owned(), CHAIN_CALLS)]),
-                _ => BTreeMap::new(),
+            let parameters: &[_] = match function {
+                CHAIN => &[("calls", CHAIN_CALLS)],
+                _ => &[],
             };
-            let name = full_name(function, &parameters);
-            let name = format!("batch {name} executions-{executions} threads-{threads}");
+            let workload = Workload::new(function, parameters);
+            let name = format!("batch {workload} executions-{executions} threads-{threads}");
             let wanted = |place: &PartyLink| options.wants(&format!("{name} {}", place.name()));
             let places = options.places(&LINKS).into_iter();
             let places: Vec<PartyLink> = places.filter(wanted).collect();
@@ -175,8 +172,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 continue;
             }
             let task = Exchanged {
-                function: function.to_owned(),
-                parameters,
+                workload,
                 executions,
                 threads,
                 links: places.iter().map(|place| link_of(*place)).collect(),
@@ -238,8 +234,7 @@ fn figures(
     let online = times(runs, |run| run.online_ms);
     let offline_s = garbler.offline_s.max(evaluator.offline_s);
     Ok(BatchFigures {
-        function: task.function.clone(),
-        parameters: task.parameters.clone(),
+        workload: task.workload.clone(),
         scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
         statistical_security_bits: SECURITY_BITS,
         executions: task.executions,
@@ -264,12 +259,9 @@ const SECURITY_BITS: u8 = 40;
 
 impl Exchanged {
     fn function(&self) -> Result<Function, Error> {
-        match self.function.as_str() {
-            CHAIN => Ok(chain(self.parameters.get("calls").copied().unwrap_or(1))?),
-            name => Ok(told_to_evaluator(&library::function(
-                name,
-                &self.parameters,
-            )?)?),
+        match self.workload.function.as_str() {
+            CHAIN => Ok(chain(self.workload.parameter("calls").unwrap_or(1))?),
+            _ => Ok(told_to_evaluator(&self.workload.of_library()?)?),
         }
     }
 
@@ -388,8 +380,7 @@ mod tests {
     fn runs_over_all_links_are_within_the_batch() {
         for (links, executions, runs) in [(1, 8, 8), (2, 32, 16), (1, 1024, 101), (3, 8, 2)] {
             let task = Exchanged {
-                function: "aes-128".to_owned(),
-                parameters: BTreeMap::new(),
+                workload: Workload::new("aes-128", &[]),
                 executions,
                 threads: NonZeroUsize::MIN,
                 links: vec![None; links],

@@ -3,29 +3,27 @@
 //! of Circuits Under Standard Assumptions*. Last come long results and inputs, which no gate reads,
 //! in sizes over three decades: their time grows with their length.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use tacit::cost::Phase;
 use tacit::garble::{SCHEMES, SchemeId};
 use tacit::protocols::StatisticalSecurity;
 use tacit::session::Side;
-use tacit::{Function, FunctionBuilder, Job, Recipient, Role, Session, library};
+use tacit::{Function, FunctionBuilder, Job, Recipient, Role, Session};
 
 use crate::meeting::job;
 use crate::parties::{Both, Control, Exchange, Memory, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, mebibytes, number, short, text};
+use crate::workload::{Case, Workload};
 use crate::{Error, Options, Tell, USUAL_LINKS};
 
 /// A function between two parties.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DirectFigures {
     /// The function.
-    pub function: String,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub workload: Workload,
     /// The garbling scheme.
     pub scheme: String,
     /// `loopback`, or the link.
@@ -50,7 +48,7 @@ impl Row for DirectFigures {
     const TITLE: &'static str = "Functions under direct, semi-honest, in the clear on loopback; \
                                  setup once a session";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 30, |of| full_name(&of.function, &of.parameters)),
+        text("function", 30, |of| of.workload.to_string()),
         text("scheme", 21, |of| of.scheme.clone()),
         text("link", 12, |of| of.link.clone()),
         number("AND", 9, |of| of.ands.to_string()),
@@ -68,26 +66,10 @@ impl Row for DirectFigures {
     ];
 }
 
-/// Returns parameters by their names.
-pub(crate) fn named(parameters: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    let parameters = parameters.iter();
-    parameters
-        .map(|(name, value)| ((*name).to_owned(), *value))
-        .collect()
-}
-
-pub(crate) fn full_name(function: &str, parameters: &BTreeMap<String, u64>) -> String {
-    let parameters = parameters
-        .iter()
-        .map(|(name, value)| format!(" {name}={value}"));
-    function.to_owned() + &parameters.collect::<String>()
-}
-
 /// The task of the parties: this many runs over one session, after a warm-up run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
-    function: String,
-    parameters: BTreeMap<String, u64>,
+    pub(crate) workload: Workload,
     /// The scheme's name.
     scheme: String,
     runs: usize,
@@ -103,9 +85,6 @@ pub(crate) struct Report {
     pub(crate) setup: Step,
     pub(crate) runs: Vec<Step>,
 }
-
-/// A function and its parameters.
-pub(crate) type Case = (&'static str, &'static [(&'static str, u64)]);
 
 /// The usual workloads of the field, starting with those of a first look.
 const FUNCTIONS: [Case; 9] = [
@@ -156,8 +135,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let tasks = tasks(options);
     for place in options.places(&USUAL_LINKS) {
         for task in &tasks {
-            let name = full_name(&task.function, &task.parameters);
-            let name = format!("direct {name} {} {}", task.scheme, place.name());
+            let name = format!("direct {} {} {}", task.workload, task.scheme, place.name());
             if !options.wants(&name) {
                 continue;
             }
@@ -167,10 +145,8 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             }
             let ands = function.and_gates();
             let mut task = task.clone();
-            let is_long = task
-                .parameters
-                .get("bytes")
-                .is_some_and(|b| *b >= LARGE_BYTES);
+            let bytes = task.workload.parameter("bytes");
+            let is_long = bytes.is_some_and(|bytes| bytes >= LARGE_BYTES);
             if ands > LARGE_ANDS || is_long {
                 task = task.at_most(LARGE_RUNS);
             }
@@ -242,8 +218,7 @@ pub(crate) fn figures(
     let runs = done.map(|report| report.runs.clone());
     let run_ms = Spread::of(&slower_ms(&runs));
     DirectFigures {
-        function: task.function,
-        parameters: task.parameters,
+        workload: task.workload,
         scheme: task.scheme,
         link,
         ands,
@@ -264,8 +239,7 @@ impl Exchanged {
         runs: usize,
     ) -> Self {
         Self {
-            function: function.to_owned(),
-            parameters: named(parameters),
+            workload: Workload::new(function, parameters),
             scheme: scheme.to_string(),
             runs,
             security_bits: None,
@@ -286,14 +260,11 @@ impl Exchanged {
         self
     }
 
-    pub(crate) fn full_name(&self) -> String {
-        full_name(&self.function, &self.parameters)
-    }
-
     pub(crate) fn function(&self) -> Result<Function, Error> {
-        match self.parameters.get("bytes") {
-            Some(bytes) if LONG.contains(&self.function.as_str()) => long(&self.function, *bytes),
-            _ => Ok(library::function(&self.function, &self.parameters)?),
+        let name = self.workload.function.as_str();
+        match self.workload.parameter("bytes") {
+            Some(bytes) if LONG.contains(&name) => long(name, bytes),
+            _ => self.workload.of_library(),
         }
     }
 
@@ -374,7 +345,7 @@ mod tests {
         let tasks = tasks(&Options::default());
         assert_eq!(tasks.len(), FUNCTIONS.len() + 3 * SCHEMES.len() - 2 + 8);
         for task in tasks {
-            if task.function != "sha-256-chain" {
+            if task.workload.function != "sha-256-chain" {
                 assert!(task.function().is_ok(), "{task:?}");
             }
         }

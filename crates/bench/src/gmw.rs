@@ -21,21 +21,21 @@ use tacit_language::{Loaded, NoFiles, Signature, TypedFunction};
 pub use crosses::CrossFigures;
 pub use rows::RowFigures;
 
-use crate::direct::{Report, full_name, in_the_clear, measured_runs};
+use crate::direct::{Report, in_the_clear, measured_runs};
 use crate::meeting::job;
 use crate::parties::{Both, Exchange, Memory, PartyLink, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, mebibytes, number, short, text};
+use crate::workload::Workload;
 use crate::{Error, Options, Tell};
 
 /// A function by `gmw`, or by `direct` next to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GmwFigures {
     /// The function.
-    pub function: String,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub workload: Workload,
     /// The protocol: `gmw` or `direct`.
     pub protocol: String,
     /// The OT extension.
@@ -64,7 +64,7 @@ impl Row for GmwFigures {
     const TITLE: &'static str = "Functions under gmw and direct, semi-honest, in the clear on \
                                  loopback; setup once a session";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 24, |of| full_name(&of.function, &of.parameters)),
+        text("function", 24, |of| of.workload.to_string()),
         text("protocol", 8, |of| of.protocol.clone()),
         text("OTs", 12, |of| of.extension.clone()),
         text("link", 12, |of| of.link.clone()),
@@ -229,8 +229,7 @@ fn figures(
     let run_ms = Spread::of(&slower_ms(&runs));
     let run_traffic = Traffic::of(&runs.garbler[0], &runs.evaluator[0]);
     GmwFigures {
-        parameters: BTreeMap::from([(parameter.to_owned(), task.size)]),
-        function: task.function,
+        workload: Workload::new(&task.function, &[(parameter, task.size)]),
         protocol: task.protocol,
         extension: task.extension,
         link: place.name(),

@@ -49,6 +49,7 @@ pub mod schemes;
 pub mod serve;
 pub mod spread;
 pub mod table;
+pub mod workload;
 
 use std::ffi::OsString;
 

@@ -14,8 +14,6 @@
 mod cases;
 mod exchange;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
 use tacit_circuit::Port;
@@ -23,12 +21,11 @@ use tacit_protocol::outsourced::circuit_and_gates;
 
 pub(crate) use exchange::Exchanged;
 
-use crate::direct::full_name;
 use crate::parties::{LastWord, PartyLink, Task, all};
 use crate::spread::Spread;
 use crate::table::{Column, Row, mebibytes, number, short, text};
+use crate::workload::Workload;
 use crate::{Error, Options, Tell};
-use cases::Program;
 use exchange::{Report, Timed};
 
 /// The names of the parties, by seat. The others connect to the generator.
@@ -41,9 +38,8 @@ const SECURITY_BITS: u8 = 40;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutsourcedFigures {
     /// The function.
-    pub function: String,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub workload: Workload,
     /// The garbling scheme.
     pub scheme: String,
     /// σ: the number of circuits. A single one is semi-honest.
@@ -145,7 +141,7 @@ impl Row for OutsourcedFigures {
     const TITLE: &'static str = "Functions under outsourced, malicious without collusion (one \
                                  copy: semi-honest), over TLS: milliseconds of the slowest party";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 50, |of| full_name(&of.function, &of.parameters)),
+        text("function", 50, |of| of.workload.to_string()),
         text("link", 12, |of| of.link.clone()),
         number("copies", 6, |of| of.copies.to_string()),
         number("AND", 8, |of| of.circuit_ands.to_string()),
@@ -171,13 +167,9 @@ impl Row for OutsourcedFigures {
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for exchange in cases::exchanges(options) {
         for place in options.places(&[]) {
-            let wanted = |program: &Program| {
+            let wanted = |program: &Workload| {
                 let copies = exchange.copies;
-                let name = format!(
-                    "outsourced {} copies-{copies} {}",
-                    program.name(),
-                    place.name()
-                );
+                let name = format!("outsourced {} copies-{copies} {}", program, place.name());
                 options.wants(&name)
             };
             if !exchange.programs.iter().any(wanted) {
@@ -209,7 +201,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
 
 fn figures(
     exchange: &Exchanged,
-    (program, place): (&Program, PartyLink),
+    (program, place): (&Workload, PartyLink),
     mut runs: [&[Timed]; 3],
     memory: ThreeMemory,
 ) -> Result<OutsourcedFigures, Error> {
@@ -223,13 +215,12 @@ fn figures(
         let slowest = |run: usize| runs.iter().map(|runs| of(&runs[run])).fold(0.0, f64::max);
         Spread::of(&(0..samples).map(slowest).collect::<Vec<_>>())
     };
-    let (function, parameters) = (program.function()?, exchange.parameters()?);
+    let (function, parameters) = (cases::function(program)?, exchange.parameters()?);
     let width = |ports: &[Port]| ports.iter().map(|port| port.ty.width() as u64).sum();
     let bound = parameters.bound(Some(&function));
     let bound = bound.map_err(tacit::Error::from)?;
     Ok(OutsourcedFigures {
-        function: program.function.clone(),
-        parameters: program.parameters.clone(),
+        workload: program.clone(),
         scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
         copies: exchange.copies,
         evaluated_copies: parameters.evaluated() as u32,

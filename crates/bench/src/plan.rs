@@ -4,30 +4,27 @@
 //! Each function runs by `prepared` and by `direct` over the same links. It is prepared once for
 //! all links, without a link. The prediction is made before any measurement, as `tacit plan` does.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
+use tacit::Role;
 use tacit::garble::SchemeId;
 use tacit::plan::{Plan, Planner};
 use tacit::protocols::Protocol;
 use tacit::stock::Preparation;
-use tacit::{Role, library};
 use tacit_net::Link;
 
-use crate::direct::{Case, full_name, named};
 use crate::meeting::{Meeting, Timed, end, job, timed, times};
 use crate::parties::{Exchange, PartyLink, Wire, both};
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
+use crate::workload::{Case, Workload};
 use crate::{Error, Options, Tell, USUAL_LINKS};
 
 /// A prediction next to the measurement. The times are the evaluator's, online.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanFigures {
     /// The function.
-    pub function: String,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub workload: Workload,
     /// The protocol.
     pub protocol: String,
     /// The garbling scheme.
@@ -52,7 +49,7 @@ impl Row for PlanFigures {
     const TITLE: &'static str = "Plans next to runs, half-gates, semi-honest, over TLS: the \
                                  evaluator's time online, function agreed; * is the plan's choice";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 44, |of| full_name(&of.function, &of.parameters)),
+        text("function", 44, |of| of.workload.to_string()),
         text("link", 12, |of| of.link.clone()),
         text("protocol", 9, |of| of.protocol.clone()),
         number("plan ms", 8, |of| short(of.predicted_ms)),
@@ -87,8 +84,7 @@ const FUNCTIONS: [Case; 7] = [
 /// The task of the parties: this many runs over each link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
-    function: String,
-    parameters: BTreeMap<String, u64>,
+    workload: Workload,
     is_prepared: bool,
     runs: u64,
     links: Vec<String>,
@@ -103,18 +99,17 @@ pub(crate) struct Report {
 /// Measures all functions.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for (name, given) in FUNCTIONS {
-        let parameters = named(given);
-        let asked = full_name(name, &parameters);
-        let wanted = |link: &Link| options.wants(&format!("plan {asked} {link}"));
+        let workload = Workload::new(name, given);
+        let wanted = |link: &Link| options.wants(&format!("plan {workload} {link}"));
         let links: Vec<Link> = links(options).into_iter().filter(wanted).collect();
         let mut plans = Vec::new();
         for link in links {
-            let function = library::function(name, &parameters)?;
+            let function = workload.of_library()?;
             let mut planner = Planner::new(link)?.scheme(SchemeId::HALF_GATES_TWO_CALL);
             let plan = planner.plan(function)?;
             plans.push((link, plan));
         }
-        for figures in measure((name, &parameters), &plans, options)? {
+        for figures in measure(&workload, &plans, options)? {
             tell(figures.into())?;
         }
     }
@@ -133,7 +128,7 @@ fn links(options: &Options) -> Vec<Link> {
 
 /// Runs the alternatives of these plans, which are for one function over several links.
 fn measure(
-    (function, parameters): (&str, &BTreeMap<String, u64>),
+    workload: &Workload,
     plans: &[(Link, Plan)],
     options: &Options,
 ) -> Result<Vec<PlanFigures>, Error> {
@@ -143,8 +138,7 @@ fn measure(
     let mut all = Vec::new();
     for (number, one) in first.alternatives.iter().enumerate() {
         let task = Exchanged {
-            function: function.to_owned(),
-            parameters: parameters.clone(),
+            workload: workload.clone(),
             is_prepared: one.protocol == Protocol::Prepared,
             runs: if options.quick { 7 } else { 25 },
             links: plans.iter().map(|(link, _)| link.to_string()).collect(),
@@ -163,8 +157,7 @@ fn measure(
             };
             let sent = (early + traffic.garbler_late_bytes, traffic.evaluator_bytes);
             all.push(PlanFigures {
-                function: task.function.clone(),
-                parameters: task.parameters.clone(),
+                workload: task.workload.clone(),
                 protocol: planned.protocol.name().to_owned(),
                 scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
                 link: link.to_string(),
@@ -203,7 +196,7 @@ impl Exchange for Exchanged {
     type Report = Report;
 
     fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
-        let function = library::function(&self.function, &self.parameters)?;
+        let function = self.workload.of_library()?;
         function.compile();
         let meeting = Meeting::arrange(wire, role)?;
         // One run over each link is a warm-up.

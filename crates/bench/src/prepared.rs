@@ -5,29 +5,27 @@
 //! here it is `direct` in an open session that has its base OTs. The parties meet over TLS, since
 //! prepared material belongs to two identities; the link below TLS is shaped.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use tacit::Role;
 use tacit::garble::SchemeId;
 use tacit::stock::Preparation;
-use tacit::{Function, Role, library};
 use tacit_net::Link;
 
-use crate::direct::{full_name, named};
 use crate::meeting::{Meeting, Timed, end, job, last, timed, times};
 use crate::parties::{Both, Exchange, Memory, PartyLink, Wire, both};
 use crate::spread::{Mean, Spread};
 use crate::table::{Column, Row, kilobytes, known, number, short, text};
+use crate::workload::Workload;
 use crate::{Error, Options, Tell};
 
 /// A function under `prepared` and under `naive`. The times are the evaluator's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreparedFigures {
     /// The function.
-    pub function: String,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub workload: Workload,
     /// The garbling scheme.
     pub scheme: String,
     /// `loopback`, or the link.
@@ -89,7 +87,7 @@ impl Row for PreparedFigures {
                                  times; paper: CompGC, Table 2; floor: round trip, dependent \
                                  bytes; offline: components a second, and MB for a run";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 44, |of| full_name(&of.function, &of.parameters)),
+        text("function", 44, |of| of.workload.to_string()),
         text("link", 12, |of| of.link.clone()),
         number("AND", 7, |of| of.ands.to_string()),
         number("calls", 5, |of| of.calls.to_string()),
@@ -160,8 +158,7 @@ const LINKS: [&str; 2] = ["33ms,50mbit", "16500us,50mbit"];
 /// The task of the parties: this many runs over one session, prepared before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
-    function: String,
-    parameters: BTreeMap<String, u64>,
+    workload: Workload,
     runs: u64,
     link: Option<String>,
 }
@@ -191,14 +188,12 @@ impl PreparedFigures {
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for place in options.places(&LINKS) {
         for (function, parameters, paper) in FUNCTIONS {
-            let parameters = named(parameters);
-            let name = full_name(function, &parameters);
-            if !options.wants(&format!("prepared {name} {}", place.name())) {
+            let workload = Workload::new(function, parameters);
+            if !options.wants(&format!("prepared {workload} {}", place.name())) {
                 continue;
             }
             let task = Exchanged {
-                function: function.to_owned(),
-                parameters,
+                workload,
                 runs: if options.quick { 6 } else { 100 },
                 link: place.0.map(|link| link.to_string()),
             };
@@ -216,7 +211,7 @@ fn figures(
     place: PartyLink,
     done: Both<Report>,
 ) -> Result<PreparedFigures, Error> {
-    let function = task.function()?;
+    let function = task.workload.of_library()?;
     let (garbler, evaluator) = (done.garbler, done.evaluator);
     let offline_s = garbler.offline_s.max(evaluator.offline_s);
     let online = times(&evaluator.runs, |run| run.online_ms);
@@ -242,22 +237,15 @@ fn figures(
         offline_bytes: evaluator.offline_bytes,
         paper: None,
         memory: done.memory,
-        function: task.function,
-        parameters: task.parameters,
+        workload: task.workload,
     })
-}
-
-impl Exchanged {
-    fn function(&self) -> Result<Function, Error> {
-        Ok(library::function(&self.function, &self.parameters)?)
-    }
 }
 
 impl Exchange for Exchanged {
     type Report = Report;
 
     fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
-        let function = self.function()?;
+        let function = self.workload.of_library()?;
         function.compile();
         let meeting = Meeting::arrange(wire, role)?;
         let link = self.link.as_deref();

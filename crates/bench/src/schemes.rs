@@ -14,10 +14,10 @@ use tacit_garble::{
 };
 use tacit_kernels::{Aes128, Block, Cpu, Prg, encrypt_each, encrypt_each_twice};
 
-use crate::direct::named;
 use crate::measure::Patience;
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
+use crate::workload::Workload;
 use crate::{Error, Figures, Options, Tell};
 
 /// A role under a scheme.
@@ -135,7 +135,7 @@ fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
 }
 
 fn component(name: &str, parameters: &[(&str, u64)]) -> Result<Circuit, LibraryError> {
-    library::find(name, &named(parameters))
+    library::find(name, &Workload::new(name, parameters).parameters)
 }
 
 /// Returns a chain of AND gates, each of which waits for the one before.

@@ -4,14 +4,14 @@
 //! This measures only the protocol's states: the material is in memory, and no session agrees on
 //! anything, counts tries or leases. A run of `tacit` does all this, and reads a disk.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use rand_core::{Rng, UnwrapErr};
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
 use tacit::net::run_script;
-use tacit::{Function, Role, library};
+use tacit::{Function, Role};
 use tacit_kernels::Construction;
 use tacit_net::Link;
 use tacit_ot::Security;
@@ -25,20 +25,19 @@ use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
 use tacit_protocol::setup::OtSettings;
 use zeroize::Zeroizing;
 
-use crate::direct::{Case, full_name, named};
 use crate::parties::{Both, Exchange, Memory, PartyLink, Step, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, number, short, text};
+use crate::workload::{Case, Workload};
 use crate::{Error, Figures, Options, Tell, USUAL_LINKS};
 
 /// A function under `authenticated` from one source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceFigures {
     /// The function.
-    pub function: String,
-    /// Its parameters.
-    pub parameters: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub workload: Workload,
     /// `nothing`, `triples` or `instances`.
     pub source: String,
     /// `loopback`, or the link.
@@ -74,7 +73,7 @@ impl Row for SourceFigures {
                                  the clear, kept in memory; base OTs apart; offline and disk for a \
                                  run";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 22, |of| full_name(&of.function, &of.parameters)),
+        text("function", 22, |of| of.workload.to_string()),
         text("from", 9, |of| of.source.clone()),
         text("link", 13, |of| of.link.clone()),
         number("AND", 7, |of| of.ands.to_string()),
@@ -133,8 +132,7 @@ const LEAST_RUNS: u64 = 3;
 /// The task of the parties: this many runs, prepared together, after a warm-up run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
-    function: String,
-    parameters: BTreeMap<String, u64>,
+    workload: Workload,
     source: Source,
     runs: u64,
     /// The link, which decides how OTs are made.
@@ -160,13 +158,12 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         for (name, parameters) in functions {
             for source in Source::ALL {
                 let mut task = Exchanged {
-                    function: (*name).to_owned(),
-                    parameters: named(parameters),
+                    workload: Workload::new(name, parameters),
                     source,
                     runs: 0,
                     link: place.0.map(|link| link.to_string()),
                 };
-                let name = full_name(&task.function, &task.parameters);
+                let name = &task.workload;
                 let name = format!(
                     "authenticated {name} from-{} {}",
                     source.name(),
@@ -175,7 +172,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                 if !options.wants(&name) {
                     continue;
                 }
-                let ands = task.function()?.and_gates();
+                let ands = task.workload.of_library()?.and_gates();
                 let most = if options.quick { LEAST_RUNS } else { MOST_RUNS };
                 task.runs = (PREPARED_ANDS / ands).clamp(LEAST_RUNS, most);
                 let done = both(&task, place, options)?;
@@ -210,16 +207,11 @@ fn figures(task: Exchanged, ands: u64, place: PartyLink, done: Both<Report>) -> 
         run_ms: Spread::of(&slower_ms(&runs)),
         run_traffic: Traffic::of(&runs.garbler[0], &runs.evaluator[0]),
         memory: done.memory,
-        function: task.function,
-        parameters: task.parameters,
+        workload: task.workload,
     }
 }
 
 impl Exchanged {
-    fn function(&self) -> Result<Function, Error> {
-        Ok(library::function(&self.function, &self.parameters)?)
-    }
-
     /// Returns the extension that a session takes at this place.
     fn extension(&self, ands: u64) -> Extension {
         let link: Option<Link> = self.link.as_ref().and_then(|link| link.parse().ok());
@@ -239,7 +231,7 @@ impl Exchange for Exchanged {
     type Report = Report;
 
     fn play(&self, role: Role, mut wire: Wire) -> Result<Report, Error> {
-        let function = &self.function()?;
+        let function = &self.workload.of_library()?;
         function.compile();
         let extension = self.extension(function.and_gates());
         let epoch = set_up(role, extension, &mut wire)?;

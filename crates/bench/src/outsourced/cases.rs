@@ -1,23 +1,12 @@
 //! The programs that run: the paper's, and two that only save and load bits.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use serde::{Deserialize, Serialize};
-use tacit::{Function, FunctionBuilder, Operand, Part, Recipient, library};
+use tacit::{Function, FunctionBuilder, Operand, Part, Recipient};
 
 use super::exchange::Exchanged;
-use crate::direct::{full_name, named};
+use crate::workload::Workload;
 use crate::{Error, Options};
-
-/// A function and its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Program {
-    /// The function.
-    pub(super) function: String,
-    /// Its parameters.
-    pub(super) parameters: BTreeMap<String, u64>,
-}
 
 /// A function that saves this many bits and computes nothing.
 pub(crate) const SAVE: &str = "bits-save";
@@ -27,50 +16,36 @@ pub(crate) const LOAD: &str = "bits-load";
 /// The paper's largest number of circuits, about 2^-82.
 pub(super) const PAPERS_COPIES: u32 = 256;
 
-impl Program {
-    fn new(function: &str, parameters: &[(&str, u64)]) -> Self {
-        Self {
-            function: function.to_owned(),
-            parameters: named(parameters),
-        }
-    }
-
-    /// Returns its name with its parameters.
-    pub(super) fn name(&self) -> String {
-        full_name(&self.function, &self.parameters)
-    }
-
-    /// Returns the function.
-    pub(super) fn function(&self) -> Result<Function, Error> {
-        let bits = self.parameters.get("bits").copied().unwrap_or(1);
-        let ty = format!("bits[{bits}]");
-        let function = match self.function.as_str() {
-            SAVE => FunctionBuilder::new(SAVE)
-                .value("blank", &ty)
-                .assign("blank", Operand::number(0))
-                .save("kept", &ty, "blank")
-                .finish(),
-            LOAD => FunctionBuilder::new(LOAD)
-                .load("kept", &ty)
-                .value("first", "bit")
-                .assign("first", Part::of("kept").at(0))
-                .output("first", "bit", Recipient::Evaluator, "first")
-                .finish(),
-            name => return Ok(library::function(name, &self.parameters)?),
-        };
-        Ok(function.map_err(tacit::Error::from)?)
-    }
+/// Returns the function of a program.
+pub(super) fn function(program: &Workload) -> Result<Function, Error> {
+    let bits = program.parameter("bits").unwrap_or(1);
+    let ty = format!("bits[{bits}]");
+    let function = match program.function.as_str() {
+        SAVE => FunctionBuilder::new(SAVE)
+            .value("blank", &ty)
+            .assign("blank", Operand::number(0))
+            .save("kept", &ty, "blank")
+            .finish(),
+        LOAD => FunctionBuilder::new(LOAD)
+            .load("kept", &ty)
+            .value("first", "bit")
+            .assign("first", Part::of("kept").at(0))
+            .output("first", "bit", Recipient::Evaluator, "first")
+            .finish(),
+        _ => return program.of_library(),
+    };
+    Ok(function.map_err(tacit::Error::from)?)
 }
 
 /// Programs that run one after the other, and the number of runs.
 struct Scene {
-    programs: Vec<Program>,
+    programs: Vec<Workload>,
     copies: u32,
     /// Whether a run takes so long that there is only time for one.
     long: bool,
 }
 
-fn one(program: Program, copies: u32) -> Scene {
+fn one(program: Workload, copies: u32) -> Scene {
     Scene {
         programs: vec![program],
         copies,
@@ -78,27 +53,27 @@ fn one(program: Program, copies: u32) -> Scene {
     }
 }
 
-fn long(program: Program, copies: u32) -> Scene {
+fn long(program: Workload, copies: u32) -> Scene {
     Scene {
         long: true,
         ..one(program, copies)
     }
 }
 
-fn database(entries: u64) -> Program {
-    Program::new("database-lookup", &[("entries", entries)])
+fn database(entries: u64) -> Workload {
+    Workload::new("database-lookup", &[("entries", entries)])
 }
 
-fn millionaires() -> Program {
-    Program::new("millionaires", &[("bits", 8192)])
+fn millionaires() -> Workload {
+    Workload::new("millionaires", &[("bits", 8192)])
 }
 
-fn edit_distance() -> Program {
-    Program::new("edit-distance", &[("x_symbols", 128), ("y_symbols", 128)])
+fn edit_distance() -> Workload {
+    Workload::new("edit-distance", &[("x_symbols", 128), ("y_symbols", 128)])
 }
 
-fn matrix() -> Program {
-    Program::new("matrix-product", &[("n", 8), ("bits", 32)])
+fn matrix() -> Workload {
+    Workload::new("matrix-product", &[("n", 8), ("bits", 32)])
 }
 
 /// Returns a scene in which a text is kept and a symbol added.
@@ -106,27 +81,27 @@ fn incremental(length: u64, copies: u32) -> Scene {
     let parameters = [("length", length)];
     let programs = ["substring-start", "substring-next"];
     Scene {
-        programs: programs.map(|name| Program::new(name, &parameters)).into(),
+        programs: programs.map(|name| Workload::new(name, &parameters)).into(),
         copies,
         long: false,
     }
 }
 
 /// Returns the same computation from the start: `CMTB-Full`.
-fn full(length: u64) -> Program {
+fn full(length: u64) -> Workload {
     let parameters = [
         ("x_symbols", length),
         ("y_symbols", length),
         ("symbol_bits", 1),
     ];
-    Program::new("longest-common-substring", &parameters)
+    Workload::new("longest-common-substring", &parameters)
 }
 
 fn friends(cells: u64, copies: u32) -> Scene {
     let parameters = [("cells", cells)];
     let programs = ["friend-map-start", "friend-map-set", "friend-map-get"];
     Scene {
-        programs: programs.map(|name| Program::new(name, &parameters)).into(),
+        programs: programs.map(|name| Workload::new(name, &parameters)).into(),
         copies,
         long: false,
     }
@@ -136,7 +111,7 @@ fn kept(bits: u64, copies: u32) -> Scene {
     let programs = [SAVE, LOAD];
     Scene {
         programs: programs
-            .map(|name| Program::new(name, &[("bits", bits)]))
+            .map(|name| Workload::new(name, &[("bits", bits)]))
             .into(),
         copies,
         long: false,
@@ -207,13 +182,14 @@ pub(super) fn exchanges(options: &Options) -> Vec<Exchanged> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn every_program_is_there_and_chains_load_what_was_saved() {
         for scene in quick().into_iter().chain(thorough()) {
             let mut kept: BTreeMap<String, usize> = BTreeMap::new();
             for program in &scene.programs {
-                let function = program.function().expect("a function");
+                let function = function(program).expect("a function");
                 for port in function.loads() {
                     assert_eq!(kept.get(&port.name), Some(&port.ty.width()), "{program:?}");
                 }

@@ -15,11 +15,12 @@ use tacit::{Fingerprint, Function, Identity, Listener, Outcome, Role, Session, S
 use tacit_net::{Channel, Link};
 use tempfile::TempDir;
 
-use super::cases::Program;
+use super::cases;
 use super::{NAMES, SECURITY_BITS};
 use crate::Error;
 use crate::meeting::{end, hear, say};
 use crate::parties::{Control, Wire};
+use crate::workload::Workload;
 
 /// The most bytes that a server stores.
 const STOCK_BYTES: u64 = 64 << 30;
@@ -28,7 +29,7 @@ const STOCK_BYTES: u64 = 64 << 30;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     /// The programs, in order.
-    pub(super) programs: Vec<Program>,
+    pub(super) programs: Vec<Workload>,
     /// σ; a single circuit is semi-honest.
     pub(super) copies: u32,
     /// Threads of each server.
@@ -102,7 +103,7 @@ impl Exchanged {
             link: self.link.as_deref().and_then(|link| link.parse().ok()),
             ..Settings::default()
         };
-        let functions = self.programs.iter().map(Program::function);
+        let functions = self.programs.iter().map(cases::function);
         let functions = functions.collect::<Result<Vec<_>, _>>()?;
         if role != OutsourcedRole::Evaluator {
             functions.iter().for_each(Function::compile);

@@ -11,15 +11,15 @@ use tacit::net::Channel;
 use tacit::protocols::StatisticalSecurity;
 use tacit::session::ProtocolId;
 use tacit::stock::Stocks;
-use tacit::{Fingerprint, Function, Identity, Listener, Role, Value, library};
+use tacit::{Fingerprint, Function, Identity, Listener, Role, Value};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
 use tacit_serve::{Asked, Event, Level, Limits, Material, Offer, Peer, Policy, Rate, Service};
 
 use super::PEERS;
 use crate::Error;
-use crate::direct::named;
 use crate::meeting::{fingerprint, hear, say};
+use crate::workload::Workload;
 
 /// The most bytes of each stock at the service, which garbles: seeds and OTs.
 pub(super) const STOCK_BYTES: u64 = 2 << 20;
@@ -54,7 +54,7 @@ pub(super) const STOCKED: usize = 3;
 
 pub(super) fn function(offer: usize) -> Result<Function, Error> {
     let (name, parameters, _) = OFFERS[offer];
-    Ok(library::function(name, &named(parameters))?)
+    Workload::new(name, parameters).of_library()
 }
 
 /// Returns the bit at a place of the service's inputs. The peers know these bits as well, so that

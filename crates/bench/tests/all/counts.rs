@@ -43,7 +43,7 @@ fn runs_have_the_bytes_and_rounds_that_they_had() {
         let words = [format!("direct {function}"), format!(" {scheme} loopback")];
         let cases = figures(Suite::Direct, &words.each_ref().map(String::as_str));
         let mut traffic = cases.iter().filter_map(|figures| match figures {
-            Figures::Direct(of) if of.function == function => Some(of.run_traffic),
+            Figures::Direct(of) if of.workload.function == function => Some(of.run_traffic),
             _ => None,
         });
         let of = traffic.next().expect("the case is there");
