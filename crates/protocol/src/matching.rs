@@ -12,7 +12,7 @@
 //! | `hashes` | the hashes, under the tag of the run |
 //! | `okvs` | encoding and decoding |
 //! | `bins` | the placement of keys into bins |
-//! | `vole` | the VOLE, from correlated OTs |
+//! | `vole` | the VOLE, from correlated OTs, and its form |
 //! | `asking` | the ask, and F |
 //! | `plain` | plain intersection |
 //! | `join` | a join's bins, up to their test |
@@ -36,6 +36,7 @@
 //! | message | kind | bytes |
 //! |---|---|---|
 //! | sizes | 116 | what is matched (32), how many sizes follow (1), 1 of plain intersection, 16 at most; each (8) |
+//! | trees, of a silent VOLE | 121 | from the programmer: 161,280 once, then 72,960 a batch |
 //! | ask | 117 | 16 a column, in frames of 2^20 bytes |
 //! | hint, of a join | 118 | [`Sizes::hint_column_bytes`] a column, in frames of 2^20 bytes |
 //! | tags | 119 | [`PlainSizes::tag_bytes`] each, in frames of whole tags, up to 2^20 bytes |
@@ -70,3 +71,4 @@ pub use plain::Plain;
 pub use stage::{JoinedTable, TableRows};
 pub use tacit_function::join::{MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
 pub use telling::{TableSizes, exchange_open_sizes, exchange_sizes};
+pub use vole::VolePlan;

@@ -232,6 +232,8 @@ one_byte_enum! {
         MatchTags = 119, "tags of a matching";
         /// The tags of the programmer that the placer has too.
         Matches = 120, "matches";
+        /// The trees of a batch of the silent VOLE under an ask.
+        MatchTrees = 121, "trees of a matching";
     }
 }
 

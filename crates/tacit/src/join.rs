@@ -26,7 +26,7 @@
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Type, Value};
 use tacit_function::{Function, Role};
-use tacit_protocol::matching::Join;
+use tacit_protocol::matching::{Join, VolePlan};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
@@ -38,7 +38,7 @@ pub use tacit_protocol::matching::{JoinedTable, KeyEncoding, TableRows, TooManyR
 
 use crate::cost::gmw_memory_bytes;
 use crate::driver::{run_script, seed};
-use crate::matching::PeerAsks;
+use crate::matching::{PeerAsks, silent_vole_bytes};
 use crate::{Error, Progress, Session};
 
 /// For each bin, the number of the placer's key in it.
@@ -201,6 +201,7 @@ pub fn peer_asks(plan: &JoinPlan, role: Role, function: &Function) -> Result<Pee
     let row_bytes = plan.table(side_of(plan, role)).row_bits().div_ceil(8);
     let memory_bytes = [
         STAGE_BYTES,
+        silent_vole_bytes(sizes.shards * sizes.ask_columns),
         COLUMN_BYTES * sizes.ask_columns,
         // The values, the columns and the message.
         3 * sizes.hint_columns * column_bytes,
@@ -269,6 +270,13 @@ impl JoinOfRun<'_> {
         } else {
             &self.plan.programmer_input
         })
+    }
+
+    /// Returns the VOLE of the stage in this session.
+    pub(crate) fn vole(&self, session: &Session) -> VolePlan {
+        let sizes = &self.plan.sizes;
+        let columns = sizes.shards.saturating_mul(sizes.ask_columns);
+        VolePlan::of(session.ot_extension(), columns)
     }
 
     fn places(&self, role: Role) -> bool {

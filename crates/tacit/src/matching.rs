@@ -38,7 +38,9 @@ use crate::{Error, Session};
 use meaning::{Meaning, PartType, in_words};
 
 pub use estimate::MatchEstimate;
+pub(crate) use estimate::vole_time;
 pub use meaning::{KeyPart, MatchRecipient, Normalization};
+pub(crate) use served::silent_vole_bytes;
 pub use served::{HeldMatch, PeerAsks, SizedMatch};
 
 pub use tacit_protocol::matching::MAX_KEYS;

@@ -226,7 +226,8 @@ impl Sizes {
         self.shards * self.bins
     }
 
-    /// Returns the number of correlated OTs of a shard's VOLE.
+    /// Returns the number of correlated OTs of a shard's VOLE. Over many columns silent OT takes
+    /// fewer.
     pub const fn vole_ots(&self) -> u64 {
         128 * self.ask_columns
     }

@@ -16,12 +16,12 @@ use super::okvs::{
     Band, ColumnSpan, Decoder, Dependent, Encoder, OrderedRow, Value, order_vartime,
 };
 use super::sizes::BAND;
-use super::vole::{PlacerVole, ProgrammerVole, ShardColumns, TimesDelta};
+use super::vole::{PlacerOts, ProgrammerOts, ShardColumns, TimesDelta, VolePlan};
 use crate::Error;
 use crate::bits::{append_blocks, read_block};
 use crate::io::Io;
 use crate::session::RunTag;
-use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
+use crate::setup::{EvaluatorSetup, GarblerSetup, OtSettings};
 
 /// The number of rows that a thread takes at a time.
 const SPAN_ROWS: usize = 16 * AT_ONCE;
@@ -43,12 +43,17 @@ pub(super) struct SetupTerms {
     pub(super) settings: OtSettings,
     /// The tag of the run.
     pub(super) tag: RunTag,
+    pub(super) vole: VolePlan,
 }
 
 impl SetupTerms {
-    /// Returns the tag of the set of base OTs that starts with this shard, if one does.
+    /// Returns the tag of the set of base OTs that starts with this shard, if one does. A silent
+    /// VOLE takes few OTs, and goes on under its Δ.
     fn set(self, shard: u32) -> Option<RunTag> {
-        let begins = shard.is_multiple_of(SHARDS_OF_SET);
+        let begins = match self.vole.is_silent() {
+            true => shard == 0,
+            false => shard.is_multiple_of(SHARDS_OF_SET),
+        };
         begins.then(|| self.tag.match_setup(shard / SHARDS_OF_SET))
     }
 
@@ -57,12 +62,13 @@ impl SetupTerms {
         self,
         io: &mut Io<'_>,
         shard: u32,
-        ots: &'o mut Option<EvaluatorOt>,
+        ots: &'o mut Option<PlacerOts>,
         prg: &mut Prg,
-    ) -> Result<&'o mut EvaluatorOt, Error> {
+    ) -> Result<&'o mut PlacerOts, Error> {
         if let Some(tag) = self.set(shard) {
             let setup = EvaluatorSetup::with(self.settings, &tag, prg)?;
-            *ots = Some(setup.run(io).await?.ots()?);
+            let ot = setup.run(io).await?.ots()?;
+            *ots = Some(PlacerOts::new(ot, self.vole, &tag));
         }
         ots.as_mut().ok_or(NO_SET)
     }
@@ -72,12 +78,13 @@ impl SetupTerms {
         self,
         io: &mut Io<'_>,
         shard: u32,
-        ots: &'o mut Option<GarblerOt>,
+        ots: &'o mut Option<ProgrammerOts>,
         prg: &mut Prg,
-    ) -> Result<&'o mut GarblerOt, Error> {
+    ) -> Result<&'o mut ProgrammerOts, Error> {
         if let Some(tag) = self.set(shard) {
             let setup = GarblerSetup::with(self.settings, &tag, prg)?;
-            *ots = Some(setup.run(io).await?.ots()?);
+            let ot = setup.run(io).await?.ots()?;
+            *ots = Some(ProgrammerOts::new(ot, self.vole, &tag));
         }
         ots.as_mut().ok_or(NO_SET)
     }
@@ -136,6 +143,7 @@ impl Shard {
             count,
             shard,
             shards,
+            work_after: 0,
         }
     }
 }
@@ -329,11 +337,11 @@ impl<'s> Points<'s> {
         &self,
         io: &mut Io<'_>,
         columns: ShardColumns,
-        ot: &mut EvaluatorOt,
+        ots: &mut PlacerOts,
         prg: &mut Prg,
     ) -> Result<Zeroizing<Vec<Block>>, Error> {
         let encoding = self.encode_elements(io, columns.count, prg).await?;
-        let vole = PlacerVole::choose(io, ot, columns, prg).await?;
+        let vole = ots.choose(io, columns, prg).await?;
         let (masked, w) = vole.mask(&encoding);
         for columns in masked.chunks(FRAME_BYTES / Block::BYTES) {
             io.message().clear();
@@ -409,10 +417,10 @@ fn within<'r, const N: usize>(
 pub(super) async fn take_ask(
     io: &mut Io<'_>,
     columns: ShardColumns,
-    ot: &mut GarblerOt,
+    ots: &mut ProgrammerOts,
     prg: &mut Prg,
 ) -> Result<(Zeroizing<Vec<Block>>, TimesDelta), Error> {
-    let vole = ProgrammerVole::offer(io, ot, columns, prg).await?;
+    let vole = ots.offer(io, columns, prg).await?;
     let mut masked = vec![Block::ZERO; columns.count as usize];
     for columns in masked.chunks_mut(FRAME_BYTES / Block::BYTES) {
         let expected = messages::ask(Block::BYTES * columns.len());

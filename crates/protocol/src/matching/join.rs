@@ -25,10 +25,11 @@ use super::messages::{self, FRAME_BYTES};
 use super::okvs::Value;
 use super::sizes::Sizes;
 use super::stage::JoinedTable;
+use super::vole::{PlacerOts, ProgrammerOts, VolePlan};
 use crate::Error;
 use crate::io::{Io, boxed};
 use crate::session::RunTag;
-use crate::setup::{EvaluatorOt, GarblerOt, OtSettings};
+use crate::setup::OtSettings;
 
 /// The largest number of blocks of values that are encoded at once.
 const WIDEST: usize = 4;
@@ -101,9 +102,11 @@ impl Join {
     }
 
     fn setup(&self) -> SetupTerms {
+        let columns = self.sizes.shards * self.sizes.ask_columns;
         SetupTerms {
             settings: self.settings,
             tag: self.tag,
+            vole: VolePlan::of(self.settings.extension, columns),
         }
     }
 
@@ -164,8 +167,8 @@ impl Join {
         blocks.reserve_exact(count * self.value_blocks());
         let mut ots = None;
         for (number, shard) in (0..).zip(shards) {
-            let ot = self.setup().place(io, number, &mut ots, &mut prg).await?;
-            let (table, values) = self.place_shard(io, &shard, ot, &mut prg).await?;
+            let ots = self.setup().place(io, number, &mut ots, &mut prg).await?;
+            let (table, values) = self.place_shard(io, &shard, ots, &mut prg).await?;
             let row = |key: u32| shard.rows.get(key as usize).copied();
             rows.extend(table.iter().copied().map(row));
             blocks.extend_from_slice(&values);
@@ -183,7 +186,7 @@ impl Join {
         &self,
         io: &mut Io<'_>,
         shard: &Shard,
-        ot: &mut EvaluatorOt,
+        ots: &mut PlacerOts,
         prg: &mut Prg,
     ) -> Result<(Zeroizing<Vec<u32>>, Zeroizing<Vec<Block>>), Error> {
         let places = shard.hashes.places(&shard.digests, self.sizes.bins);
@@ -197,7 +200,7 @@ impl Join {
         let columns = self.sizes.ask_columns;
         let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
         let asked = asked.on_threads(self.settings.threads);
-        let w = asked.ask(io, shard.columns(columns), ot, prg).await?;
+        let w = asked.ask(io, shard.columns(columns), ots, prg).await?;
         let evaluated = asked.evaluate(io, &w, None, self.value_blocks()).await?;
         drop(asked);
 
@@ -250,9 +253,9 @@ impl Join {
         let masks = blocks.chunks_exact((bins * value_blocks).max(1));
         let mut ots = None;
         for (number, (shard, masks)) in (0..).zip(shards.iter().zip(masks)) {
-            let ot = self.setup().program(io, number, &mut ots, &mut prg).await?;
+            let ots = self.setup().program(io, number, &mut ots, &mut prg).await?;
             let given = (payloads, masks);
-            self.program_shard(io, shard, given, ot, &mut prg).await?;
+            self.program_shard(io, shard, given, ots, &mut prg).await?;
         }
         Ok(BinValues {
             value_blocks,
@@ -311,7 +314,7 @@ impl Join {
         io: &mut Io<'_>,
         shard: &Shard,
         (payloads, masks): (&[Block], &[Block]),
-        ot: &mut GarblerOt,
+        ots: &mut ProgrammerOts,
         prg: &mut Prg,
     ) -> Result<(), Error> {
         let (columns, width) = (self.sizes.ask_columns, self.value_blocks());
@@ -322,7 +325,7 @@ impl Join {
         let points = shard
             .hashes
             .points(&Zeroizing::new(in_bins.collect::<Vec<_>>()));
-        let (k, times) = take_ask(io, shard.columns(columns), ot, prg).await?;
+        let (k, times) = take_ask(io, shard.columns(columns), ots, prg).await?;
         let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
         let asked = asked.on_threads(self.settings.threads);
         let mut values = asked.evaluate(io, &k, Some(&times), width).await?;

@@ -17,6 +17,11 @@ pub(super) const fn ask(bytes: usize) -> Message {
     Message::exactly(Kind::MatchAsk, bytes)
 }
 
+/// From the programmer: the trees of a batch of silent VOLE.
+pub(super) const fn trees(bytes: usize) -> Message {
+    Message::exactly(Kind::MatchTrees, bytes)
+}
+
 /// From the programmer: columns of its hint.
 pub(super) const fn hint(bytes: usize) -> Message {
     Message::exactly(Kind::MatchHint, bytes)

@@ -8,12 +8,13 @@ use super::hashes::{MatchTag, Row};
 use super::keys::Keys;
 use super::messages::{self, FRAME_BYTES};
 use super::sizes::PlainSizes;
+use super::vole::{PlacerOts, ProgrammerOts, VolePlan};
 use crate::bits::{bit, bytes_for};
 use crate::io::Io;
 use crate::malicious::shuffle;
 use crate::message::Kind;
 use crate::session::RunTag;
-use crate::setup::{EvaluatorOt, GarblerOt, OtSettings};
+use crate::setup::OtSettings;
 use crate::{Error, Misbehaviour};
 
 /// An intersection on which both parties have agreed. [`place`](Self::place) runs the placer's
@@ -60,8 +61,8 @@ impl Plain {
         }
         let mut ots = None;
         for (number, shard) in (0..).zip(shards) {
-            let ot = self.setup().place(io, number, &mut ots, &mut prg).await?;
-            let tags = self.ask(io, &shard, ot, &mut prg).await?;
+            let ots = self.setup().place(io, number, &mut ots, &mut prg).await?;
+            let tags = self.ask(io, &shard, ots, &mut prg).await?;
             let index = TagIndex::new(&tags);
             for (own, bit) in shard.rows.iter().zip(self.find(io, &index).await?) {
                 common[*own as usize] = bit;
@@ -89,8 +90,8 @@ impl Plain {
         }
         let mut ots = None;
         for (number, shard) in (0..).zip(shards) {
-            let ot = self.setup().program(io, number, &mut ots, &mut prg).await?;
-            let tags = self.answer(io, &shard, ot, &mut prg).await?;
+            let ots = self.setup().program(io, number, &mut ots, &mut prg).await?;
+            let tags = self.answer(io, &shard, ots, &mut prg).await?;
             let places = 0..self.sizes.programmer_keys as u32;
             let mut places: Zeroizing<Vec<u32>> = Zeroizing::new(places.collect());
             shuffle::shuffle(&mut prg, &mut places);
@@ -111,9 +112,11 @@ impl Plain {
     }
 
     fn setup(&self) -> SetupTerms {
+        let columns = self.sizes.shards * self.sizes.ask_columns;
         SetupTerms {
             settings: self.settings,
             tag: self.tag,
+            vole: VolePlan::of(self.settings.extension, columns),
         }
     }
 
@@ -134,14 +137,14 @@ impl Plain {
         &self,
         io: &mut Io<'_>,
         shard: &Shard,
-        ot: &mut EvaluatorOt,
+        ots: &mut PlacerOts,
         prg: &mut Prg,
     ) -> Result<Zeroizing<Vec<u128>>, Error> {
         let points = shard.hashes.points(&shard.digests);
         let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
         let points = points.on_threads(self.settings.threads);
         let columns = shard.columns(self.sizes.ask_columns);
-        let w = points.ask(io, columns, ot, prg).await?;
+        let w = points.ask(io, columns, ots, prg).await?;
         Ok(self.tags(&points.evaluate(io, &w, None, 1).await?))
     }
 
@@ -150,14 +153,14 @@ impl Plain {
         &self,
         io: &mut Io<'_>,
         shard: &Shard,
-        ot: &mut GarblerOt,
+        ots: &mut ProgrammerOts,
         prg: &mut Prg,
     ) -> Result<Zeroizing<Vec<u128>>, Error> {
         let points = shard.hashes.points(&shard.digests);
         let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
         let points = points.on_threads(self.settings.threads);
         let columns = shard.columns(self.sizes.ask_columns);
-        let (keys, times) = take_ask(io, columns, ot, prg).await?;
+        let (keys, times) = take_ask(io, columns, ots, prg).await?;
         Ok(self.tags(&points.evaluate(io, &keys, Some(&times), 1).await?))
     }
 

@@ -1,22 +1,32 @@
-//! VOLE over GF(2^128), packed from correlated OTs: w = v ⊕ uΔ.
+//! VOLE over GF(2^128): w = v ⊕ uΔ. The placer has u and w, the programmer v and Δ.
 //!
-//! A column takes 128 OTs t_i = q_i ⊕ b_i Δ with random choices: u = Σ x^i b_i, w = Σ x^i t_i and
-//! v = Σ x^i q_i. The VOLE needs no assumption beyond the OTs. The placer has u and w, the
-//! programmer v and Δ. One VOLE serves one ask: two asks under the same u would reveal the sum of
-//! both encodings, so each half is consumed by its ask.
+//! One VOLE serves one ask: two asks under the same u would reveal the sum of both encodings, so
+//! each half is consumed by its ask.
 //!
-//! Cost of a column: 128 OTs, and 128 products with a factor x^i.
+//! **Packed.** A column takes 128 OTs t_i = q_i ⊕ b_i Δ with random choices: u = Σ x^i b_i, w = Σ x^i t_i and
+//! v = Σ x^i q_i. This needs no assumption beyond the OTs. Cost of a column: 128 OTs, and 128 products
+//! with a factor x^i.
+//!
+//! **Silent.** Columns are outputs of [silent VOLE](tacit_ot::silent), which rests on LPN over
+//! GF(2^128). It takes 33,888 packed columns first, so it serves runs of many columns, whose parties
+//! have chosen silent OT, which rests on LPN over GF(2) already. [`VolePlan`] is this rule.
+
+mod silent;
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use tacit_kernels::{Block, Cpu, Gf128Sum, Prg, inner_products, share_out, workers};
+use tacit_ot::silent::{VOLE_BASE_COUNT, VoleCost, VoleReceiver, VoleSender};
+use tacit_ot::source::Extension;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::Error;
 use crate::io::Io;
 use crate::party::Progress;
+use crate::session::RunTag;
 use crate::setup::{self, EXTENSION_OTS, EvaluatorOt, GarblerOt};
+use silent::Silent;
 
 /// The number of OTs of a column.
 const OTS: usize = 128;
@@ -30,6 +40,75 @@ const SPAN_COLUMNS: usize = 64;
 /// The largest number of OTs that a refill makes, so that their memory is bounded.
 const REFILL_OTS: usize = 1 << 19;
 
+/// The form of a matching's VOLE, and its cost. Both parties have the same, which follows from the
+/// extension and the sizes on which they agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VolePlan {
+    /// The columns of all shards.
+    columns: u64,
+    is_silent: bool,
+}
+
+impl VolePlan {
+    /// With silent OT a VOLE of more columns is silent: about as many as take as long in both forms.
+    /// Parties must agree on it.
+    pub const MOST_PACKED_COLUMNS: u64 = 1 << 16;
+
+    /// The work on the columns that are packed before a silent VOLE.
+    const PACKED_BASE_WORK: u64 = (OTS * VOLE_BASE_COUNT) as u64;
+
+    /// The work on a column of a silent VOLE, compared with that on an OT.
+    const SILENT_COLUMN_WORK: u64 = 2;
+
+    /// Returns the plan for this number of columns, of all shards together.
+    #[must_use]
+    pub fn of(extension: Extension, columns: u64) -> Self {
+        Self {
+            columns,
+            is_silent: extension == Extension::Silent && columns > Self::MOST_PACKED_COLUMNS,
+        }
+    }
+
+    /// Returns the number of columns, of all shards together.
+    #[must_use]
+    pub fn columns(&self) -> u64 {
+        self.columns
+    }
+
+    /// Whether the VOLE is silent, and so rests on LPN over GF(2^128).
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.is_silent
+    }
+
+    /// Returns the number of correlated OTs.
+    #[must_use]
+    pub fn ots(&self) -> u64 {
+        match self.is_silent {
+            true => Self::PACKED_BASE_WORK + VoleCost::of(self.columns).cots,
+            false => (OTS as u64).saturating_mul(self.columns),
+        }
+    }
+
+    /// Returns the bytes of all messages besides those of the OTs, all from the programmer.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        match self.is_silent {
+            true => VoleCost::of(self.columns).sender_bytes,
+            false => 0,
+        }
+    }
+
+    /// Returns the work that [`Progress`] counts: the OTs, or as much work as that many take.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        match self.is_silent {
+            true => Self::PACKED_BASE_WORK + Self::SILENT_COLUMN_WORK * self.columns,
+            false => self.ots(),
+        }
+    }
+}
+
 /// The columns of a shard's ask. All shards have the same number.
 #[derive(Clone, Copy)]
 pub(crate) struct ShardColumns {
@@ -37,6 +116,8 @@ pub(crate) struct ShardColumns {
     /// The number of the shard, and that of all shards.
     pub(super) shard: u64,
     pub(super) shards: u64,
+    /// The work after the columns of all shards.
+    pub(super) work_after: u64,
 }
 
 impl ShardColumns {
@@ -44,7 +125,61 @@ impl ShardColumns {
     fn progress(&self, done: usize) -> Progress {
         Progress {
             done_ands: OTS as u64 * (self.shard * self.count + done as u64),
-            total_ands: OTS as u64 * self.shards * self.count,
+            total_ands: OTS as u64 * self.shards * self.count + self.work_after,
+        }
+    }
+}
+
+/// The placer's OTs, and the half that makes columns from them if the VOLE is silent.
+pub(super) struct PlacerOts {
+    ot: EvaluatorOt,
+    silent: Option<Box<Silent<VoleReceiver>>>,
+}
+
+/// The programmer's.
+pub(super) struct ProgrammerOts {
+    ot: GarblerOt,
+    silent: Option<Box<Silent<VoleSender>>>,
+}
+
+impl PlacerOts {
+    /// Returns the OTs of the base OTs with this tag.
+    pub(super) fn new(ot: EvaluatorOt, plan: VolePlan, tag: &RunTag) -> Self {
+        let silent = plan.is_silent.then(|| Box::new(Silent::new(plan, tag)));
+        Self { ot, silent }
+    }
+
+    /// Makes these columns, in the form of the plan.
+    pub(super) async fn choose(
+        &mut self,
+        io: &mut Io<'_>,
+        columns: ShardColumns,
+        prg: &mut Prg,
+    ) -> Result<PlacerVole, Error> {
+        match &mut self.silent {
+            Some(silent) => silent.choose(io, &mut self.ot, columns, prg).await,
+            None => PlacerVole::choose(io, &mut self.ot, columns, prg).await,
+        }
+    }
+}
+
+impl ProgrammerOts {
+    /// As [`PlacerOts::new`].
+    pub(super) fn new(ot: GarblerOt, plan: VolePlan, tag: &RunTag) -> Self {
+        let silent = plan.is_silent.then(|| Box::new(Silent::new(plan, tag)));
+        Self { ot, silent }
+    }
+
+    /// As [`PlacerOts::choose`].
+    pub(super) async fn offer(
+        &mut self,
+        io: &mut Io<'_>,
+        columns: ShardColumns,
+        prg: &mut Prg,
+    ) -> Result<ProgrammerVole, Error> {
+        match &mut self.silent {
+            Some(silent) => silent.offer(io, &mut self.ot, columns, prg).await,
+            None => ProgrammerVole::offer(io, &mut self.ot, columns, prg).await,
         }
     }
 }
@@ -82,7 +217,7 @@ impl TimesDelta {
 }
 
 impl PlacerVole {
-    /// Makes these columns, and sends and receives the messages for them.
+    /// Packs these columns, and sends and receives the messages for them.
     pub(crate) async fn choose(
         io: &mut Io<'_>,
         ot: &mut EvaluatorOt,
@@ -126,7 +261,7 @@ impl PlacerVole {
 }
 
 impl ProgrammerVole {
-    /// Makes these columns, from the messages for them.
+    /// Packs these columns, from the messages for them.
     pub(crate) async fn offer(
         io: &mut Io<'_>,
         ot: &mut GarblerOt,

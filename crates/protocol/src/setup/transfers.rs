@@ -144,7 +144,8 @@ impl GarblerOt {
         self.offset().to_block()
     }
 
-    fn offset(&self) -> &Delta {
+    /// Returns the same as a [`Delta`].
+    pub(crate) fn offset(&self) -> &Delta {
         match &self.maker {
             Maker::Extending(sender) => sender.delta(),
             Maker::Made(source) => source.delta(),

@@ -57,7 +57,7 @@ impl ProtocolRun for Gmw {
             tag,
         } = agreed;
         let (role, function) = (job.task.role, job.task.function);
-        let (schedule, before) = (&function.schedule()?, job.stage_ots());
+        let (schedule, before) = (&function.schedule()?, job.stage_work(session));
         let mut phases = Vec::new();
         let (mut staged, mut keys_of_bins) = (None, None);
         if let Some(join) = &job.task.join
@@ -119,12 +119,19 @@ fn part_of_all<'w>(
 }
 
 impl Job<'_> {
-    /// Returns the OTs of a join's stage, which are those of its VOLE.
+    /// Returns the OTs of a join's stage, which are those of its VOLE if it is packed.
     fn stage_ots(&self) -> u64 {
         let plan = self.task.join.as_ref().map(|join| join.plan);
         plan.filter(|plan| plan.bin_count() > 0).map_or(0, |plan| {
             plan.sizes.shards.saturating_mul(plan.sizes.vole_ots())
         })
+    }
+
+    /// Returns the work of a join's stage in this session, of which its VOLE tells the progress.
+    fn stage_work(&self, session: &Session) -> u64 {
+        let join = self.task.join.as_ref();
+        let join = join.filter(|join| join.plan.bin_count() > 0);
+        join.map_or(0, |join| join.vole(session).work())
     }
 
     /// Refuses to make the crosses of a run that must take them from the stock.
@@ -149,7 +156,7 @@ impl Job<'_> {
         let Some(masks) = lease_crosses(session, stocks.as_ref(), (role, schedule), leases)? else {
             return Ok(None);
         };
-        let before = self.stage_ots();
+        let before = self.stage_work(session);
         let (run, online) = (Run { function, schedule }, Clock::start(session));
         let watch = &mut part_of_all(&mut self.watch, [before, 0]);
         let outputs = run_script(session.channel(), watch, async |io| {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::{self, Choice};
+use tacit_protocol::matching::VolePlan;
 
 use super::{Intersection, Match, MatchRecipient};
 use crate::Error;
@@ -16,6 +17,9 @@ const ASKED_KEY_NS: u64 = 700;
 
 /// Nanoseconds of work per key of the other party: hashing, evaluating and looking up.
 const ANSWERED_KEY_NS: u64 = 500;
+
+/// Nanoseconds of work per column of a silent VOLE, at either party.
+const SILENT_COLUMN_NS: u64 = 75;
 
 /// A link without delay.
 const NO_LINK: source::Link = source::Link {
@@ -51,6 +55,14 @@ impl Match {
     }
 }
 
+/// Returns the time of the work on a VOLE, without that on its OTs.
+pub(crate) fn vole_time(vole: VolePlan) -> Duration {
+    match vole.is_silent() {
+        true => Duration::from_nanos(SILENT_COLUMN_NS * vole.columns()),
+        false => Duration::ZERO,
+    }
+}
+
 impl Intersection {
     fn estimate(
         &self,
@@ -71,13 +83,15 @@ impl Intersection {
             round_trip: 2 * link.one_way_delay(),
             bits_per_s: link.rate_bits_per_s(),
         });
-        let count = usize::try_from(need.count).unwrap_or(usize::MAX);
+        let vole = VolePlan::of(extension, sizes.shards * sizes.ask_columns);
+        let count = usize::try_from(vole.ots()).unwrap_or(usize::MAX);
         let ots = Choice::told(extension, link, Security::SemiHonest, count);
         let matches = match self.meaning.to {
             MatchRecipient::Both => sizes.programmer_keys.div_ceil(8),
             MatchRecipient::Me | MatchRecipient::Peer => 0,
         };
-        let own_bytes = sizes.shards * (sizes.ask_bytes() + sizes.tags_bytes() + matches);
+        let tables = sizes.ask_bytes() + sizes.tags_bytes() + matches;
+        let own_bytes = sizes.shards * tables + vole.bytes();
         let sending_ns = u128::from(own_bytes) * 8_000_000_000 / u128::from(link.bits_per_s.max(1));
         let keys_ns = sizes.shards
             * (ASKED_KEY_NS * sizes.placer_keys + ANSWERED_KEY_NS * sizes.programmer_keys);
@@ -90,6 +104,7 @@ impl Intersection {
                 .time
                 .saturating_add(Duration::from_nanos(ns))
                 .saturating_add(Duration::from_nanos(keys_ns))
+                .saturating_add(vole_time(vole))
                 .saturating_add(waits),
         })
     }

@@ -2,8 +2,10 @@
 
 use std::num::NonZeroUsize;
 
+use tacit_protocol::matching::VolePlan;
+
 use super::{Intersection, Match, MatchOutcome, MatchRecipient, Normalization};
-use crate::session::{Side, TableSizes};
+use crate::session::{OtExtension, Side, TableSizes};
 use crate::{Error, Session};
 
 /// The bytes of a matching that do not depend on its sizes: buffers, OTs in batches.
@@ -11,6 +13,9 @@ const BASE_BYTES: u64 = 16 << 20;
 
 /// The bytes of each column of an ask: the encoding or K, the VOLE, the message.
 const COLUMN_BYTES: u64 = 96;
+
+/// The bytes of a silent VOLE: a round's secret, that of the next round, and a batch.
+const SILENT_VOLE_BYTES: u64 = 48 << 20;
 
 /// The bytes of each of this party's keys: its digest, shard, place and result, all at once.
 const KEY_BYTES: u64 = 64;
@@ -42,6 +47,14 @@ pub struct SizedMatch {
 pub struct HeldMatch {
     task: Intersection,
     threads: NonZeroUsize,
+}
+
+/// Returns the bytes of a silent VOLE, if a run with silent OT makes one for this number of columns.
+pub(crate) fn silent_vole_bytes(columns: u64) -> u64 {
+    match VolePlan::of(OtExtension::Silent, columns).is_silent() {
+        true => SILENT_VOLE_BYTES,
+        false => 0,
+    }
 }
 
 impl HeldMatch {
@@ -101,6 +114,7 @@ impl HeldMatch {
             (sizes.ask_columns, sizes.programmer_keys)
         };
         let memory_bytes = BASE_BYTES
+            + silent_vole_bytes(sizes.shards * sizes.ask_columns)
             + COLUMN_BYTES * sizes.ask_columns
             + KEY_BYTES * own_keys
             + SHARD_KEY_BYTES * of_own_shard

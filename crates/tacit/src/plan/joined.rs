@@ -13,12 +13,14 @@ use tacit_function::join::JoinPlan;
 use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::{self, Choice};
+use tacit_protocol::matching::VolePlan;
 
 use super::alternative::seconds;
 use super::course::MeasuredLink;
 use super::shared::Shared;
 use super::{Planner, USUAL_LINKS, no_protocol};
 use crate::Error;
+use crate::matching::vole_time;
 use crate::protocols::ThreatModel;
 use crate::session::{OtExtension, OtNeed};
 
@@ -108,17 +110,18 @@ fn stage_ots(join: &JoinPlan) -> u64 {
 
 /// Returns the stage of a join: OTs, ask and hint. Shards go in turn.
 fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> Stage {
-    let (sizes, ots) = (&join.sizes, stage_ots(join));
-    if ots == 0 {
+    let sizes = &join.sizes;
+    if join.bin_count() == 0 {
         return Stage::default();
     }
+    let vole = VolePlan::of(extension, sizes.shards * sizes.ask_columns);
     let no_link = source::Link {
         round_trip: Duration::ZERO,
         bits_per_s: u64::MAX,
     };
-    let count = usize::try_from(ots).unwrap_or(usize::MAX);
+    let count = usize::try_from(vole.ots()).unwrap_or(usize::MAX);
     let made = Choice::told(extension, no_link, Security::SemiHonest, count);
-    let tables = sizes.shards * (sizes.ask_bytes() + sizes.hint_bytes());
+    let tables = sizes.shards * (sizes.ask_bytes() + sizes.hint_bytes()) + vole.bytes();
     let of_ots = [made.cost.sender_bytes, made.cost.receiver_bytes];
     // The OTs of a shard take a round trip, and ask and hint another one.
     let trips = 4 * sizes.shards;
@@ -128,7 +131,7 @@ fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> Stage {
     Stage {
         bytes: tables + of_ots.iter().sum::<u64>(),
         trips,
-        seconds: on_link.max(made.time.as_secs_f64()) + keys,
+        seconds: on_link.max((made.time + vole_time(vole)).as_secs_f64()) + keys,
     }
 }
 

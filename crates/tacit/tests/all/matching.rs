@@ -276,16 +276,20 @@ fn keys_of_several_parts_match_part_by_part() {
 #[test]
 fn an_estimate_has_the_bytes_that_are_sent() {
     use MatchRecipient::{Both, Me, Peer};
-    let keys = [0..3000, 1000..5000].map(|range| range.collect::<Vec<u32>>());
-    for (to, extension) in [
-        ([Both, Both], None),
-        ([Me, Peer], Some("softspoken-8")),
-        ([Peer, Me], Some("silent")),
+    let usual = [0..3000, 1000..5000];
+    for (ranges, to, extension) in [
+        (usual.clone(), [Both, Both], None),
+        (usual.clone(), [Me, Peer], Some("softspoken-8")),
+        (usual, [Peer, Me], Some("silent")),
+        // A silent VOLE.
+        ([0..61_000, 60_900..61_100], [Me, Peer], Some("silent")),
     ] {
+        let peer_keys = ranges[1].len() as u64;
+        let keys = ranges.map(|range| range.collect::<Vec<u32>>());
         let extension = extension.and_then(OtExtension::from_name);
         let told = |party: usize| order(&keys[party]).to(to[party]);
         let estimate = told(0)
-            .estimate(4000, None, extension)
+            .estimate(peer_keys, None, extension)
             .expect("an estimate");
         let ended = in_memory(|party, session| {
             if let Some(extension) = extension {

@@ -33,10 +33,10 @@ pub(super) fn keys(names: impl IntoIterator<Item = u64>) -> Keys {
     Keys::new(names.into_iter().map(encoding)).unwrap()
 }
 
-type Run = Ended<Vec<bool>, Option<Vec<bool>>>;
+pub(super) type Run = Ended<Vec<bool>, Option<Vec<bool>>>;
 
 /// Runs an intersection of tables of these sizes. `change` may change each message.
-fn run_with(
+pub(super) fn run_with(
     (placer, programmer): (&Keys, &Keys),
     sizes: PlainSizes,
     (extension, to_both): (Extension, bool),
@@ -354,6 +354,7 @@ const ALONE: ShardColumns = ShardColumns {
     count: 600,
     shard: 0,
     shards: 1,
+    work_after: 0,
 };
 
 /// Two asks under the same u would reveal the sum of both encodings.
