@@ -13,15 +13,15 @@
 //! | [`peer_asks`] | at a service: what the run takes, before it is answered |
 //! | [`Job::join`](crate::Job::join) | the run |
 //!
-//! The parties agree on a digest: SHA-256 of "tacit join run 1\0" ‖ the function's digest (32) ‖
+//! The parties agree on a digest: SHA-256 of "tacit join run 2\0" ‖ the function's digest (32) ‖
 //! for left and right: the input's name, most rows (8), most keys (8), the owner (1: 0 garbler, 1
 //! evaluator), the number of parts of a key (8), for each part the field's name, its kind (1: 1
 //! text, 5 text as an email address in NFC, 3 bytes, 4 a number of bits) and bits (8), the number
 //! of fields of a row (8), for each field its name and bits (8) ‖ most rows of a key (8) ‖ the
 //! placer (1: 0 left, 1 right) ‖ bits of an element and number of elements of the result by pair
-//! (8, 8), zeros without one. A name is its length in bytes (8) and its bytes. The tables are not
-//! ports of the function, so the function's own digest does not say which columns are joined and
-//! read.
+//! (8, 8), zeros without one ‖ the most columns that are packed with silent OT (8). A name is its
+//! length in bytes (8) and its bytes. The tables are not ports of the function, so the function's
+//! own digest does not say which columns are joined and read.
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Type, Value};
@@ -220,7 +220,7 @@ pub fn peer_asks(plan: &JoinPlan, role: Role, function: &Function) -> Result<Pee
 
 /// Computes the digest on which both parties agree.
 pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
-    let mut hash = Sha256::new_with_prefix(b"tacit join run 1\0");
+    let mut hash = Sha256::new_with_prefix(b"tacit join run 2\0");
     hash.update(function.digest().0);
     let number = |hash: &mut Sha256, number: u64| hash.update(number.to_le_bytes());
     let name = |hash: &mut Sha256, name: &str| {
@@ -256,6 +256,7 @@ pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
     for of_result in by_pair.map_or([0, 0], |one| [one.element_bits, one.rows]) {
         number(&mut hash, of_result);
     }
+    number(&mut hash, VolePlan::MOST_PACKED_COLUMNS);
     Digest(hash.finalize().into())
 }
 

@@ -23,7 +23,7 @@ fn digests_are_known() {
     );
     assert_eq!(
         run.to_string(),
-        "19230ee2212b27ee0a2b2c773eea0b0b6e6fe7dd750564f015755939db65dba8"
+        "5861124fa7a38f185991f8964a15aee50cfe89399fcf70de58cdffd2f5f7ed24"
     );
 }
 
