@@ -53,7 +53,7 @@ pub(crate) use relay::RelayArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use serve::{LogFormat, ServeArgs};
 pub(crate) use stock::{StockCommand, StockCommandArgs};
-pub(crate) use text::{base_ot, duration, ot_extension, role};
+pub(crate) use text::{base_ot, duration, origin, ot_extension, role};
 
 const ABOUT: &str = "\
 Tacit lets two parties compute a function of their private inputs and learn only its result.

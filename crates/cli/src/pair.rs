@@ -196,7 +196,8 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
     let (name, address) = (&args.name, invitation.address());
     let place = match invitation.way() {
         Route::Direct => format!("at {address}"),
-        Route::Relay => format!("by the relay at {address}"),
+        // The latter is refused below.
+        Route::Relay | Route::RelayOfPages => format!("by the relay at {address}"),
     };
     eprintln!(
         "waiting for {name} {place}, for {} s at most: `tacit pair invite`, which printed the \
@@ -209,7 +210,9 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
         fingerprint: paired.peer,
         way: match invitation.way() {
             Route::Direct => config::NewWay::Connect(invitation.address().to_owned()),
-            Route::Relay => config::NewWay::Relay(invitation.address().to_owned(), paired.room),
+            Route::Relay | Route::RelayOfPages => {
+                config::NewWay::Relay(invitation.address().to_owned(), paired.room)
+            }
         },
         role: Role::Evaluator,
     };

@@ -47,8 +47,8 @@ pub(crate) struct Party {
 enum MeetingPlace {
     Listen(String),
     Connect(String),
-    /// The relay, with the name of the room.
-    Relay(String, [u8; 32]),
+    /// The relay, with the name of the room; without one it is the room of both fingerprints.
+    Relay(String, Option<[u8; 32]>),
 }
 
 /// The means by which the parties authenticate each other.
@@ -65,10 +65,11 @@ impl Party {
     /// Something is missing, or the identity cannot be used.
     pub(crate) fn new(args: &MeetArgs, plain: bool, config: &Config) -> Result<Self, Failure> {
         let named = args.peer.as_deref().and_then(|peer| config.peer(peer));
-        let place = match (&args.listen, &args.connect) {
-            (Some(address), None) => MeetingPlace::Listen(address.clone()),
-            (None, Some(address)) => MeetingPlace::Connect(address.clone()),
-            _ => match named.and_then(place) {
+        let place = match (&args.listen, &args.connect, &args.relay) {
+            (Some(address), ..) => MeetingPlace::Listen(address.clone()),
+            (None, Some(address), _) => MeetingPlace::Connect(address.clone()),
+            (None, None, Some(address)) => MeetingPlace::Relay(address.clone(), None),
+            (None, None, None) => match named.and_then(place) {
                 Some(place) => place,
                 None => {
                     // An error about a mistyped name is more helpful than one about a missing
@@ -79,7 +80,8 @@ impl Party {
                     return Err(usage!(
                         "nothing says where the parties meet";
                         "one gives --listen HOST:PORT and the other --connect HOST:PORT, or both \
-                         pair once, by `tacit pair`, and give --with NAME"
+                         give --relay HOST:PORT, or both pair once, by `tacit pair`, and give \
+                         --with NAME"
                     ));
                 }
             },
@@ -221,10 +223,10 @@ impl Party {
             (MeetingPlace::Relay(address, room), Trust::Pinned(identity, peer)) => {
                 eprintln!("waiting for the other party at the relay {address}");
                 log.step(format_args!("expecting {peer}"));
-                let hello = Hello {
-                    room: *room,
-                    // Exactly one of the two listens, and both compute the same.
-                    listens: identity.fingerprint() < *peer,
+                let own = identity.fingerprint();
+                let hello = match room {
+                    Some(room) => Hello::of(&own, peer, *room),
+                    None => Hello::between(&own, peer),
                 };
                 let side = match hello.listens {
                     true => Side::Listening,
@@ -256,7 +258,7 @@ fn place(peer: &config::Peer) -> Option<MeetingPlace> {
     let listen = || peer.listen.clone().map(MeetingPlace::Listen);
     let connect = || peer.address.clone().map(MeetingPlace::Connect);
     let relay = peer.relay.clone().zip(peer.room);
-    let relay = relay.map(|(relay, room)| MeetingPlace::Relay(relay, room));
+    let relay = relay.map(|(relay, room)| MeetingPlace::Relay(relay, Some(room)));
     relay.or_else(listen).or_else(connect)
 }
 

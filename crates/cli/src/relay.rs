@@ -29,7 +29,8 @@ pub(crate) fn relay(args: &RelayArgs) -> Result<(), Failure> {
     };
     descriptors::allow(limits.descriptors()).map_err(|error| Failure::usage(error.to_string()))?;
     let cancel = cancel::on_signal()?;
-    let relay = Relay::start(&args.listen, limits).map_err(|error| failed(&args.listen, error))?;
+    let relay = Relay::start(&args.listen, limits, args.origins.clone());
+    let relay = relay.map_err(|error| failed(&args.listen, error))?;
     eprintln!("listening on {}", relay.local_address());
     let metrics = args.metrics.as_ref().map(|address| {
         let server = http::Server::start(address, relay.answers());

@@ -43,6 +43,7 @@ pub(crate) fn meeting(args: &RunArgs) -> Vec<String> {
         ("--with", args.meet.peer.clone()),
         ("--listen", args.meet.listen.clone()),
         ("--connect", args.meet.connect.clone()),
+        ("--relay", args.meet.relay.clone()),
         ("--identity", path(&args.meet.session.identity)),
         ("--stock", path(&args.stock.stock)),
     ];

@@ -35,7 +35,9 @@ mod tests;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+
+use web_time::{SystemTime, UNIX_EPOCH};
 
 use crate::relay::{self, Answer, Hello};
 use crate::{Channel, Fingerprint, Identity, NetError, Settings, Transport, tls};
@@ -86,6 +88,8 @@ pub enum Refusal {
     Malformed = 7,
     /// Another party is at the address of the invitation.
     OtherParty = 8,
+    /// The invitation is a page's, and this party is none.
+    OfPage = 9,
 }
 
 impl Refusal {
@@ -122,6 +126,7 @@ impl fmt::Display for Refusal {
                 "somebody else than the invitation names is at its address: it was changed on the \
                  way, or is of another time"
             }
+            Self::OfPage => "the invitation is from a page to a page: open its link in a browser",
         })
     }
 }
@@ -180,6 +185,19 @@ impl Met {
         // Both have confirmed, so a peer that has already left does not matter.
         let _ = self.channel.close();
         Ok(paired)
+    }
+
+    /// Ends the pairing without codes. Then whoever read the invitation could come as its guest,
+    /// and whoever could change it on its way may be between the two.
+    #[must_use]
+    pub fn without_codes(self) -> Paired {
+        let paired = Paired {
+            peer: self.agreed.peer,
+            room: self.agreed.room,
+        };
+        // Each knows the other, so a peer that has already left does not matter.
+        let _ = self.channel.close();
+        paired
     }
 
     /// Refuses the pairing because the code is not the other party's.
@@ -309,6 +327,12 @@ impl Inviter {
             // A party that knows the room's name but not the secret cannot keep this side busy.
             std::thread::sleep(REJOIN_PAUSE);
         }
+    }
+
+    /// Returns whether a party has used the invitation up.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        self.ledger.look(&self.invitation.id(), (self.clock)()) == Refusal::Used
     }
 
     /// Waits over a transport that leads to one party. After a [`Refusal`] the invitation stays

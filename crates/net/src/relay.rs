@@ -1,9 +1,11 @@
 //! Meeting at a relay: two parties that both connect outwards, and name one room.
 //!
-//! A party sends a [`Hello`] and waits for one byte, an [`Answer`]. After [`Answer::Go`] the
-//! connection leads to the other party, and TLS between the two starts. The relay sees addresses,
-//! the room's name, and the number of bytes over time. It cannot read or change what it carries,
-//! because each party accepts only the other's fingerprint.
+//! Over a WebSocket, so that pages come too, a party sends a [`Hello`] and waits for one byte, an
+//! [`Answer`]. After [`Answer::Go`] the connection leads to the other party, and TLS between the
+//! two starts. The relay passes on messages as they come, with the reports of taken bytes among
+//! them, so the two bound what is on its way between them. The relay sees addresses, the room's
+//! name, and the number of bytes over time. It cannot read or change what it carries, because each
+//! party accepts only the other's fingerprint.
 //!
 //! | bytes of a hello | field |
 //! |---|---|
@@ -15,8 +17,13 @@ use std::fmt;
 use std::io::IoSlice;
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+
 use crate::tcp::{self, Reach};
-use crate::{Awaited, NetError, Settings, Transport, Wait, tls};
+use crate::{Awaited, Fingerprint, NetError, Settings, Transport, Wait, tls};
+
+#[cfg(not(target_family = "wasm"))]
+pub use crate::websocket::{Guest, Heard, Passed};
 
 const MAGIC: &[u8; 8] = b"tacitrl1";
 
@@ -32,6 +39,23 @@ pub struct Hello {
 impl Hello {
     /// The length in bytes.
     pub const BYTES: usize = 41;
+
+    /// Returns the hello of the party `own`, which meets `peer` in this room.
+    #[must_use]
+    pub fn of(own: &Fingerprint, peer: &Fingerprint, room: [u8; 32]) -> Self {
+        // Exactly one of the two listens, and both compute the same.
+        let listens = own < peer;
+        Self { room, listens }
+    }
+
+    /// Returns the hello of the party `own`, which meets `peer` in the room of their fingerprints.
+    #[must_use]
+    pub fn between(own: &Fingerprint, peer: &Fingerprint) -> Self {
+        let hash = Sha256::new().chain_update(b"tacit room of fingerprints\0");
+        let hash = hash.chain_update(own.min(peer).0);
+        let room = hash.chain_update(own.max(peer).0).finalize().into();
+        Self::of(own, peer, room)
+    }
 
     /// Returns the bytes for the wire.
     #[must_use]
@@ -137,7 +161,21 @@ fn join_once(
     (patience, wait): (Duration, &Wait<'_>),
 ) -> Result<Transport, NetError> {
     let socket = tcp::connect(address, Reach::Anywhere, settings).map_err(of_relay)?;
-    let mut transport = tls::transport(socket)?;
+    let transport = tls::websocket_to(socket, address, settings)?;
+    enter(transport, hello, (patience, wait))
+}
+
+/// Names the room over a transport that leads to a relay, and waits for `patience` until the other
+/// party is there.
+///
+/// # Errors
+///
+/// The relay refuses, or the other party does not come in time.
+pub fn enter(
+    mut transport: Transport,
+    hello: Hello,
+    (patience, wait): (Duration, &Wait<'_>),
+) -> Result<Transport, NetError> {
     let awaited = Awaited::AtRelay;
     let ended = |interrupt| NetError::interrupted(interrupt, awaited, patience);
     let bytes = hello.to_bytes();
@@ -174,13 +212,15 @@ fn of_relay(error: NetError) -> NetError {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
     use std::net::TcpListener;
+    use std::sync::Arc;
     use std::thread;
 
     use proptest::prelude::*;
 
     use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
 
     /// Starts a relay that gives these answers, one per connection, and closes the connection
     /// without an answer for `None`. Joins it.
@@ -194,19 +234,15 @@ mod tests {
         thread::scope(|scope| {
             scope.spawn(move || {
                 for answer in answers {
-                    let (mut socket, _) = relay.accept().unwrap();
-                    socket.read_exact(&mut [0; Hello::BYTES]).unwrap();
+                    let (socket, _) = relay.accept().unwrap();
+                    let (guest, heard) = Guest::accept(Arc::new(socket), &[], LONG).unwrap();
+                    assert_eq!(heard, Some(hello));
                     if let Some(answer) = answer {
-                        socket.write_all(&[*answer as u8]).unwrap();
+                        guest.answer(*answer).unwrap();
                     }
                 }
             });
-            join(
-                &address,
-                hello,
-                &Settings::default(),
-                Duration::from_secs(30),
-            )
+            join(&address, hello, &Settings::default(), LONG)
         })
     }
 

@@ -39,13 +39,14 @@ use crate::sides as side_streams;
 use crate::tcp::{self, Listening, Owner, Reach};
 #[cfg(not(target_family = "wasm"))]
 use crate::websocket;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use crate::websocket::connect as websocket_to;
 use crate::{Awaited, Channel, Fingerprint, Identity, NetError, Settings, Transport, Wait, proxy};
 
 /// The exporter label of [`Channel::binding`].
 const BINDING_LABEL: &[u8] = b"EXPORTER-tacit-session";
 
 /// The prefix of WebSocket addresses.
-#[cfg(not(target_family = "wasm"))]
 const WEBSOCKET: &str = "ws://";
 
 /// Connects to `address` (`HOST:PORT`, or `ws://HOST:PORT` for a WebSocket) as `identity`, and
@@ -75,13 +76,10 @@ fn connect_once(
     settings: &Settings,
     wait: &Wait<'_>,
 ) -> Result<Channel, NetError> {
-    #[cfg(not(target_family = "wasm"))]
     if let Some(address) = address.strip_prefix(WEBSOCKET) {
         let address = address.trim_end_matches('/');
         let socket = tcp::connect_within(address, Reach::Anywhere, settings, wait)?;
-        tcp::prepare(&socket).map_err(io_failed)?;
-        let wait = Wait::at_most(settings.handshake_timeout, &settings.cancel);
-        let transport = websocket::connect(socket, address, settings, &wait)?;
+        let transport = websocket_to(socket, address, settings)?;
         return client(transport, identity, expected, settings);
     }
     let socket = tcp::connect_within(address, Reach::Anywhere, settings, wait)?;
@@ -441,9 +439,19 @@ fn by_either(
     }
 }
 
-/// Returns the transport over a socket. A browser never calls it, since it accepts no connections.
+/// Returns the transport over a socket. A browser never calls it, since it has no sockets.
 #[cfg(target_family = "wasm")]
 fn by_either(socket: TcpStream, _: &Settings, _: &Wait<'_>) -> Result<Transport, NetError> {
+    transport(socket)
+}
+
+/// Returns the transport over a socket. A browser never calls it, since it has no sockets.
+#[cfg(target_family = "wasm")]
+pub(crate) fn websocket_to(
+    socket: TcpStream,
+    _: &str,
+    _: &Settings,
+) -> Result<Transport, NetError> {
     transport(socket)
 }
 

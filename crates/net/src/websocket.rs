@@ -8,6 +8,7 @@
 
 mod arrived;
 mod credit;
+mod guest;
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -21,6 +22,7 @@ use tungstenite::{Message, WebSocket, accept_hdr_with_config, client};
 
 use self::arrived::Arrived;
 use self::credit::{Credit, WINDOW};
+pub use self::guest::{Guest, Heard, Passed};
 use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait, tcp};
 
 /// The name of the inner protocol at both sides: bytes, and counts of taken bytes.
@@ -44,7 +46,7 @@ const SHOWN: usize = 100;
 
 /// A socket whose reads pause when the budget is used up.
 struct Budgeted {
-    socket: TcpStream,
+    socket: Arc<TcpStream>,
     budget: usize,
 }
 
@@ -54,7 +56,7 @@ impl Read for Budgeted {
         if most == 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let count = self.socket.read(&mut into[..most])?;
+        let count = (&*self.socket).read(&mut into[..most])?;
         self.budget -= count;
         Ok(count)
     }
@@ -62,11 +64,11 @@ impl Read for Budgeted {
 
 impl Write for Budgeted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.write(bytes)
+        (&*self.socket).write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
+        (&*self.socket).flush()
     }
 }
 
@@ -96,16 +98,25 @@ fn config() -> WebSocketConfig {
 /// # Errors
 ///
 /// The page's origin is not one of `origins` ([`NetError::Origin`]), or it asks for something else.
-#[expect(
-    clippy::result_large_err,
-    reason = "the library wants a whole response as the refusal"
-)]
 pub(crate) fn accept(
     socket: TcpStream,
     origins: &[String],
     settings: &Settings,
     wait: &Wait<'_>,
 ) -> Result<Transport, NetError> {
+    agree(Arc::new(socket), origins, settings, wait).map(transport)
+}
+
+#[expect(
+    clippy::result_large_err,
+    reason = "the library wants a whole response as the refusal"
+)]
+fn agree(
+    socket: Arc<TcpStream>,
+    origins: &[String],
+    settings: &Settings,
+    wait: &Wait<'_>,
+) -> Result<WebSocket<Budgeted>, NetError> {
     let mut stranger = None;
     let answer = |request: &Request, mut response: Response| {
         let origin = request.headers().get(header::ORIGIN);
@@ -128,7 +139,7 @@ pub(crate) fn accept(
     let done = finished(begun, settings, wait);
     match stranger {
         Some(origin) => Err(NetError::Origin { origin }),
-        None => done.map(transport),
+        None => done,
     }
 }
 
@@ -141,15 +152,19 @@ pub(crate) fn connect(
     socket: TcpStream,
     address: &str,
     settings: &Settings,
-    wait: &Wait<'_>,
 ) -> Result<Transport, NetError> {
+    let time = settings.handshake_timeout;
+    let io_failed =
+        |error: io::Error| NetError::interrupted(error.into(), Awaited::Handshake, time);
+    tcp::prepare(&socket).map_err(io_failed)?;
+    let wait = Wait::at_most(time, &settings.cancel);
     let uri = format!("ws://{address}/").parse().map_err(failed)?;
     let request = client::ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);
-    let begun = client::client_with_config(request, budgeted(socket), Some(config()));
-    finished(begun, settings, wait).map(|(socket, _)| transport(socket))
+    let begun = client::client_with_config(request, budgeted(Arc::new(socket)), Some(config()));
+    finished(begun, settings, &wait).map(|(socket, _)| transport(socket))
 }
 
-fn budgeted(socket: TcpStream) -> Budgeted {
+fn budgeted(socket: Arc<TcpStream>) -> Budgeted {
     Budgeted {
         socket,
         budget: READ_BUDGET,
@@ -183,12 +198,24 @@ fn finished<R: HandshakeRole>(
         let middle: MidHandshake<R> = match begun {
             Ok(done) => return Ok(done),
             Err(HandshakeError::Interrupted(middle)) => middle,
-            Err(HandshakeError::Failure(error)) => return Err(failed(error)),
+            Err(HandshakeError::Failure(error)) => return Err(unanswered(error, settings)),
         };
         wait.slice().map_err(|over| {
             NetError::interrupted(over, Awaited::Handshake, settings.handshake_timeout)
         })?;
         begun = middle.handshake();
+    }
+}
+
+/// Returns the error of a handshake that failed. A peer that leaves may have no time for this one.
+fn unanswered(error: tungstenite::Error, settings: &Settings) -> NetError {
+    use tungstenite::Error::{Io, Protocol};
+    use tungstenite::error::ProtocolError::HandshakeIncomplete;
+    let (awaited, time) = (Awaited::Handshake, settings.handshake_timeout);
+    match error {
+        Protocol(HandshakeIncomplete) => NetError::Closed { awaited },
+        Io(error) => NetError::interrupted(error.into(), awaited, time),
+        other => failed(other),
     }
 }
 
@@ -228,9 +255,11 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 /// the connection broke.
 fn ended(error: tungstenite::Error) -> Result<bool, Interrupt> {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    use tungstenite::Error::{AlreadyClosed, ConnectionClosed, Io};
+    use tungstenite::Error::{AlreadyClosed, ConnectionClosed, Io, Protocol};
+    use tungstenite::error::ProtocolError::ResetWithoutClosingHandshake;
     match error {
-        ConnectionClosed | AlreadyClosed => Ok(true),
+        // TLS notices whether something is missing.
+        ConnectionClosed | AlreadyClosed | Protocol(ResetWithoutClosingHandshake) => Ok(true),
         Io(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => Ok(false),
         Io(error) => Err(Interrupt::Io(error)),
         other => Err(wrong(other)),

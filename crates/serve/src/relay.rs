@@ -1,5 +1,5 @@
-//! A relay: two parties that both connect outwards meet in a room, and the relay passes on the
-//! bytes that they send each other.
+//! A relay: two parties that both connect outwards, by WebSocket, meet in a room, and the relay
+//! passes on the messages that they send each other. Either may be a page.
 //!
 //! It knows no identity and holds no key: the bytes are TLS between the two parties
 //! ([`tacit::net::relay`]). It sees their addresses, the room's name, and the number of bytes over
@@ -11,15 +11,16 @@ mod metrics;
 mod pipe;
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use tacit::net::NetError;
 use tacit::net::networks::subnet;
-use tacit::net::relay::{Answer, Hello};
+use tacit::net::relay::{Answer, Guest, Hello};
 
 use crate::http::Answers;
 use crate::silent::Silent;
@@ -88,7 +89,7 @@ impl RelayLimits {
 
 /// A connection that has named its room. It counts against its subnet's limit as long as it exists.
 struct Seat {
-    socket: Arc<TcpStream>,
+    guest: Guest,
     subnet: IpAddr,
     shared: Arc<Shared>,
 }
@@ -108,17 +109,7 @@ impl Drop for Seat {
 impl Seat {
     /// Tells the party why there will be no room, if it still listens.
     fn refuse(self, answer: Answer) {
-        self.shared.refuse(&self.socket, answer);
-    }
-
-    /// Returns whether the party is still there. It has nothing to say before it gets an answer.
-    fn is_there(&self) -> bool {
-        let looked = self
-            .socket
-            .set_nonblocking(true)
-            .and_then(|()| self.socket.peek(&mut [0]));
-        matches!(looked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-            && self.socket.set_nonblocking(false).is_ok()
+        self.shared.refuse(&self.guest, answer);
     }
 }
 
@@ -133,6 +124,7 @@ type Room = [Option<Waiting>; 2];
 
 struct Shared {
     limits: RelayLimits,
+    origins: Vec<String>,
     metrics: RelayMetrics,
     rooms: Mutex<HashMap<[u8; 32], Room>>,
     /// The number of connections of each subnet that have named their room.
@@ -152,9 +144,9 @@ impl Shared {
     }
 
     /// Tells the party why there will be no room, if it still listens.
-    fn refuse(&self, mut socket: &TcpStream, answer: Answer) {
-        self.metrics.refused(answer);
-        let _ = socket.write_all(&[answer as u8]);
+    fn refuse(&self, guest: &Guest, answer: Answer) {
+        self.metrics.refused(metrics::name(answer));
+        let _ = guest.answer(answer).and_then(|()| guest.finish());
     }
 
     fn is_stopped(&self) -> bool {
@@ -182,18 +174,20 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Starts a relay at `address`, such as `0.0.0.0:7400`. Port 0 takes a free one.
+    /// Starts a relay at `address`, such as `0.0.0.0:7400`, for programs and for pages of
+    /// `origins`. Port 0 takes a free one.
     ///
     /// # Errors
     ///
     /// The address is not this machine's, or is taken.
-    pub fn start(address: &str, limits: RelayLimits) -> io::Result<Self> {
+    pub fn start(address: &str, limits: RelayLimits, origins: Vec<String>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         // `accept` has no timeout, so it must not block, and a loop repeats it.
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             limits,
+            origins,
             metrics: RelayMetrics::new(),
             rooms: Mutex::default(),
             seats: Mutex::default(),
@@ -256,57 +250,36 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let shared = Arc::clone(shared);
         // If no thread can be started, the party comes again.
         let _ = thread::Builder::new().spawn(move || {
-            let bytes = hear(&socket);
+            let came = Guest::accept(socket, &shared.origins, HELLO_TIME);
             drop(unheard);
-            let Ok(bytes) = bytes else { return };
-            match Hello::from_bytes(&bytes) {
-                Some(hello) => {
-                    if let Some(seat) = seat(socket, from, shared) {
+            match came {
+                Ok((guest, Some(hello))) => {
+                    if let Some(seat) = seat(guest, from, shared) {
                         enter(seat, hello);
                     }
                 }
-                None => shared.refuse(&socket, Answer::Malformed),
+                Ok((guest, None)) => shared.refuse(&guest, Answer::Malformed),
+                Err(NetError::Origin { .. }) => shared.metrics.refused("origin"),
+                Err(_) => {}
             }
         });
     }
 }
 
-/// Reads the first message of a connection, within its time.
-fn hear(mut socket: &TcpStream) -> io::Result<[u8; Hello::BYTES]> {
-    let end = Instant::now() + HELLO_TIME;
-    let mut bytes = [0; Hello::BYTES];
-    let mut heard = 0;
-    socket.set_nonblocking(false)?;
-    socket.set_nodelay(true)?;
-    socket.set_write_timeout(Some(pipe::SLICE))?;
-    while heard < bytes.len() {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        socket.set_read_timeout(Some(left))?;
-        match socket.read(&mut bytes[heard..])? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            count => heard += count,
-        }
-    }
-    Ok(bytes)
-}
-
 /// Returns a seat for a connection, unless its subnet has all that it may.
-fn seat(socket: Arc<TcpStream>, from: SocketAddr, shared: Arc<Shared>) -> Option<Seat> {
+fn seat(guest: Guest, from: SocketAddr, shared: Arc<Shared>) -> Option<Seat> {
     let subnet = subnet(from.ip());
     let mut seats = shared.lock_seats();
     let count = seats.entry(subnet).or_default();
     if *count >= shared.limits.per_network {
         drop(seats);
-        shared.refuse(&socket, Answer::TooMany);
+        shared.refuse(&guest, Answer::TooMany);
         return None;
     }
     *count += 1;
     drop(seats);
     Some(Seat {
-        socket,
+        guest,
         subnet,
         shared,
     })
@@ -319,7 +292,9 @@ fn enter(seat: Seat, hello: Hello) {
     let mut rooms = shared.lock_rooms();
     let count = waiting(&rooms);
     let room = rooms.entry(hello.room).or_default();
-    let there = room[other].take().filter(|other| other.seat.is_there());
+    let there = room[other]
+        .take()
+        .filter(|other| other.seat.guest.is_silent());
     let Some(there) = there else {
         let replaced = room[own].take();
         if count >= shared.limits.waiting && replaced.is_none() {
@@ -350,7 +325,7 @@ fn enter(seat: Seat, hello: Hello) {
     match used {
         Some(used) => {
             shared.metrics.opened();
-            let passed = pipe::pass(&seat.socket, &there.seat.socket, &shared.limits, &|| {
+            let passed = pipe::pass(&seat.guest, &there.seat.guest, &shared.limits, &|| {
                 shared.is_stopped()
             });
             shared.metrics.passed(passed);
@@ -372,7 +347,7 @@ fn sweep(shared: &Shared) {
             if let Some(waiting) = place.take() {
                 if waiting.since.elapsed() > shared.limits.wait {
                     late.push(waiting.seat);
-                } else if waiting.seat.is_there() {
+                } else if waiting.seat.guest.is_silent() {
                     *place = Some(waiting);
                 }
             }

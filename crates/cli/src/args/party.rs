@@ -48,12 +48,17 @@ pub(super) fn named(protocol: Protocol) -> PossibleValue {
 pub(crate) struct MeetArgs {
     /// Wait for the peer at this address
     ///
-    /// Port 0 takes a free one and prints it. Without this and --connect, tacit.toml decides.
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "connect")]
+    /// Port 0 takes a free one and prints it. Without this, --connect and --relay, tacit.toml
+    /// decides.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["connect", "relay"])]
     pub(crate) listen: Option<String>,
     /// Connect to the peer at this address
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "relay")]
     pub(crate) connect: Option<String>,
+    /// Meet the peer, a command or a page, at this relay: both connect to it, and give each other's
+    /// fingerprint
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) relay: Option<String>,
     /// The peer: its name in tacit.toml, which says how to meet it, or its fingerprint
     #[arg(long, visible_alias = "with", value_name = "NAME|FINGERPRINT")]
     pub(crate) peer: Option<String>,

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::text::duration;
+use super::text::{duration, origin};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   tacit relay --listen 0.0.0.0:7400
+  tacit relay --listen 127.0.0.1:7400 --origins https://game.example    for pages too
   tacit pair invite --name bob --relay relay.example:7400    at a party that nobody can connect to
 
 A relay sees addresses, sizes and times, and nothing that the parties say. docs/pairing.md has \
@@ -20,6 +21,9 @@ pub(crate) struct RelayArgs {
     /// The address to which parties connect; port 0 takes a free one and prints it
     #[arg(long, value_name = "HOST:PORT", default_value = "0.0.0.0:7400")]
     pub(crate) listen: String,
+    /// The origins of pages that may connect, separated by commas. Programs always may
+    #[arg(long, value_name = "ORIGIN", value_parser = origin, value_delimiter = ',')]
+    pub(crate) origins: Vec<String>,
     /// Serve metrics and health over HTTP at this address. Default: nowhere
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,

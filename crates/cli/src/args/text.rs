@@ -87,6 +87,17 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads the origin of a page, as a browser writes it.
+pub(crate) fn origin(text: &str) -> Result<String, String> {
+    match text.split_once("://") {
+        Some((_, host)) if !host.is_empty() && !host.contains('/') => Ok(text.to_owned()),
+        _ => Err(format!(
+            "{text:?} is not an origin; write scheme and host as a browser does, such as \
+             https://example.org or http://127.0.0.1:8080, without a path"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,7 +22,7 @@ use super::lanes::{chain_lanes, keys_per_day, lane_homes};
 use super::levels::levels;
 use super::servers::servers;
 use super::tables::matched;
-use crate::args::FunctionArgs;
+use crate::args::{FunctionArgs, origin};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::program::is_program;
@@ -50,15 +50,8 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     if peers.is_empty() {
         return Err(wrong("[peers]", "nobody may connect; add [peers.NAME]"));
     }
-    for origin in serve.origins.iter().flatten() {
-        let host = origin.split_once("://").map(|(_, host)| host);
-        if host.is_none_or(|host| host.is_empty() || host.contains('/')) {
-            let what = format!(
-                "{origin:?} is not an origin; write scheme and host as a browser does, such as \
-                 https://example.org or http://127.0.0.1:8080, without a path"
-            );
-            return Err(wrong("[serve] origins", &what));
-        }
+    for written in serve.origins.iter().flatten() {
+        origin(written).map_err(|what| wrong("[serve] origins", &what))?;
     }
     let (mut offers, mut tables) = (Vec::new(), Vec::new());
     for (number, served) in serve.function.iter().enumerate() {

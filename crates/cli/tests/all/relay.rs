@@ -77,6 +77,31 @@ fn two_parties_pair_and_run_through_a_relay() {
     gone.failed(6, &["could not reach the relay", "a relay runs there"]);
 }
 
+#[test]
+fn two_parties_that_know_each_others_fingerprints_meet_without_pairing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_relay, address, _) = relay(folder.path(), &["--origins", "https://game.example"]);
+    let key = |name: &str| {
+        let made = tacit(folder.path(), &["keygen", "--out", name]);
+        made.succeeded().trim().to_owned()
+    };
+    let (alice, bob) = (key("alice.key"), key("bob.key"));
+    let run = |key: &str, peer: &str, role: &str, input: &str| {
+        let line = format!(
+            "run millionaires --relay {address} --identity {key} --peer {peer} --role {role} \
+             --input {input}"
+        );
+        start(folder.path(), &words(&line), "")
+    };
+    let a = run("alice.key", &bob, "garbler", "a=41");
+    let b = run("bob.key", &alice, "evaluator", "b=40");
+    for party in [a, b] {
+        assert!(party.end().succeeded().contains("a_is_richer = 1"));
+    }
+    let wrong = words("relay --listen 127.0.0.1:0 --origins game.example");
+    tacit(folder.path(), &wrong).failed(2, &["not an origin", "https://example.org"]);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_relay_may_have_as_many_connections_as_its_limits_say() {

@@ -102,10 +102,7 @@ fn both_ends_send_first_over_websockets() {
             let wait = Wait::at_most(PATIENCE, &cancel);
             websocket::accept(there, &[], settings, &wait).unwrap()
         });
-        tcp::prepare(&here).unwrap();
-        let cancel = CancelHandle::new();
-        let wait = Wait::at_most(PATIENCE, &cancel);
-        let here = websocket::connect(here, "127.0.0.1:1", settings, &wait).unwrap();
+        let here = websocket::connect(here, "127.0.0.1:1", settings).unwrap();
         (here, accepted.join().unwrap())
     });
     exchange(under_tls(transports), LENGTH);

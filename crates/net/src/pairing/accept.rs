@@ -51,6 +51,7 @@ fn reach(
             };
             relay::join(address, hello, settings, settings.connect_timeout)
         }
+        Route::RelayOfPages => Err(NetError::Pairing(Refusal::OfPage)),
     }
 }
 

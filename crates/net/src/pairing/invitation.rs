@@ -10,9 +10,9 @@
 //! | 1..33 | the inviting party's fingerprint |
 //! | 33..49 | the secret |
 //! | 49..57 | the expiry, in seconds since 1970, big-endian |
-//! | 57 | 0: the address is the inviting party's; 1: a relay's |
+//! | 57 | 0: the address is the inviting party's; 1: a relay's; 2: a relay's, for pages |
 //! | 58 | length n of the address |
-//! | 59..59+n | the address, `HOST:PORT` |
+//! | 59..59+n | the address, `HOST:PORT`; for pages a URL, `wss://…` or `ws://…` |
 //! | … | zeros as padding |
 //! | last 4 | the first four bytes of SHA-256 of `tacit invitation` and all bytes before |
 
@@ -39,6 +39,8 @@ pub enum Route {
     Direct,
     /// A relay listens at the address, and both connect to it.
     Relay,
+    /// A relay listens at the address, which is a URL, and both are pages that connect to it.
+    RelayOfPages,
 }
 
 /// The line that the inviting party gives to the other, over any channel.
@@ -70,7 +72,7 @@ impl Invitation {
         getrandom::fill(&mut *secret).map_err(|error| NetError::KeyGeneration {
             reason: error.to_string(),
         })?;
-        check_address(address).map_err(|error| NetError::Address {
+        check_address(way, address).map_err(|error| NetError::Address {
             address: address.to_owned(),
             reason: std::io::Error::new(std::io::ErrorKind::InvalidInput, error),
         })?;
@@ -166,7 +168,11 @@ impl Invitation {
         bytes.extend(self.inviter.0);
         bytes.extend(*self.secret);
         bytes.extend(self.expires.to_be_bytes());
-        bytes.push(u8::from(self.way == Route::Relay));
+        bytes.push(match self.way {
+            Route::Direct => 0,
+            Route::Relay => 1,
+            Route::RelayOfPages => 2,
+        });
         // `check_address` bounds the length.
         bytes.push(self.address.len() as u8);
         bytes.extend(self.address.bytes());
@@ -203,13 +209,24 @@ fn check(bytes: &[u8]) -> [u8; CHECK_BYTES] {
     std::array::from_fn(|i| hash[i])
 }
 
-/// Checks that `address` may be a `HOST:PORT`, and is safe in a file and on a terminal without
-/// escapes.
-fn check_address(address: &str) -> Result<(), NotAnInvitation> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:-_[]%".contains(c);
+/// Checks that `address` may be a `HOST:PORT` or, for pages, the URL of a WebSocket, and is safe in
+/// a file and on a terminal without escapes.
+fn check_address(way: Route, address: &str) -> Result<(), NotAnInvitation> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:-_[]%/".contains(c);
+    if address.len() > 255 || !address.chars().all(is_plain) {
+        return Err(NotAnInvitation::Address);
+    }
+    if way == Route::RelayOfPages {
+        let rest = address.strip_prefix("wss://");
+        let rest = rest.or_else(|| address.strip_prefix("ws://"));
+        return match rest {
+            Some(rest) if !rest.is_empty() && !rest.starts_with('/') => Ok(()),
+            _ => Err(NotAnInvitation::Url),
+        };
+    }
     let (host, port) = address.rsplit_once(':').ok_or(NotAnInvitation::Address)?;
     let port: u16 = port.parse().map_err(|_| NotAnInvitation::Address)?;
-    if host.is_empty() || port == 0 || address.len() > 255 || !address.chars().all(is_plain) {
+    if host.is_empty() || port == 0 || address.contains('/') {
         return Err(NotAnInvitation::Address);
     }
     Ok(())
@@ -234,6 +251,9 @@ pub enum NotAnInvitation {
     /// Its address is invalid.
     #[error("an address is HOST:PORT, with a port from 1 to 65535")]
     Address,
+    /// Its address is no URL of a relay.
+    #[error("the address of a relay for pages begins with wss:// or ws://, without spaces")]
+    Url,
 }
 
 impl FromStr for Invitation {
@@ -279,6 +299,7 @@ fn parse(body: &[u8]) -> Result<Invitation, NotAnInvitation> {
     let way = match way {
         0 => Route::Direct,
         1 => Route::Relay,
+        2 => Route::RelayOfPages,
         _ => return Err(CHANGED),
     };
     let (address, zeros) = rest.split_at_checked(usize::from(length)).ok_or(CHANGED)?;
@@ -286,7 +307,7 @@ fn parse(body: &[u8]) -> Result<Invitation, NotAnInvitation> {
         return Err(CHANGED);
     }
     let address = str::from_utf8(address).map_err(|_| CHANGED)?;
-    check_address(address)?;
+    check_address(way, address)?;
     Ok(Invitation {
         inviter: Fingerprint(*inviter),
         secret: Zeroizing::new(*secret),
@@ -324,6 +345,7 @@ mod tests {
 
     #[test]
     fn an_address_is_one() {
+        let made = |way, address| Invitation::new(Fingerprint([7; 32]), way, address, 1);
         for wrong in [
             "",
             "alice",
@@ -332,10 +354,15 @@ mod tests {
             "alice:65536",
             "a b:1",
             "a\u{1b}:1",
+            "ws://alice:1",
         ] {
-            let made = Invitation::new(Fingerprint([7; 32]), Route::Direct, wrong, 1);
-            assert!(made.is_err(), "{wrong}");
+            assert!(made(Route::Direct, wrong).is_err(), "{wrong}");
         }
+        for wrong in ["", "alice:1", "wss://", "ws:///a", "https://a", "wss://a b"] {
+            assert!(made(Route::RelayOfPages, wrong).is_err(), "{wrong}");
+        }
+        let page = made(Route::RelayOfPages, "wss://relay.example/meet").unwrap();
+        assert_eq!(page.to_text().parse(), Ok(page));
         assert!(!format!("{:?}", invitation("[::1]:7000")).contains("secret"));
     }
 

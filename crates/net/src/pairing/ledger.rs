@@ -1,4 +1,5 @@
-//! A record of the invitations that were made and used, in a folder of small files.
+//! A record of the invitations that were made and used, in a folder of small files or, for a page,
+//! in memory.
 //!
 //! `ID.made` holds the expiry of an invitation; `ID.used` exists once the invitation was used. A
 //! file of the second kind is created only if it does not exist, and is on disk before the
@@ -6,9 +7,11 @@
 //! a crash. The accepting party writes both, under an identifier of its own, before it opens its
 //! nonce.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Refusal;
 use crate::NetError;
@@ -19,8 +22,13 @@ const REMEMBERED_SECONDS: u64 = 30 * 24 * 3600;
 
 /// The invitations of one party. It holds no secret.
 #[derive(Clone, Debug)]
-pub struct Ledger {
-    folder: PathBuf,
+pub struct Ledger(Record);
+
+#[derive(Clone, Debug)]
+enum Record {
+    Folder(PathBuf),
+    /// The invitations that were used.
+    Memory(Arc<Mutex<BTreeSet<[u8; 16]>>>),
 }
 
 impl Ledger {
@@ -31,55 +39,39 @@ impl Ledger {
     ///
     /// The folder cannot be created or read.
     pub fn open(folder: &Path) -> Result<Self, NetError> {
-        let ledger = Self {
-            folder: folder.to_owned(),
-        };
-        fs::create_dir_all(folder).map_err(|error| ledger.failed(error))?;
-        ledger
-            .forget(super::now()?)
-            .map_err(|error| ledger.failed(error))?;
-        Ok(ledger)
+        let failed = |error| failed(folder, error);
+        fs::create_dir_all(folder).map_err(failed)?;
+        forget(folder, super::now()?).map_err(failed)?;
+        Ok(Self(Record::Folder(folder.to_owned())))
     }
 
-    fn failed(&self, reason: io::Error) -> NetError {
-        NetError::Invitations {
-            folder: self.folder.clone(),
-            reason,
-        }
-    }
-
-    fn file(&self, id: &[u8; 16], kind: &str) -> PathBuf {
-        let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(format!("{name}.{kind}"))
-    }
-
-    fn forget(&self, now: u64) -> io::Result<()> {
-        for entry in fs::read_dir(&self.folder)? {
-            let made = entry?.path();
-            if made.extension().is_some_and(|kind| kind == "made")
-                && expiry(&made).is_some_and(|at| at.saturating_add(REMEMBERED_SECONDS) < now)
-            {
-                // Another process may remove the same files.
-                let _ = fs::remove_file(made.with_extension("used"));
-                let _ = fs::remove_file(made);
-            }
-        }
-        Ok(())
+    /// Returns an empty ledger of a party that forgets its invitations, and their secrets, when it
+    /// forgets the ledger.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self(Record::Memory(Arc::default()))
     }
 
     /// Adds a new invitation.
     pub(super) fn enter(&self, id: &[u8; 16], expires: u64) -> Result<(), NetError> {
+        let Record::Folder(folder) = &self.0 else {
+            return Ok(());
+        };
         let text = format!("{expires}\n");
-        let made = self.create(&self.file(id, "made"), text.as_bytes());
-        made.map_err(|error| self.failed(error))
+        let made = create(folder, &file(folder, id, "made"), text.as_bytes());
+        made.map_err(|error| failed(folder, error))
     }
 
     /// Uses an invitation up. Returns `false` if it was used before.
     pub(super) fn claim(&self, id: &[u8; 16]) -> Result<bool, NetError> {
-        match self.create(&self.file(id, "used"), &[]) {
+        let folder = match &self.0 {
+            Record::Folder(folder) => folder,
+            Record::Memory(used) => return Ok(lock(used).insert(*id)),
+        };
+        match create(folder, &file(folder, id, "used"), &[]) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(self.failed(error)),
+            Err(error) => Err(failed(folder, error)),
         }
     }
 
@@ -95,21 +87,56 @@ impl Ledger {
 
     /// Returns the reason to refuse an invitation that is not open here.
     pub(super) fn look(&self, id: &[u8; 16], now: u64) -> Refusal {
-        match expiry(&self.file(id, "made")) {
+        let folder = match &self.0 {
+            Record::Folder(folder) => folder,
+            Record::Memory(used) if lock(used).contains(id) => return Refusal::Used,
+            Record::Memory(_) => return Refusal::Unknown,
+        };
+        match expiry(&file(folder, id, "made")) {
             None => Refusal::Unknown,
-            Some(_) if self.file(id, "used").exists() => Refusal::Used,
+            Some(_) if file(folder, id, "used").exists() => Refusal::Used,
             Some(at) if now >= at => Refusal::Late,
             Some(_) => Refusal::Withdrawn,
         }
     }
+}
 
-    /// Creates a new file, which is on disk when this returns.
-    fn create(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        sync_folder(&self.folder)
+fn lock(used: &Mutex<BTreeSet<[u8; 16]>>) -> MutexGuard<'_, BTreeSet<[u8; 16]>> {
+    used.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn failed(folder: &Path, reason: io::Error) -> NetError {
+    NetError::Invitations {
+        folder: folder.to_owned(),
+        reason,
     }
+}
+
+fn file(folder: &Path, id: &[u8; 16], kind: &str) -> PathBuf {
+    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    folder.join(format!("{name}.{kind}"))
+}
+
+fn forget(folder: &Path, now: u64) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let made = entry?.path();
+        if made.extension().is_some_and(|kind| kind == "made")
+            && expiry(&made).is_some_and(|at| at.saturating_add(REMEMBERED_SECONDS) < now)
+        {
+            // Another process may remove the same files.
+            let _ = fs::remove_file(made.with_extension("used"));
+            let _ = fs::remove_file(made);
+        }
+    }
+    Ok(())
+}
+
+/// Creates a new file, which is on disk when this returns.
+fn create(folder: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    sync_folder(folder)
 }
 
 /// Returns the expiry of the invitation of this file.

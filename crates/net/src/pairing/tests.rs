@@ -1,6 +1,5 @@
 //! Honest pairings, and those of a man in the middle, a replayer and a latecomer.
 
-use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -9,6 +8,7 @@ use std::time::Instant;
 use super::exchange::{Accepting, Invited, commitment};
 use super::*;
 use crate::memory;
+use crate::relay::Guest;
 
 const EXPIRES: u64 = 1_800_000_000;
 
@@ -151,6 +151,28 @@ fn an_invitation_is_good_once() {
     assert_eq!(refusals(again), [Refusal::Used; 2]);
 }
 
+/// A page keeps its invitations in memory, and the two compare no codes.
+#[test]
+fn a_link_is_good_once_and_for_who_knows_its_secret() {
+    let mut alice = Alice::new(in_time);
+    let by = alice.identity.fingerprint();
+    let link = || {
+        let url = "wss://relay.example/";
+        Invitation::new(by, Route::RelayOfPages, url, EXPIRES).unwrap()
+    };
+    alice.invitation = link();
+    let ledger = Ledger::in_memory();
+    let inviter = Inviter::by_clock(alice.invitation.clone(), ledger, in_time);
+    alice.inviter = inviter.unwrap();
+    assert_eq!(refusals(alice.meets_bob(&link())), [Refusal::Unknown; 2]);
+    let bob = Bob::new();
+    let (here, there) = alice.meets(|transport| bob.accepts(transport, &alice.invitation));
+    let peers = [here, there].map(|met| met.unwrap().without_codes().peer);
+    assert_eq!(peers, [bob.identity.fingerprint(), by]);
+    let again = alice.meets_bob(&alice.invitation);
+    assert_eq!(refusals(again), [Refusal::Used; 2]);
+}
+
 #[test]
 fn an_invitation_of_before_says_what_became_of_it() {
     static NOW: AtomicU64 = AtomicU64::new(EXPIRES - 1);
@@ -268,9 +290,10 @@ fn whoever_takes_the_inviters_place_at_a_relay_does_not_end_the_wait() {
     thread::scope(|scope| {
         scope.spawn(|| {
             for answer in [Answer::Replaced, Answer::Malformed] {
-                let (mut socket, _) = relay.accept().unwrap();
-                if socket.read_exact(&mut [0; Hello::BYTES]).is_ok() {
-                    socket.write_all(&[answer as u8]).unwrap();
+                let (socket, _) = relay.accept().unwrap();
+                let time = Duration::from_secs(10);
+                if let Ok((guest, _)) = Guest::accept(Arc::new(socket), &[], time) {
+                    guest.answer(answer).unwrap();
                 }
             }
         });

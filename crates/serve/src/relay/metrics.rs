@@ -64,14 +64,18 @@ impl RelayMetrics {
         self.bytes.inc_by(bytes);
     }
 
-    pub(super) fn refused(&self, answer: Answer) {
-        let what = match answer {
-            Answer::Full => "full",
-            Answer::TooMany => "too many of a network",
-            Answer::Replaced => "replaced",
-            Answer::Late => "late",
-            _ => "malformed",
-        };
+    pub(super) fn refused(&self, what: &'static str) {
         self.refused.get_or_create(&OfRefusal { what }).inc();
+    }
+}
+
+/// Returns the label of an answer that refuses a party.
+pub(super) fn name(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Full => "full",
+        Answer::TooMany => "too many of a network",
+        Answer::Replaced => "replaced",
+        Answer::Late => "late",
+        _ => "malformed",
     }
 }

@@ -1,36 +1,34 @@
-//! Passes bytes between two parties, within a room's limits.
+//! Passes messages between two parties, within a room's limits.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tacit::net::relay::Answer;
+use tacit::net::relay::{Answer, Guest, Heard};
 
 use super::RelayLimits;
 
-/// The longest time that a thread blocks before it checks the limits again.
-pub(super) const SLICE: Duration = Duration::from_millis(100);
-const BUFFER_BYTES: usize = 64 * 1024;
+/// The longest time that a thread sleeps before it checks the limits again.
+const SLICE: Duration = Duration::from_millis(100);
 
 /// A room in use.
 struct Course<'a> {
     limits: &'a RelayLimits,
     is_stopped: &'a (dyn Fn() -> bool + Sync),
     begun: Instant,
-    /// The bytes that have passed, both ways.
+    /// The bytes that have come from both.
     passed: AtomicU64,
     /// The time of the last bytes, in milliseconds since the start.
     last_ms: AtomicU64,
     over: AtomicBool,
 }
 
-/// Tells each party that the other is there, and passes on their bytes until both have ended or a
-/// limit is reached. Returns the number of bytes.
+/// Tells each party that the other is there, and passes on their messages until both have ended or
+/// a limit is reached. Returns the number of bytes that came.
 pub(super) fn pass(
-    a: &TcpStream,
-    b: &TcpStream,
+    a: &Guest,
+    b: &Guest,
     limits: &RelayLimits,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> u64 {
@@ -42,11 +40,7 @@ pub(super) fn pass(
         last_ms: AtomicU64::new(0),
         over: AtomicBool::new(false),
     };
-    let go = |mut socket: &TcpStream| {
-        socket.set_read_timeout(Some(SLICE))?;
-        socket.set_write_timeout(Some(SLICE))?;
-        socket.write_all(&[Answer::Go as u8])
-    };
+    let go = |guest: &Guest| guest.answer(Answer::Go);
     if go(a).and_then(|()| go(b)).is_ok() {
         thread::scope(|scope| {
             // If no thread can be started, the room closes.
@@ -62,47 +56,43 @@ pub(super) fn pass(
 }
 
 impl Course<'_> {
-    /// Passes on the bytes of one party, until it ends its half or the room is over.
-    fn one_way(&self, from: &TcpStream, to: &TcpStream) {
-        // An orderly end is passed on; the other half continues.
-        match self.copy(from, to) {
-            Ok(()) if to.shutdown(Shutdown::Write).is_ok() => {}
-            _ => self.end(from, to),
+    /// Passes on the messages of one party, until it ends or the room is over.
+    fn one_way(&self, from: &Guest, to: &Guest) {
+        // An orderly end is passed on; the other party then ends as well.
+        let done = self.copy(from, to).and_then(|()| to.finish());
+        if done.and_then(|()| self.flush(to)).is_err() {
+            self.end(from, to);
         }
     }
 
-    fn copy(&self, mut from: &TcpStream, to: &TcpStream) -> io::Result<()> {
-        let mut buffer = vec![0; BUFFER_BYTES];
+    fn copy(&self, from: &Guest, to: &Guest) -> io::Result<()> {
         let mut sent = 0_u64;
         loop {
             self.check()?;
-            let count = match from.read(&mut buffer) {
-                Ok(0) => return Ok(()),
-                Ok(count) => count,
-                Err(error) if passes(&error) => continue,
-                Err(error) => return Err(error),
-            };
-            let before = self.passed.fetch_add(count as u64, Ordering::Relaxed);
-            if before.saturating_add(count as u64) > self.limits.room_bytes {
+            let (heard, count) = from.hear()?;
+            // Everything that a party sends counts, whether it is passed on or not.
+            let before = self.passed.fetch_add(count, Ordering::Relaxed);
+            if before.saturating_add(count) > self.limits.room_bytes {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            self.write(to, &buffer[..count])?;
-            let elapsed_ms = self.begun.elapsed().as_millis() as u64;
-            self.last_ms.fetch_max(elapsed_ms, Ordering::Relaxed);
-            sent = sent.saturating_add(count as u64);
+            match heard {
+                Heard::Nothing => {}
+                Heard::Message(message) => {
+                    to.send(message)?;
+                    self.flush(to)?;
+                    let elapsed_ms = self.begun.elapsed().as_millis() as u64;
+                    self.last_ms.fetch_max(elapsed_ms, Ordering::Relaxed);
+                }
+                Heard::End => return Ok(()),
+            }
+            sent = sent.saturating_add(count);
             self.pace(sent)?;
         }
     }
 
-    fn write(&self, mut to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
+    fn flush(&self, to: &Guest) -> io::Result<()> {
+        while !to.flush()? {
             self.check()?;
-            match to.write(bytes) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => bytes = &bytes[count..],
-                Err(error) if passes(&error) => {}
-                Err(error) => return Err(error),
-            }
         }
         Ok(())
     }
@@ -133,17 +123,9 @@ impl Course<'_> {
         Ok(())
     }
 
-    fn end(&self, a: &TcpStream, b: &TcpStream) {
+    fn end(&self, a: &Guest, b: &Guest) {
         self.over.store(true, Ordering::Relaxed);
-        for socket in [a, b] {
-            // A connection that is gone already needs no end.
-            let _ = socket.shutdown(Shutdown::Both);
-        }
+        a.end();
+        b.end();
     }
-}
-
-/// Returns whether another try may succeed.
-fn passes(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
