@@ -30,6 +30,9 @@ const READABLE = -2;
 /** Below these numbers: why a link is gone, as -GONE - state. */
 const GONE = 10;
 
+/** The pause before a link is opened anew. */
+const RENEW_MS = 200;
+
 /** The longest that the browser may take to sign. */
 const SIGN_MS = 10_000;
 const SIGNED = 1;
@@ -55,25 +58,39 @@ export function call_progressed(part) {
   watch(part);
 }
 
-/** A link to `address`, an object that the post worker knows; its number. */
-export function makeLink(address) {
+/** A link to `address` that is not open yet. */
+function fresh(address) {
   const shared = new SharedArrayBuffer(4 * COUNTERS + RING_BYTES);
-  const number = next++;
-  links.set(number, {
+  return {
     address,
     shared,
     counters: new Int32Array(shared, 0, COUNTERS),
     ring: new Uint8Array(shared, 4 * COUNTERS),
-  });
+    isOpened: false,
+  };
+}
+
+/** A link to `address`, an object that the post worker knows; its number. */
+export function makeLink(address) {
+  const number = next++;
+  links.set(number, fresh(address));
   return number;
 }
 
 /** Opens a link, unless it is: a service waits for whoever has connected only so long. */
 export function link_open(number) {
   const link = links.get(number);
-  const { address, shared } = link;
-  if (address) post.postMessage({ open: number, address, shared });
-  link.address = null;
+  if (link.isOpened) return;
+  link.isOpened = true;
+  post.postMessage({ open: number, address: link.address, shared: link.shared });
+}
+
+/** Ends a link, and after a pause leaves it to be opened anew: at a relay others come, too. */
+export function link_renew(number) {
+  const link = fresh(links.get(number).address);
+  post.postMessage({ drop: number });
+  links.set(number, link);
+  Atomics.wait(link.counters, BELL, 0, RENEW_MS);
 }
 
 /** Whether a link is open at both ends. */

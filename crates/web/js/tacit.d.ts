@@ -145,8 +145,18 @@ export interface Outcome {
   ms: number;
 }
 
-/** Where the other party is: a service, or a tab of this browser. */
-export type Address = { url: string } | { room: string; side: Role };
+/**
+ * Where the other party is: a service; a page or a command that comes to the same relay; or a tab
+ * of this browser. URLs begin with `wss://`, or `ws://` on this machine.
+ */
+export type Address = { url: string } | { relay: string } | { room: string; side: Role };
+
+/** Another page, known from now on. Both give `{ relay }` and `peer` to `runTwoParty`. */
+export interface Met {
+  relay: string;
+  /** Its fingerprint. */
+  peer: string;
+}
 
 export interface TwoPartyOrder {
   program: Program;
@@ -154,7 +164,7 @@ export interface TwoPartyOrder {
   party: string;
   protocol: "direct" | "authenticated";
   inputs: Inputs;
-  /** Who this party is, and the other's fingerprint: for a service, and left out between tabs. */
+  /** Who this party is, and the other's fingerprint; both are left out between tabs. */
   identity?: Identity;
   peer?: string;
   /** For another tab to come, and for each message of the other party; 120,000 if left out. */
@@ -237,9 +247,15 @@ export class TacitError extends Error {
   reason:
     /** The page is served without the headers that isolate it. */
     | "not-isolated"
-    /** Nobody was at the other end: no service, or no other tab. */
+    /** Nobody was at the other end: no service, no relay, or no other tab. */
     | "unreached"
-    /** Another tab of this browser is this party already. */
+    /** The other party did not come to the relay. */
+    | "not-there"
+    /** Nobody waits for this invitation: it was used or changed, or its page is closed. */
+    | "not-awaited"
+    /** The invitation has expired. */
+    | "expired"
+    /** Another tab or page is this party already. */
     | "occupied"
     /** The other party does not know this identity. */
     | "unknown"
@@ -313,6 +329,31 @@ export class Tacit {
     order: MatchOrder,
     options?: CallOptions & { onProgress?: (part: number) => void },
   ): Promise<MatchOutcome>;
+  /**
+   * Makes an invitation, hands its text to `onInvitation`, and waits at the relay for the page that
+   * accepts it. One page can, within so many `minutes`: 15 if left out. The text is secret: whoever
+   * has it can come as the guest, and it belongs in the part of an address after `#`. It is of no
+   * use once this call has ended.
+   */
+  invite(
+    order: { relay: string; identity: Identity; minutes?: number },
+    options: CallOptions & { onInvitation: (invitation: string) => void },
+  ): Promise<Met>;
+  /** Where an invitation leads, and until when, in ms since 1970. Fails if it is damaged. */
+  readInvitation(
+    invitation: string,
+    options?: CallOptions,
+  ): Promise<{ relay: string; inviter: string; expires_ms: number }>;
+  /** Accepts an invitation. Whoever answers has the fingerprint that it names. */
+  accept(
+    invitation: string,
+    order: {
+      identity: Identity;
+      /** For the page that made it, which waits for this one; 20,000 if left out. */
+      patience_ms?: number;
+    },
+    options?: CallOptions,
+  ): Promise<Met>;
   /** Connects to both servers, so that a run within 30 s need not. */
   meetServers(
     generatorAt: Address,

@@ -238,6 +238,19 @@ export class Tacit {
     return this.#ask("match", { at, order }, options);
   }
 
+  invite(order, { onInvitation, ...options } = {}) {
+    const told = { ...options, onProgress: onInvitation };
+    return this.#ask("invite", { order }, told);
+  }
+
+  readInvitation(invitation, options) {
+    return this.#ask("readInvitation", { invitation }, options);
+  }
+
+  accept(invitation, order, options) {
+    return this.#ask("accept", { invitation, order }, options);
+  }
+
   meetServers(generatorAt, cloudAt, order, options) {
     return this.#ask("meetServers", { generatorAt, cloudAt, order }, options);
   }

@@ -4,6 +4,8 @@ import { dropLink, isOpen, makeLink, useKey, usePost, useWatch } from "./link.js
 
 /** How long sessions are kept for the next run; servers let them be idle for longer. */
 const KEPT_MS = 30_000;
+/** How long a guest waits for the page that invited it, which waits for the guest. */
+const ACCEPT_MS = 20_000;
 
 /** Work that needs links: they are there for as long as it runs, and open once it says so. */
 function linked(addresses, work) {
@@ -56,6 +58,30 @@ function withServers({ generatorAt, cloudAt, order }, work) {
   }
 }
 
+/** Work with another page, for which both connect to this relay. */
+const atRelay = (relay, work) => linked([{ url: relay }], ([link]) => work(link));
+
+/** Makes an invitation, tells its text, and waits for the guest. */
+function invite({ order }, tell) {
+  const told = text(order);
+  const invitation = tacit.make_invitation(told);
+  tell(invitation);
+  const { relay } = order;
+  return { relay, peer: atRelay(relay, (link) => tacit.invite(link, invitation, told)) };
+}
+
+function accept({ invitation, order }) {
+  const { relay } = JSON.parse(tacit.read_invitation(invitation));
+  const told = text({ patience_ms: ACCEPT_MS, ...order });
+  return { relay, peer: atRelay(relay, (link) => tacit.accept(link, invitation, told)) };
+}
+
+function runTwoParty({ at, order }) {
+  const run = (link, told) => JSON.parse(tacit.run_two_party(link, text(told)));
+  if (at.relay) return atRelay(at.relay, (link) => run(link, { ...order, by_relay: true }));
+  return linked([at], ([link]) => run(link, order));
+}
+
 const calls = {
   check: ({ program }) => JSON.parse(tacit.check(JSON.stringify(program))),
   describe: ({ program }) => JSON.parse(tacit.describe(JSON.stringify(program))),
@@ -69,8 +95,10 @@ const calls = {
   speed: ({ milliseconds }) => JSON.parse(tacit.speed(milliseconds)),
   generateIdentity: () => tacit.generate_identity(),
   fingerprint: ({ identity }) => tacit.fingerprint(text(identity)),
-  runTwoParty: ({ at, order }) =>
-    linked([at], ([link]) => JSON.parse(tacit.run_two_party(link, text(order)))),
+  runTwoParty,
+  readInvitation: ({ invitation }) => JSON.parse(tacit.read_invitation(invitation)),
+  invite,
+  accept,
   match: ({ at, order }) =>
     linked([at], ([link]) => JSON.parse(tacit.match_keys(link, text(order)))),
   meetServers: (given) => withServers(given, tacit.meet),
@@ -89,8 +117,9 @@ self.onmessage = async ({ data }) => {
   }
   try {
     await ready;
-    useWatch((progress) => self.postMessage({ call: data.call, progress }));
-    self.postMessage({ call: data.call, result: calls[data.name](data.given) });
+    const tell = (progress) => self.postMessage({ call: data.call, progress });
+    useWatch(tell);
+    self.postMessage({ call: data.call, result: calls[data.name](data.given, tell) });
   } catch (error) {
     // Tacit's own errors are JSON; others are the engine's.
     const told = typeof error === "string" ? JSON.parse(error) : { message: String(error) };

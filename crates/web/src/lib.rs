@@ -7,6 +7,7 @@
 //! | `editing` | what an editor asks: names, their meaning, new names, tests |
 //! | `shape` | the parts of values, for forms |
 //! | `link` | a transport whose bytes another worker moves, and a key with which that worker signs |
+//! | `meeting` | two pages that meet by a link |
 //! | `run` | runs of two parties, and the thin client of three |
 //! | `matching` | a page's keys against a service's table |
 //! | `speed` | AND gates a second on this device |
@@ -18,6 +19,7 @@
 mod editing;
 mod link;
 mod matching;
+mod meeting;
 mod program;
 mod run;
 mod shape;
@@ -25,6 +27,7 @@ mod speed;
 
 use serde_json::json;
 use tacit::net::NetError;
+use tacit::net::relay::Answer;
 use tacit::session::AbortReason;
 use tacit::{Category, Error, Identity, ProtocolError};
 use wasm_bindgen::JsValue;
@@ -104,6 +107,8 @@ fn reason(error: &Error) -> Option<&'static str> {
     Some(match error.cause() {
         Error::Network(NetError::Refused { .. }) => "unknown",
         Error::Network(NetError::Timeout { .. } | NetError::TimeLimit { .. }) => "late",
+        Error::Network(NetError::Relay(Answer::Full | Answer::TooMany)) => "busy",
+        Error::Network(NetError::Relay(Answer::Replaced)) => "occupied",
         Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. } => "left",
         Error::Protocol(ProtocolError::PeerAborted(abort)) => match abort {
             AbortReason::NotAllowed | AbortReason::TableNotAllowed => "not-allowed",
@@ -293,6 +298,50 @@ pub fn part(link: u32) {
 #[wasm_bindgen]
 pub fn run_client(generator: u32, cloud: u32, order: &str) -> Result<String, JsValue> {
     run::client(generator, cloud, order).map_err(failed)
+}
+
+/// Makes an invitation of another page, to meet at a relay. Returns its text, which is secret.
+/// `order` is JSON: see `meeting::make`.
+///
+/// # Errors
+///
+/// The order is wrong.
+#[wasm_bindgen]
+pub fn make_invitation(order: &str) -> Result<String, JsValue> {
+    meeting::make(order).map_err(failed)
+}
+
+/// Returns the relay of an invitation, the fingerprint of the page that made it, and its end, as
+/// JSON.
+///
+/// # Errors
+///
+/// It is damaged, or not for pages.
+#[wasm_bindgen]
+pub fn read_invitation(invitation: &str) -> Result<String, JsValue> {
+    meeting::read(invitation).map_err(failed)
+}
+
+/// Waits, over a link to the relay, for the guest of an invitation that this page made. Returns the
+/// guest's fingerprint. `order` is JSON: see `meeting::invite`.
+///
+/// # Errors
+///
+/// The relay cannot be reached, or the invitation expires.
+#[wasm_bindgen]
+pub fn invite(link: u32, invitation: &str, order: &str) -> Result<String, JsValue> {
+    meeting::invite(link, invitation, order).map_err(failed)
+}
+
+/// Accepts an invitation, over a link to its relay. Returns the fingerprint of the page that made
+/// it. `order` is JSON: see `meeting::accept`.
+///
+/// # Errors
+///
+/// The relay cannot be reached, or nobody waits for this invitation.
+#[wasm_bindgen]
+pub fn accept(link: u32, invitation: &str, order: &str) -> Result<String, JsValue> {
+    meeting::accept(link, invitation, order).map_err(failed)
 }
 
 /// Returns the millions of AND gates per second that this device garbles and evaluates, as JSON.

@@ -7,13 +7,17 @@ use std::io::{self, IoSlice};
 use std::time::Duration;
 
 use tacit::Identity;
-use tacit::net::{Interrupt, Sink, Source, Transport, Wait};
+use tacit::net::relay::{self, Answer, Hello};
+use tacit::net::{CancelHandle, Interrupt, NetError, Sink, Source, Transport, Wait};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen(raw_module = "./link.js")]
 extern "C" {
     /// Opens the link, if it is not open.
     fn link_open(link: u32);
+
+    /// Ends the link, and after a pause leaves it to be opened anew.
+    fn link_renew(link: u32);
 
     /// Reads bytes into `into`. Returns their number, 0 at the end, or one of the negative numbers
     /// below.
@@ -90,6 +94,39 @@ struct LinkSink(u32);
 /// side come first, because the other side limits its wait for a first message.
 pub(crate) fn open(link: u32) {
     link_open(link);
+}
+
+/// Meets at a relay, to which the link leads, the other party that names the room of `hello`. Waits
+/// for at most `patience`.
+///
+/// # Errors
+///
+/// The relay refuses, or the other party does not come in time.
+pub(crate) fn meet(link: u32, hello: Hello, patience: Duration) -> Result<Transport, NetError> {
+    let cancel = CancelHandle::new();
+    let wait = Wait::at_most(patience, &cancel);
+    loop {
+        let met = relay::enter(transport(link), hello, (patience, &wait));
+        match met {
+            // A relay, or a proxy before it, lets nobody wait for long. This party may.
+            Err(NetError::Closed { .. } | NetError::Relay(Answer::Late))
+                if is_met(link) && wait.slice().is_ok() =>
+            {
+                renew(link);
+            }
+            met => return met,
+        }
+    }
+}
+
+/// Returns whether somebody is at the other end of the link of this number, or was.
+pub(crate) fn is_met(link: u32) -> bool {
+    state(link) == State::Met
+}
+
+/// Ends the link of this number, and after a pause leaves it to be opened anew.
+pub(crate) fn renew(link: u32) {
+    link_renew(link);
 }
 
 /// Returns the transport of the link of this number.

@@ -92,7 +92,8 @@ pub(crate) fn matching(link: u32, text_of_order: &str) -> Result<String, Refused
     let mut session = session.map_err(of_link)?;
     let sized = wanted.tell(&mut session);
     let sized = sized.map_err(|error| of_link(error.into()))?;
-    let outcome = sized.run(&mut session).map_err(of_run)?;
+    let outcome = sized.run(&mut session);
+    let outcome = outcome.map_err(|error| of_run(With::Service, error))?;
     // The result is here, so a service that has already left does not matter.
     let _ = session.close();
     Ok(outcome_json(&keys, &outcome).to_string())

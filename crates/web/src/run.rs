@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use tacit::circuit::wipe_json;
 use tacit::cost::Cost;
+use tacit::net::relay::Hello;
 use tacit::net::{Channel, Transport};
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
 use tacit::session::Side;
@@ -43,6 +44,10 @@ pub(crate) enum With<'a> {
     Tab,
     /// A service that plays the other party.
     Service,
+    /// A relay, at which another page or a command comes.
+    Relay,
+    /// A relay, at which the page waits that made an invitation.
+    Inviter,
     /// A server of a run of three, by its name.
     Server(&'a str),
 }
@@ -73,6 +78,7 @@ pub(crate) fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Re
         (State::Unreached, with) => {
             let who = match with {
                 With::Server(server) => server,
+                With::Relay | With::Inviter => "relay",
                 With::Tab | With::Service => "service",
             };
             let message = format!(
@@ -80,6 +86,18 @@ pub(crate) fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Re
                  allows this page's origin"
             );
             told("network", "unreached", message)
+        }
+        (State::Met, With::Inviter) if refused.reason == Some("late") => {
+            let message = "nobody waits for this link: it was used, or it was changed on its way, \
+                           or the page that made it is closed; ask for a new one";
+            told("network", "not-awaited", message.to_owned())
+        }
+        (State::Met, With::Relay) if refused.reason == Some("late") => {
+            let message = format!(
+                "the other party did not come to the relay within {patience:?}: it has to run the \
+                 same, with this party's fingerprint, at the same relay"
+            );
+            told("network", "not-there", message)
         }
         _ => in_session(with, refused),
     }
@@ -95,20 +113,29 @@ fn in_session(with: With<'_>, refused: Refused) -> Refused {
 }
 
 /// Returns the error that ended a run after it was requested.
-pub(crate) fn of_run(error: tacit::Error) -> Refused {
+pub(crate) fn of_run(with: With<'_>, error: tacit::Error) -> Refused {
     let refused = Refused::from(error);
     let is_declined = matches!(
         refused.reason,
         Some("not-allowed" | "too-often" | "too-large" | "busy")
     );
+    let message = match (with, refused.reason) {
+        (With::Relay, Some("left")) => {
+            "the connection through the relay ended during the run: see whether the other party \
+             and the relay are still there, and run again, both of you"
+                .to_owned()
+        }
+        _ => refused.message,
+    };
     Refused {
+        message,
         started: !is_declined,
         ..refused
     }
 }
 
 /// Returns a text member of an order.
-fn text<'o>(order: &'o Json, name: &str) -> Result<&'o str, Refused> {
+pub(crate) fn text<'o>(order: &'o Json, name: &str) -> Result<&'o str, Refused> {
     let member = order[name].as_str();
     member.ok_or_else(|| format!("the order's {name:?} is missing or not a text").into())
 }
@@ -128,7 +155,7 @@ pub(crate) fn order(text: &str) -> Result<(Json, Json), Refused> {
     Ok((order, inputs))
 }
 
-fn settings(patience: Duration) -> Settings {
+pub(crate) fn settings(patience: Duration) -> Settings {
     let default = Settings::default();
     Settings {
         handshake_timeout: default.handshake_timeout.min(patience),
@@ -173,7 +200,8 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
 /// | `party` | the name of this party in the program |
 /// | `protocol` | `direct` or `authenticated` |
 /// | `inputs` | a JSON object of this party's inputs |
-/// | `identity`, `peer` | this party's identity ([`identity`]) and the other's fingerprint, for a service to which the link leads; without them there is no TLS, for two tabs of one browser |
+/// | `identity`, `peer` | this party's identity ([`identity`]) and the other's fingerprint; without them there is no TLS, for two tabs of one browser |
+/// | `by_relay` | whether the link leads to a relay, and not to a service that is the other party |
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;
@@ -211,15 +239,19 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
         job = job.input(&name, value);
     }
     let patience = patience(&order)?;
-    let transport = link::transport(link);
+    let by_relay = order["by_relay"] == true;
     let is_known = ["identity", "peer"].map(|name| !order[name].is_null());
-    let (with, session) = match is_known {
-        [true, true] => (With::Service, authenticated(transport, &order, "peer")),
-        [false, false] => (With::Tab, with_tab(transport, role, patience)),
+    let (with, session) = match (is_known, by_relay) {
+        ([true, true], true) => (With::Relay, at_relay(link, &order, patience)),
+        ([true, true], false) => (
+            With::Service,
+            authenticated(link::transport(link), &order, "peer"),
+        ),
+        ([false, false], false) => (With::Tab, with_tab(link::transport(link), role, patience)),
         _ => return Err("give both identity and peer, or neither between two tabs".into()),
     };
     let mut session = session.map_err(|refused| of_link(link, with, patience, refused))?;
-    let outcome = job.run(&mut session).map_err(of_run)?;
+    let outcome = job.run(&mut session).map_err(|error| of_run(with, error))?;
     // The result is here, so a peer that has already left does not matter.
     let _ = session.close();
     let results = typed.results(&outcome.outputs);
@@ -274,17 +306,42 @@ pub(crate) fn identity(json: &Json) -> Result<Identity, Refused> {
     Ok(link::identity(key, &public))
 }
 
-/// Starts a session with the party whose fingerprint the order has under this name. TLS proves both
-/// identities. A page always connects, in either role.
+/// Returns this party's identity, and the fingerprint that the order has under this name.
+fn parties(order: &Json, peer: &str) -> Result<(Identity, Fingerprint), Refused> {
+    let peer: Fingerprint = text(order, peer)?
+        .parse()
+        .map_err(|error| format!("{error}"))?;
+    Ok((identity(&order["identity"])?, peer))
+}
+
+/// Starts a session with the party that comes to the relay, to which the link leads, and has the
+/// fingerprint `peer` of the order. TLS between the two proves both identities.
+fn at_relay(link: u32, order: &Json, patience: Duration) -> Result<Session, Refused> {
+    let (identity, peer) = parties(order, "peer")?;
+    if identity.fingerprint() == peer {
+        return Err("peer is this party's own fingerprint: give that of the other party".into());
+    }
+    let hello = Hello::between(&identity.fingerprint(), &peer);
+    let side = if hello.listens {
+        Side::Listening
+    } else {
+        Side::Connecting
+    };
+    let transport = link::meet(link, hello, patience).map_err(tacit::Error::from)?;
+    let settings = settings(patience);
+    Ok(Session::over_transport(
+        transport, side, &identity, &peer, &settings,
+    )?)
+}
+
+/// Starts a session with the service whose fingerprint the order has under this name. TLS proves
+/// both identities. A page always connects, in either role.
 pub(crate) fn authenticated(
     transport: Transport,
     order: &Json,
     peer: &str,
 ) -> Result<Session, Refused> {
-    let identity = identity(&order["identity"])?;
-    let peer: Fingerprint = text(order, peer)?
-        .parse()
-        .map_err(|error| format!("{error}"))?;
+    let (identity, peer) = parties(order, peer)?;
     let connecting = Side::Connecting;
     let settings = settings(patience(order)?);
     let session = Session::over_transport(transport, connecting, &identity, &peer, &settings);
@@ -371,7 +428,7 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
     let mut with_generator = met(generator, &order, "generator")?;
     let mut with_cloud = met(cloud, &order, "cloud")?;
     let outcome = job.evaluate(&mut with_generator, &mut with_cloud);
-    let outcome = outcome.map_err(of_run)?;
+    let outcome = outcome.map_err(|error| of_run(With::Server("generator"), error))?;
     keep(generator, with_generator);
     keep(cloud, with_cloud);
     let outputs = outcome.outputs.iter();

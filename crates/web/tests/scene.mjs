@@ -114,13 +114,37 @@ export async function serveBare(pages) {
   return `http://127.0.0.1:${server.address().port}/`;
 }
 
+/** A relay for pages of `address`, and its port. */
+export async function startRelay(address, ...more) {
+  const args = ["relay", "--listen", "127.0.0.1:0", "--origins", new URL(address).origin, ...more];
+  const relay = await start(tacit, args, /listening on \S*:(\d+)\n/);
+  return { relay, port: Number(relay.said[1]) };
+}
+
+/** The identity of a command: a folder with its key, and its fingerprint. */
+async function makeCommand() {
+  const cwd = await mkdtemp(path.join(os.tmpdir(), "tacit-web-"));
+  const keygen = ["keygen", "--out", path.join(cwd, "identity.key")];
+  const fingerprint = execFileSync(tacit, keygen, { encoding: "utf8", stdio: "pipe" }).trim();
+  return { cwd, fingerprint };
+}
+
+/** A command that will run a program as `party` with `peer`, by the relay at a port. */
+export async function commandAtRelay({ text, party, peer, input, port, protocol }) {
+  const { cwd, fingerprint } = await makeCommand();
+  await writeFile(path.join(cwd, "program.tacit"), text);
+  const args = ["run", "program.tacit", "--as", party, "--input", input, "--peer", peer];
+  const how = ["--identity", "identity.key", "--protocol", protocol];
+  const where = ["--relay", `127.0.0.1:${port}`];
+  const run = start(tacit, [...args, ...how, ...where], /waiting for the other party/, { cwd });
+  return { fingerprint, command: await run };
+}
+
 /** A service for pages of `address`, which knows `peer`: with these files, limits and offer. */
 async function serve({ peer, address }, files, limits, offer) {
-  const cwd = await mkdtemp(path.join(os.tmpdir(), "tacit-web-"));
-  const keygen = ["keygen", "--out", path.join(cwd, "service.key")];
-  const fingerprint = execFileSync(tacit, keygen, { encoding: "utf8", stdio: "pipe" }).trim();
+  const { cwd, fingerprint } = await makeCommand();
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(cwd, name), text);
-  const config = `identity = "service.key"
+  const config = `identity = "identity.key"
 [stock]
 folder = "stock"
 [peers]

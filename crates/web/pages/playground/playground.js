@@ -1,5 +1,5 @@
-// The playground: check as you type, evaluate in the clear, run between two tabs. What a program
-// means is Tacit's to say: the page shows what it is told.
+// The playground: check as you type, evaluate in the clear, run with the other party. What a
+// program means is Tacit's to say: the page shows what it is told.
 import { $, element, number, show, started, styled, table } from "../page.js";
 import { showCost } from "./cost.js";
 import {
@@ -15,6 +15,7 @@ import {
   text,
 } from "./editor.js";
 import { fields, values } from "./forms.js";
+import { forgetPerson, invitesBy, showInvitation, withPerson } from "./person.js";
 import { begin, chosen, current, isEdited, keep, keepCurrent, withText } from "./programs.js";
 import { knowNames } from "./services.js";
 import { fragment, linked } from "./share.js";
@@ -307,9 +308,12 @@ $("run").onsubmit = async (event) => {
   const { role } = described.parties.find(({ name }) => name === party);
   $("start").disabled = true;
   $("cancel").disabled = false;
-  show($("run-results"), element("p", "Waiting for the other tab…"));
   try {
-    const found = await running.runTwoParty({ room: "playground", side: role }, order);
+    const isTab = $("with").value === "tab";
+    const [at, known] = isTab ? [{ room: "playground", side: role }, {}] : withPerson();
+    const other = isTab ? "the other tab" : "the other person to run, too";
+    show($("run-results"), element("p", `Waiting for ${other}…`));
+    const found = await running.runTwoParty(at, { ...order, ...known });
     show($("run-results"), ...outcome(found));
   } catch (error) {
     complain($("run-results"), error);
@@ -321,10 +325,27 @@ $("run").onsubmit = async (event) => {
 $("cancel").onclick = () => running.cancel();
 $("party").onchange = showOwnFields;
 
+const otherParty = () =>
+  described?.parties.find(({ name }) => name !== $("party").value)?.name ?? "";
+
 $("other").onclick = () => {
-  const other = described?.parties.find(({ name }) => name !== $("party").value);
-  window.open(`?party=${encodeURIComponent(other?.name ?? "")}`, "_blank", "noopener");
+  window.open(`?party=${encodeURIComponent(otherParty())}`, "_blank", "noopener");
 };
+
+$("with").onchange = () => {
+  const isTab = $("with").value === "tab";
+  for (const [id, isShown] of [
+    ["tab", isTab],
+    ["other", isTab],
+    ["person", !isTab],
+  ]) {
+    $(id).hidden = !isShown;
+  }
+  forgetPerson();
+};
+$("with").onchange();
+
+invitesBy({ running, program, other: otherParty });
 
 $("speed").onclick = async () => {
   show($("speed-result"), element("p", "Measuring…"));
@@ -373,6 +394,7 @@ function openLinked(found, was) {
   if (was) keep(was);
   isOwn = begin($("example"), "");
   agree(found);
+  if (found.meeting) showInvitation(running, found.meeting);
   const said = "The program of the link is open.";
   show($("kept"), element("p", was ? `${said} Yours is kept, under “Yours”.` : said));
 }

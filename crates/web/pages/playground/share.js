@@ -20,9 +20,10 @@ async function gathered(stream, most) {
 
 const through = (bytes, transform) => new Blob([bytes]).stream().pipeThrough(transform);
 
-/** The fragment that holds a program. Fails if it is too long for an address. */
-export async function fragment({ text, params, public: agreed }) {
-  const json = new TextEncoder().encode(JSON.stringify({ text, params, public: agreed }));
+/** The fragment that holds a program, and an invitation to run it. Fails if it is too long. */
+export async function fragment({ text, params, public: agreed, meeting }) {
+  const held = JSON.stringify({ text, params, public: agreed, meeting });
+  const json = new TextEncoder().encode(held);
   const packed = await gathered(through(json, new CompressionStream("deflate-raw")), MOST_LETTERS);
   const letters = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""));
   const safe = letters.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
@@ -33,6 +34,11 @@ export async function fragment({ text, params, public: agreed }) {
 }
 
 const isRecord = (value) => value === undefined || (value !== null && typeof value === "object");
+
+/** An invitation, and the party and protocol of whoever accepts it. */
+const isMeeting = (meeting) =>
+  meeting === undefined ||
+  ["invitation", "party", "protocol"].every((part) => typeof meeting?.[part] === "string");
 
 /** The program in a fragment, or null. Fails on one that is damaged. */
 export async function unpacked(hash) {
@@ -48,7 +54,9 @@ export async function unpacked(hash) {
     const found = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json));
     const isRight = typeof found?.text === "string" && isRecord(found.params);
     if (!isRight || !isRecord(found.public)) throw new Error("it holds no program");
-    return { text: found.text, params: found.params, public: found.public };
+    const { text, params, public: agreed, meeting } = found;
+    if (!isMeeting(meeting)) throw new Error("it holds half an invitation");
+    return { text, params, public: agreed, meeting };
   } catch (error) {
     throw new Error("The program in the link is damaged: copy all of the link.", { cause: error });
   }
