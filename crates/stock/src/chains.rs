@@ -84,8 +84,7 @@ impl Stock {
         let hash = Sha256::digest(name);
         let short: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let file = self.inner.chain_lock_path(&short);
-        let lock = self.inner.storage.try_lock(&file);
-        let lock = lock.map_err(StockError::io(&file, "lock it"))?;
+        let lock = self.inner.storage.lock(&file)?;
         let chain = Chain {
             stock: self.clone(),
             name: name.to_owned(),

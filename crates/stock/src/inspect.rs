@@ -282,13 +282,9 @@ impl Stock {
 
 /// Removes a file of this size. Returns the number of freed bytes.
 fn remove_spent(inner: &Inner, name: &str, bytes: u64) -> Result<u64, StockError> {
-    let path = inner.folder.join(name);
-    match inner.storage.remove(&path) {
-        Ok(()) => Ok(bytes),
-        // Another process may have cleared it away.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
-        Err(error) => Err(StockError::io(&path, "remove it")(error)),
-    }
+    // Another process may have cleared it away.
+    let was_there = inner.storage.clear_away(&inner.folder.join(name))?;
+    Ok(if was_there { bytes } else { 0 })
 }
 
 /// Iterates over a range in pieces of at most `count` instances.

@@ -127,10 +127,8 @@ impl KeyFile {
         let bad = |field, found: &str, expected: &str| {
             StockError::corrupted(path, field, found, expected, Repair::BeginAnew)
         };
-        let file = storage.open(path).map_err(|reason| match reason.kind() {
-            std::io::ErrorKind::NotFound => bad("the file", "absent", "the key file of the epoch"),
-            _ => StockError::io(path, "open it")(reason),
-        })?;
+        let file = storage.find(path)?;
+        let file = file.ok_or_else(|| bad("the file", "absent", "the key file of the epoch"))?;
         let mut pages = vec![0; 2 * PAGE_BYTES];
         file.read_at(&mut pages, 0)
             .map_err(|reason| match reason.kind() {
@@ -300,10 +298,8 @@ impl KeyFile {
 
 /// Overwrites the key of an epoch that has ended, so that none of its content can be opened again.
 pub(crate) fn destroy(storage: &dyn Storage, path: &Path) -> Result<(), StockError> {
-    let file = match storage.open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(StockError::io(path, "open it")(error)),
+    let Some(file) = storage.find(path)? else {
+        return Ok(());
     };
     let failed = || StockError::io(path, "write it");
     file.write_at(&[0; 2 * PAGE_BYTES], 0).map_err(failed())?;

@@ -102,8 +102,7 @@ impl Stock {
     /// [`StockError::Busy`] if another process prepares with this peer.
     pub fn prepare(&self) -> Result<Preparation, StockError> {
         let file = self.inner.lock_path();
-        let lock = self.inner.storage.try_lock(&file);
-        let lock = lock.map_err(StockError::io(&file, "lock it"))?;
+        let lock = self.inner.storage.lock(&file)?;
         let lock: Arc<dyn Send + Sync> = lock.ok_or(StockError::Busy { file })?.into();
         let stock = self.clone();
         stock.remove_strays()?;
@@ -117,9 +116,7 @@ impl Stock {
     ///
     /// [`StockError::Io`].
     pub fn wait_to_prepare(&self) -> Result<Option<Box<dyn Send + Sync>>, StockError> {
-        let file = self.inner.waiting_path();
-        let lock = self.inner.storage.try_lock(&file);
-        lock.map_err(StockError::io(&file, "lock it"))
+        self.inner.storage.lock(&self.inner.waiting_path())
     }
 
     /// Makes a pending lot part of the stock, durably. The peer must have it durably, too. Lots of
@@ -155,16 +152,11 @@ impl Stock {
                 let lots = lots.filter(|lot| !lot.is_given_up(record.leased));
                 known.extend(lots.map(|lot| file_name(record.slot, lot.span.first)));
             }
-            let names = inner.storage.names(&inner.folder);
-            let names = names.map_err(StockError::io(&inner.folder, "list it"))?;
-            let strays = names.into_iter().filter(|name| name.starts_with("lot-"));
+            let names = inner.storage.list(&inner.folder)?.into_iter();
+            let strays = names.filter(|name| name.starts_with("lot-"));
             for name in strays.filter(|name| !known.contains(name)) {
-                let path = inner.folder.join(name);
-                match inner.storage.remove(&path) {
-                    // A compaction at the same time may have removed it.
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                    result => result.map_err(StockError::io(&path, "remove it"))?,
-                }
+                // A compaction at the same time may have removed it.
+                inner.storage.clear_away(&inner.folder.join(name))?;
             }
             Ok(())
         })
@@ -599,10 +591,7 @@ impl LotWriter {
             synced.map_err(StockError::io(&lot.path, "write it"))?;
         }
         let (inner, folder) = (&stock.inner, &stock.inner.folder);
-        inner
-            .storage
-            .sync_folder(folder)
-            .map_err(StockError::io(folder, "write it"))?;
+        inner.storage.keep_names(folder)?;
         inner.update(|records| {
             lots.iter().try_for_each(|lot| {
                 let record = LotRecord::pending(lot.span, lot.salt);

@@ -363,13 +363,7 @@ impl Stock {
             Ok((Agreement { meeting, kinds }, dropped))
         })?;
         for name in dropped {
-            let path = inner.folder.join(name);
-            match inner.storage.remove(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(StockError::io(&path, "remove it")(error));
-                }
-                _ => {}
-            }
+            inner.storage.clear_away(&inner.folder.join(name))?;
         }
         Ok(agreement)
     }

@@ -89,9 +89,7 @@ impl Stock {
             .create_folder(folder)
             .map_err(StockError::io(folder, "make it"))?;
         let path = folder.join(INDEX_NAME);
-        let mut index = storage
-            .open_index(&path)
-            .map_err(StockError::io(&path, "open it"))?;
+        let mut index = storage.index(&path)?;
         let mut keys = None;
         index.update(&mut |entries| {
             let mut records = Records::new(entries, &path);
@@ -124,9 +122,7 @@ impl Stock {
         if !has_index(storage.as_ref(), &folder) {
             return Err(StockError::Missing { folder });
         }
-        let mut index = storage
-            .open_index(&path)
-            .map_err(StockError::io(&path, "open it"))?;
+        let mut index = storage.index(&path)?;
         let mut opened = None;
         index.update(&mut |entries| {
             let mut records = Records::new(entries, &path);
@@ -448,16 +444,9 @@ fn begin_epoch(
         .map_err(StockError::io(&folder, "make it"))?;
     let path = folder.join(KEYS_NAME);
     // A crash may have left one before its epoch started.
-    match storage.remove(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(StockError::io(&path, "remove it")(error));
-        }
-        _ => {}
-    }
+    storage.clear_away(&path)?;
     let keys = KeyFile::create(storage, &path, &place.key, &place.digest, epoch)?;
-    storage
-        .sync_folder(&folder)
-        .map_err(StockError::io(&folder, "write it"))?;
+    storage.keep_names(&folder)?;
     let record = EpochRecord {
         id: *epoch,
         meeting: 0,
@@ -556,9 +545,7 @@ fn remove_other_epochs(
     epoch: &EpochId,
 ) -> Result<(), StockError> {
     let current = epoch_folder(stock, epoch);
-    let names = storage
-        .names(stock)
-        .map_err(StockError::io(stock, "list it"))?;
+    let names = storage.list(stock)?;
     for name in names.iter().filter(|name| name.starts_with("epoch-")) {
         let folder = stock.join(name);
         if folder != current {
@@ -579,9 +566,7 @@ pub(crate) fn identify(
         return Ok(None);
     }
     let path = folder.join(INDEX_NAME);
-    let mut index = storage
-        .open_index(&path)
-        .map_err(StockError::io(&path, "open it"))?;
+    let mut index = storage.index(&path)?;
     let mut found = None;
     index.update(&mut |entries| {
         found = Records::new(entries, &path).stock()?;
@@ -652,8 +637,7 @@ fn destroy_keys(storage: &dyn Storage, place: &StockLocation) -> Result<(), Stoc
 }
 
 fn overwrite_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
-    let names = storage.names(folder);
-    let names = names.map_err(StockError::io(folder, "list it"))?;
+    let names = storage.list(folder)?;
     for name in names.iter().filter(|name| name.starts_with("epoch-")) {
         keys::destroy(storage, &folder.join(name).join(KEYS_NAME))?;
     }
@@ -667,19 +651,16 @@ fn end_epoch(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockEr
     if !has_index(storage, folder) {
         return Ok(());
     }
-    let opened = storage.open_index(&path);
-    let ended = opened
-        .map_err(StockError::io(&path, "open it"))
-        .and_then(|mut index| {
-            index.update(&mut |entries| {
-                let mut records = Records::new(entries, &path);
-                // A damaged epoch record was never opened.
-                if let Ok(epoch) = records.epoch() {
-                    place.notes.end_epoch(&epoch.id);
-                }
-                records.remove_epoch()
-            })
-        });
+    let ended = storage.index(&path).and_then(|mut index| {
+        index.update(&mut |entries| {
+            let mut records = Records::new(entries, &path);
+            // A damaged epoch record was never opened.
+            if let Ok(epoch) = records.epoch() {
+                place.notes.end_epoch(&epoch.id);
+            }
+            records.remove_epoch()
+        })
+    });
     match ended {
         // Nobody can have a damaged index open.
         Err(StockError::Corrupted { .. }) => Ok(()),

@@ -151,8 +151,7 @@ impl Stocks {
     ///
     /// [`StockError::Io`].
     pub fn lanes(&self, id: &StockId) -> Result<Vec<LaneId>, StockError> {
-        let names = self.storage.names(&self.folder);
-        let names = names.map_err(StockError::io(&self.folder, "list it"))?;
+        let names = self.storage.list(&self.folder)?;
         let lanes = names.iter().filter_map(|name| {
             let mut in_lane = *id;
             in_lane.lanes.peer = lane_of_folder(name)?;
@@ -192,8 +191,7 @@ impl Stocks {
     ///
     /// [`StockError::Io`].
     pub fn list_each(&self) -> Result<Vec<Result<StockId, StockError>>, StockError> {
-        let failed = StockError::io(&self.folder, "list it");
-        let names = self.storage.names(&self.folder).map_err(failed)?;
+        let names = self.storage.list(&self.folder)?;
         let folders = names.iter().filter(|name| name.starts_with("stock-"));
         let ids = folders
             .map(|name| crate::stock::identify(self.storage.as_ref(), &self.folder.join(name)));
@@ -235,9 +233,7 @@ impl Stocks {
     ///
     /// [`StockError::Io`].
     pub fn try_meet(&self, id: &StockId) -> Result<Option<Meeting>, StockError> {
-        let file = self.meeting_lock(id);
-        let lock = self.storage.try_lock(&file);
-        let lock = lock.map_err(StockError::io(&file, "lock it"))?;
+        let lock = self.storage.lock(&self.meeting_lock(id))?;
         Ok(lock.map(|lock| Meeting { _lock: lock }))
     }
 
@@ -329,21 +325,17 @@ fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<K
     // Several processes may open a new folder at once. The first to get the lock writes the key.
     // The others read it once it is whole and durable.
     let _lock = wait_for_lock(storage, &folder.join("root.lock"), at_most)?;
-    let file = match storage.open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if !unused(storage, folder)? {
-                return Err(StockError::corrupted(
-                    &path,
-                    "the file",
-                    "absent",
-                    "the root key of the stocks next to it",
-                    Repair::RestoreRootKey,
-                ));
-            }
+    let Some(file) = storage.find(&path)? else {
+        if unused(storage, folder)? {
             return make_root_key(storage, folder, &path);
         }
-        Err(error) => return Err(StockError::io(&path, "open it")(error)),
+        return Err(StockError::corrupted(
+            &path,
+            "the file",
+            "absent",
+            "the root key of the stocks next to it",
+            Repair::RestoreRootKey,
+        ));
     };
     let mut bytes = Zeroizing::new([0; FILE_BYTES]);
     let read = file.read_at(&mut *bytes, 0);
@@ -400,8 +392,7 @@ pub(crate) fn wait_for_lock(
 ) -> Result<Box<dyn Send + Sync>, StockError> {
     let began = Instant::now();
     loop {
-        let lock = storage.try_lock(file);
-        match lock.map_err(StockError::io(file, "lock it"))? {
+        match storage.lock(file)? {
             Some(lock) => return Ok(lock),
             None if began.elapsed() < at_most => thread::sleep(LOCK_PAUSE),
             None => {
@@ -414,9 +405,7 @@ pub(crate) fn wait_for_lock(
 
 /// Whether the folder contains no stock.
 fn unused(storage: &dyn Storage, folder: &Path) -> Result<bool, StockError> {
-    let names = storage
-        .names(folder)
-        .map_err(StockError::io(folder, "list it"))?;
+    let names = storage.list(folder)?;
     Ok(!names.iter().any(|name| name.starts_with("stock-")))
 }
 
@@ -434,9 +423,7 @@ fn make_root_key(storage: &dyn Storage, folder: &Path, path: &Path) -> Result<Ke
     file.write_at(&*bytes, 0)
         .map_err(StockError::io(path, "write it"))?;
     file.sync().map_err(StockError::io(path, "write it"))?;
-    storage
-        .sync_folder(folder)
-        .map_err(StockError::io(folder, "write it"))?;
+    storage.keep_names(folder)?;
     Ok(key)
 }
 

@@ -11,7 +11,7 @@
 //!   every other process meanwhile, and leaves nothing when it fails or is cut.
 
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::StockError;
@@ -36,6 +36,63 @@ pub trait Storage: Send + Sync + fmt::Debug {
     fn try_lock(&self, file: &Path) -> io::Result<Option<Box<dyn Send + Sync>>>;
     /// Opens the index in a file, and creates the file if it does not exist.
     fn open_index(&self, file: &Path) -> io::Result<Box<dyn Index>>;
+}
+
+/// A lock that ends when it is dropped, or with the process.
+pub(crate) type Lock = Box<dyn Send + Sync>;
+
+/// The same with errors that name the file and the operation.
+impl dyn Storage + '_ {
+    /// Returns the names in a folder, sorted.
+    pub(crate) fn list(&self, folder: &Path) -> Result<Vec<String>, StockError> {
+        let names = self.names(folder);
+        names.map_err(StockError::io(folder, "list it"))
+    }
+
+    /// Opens a file, or returns `None` if it does not exist.
+    pub(crate) fn find(&self, file: &Path) -> Result<Option<Box<dyn StoredFile>>, StockError> {
+        match self.open(file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            opened => opened.map(Some).map_err(StockError::io(file, "open it")),
+        }
+    }
+
+    /// Opens a file, and creates it if it does not exist.
+    pub(crate) fn find_or_create(&self, file: &Path) -> Result<Box<dyn StoredFile>, StockError> {
+        let opened = match self.create(file) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.open(file),
+            created => created,
+        };
+        opened.map_err(StockError::io(file, "make it"))
+    }
+
+    /// Removes a file. Returns false if it does not exist.
+    pub(crate) fn clear_away(&self, file: &Path) -> Result<bool, StockError> {
+        match self.remove(file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            removed => removed
+                .map(|()| true)
+                .map_err(StockError::io(file, "remove it")),
+        }
+    }
+
+    /// Takes a lock, or returns `None` if it is taken.
+    pub(crate) fn lock(&self, file: &Path) -> Result<Option<Lock>, StockError> {
+        let lock = self.try_lock(file);
+        lock.map_err(StockError::io(file, "lock it"))
+    }
+
+    /// Opens the index in a file, and creates the file if it does not exist.
+    pub(crate) fn index(&self, file: &Path) -> Result<Box<dyn Index>, StockError> {
+        let index = self.open_index(file);
+        index.map_err(StockError::io(file, "open it"))
+    }
+
+    /// Makes the names in a folder durable.
+    pub(crate) fn keep_names(&self, folder: &Path) -> Result<(), StockError> {
+        let synced = self.sync_folder(folder);
+        synced.map_err(StockError::io(folder, "write it"))
+    }
 }
 
 /// An open file.

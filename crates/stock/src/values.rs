@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use zeroize::Zeroizing;
 
@@ -210,17 +210,12 @@ pub(crate) fn destroy(inner: &Inner, file: u64) -> Result<(), StockError> {
 
 fn destroy_path(storage: &dyn Storage, path: &Path) -> Result<(), StockError> {
     let failed = || StockError::io(path, "remove it");
-    let file = match storage.open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(failed()(error)),
+    let Some(file) = storage.find(path)? else {
+        return Ok(());
     };
     file.write_at(&[0; PAGE_BYTES], 0).map_err(failed())?;
     file.sync().map_err(failed())?;
-    match storage.remove(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed()(error)),
-        _ => Ok(()),
-    }
+    storage.clear_away(path).map(drop)
 }
 
 /// Destroys files that the index does not know because a crash interrupted their removal. Call this
@@ -231,15 +226,8 @@ pub(crate) fn remove_strays(
     records: &Records<'_>,
 ) -> Result<(), StockError> {
     let known: BTreeSet<String> = records.value_files()?.into_iter().map(file_name).collect();
-    let names = storage
-        .names(folder)
-        .map_err(StockError::io(folder, "list it"))?;
-    let strays: Vec<PathBuf> = names
-        .iter()
-        .filter(|name| name.starts_with("value-") && !known.contains(*name))
-        .map(|name| folder.join(name))
-        .collect();
-    strays
-        .iter()
-        .try_for_each(|path| destroy_path(storage, path))
+    let names = storage.list(folder)?;
+    let is_stray = |name: &&String| name.starts_with("value-") && !known.contains(*name);
+    let mut strays = names.iter().filter(is_stray);
+    strays.try_for_each(|name| destroy_path(storage, &folder.join(name)))
 }

@@ -142,9 +142,8 @@ impl Witness {
     }
 
     fn read(&self, path: &Path) -> Result<Option<Note>, StockError> {
-        let file = match self.storage.open(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(StockError::io(path, "open it"))?,
+        let Some(file) = self.storage.find(path)? else {
+            return Ok(None);
         };
         let mut bytes = [0; FILE_BYTES];
         match file.read_at(&mut bytes, 0) {
@@ -170,11 +169,7 @@ impl Witness {
     }
 
     fn remove(&self, name: &[u8; 32]) -> Result<(), StockError> {
-        let path = self.path(name);
-        match self.storage.remove(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(StockError::io(&path, "remove it")),
-        }
+        self.storage.clear_away(&self.path(name)).map(drop)
     }
 
     fn count(&self, done: Result<(), StockError>) {
@@ -191,11 +186,7 @@ impl Witness {
         if noted >= note.count {
             return Ok(());
         }
-        let file = match self.storage.create(path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.storage.open(path),
-            file => file,
-        };
-        let file = file.map_err(StockError::io(path, "make it"))?;
+        let file = self.storage.find_or_create(path)?;
         let written = file.write_at(&note.to_bytes(), 0);
         written.map_err(StockError::io(path, "write it"))
     }

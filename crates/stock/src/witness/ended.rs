@@ -3,7 +3,6 @@
 //! An entry is the name of a note. It is durable before the note is removed, so a reader that looks
 //! for the note first and then at the list finds one of them.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use super::{ENDED, Note, REST_BYTES, Witness};
@@ -45,16 +44,11 @@ impl Witness {
         if listed.len() >= MAX_ENTRIES * ENTRY_BYTES {
             return Ok(false);
         }
-        let file = match self.storage.create(&path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => self.storage.open(&path),
-            file => file,
-        };
-        let file = file.map_err(StockError::io(&path, "make it"))?;
+        let file = self.storage.find_or_create(&path)?;
         let written = file.write_at(&name[..ENTRY_BYTES], listed.len() as u64);
         written.map_err(StockError::io(&path, "write it"))?;
         file.sync().map_err(StockError::io(&path, "write it"))?;
-        let named = self.storage.sync_folder(&self.folder);
-        named.map_err(StockError::io(&self.folder, "write it"))?;
+        self.storage.keep_names(&self.folder)?;
         Ok(true)
     }
 
@@ -66,9 +60,8 @@ impl Witness {
     /// The whole entries of a list. An entry that a loss of power has torn is written anew by the
     /// next.
     fn listed(&self, path: &Path) -> Result<Vec<u8>, StockError> {
-        let file = match self.storage.open(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            file => file.map_err(StockError::io(path, "open it"))?,
+        let Some(file) = self.storage.find(path)? else {
+            return Ok(Vec::new());
         };
         let read = whole_entries(file.as_ref());
         read.map_err(StockError::io(path, "read it"))
