@@ -62,6 +62,7 @@
 mod answered;
 mod chains;
 mod codec;
+mod counts;
 mod cover;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 mod disk;

@@ -234,15 +234,6 @@ pub(crate) enum ChainChange {
     NeverWas,
 }
 
-/// A record that is noted as a whole.
-#[derive(Clone, Copy)]
-pub(crate) enum Noted {
-    /// A peer's tries.
-    Tries,
-    /// The keys that a peer was answered.
-    Answered,
-}
-
 /// The notes about the records under one key: a stock, or the tries and answered keys of a folder.
 #[derive(Clone)]
 pub(crate) struct Notes {
@@ -348,27 +339,18 @@ impl Notes {
         self.witness.as_ref().map_or(Ok(0), noted)
     }
 
-    fn of_record(&self, what: Noted, key: &[u8]) -> [u8; 32] {
-        let what: &[u8] = match what {
-            Noted::Tries => b"tries\0",
-            Noted::Answered => b"answered\0",
-        };
-        self.name(&[what, key])
-    }
-
-    /// Notes the record at `key`.
-    pub(crate) fn raise_record(&self, what: Noted, key: &[u8], note: Note) {
+    /// Notes a record as a whole, under this name.
+    pub(crate) fn raise_record(&self, name: &[&[u8]], note: Note) {
         if let Some(witness) = &self.witness {
-            witness.raise(&self.of_record(what, key), note);
+            witness.raise(&self.name(name), note);
         }
     }
 
-    /// Returns the note about the record at `key`.
-    pub(crate) fn record(&self, what: Noted, key: &[u8]) -> Result<Option<Note>, StockError> {
-        match &self.witness {
-            Some(witness) => witness.note(&self.of_record(what, key)),
-            None => Ok(None),
-        }
+    /// Returns the note about a record of this name.
+    pub(crate) fn record(&self, name: &[&[u8]]) -> Result<Option<Note>, StockError> {
+        let witness = self.witness.as_ref();
+        let noted = witness.map(|witness| witness.note(&self.name(name)));
+        noted.transpose().map(Option::flatten)
     }
 }
 
