@@ -1,5 +1,7 @@
 //! Records as bytes: little-endian fields in order, all lengths bounded, no trailing bytes.
 
+use crate::{LaneId, LaneIds, Span};
+
 /// The reason why bytes form no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Malformed {
@@ -69,12 +71,28 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Reads a field that older records lack, or 0 if the record ends before it.
-    pub(crate) fn later_u64(&mut self) -> Result<u64, Malformed> {
-        if self.rest.is_empty() {
-            return Ok(0);
+    /// Reads a byte that is 0 or 1.
+    pub(crate) fn flag(&mut self, field: &'static str) -> Result<bool, Malformed> {
+        match self.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Malformed::Value(field)),
         }
-        self.u64()
+    }
+
+    pub(crate) fn text(&mut self, length: usize, field: &'static str) -> Result<String, Malformed> {
+        let text = String::from_utf8(self.bytes(length)?.to_vec());
+        text.map_err(|_| Malformed::Value(field))
+    }
+
+    pub(crate) fn span(&mut self) -> Result<Span, Malformed> {
+        let (first, count) = (self.u64()?, self.u64()?);
+        Ok(Span { first, count })
+    }
+
+    pub(crate) fn lanes(&mut self) -> Result<LaneIds, Malformed> {
+        let (own, peer) = (LaneId(self.array()?), LaneId(self.array()?));
+        Ok(LaneIds { own, peer })
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -17,8 +17,7 @@ use crate::lots;
 use crate::records::{KindRecord, LotState, MAX_KINDS, MAX_PENDING_LOTS, Records, chained};
 use crate::stock::Inner;
 use crate::{
-    ComponentDigest, EpochId, LaneId, LaneIds, Preparation, Span, Stock, StockError, Whose, cover,
-    lease,
+    ComponentDigest, EpochId, LaneIds, Preparation, Span, Stock, StockError, Whose, cover, lease,
 };
 
 /// The most ranges of withdrawn instances in a message, for one kind and for all kinds together.
@@ -145,10 +144,7 @@ impl Marks {
         let mut fields = Fields::of(bytes);
         let lanes = match fields.u8()? {
             MESSAGE_VERSION => LaneIds::default(),
-            MESSAGE_VERSION_OF_LANES => LaneIds {
-                own: LaneId(fields.array()?),
-                peer: LaneId(fields.array()?),
-            },
+            MESSAGE_VERSION_OF_LANES => fields.lanes()?,
             _ => return Err(Malformed::Value("version")),
         };
         let epoch = EpochId {
@@ -235,10 +231,7 @@ fn spans(fields: &mut Fields<'_>, limit: usize) -> Result<Vec<Span>, Malformed> 
     let mut spans = Vec::new();
     let mut next = 0;
     for _ in 0..count {
-        let span = Span {
-            first: fields.u64()?,
-            count: fields.u64()?,
-        };
+        let span = fields.span()?;
         if span.first < next || span.count == 0 {
             return Err(Malformed::Value("order of lots"));
         }

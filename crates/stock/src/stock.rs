@@ -17,7 +17,7 @@ use crate::records::{
 use crate::stocks::StockLocation;
 use crate::storage::{Index, Storage, StoredFile};
 use crate::witness::Notes;
-use crate::{ComponentDigest, EpochId, Role, StockError, StockId};
+use crate::{ComponentDigest, EpochId, StockError, StockId};
 use crate::{lots, seal, values, witness};
 
 const INDEX_NAME: &str = "index.db";
@@ -100,7 +100,10 @@ impl Stock {
                 )));
             }
             let made = begin_epoch(storage.as_ref(), &place, &epoch, secret)?;
-            records.put_stock(StockRecord::of(&id))?;
+            records.put_stock(StockRecord {
+                version: FORMAT_VERSION,
+                id,
+            })?;
             records.put_epoch(&made.1)?;
             keys = Some(made.0);
             Ok(())
@@ -252,14 +255,8 @@ impl Stock {
             false => inner.place.notes.forget_epoch(&inner.epoch),
         }
         remove_other_epochs(storage, stock, &epoch)?;
-        let place = StockLocation {
-            folder: stock.clone(),
-            key: inner.place.key.clone(),
-            digest: inner.place.digest,
-            passed: Arc::clone(&inner.place.passed),
-            notes: inner.place.notes.clone(),
-        };
-        Self::open(Arc::clone(&inner.storage), place, inner.id, inner.limits)
+        let (storage, place) = (Arc::clone(&inner.storage), inner.place.clone());
+        Self::open(storage, place, inner.id, inner.limits)
     }
 }
 
@@ -464,31 +461,17 @@ fn check_owner(path: &Path, found: &StockRecord, id: &StockId) -> Result<(), Sto
             expected: FORMAT_VERSION,
         });
     }
-    let expected = StockRecord::of(id);
-    let fields = [
-        (
-            "own identity",
-            found.own.to_string(),
-            expected.own.to_string(),
-        ),
-        (
-            "peer's identity",
-            found.peer.to_string(),
-            expected.peer.to_string(),
-        ),
-        ("role", found.role.to_string(), expected.role.to_string()),
-        (
-            "scheme",
-            format!("{:02x?}", found.scheme),
-            format!("{:02x?}", expected.scheme),
-        ),
-        (
-            "lanes",
-            format!("{:?}", found.lanes),
-            format!("{:?}", expected.lanes),
-        ),
-    ];
-    for (field, found, expected) in fields {
+    let in_words = |id: &StockId| {
+        [
+            ("own identity", id.own.to_string()),
+            ("peer's identity", id.peer.to_string()),
+            ("role", id.role.name().to_owned()),
+            ("scheme", format!("{:02x?}", id.scheme)),
+            ("lanes", format!("{:?}", id.lanes)),
+        ]
+    };
+    let fields = in_words(&found.id).into_iter().zip(in_words(id));
+    for ((field, found), (_, expected)) in fields {
         if found != expected {
             return Err(StockError::WrongStock {
                 file: path.to_owned(),
@@ -572,28 +555,7 @@ pub(crate) fn identify(
         found = Records::new(entries, &path).stock()?;
         Ok(())
     })?;
-    let Some(record) = found else { return Ok(None) };
-    let role = match record.role {
-        0 => Role::Garbler,
-        1 => Role::Evaluator,
-        other => {
-            let found = other.to_string();
-            return Err(StockError::corrupted(
-                &path,
-                "the role",
-                found,
-                "0 or 1",
-                Repair::BeginAnew,
-            ));
-        }
-    };
-    Ok(Some(StockId {
-        own: record.own,
-        peer: record.peer,
-        role,
-        scheme: record.scheme,
-        lanes: record.lanes,
-    }))
+    Ok(found.map(|record| record.id))
 }
 
 /// Removes a stock's folder, its keys first. Calls `between` when the keys are gone and the folder

@@ -311,6 +311,7 @@ impl std::fmt::Debug for Meeting {
 }
 
 /// The location and the key of a stock.
+#[derive(Clone)]
 pub(crate) struct StockLocation {
     pub(crate) folder: PathBuf,
     pub(crate) key: Key,

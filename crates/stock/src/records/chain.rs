@@ -27,34 +27,26 @@ pub(crate) struct ChainRecord {
 
 impl ChainRecord {
     fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut fields = Fields::of(bytes);
-        let id = fields.array()?;
-        let (attempt, latest, pending) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        let is_killed = match fields.u8()? {
-            0 => false,
-            1 => true,
-            _ => return Err(Malformed::Value("state")),
-        };
-        let length = usize::from(fields.u16()?);
-        let reason = String::from_utf8(fields.bytes(length)?.to_vec());
-        let reason = reason.map_err(|_| Malformed::Value("reason"))?;
-        let policy = Policy::parse(&mut fields)?;
-        let program = match fields.u8()? {
-            0 => None,
-            1 => Some(fields.array()?),
-            _ => return Err(Malformed::Value("program")),
-        };
-        let changes = fields.later_u64()?;
-        fields.end()?;
-        Ok(Self {
-            id,
-            attempt,
-            latest,
-            pending,
-            killed: is_killed.then_some(reason),
-            policy,
-            program,
-            changes,
+        Fields::all(bytes, |fields| {
+            Ok(Self {
+                id: fields.array()?,
+                attempt: fields.u64()?,
+                latest: fields.u64()?,
+                pending: fields.u64()?,
+                killed: {
+                    let is_killed = fields.flag("state")?;
+                    let length = usize::from(fields.u16()?);
+                    let reason = fields.text(length, "reason")?;
+                    is_killed.then_some(reason)
+                },
+                policy: Policy::parse(fields)?,
+                program: if fields.flag("program")? {
+                    Some(fields.array()?)
+                } else {
+                    None
+                },
+                changes: fields.u64()?,
+            })
         })
     }
 

@@ -97,7 +97,7 @@ impl KindRecord {
                 leased: fields.u64()?,
                 published: fields.u64()?,
                 chain: fields.array()?,
-                given_up: fields.later_u64()?,
+                given_up: fields.u64()?,
             }))
         })
     }

@@ -67,20 +67,13 @@ impl LotRecord {
     fn parse(first: u64, bytes: &[u8]) -> Result<Self, Malformed> {
         let mut fields = Fields::of(bytes);
         let count = fields.u64()?;
-        let is_pending = match fields.u8()? {
-            0 => true,
-            1 => false,
-            _ => return Err(Malformed::Value("state")),
-        };
+        let is_published = fields.flag("state")?;
         let mut lot = Self::pending(Span { first, count }, fields.array()?);
-        if !is_pending {
+        if is_published {
             lot = lot.published();
         }
         while !fields.is_empty() {
-            lot.withdraw(Span {
-                first: fields.u64()?,
-                count: fields.u64()?,
-            });
+            lot.withdraw(fields.span()?);
         }
         Ok(lot)
     }

@@ -1,9 +1,10 @@
 //! The record of a stock's identity, and of its current epoch.
 
-use super::{FORMAT_VERSION, Records};
+use super::Records;
 use crate::codec::{Fields, Malformed};
 use crate::error::Repair;
-use crate::{EpochId, LaneId, LaneIds, PeerId, StockError, StockId};
+use crate::names::role_of_byte;
+use crate::{EpochId, LaneIds, PeerId, StockError, StockId};
 
 const STOCK_KEY: &[u8] = b"h";
 const EPOCH_KEY: &[u8] = b"e";
@@ -12,12 +13,8 @@ const EPOCH_KEY: &[u8] = b"e";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StockRecord {
     pub(crate) version: u32,
-    pub(crate) own: PeerId,
-    pub(crate) peer: PeerId,
-    pub(crate) role: u8,
-    pub(crate) scheme: [u8; 4],
-    /// Missing in the record where neither party has a lane.
-    pub(crate) lanes: LaneIds,
+    /// The record has no lanes where neither party has one.
+    pub(crate) id: StockId,
 }
 
 /// The current epoch, and its meetings with the peer.
@@ -33,45 +30,41 @@ pub(crate) struct EpochRecord {
 }
 
 impl StockRecord {
-    pub(crate) fn of(id: &StockId) -> Self {
-        Self {
-            version: FORMAT_VERSION,
-            own: id.own,
-            peer: id.peer,
-            role: id.role as u8,
-            scheme: id.scheme,
-            lanes: id.lanes,
-        }
-    }
-
     fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         Fields::all(bytes, |fields| {
-            Ok(Self {
-                version: fields.u32()?,
+            let version = fields.u32()?;
+            let id = StockId {
                 own: PeerId(fields.array()?),
                 peer: PeerId(fields.array()?),
-                role: fields.u8()?,
+                role: role_of_byte(fields.u8()?).ok_or(Malformed::Value("role"))?,
                 scheme: fields.array()?,
-                lanes: match fields.is_empty() {
-                    true => LaneIds::default(),
-                    false => LaneIds {
-                        own: LaneId(fields.array()?),
-                        peer: LaneId(fields.array()?),
-                    },
+                lanes: if fields.is_empty() {
+                    LaneIds::default()
+                } else {
+                    fields.lanes()?
                 },
-            })
+            };
+            Ok(Self { version, id })
         })
     }
 
     fn to_bytes(self) -> Vec<u8> {
+        let StockId {
+            own,
+            peer,
+            role,
+            scheme,
+            lanes,
+        } = self.id;
         let version = self.version.to_le_bytes();
+        let lanes = lanes.to_bytes();
         [
             &version[..],
-            &self.own.0,
-            &self.peer.0,
-            &[self.role],
-            &self.scheme,
-            &self.lanes.to_bytes(),
+            &own.0,
+            &peer.0,
+            &[role as u8],
+            &scheme,
+            &lanes,
         ]
         .concat()
     }
