@@ -5,29 +5,27 @@
 //! too. Then the lot is published ([`Stock::publish`]). No number is ever given to two lots, even
 //! if the first one was never finished.
 
+mod instance;
+mod writer;
+
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use sha2::{Digest, Sha256};
-use zeroize::Zeroize;
 
 use crate::cover::{Cover, NUMBERS};
-use crate::error::Repair;
 use crate::keys::Move;
-use crate::records::{FORMAT_VERSION, KindRecord, LotRecord, MAX_KINDS, MAX_PENDING_LOTS, Records};
+use crate::records::{FORMAT_VERSION, KindRecord, MAX_KINDS, MAX_PENDING_LOTS, Records};
 use crate::seal::{self, TAG_BYTES};
-use crate::stock::{Inner, LotFile, locked};
-use crate::storage::StoredFile;
+use crate::stock::Inner;
 use crate::{ComponentDigest, Marks, Shape, Span, Stock, StockError, values};
+
+pub use instance::Instance;
+pub use writer::LotWriter;
 
 const MAGIC: [u8; 8] = *b"TACITLOT";
 pub(crate) const HEADER_BYTES: usize = 8 + 4 + 4 + 32 + 8 + 16 + 32 + 8 + 8 + 4 + 4 + 12 + 20;
 const SUMMED_BYTES: usize = HEADER_BYTES - 20;
-
-/// The length from which tables are written directly. Shorter tables are copied behind their
-/// secrets, and all instances of a call are written at once.
-const APART_BYTES: usize = 64 << 10;
 
 /// The most bytes of one instance, secret and tables together.
 pub const MAX_INSTANCE_BYTES: u64 = 1 << 28;
@@ -437,284 +435,4 @@ fn reserve(
         )));
     }
     Ok((record, slot.cover.part(span)?))
-}
-
-/// A lot that is being written, by any number of threads. If it is dropped unfinished, it leaves
-/// nothing.
-pub struct LotWriter {
-    stock: Stock,
-    file: Box<dyn StoredFile>,
-    path: PathBuf,
-    kind: ComponentDigest,
-    shape: Shape,
-    span: Span,
-    salt: [u8; 12],
-    cover: Cover,
-    /// A bit for each instance, since a key must seal only once.
-    written: Mutex<Vec<u64>>,
-    finished: bool,
-    _lock: Arc<dyn Send + Sync>,
-}
-
-impl std::fmt::Debug for LotWriter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LotWriter({} of {})", self.span, self.kind)
-    }
-}
-
-impl LotWriter {
-    /// Returns the kind of the lot.
-    #[must_use]
-    pub fn kind(&self) -> ComponentDigest {
-        self.kind
-    }
-
-    /// Returns the lot's numbers.
-    #[must_use]
-    pub fn span(&self) -> Span {
-        self.span
-    }
-
-    /// Writes consecutive instances from `first` on: their secrets and their tables, one after
-    /// another, each of the kind's [`Shape`]. Each instance is written once, in any order.
-    ///
-    /// # Errors
-    ///
-    /// [`StockError::ApiMisuse`] if lengths or numbers do not fit; [`StockError::Full`].
-    pub fn put(&self, first: u64, secrets: &[u8], tables: &[u8]) -> Result<(), StockError> {
-        let shape = &self.shape;
-        let (secret_bytes, table_bytes) = (shape.secret_bytes as usize, shape.table_bytes as usize);
-        let count = match (secrets.len().checked_div(secret_bytes), table_bytes) {
-            (Some(count), _) => count,
-            (None, 1..) => tables.len() / table_bytes,
-            (None, 0) => 1,
-        };
-        let fits = Some(secrets.len()) == count.checked_mul(secret_bytes)
-            && Some(tables.len()) == count.checked_mul(table_bytes);
-        let span = Span {
-            first,
-            count: count as u64,
-        };
-        if !fits || count == 0 || first < self.span.first || span.end() > self.span.end() {
-            return Err(StockError::misuse(format!(
-                "{} secret bytes and {} of tables from instance {first} on, in a lot of {} with \
-                 {shape:?}",
-                secrets.len(),
-                tables.len(),
-                self.span
-            )));
-        }
-        self.claim(span)?;
-        let apart = table_bytes >= APART_BYTES;
-        let room = match apart {
-            true => secret_bytes + TAG_BYTES,
-            false => count * shape.record_bytes() as usize,
-        };
-        let mut records = Vec::with_capacity(room);
-        let mut offset = record_offset(shape, self.span, first);
-        let mut place = 0;
-        self.cover.visit(span, |_, key| {
-            let start = records.len();
-            records.extend_from_slice(&secrets[place * secret_bytes..][..secret_bytes]);
-            let tables = &tables[place * table_bytes..][..table_bytes];
-            let tag = seal::seal_once(key, &self.salt, &mut records[start..], tables);
-            records.extend_from_slice(&tag);
-            place += 1;
-            if !apart {
-                records.extend_from_slice(tables);
-                return Ok(());
-            }
-            self.write(&records, offset)?;
-            self.write(tables, offset + records.len() as u64)?;
-            offset += shape.record_bytes();
-            records.clear();
-            Ok(())
-        })?;
-        match apart {
-            true => Ok(()),
-            false => self.write(&records, offset),
-        }
-    }
-
-    fn claim(&self, span: Span) -> Result<(), StockError> {
-        let mut written = locked(&self.written);
-        let places = span.first - self.span.first..span.end() - self.span.first;
-        let bit = |place: u64| ((place / 64) as usize, 1 << (place % 64));
-        if places
-            .clone()
-            .map(bit)
-            .any(|(word, bit)| written[word] & bit != 0)
-        {
-            return Err(StockError::misuse(format!(
-                "an instance of {span} is written twice"
-            )));
-        }
-        places.map(bit).for_each(|(word, bit)| written[word] |= bit);
-        Ok(())
-    }
-
-    fn write(&self, bytes: &[u8], offset: u64) -> Result<(), StockError> {
-        self.file
-            .write_at(bytes, offset)
-            .map_err(StockError::io(&self.path, "write it"))
-    }
-
-    /// Makes the lot durable. It is pending until the peer has it, too. Returns its numbers.
-    ///
-    /// # Errors
-    ///
-    /// [`StockError::ApiMisuse`] if instances are missing.
-    pub fn finish(self) -> Result<Span, StockError> {
-        let span = self.span;
-        Self::finish_all(vec![self]).map(|()| span)
-    }
-
-    /// Finishes several lots of a stock as [`LotWriter::finish`] does. Either all of them become
-    /// pending or none. They share one wait for their folder and the index.
-    ///
-    /// # Errors
-    ///
-    /// [`StockError::ApiMisuse`] if instances are missing, or a lot belongs to another stock.
-    pub fn finish_all(mut lots: Vec<Self>) -> Result<(), StockError> {
-        let Some(first) = lots.first() else {
-            return Ok(());
-        };
-        let stock = first.stock.clone();
-        for lot in &lots {
-            lot.check_whole()?;
-            if !Arc::ptr_eq(&lot.stock.inner, &stock.inner) {
-                return Err(StockError::misuse(format!("{lot:?} of another stock")));
-            }
-        }
-        for lot in &lots {
-            let synced = lot.file.sync();
-            synced.map_err(StockError::io(&lot.path, "write it"))?;
-        }
-        let (inner, folder) = (&stock.inner, &stock.inner.folder);
-        inner.storage.keep_names(folder)?;
-        inner.update(|records| {
-            lots.iter().try_for_each(|lot| {
-                let record = LotRecord::pending(lot.span, lot.salt);
-                records.put_lot(&lot.kind, &record)
-            })
-        })?;
-        lots.iter_mut().for_each(|lot| lot.finished = true);
-        Ok(())
-    }
-
-    /// Checks that every instance is written.
-    fn check_whole(&self) -> Result<(), StockError> {
-        let written = locked(&self.written);
-        let written: u64 = written
-            .iter()
-            .map(|word| u64::from(word.count_ones()))
-            .sum();
-        if written != self.span.count {
-            let count = self.span.count;
-            return Err(StockError::misuse(format!(
-                "a lot with {written} of {count} instances"
-            )));
-        }
-        Ok(())
-    }
-}
-
-impl Drop for LotWriter {
-    fn drop(&mut self) {
-        // The commit of `finish` may be durable although it failed. In that case the file stays.
-        let inner = &self.stock.inner;
-        let known = || inner.update(|records| records.lot(&self.kind, self.span.first));
-        if !self.finished && matches!(known(), Ok(None)) {
-            // If it cannot be removed now, the next preparation removes it.
-            let _ = inner.storage.remove(&self.path);
-        }
-    }
-}
-
-/// A leased instance, opened. Its secret is wiped on drop.
-pub struct Instance {
-    number: u64,
-    secret_bytes: usize,
-    record: Vec<u8>,
-}
-
-impl Instance {
-    /// Reads and opens consecutive instances of a lot with one read.
-    pub(crate) fn read(
-        LotFile { file, path }: &LotFile,
-        shape: &Shape,
-        lot: &LotRecord,
-        cover: &Cover,
-        span: Span,
-    ) -> Result<Vec<Self>, StockError> {
-        let record_bytes = shape.record_bytes() as usize;
-        let mut bytes = vec![0; record_bytes * span.count as usize];
-        let offset = record_offset(shape, lot.span, span.first);
-        file.read_at(&mut bytes, offset)
-            .map_err(|error| match error.kind() {
-                std::io::ErrorKind::UnexpectedEof => StockError::corrupted(
-                    path,
-                    "the file",
-                    format!("too short for instance {}", span.end() - 1),
-                    format!("{} instances", lot.span.count),
-                    Repair::Check,
-                ),
-                _ => StockError::io(path, "read it")(error),
-            })?;
-        let mut instances = Vec::with_capacity(span.count as usize);
-        let single = span.count == 1;
-        cover.visit(span, |number, key| {
-            let mut record = match single {
-                true => std::mem::take(&mut bytes),
-                false => bytes[instances.len() * record_bytes..][..record_bytes].to_vec(),
-            };
-            let secret_bytes = shape.secret_bytes as usize;
-            seal::open_once(key, &lot.salt, &mut record, secret_bytes).map_err(|_| {
-                StockError::corrupted(
-                    path,
-                    "an instance",
-                    format!("damaged (number {number})"),
-                    "what was sealed there",
-                    Repair::Check,
-                )
-            })?;
-            instances.push(Self {
-                number,
-                secret_bytes,
-                record,
-            });
-            Ok::<(), StockError>(())
-        })?;
-        Ok(instances)
-    }
-
-    /// Returns the instance's number in its kind.
-    #[must_use]
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Returns the secret that was sealed.
-    #[must_use]
-    pub fn secret(&self) -> &[u8] {
-        &self.record[..self.secret_bytes]
-    }
-
-    /// Returns the tables that were written.
-    #[must_use]
-    pub fn tables(&self) -> &[u8] {
-        &self.record[self.secret_bytes + TAG_BYTES..]
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        self.record[..self.secret_bytes].zeroize();
-    }
-}
-
-impl std::fmt::Debug for Instance {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Instance({})", self.number)
-    }
 }

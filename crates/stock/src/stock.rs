@@ -1,5 +1,7 @@
 //! A stock: how it is created, opened, repaired after a crash, and restarted.
 
+mod epochs;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,17 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use zeroize::Zeroizing;
 
 use crate::error::Repair;
-use crate::keys::{self, KeyFile, Move, Slot};
+use crate::keys::{self, KeyFile, Slot};
 use crate::passed::Passed;
 use crate::process::OfProcess;
-use crate::records::{
-    EpochRecord, FORMAT_VERSION, KindRecord, MAX_EPOCH_SECRET_BYTES, Records, StockRecord,
-};
+use crate::records::{FORMAT_VERSION, KindRecord, Records, StockRecord};
 use crate::stocks::StockLocation;
 use crate::storage::{Index, Storage, StoredFile};
 use crate::witness::Notes;
 use crate::{ComponentDigest, EpochId, StockError, StockId};
 use crate::{lots, seal, values, witness};
+
+pub(crate) use epochs::remove;
+use epochs::{begin_epoch, destroy, destroy_keys, remove_other_epochs, settle};
 
 const INDEX_NAME: &str = "index.db";
 const KEYS_NAME: &str = "keys";
@@ -404,55 +407,6 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-pub(crate) fn has_index(storage: &dyn Storage, folder: &Path) -> bool {
-    let names = storage.names(folder).unwrap_or_default();
-    names.iter().any(|name| name == INDEX_NAME)
-}
-
-fn sealed_epoch_secret(keys: &KeyFile, secret: &[u8]) -> Result<Vec<u8>, StockError> {
-    if secret.len() > MAX_EPOCH_SECRET_BYTES {
-        return Err(StockError::misuse(format!(
-            "an epoch's secret has {} bytes, and at most {MAX_EPOCH_SECRET_BYTES} are kept",
-            secret.len()
-        )));
-    }
-    seal::seal(&keys.derive(b"tacit stock epoch", &[]), b"", secret)
-}
-
-/// Makes the folder and the key file of an epoch durable. The caller commits the record.
-fn begin_epoch(
-    storage: &dyn Storage,
-    place: &StockLocation,
-    epoch: &EpochId,
-    secret: &[u8],
-) -> Result<(KeyFile, EpochRecord), StockError> {
-    // The garbler names the epoch. Refuse one that existed before here, where nothing has been
-    // ended for it yet.
-    if place.notes.epoch(epoch)? > 0 {
-        return Err(StockError::PeerMisbehaved {
-            what: "the epoch that it begins",
-            found: format!("epoch {epoch}, which was here before"),
-            expected: "one that never was".to_owned(),
-        });
-    }
-    let folder = epoch_folder(&place.folder, epoch);
-    storage
-        .create_folder(&folder)
-        .map_err(StockError::io(&folder, "make it"))?;
-    let path = folder.join(KEYS_NAME);
-    // A crash may have left one before its epoch started.
-    storage.clear_away(&path)?;
-    let keys = KeyFile::create(storage, &path, &place.key, &place.digest, epoch)?;
-    storage.keep_names(&folder)?;
-    let record = EpochRecord {
-        id: *epoch,
-        meeting: 0,
-        peer_confirmed: 0,
-        sealed_secret: sealed_epoch_secret(&keys, secret)?,
-    };
-    Ok((keys, record))
-}
-
 fn check_owner(path: &Path, found: &StockRecord, id: &StockId) -> Result<(), StockError> {
     if found.version != FORMAT_VERSION {
         return Err(StockError::Incompatible {
@@ -497,49 +451,6 @@ fn check_noted(place: &StockLocation, epoch: &EpochId, changes: u64) -> Result<(
     })
 }
 
-/// Repairs a lease that a crash cut short. Keys move first, so the mark follows them.
-fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), StockError> {
-    let mut unsettled = Vec::new();
-    for (kind, mut record) in records.kinds()? {
-        let slot = keys.read(record.slot, &kind)?;
-        let mark = slot.cover.mark();
-        if mark < record.leased {
-            return Err(StockError::Restored {
-                what: format!("the key file's mark of component {kind}"),
-                found: mark.to_string(),
-                expected: format!("{}, the index's", record.leased),
-            });
-        }
-        if !slot.settled {
-            unsettled.push(Move::from(&slot, record.slot, &kind, slot.cover.clone()));
-        }
-        if mark > record.leased {
-            record.spend_to(mark);
-            records.put_kind(&kind, record)?;
-        }
-    }
-    keys.write(&unsettled)
-}
-
-/// Removes epochs that have ended, and those that never started.
-fn remove_other_epochs(
-    storage: &dyn Storage,
-    stock: &Path,
-    epoch: &EpochId,
-) -> Result<(), StockError> {
-    let current = epoch_folder(stock, epoch);
-    let names = storage.list(stock)?;
-    for name in names.iter().filter(|name| name.starts_with("epoch-")) {
-        let folder = stock.join(name);
-        if folder != current {
-            keys::destroy(storage, &folder.join(KEYS_NAME))?;
-            let failed = StockError::io(&folder, "remove it");
-            storage.remove_folder(&folder).map_err(failed)?;
-        }
-    }
-    Ok(())
-}
-
 /// Returns the id of the stock in a folder, or `None` if a crash interrupted its creation.
 pub(crate) fn identify(
     storage: &dyn Storage,
@@ -558,77 +469,7 @@ pub(crate) fn identify(
     Ok(found.map(|record| record.id))
 }
 
-/// Removes a stock's folder, its keys first. Calls `between` when the keys are gone and the folder
-/// is not.
-pub(crate) fn remove<T, E: From<StockError>>(
-    storage: &dyn Storage,
-    place: &StockLocation,
-    between: impl FnOnce() -> Result<T, E>,
-) -> Result<T, E> {
-    let lock_path = place.folder.join("prepare.lock");
-    let lock = match storage.try_lock(&lock_path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return between(),
-        lock => lock.map_err(StockError::io(&lock_path, "lock it"))?,
-    };
-    let Some(_lock) = lock else {
-        return Err(StockError::Busy { file: lock_path }.into());
-    };
-    // If this fails, it is repeated below, which reports the error.
-    let _ = destroy_keys(storage, place);
-    let done = between()?;
-    destroy(storage, place)?;
-    Ok(done)
-}
-
-/// Removes a stock's folder, for a caller that has the right to prepare.
-fn destroy(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
-    let folder = &place.folder;
-    overwrite_keys(storage, folder)?;
-    // A full disk accepts no commit, but has room once the folder is gone.
-    let told = end_epoch(storage, place);
-    storage
-        .remove_folder(folder)
-        .map_err(StockError::io(folder, "remove it"))?;
-    told
-}
-
-/// Destroys a stock's keys, and tells everyone who has it open that its epoch has ended.
-fn destroy_keys(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
-    overwrite_keys(storage, &place.folder)?;
-    end_epoch(storage, place)
-}
-
-fn overwrite_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
-    let names = storage.list(folder)?;
-    for name in names.iter().filter(|name| name.starts_with("epoch-")) {
-        keys::destroy(storage, &folder.join(name).join(KEYS_NAME))?;
-    }
-    Ok(())
-}
-
-/// Tells everyone who has the stock open that its epoch has ended.
-fn end_epoch(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
-    let folder = &place.folder;
-    let path = folder.join(INDEX_NAME);
-    if !has_index(storage, folder) {
-        return Ok(());
-    }
-    let ended = storage.index(&path).and_then(|mut index| {
-        index.update(&mut |entries| {
-            let mut records = Records::new(entries, &path);
-            // A damaged epoch record was never opened.
-            if let Ok(epoch) = records.epoch() {
-                place.notes.end_epoch(&epoch.id);
-            }
-            records.remove_epoch()
-        })
-    });
-    match ended {
-        // Nobody can have a damaged index open.
-        Err(StockError::Corrupted { .. }) => Ok(()),
-        Err(StockError::Io { reason, .. }) if reason.kind() == std::io::ErrorKind::InvalidData => {
-            Ok(())
-        }
-        ended => ended,
-    }
+pub(crate) fn has_index(storage: &dyn Storage, folder: &Path) -> bool {
+    let names = storage.names(folder).unwrap_or_default();
+    names.iter().any(|name| name == INDEX_NAME)
 }

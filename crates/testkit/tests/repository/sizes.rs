@@ -25,21 +25,6 @@ const LONG_FILES: &[(&str, &str)] = &[
         "one table of cheats",
     ),
     (
-        "crates/stock/src/lease.rs",
-        "to split: leases and what returns",
-    ),
-    ("crates/stock/src/lots.rs", "to split: writing and reading"),
-    (
-        "crates/stock/src/marks.rs",
-        "to split: marks and their file",
-    ),
-    (
-        "crates/stock/src/memory.rs",
-        "to split: files and the index",
-    ),
-    ("crates/stock/src/records.rs", "to split by record"),
-    ("crates/stock/src/stock.rs", "to split: opening and use"),
-    (
         "crates/tacit/src/error.rs",
         "one enum, its categories and its tests",
     ),
