@@ -24,10 +24,6 @@ const LONG_FILES: &[(&str, &str)] = &[
         "crates/protocol/src/batch/tests/against_evaluator.rs",
         "one table of cheats",
     ),
-    (
-        "crates/tacit/src/error.rs",
-        "one enum, its categories and its tests",
-    ),
 ];
 
 /// Files and folders with longer lines, each with the reason.
