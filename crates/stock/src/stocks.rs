@@ -176,6 +176,18 @@ impl Stocks {
         Stock::open(Arc::clone(&self.storage), self.place(&id), id, limits)
     }
 
+    /// Opens a stock as [`Stocks::stock`] does, or returns `None` if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// The other errors of [`Stocks::stock`].
+    pub fn find(&self, id: StockId, limits: Limits) -> Result<Option<Stock>, StockError> {
+        match self.stock(id, limits) {
+            Err(StockError::Missing { .. }) => Ok(None),
+            stock => stock.map(Some),
+        }
+    }
+
     /// Returns the ids of this party's stocks in the folder, with all peers.
     ///
     /// # Errors

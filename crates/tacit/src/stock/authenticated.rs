@@ -33,7 +33,7 @@ use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_protocol::authenticated::{BLOCK_TRIPLES, SecurityBits, blocks_for, check_linked};
 use tacit_protocol::session::{base_ot_byte, base_ot_of_byte};
-use tacit_stock::{ComponentDigest, StockError};
+use tacit_stock::ComponentDigest;
 
 use super::{StockName, Stocks};
 use crate::cost::FromStock;
@@ -387,17 +387,10 @@ impl Stocks {
         &self,
         name: &StockName,
     ) -> Result<BTreeMap<ComponentDigest, u64>, Error> {
-        let home = StockName {
+        self.instances_of(&StockName {
             scheme: LOT_SCHEME,
             ..*name
-        };
-        let stock = match self.stocks.stock(home.id(), self.limits) {
-            Ok(stock) => stock,
-            Err(StockError::Missing { .. }) => return Ok(BTreeMap::new()),
-            Err(error) => return Err(error.into()),
-        };
-        let kinds = stock.summary()?.kinds.into_iter();
-        Ok(kinds.map(|kind| (kind.kind, kind.available)).collect())
+        })
     }
 
     /// Whether this party has a lot with enough for a run of `function` under `scheme` with the

@@ -146,11 +146,10 @@ impl Stocks {
     ) -> Result<Stock, Error> {
         let (kept, id) = (self.kept()?, id(keepers, role));
         let create = || kept.create(id, EpochId::generate(0)?, &[], self.limits);
-        let created = match kept.stock(id, self.limits) {
-            Err(StockError::Missing { .. }) => create(),
-            stock => stock,
-        };
-        Ok(match created {
+        if let Some(stock) = kept.find(id, self.limits)? {
+            return Ok(stock);
+        }
+        Ok(match create() {
             // A peer may name any lane, and a run that fails leaves a stock without a chain.
             Err(StockError::TooManyLanes { .. }) => {
                 self.remove_unused(&kept, id)?;
@@ -174,10 +173,9 @@ impl Stocks {
         let mut stocks = Vec::new();
         for lane in kept.lanes(&id)? {
             id.lanes.peer = lane;
-            match kept.stock(id, self.limits) {
-                // Its beginning was cut off, or is under way: no chain is in it.
-                Err(StockError::Missing { .. }) => {}
-                stock => stocks.push((Lanes::of(id.lanes)?, stock?)),
+            // One whose beginning was cut off, or is under way, has no chain.
+            if let Some(stock) = kept.find(id, self.limits)? {
+                stocks.push((Lanes::of(id.lanes)?, stock));
             }
         }
         Ok(stocks)
@@ -245,9 +243,8 @@ impl Stocks {
         };
         // Only the chains of these two parties: unreadable chains with others must not get in the
         // way.
-        let of_both = match all.stock(id(keepers, place), self.limits) {
-            Err(StockError::Missing { .. }) => return Ok(None),
-            stock => stock?,
+        let Some(of_both) = all.find(id(keepers, place), self.limits)? else {
+            return Ok(None);
         };
         let mut chains = of_both.chains()?;
         chains.retain(|chain| chain.killed.is_none());

@@ -8,7 +8,7 @@ use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_net::Fingerprint;
 use tacit_protocol::prepared::Demand;
-use tacit_stock::{ComponentDigest, EpochId, KindSummary, PeerId, StockError, StockId};
+use tacit_stock::{ComponentDigest, EpochId, KindSummary, PeerId, StockId};
 
 use super::authenticated::is_of_lot;
 use super::crosses::BlockKind;
@@ -234,22 +234,16 @@ impl Stocks {
     ///
     /// The stock cannot be read.
     pub fn needs(&self, name: &StockName, function: &Function) -> Result<Vec<StockNeed>, Error> {
-        let kinds = match self.stocks.stock(name.id(), self.limits) {
-            Ok(stock) => stock.summary()?.kinds,
-            Err(StockError::Missing { .. }) => Vec::new(),
-            Err(error) => return Err(error.into()),
-        };
+        let available = self.instances_of(name)?;
         let demand = Demand::of(function)?;
         let needed = std::iter::once(demand.ots).chain(demand.instances);
         let named = names_of(function).zip(kinds_of(function.components()));
         let needs = named.zip(needed).map(|((name, kind), needed)| {
-            let found = kinds.iter().filter(|found| found.kind == kind);
-            let available = found.map(|found| found.available).sum::<u64>();
-            let is_ots = kind == ot_kind();
+            let available = available.get(&kind).copied().unwrap_or_default();
             StockNeed {
                 name,
                 needed,
-                available: available.saturating_mul(if is_ots { OT_BLOCK } else { 1 }),
+                available: available.saturating_mul(unit(&kind)),
             }
         });
         Ok(needs.filter(|need| need.needed > 0).collect())
@@ -263,24 +257,15 @@ impl Stocks {
     /// The function has saved values, or the stock cannot be read.
     pub fn runs_left(&self, name: &StockName, function: &Function) -> Result<u64, Error> {
         let demand = Demand::of(function)?;
-        let stock = match self.stocks.stock(name.id(), self.limits) {
-            Ok(stock) => stock,
-            Err(StockError::Missing { .. }) => return Ok(0),
-            Err(error) => return Err(error.into()),
-        };
+        let available = self.instances_of(name)?;
         let needed = std::iter::once(demand.ots.div_ceil(OT_BLOCK)).chain(demand.instances);
         // A component may occur twice, under two names.
         let mut of_kinds: BTreeMap<_, u64> = BTreeMap::new();
         for (kind, needed) in kinds_of(function.components()).into_iter().zip(needed) {
             *of_kinds.entry(kind).or_default() += needed;
         }
-        let summary = stock.summary()?;
-        let available = |kind: &ComponentDigest| {
-            let kinds = summary.kinds.iter().filter(|found| found.kind == *kind);
-            kinds.map(|found| found.available).sum::<u64>()
-        };
         let runs = of_kinds.iter().filter(|(_, needed)| **needed > 0);
-        let runs = runs.map(|(kind, needed)| available(kind) / needed);
+        let runs = runs.map(|(kind, needed)| available.get(kind).map_or(0, |count| count / needed));
         Ok(runs.min().unwrap_or(u64::MAX))
     }
 
@@ -296,16 +281,23 @@ impl Stocks {
         function: &Function,
         security: StatisticalSecurity,
     ) -> Result<u64, Error> {
-        let stock = match self.stocks.stock(name.id(), self.limits) {
-            Ok(stock) => stock,
-            Err(StockError::Missing { .. }) => return Ok(0),
-            Err(error) => return Err(error.into()),
-        };
         let family = family(function, security.bits());
-        let summary = stock.summary()?;
-        let kinds = summary.kinds.iter();
-        let kinds = kinds.filter(|found| found.kind.0.starts_with(&family));
-        Ok(kinds.map(|found| found.available).sum())
+        let kinds = self.instances_of(name)?.into_iter();
+        let kinds = kinds.filter(|(kind, _)| kind.0.starts_with(&family));
+        Ok(kinds.map(|(_, available)| available).sum())
+    }
+
+    /// Returns the available number of instances of each kind in a stock. It is empty if the stock
+    /// does not exist.
+    pub(super) fn instances_of(
+        &self,
+        name: &StockName,
+    ) -> Result<BTreeMap<ComponentDigest, u64>, Error> {
+        let Some(stock) = self.stocks.find(name.id(), self.limits)? else {
+            return Ok(BTreeMap::new());
+        };
+        let kinds = stock.summary()?.kinds.into_iter();
+        Ok(kinds.map(|kind| (kind.kind, kind.available)).collect())
     }
 
     fn name_file(&self, kind: &ComponentDigest) -> PathBuf {

@@ -255,9 +255,9 @@ impl Stocks {
         let _alone = start_alone(kept, &id)?;
         for lane in kept.lanes(&id)? {
             id.lanes.peer = lane;
-            let is_unused = match kept.stock(id, self.limits) {
-                Ok(stock) => stock.chains()?.is_empty(),
-                Err(StockError::Missing { .. }) => true,
+            let is_unused = match kept.find(id, self.limits) {
+                Ok(Some(stock)) => stock.chains()?.is_empty(),
+                Ok(None) => true,
                 // What cannot be read may have chains.
                 Err(_) => false,
             };

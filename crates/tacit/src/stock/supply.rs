@@ -14,14 +14,14 @@ use tacit_protocol::prepared::{
     MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT,
 };
 use tacit_protocol::session::RunTag;
-use tacit_stock::{ComponentDigest, Lease, LeasePool, Span};
+use tacit_stock::{ComponentDigest, Lease, LeasePool};
 use zeroize::Zeroizing;
 
 use super::failure::StockFailure;
 use super::fill::{Making, fill};
 use super::leases::{Attempt, LeaseTerms, OwnLeases, follow, is_of_one_lot, name};
 use super::prepare::{kinds_of, levels_for, names_of};
-use super::{OT_BLOCK, OpenedStock, TakenNumbers, unit};
+use super::{OT_BLOCK, OpenedStock, TakenNumbers};
 use crate::advice::advice;
 use crate::{Error, Session};
 
@@ -346,19 +346,8 @@ fn take(
     for ((digest, name), count) in kinds.into_iter().zip(names).zip(needed) {
         let lease = opened.held.take(&digest, *count)?;
         opened.taken.note(digest, *count);
-        let unit = unit(&digest);
-        let spans = lease.spans().map(|span| Span {
-            first: span.first * unit,
-            count: span.count * unit,
-        });
-        let spans: Vec<_> = spans.collect();
-        if !spans.is_empty() {
-            watch(&TakenNumbers {
-                name,
-                digest,
-                epoch: opened.stock.epoch(),
-                spans,
-            });
+        if lease.count() > 0 {
+            watch(&TakenNumbers::of(&lease, name, opened.stock.epoch()));
         }
         leases.push(lease);
     }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use tacit_stock::{ComponentDigest, EpochId, Span};
+use tacit_stock::{ComponentDigest, EpochId, Lease, Span};
+
+use super::unit;
 
 /// The numbers of one kind of prepared material that a run takes at this party. No run of this
 /// party ever takes them again.
@@ -19,6 +21,22 @@ pub struct TakenNumbers {
 }
 
 impl TakenNumbers {
+    /// Returns the numbers of a lease, counted one by one.
+    pub(super) fn of(lease: &Lease, name: String, epoch: EpochId) -> Self {
+        let digest = lease.kind();
+        let unit = unit(&digest);
+        let spans = lease.spans().map(|span| Span {
+            first: span.first * unit,
+            count: span.count * unit,
+        });
+        Self {
+            name,
+            digest,
+            epoch,
+            spans: spans.collect(),
+        }
+    }
+
     /// Returns the name and the numbers as text: `NAME 3..5, 7..8`.
     #[must_use]
     pub fn numbers(&self) -> String {

@@ -8,7 +8,7 @@ use tacit_garble::SchemeId;
 use tacit_protocol::authenticated::{LinkedRun, StockedTriples, Terms};
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
-use tacit_stock::{ComponentDigest, Lease, Span, Tried};
+use tacit_stock::{ComponentDigest, Lease, Tried};
 use zeroize::Zeroizing;
 
 use super::leased::LeasedLot;
@@ -18,7 +18,7 @@ use crate::driver::{run_script, seed};
 use crate::stock::failure::StockFailure;
 use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
-use crate::stock::{OpenedStock, Stocks, TakenNumbers, unit};
+use crate::stock::{OpenedStock, Stocks, TakenNumbers};
 use crate::{Error, Session};
 
 /// One party's side of a run on which both parties have agreed. Both have said that they have
@@ -123,18 +123,9 @@ impl StockedRun<'_> {
             return Ok(None);
         };
         for (lease, name) in leases.iter().zip(&needs.names) {
-            let kind = lease.kind();
-            let unit = unit(&kind);
-            let spans = lease.spans().map(|span| Span {
-                first: span.first * unit,
-                count: span.count * unit,
-            });
-            (self.leases.watch)(&TakenNumbers {
-                name: ordered(&kind).unwrap_or(asked).name(name),
-                digest: kind,
-                epoch: self.opened.stock.epoch(),
-                spans: spans.collect(),
-            });
+            let name = ordered(&lease.kind()).unwrap_or(asked).name(name);
+            let epoch = self.opened.stock.epoch();
+            (self.leases.watch)(&TakenNumbers::of(lease, name, epoch));
         }
         Ok(Some(leases))
     }

@@ -22,7 +22,7 @@ use crate::driver::{run_script, seed};
 use crate::stock::OpenedStock;
 use crate::stock::TakenNumbers;
 use crate::stock::messages;
-use crate::stock::supply::{LeaseOrder, lease_of_one_lot};
+use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
 use crate::{Error, Session};
 
@@ -96,12 +96,8 @@ impl BatchRun<'_> {
         let lease = leased.and_then(|leases| leases.into_iter().next());
         let lease = lease.ok_or_else(nothing)?;
         let kind = lease.kind();
-        (self.leases.watch)(&TakenNumbers {
-            name: name_of(function, security_bits),
-            digest: kind,
-            epoch: self.opened.stock.epoch(),
-            spans: lease.spans().collect(),
-        });
+        let name = name_of(function, security_bits);
+        (self.leases.watch)(&TakenNumbers::of(&lease, name, self.opened.stock.epoch()));
         Ok((kind, lease))
     }
 }
@@ -114,15 +110,13 @@ fn wanted(
     ahead: u64,
 ) -> Result<Vec<RangeInclusive<u64>>, Error> {
     let ahead = ahead.min(MAX_RUNS_AHEAD);
-    let mut bounds = vec![0..=0; kinds.len()];
-    for (kind, wanted) in kinds.iter().zip(&mut bounds) {
+    for (place, kind) in kinds.iter().enumerate() {
         if opened.stock.available(kind)? > 0 {
-            *wanted = 1..=1 + ahead;
-            return Ok(bounds);
+            let first = Some((place, 1 + ahead));
+            return Ok(counts_of_one_lot(kinds.len(), &[1], first));
         }
     }
-    // This is more than any kind has, so that the leases are found to be too short.
-    Ok(vec![1..=1; kinds.len()])
+    Ok(counts_of_one_lot(kinds.len(), &[1], None))
 }
 
 struct Execute<'a> {

@@ -4,7 +4,7 @@
 use tacit_function::{Role, Schedule};
 use tacit_protocol::gmw::{CrossBlock, CrossDemand, StockedCrosses};
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
-use tacit_stock::{ComponentDigest, EpochId, Lease, Span};
+use tacit_stock::{ComponentDigest, Lease};
 use zeroize::Zeroizing;
 
 use super::{BlockKind, Blocks, SHELF_KINDS, blocks_of, runs, shelves};
@@ -87,8 +87,10 @@ fn lease(
         Ok(counts_of_one_lot(lots.len(), needed, chosen))
     };
     let leases = lease_of_one_lot(session, opened, &lots, needed, wanted)?;
-    for lease in leases.iter().flatten() {
-        tell(lease, opened.stock.epoch(), order.watch);
+    let leased = leases.iter().flatten().filter(|lease| lease.count() > 0);
+    for lease in leased {
+        let name = BlockKind::of(&lease.kind()).map_or_else(String::new, BlockKind::name);
+        (order.watch)(&TakenNumbers::of(lease, name, opened.stock.epoch()));
     }
     Ok(leases)
 }
@@ -111,24 +113,6 @@ fn first_with_enough(
         }
     }
     Ok(None)
-}
-
-/// Reports the numbers that a run takes.
-fn tell(lease: &Lease, epoch: EpochId, watch: &mut dyn FnMut(&TakenNumbers)) {
-    let digest = lease.kind();
-    let Some(kind) = BlockKind::of(&digest).filter(|_| lease.count() > 0) else {
-        return;
-    };
-    let spans = lease.spans().map(|span| Span {
-        first: span.first * kind.unit(),
-        count: span.count * kind.unit(),
-    });
-    watch(&TakenNumbers {
-        name: kind.name(),
-        digest,
-        epoch,
-        spans: spans.collect(),
-    });
 }
 
 const MORE_THAN_LEASED: Error = Error::ApiMisuse("a run reads no more than it leased");

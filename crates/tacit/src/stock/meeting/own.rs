@@ -141,10 +141,11 @@ impl RecordIo for OwnRecord<'_> {
     fn marks(&mut self) -> Result<Option<Marks>, Error> {
         let (stocks, failure) = (self.meetings.stocks, self.meetings.failure);
         if self.stock.is_none() {
-            self.stock = match stocks.stocks.stock(self.meetings.id, stocks.limits) {
-                Err(StockError::Missing { .. }) => return Ok(None),
-                opened => Some(failure.noted(opened)?),
-            };
+            let found = stocks.stocks.find(self.meetings.id, stocks.limits);
+            self.stock = failure.noted(found)?;
+        }
+        if self.stock.is_none() {
+            return Ok(None);
         }
         let marks = match &self.right {
             Some(right) => right.marks(),
