@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::Error;
+use crate::protocols::Protocol;
 use crate::session::DifferingParameter;
 
 macro_rules! settings {
@@ -306,11 +307,11 @@ impl Error {
                 (Set(Setting::Runs, count.to_string())) " at both parties is enough"),
             Self::ExecutionTooLarge { enough: None, .. } => ("no larger batch makes it small "
                 "enough: cut the function into smaller ones, and run these one after the other"),
-            Self::SchemeNotForBatch { .. } => ("choose half-gates or three-halves at both parties"),
-            Self::SchemeNotForAuthenticated { .. } => ("choose half-gates with either hash at "
-                "both parties"),
-            Self::SchemeNotForOutsourced { .. } => ("choose half-gates with either hash at all "
-                "three parties"),
+            Self::SchemeNotFor { protocol: Protocol::Batch, .. } => ("choose half-gates or "
+                "three-halves at both parties"),
+            Self::SchemeNotFor { protocol: Protocol::Outsourced, .. } => ("choose half-gates with "
+                "either hash at all three parties"),
+            Self::SchemeNotFor { .. } => ("choose half-gates with either hash at both parties"),
             Self::ChainBaseOt { .. } => ("leave out " [BaseOt] " at both, or begin another chain "
                 "with it"),
             Self::ChainElsewhere { home: Some(_), .. } => ("the peer is sent there if this party "

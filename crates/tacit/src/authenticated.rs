@@ -7,6 +7,7 @@ use tacit_kernels::Construction;
 use tacit_protocol::authenticated::SecurityBits;
 
 use crate::Error;
+use crate::protocols::Protocol;
 use crate::stock::Tried;
 use crate::stock::tries::CountedTry;
 
@@ -21,7 +22,10 @@ pub(crate) fn construction(scheme: SchemeId) -> Result<Construction, Error> {
     match scheme {
         SchemeId::HALF_GATES_TWO_CALL => Ok(Construction::TwoCall),
         SchemeId::HALF_GATES_REKEYED => Ok(Construction::Rekeyed),
-        scheme => Err(Error::SchemeNotForAuthenticated { scheme }),
+        scheme => Err(Error::SchemeNotFor {
+            protocol: Protocol::Authenticated,
+            scheme,
+        }),
     }
 }
 

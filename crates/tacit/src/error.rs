@@ -175,23 +175,11 @@ pub enum Error {
         /// together, the fewer circuits each takes.
         enough: Option<u64>,
     },
-    /// `batch` does not run under this scheme.
-    #[error(
-        "the protocol batch sends tables before inputs are chosen, which {scheme} is not made for"
-    )]
-    SchemeNotForBatch {
-        /// The scheme.
-        scheme: SchemeId,
-    },
-    /// `authenticated` does not run under this scheme.
-    #[error("the protocol authenticated garbles half-gates, and not under {scheme}")]
-    SchemeNotForAuthenticated {
-        /// The scheme.
-        scheme: SchemeId,
-    },
-    /// `outsourced` does not run under this scheme.
-    #[error("the protocol outsourced does not run under {scheme}")]
-    SchemeNotForOutsourced {
+    /// The protocol does not run under this scheme.
+    #[error("{}", scheme_not_for(*.protocol, *.scheme))]
+    SchemeNotFor {
+        /// The protocol.
+        protocol: Protocol,
         /// The scheme.
         scheme: SchemeId,
     },
@@ -429,6 +417,21 @@ impl Error {
             ))) => Some(*check),
             _ => None,
         }
+    }
+}
+
+/// Formats [`Error::SchemeNotFor`].
+fn scheme_not_for(protocol: Protocol, scheme: SchemeId) -> String {
+    let name = protocol.name();
+    match protocol {
+        Protocol::Batch => format!(
+            "the protocol {name} sends tables before inputs are chosen, which {scheme} is not made \
+             for"
+        ),
+        Protocol::Authenticated => {
+            format!("the protocol {name} garbles half-gates, and not under {scheme}")
+        }
+        _ => format!("the protocol {name} does not run under {scheme}"),
     }
 }
 

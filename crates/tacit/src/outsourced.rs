@@ -21,7 +21,6 @@ use std::time::Duration;
 use tacit_circuit::Value;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
-use tacit_kernels::Block;
 use tacit_ot::Security;
 use tacit_protocol::outsourced::{Peer, Shape};
 use tacit_protocol::session::ProtocolId;
@@ -36,8 +35,8 @@ use crate::cost::{Cost, PhaseCost, peak_memory_bytes};
 use crate::kept::ChainPlace;
 use crate::order::{Garbled, Order};
 use crate::ports;
-use crate::protocols::ThreatModel;
-use crate::scheme::default_scheme;
+use crate::protocols::{Protocol, ThreatModel};
+use crate::scheme::{default_scheme, with_block_scheme};
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::{ChainVersion, Stocks};
 use crate::{Error, Fingerprint, Outcome};
@@ -143,7 +142,7 @@ impl<'f> OutsourcedJob<'f> {
     ///
     /// The scheme is not supported, or the function has more inputs than can be encoded.
     pub fn check(&self) -> Result<(), Error> {
-        with_outsourced_scheme(self.scheme_id(), AnyScheme)?;
+        with_block_scheme(self.scheme_id(), Protocol::Outsourced, ())?;
         self.client_ots().map(drop)
     }
 
@@ -240,35 +239,5 @@ impl<'f> OutsourcedJob<'f> {
                 peak_memory_bytes: peak_memory_bytes(),
             },
         })
-    }
-}
-
-/// An action for a scheme whose type is known, if `outsourced` supports the scheme.
-trait OutsourcedVisitor {
-    type Output;
-
-    fn visit<S: tacit_garble::Scheme<Wire = Block>>(self, scheme: S) -> Self::Output;
-}
-
-/// A visitor that only checks whether the scheme is supported.
-struct AnyScheme;
-
-impl OutsourcedVisitor for AnyScheme {
-    type Output = ();
-
-    fn visit<S: tacit_garble::Scheme<Wire = Block>>(self, _scheme: S) {}
-}
-
-/// Calls `visitor` with the type of a scheme.
-fn with_outsourced_scheme<V: OutsourcedVisitor>(
-    id: SchemeId,
-    visitor: V,
-) -> Result<V::Output, Error> {
-    use tacit_garble::HalfGates;
-    use tacit_kernels::Construction;
-    match id {
-        SchemeId::HALF_GATES_TWO_CALL => Ok(visitor.visit(HalfGates::new(Construction::TwoCall))),
-        SchemeId::HALF_GATES_REKEYED => Ok(visitor.visit(HalfGates::new(Construction::Rekeyed))),
-        scheme => Err(Error::SchemeNotForOutsourced { scheme }),
     }
 }

@@ -382,7 +382,13 @@ impl Planner {
 }
 
 fn is_of_scheme(error: &Error) -> bool {
-    matches!(error, Error::SchemeNotForBatch { .. })
+    matches!(
+        error,
+        Error::SchemeNotFor {
+            protocol: Protocol::Batch,
+            ..
+        }
+    )
 }
 
 fn no_protocol(asked: ThreatModel) -> Error {

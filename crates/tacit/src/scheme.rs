@@ -6,7 +6,11 @@
 
 use tacit_circuit::{Component, Program};
 use tacit_function::Function;
-use tacit_garble::{AndCounts, Assumption, SchemeId};
+use tacit_garble::{AndCounts, Assumption, HalfGates, Scheme, SchemeId, ThreeHalves};
+use tacit_kernels::{Block, Construction};
+
+use crate::Error;
+use crate::protocols::Protocol;
 
 /// Returns the scheme of a run of `function` that names none: half-gates, re-keyed if most AND
 /// gates wait for another one ([`AndCounts::half_gates`]), or else two-call.
@@ -33,4 +37,39 @@ fn programs(function: &Function) -> Vec<(&Program, u64)> {
     let programs = function.components().iter().map(Component::program);
     let calls = function.component_calls().iter().copied().map(u64::from);
     programs.zip(calls).collect()
+}
+
+/// An action for a scheme whose wires are blocks.
+pub(crate) trait BlockVisitor {
+    /// The result.
+    type Output;
+
+    /// Performs the action.
+    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output;
+}
+
+/// An action that does nothing, to check only whether a protocol supports a scheme.
+impl BlockVisitor for () {
+    type Output = ();
+
+    fn visit<S: Scheme<Wire = Block>>(self, _scheme: S) {}
+}
+
+/// Calls `visitor` with the scheme `id`, for a run by `protocol`: half-gates and, under `batch`,
+/// three-halves.
+///
+/// # Errors
+///
+/// The protocol does not support the scheme.
+pub(crate) fn with_block_scheme<V: BlockVisitor>(
+    id: SchemeId,
+    protocol: Protocol,
+    visitor: V,
+) -> Result<V::Output, Error> {
+    Ok(match id {
+        SchemeId::HALF_GATES_TWO_CALL => visitor.visit(HalfGates::new(Construction::TwoCall)),
+        SchemeId::HALF_GATES_REKEYED => visitor.visit(HalfGates::new(Construction::Rekeyed)),
+        SchemeId::THREE_HALVES if protocol == Protocol::Batch => visitor.visit(ThreeHalves::new()),
+        scheme => return Err(Error::SchemeNotFor { protocol, scheme }),
+    })
 }

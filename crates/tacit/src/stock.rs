@@ -68,9 +68,7 @@ pub use crate::kept::ChainAttempt;
 pub use authenticated::{LOT_SCHEME, LotPreparation, Lots};
 pub(crate) use authenticated::{Lot, LotTerms, Needs, StockedOutcome, StockedRun};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
-pub(crate) use batch::{
-    BatchOutcome, BatchRun, BatchVisitor, NAME_BYTES, check_scheme, family, with_batch_scheme,
-};
+pub(crate) use batch::{BatchOutcome, BatchRun, NAME_BYTES, family};
 pub use chains::{ForeignChains, KeptChain};
 pub use contents::{StockName, StockNeed, StockSummary, StockedKind};
 #[cfg(test)]

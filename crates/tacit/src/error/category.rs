@@ -61,9 +61,7 @@ impl Error {
             | Self::Replaces { .. } => Category::Stock,
             Self::ChainsDiffer { .. } | Self::ChainElsewhere { .. } => Category::Incompatible,
             Self::ExecutionTooLarge { .. }
-            | Self::SchemeNotForBatch { .. }
-            | Self::SchemeNotForAuthenticated { .. }
-            | Self::SchemeNotForOutsourced { .. }
+            | Self::SchemeNotFor { .. }
             | Self::NoProtocol { .. }
             | Self::JoinsNot { .. }
             | Self::ApiMisuse(_) => Category::Usage,

@@ -7,8 +7,9 @@ use super::{AgreedRun, Job, ProtocolRun, Ran, SecurityScope};
 use crate::Error;
 use crate::cost::{Clock, Phase};
 use crate::protocols::{Protocol, StatisticalSecurity};
+use crate::scheme::with_block_scheme;
 use crate::session::{BaseOt, OtNeed};
-use crate::stock::{BatchOutcome, BatchRun, OpenedStock, StockName, Stocks, check_scheme};
+use crate::stock::{BatchOutcome, BatchRun, OpenedStock, StockName, Stocks};
 
 pub(super) struct Batch;
 
@@ -19,7 +20,7 @@ impl ProtocolRun for Batch {
 
     /// Checks only the scheme: the stock holds only functions that can be run.
     fn check(&self, job: &Job<'_>) -> Result<(), Error> {
-        check_scheme(job.scheme_id())
+        with_block_scheme(job.scheme_id(), Protocol::Batch, ())
     }
 
     fn ot_need(&self, _job: &Job<'_>) -> OtNeed {

@@ -11,13 +11,14 @@ use tacit_protocol::saved::{StoredChain, StoredValue};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
+use super::OutsourcedJob;
 use super::kept::{OtherServer, tell_kept};
 use super::links::{Links, guarded};
-use super::{OutsourcedJob, OutsourcedVisitor, with_outsourced_scheme};
 use crate::cost::{Phase, PhaseCost};
 use crate::driver::seed;
 use crate::kept::{self, ChainInUse, Past, User};
 use crate::protocols::Protocol;
+use crate::scheme::{BlockVisitor, with_block_scheme};
 use crate::stock::Keepers;
 use crate::{Error, Fingerprint, Outcome, Session};
 
@@ -58,7 +59,7 @@ impl OutsourcedJob<'_> {
             };
             let (kept, past) = server.take_up(chain, Peer::Cloud, client)?;
             let run: GeneratorRun<'_, '_, '_> = server.run(kept.as_ref(), past, &inputs);
-            let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
+            let result = with_block_scheme(run.job.scheme_id(), Protocol::Outsourced, run)?;
             server.end(kept.as_ref(), result)
         })?;
         let outputs = self.outputs(Role::Garbler, &bits)?;
@@ -99,7 +100,7 @@ impl OutsourcedJob<'_> {
             let mut server = Server::begin(&mut self, links, roles)?;
             let (kept, past) = server.take_up(chain, Peer::Generator, client)?;
             let run: CloudRun<'_, '_, '_> = server.run(kept.as_ref(), past, &[]);
-            let result = with_outsourced_scheme(run.job.scheme_id(), run)?;
+            let result = with_block_scheme(run.job.scheme_id(), Protocol::Outsourced, run)?;
             server.end(kept.as_ref(), result)
         })?;
         let and_gates = self.task.function.and_gates();
@@ -227,7 +228,7 @@ impl<C: StoredChain, V: StoredValue> Run<'_, '_, '_, C, V> {
     }
 }
 
-impl OutsourcedVisitor for GeneratorRun<'_, '_, '_> {
+impl BlockVisitor for GeneratorRun<'_, '_, '_> {
     type Output = Result<Ran, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(mut self, scheme: S) -> Self::Output {
@@ -268,7 +269,7 @@ impl OutsourcedVisitor for GeneratorRun<'_, '_, '_> {
     }
 }
 
-impl OutsourcedVisitor for CloudRun<'_, '_, '_> {
+impl BlockVisitor for CloudRun<'_, '_, '_> {
     type Output = Result<Ran, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(mut self, scheme: S) -> Self::Output {

@@ -20,7 +20,8 @@ use super::course::{Course, MeasuredLink};
 use super::{Alternative, Calibration, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
 use crate::Error;
 use crate::protocols::Protocol;
-use crate::stock::{BatchPreparation, BatchVisitor, NAME_BYTES, with_batch_scheme};
+use crate::scheme::{BlockVisitor, with_block_scheme};
+use crate::stock::{BatchPreparation, NAME_BYTES};
 
 impl Candidate {
     /// Returns this candidate by `batch` under the scheme of `rung`, with this many runs prepared
@@ -40,7 +41,7 @@ impl Candidate {
         let executions = runs.clamp(1, MAX_EXECUTIONS);
         let order = BatchPreparation::new(Role::Garbler, function, executions).scheme(rung.id);
         let plan = order.plan()?;
-        let outline = with_batch_scheme(rung.id, Sketch { function, plan })??;
+        let outline = with_block_scheme(rung.id, Protocol::Batch, Sketch { function, plan })??;
         let components = function.components().iter();
         let measured = components.map(|component| calibration.of(rung.id, component));
         let times = measured.collect::<Result<Vec<_>, _>>()?;
@@ -73,7 +74,7 @@ struct Sketch<'f> {
     plan: Plan,
 }
 
-impl BatchVisitor for Sketch<'_> {
+impl BlockVisitor for Sketch<'_> {
     type Output = Result<Outline, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {

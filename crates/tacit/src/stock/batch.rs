@@ -26,8 +26,8 @@ mod run;
 
 use sha2::{Digest as _, Sha256};
 use tacit_function::{Function, Role};
-use tacit_garble::{HalfGates, Scheme, SchemeId, ThreeHalves};
-use tacit_kernels::{Block, Construction};
+use tacit_garble::Scheme;
+use tacit_kernels::Block;
 use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use tacit_protocol::batch::{Batch, EvaluatorExecution, GarblerExecution, Plan};
 use tacit_stock::{ComponentDigest, MAX_INSTANCE_BYTES, Shape};
@@ -86,20 +86,6 @@ fn kinds_in_stock(
     let mut kinds: Vec<_> = kinds.map(|agreed| agreed.kind).collect();
     kinds.sort_unstable();
     kinds
-}
-
-/// Refuses a scheme that `batch` does not support.
-pub(crate) fn check_scheme(id: SchemeId) -> Result<(), Error> {
-    with_batch_scheme(id, Nothing)
-}
-
-/// A visitor that does nothing, to check only whether the scheme is supported.
-struct Nothing;
-
-impl BatchVisitor for Nothing {
-    type Output = ();
-
-    fn visit<S: Scheme<Wire = Block>>(self, _scheme: S) {}
 }
 
 /// Returns the name for people of executions of `function`.
@@ -161,30 +147,4 @@ fn fitting<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Option<u64> {
 /// Returns the header of an execution's record, which names its batch.
 fn header<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> Vec<u8> {
     [&batch.plan().to_bytes()[..], &batch.name()].concat()
-}
-
-/// An action for a scheme whose tables may be sent before inputs are chosen.
-pub(crate) trait BatchVisitor {
-    /// The result.
-    type Output;
-
-    /// Performs the action.
-    fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output;
-}
-
-/// Calls `visitor` with the scheme `id`.
-///
-/// # Errors
-///
-/// `batch` does not support the scheme.
-pub(crate) fn with_batch_scheme<V: BatchVisitor>(
-    id: SchemeId,
-    visitor: V,
-) -> Result<V::Output, Error> {
-    Ok(match id {
-        SchemeId::HALF_GATES_TWO_CALL => visitor.visit(HalfGates::new(Construction::TwoCall)),
-        SchemeId::HALF_GATES_REKEYED => visitor.visit(HalfGates::new(Construction::Rekeyed)),
-        SchemeId::THREE_HALVES => visitor.visit(ThreeHalves::new()),
-        _ => return Err(Error::SchemeNotForBatch { scheme: id }),
-    })
 }

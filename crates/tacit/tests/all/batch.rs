@@ -290,6 +290,6 @@ fn what_differs_is_named_and_nothing_less_secure_runs() {
         .scheme(SchemeId::PRF_XOR1_AND3)
         .plan();
     let error = prf.expect_err("tables are sent too early for it");
-    assert!(matches!(error, Error::SchemeNotForBatch { .. }), "{error}");
+    assert!(matches!(error, Error::SchemeNotFor { .. }), "{error}");
     assert_eq!(error.category(), Category::Usage);
 }

@@ -14,12 +14,11 @@ use tacit_protocol::batch::{
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
 
-use super::{
-    BatchVisitor, NAME_BYTES, header, kind_of, kinds_in_stock, name_of, shape, with_batch_scheme,
-};
+use super::{NAME_BYTES, header, kind_of, kinds_in_stock, name_of, shape};
 use crate::driver::{run_script, seed};
 use crate::order::{Garbled, Order, Secured};
-use crate::scheme::default_scheme;
+use crate::protocols::Protocol;
+use crate::scheme::{BlockVisitor, default_scheme, with_block_scheme};
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::failure::StockFailure;
 use crate::stock::order::{StockOrder, Stocked};
@@ -117,7 +116,7 @@ impl<'w> BatchPreparation<'w> {
             function: self.task.function,
             plan,
         };
-        let needs = with_batch_scheme(self.scheme_id(), visitor)??;
+        let needs = with_block_scheme(self.scheme_id(), Protocol::Batch, visitor)??;
         Ok((plan, needs))
     }
 
@@ -166,7 +165,7 @@ impl StockOrder for BatchPreparation<'_> {
             opened,
             tag,
         };
-        let (made, available, plan) = with_batch_scheme(scheme, visitor)??;
+        let (made, available, plan) = with_block_scheme(scheme, Protocol::Batch, visitor)??;
         let kind = PreparedKind {
             name: name_of(function, bits),
             made,
@@ -196,7 +195,7 @@ struct Needs {
     execution_bytes: u64,
 }
 
-impl BatchVisitor for Supported<'_> {
+impl BlockVisitor for Supported<'_> {
     type Output = Result<Needs, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
@@ -216,7 +215,7 @@ struct Fill<'a, 'w> {
     tag: RunTag,
 }
 
-impl BatchVisitor for Fill<'_, '_> {
+impl BlockVisitor for Fill<'_, '_> {
     /// The numbers of executions that were made and that can be used, and the plan.
     type Output = Result<(u64, u64, Option<Plan>), Error>;
 

@@ -16,9 +16,11 @@ use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Instance, Lease, Tried};
 use zeroize::Zeroizing;
 
-use super::{BatchVisitor, HEADER_BYTES, kind_of, kinds_in_stock, name_of, with_batch_scheme};
+use super::{HEADER_BYTES, kind_of, kinds_in_stock, name_of};
 use crate::cost::Clock;
 use crate::driver::{run_script, seed};
+use crate::protocols::Protocol;
+use crate::scheme::{BlockVisitor, with_block_scheme};
 use crate::stock::OpenedStock;
 use crate::stock::TakenNumbers;
 use crate::stock::messages;
@@ -73,7 +75,7 @@ impl BatchRun<'_> {
             instance,
         };
         let name = TryName::in_session(visitor.session, opened.role, Tried::Batches)?;
-        let ran = with_batch_scheme(scheme, visitor)?;
+        let ran = with_block_scheme(scheme, Protocol::Batch, visitor)?;
         // Record the end before the peer learns why: it could take the other executions meanwhile.
         ran.map_err(|error| after_run(opened, &name, (&kind, number), error))
     }
@@ -131,7 +133,7 @@ struct Execute<'a> {
     instance: Instance,
 }
 
-impl BatchVisitor for Execute<'_> {
+impl BlockVisitor for Execute<'_> {
     type Output = Result<BatchOutcome, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
