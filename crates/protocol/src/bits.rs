@@ -105,7 +105,7 @@ pub(crate) fn check_bits(kind: Kind, bytes: &[u8], count: usize) -> Result<(), M
     let field = "padding";
     match unused_are_clear(bytes, count) {
         true => Ok(()),
-        false => Err(Misbehaviour::InvalidField { kind, field }),
+        false => Err(Misbehaviour::invalid(kind, field)),
     }
 }
 

@@ -183,6 +183,14 @@ pub enum Misbehaviour {
     Undecodable(#[from] DecodeError),
 }
 
+impl Misbehaviour {
+    /// Returns the fault of a field that holds a value without a meaning.
+    #[must_use]
+    pub const fn invalid(kind: Kind, field: &'static str) -> Self {
+        Self::InvalidField { kind, field }
+    }
+}
+
 /// A difference between the parties. Each variant names both sides' values.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]

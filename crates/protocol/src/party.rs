@@ -86,11 +86,7 @@ pub fn admit(expected: Kind, max_bytes: usize, kind: u8, payload: &[u8]) -> Resu
         };
         return Err(match reason {
             Some(reason) => Error::PeerAborted(reason),
-            None => Misbehaviour::InvalidField {
-                kind: found,
-                field: "reason",
-            }
-            .into(),
+            None => Misbehaviour::invalid(found, "reason").into(),
         });
     }
     if found != expected {

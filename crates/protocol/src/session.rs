@@ -207,7 +207,7 @@ impl Proposal {
     /// version does not know.
     pub fn parse(kind: Kind, bytes: &[u8]) -> Result<Self, Error> {
         let bytes: [u8; Self::BYTES] = array(kind, bytes)?;
-        let invalid = |field| Misbehaviour::InvalidField { kind, field };
+        let invalid = |field| Misbehaviour::invalid(kind, field);
         let field = |range: core::ops::Range<usize>| &bytes[range];
         let role = match bytes[1] {
             1 => Role::Garbler,

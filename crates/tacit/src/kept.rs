@@ -280,8 +280,7 @@ impl ChainInUse {
         let ours = version.to_le_bytes();
         let theirs = other.swap(VERSION_KEPT, &ours)?;
         if theirs != ours {
-            let (kind, field) = (Kind::VersionKept, "version");
-            return Err(other.blame(Misbehaviour::InvalidField { kind, field }.into()));
+            return Err(other.blame(Misbehaviour::invalid(Kind::VersionKept, "version").into()));
         }
         self.chain.publish(version)?;
         Ok(version)
@@ -313,8 +312,7 @@ fn meet(
         .and_then(|(marks, (policy, name))| Some((marks, policy, str::from_utf8(name).ok()?)))
         .filter(|(.., name)| check_chain_name(name).is_ok());
     let Some((theirs, policy, name)) = parsed else {
-        let (kind, field) = (Kind::ChainMarks, "name");
-        return Err(other.blame(Misbehaviour::InvalidField { kind, field }.into()));
+        return Err(other.blame(Misbehaviour::invalid(Kind::ChainMarks, "name").into()));
     };
     if name != chain.name() {
         let (who, own) = (other.name(), chain.name());

@@ -133,9 +133,7 @@ impl<'f, 'e, S: Scheme> Streaming<'f, 'e, S> {
     /// Starts a frame, which holds the tables of whole segments.
     fn begin_frame(&mut self, tables: &[u8]) -> Result<(), Error> {
         if tables.is_empty() {
-            let kind = Kind::Tables;
-            let field = "length";
-            return Err(Misbehaviour::InvalidField { kind, field }.into());
+            return Err(Misbehaviour::invalid(Kind::Tables, "length").into());
         }
         (self.frame_bytes, self.used) = (tables.len(), 0);
         Ok(())

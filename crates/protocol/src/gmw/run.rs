@@ -297,8 +297,7 @@ fn frame_bits(frame: &[u8], [step, number]: [u32; 2]) -> Result<&[u8], Error> {
 }
 
 fn invalid(field: &'static str) -> Error {
-    let kind = Kind::Layer;
-    Misbehaviour::InvalidField { kind, field }.into()
+    Misbehaviour::invalid(Kind::Layer, field).into()
 }
 
 #[cfg(test)]

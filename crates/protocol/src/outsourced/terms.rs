@@ -116,7 +116,7 @@ fn read_terms(
     payload: &[u8],
 ) -> Result<(Nonce, Option<SavedState>), Error> {
     let kind = Kind::OutsourcedTerms;
-    let invalid = |field| Misbehaviour::InvalidField { kind, field };
+    let invalid = |field| Misbehaviour::invalid(kind, field);
     let nonce = payload[..32].try_into().map_err(|_| invalid("nonce"))?;
     let function = payload[32..64]
         .try_into()

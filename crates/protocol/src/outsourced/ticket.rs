@@ -54,10 +54,7 @@ impl RunTicket {
         let mut ticket = Self {
             number: [0; 16],
             evaluator: [0; 32],
-            to: to.ok_or(Misbehaviour::InvalidField {
-                kind: Kind::RunTicket,
-                field: "server",
-            })?,
+            to: to.ok_or(Misbehaviour::invalid(Kind::RunTicket, "server"))?,
         };
         ticket.number.copy_from_slice(&bytes[..16]);
         ticket.evaluator.copy_from_slice(&bytes[16..48]);

@@ -166,11 +166,7 @@ struct Fields<'a>(Kind, &'a [u8]);
 
 impl Fields<'_> {
     fn invalid(&self, field: &'static str) -> Error {
-        Misbehaviour::InvalidField {
-            kind: self.0,
-            field,
-        }
-        .into()
+        Misbehaviour::invalid(self.0, field).into()
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {

@@ -104,10 +104,8 @@ impl<C: StoredChain, V: StoredValue> Agreed<C, V> {
         });
         let ours = state(&past);
         let told = other.swap(STATE, &ours.to_bytes())?;
-        let theirs = SavedState::parse(&told).ok_or(Misbehaviour::InvalidField {
-            kind: Kind::SavedState,
-            field: "state",
-        })?;
+        let theirs =
+            SavedState::parse(&told).ok_or(Misbehaviour::invalid(Kind::SavedState, "state"))?;
         ours.check(&theirs)?;
         let tag = tag.on(&ours);
         Ok(Self { kept, past, tag })

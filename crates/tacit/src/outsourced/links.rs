@@ -227,11 +227,7 @@ fn evaluators(session: &mut Session, we_are: Peer) -> Result<RunTicket, Error> {
     let ticket = meant_for(we_are, session.hear_ticket()?)?;
     match ticket.evaluator == session.peer().map_or([0; 32], |peer| peer.0) {
         true => Ok(ticket),
-        false => {
-            let kind = Kind::RunTicket;
-            let field = "evaluator";
-            Err(Misbehaviour::InvalidField { kind, field }.into())
-        }
+        false => Err(Misbehaviour::invalid(Kind::RunTicket, "evaluator").into()),
     }
 }
 

@@ -56,9 +56,8 @@ pub(super) fn hear(
         frame.payload,
     )?;
     let theirs = Hello::parse(frame.payload, ours)?;
-    let (kind, field) = (Kind::Hello, "lane");
     let lane = Lane::from_bytes(theirs.lane);
-    let lane = lane.map_err(|_| Misbehaviour::InvalidField { kind, field })?;
+    let lane = lane.map_err(|_| Misbehaviour::invalid(Kind::Hello, "lane"))?;
     let own = own.map_or([0; 32], |fingerprint| fingerprint.0);
     let peer = channel.peer().map_or([0; 32], |fingerprint| fingerprint.0);
     let binding = channel.binding();

@@ -194,8 +194,7 @@ impl Session {
 fn parse_held(payload: &[u8]) -> Result<Vec<Lane>, Error> {
     let (lanes, rest) = payload.as_chunks::<{ Lane::BYTES }>();
     let mut held: Vec<Lane> = Vec::new();
-    let (kind, field) = (Kind::LanesHeld, "lanes");
-    let wrong = || Error::from(Misbehaviour::InvalidField { kind, field });
+    let wrong = || Error::from(Misbehaviour::invalid(Kind::LanesHeld, "lanes"));
     for bytes in lanes {
         let lane = Lane::from_bytes(*bytes).map_err(|_| wrong())?;
         if lane.is_none() || held.contains(&lane) {
@@ -214,8 +213,7 @@ fn parse_homes(
     mut payload: &[u8],
     is_asked: impl Fn(Lane) -> bool,
 ) -> Result<BTreeMap<Lane, String>, Error> {
-    let (kind, field) = (Kind::LaneHomes, "lane or address");
-    let wrong = || Error::from(Misbehaviour::InvalidField { kind, field });
+    let wrong = || Error::from(Misbehaviour::invalid(Kind::LaneHomes, "lane or address"));
     let mut homes = BTreeMap::new();
     while let Some((lane, rest)) = payload.split_first_chunk() {
         let (length, rest) = rest.split_first().ok_or_else(wrong)?;

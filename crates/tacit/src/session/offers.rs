@@ -44,9 +44,7 @@ impl Session {
                 return Err(ProtocolError::from(difference).into());
             }
             admit(Kind::Offers, MAX_OFFERS_BYTES, frame.kind, frame.payload)?;
-            let field = "JSON";
-            let kind = Kind::Offers;
-            read(frame.payload).ok_or(Misbehaviour::InvalidField { kind, field }.into())
+            read(frame.payload).ok_or(Misbehaviour::invalid(Kind::Offers, "JSON").into())
         })
     }
 

@@ -392,11 +392,7 @@ impl Session {
             match io.receive(STOCK_THERE).await? {
                 [0] => Ok(false),
                 [1] => Ok(true),
-                _ => Err(Misbehaviour::InvalidField {
-                    kind: STOCK_THERE.kind,
-                    field: "value",
-                }
-                .into()),
+                _ => Err(Misbehaviour::invalid(STOCK_THERE.kind, "value").into()),
             }
         })?;
         self.transfers.from_stock.push((runs, ours && theirs));

@@ -131,8 +131,7 @@ pub(super) async fn follow(
     let counts = named.iter();
     let counts = counts.map(|spans| spans.iter().map(|span| span.count).sum());
     if !is_honest(&counts.collect::<Vec<_>>()) {
-        let (kind, field) = (Kind::Leases, "number of instances of a lot");
-        return Err(Misbehaviour::InvalidField { kind, field }.into());
+        return Err(Misbehaviour::invalid(Kind::Leases, "number of instances of a lot").into());
     }
     let named = kinds.iter().zip(&named);
     let named: Vec<_> = named.map(|(kind, spans)| (*kind, &spans[..])).collect();

@@ -179,7 +179,7 @@ async fn begin_epoch(
     own: &mut impl RecordIo,
     last: u64,
 ) -> Result<(), Error> {
-    let invalid = |kind, field| Error::from(Misbehaviour::InvalidField { kind, field });
+    let invalid = |kind, field| Error::from(Misbehaviour::invalid(kind, field));
     if last >= MAX_EPOCH {
         return Err(invalid(Kind::StockMarks, "epoch"));
     }

@@ -45,8 +45,7 @@ impl Pace {
         let told = session.exchange(async |io| Ok(io.receive(BATCH_BYTES).await?.to_vec()))?;
         let told = told.try_into().map(u64::from_le_bytes).ok();
         let told = told.filter(|bytes| (LEAST_BYTES..=MOST_BYTES).contains(bytes));
-        let (kind, field) = (Kind::BatchBytes, "bytes");
-        told.ok_or_else(|| Misbehaviour::InvalidField { kind, field }.into())
+        told.ok_or_else(|| Misbehaviour::invalid(Kind::BatchBytes, "bytes").into())
     }
 
     /// Notes that a batch of these bytes took this time. `made` is what the order has by now: a

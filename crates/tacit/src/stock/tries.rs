@@ -352,11 +352,7 @@ pub(crate) async fn hear(io: &mut Io<'_>, bits: u8) -> Result<u8, ProtocolError>
     let payload = io.receive(CHARGED_SECURITY).await?;
     match payload {
         [charged] if (bits..=MAX_CHARGED_BITS.max(bits)).contains(charged) => Ok(*charged),
-        _ => Err(Misbehaviour::InvalidField {
-            kind: CHARGED_SECURITY.kind,
-            field: "s",
-        }
-        .into()),
+        _ => Err(Misbehaviour::invalid(CHARGED_SECURITY.kind, "s").into()),
     }
 }
 

@@ -175,11 +175,7 @@ impl Links<'_, '_> {
                 self.links[*wire] = link;
             }
             if differs {
-                return Err(Misbehaviour::InvalidField {
-                    kind: Kind::AuthenticatedLinks,
-                    field: "select bit",
-                }
-                .into());
+                return Err(Misbehaviour::invalid(Kind::AuthenticatedLinks, "select bit").into());
             }
         }
         Ok(())

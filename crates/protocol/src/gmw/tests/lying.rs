@@ -113,7 +113,7 @@ fn other_steps_and_frame_numbers_are_refused() {
             ] {
                 let lie = |(_, payload): &mut Sent| payload[byte] ^= 1;
                 let kind = Kind::Layer;
-                let expected = Misbehaviour::InvalidField { kind, field };
+                let expected = Misbehaviour::invalid(kind, field);
                 assert_eq!(misbehaved(found((from, kind, which), lie)), expected);
             }
         }

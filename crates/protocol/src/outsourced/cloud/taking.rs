@@ -143,8 +143,7 @@ impl<'f, S: Scheme<Wire = Block>> Taking<'_, 'f, S> {
             [AGREED] => {}
             [REFUSED] => return Err(cheated(Cheat::Refused)),
             _ => {
-                let (kind, field) = (Kind::TransferKeys, "verdict");
-                return Err(Misbehaviour::InvalidField { kind, field }.into());
+                return Err(Misbehaviour::invalid(Kind::TransferKeys, "verdict").into());
             }
         }
         let (keys, rest) = rest.split_at(Block::BYTES * transfers);

@@ -94,8 +94,7 @@ impl Session {
             let told = receive(&mut session.channel, Kind::LaneHomes, MAX_HOMES_BYTES)?;
             let homes = parse_homes(told, |_| true)?;
             if homes.len() > 1 {
-                let (kind, field) = (Kind::LaneHomes, "number of lanes");
-                return Err(Misbehaviour::InvalidField { kind, field }.into());
+                return Err(Misbehaviour::invalid(Kind::LaneHomes, "number of lanes").into());
             }
             session.go_to_first(&way_back, homes.into_iter().collect())
         })
@@ -106,8 +105,7 @@ impl Session {
         let payload = receive(&mut self.channel, Kind::ChainSought, MAX_NAME_BYTES)?;
         let name = str::from_utf8(payload).map(str::to_owned);
         let name = name.ok().filter(|name| check_chain_name(name).is_ok());
-        let (kind, field) = (Kind::ChainSought, "name");
-        let name = name.ok_or(Misbehaviour::InvalidField { kind, field })?;
+        let name = name.ok_or(Misbehaviour::invalid(Kind::ChainSought, "name"))?;
         let (lanes, both) = (self.chain_lanes.as_ref(), self.both());
         Ok(lanes.and_then(|lanes| lanes.home(both.ok()?, &name)))
     }

@@ -122,10 +122,7 @@ fn a_link_to_the_other_value_is_refused() {
         cheats::TURNED_LINK.set(Some(wire));
         let (ended, sent) = linked(run, inputs, shelves.clone(), &mut |_, _, _| ());
         cheats::TURNED_LINK.set(None);
-        let refused = Misbehaviour::InvalidField {
-            kind: Kind::AuthenticatedLinks,
-            field: "select bit",
-        };
+        let refused = Misbehaviour::invalid(Kind::AuthenticatedLinks, "select bit");
         assert_eq!(ended, Err((Role::Evaluator, refused.into())), "{wire}");
         assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
     }
