@@ -38,10 +38,10 @@ impl Lane {
     /// They are neither a name nor all zero.
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Result<Self, NotALane> {
         let lane = Self(bytes);
-        match lane.is_none() || lane.name().parse() == Ok(lane) {
-            true => Ok(lane),
-            false => Err(NotALane),
+        if lane.is_none() || lane.name().parse() == Ok(lane) {
+            return Ok(lane);
         }
+        Err(NotALane)
     }
 
     /// Returns the name, which is empty if there is no lane.

@@ -285,9 +285,10 @@ pub(crate) fn connect_within(
             Ok(socket) => return Ok(socket),
             Err(reason) => reason,
         };
-        let paused = match settings.waits_for_peer {
-            true => back_off.pause(began, wait),
-            false => Err(Interrupt::TimedOut),
+        let paused = if settings.waits_for_peer {
+            back_off.pause(began, wait)
+        } else {
+            Err(Interrupt::TimedOut)
         };
         match paused {
             Ok(()) => {}

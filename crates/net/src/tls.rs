@@ -433,10 +433,10 @@ fn by_either(
     let is_http = websocket::is_asked_for(&socket, wait).map_err(|over| {
         NetError::interrupted(over, Awaited::Handshake, settings.handshake_timeout)
     })?;
-    match is_http {
-        true => websocket::accept(socket, origins, settings, wait),
-        false => transport(socket),
+    if is_http {
+        return websocket::accept(socket, origins, settings, wait);
     }
+    transport(socket)
 }
 
 /// Returns the transport over a socket. A browser never calls it, since it has no sockets.

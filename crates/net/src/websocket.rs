@@ -268,10 +268,10 @@ fn ended(error: tungstenite::Error) -> Result<bool, Interrupt> {
 
 /// Accepts that an operation did not happen, unless the connection ended or broke.
 fn not_ended(error: tungstenite::Error) -> Result<(), Interrupt> {
-    match ended(error)? {
-        true => Err(broken_pipe()),
-        false => Ok(()),
+    if ended(error)? {
+        return Err(broken_pipe());
     }
+    Ok(())
 }
 
 fn wrong(reason: impl ToString) -> Interrupt {
@@ -344,9 +344,12 @@ impl Shared {
 
     /// Waits until all taken bytes are sent, and the peer has room for more.
     fn await_room(&mut self, wait: &Wait<'_>) -> Result<(), Interrupt> {
-        let flush = |shared: &mut Self| match wait.reads() {
-            true => shared.at_once(Self::flush),
-            false => shared.flush(),
+        let flush = |shared: &mut Self| {
+            if wait.reads() {
+                shared.at_once(Self::flush)
+            } else {
+                shared.flush()
+            }
         };
         while !flush(self)? {
             let slice = wait.slice()?;

@@ -103,10 +103,10 @@ pub(crate) fn unused_are_clear(bytes: &[u8], count: usize) -> bool {
 pub(crate) fn check_bits(kind: Kind, bytes: &[u8], count: usize) -> Result<(), Misbehaviour> {
     exactly(kind, bytes, bytes_for(count))?;
     let field = "padding";
-    match unused_are_clear(bytes, count) {
-        true => Ok(()),
-        false => Err(Misbehaviour::invalid(kind, field)),
+    if unused_are_clear(bytes, count) {
+        return Ok(());
     }
+    Err(Misbehaviour::invalid(kind, field))
 }
 
 /// XORs `b` into `a`.

@@ -353,9 +353,10 @@ mod tests {
                 ours: ours.ot_extension,
                 theirs: extension,
             };
-            let expected = match extension == ours.ot_extension {
-                true => Ok(()),
-                false => Err(differs),
+            let expected = if extension == ours.ot_extension {
+                Ok(())
+            } else {
+                Err(differs)
             };
             assert_eq!(ours.check(&theirs), expected);
             let mut unknown = bytes;

@@ -51,10 +51,10 @@ impl Wire for Cut<'_> {
     }
 
     fn poll_message(&mut self, _: OnlyPeer) -> Poll<()> {
-        match self.wait() {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
+        if self.wait() {
+            return Poll::Pending;
         }
+        Poll::Ready(())
     }
 
     fn receive(&mut self, _: OnlyPeer, _: Kind, _: usize) -> Result<&[u8], Error> {
@@ -62,10 +62,10 @@ impl Wire for Cut<'_> {
     }
 
     fn poll_breathe(&mut self) -> Poll<Result<(), Error>> {
-        match self.wait() {
-            true => Poll::Pending,
-            false => Poll::Ready(Ok(())),
+        if self.wait() {
+            return Poll::Pending;
         }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -160,9 +160,12 @@ fn adder() -> Function {
     let circuit = library::find("adder", &BTreeMap::from([("bits".to_owned(), 4)]));
     let circuit = circuit.expect("the library has it");
     let first = circuit.inputs()[0].name.clone();
-    let owner = |port: &Port| match port.name == first {
-        true => Role::Garbler,
-        false => Role::Evaluator,
+    let owner = |port: &Port| {
+        if port.name == first {
+            Role::Garbler
+        } else {
+            Role::Evaluator
+        }
     };
     let function = Function::of_circuit("adder", circuit, owner, |_| Recipient::Both);
     function.expect("a function")

@@ -110,9 +110,12 @@ fn rows_of_shares_that_are_dropped_leave_none() {
 fn adder() -> Function {
     let circuit = library::find("adder", &BTreeMap::new()).expect("the library has it");
     let first = circuit.inputs()[0].name.clone();
-    let owner = |port: &Port| match port.name == first {
-        true => Role::Garbler,
-        false => Role::Evaluator,
+    let owner = |port: &Port| {
+        if port.name == first {
+            Role::Garbler
+        } else {
+            Role::Evaluator
+        }
     };
     let function = Function::of_circuit("adder", circuit, owner, |_| Recipient::Both);
     function.expect("a function")
@@ -166,9 +169,10 @@ fn stopped_after<A, B>(
     let boxed_b = async |io: &mut Io<'_>| Box::pin(b(io)).await;
     let ended = run_two(boxed_a, boxed_b, &mut |_, _, kind, _| {
         (sent, last) = (sent + 1, Some(kind));
-        match sent <= messages {
-            true => Ok(()),
-            false => Err(Error::Wire),
+        if sent <= messages {
+            Ok(())
+        } else {
+            Err(Error::Wire)
         }
     });
     (last, ended)
@@ -200,9 +204,12 @@ fn a_preparation_that_is_dropped_leaves_no_choice() {
         };
         let ((last, ended), memory) = watch(|| stopped_after(messages, garble, evaluate));
         seen.extend(last);
-        let unsent = |kind, bytes: &[u8]| match seen.contains(&kind) {
-            true => 0,
-            false => memory.freed(bytes),
+        let unsent = |kind, bytes: &[u8]| {
+            if seen.contains(&kind) {
+                0
+            } else {
+                memory.freed(bytes)
+            }
         };
         let leftovers = [
             memory.freed(&*seed),

@@ -180,16 +180,16 @@ impl Stock {
         let mut found = [0; lots::HEADER_BYTES];
         let read = open.file.read_at(&mut found, 0);
         let due = lots::header(&self.inner, kind, &record.shape, lot.span, &lot.salt);
-        match read.is_ok() && found == due {
-            true => Ok(open),
-            false => Err(StockError::corrupted(
-                &open.path,
-                "the header",
-                "another",
-                "that of the lot in the index",
-                Repair::Withdrawn,
-            )),
+        if read.is_ok() && found == due {
+            return Ok(open);
         }
+        Err(StockError::corrupted(
+            &open.path,
+            "the header",
+            "another",
+            "that of the lot in the index",
+            Repair::Withdrawn,
+        ))
     }
 
     /// Withdraws instances of a lot. Returns `None` if the lot has been spent and compacted
@@ -209,9 +209,10 @@ impl Stock {
             let withdrawn = now.withdrawn.iter().any(|lost| lost.contains(span.first));
             Damage {
                 instances: Some((kind, span)),
-                error: match withdrawn {
-                    true => error.repaired_by(Repair::Withdrawn),
-                    false => error,
+                error: if withdrawn {
+                    error.repaired_by(Repair::Withdrawn)
+                } else {
+                    error
                 },
                 withdrawn,
             }

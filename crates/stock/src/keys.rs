@@ -268,9 +268,10 @@ impl KeyFile {
         let failed = || StockError::io(&self.path, "write it");
         for first in [true, false] {
             for moved in moves {
-                let page = match first {
-                    true => 1 - moved.newest,
-                    false => moved.newest,
+                let page = if first {
+                    1 - moved.newest
+                } else {
+                    moved.newest
                 };
                 let bytes = self.page(&key, moved)?;
                 let offset = Self::offset(moved.slot, page);

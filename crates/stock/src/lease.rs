@@ -243,9 +243,10 @@ fn follow(
     refuse_withdrawn(inner, &record, spans, &all)?;
     for span in passed {
         let is_there = span.first >= record.given_up && covered(*span, &all);
-        let keys = match is_there {
-            true => forward.passed.take(inner.epoch, kind, *span)?,
-            false => None,
+        let keys = if is_there {
+            forward.passed.take(inner.epoch, kind, *span)?
+        } else {
+            None
         };
         let keys = keys.ok_or(StockError::Behind {
             kind: *kind,

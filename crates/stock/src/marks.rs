@@ -71,9 +71,10 @@ impl Marks {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let lanes = self.lanes.to_bytes();
-        let mut bytes = vec![match lanes.is_empty() {
-            true => MESSAGE_VERSION,
-            false => MESSAGE_VERSION_OF_LANES,
+        let mut bytes = vec![if lanes.is_empty() {
+            MESSAGE_VERSION
+        } else {
+            MESSAGE_VERSION_OF_LANES
         }];
         bytes.extend(lanes);
         bytes.extend(self.epoch.number.to_le_bytes());

@@ -80,10 +80,10 @@ pub struct LaneIds {
 impl LaneIds {
     /// Returns the bytes of both names, or none if either party has one process.
     pub(crate) fn to_bytes(self) -> Vec<u8> {
-        match self == Self::default() {
-            true => Vec::new(),
-            false => [self.own.0, self.peer.0].concat(),
+        if self == Self::default() {
+            return Vec::new();
         }
+        [self.own.0, self.peer.0].concat()
     }
 
     /// Returns the same processes as the other party names them.

@@ -253,9 +253,10 @@ impl Stock {
             Ok(kinds.iter().any(|(_, kind)| kind.published > 0))
         })?;
         keys::destroy(storage, &inner.folder.join(KEYS_NAME))?;
-        match was_used {
-            true => inner.place.notes.end_epoch(&inner.epoch),
-            false => inner.place.notes.forget_epoch(&inner.epoch),
+        if was_used {
+            inner.place.notes.end_epoch(&inner.epoch);
+        } else {
+            inner.place.notes.forget_epoch(&inner.epoch);
         }
         remove_other_epochs(storage, stock, &epoch)?;
         let (storage, place) = (Arc::clone(&inner.storage), inner.place.clone());

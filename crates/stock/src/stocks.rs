@@ -381,20 +381,18 @@ pub(crate) fn read_root_key(stocks: &Stocks) -> Result<(), StockError> {
     let file = file.map_err(StockError::io(&path, "open it"))?;
     let mut bytes = Zeroizing::new([0; FILE_BYTES]);
     let read = file.read_at(&mut *bytes, 0);
-    match parse_root(&path, read, &bytes)? == stocks.root {
-        true => Ok(()),
-        false => {
-            let expected = "the one under which the folder was opened";
-            let what = "the root key";
-            Err(StockError::corrupted(
-                &path,
-                what,
-                "another one",
-                expected,
-                Repair::Remove,
-            ))
-        }
+    if parse_root(&path, read, &bytes)? == stocks.root {
+        return Ok(());
     }
+    let expected = "the one under which the folder was opened";
+    let what = "the root key";
+    Err(StockError::corrupted(
+        &path,
+        what,
+        "another one",
+        expected,
+        Repair::Remove,
+    ))
 }
 
 /// Waits until no other process or thread has the lock. Every holder has it only for milliseconds.

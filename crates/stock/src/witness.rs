@@ -293,10 +293,10 @@ impl Notes {
         // In this order: what ends is on the list before its note is removed. A process that was
         // slow may have noted it once more since.
         let noted = witness.note(name)?.map_or(0, |note| note.count);
-        match witness.has_ended(&self.of_ends(), name)? {
-            true => Ok(ENDED),
-            false => Ok(noted),
+        if witness.has_ended(&self.of_ends(), name)? {
+            return Ok(ENDED);
         }
+        Ok(noted)
     }
 
     /// Forgets an epoch that has ended and in which nothing was ever published. A peer may have any

@@ -292,9 +292,10 @@ pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortR
             // `Misbehaved` makes a server end the chain, and tells the evaluator that the chain has
             // ended. The servers must not hear it when the evaluator misbehaved, since that ends no
             // chain.
-            match is_others && to != Some(OutsourcedRole::Evaluator) {
-                true => AbortReason::OtherParty,
-                false => AbortReason::Misbehaved,
+            if is_others && to != Some(OutsourcedRole::Evaluator) {
+                AbortReason::OtherParty
+            } else {
+                AbortReason::Misbehaved
             }
         }
         Error::Protocol(ProtocolError::PeerIncompatible(difference)) => difference.abort_reason(),

@@ -354,12 +354,12 @@ impl Error {
             Self::Stock(error) => matches!(**error, StockError::PeerMisbehaved { .. }),
             _ => false,
         };
-        match is_of_session {
-            true => Self::OfParty {
-                party,
-                error: Box::new(self),
-            },
-            false => self,
+        if !is_of_session {
+            return self;
+        }
+        Self::OfParty {
+            party,
+            error: Box::new(self),
         }
     }
 

@@ -300,9 +300,10 @@ fn meet(
     // A service sets the chain's users anew with every run, and may learn of a change before the
     // other server does.
     let has_one = matches!(user, User::Evaluator(_)) && !place.is_exact;
-    let ours = match marks.status == ChainStatus::Absent && has_one {
-        true => policy(chain, place, false, user)?.digest(),
-        false => ANY_POLICY,
+    let ours = if marks.status == ChainStatus::Absent && has_one {
+        policy(chain, place, false, user)?.digest()
+    } else {
+        ANY_POLICY
     };
     let told = [&marks.to_bytes()[..], &ours, chain.name().as_bytes()].concat();
     let theirs = other.swap(MARKS, &told)?;
@@ -347,9 +348,10 @@ fn go_forward<C: StoredChain>(
     let before = chain.marks()?.attempt;
     let ahead = next.saturating_sub(before);
     // Stop one short, so that a peer which is not ahead after all can follow at once.
-    let reached = match ahead > MAX_FORWARD {
-        true => before + MAX_FORWARD - 1,
-        false => next,
+    let reached = if ahead > MAX_FORWARD {
+        before + MAX_FORWARD - 1
+    } else {
+        next
     };
     state.forward_to(reached)?;
     chain.begin_attempt(reached, &state.to_bytes())?;
@@ -374,12 +376,12 @@ fn program(function: &Function) -> Option<[u8; 32]> {
 /// Refuses a run of a program that the chain does not belong to. Saved values may mean something
 /// else to another program, which could then reveal more than any run of the chain's own program.
 fn check_program(chain: &Chain, function: &Function) -> Result<(), Error> {
-    match chain.program()? == program(function) {
-        true => Ok(()),
-        false => Err(Error::OtherProgram {
-            chain: chain.name().to_owned(),
-        }),
+    if chain.program()? == program(function) {
+        return Ok(());
     }
+    Err(Error::OtherProgram {
+        chain: chain.name().to_owned(),
+    })
 }
 
 /// Refuses to overwrite a kept value that was not loaded, unless the job allows it.

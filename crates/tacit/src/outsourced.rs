@@ -157,10 +157,10 @@ impl<'f> OutsourcedJob<'f> {
     /// Returns the threat model under which the run is secure.
     #[must_use]
     pub fn threat_model(&self) -> ThreatModel {
-        match self.task.parameters.is_semi_honest() {
-            true => ThreatModel::SemiHonest,
-            false => ThreatModel::MaliciousNonColluding,
+        if self.task.parameters.is_semi_honest() {
+            return ThreatModel::SemiHonest;
         }
+        ThreatModel::MaliciousNonColluding
     }
 
     /// Returns the input bits of the party that plays `role`.

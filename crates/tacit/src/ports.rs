@@ -89,9 +89,10 @@ fn unknown(function: &Function, role: Role, name: &str) -> String {
     let mine: Vec<_> = mine
         .map(|input| format!("{} ({})", input.port.name, input.port.ty))
         .collect();
-    let mine = match mine.is_empty() {
-        true => "none".to_owned(),
-        false => mine.join(", "),
+    let mine = if mine.is_empty() {
+        "none".to_owned()
+    } else {
+        mine.join(", ")
     };
     let role = role.name();
     format!("there is no input {name:?}; inputs of the {role}: {mine}")

@@ -49,15 +49,15 @@ impl StatisticalSecurity {
     }
 
     fn between(least: Self, bits: u8, limit: Self) -> Result<Self, Error> {
-        match (least.0..=limit.0).contains(&bits) {
-            true => Ok(Self(bits)),
-            false => Err(ProtocolError::SecurityBits {
-                found: bits,
-                least: least.0,
-                limit: limit.0,
-            }
-            .into()),
+        if (least.0..=limit.0).contains(&bits) {
+            return Ok(Self(bits));
         }
+        Err(ProtocolError::SecurityBits {
+            found: bits,
+            least: least.0,
+            limit: limit.0,
+        }
+        .into())
     }
 
     /// Returns the number of bits.

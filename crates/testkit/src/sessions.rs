@@ -87,9 +87,12 @@ impl Folders {
     #[must_use]
     pub fn empty() -> Self {
         let memory = Path::new("/dev/shm");
-        Self([(); 2].map(|()| match memory.is_dir() {
-            true => TempDir::new_in(memory).expect("a folder"),
-            false => TempDir::new().expect("a folder"),
+        Self([(); 2].map(|()| {
+            if memory.is_dir() {
+                TempDir::new_in(memory).expect("a folder")
+            } else {
+                TempDir::new().expect("a folder")
+            }
         }))
     }
 

@@ -16,10 +16,10 @@ struct NextFrame {
 impl NextFrame {
     /// Returns the number of its bytes in the channel's own stream.
     fn own_bytes(&self) -> usize {
-        match self.is_aside {
-            true => HEADER_BYTES,
-            false => HEADER_BYTES + self.header.carried(),
+        if self.is_aside {
+            return HEADER_BYTES;
         }
+        HEADER_BYTES + self.header.carried()
     }
 
     /// Returns its payload once it has arrived, from the side streams or from the channel's own.

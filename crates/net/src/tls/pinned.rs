@@ -75,10 +75,10 @@ pub(super) fn provider() -> CryptoProvider {
 fn suites() -> [SupportedCipherSuite; 2] {
     use ring::cipher_suite::{TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256};
     let (aes, chacha) = (TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256);
-    match cfg!(target_family = "wasm") {
-        true => [chacha, aes],
-        false => [aes, chacha],
+    if cfg!(target_family = "wasm") {
+        return [chacha, aes];
     }
+    [aes, chacha]
 }
 
 const ED25519_ALONE: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {

@@ -144,9 +144,10 @@ impl Fold<'_> {
         while start < length {
             // A tile takes the same time even if little of it is used, as for the block of a call's
             // mask.
-            start += match length - start > 2 * S::LANES {
-                true => self.run_tile::<S, WIDTH, IN_FLIGHT>(simd, start),
-                false => self.run_tile::<S, WIDTH, 1>(simd, start),
+            start += if length - start > 2 * S::LANES {
+                self.run_tile::<S, WIDTH, IN_FLIGHT>(simd, start)
+            } else {
+                self.run_tile::<S, WIDTH, 1>(simd, start)
             };
         }
     }

@@ -110,13 +110,13 @@ impl Epoch {
         let sender = GarblerOt::from_spare(chosen, made, tags.sent_by(role))?;
         let receiver = EvaluatorOt::from_spare(offered, made, tags.sent_by(role.other()))?;
         let transfers = Transfers { sender, receiver };
-        match is_of_role(transfers.sender.delta(), role) {
-            true => Ok(Self {
-                chain: Some(chain),
-                ..transfers.epoch((role, tags.id()))
-            }),
-            false => Err(BROKEN),
+        if !is_of_role(transfers.sender.delta(), role) {
+            return Err(BROKEN);
         }
+        Ok(Self {
+            chain: Some(chain),
+            ..transfers.epoch((role, tags.id()))
+        })
     }
 
     /// Returns the chain that the Δ belongs to.

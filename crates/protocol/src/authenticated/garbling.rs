@@ -252,9 +252,10 @@ impl<'f, C: Calls<'f, bool>> Proof<'f, C> {
     {
         let ([labels, zeros], masked) = (self.fold.finish(), self.walk.outputs());
         #[cfg(test)]
-        let payload = match super::garbler::cheats::IGNORES_LABELS.get() {
-            true => &labels[..],
-            false => payload,
+        let payload = if super::garbler::cheats::IGNORES_LABELS.get() {
+            &labels[..]
+        } else {
+            payload
         };
         compare(&labels, payload, Caught::MaskedValues)?;
         Ok((zeros, masked))

@@ -82,10 +82,10 @@ fn check_inputs(
     role: Role,
     inputs: &[bool],
 ) -> Result<Zeroizing<Vec<bool>>, Error> {
-    match inputs.len() == function.input_bits(role) {
-        true => Ok(Zeroizing::new(wiring.read(role, inputs).collect())),
-        false => Err(Error::ApiMisuse(
-            "as many input bits as the party's ports have",
-        )),
+    if inputs.len() == function.input_bits(role) {
+        return Ok(Zeroizing::new(wiring.read(role, inputs).collect()));
     }
+    Err(Error::ApiMisuse(
+        "as many input bits as the party's ports have",
+    ))
 }

@@ -137,8 +137,8 @@ impl Drop for Oracle {
 ///
 /// `caught`, if they differ.
 pub(super) fn compare(expected: &[u8], found: &[u8], caught: Caught) -> Result<(), Error> {
-    match bool::from(expected.ct_eq(found)) {
-        true => Ok(()),
-        false => Err(cheated(caught)),
+    if bool::from(expected.ct_eq(found)) {
+        return Ok(());
     }
+    Err(cheated(caught))
 }

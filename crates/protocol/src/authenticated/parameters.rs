@@ -144,9 +144,10 @@ impl LotSize {
             .reduce(|best, size| {
                 let cost = |(triples, layers): (u64, u64)| triples * layers;
                 let used = |(triples, _): (u64, u64)| triples.min(wanted);
-                match cost(size) * used(best) < cost(best) * used(size) {
-                    true => size,
-                    false => best,
+                if cost(size) * used(best) < cost(best) * used(size) {
+                    size
+                } else {
+                    best
                 }
             })
             .unwrap_or((1, u64::from(security.get()) + 1));
@@ -202,9 +203,10 @@ fn least_triples(layers: u32, security: SecurityBits) -> u64 {
     let (mut least, mut enough) = (1, 1_u64 << security.get().min(63));
     while least < enough {
         let middle = least + (enough - least) / 2;
-        match is_enough(middle) {
-            true => enough = middle,
-            false => least = middle + 1,
+        if is_enough(middle) {
+            enough = middle;
+        } else {
+            least = middle + 1;
         }
     }
     least

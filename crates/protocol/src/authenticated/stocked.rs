@@ -127,10 +127,10 @@ impl<'s> StockedTriples<'s> {
     ///
     /// The block does not belong to a party in this role.
     pub(super) fn epoch(&self, role: Role) -> Result<Epoch, Error> {
-        match is_of_role(**self.delta, role) {
-            true => Ok(Epoch::of_stock(role, self.id, **self.delta, self.number)),
-            false => Err(broken()),
+        if is_of_role(**self.delta, role) {
+            return Ok(Epoch::of_stock(role, self.id, **self.delta, self.number));
         }
+        Err(broken())
     }
 
     /// Returns the same as making a lot would: masks of inputs, and triples for the next of the
@@ -201,10 +201,10 @@ impl<'s> StockedTriples<'s> {
             return Ok(());
         }
         self.number = self.blocks.next(&mut self.block)?;
-        match read_block(&**self.block) == **self.delta {
-            true => Ok(()),
-            false => Err(broken()),
+        if read_block(&**self.block) == **self.delta {
+            return Ok(());
         }
+        Err(broken())
     }
 
     /// Copies the start of a column of the block.

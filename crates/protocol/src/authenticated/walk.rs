@@ -277,10 +277,10 @@ impl<'f, T: Wire, C: Calls<'f, T>> CallWalk<'f, T, C> {
 impl<T: Wire> Rules<T> {
     /// Returns the content of a wire whose bit both parties know.
     pub(super) fn constant(&self, bit: bool) -> T {
-        match bit {
-            true => self.constant,
-            false => T::default(),
+        if bit {
+            return self.constant;
         }
+        T::default()
     }
 }
 

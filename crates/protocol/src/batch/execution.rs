@@ -143,10 +143,10 @@ impl<'a> Rest<'a> {
 
 fn number_of<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>, bytes: [u8; 4]) -> Result<u32, Error> {
     let number = u32::from_le_bytes(bytes);
-    match number < batch.circuits() {
-        true => Ok(number),
-        false => Err(BROKEN),
+    if number < batch.circuits() {
+        return Ok(number);
     }
+    Err(BROKEN)
 }
 
 /// The data that the evaluator keeps of a circuit.

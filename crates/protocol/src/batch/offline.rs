@@ -84,8 +84,8 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
 
 /// Checks the OTs and the threads of a preparation.
 fn check(security: Security, threads: usize) -> Result<(), Error> {
-    match security == Security::Malicious && threads > 0 {
-        true => Ok(()),
-        false => Err(Error::ApiMisuse("maliciously secure OTs, and a thread")),
+    if security == Security::Malicious && threads > 0 {
+        return Ok(());
     }
+    Err(Error::ApiMisuse("maliciously secure OTs, and a thread"))
 }

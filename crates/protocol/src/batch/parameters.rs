@@ -139,9 +139,10 @@ impl Factorials {
         }
         while low < high {
             let middle = low + (high - low) / 2;
-            match enough(middle) {
-                true => high = middle,
-                false => low = middle + 1,
+            if enough(middle) {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
         }
         Some(cut(low))

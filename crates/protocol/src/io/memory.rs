@@ -67,10 +67,10 @@ impl<P: PeerName> Wire<P> for End<'_, '_, P> {
 
     fn poll_message(&mut self, from: P) -> Poll<()> {
         let network = self.network.borrow();
-        match network.queues[self.own][from.number(self.own)].is_empty() {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
+        if network.queues[self.own][from.number(self.own)].is_empty() {
+            return Poll::Pending;
         }
+        Poll::Ready(())
     }
 
     fn receive(&mut self, from: P, kind: Kind, max_bytes: usize) -> Result<&[u8], Error> {

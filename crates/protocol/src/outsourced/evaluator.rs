@@ -200,9 +200,12 @@ fn read_split(
     let copies = parameters.copies();
     let (split, hash) = payload.split_at(bytes_for(copies));
     check_bits(Kind::Split, split, copies)?;
-    let fate = |copy| match bit(split, copy) {
-        true => Fate::Evaluate,
-        false => Fate::Check,
+    let fate = |copy| {
+        if bit(split, copy) {
+            Fate::Evaluate
+        } else {
+            Fate::Check
+        }
     };
     let split: Split = Zeroizing::new((0..copies).map(fate).collect());
     let evaluated = split.iter().filter(|fate| **fate == Fate::Evaluate);

@@ -116,12 +116,12 @@ impl Parameters {
     /// [`bound`](Self::bound) is below [`MIN_SECURITY_BITS`].
     pub fn malicious(copies: u32, statistical_security_bits: u8) -> Result<Self, Error> {
         let parameters = Self::insecure_for_measurements(copies, statistical_security_bits)?;
-        match parameters.is_secure()? {
-            true => Ok(parameters),
-            false => Err(Error::ApiMisuse(
-                "circuits and k that give at least 40 bits of statistical security",
-            )),
+        if parameters.is_secure()? {
+            return Ok(parameters);
         }
+        Err(Error::ApiMisuse(
+            "circuits and k that give at least 40 bits of statistical security",
+        ))
     }
 
     /// Returns parameters as [`malicious`](Self::malicious) does, however insecure. For
@@ -180,10 +180,10 @@ impl Parameters {
     /// Returns the number of circuits that the cloud evaluates.
     #[must_use]
     pub fn evaluated(&self) -> usize {
-        match self.is_semi_honest() {
-            true => 1,
-            false => 2 * self.copies() / 5,
+        if self.is_semi_honest() {
+            return 1;
         }
+        2 * self.copies() / 5
     }
 
     /// Returns the number of circuits that the cloud checks.
@@ -245,10 +245,10 @@ impl Parameters {
 
     /// Returns k + 2: the bits by which the encoding and the input check are bounded.
     fn share_bits(&self) -> usize {
-        match self.is_semi_honest() {
-            true => 0,
-            false => usize::from(self.statistical_security_bits) + SHARE_BITS,
+        if self.is_semi_honest() {
+            return 0;
         }
+        usize::from(self.statistical_security_bits) + SHARE_BITS
     }
 
     /// Returns the distance of the encoding.
@@ -258,10 +258,10 @@ impl Parameters {
 
     /// Returns the number of rows of the matrix that hashes the generator's input.
     pub(super) fn hash_rows(&self) -> usize {
-        match self.is_semi_honest() {
-            true => 0,
-            false => self.share_bits() + ceil_log2(self.evaluated()),
+        if self.is_semi_honest() {
+            return 0;
         }
+        self.share_bits() + ceil_log2(self.evaluated())
     }
 
     /// Returns the number of random bits after the generator's input, which hide it under the hash

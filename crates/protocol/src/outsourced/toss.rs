@@ -44,10 +44,10 @@ impl TossCommitment {
         ours: &Share,
         theirs: &Share,
     ) -> Result<[u8; SHARE_BYTES], Error> {
-        match theirs.commit(oracle) == self.0 {
-            true => Ok(ours.with(theirs)),
-            false => Err(cheated(Cheat::Toss)),
+        if theirs.commit(oracle) == self.0 {
+            return Ok(ours.with(theirs));
         }
+        Err(cheated(Cheat::Toss))
     }
 }
 

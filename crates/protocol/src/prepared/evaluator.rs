@@ -260,9 +260,12 @@ impl<'f, S: Scheme, I: Instances<Instance = InstanceTables>> Following<'f, '_, S
             self.late
                 .follow(evaluator, start, late_labels, late * link_bytes);
             let (mut early_labels, mut late_labels) = (early_labels.iter(), late_labels.iter());
-            let inputs = arguments.iter().filter_map(|argument| match argument.late {
-                false => early_labels.next().copied(),
-                true => late_labels.next().copied(),
+            let inputs = arguments.iter().filter_map(|argument| {
+                if argument.late {
+                    late_labels.next().copied()
+                } else {
+                    early_labels.next().copied()
+                }
             });
             let inputs = Zeroizing::new(inputs.collect::<Vec<_>>());
             let program = call.component.program();

@@ -159,10 +159,10 @@ impl<'f, S: Scheme> Run<'f, S> {
         demand.early_bytes(link_bytes)?;
         demand.late_bytes(link_bytes)?;
         let [mine, theirs] = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
-        match [inputs.len(), ots.numbers.len(), ots.q.len()] == [mine, theirs, theirs] {
-            true => Ok(demand),
-            false => Err(TOO_FEW),
+        if [inputs.len(), ots.numbers.len(), ots.q.len()] == [mine, theirs, theirs] {
+            return Ok(demand);
         }
+        Err(TOO_FEW)
     }
 }
 

@@ -35,10 +35,10 @@ impl<V> Past<'_, V> {
 /// [`Error::SchemeKeepsNothing`] if the function saves or loads values, and the scheme does not
 /// support that.
 pub fn check(function: &Function, scheme: SchemeId) -> Result<(), Error> {
-    match function.has_saved_values() && !keeps_under(scheme) {
-        true => Err(Error::SchemeKeepsNothing { scheme }),
-        false => Ok(()),
+    if function.has_saved_values() && !keeps_under(scheme) {
+        return Err(Error::SchemeKeepsNothing { scheme });
     }
+    Ok(())
 }
 
 /// Checks that `function` can load `loads` in `chain` under `scheme`, and save its own values.

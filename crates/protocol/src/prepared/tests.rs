@@ -83,9 +83,10 @@ impl<S: Scheme> Sides<'_, S> {
                 let (given, offers) = ((&self.inputs[0][..], self.past.0), (&delta, &self.ots.0));
                 let linked = run.garble(io, given, offers, mine, &seed).await?;
                 let (saves, opening) = linked.save(CHAIN);
-                Ok(match opens {
-                    true => (saves, opening.open(io).await?),
-                    false => (saves, Zeroizing::default()),
+                Ok(if opens {
+                    (saves, opening.open(io).await?)
+                } else {
+                    (saves, Zeroizing::default())
                 })
             },
             async |io| {
@@ -93,9 +94,10 @@ impl<S: Scheme> Sides<'_, S> {
                 let given = (&self.inputs[1][..], self.past.1);
                 let linked = run.evaluate(io, given, early, &self.ots.1, theirs).await?;
                 let (saves, opening) = linked.save(CHAIN);
-                Ok(match opens {
-                    true => (saves, opening.open(io).await?),
-                    false => (saves, Zeroizing::default()),
+                Ok(if opens {
+                    (saves, opening.open(io).await?)
+                } else {
+                    (saves, Zeroizing::default())
                 })
             },
             on_its_way,

@@ -234,12 +234,12 @@ both_halves!(SharedHalf);
 pub(crate) fn check_size(function: &Function) -> Result<[usize; 2], Error> {
     let bits = [function.loads(), function.saves()]
         .map(|ports| ports.iter().map(|port| port.ty.width()).sum::<usize>());
-    match bits.iter().all(|bits| *bits <= MAX_SAVED_BITS) {
-        true => Ok(bits),
-        false => Err(Error::ApiMisuse(
-            "a run saves and loads at most 2^24 bits of saved values each",
-        )),
+    if bits.iter().all(|bits| *bits <= MAX_SAVED_BITS) {
+        return Ok(bits);
     }
+    Err(Error::ApiMisuse(
+        "a run saves and loads at most 2^24 bits of saved values each",
+    ))
 }
 
 /// Checks that a run of `chain` can load `values` through `ports`: one value for each port, of this
@@ -301,10 +301,10 @@ impl Reader<'_> {
 
     /// Checks that no bytes are left.
     pub(crate) fn end(&self) -> Result<(), Error> {
-        match self.0.is_empty() {
-            true => Ok(()),
-            false => Err(BROKEN),
+        if self.0.is_empty() {
+            return Ok(());
         }
+        Err(BROKEN)
     }
 }
 

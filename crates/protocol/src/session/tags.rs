@@ -39,9 +39,10 @@ impl SessionTag {
             .chain_update(listening.0)
             .chain_update(listening.1.nonce);
         let lanes = [connecting.1.lane, listening.1.lane];
-        let hash = match lanes == [[0; 16]; 2] {
-            true => hash,
-            false => hash.chain_update(lanes.concat()),
+        let hash = if lanes == [[0; 16]; 2] {
+            hash
+        } else {
+            hash.chain_update(lanes.concat())
         };
         Self(hash.finalize().into())
     }

@@ -43,9 +43,10 @@ impl Instance {
         let mut instances = Vec::with_capacity(span.count as usize);
         let single = span.count == 1;
         cover.visit(span, |number, key| {
-            let mut record = match single {
-                true => std::mem::take(&mut bytes),
-                false => bytes[instances.len() * record_bytes..][..record_bytes].to_vec(),
+            let mut record = if single {
+                std::mem::take(&mut bytes)
+            } else {
+                bytes[instances.len() * record_bytes..][..record_bytes].to_vec()
             };
             let secret_bytes = shape.secret_bytes as usize;
             seal::open_once(key, &lot.salt, &mut record, secret_bytes).map_err(|_| {

@@ -82,9 +82,10 @@ impl LotWriter {
         }
         self.claim(span)?;
         let apart = table_bytes >= APART_BYTES;
-        let room = match apart {
-            true => secret_bytes + TAG_BYTES,
-            false => count * shape.record_bytes() as usize,
+        let room = if apart {
+            secret_bytes + TAG_BYTES
+        } else {
+            count * shape.record_bytes() as usize
         };
         let mut records = Vec::with_capacity(room);
         let mut offset = record_offset(shape, self.span, first);
@@ -106,10 +107,10 @@ impl LotWriter {
             records.clear();
             Ok(())
         })?;
-        match apart {
-            true => Ok(()),
-            false => self.write(&records, offset),
+        if apart {
+            return Ok(());
         }
+        self.write(&records, offset)
     }
 
     fn claim(&self, span: Span) -> Result<(), StockError> {

@@ -346,9 +346,10 @@ fn reserve(
 ) -> Result<(), StockError> {
     let mut record = found(records, &theirs.kind)?;
     check_ahead(theirs, record.reserved.saturating_add(MAX_AHEAD))?;
-    let end = match prepares {
-        true => theirs.reserved,
-        false => theirs.leased.min(theirs.reserved),
+    let end = if prepares {
+        theirs.reserved
+    } else {
+        theirs.leased.min(theirs.reserved)
     };
     if end > record.reserved {
         record.reserve_to(end);

@@ -61,13 +61,11 @@ fn kinds(stock: &Stock) -> Vec<ComponentDigest> {
 fn order(right: &Preparation, kind: ComponentDigest, finished: bool) -> Result<(), StockError> {
     let shape = parties::shape(right.stock().id().role, &kind);
     let lot = right.begin_lot(kind, shape, LOT)?;
-    match finished {
-        true => {
-            lot.put(0, &[0xab; 64], &[])?;
-            lot.finish().map(drop)
-        }
-        false => Ok(()),
+    if !finished {
+        return Ok(());
     }
+    lot.put(0, &[0xab; 64], &[])?;
+    lot.finish().map(drop)
 }
 
 /// The peer has more lots started than an epoch has room for, and breaks off each: when this party

@@ -260,9 +260,10 @@ fn what_is_pending_is_gone_with_what_is_given_up() {
             lot
         });
         theirs.finish().expect("a sync");
-        let ours = match finished {
-            true => ours.finish().map(|_| None).expect("a sync"),
-            false => Some(ours),
+        let ours = if finished {
+            ours.finish().map(|_| None).expect("a sync")
+        } else {
+            Some(ours)
         };
         garbler.give_up(&[OTS]).expect("its keys");
         ours.map_or(Ok(span), tacit_stock::LotWriter::finish)

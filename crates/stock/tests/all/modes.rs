@@ -17,9 +17,10 @@ fn all(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(all(&path)),
-            false => found.push(path),
+        if path.is_dir() {
+            found.extend(all(&path));
+        } else {
+            found.push(path);
         }
     }
     found

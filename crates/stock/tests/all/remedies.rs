@@ -105,12 +105,11 @@ fn a_stock_goes_from_a_full_disk() {
         let made = stocks.create(id, EPOCH, b"an offset", Limits::default());
         let stock = made.expect("a stock");
         disk.refuse_commits(true);
-        let removed = match is_preparing {
-            true => stock.prepare().expect("nobody prepares").destroy(),
-            false => {
-                drop(stock);
-                stocks.remove(&id)
-            }
+        let removed = if is_preparing {
+            stock.prepare().expect("nobody prepares").destroy()
+        } else {
+            drop(stock);
+            stocks.remove(&id)
         };
         let error = removed.expect_err("a commit that a full disk refuses");
         assert!(matches!(error, StockError::DiskFull { .. }), "{error}");

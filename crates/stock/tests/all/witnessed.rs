@@ -360,9 +360,10 @@ fn a_killed_chain_does_not_come_back() {
         let machine = Machine::new();
         let marks = begin(&machine, 7);
         let backup = machine.stocks.copy();
-        let ended = match is_removed {
-            false => chain(&machine).kill("a check failed"),
-            true => chain(&machine).remove(),
+        let ended = if is_removed {
+            chain(&machine).remove()
+        } else {
+            chain(&machine).kill("a check failed")
         };
         ended.expect("room");
         let restored = machine.with(&backup);

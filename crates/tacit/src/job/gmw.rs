@@ -136,10 +136,10 @@ impl Job<'_> {
 
     /// Refuses to make the crosses of a run that must take them from the stock.
     fn make_crosses(&self, schedule: &Schedule) -> Result<(), Error> {
-        match self.task.needs_stock && schedule.total_ots() != [0, 0] {
-            false => Ok(()),
-            true => Err(Error::stock_lacks(self.task.function)),
+        if self.task.needs_stock && schedule.total_ots() != [0, 0] {
+            return Err(Error::stock_lacks(self.task.function));
         }
+        Ok(())
     }
 
     /// Runs with crosses from the stock, if both parties have enough.

@@ -47,10 +47,10 @@ impl ChainInUse {
             Some(of_protocol) => kills_chain(of_protocol, error.party()),
             None => error.category() == Category::Peer && error.party() != Some(Peer::Evaluator),
         };
-        match kills {
-            true => self.stocks.kill_chain(&self.chain, &error.to_string()),
-            false => Ok(()),
+        if kills {
+            return self.stocks.kill_chain(&self.chain, &error.to_string());
         }
+        Ok(())
     }
 }
 

@@ -192,9 +192,10 @@ impl Links<'_> {
                 let of_cloud = |link: &mut Session| meant_for(Peer::Generator, link.hear_ticket()?);
                 let of_evaluator = |link: &mut Session| evaluators(link, Peer::Generator);
                 let clouds = self.with(Peer::Cloud, of_cloud)?;
-                match clouds == self.with(Peer::Evaluator, of_evaluator)? {
-                    true => Ok(()),
-                    false => Err(Incompatibility::OtherRun.into()),
+                if clouds == self.with(Peer::Evaluator, of_evaluator)? {
+                    Ok(())
+                } else {
+                    Err(Incompatibility::OtherRun.into())
                 }
             }
         }
@@ -225,10 +226,10 @@ fn meant_for(we_are: Peer, ticket: RunTicket) -> Result<RunTicket, Error> {
 /// Receives the evaluator's ticket, which must name the evaluator and this party.
 fn evaluators(session: &mut Session, we_are: Peer) -> Result<RunTicket, Error> {
     let ticket = meant_for(we_are, session.hear_ticket()?)?;
-    match ticket.evaluator == session.peer().map_or([0; 32], |peer| peer.0) {
-        true => Ok(ticket),
-        false => Err(Misbehaviour::invalid(Kind::RunTicket, "evaluator").into()),
+    if ticket.evaluator == session.peer().map_or([0; 32], |peer| peer.0) {
+        return Ok(ticket);
     }
+    Err(Misbehaviour::invalid(Kind::RunTicket, "evaluator").into())
 }
 
 /// Runs `work` over two sessions that are both usable. If it fails, tells both peers as far as

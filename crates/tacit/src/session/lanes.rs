@@ -202,10 +202,10 @@ fn parse_held(payload: &[u8]) -> Result<Vec<Lane>, Error> {
         }
         held.push(lane);
     }
-    match held.is_empty() || !rest.is_empty() {
-        true => Err(wrong()),
-        false => Ok(held),
+    if held.is_empty() || !rest.is_empty() {
+        return Err(wrong());
     }
+    Ok(held)
 }
 
 /// Reads the addresses of lanes, all of which this party has asked for.
@@ -228,10 +228,10 @@ fn parse_homes(
         }
         payload = rest;
     }
-    match payload.is_empty() {
-        true => Ok(homes),
-        false => Err(wrong()),
+    if payload.is_empty() {
+        return Ok(homes);
     }
+    Err(wrong())
 }
 
 #[cfg(test)]

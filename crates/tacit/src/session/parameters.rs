@@ -50,9 +50,10 @@ impl Session {
             name: name_with_parameters(function).into(),
             ours,
             theirs,
-            differing: match own.is_empty() {
-                true => Box::default(),
-                false => differing(own, &self.swap_parameters(own).unwrap_or_default()).into(),
+            differing: if own.is_empty() {
+                Box::default()
+            } else {
+                differing(own, &self.swap_parameters(own).unwrap_or_default()).into()
             },
         }
     }

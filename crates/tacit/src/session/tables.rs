@@ -51,9 +51,12 @@ impl Session {
             let heard = session.take_heard();
             let told = session
                 .script(async |io| exchange_open_sizes(io, meaning, &own, &ranges, heard).await);
-            let told = told.map_err(|error| match wants_another(&error) {
-                true => Incompatibility::MatchesNoTables.into(),
-                false => error,
+            let told = told.map_err(|error| {
+                if wants_another(&error) {
+                    Incompatibility::MatchesNoTables.into()
+                } else {
+                    error
+                }
             })?;
             for (param, told) in theirs.iter().zip(told) {
                 let name = param.name.clone();
@@ -112,8 +115,8 @@ pub(super) fn of_sizes(error: Error) -> Error {
         })) => *found == Kind::MatchSizes,
         _ => false,
     };
-    match tells_sizes {
-        true => Incompatibility::MatchesTables.into(),
-        false => error,
+    if tells_sizes {
+        return Incompatibility::MatchesTables.into();
     }
+    error
 }

@@ -296,10 +296,10 @@ impl Needs {
     /// Returns the counts as in the summary of a stock, in single triples instead of blocks.
     pub(crate) fn counts_in_summary(&self) -> Vec<u64> {
         let counts = self.counts.iter().copied();
-        match self.components.is_empty() {
-            true => counts.map(triples).collect(),
-            false => counts.collect(),
+        if self.components.is_empty() {
+            return counts.map(triples).collect();
         }
+        counts.collect()
     }
 
     /// Returns what a run of `function` under `scheme` by `authenticated` may take, in order of

@@ -216,9 +216,12 @@ impl Stocks {
         let Some(home) = homes.first().filter(|_| !homes.contains(&here)) else {
             return Ok(());
         };
-        let told = |lane: &Lane| match lane.is_none() {
-            true => "the process without a lane".to_owned(),
-            false => format!("lane {lane}"),
+        let told = |lane: &Lane| {
+            if lane.is_none() {
+                "the process without a lane".to_owned()
+            } else {
+                format!("lane {lane}")
+            }
         };
         let what = format!(
             "the chain {name:?} is kept with {} of the other party, and this session is with {}",

@@ -110,11 +110,12 @@ impl OpenedStock {
         scheme: SchemeId,
     ) -> Result<Self, Error> {
         if let Some(opened) = session.take_stock(role, scheme) {
-            return match opened.stocks.folder == stocks.folder {
-                true => Ok(opened),
-                false => Err(Error::ApiMisuse(
+            return if opened.stocks.folder == stocks.folder {
+                Ok(opened)
+            } else {
+                Err(Error::ApiMisuse(
                     "a session uses the stocks of one folder; open a new session for others",
-                )),
+                ))
             };
         }
         if stocks.lane() != session.lanes().own {

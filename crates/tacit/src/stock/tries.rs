@@ -84,10 +84,10 @@ pub fn charge_bits(tried: Tried, unfinished: u64) -> u8 {
 /// It exceeds the largest s. The operator has to look into it.
 pub(crate) fn charged(bits: u8, tried: Tried, unfinished: u64) -> Result<u8, Error> {
     let charged = bits.saturating_add(charge_bits(tried, unfinished));
-    match charged <= MAX_CHARGED_BITS.max(bits) {
-        true => Ok(charged),
-        false => Err(Error::TooManyTries { tried, unfinished }),
+    if charged <= MAX_CHARGED_BITS.max(bits) {
+        return Ok(charged);
     }
+    Err(Error::TooManyTries { tried, unfinished })
 }
 
 /// The keys about which a party has told a peer on a day.
@@ -290,10 +290,10 @@ impl CountedTry {
     ///
     /// Those of [`plan`](Self::plan).
     pub(crate) fn note_cheat(&self, error: &Error) -> Result<(), Error> {
-        match proves_cheat(error) {
-            true => note_cheat(&self.stocks, &self.name),
-            false => Ok(()),
+        if proves_cheat(error) {
+            return note_cheat(&self.stocks, &self.name);
         }
+        Ok(())
     }
 }
 

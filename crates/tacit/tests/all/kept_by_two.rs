@@ -212,9 +212,10 @@ fn copy_files(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");
         let to = to.join(entry.file_name());
-        match entry.file_type().expect("a type").is_dir() {
-            true => copy_files(&entry.path(), &to),
-            false => drop(fs::copy(entry.path(), to).expect("a copy")),
+        if entry.file_type().expect("a type").is_dir() {
+            copy_files(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).expect("a copy");
         }
     }
 }
@@ -423,9 +424,10 @@ fn no_hang<T>(result: &Result<T, Error>) {
 fn lose(start: &Parties, is_first: bool, (party, point): (usize, u64), seed: u64) {
     let mut parties = start.copy();
     parties.disks[party].lose_power_at(point, seed);
-    let cut = match is_first {
-        true => parties.begin(5),
-        false => parties.add(7),
+    let cut = if is_first {
+        parties.begin(5)
+    } else {
+        parties.add(7)
     };
     cut.iter().for_each(no_hang);
     let has_result = cut.iter().any(Result::is_ok);
@@ -461,9 +463,10 @@ fn every(protocol: Protocol, is_first: bool, step: usize, seed: u64) -> u64 {
         both(start.begin(5));
     }
     let whole = start.copy();
-    both(match is_first {
-        true => whole.begin(5),
-        false => whole.add(7),
+    both(if is_first {
+        whole.begin(5)
+    } else {
+        whole.add(7)
     });
     let mut lost = 0;
     for party in [0, 1] {

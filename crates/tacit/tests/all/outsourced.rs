@@ -344,9 +344,10 @@ fn servers_that_differ_on_a_chain_are_told_what_differs() {
         let order = |party: usize, job: OutsourcedJob<'static>| match party {
             GENERATOR => {
                 let job = job.chain(&stocks[party], names[party], allowed[party]);
-                match function.loads().is_empty() {
-                    true => job,
-                    false => job.input("id", 1_u64),
+                if function.loads().is_empty() {
+                    job
+                } else {
+                    job.input("id", 1_u64)
                 }
             }
             CLOUD => job.chain(&stocks[party], names[party], allowed[party]),
@@ -393,9 +394,10 @@ fn nothing_kept_is_discarded_without_a_word() {
             }
             _ => {
                 let job = pin.iter().fold(job, |job, pin| job.pin(*pin));
-                match function.loads().is_empty() {
-                    true => job,
-                    false => job.input("cell", 0_u64),
+                if function.loads().is_empty() {
+                    job
+                } else {
+                    job.input("cell", 0_u64)
                 }
             }
         };

@@ -377,9 +377,12 @@ fn an_evaluator_that_names_other_instances_gets_no_masks() {
         .min();
     let first = kinds_of_instances(&folders, Role::Garbler);
     let used_first = first.iter().map(|kind| lot(&kind.digest)).min() == had_a_run;
-    let used = |number: u64| match used_first {
-        true => [Some((number, 1)), Some((number, 1)), None, None],
-        false => [None, None, Some((number, 1)), Some((number, 1))],
+    let used = |number: u64| {
+        if used_first {
+            [Some((number, 1)), Some((number, 1)), None, None]
+        } else {
+            [None, None, Some((number, 1)), Some((number, 1))]
+        }
     };
     let one = Some((1, 1));
     for (case, named) in [

@@ -123,9 +123,10 @@ fn seen(ends: &Ends) -> (u8, String) {
 fn lie_about(copy: usize) -> (Direction, Play) {
     let lie: Play = Box::new(move |kind, payload| {
         let mut payload = payload.to_vec();
-        match kind == Kind::KeyHashes.byte() {
-            true => payload[PAIR_OF_HASHES * copy] ^= 1,
-            false => return Sent::AsIs,
+        if kind == Kind::KeyHashes.byte() {
+            payload[PAIR_OF_HASHES * copy] ^= 1
+        } else {
+            return Sent::AsIs;
         }
         Sent::Payload(payload)
     });
@@ -134,9 +135,12 @@ fn lie_about(copy: usize) -> (Direction, Play) {
 
 /// Returns a play that leaves instead of sending a message of this kind.
 fn leaves_at(direction: Direction, at: Kind) -> (Direction, Play) {
-    let leave: Play = Box::new(move |kind, _| match kind == at.byte() {
-        true => Sent::End,
-        false => Sent::AsIs,
+    let leave: Play = Box::new(move |kind, _| {
+        if kind == at.byte() {
+            Sent::End
+        } else {
+            Sent::AsIs
+        }
     });
     (direction, leave)
 }
@@ -145,12 +149,13 @@ fn leaves_at(direction: Direction, at: Kind) -> (Direction, Play) {
 /// in place of the message of kind `at`.
 fn lie_and_blame(copy: usize, at: Kind) -> (Direction, Play) {
     let (direction, mut lie) = lie_about(copy);
-    let blame: Play = Box::new(move |kind, payload| match kind == at.byte() {
-        true => {
+    let blame: Play = Box::new(move |kind, payload| {
+        if kind == at.byte() {
             let misbehaved = vec![AbortReason::Misbehaved.byte()];
             Sent::Message(Kind::Abort.byte(), misbehaved)
+        } else {
+            lie(kind, payload)
         }
-        false => lie(kind, payload),
     });
     (direction, blame)
 }
@@ -180,9 +185,12 @@ fn no_lie_about_a_key_shows_the_split_while_the_chain_lives() {
         ("leaves both", |copy| {
             let mut plays = vec![leaves_at((Generator, Cloud), Kind::CopyHeads)];
             let (direction, mut lie) = lie_about(copy);
-            let leave: Play = Box::new(move |kind, payload| match kind == Kind::Orders.byte() {
-                true => Sent::End,
-                false => lie(kind, payload),
+            let leave: Play = Box::new(move |kind, payload| {
+                if kind == Kind::Orders.byte() {
+                    Sent::End
+                } else {
+                    lie(kind, payload)
+                }
             });
             plays.push((direction, leave));
             plays
@@ -278,9 +286,10 @@ fn a_failed_check_kills_the_chain_before_anyone_is_told() {
     let flips = |direction, at: Kind| {
         let flip: Play = Box::new(move |kind, payload| {
             let mut payload = payload.to_vec();
-            match kind == at.byte() {
-                true => payload.iter_mut().for_each(|byte| *byte ^= 1),
-                false => return Sent::AsIs,
+            if kind == at.byte() {
+                payload.iter_mut().for_each(|byte| *byte ^= 1)
+            } else {
+                return Sent::AsIs;
             }
             Sent::Payload(payload)
         });
@@ -350,9 +359,12 @@ fn no_bad_frame_of_a_client_ends_a_chain() {
     ];
     for (to, at) in cases {
         for (what, bad) in bad {
-            let play: Play = Box::new(move |kind, payload| match kind == at.byte() {
-                true => bad(kind, payload),
-                false => Sent::AsIs,
+            let play: Play = Box::new(move |kind, payload| {
+                if kind == at.byte() {
+                    bad(kind, payload)
+                } else {
+                    Sent::AsIs
+                }
             });
             let ends = chain.runs(vec![((Evaluator, to), play)]);
             assert!(ends[to as usize].is_err(), "{at} to the {to}, {what}");

@@ -369,11 +369,12 @@ fn a_run_is_counted_before_its_first_base_ot_leaves() {
             Sent::AsIs
         });
         let play = Mutex::new(Some(play));
-        let below = |of, transport: Transport| match of == role {
-            false => transport,
-            true => {
+        let below = |of, transport: Transport| {
+            if of == role {
                 let play = play.lock().expect("no panic").take().expect("one link");
                 transport.map_sink(|inner| Box::new(TamperingSink::playing(inner, play)))
+            } else {
+                transport
             }
         };
         let function = function();

@@ -92,15 +92,16 @@ fn party(
         Protocol::Prepared => job.prepared(stocks),
         _ => job.authenticated_counted(stocks),
     };
-    let job = match function.has_saved_values() {
-        true => job.chain("total"),
-        false => job,
+    let job = if function.has_saved_values() {
+        job.chain("total")
+    } else {
+        job
     };
     let is_mine = function.inputs().iter().any(|input| input.owner == role);
-    match is_mine {
-        true => job.input("step", step).run(&mut session),
-        false => job.run(&mut session),
+    if is_mine {
+        return job.input("step", step).run(&mut session);
     }
+    job.run(&mut session)
 }
 
 impl Case {
@@ -162,9 +163,10 @@ impl Case {
         };
         let (again, _) = later.run(&function, &folders, 1);
         let after = (total + 1).to_string();
-        let due = match result.is_ok() {
-            true => vec![after],
-            false => vec!["6".to_owned(), after],
+        let due = if result.is_ok() {
+            vec![after]
+        } else {
+            vec!["6".to_owned(), after]
         };
         let wrong = match &again {
             Ok(outcome) if due.contains(&shown(outcome)) => None,

@@ -85,9 +85,12 @@ impl Lie {
         party: impl Fn(Transport, Role) -> T + Sync,
     ) -> (T, Trace) {
         let trace = Trace::default();
-        let below = |role, transport| match role == liar {
-            true => self.sink(transport, &trace),
-            false => transport,
+        let below = |role, transport| {
+            if role == liar {
+                self.sink(transport, &trace)
+            } else {
+                transport
+            }
         };
         let [garbler, evaluator] = over_link(below, |role, transport| party(transport, role));
         let honest = match liar {

@@ -117,10 +117,10 @@ impl Kept {
         };
         let due = header(Block::ZERO, kept.number(), ordered_at)[1];
         let has_rows = kept.blocks()[1] == due.to_bytes();
-        match is_of_role(kept.delta(), role) && has_rows {
-            true => Ok(kept),
-            false => Err(broken()),
+        if is_of_role(kept.delta(), role) && has_rows {
+            return Ok(kept);
         }
+        Err(broken())
     }
 
     fn blocks(&self) -> &[[u8; Block::BYTES]] {

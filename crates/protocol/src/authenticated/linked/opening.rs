@@ -127,9 +127,12 @@ impl ClosedLinks {
         compare(&fold.finish()[0], digest, Caught::Links)?;
         let masks = Zeroizing::new(sums.split_off(self.differences.len()));
         let mut linked = sums.iter();
-        let difference = |wire| match wiring.is_input(wire) {
-            true => Some(false),
-            false => linked.next().copied(),
+        let difference = |wire| {
+            if wiring.is_input(wire) {
+                Some(false)
+            } else {
+                linked.next().copied()
+            }
         };
         let differences = (0..wiring.wires()).map(difference);
         Ok(CheckedLinks {

@@ -70,9 +70,10 @@ fn a_message_of_another_length_is_refused() {
             let mut at = 0;
             let cut = &mut |_, _, payload: &mut Vec<u8>| {
                 if at == which {
-                    match longer {
-                        true => payload.push(0),
-                        false => drop(payload.pop()),
+                    if longer {
+                        payload.push(0);
+                    } else {
+                        payload.pop();
                     }
                 }
                 at += 1;

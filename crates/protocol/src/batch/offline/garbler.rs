@@ -121,10 +121,10 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
         commitment: &Hash,
         opened: &[u8],
     ) -> Result<(), Error> {
-        match self.oracle.parts(domain, number, 0, &[opened]) == *commitment {
-            true => Ok(()),
-            false => Err(cheated(Caught::CommittedChoice(what))),
+        if self.oracle.parts(domain, number, 0, &[opened]) == *commitment {
+            return Ok(());
         }
+        Err(cheated(Caught::CommittedChoice(what)))
     }
 
     /// Returns W of each execution of a group.

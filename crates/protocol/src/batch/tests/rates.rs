@@ -72,9 +72,10 @@ fn count(circuits: &[u32], how: How) -> Count {
             let ended = kept.run(batches, number, inputs, Cheater::Garbler, &mut honest);
             *ended.evaluator.unwrap() == plain(&function, inputs)[1]
         });
-        match right {
-            true => count.right += 1,
-            false => count.wrong += 1,
+        if right {
+            count.right += 1;
+        } else {
+            count.wrong += 1;
         }
     }
     count

@@ -182,9 +182,10 @@ pub(super) fn random_case(draw: &mut Draw) -> Case {
     }
     for block in 0..draw.between(1, 4) {
         let (before, chains) = (growing.there.len(), draw.chance(30));
-        let calls = match many && block == 0 {
-            true => draw.between(65, 300),
-            false => draw.between(1, 12),
+        let calls = if many && block == 0 {
+            draw.between(65, 300)
+        } else {
+            draw.between(1, 12)
         };
         // The calls are of two circuits, so that groups have more than one call.
         let of = [(); 2].map(|()| draw.below(growing.circuits.len()));

@@ -109,9 +109,10 @@ fn what_is_said_of_circuits() {
 /// Returns the position of the data about the last checked circuit. Only evaluated circuits may
 /// follow it.
 fn said(checked: usize, evaluated: usize, length: usize) -> (usize, usize) {
-    let after = match checked < evaluated {
-        true => 48 * (evaluated - checked),
-        false => 0,
+    let after = if checked < evaluated {
+        48 * (evaluated - checked)
+    } else {
+        0
     };
     (length - after - 16, 3)
 }

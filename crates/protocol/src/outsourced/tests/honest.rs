@@ -42,10 +42,7 @@ fn each_recipient_gets_the_sum() {
             let inputs = [&bits(23, 6)[..], &bits(18, 6)[..]];
             let (generator, evaluator, cloud) =
                 run(&function, parameters, inputs, seed, Past::default()).unwrap();
-            let due = |role| match to.includes(role) {
-                true => 41,
-                false => 0,
-            };
+            let due = |role| if to.includes(role) { 41 } else { 0 };
             assert_eq!(
                 number(&generator.outputs),
                 due(Role::Garbler),

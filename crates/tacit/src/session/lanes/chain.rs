@@ -65,14 +65,14 @@ impl Session {
         };
         let here = self.lane;
         let home = lanes.home(self.both()?, chain);
-        match home == Some(here) {
-            true => Ok(()),
-            false => Err(Error::ChainElsewhere {
-                chain: chain.to_owned(),
-                home,
-                here,
-            }),
+        if home == Some(here) {
+            return Ok(());
         }
+        Err(Error::ChainElsewhere {
+            chain: chain.to_owned(),
+            home,
+            here,
+        })
     }
 
     /// Goes to the process of the peer that keeps this chain, as far as the peer names its address

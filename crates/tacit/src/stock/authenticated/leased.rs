@@ -112,10 +112,10 @@ impl Shelf {
     fn read(&mut self) -> Result<Instance, Error> {
         let next = self.first.take().map(Ok).or_else(|| self.others.next());
         let next = next.ok_or(MORE_THAN_LEASED)??;
-        match next.tables() == self.header {
-            true => Ok(next),
-            false => Err(broken()),
+        if next.tables() == self.header {
+            return Ok(next);
         }
+        Err(broken())
     }
 }
 

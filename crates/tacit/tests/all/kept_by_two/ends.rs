@@ -62,9 +62,10 @@ fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
         } else {
             Parties::in_folders(Protocol::Prepared)
         };
-        let (function, input) = match begins {
-            true => (begin_by(Role::Evaluator, "u8"), "first"),
-            false => (add(), "step"),
+        let (function, input) = if begins {
+            (begin_by(Role::Evaluator, "u8"), "first")
+        } else {
+            (add(), "step")
         };
         if !begins {
             both(parties.begin(10));
@@ -119,9 +120,10 @@ impl OneRun {
     /// Creates two parties with what a run takes that starts a chain, or continues one.
     fn new(begins: bool) -> Self {
         let parties = Parties::new();
-        let (function, input) = match begins {
-            true => (begin_by(Role::Evaluator, "u8"), "first"),
-            false => (add(), "step"),
+        let (function, input) = if begins {
+            (begin_by(Role::Evaluator, "u8"), "first")
+        } else {
+            (add(), "step")
         };
         if !begins {
             both(parties.begin(10));

@@ -16,9 +16,10 @@ fn a_lot_is_destroyed_whatever_its_files_are() {
         // This is the file of the component that the run does not take.
         let victim = liar.other();
         let file = find(folders.path(victim as usize), "lot-0001-0000000000.seg");
-        match file_is_there {
-            true => std::fs::write(file, b"damaged").expect("a file"),
-            false => std::fs::remove_file(file).expect("a file"),
+        if file_is_there {
+            std::fs::write(file, b"damaged").expect("a file")
+        } else {
+            std::fs::remove_file(file).expect("a file")
         }
         let ended = run(&folders, Some((liar, Kind::LinkMasks, Fault::FlipFirst)));
         assert!(ended.iter().all(Result::is_err));
@@ -84,12 +85,13 @@ fn what_of_a_lot_was_never_published_is_destroyed_with_it() {
             transport.map_sink(|inner| Box::new(TamperingSink::rewriting(inner, Box::new(rewrite))))
         };
         let function = richer(0);
-        let is_err = match is_run {
-            true => run_of(&folders, &lies, &function, &|_, _| ()).map(|end| end.is_err()),
-            false => meet(&folders, &lies, |role, session, stocks| {
+        let is_err = if is_run {
+            run_of(&folders, &lies, &function, &|_, _| ()).map(|end| end.is_err())
+        } else {
+            meet(&folders, &lies, |role, session, stocks| {
                 LotPreparation::instances_for_runs(role, &richer(1), 9)?.run(session, stocks)
             })
-            .map(|end| end.is_err()),
+            .map(|end| end.is_err())
         };
         assert_eq!(is_err, [true; 2], "{what}");
         let there = kinds_of_instances(&folders, Role::Garbler).into_iter();

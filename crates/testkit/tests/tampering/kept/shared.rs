@@ -134,9 +134,12 @@ fn a_chain_that_one_has_ended_ends_at_the_other() {
     };
     let (result, _) = case.run(&add(), &folders, 7);
     result.expect_err("a check that fails");
-    let mixed = |role: Role| match role == case.liar {
-        true => before.stocks(role),
-        false => folders.stocks(role),
+    let mixed = |role: Role| {
+        if role == case.liar {
+            before.stocks(role)
+        } else {
+            folders.stocks(role)
+        }
     };
     let (again, _) = HONEST.run_on(&add(), mixed, 1);
     again.expect_err("a chain that has ended");

@@ -25,9 +25,10 @@ fn cut(which: usize, longer: bool) -> impl FnMut(Role, Kind, &mut Vec<u8>) {
     let mut number = 0;
     move |_, _, payload| {
         if number == which {
-            match longer {
-                true => payload.push(0),
-                false => drop(payload.pop()),
+            if longer {
+                payload.push(0);
+            } else {
+                payload.pop();
             }
         }
         number += 1;
