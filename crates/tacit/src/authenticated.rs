@@ -11,7 +11,7 @@ use crate::protocols::Protocol;
 use crate::stock::Tried;
 use crate::stock::tries::CountedTry;
 
-pub(crate) use chained::{ChainedOutcome, ChainedRun};
+pub(crate) use chained::ChainedRun;
 
 /// Returns the hash that gates use under a scheme. The scheme must be half-gates.
 ///

@@ -87,8 +87,16 @@ impl Clock {
         self.until(phase, &Self::start(session))
     }
 
+    /// Returns the cost of a preparation that started here, and of the run since `online`.
+    pub(crate) fn stop_online(&self, online: &Self, session: &Session) -> Vec<PhaseCost> {
+        vec![
+            self.until(Phase::Preparation, online),
+            online.stop(Phase::Run, session),
+        ]
+    }
+
     /// Returns the cost up to `end`.
-    pub(crate) fn until(&self, phase: Phase, end: &Self) -> PhaseCost {
+    fn until(&self, phase: Phase, end: &Self) -> PhaseCost {
         PhaseCost {
             phase,
             wall: end.begun - self.begun,

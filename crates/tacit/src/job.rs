@@ -20,8 +20,8 @@ use tacit_ot::Security;
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
-use crate::cost::{Clock, Cost, FromStock, Phase, PhaseCost, peak_memory_bytes};
-use crate::join::{self, JoinOfRun, JoinPlan, JoinedTable, KeyOfBin};
+use crate::cost::{Clock, Cost, Phase, peak_memory_bytes};
+use crate::join::{self, JoinOfRun, JoinPlan, JoinedTable};
 use crate::kept::{ChainPlace, check_place};
 use crate::order::{Garbled, Order, Secured};
 use crate::ports;
@@ -31,6 +31,7 @@ use crate::session::{BaseOt, OrderTerms, OtNeed};
 use crate::stock::{ChainVersion, LeaseOrder, StockName, Stocks, TakenNumbers};
 use crate::{Error, Session};
 
+pub(crate) use outcome::ProtocolOutcome;
 pub use outcome::{Outcome, SecurityScope};
 
 /// The protocols between two parties.
@@ -79,7 +80,7 @@ trait ProtocolRun: Sync {
     /// # Errors
     ///
     /// Any error that ends the run.
-    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error>;
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error>;
 }
 
 /// The parts of a run on which both parties have agreed.
@@ -88,24 +89,6 @@ struct AgreedRun<'a> {
     tag: RunTag,
     /// This party's input bits in port order.
     inputs: &'a [bool],
-}
-
-/// The result of a protocol.
-#[derive(Default)]
-struct Ran {
-    /// This party's output bits in port order.
-    outputs: Zeroizing<Vec<bool>>,
-    /// The chain of kept values, if there is one.
-    chain: Option<ChainVersion>,
-    phases: Vec<PhaseCost>,
-    and_gates_on_the_spot: u64,
-    security_scope: Option<SecurityScope>,
-    /// The material that a run by `authenticated` or `gmw` took from the stock.
-    from_stock: Option<FromStock>,
-    /// Whether the run took OTs that the session made.
-    makes_ots: bool,
-    /// At the placer of a join, the number of its key in each bin.
-    keys_of_bins: Option<KeyOfBin>,
 }
 
 const NOT_OFFERED: Error = Error::ApiMisuse("this scheme is not offered by any protocol");
@@ -392,7 +375,7 @@ impl<'f> Job<'f> {
         self.task.function.compile();
         self.find_lane(session)?;
         session.work_on(self.threads);
-        let Ran {
+        let ProtocolOutcome {
             outputs,
             chain,
             phases,

@@ -66,9 +66,9 @@ use crate::Error;
 
 pub use crate::kept::ChainAttempt;
 pub use authenticated::{LOT_SCHEME, LotPreparation, Lots};
-pub(crate) use authenticated::{Lot, LotTerms, Needs, StockedOutcome, StockedRun};
+pub(crate) use authenticated::{Lot, LotTerms, Needs, StockedRun};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
-pub(crate) use batch::{BatchOutcome, BatchRun, NAME_BYTES, family};
+pub(crate) use batch::{BatchRun, NAME_BYTES, family};
 pub use chains::{ForeignChains, KeptChain};
 pub use contents::{StockName, StockNeed, StockSummary, StockedKind};
 #[cfg(test)]

@@ -8,13 +8,13 @@ use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::authenticated::{EpochSetup, EpochTags, SharedChain, Terms};
 use tacit_protocol::message::AbortReason;
 use tacit_protocol::party::Progress;
-use tacit_protocol::saved::{ChainVersion, SavedState, SharedHalf};
-use zeroize::Zeroizing;
+use tacit_protocol::saved::{SavedState, SharedHalf};
 
 use super::planned_at;
 use crate::advice::advice;
-use crate::cost::{Clock, Phase, PhaseCost};
+use crate::cost::{Clock, Phase};
 use crate::driver::{run_script, seed};
+use crate::job::{ProtocolOutcome, SecurityScope};
 use crate::kept::{Agreed, ChainInUse, ChainPlace, Past};
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, BaseOtSource};
@@ -34,24 +34,13 @@ pub(crate) struct ChainedRun<'a> {
     pub(crate) watch: &'a mut dyn FnMut(Progress),
 }
 
-/// The result of a run.
-pub(crate) struct ChainedOutcome {
-    /// This party's output bits in port order.
-    pub(crate) outputs: Zeroizing<Vec<bool>>,
-    /// The chain at the version that the run saved or, if it saved none, loaded.
-    pub(crate) chain: ChainVersion,
-    /// The s at which the run was made.
-    pub(crate) made_at_bits: u8,
-    pub(crate) phases: Vec<PhaseCost>,
-}
-
 impl ChainedRun<'_> {
     /// Runs as `role`.
     ///
     /// # Errors
     ///
     /// Any error that ends the run. After a failed check, at either party, the chain has ended.
-    pub(crate) fn run(mut self, role: Role) -> Result<ChainedOutcome, Error> {
+    pub(crate) fn run(mut self, role: Role) -> Result<ProtocolOutcome, Error> {
         let Self {
             session,
             terms,
@@ -101,7 +90,7 @@ impl ChainedRun<'_> {
         role: Role,
         (kept, past): (&ChainInUse, Past<SharedChain, SharedHalf>),
         mut tried: Option<&mut CountedTry>,
-    ) -> Result<ChainedOutcome, Error> {
+    ) -> Result<ProtocolOutcome, Error> {
         let Self {
             session,
             terms,
@@ -149,11 +138,15 @@ impl ChainedRun<'_> {
         let opened = run_script(session.channel(), watch, async |io| proven.open(io).await);
         let (outputs, _) = opened?;
         phases.push(clock.stop(Phase::Run, session));
-        Ok(ChainedOutcome {
+        Ok(ProtocolOutcome {
             outputs,
-            chain: version,
-            made_at_bits: terms.security.get(),
+            chain: Some(version),
             phases,
+            security_scope: Some(SecurityScope::AllRuns {
+                made_at_bits: terms.security.get(),
+            }),
+            makes_ots: true,
+            ..ProtocolOutcome::default()
         })
     }
 }

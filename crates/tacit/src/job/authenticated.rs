@@ -5,14 +5,14 @@ use tacit_ot::Security;
 use tacit_protocol::authenticated::{self, LotSize, SecurityBits, Terms};
 use tacit_protocol::session::RunTag;
 
-use super::{AgreedRun, Job, ProtocolRun, Ran, SecurityScope};
-use crate::authenticated::{ChainedOutcome, ChainedRun, construction, planned_at};
+use super::{AgreedRun, Job, ProtocolOutcome, ProtocolRun, SecurityScope};
+use crate::authenticated::{ChainedRun, construction, planned_at};
 use crate::cost::{Clock, Phase};
 use crate::driver::{run_script, seed};
 use crate::kept::ChainPlace;
 use crate::protocols::{Protocol, StatisticalSecurity};
 use crate::session::{BaseOt, CountedEpoch, OtNeed};
-use crate::stock::{StockName, StockedOutcome, StockedRun, Stocks};
+use crate::stock::{StockName, StockedRun, Stocks};
 use crate::{Error, Session};
 
 pub(super) struct Authenticated;
@@ -53,7 +53,7 @@ impl ProtocolRun for Authenticated {
         stocks.lots_for(name, job.task.function, (job.security, base_ot))
     }
 
-    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error> {
         let stocks = job.task.stocks.clone();
         let stocks = stocks.as_ref();
         if let Some(place) = stocks.and_then(|stocks| job.chain_place(stocks)) {
@@ -103,12 +103,12 @@ impl ProtocolRun for Authenticated {
             charge_bits,
         });
         let run = clock.stop(Phase::Run, session);
-        Ok(Ran {
+        Ok(ProtocolOutcome {
             outputs,
             phases: setup.into_iter().chain([run]).collect(),
             security_scope: Some(security_scope),
             makes_ots: true,
-            ..Ran::default()
+            ..ProtocolOutcome::default()
         })
     }
 }
@@ -125,7 +125,11 @@ impl<'f> Job<'f> {
     }
 
     /// Runs in a chain. The chain's Δ serve the chain alone, so the run makes its own triples.
-    fn run_in_chain(&mut self, place: &ChainPlace, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+    fn run_in_chain(
+        &mut self,
+        place: &ChainPlace,
+        agreed: AgreedRun<'_>,
+    ) -> Result<ProtocolOutcome, Error> {
         let AgreedRun {
             session,
             tag,
@@ -138,20 +142,7 @@ impl<'f> Job<'f> {
             place,
             watch: &mut self.watch,
         };
-        let ChainedOutcome {
-            outputs,
-            chain,
-            made_at_bits,
-            phases,
-        } = run.run(self.task.role)?;
-        Ok(Ran {
-            outputs,
-            chain: Some(chain),
-            phases,
-            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
-            makes_ots: true,
-            ..Ran::default()
-        })
+        run.run(self.task.role)
     }
 
     /// Runs from instances or triples in the stock, if both parties have enough.
@@ -161,7 +152,7 @@ impl<'f> Job<'f> {
         stocks: Option<&Stocks>,
         tag: RunTag,
         inputs: &[bool],
-    ) -> Result<Option<Ran>, Error> {
+    ) -> Result<Option<ProtocolOutcome>, Error> {
         if self.task.function.has_saved_values() {
             return Ok(None);
         }
@@ -181,31 +172,15 @@ impl<'f> Job<'f> {
             terms: self.terms_of(tag)?,
             scheme,
             inputs,
+            preparation,
             leases: self.task.lease_order(),
             watch: &mut self.watch,
         };
         let ran = run.run()?;
         session.keep_stock(opened);
-        let Some(StockedOutcome {
-            outputs,
-            online,
-            made_at_bits,
-            from_stock,
-        }) = ran
-        else {
+        if ran.is_none() {
             session.end_of_stock(runs);
-            return Ok(None);
-        };
-        let phases = vec![
-            preparation.until(Phase::Preparation, &online),
-            online.stop(Phase::Run, session),
-        ];
-        Ok(Some(Ran {
-            outputs,
-            phases,
-            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
-            from_stock: Some(from_stock),
-            ..Ran::default()
-        }))
+        }
+        Ok(ran)
     }
 }

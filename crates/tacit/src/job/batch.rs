@@ -3,13 +3,13 @@
 use tacit_function::Function;
 use tacit_protocol::batch::held_bits;
 
-use super::{AgreedRun, Job, ProtocolRun, Ran, SecurityScope};
+use super::{AgreedRun, Job, ProtocolOutcome, ProtocolRun};
 use crate::Error;
-use crate::cost::{Clock, Phase};
+use crate::cost::Clock;
 use crate::protocols::{Protocol, StatisticalSecurity};
 use crate::scheme::with_block_scheme;
 use crate::session::{BaseOt, OtNeed};
-use crate::stock::{BatchOutcome, BatchRun, OpenedStock, StockName, Stocks};
+use crate::stock::{BatchRun, OpenedStock, StockName, Stocks};
 
 pub(super) struct Batch;
 
@@ -40,7 +40,7 @@ impl ProtocolRun for Batch {
         stocks.executions_left(name, job.task.function, job.security)
     }
 
-    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error> {
         let AgreedRun {
             session, inputs, ..
         } = agreed;
@@ -54,24 +54,12 @@ impl ProtocolRun for Batch {
             inputs,
             statistical_security_bits: job.security.bits(),
             threads: job.threads.get(),
+            preparation,
             leases: job.task.lease_order(),
             watch: &mut job.watch,
         };
-        let BatchOutcome {
-            outputs,
-            online,
-            made_at_bits,
-        } = run.run()?;
-        let phases = vec![
-            preparation.until(Phase::Preparation, &online),
-            online.stop(Phase::Run, session),
-        ];
+        let ran = run.run()?;
         session.keep_stock(opened);
-        Ok(Ran {
-            outputs,
-            phases,
-            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
-            ..Ran::default()
-        })
+        Ok(ran)
     }
 }

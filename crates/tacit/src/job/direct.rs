@@ -8,7 +8,7 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
-use super::{AgreedRun, Job, NOT_OFFERED, ProtocolRun, Ran};
+use super::{AgreedRun, Job, NOT_OFFERED, ProtocolOutcome, ProtocolRun};
 use crate::cost::{Clock, Phase};
 use crate::driver::{run_script, seed};
 use crate::protocols::Protocol;
@@ -30,7 +30,7 @@ impl ProtocolRun for Direct {
         job.task.ots_of_inputs(Security::SemiHonest)
     }
 
-    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error> {
         let AgreedRun {
             session,
             tag,
@@ -52,11 +52,11 @@ impl ProtocolRun for Direct {
         };
         let outputs = with_scheme(scheme, visitor).map_err(|_| NOT_OFFERED)??;
         phases.push(clock.stop(Phase::Run, session));
-        Ok(Ran {
+        Ok(ProtocolOutcome {
             outputs,
             phases,
             makes_ots: true,
-            ..Ran::default()
+            ..ProtocolOutcome::default()
         })
     }
 }

@@ -5,7 +5,7 @@ use tacit_ot::Security;
 use tacit_protocol::gmw::{self, Run};
 use tacit_protocol::party::Progress;
 
-use super::{AgreedRun, Job, ProtocolRun, Ran};
+use super::{AgreedRun, Job, ProtocolOutcome, ProtocolRun};
 use crate::cost::{Clock, FromStock, Phase};
 use crate::driver::{run_script, seed};
 use crate::ports;
@@ -50,7 +50,7 @@ impl ProtocolRun for Gmw {
         stocks.gmw_runs_left(name, job.task.function, base_ot)
     }
 
-    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error> {
         let AgreedRun {
             session,
             inputs,
@@ -78,7 +78,7 @@ impl ProtocolRun for Gmw {
         let inputs = staged.as_ref().map_or(inputs, |bits| &bits[..]);
         if let Some(mut ran) = job.run_from_crosses(session, schedule, inputs)? {
             phases.append(&mut ran.phases);
-            return Ok(Ran {
+            return Ok(ProtocolOutcome {
                 phases,
                 keys_of_bins,
                 ..ran
@@ -95,12 +95,12 @@ impl ProtocolRun for Gmw {
         })?;
         session.keep_directions(directions);
         phases.push(clock.stop(Phase::Run, session));
-        Ok(Ran {
+        Ok(ProtocolOutcome {
             outputs,
             phases,
             makes_ots: true,
             keys_of_bins,
-            ..Ran::default()
+            ..ProtocolOutcome::default()
         })
     }
 }
@@ -148,7 +148,7 @@ impl Job<'_> {
         session: &mut Session,
         schedule: &Schedule,
         inputs: &[bool],
-    ) -> Result<Option<Ran>, Error> {
+    ) -> Result<Option<ProtocolOutcome>, Error> {
         let preparation = Clock::start(session);
         let (function, role) = (self.task.function, self.task.role);
         let stocks = self.task.stocks.clone();
@@ -162,14 +162,11 @@ impl Job<'_> {
         let outputs = run_script(session.channel(), watch, async |io| {
             run.run_stocked(io, inputs, masks).await
         })?;
-        Ok(Some(Ran {
+        Ok(Some(ProtocolOutcome {
             outputs,
-            phases: vec![
-                preparation.until(Phase::Preparation, &online),
-                online.stop(Phase::Run, session),
-            ],
+            phases: preparation.stop_online(&online, session),
             from_stock: Some(FromStock::Crosses),
-            ..Ran::default()
+            ..ProtocolOutcome::default()
         }))
     }
 }

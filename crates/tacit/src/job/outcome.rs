@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use tacit_circuit::Value;
+use zeroize::Zeroizing;
 
-use crate::cost::Cost;
+use crate::cost::{Cost, FromStock, PhaseCost};
+use crate::join::KeyOfBin;
 use crate::protocols::ThreatModel;
 use crate::stock::ChainVersion;
 
@@ -41,4 +43,23 @@ pub struct Outcome {
     pub chain: Option<ChainVersion>,
     /// The cost on this side.
     pub cost: Cost,
+}
+
+/// The result of a protocol's part of a run.
+#[derive(Default)]
+pub(crate) struct ProtocolOutcome {
+    /// This party's output bits in port order.
+    pub(crate) outputs: Zeroizing<Vec<bool>>,
+    /// The chain of kept values, at the version that the run saved or, if it saved none, loaded.
+    pub(crate) chain: Option<ChainVersion>,
+    pub(crate) phases: Vec<PhaseCost>,
+    /// The number of AND gates that were garbled during the run because the stock had too few.
+    pub(crate) and_gates_on_the_spot: u64,
+    pub(crate) security_scope: Option<SecurityScope>,
+    /// The material that a run by `authenticated` or `gmw` took from the stock.
+    pub(crate) from_stock: Option<FromStock>,
+    /// Whether the run took OTs that the session made.
+    pub(crate) makes_ots: bool,
+    /// At the placer of a join, the number of its key in each bin.
+    pub(crate) keys_of_bins: Option<KeyOfBin>,
 }

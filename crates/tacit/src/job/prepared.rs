@@ -4,9 +4,9 @@ use tacit_garble::with_scheme;
 use tacit_ot::Security;
 use tacit_protocol::prepared;
 
-use super::{AgreedRun, Job, NOT_OFFERED, ProtocolRun, Ran};
+use super::{AgreedRun, Job, NOT_OFFERED, ProtocolOutcome, ProtocolRun};
 use crate::Error;
-use crate::cost::{Clock, Phase};
+use crate::cost::Clock;
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, OtNeed};
 use crate::stock::{OpenedStock, PreparedRun, StockName, Stocks};
@@ -37,7 +37,7 @@ impl ProtocolRun for Prepared {
         stocks.runs_left(name, job.task.function)
     }
 
-    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<Ran, Error> {
+    fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error> {
         let AgreedRun {
             session,
             tag,
@@ -55,22 +55,12 @@ impl ProtocolRun for Prepared {
             tag,
             inputs,
             place: place.as_ref(),
+            preparation,
             leases: job.task.lease_order(),
             watch: &mut job.watch,
         };
         let outcome = with_scheme(scheme, visitor).map_err(|_| NOT_OFFERED)??;
-        let online = outcome.online;
-        let phases = vec![
-            preparation.until(Phase::Preparation, &online),
-            online.stop(Phase::Run, session),
-        ];
         session.keep_stock(opened);
-        Ok(Ran {
-            outputs: outcome.outputs,
-            chain: outcome.chain,
-            phases,
-            and_gates_on_the_spot: outcome.ands_on_the_spot,
-            ..Ran::default()
-        })
+        Ok(outcome)
     }
 }

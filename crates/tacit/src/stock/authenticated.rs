@@ -41,7 +41,7 @@ use crate::protocols::StatisticalSecurity;
 use crate::{Error, Session};
 
 pub use lots::{LotPreparation, Lots};
-pub(crate) use run::{StockedOutcome, StockedRun};
+pub(crate) use run::StockedRun;
 
 /// The scheme in whose stock lots of `authenticated` are kept, whatever they are garbled under.
 pub const LOT_SCHEME: SchemeId = SchemeId::HALF_GATES_TWO_CALL;

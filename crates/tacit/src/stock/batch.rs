@@ -36,7 +36,7 @@ use super::OpenedStock;
 use crate::Error;
 
 pub use prepare::{BatchPreparation, Executions};
-pub(crate) use run::{BatchOutcome, BatchRun};
+pub(crate) use run::BatchRun;
 pub use tacit_protocol::batch::{Bound as BatchBound, Plan as BatchPlan};
 
 /// Bytes of a batch's name.

@@ -16,6 +16,7 @@ use super::chains::STOCK_DESTROYED;
 use super::{LeaseOrder, OpenedStock, Supplies};
 use crate::cost::Clock;
 use crate::driver::{run_script, seed};
+use crate::job::ProtocolOutcome;
 use crate::kept::{Agreed, ChainInUse, ChainPlace, Past, check_place};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
@@ -29,21 +30,10 @@ pub(crate) struct PreparedRun<'a> {
     pub(crate) inputs: &'a [bool],
     /// The place where this party keeps what the function saves, if it saves anything.
     pub(crate) place: Option<&'a ChainPlace>,
+    /// The start of the run.
+    pub(crate) preparation: Clock,
     pub(crate) leases: LeaseOrder<'a>,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
-}
-
-/// The result of a run.
-pub(crate) struct PreparedOutcome {
-    /// This party's output bits in port order.
-    pub(crate) outputs: Zeroizing<Vec<bool>>,
-    /// The chain at the version that the run saved or, if it saved none, loaded.
-    pub(crate) chain: Option<ChainVersion>,
-    /// The start of the online stage: at the evaluator, once everything has arrived that does not
-    /// depend on its input, and at the garbler, before it sends that.
-    pub(crate) online: Clock,
-    /// The number of AND gates that were garbled during the run.
-    pub(crate) ands_on_the_spot: u64,
 }
 
 /// A function that describes what a party would load of a chain at this version.
@@ -111,13 +101,14 @@ impl<V: StoredValue> Taken<V> {
     fn complete<O>(
         &self,
         run: PreparedRun<'_>,
-        ands_on_the_spot: u64,
+        and_gates_on_the_spot: u64,
         link: impl AsyncFnOnce(&mut Io<'_>) -> Result<(Vec<V>, O), ProtocolError>,
         open: impl AsyncFn(O, &mut Io<'_>) -> Result<Zeroizing<Vec<bool>>, ProtocolError>,
-    ) -> Result<PreparedOutcome, Error> {
+    ) -> Result<ProtocolOutcome, Error> {
         let PreparedRun {
             session,
             function,
+            preparation,
             watch,
             ..
         } = run;
@@ -138,11 +129,12 @@ impl<V: StoredValue> Taken<V> {
                 (outputs, Some(version))
             }
         };
-        Ok(PreparedOutcome {
+        Ok(ProtocolOutcome {
             outputs,
             chain,
-            online,
-            ands_on_the_spot,
+            phases: preparation.stop_online(&online, session),
+            and_gates_on_the_spot,
+            ..ProtocolOutcome::default()
         })
     }
 
@@ -178,7 +170,7 @@ fn is_ended(error: &StockError) -> bool {
 }
 
 impl SchemeVisitor for PreparedRun<'_> {
-    type Output = Result<PreparedOutcome, Error>;
+    type Output = Result<ProtocolOutcome, Error>;
 
     fn visit<S: Scheme>(self, scheme: S) -> Self::Output {
         match self.opened.role {
@@ -201,7 +193,7 @@ impl PreparedRun<'_> {
         )
     }
 
-    fn garble<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
+    fn garble<S: Scheme>(mut self, scheme: S) -> Result<ProtocolOutcome, Error> {
         let taken = Taken::take_up(&mut self, SavedState::of_garbler)?;
         let (function, tag) = (self.function, taken.tag);
         let supplies = self.lease(tag)?;
@@ -225,7 +217,7 @@ impl PreparedRun<'_> {
         taken.complete(self, ands_on_the_spot, link, GarblerOpening::open)
     }
 
-    fn evaluate<S: Scheme>(mut self, scheme: S) -> Result<PreparedOutcome, Error> {
+    fn evaluate<S: Scheme>(mut self, scheme: S) -> Result<ProtocolOutcome, Error> {
         let taken = Taken::take_up(&mut self, SavedState::of_evaluator)?;
         let (function, tag) = (self.function, taken.tag);
         let supplies = self.lease(tag)?;

@@ -15,6 +15,7 @@ use super::leased::LeasedLot;
 use super::{LOT_SCHEME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
 use crate::cost::{Clock, FromStock};
 use crate::driver::{run_script, seed};
+use crate::job::{ProtocolOutcome, SecurityScope};
 use crate::stock::failure::StockFailure;
 use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
@@ -30,20 +31,10 @@ pub(crate) struct StockedRun<'a> {
     pub(crate) terms: Terms<'a>,
     pub(crate) scheme: SchemeId,
     pub(crate) inputs: &'a [bool],
+    /// The start of the run.
+    pub(crate) preparation: Clock,
     pub(crate) leases: LeaseOrder<'a>,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
-}
-
-/// The result of a run.
-pub(crate) struct StockedOutcome {
-    /// This party's output bits in port order.
-    pub(crate) outputs: Zeroizing<Vec<bool>>,
-    /// The start of the online stage.
-    pub(crate) online: Clock,
-    /// The s at which the lot was made.
-    pub(crate) made_at_bits: u8,
-    /// The material that the run took.
-    pub(crate) from_stock: FromStock,
 }
 
 impl StockedRun<'_> {
@@ -64,7 +55,7 @@ impl StockedRun<'_> {
     /// # Errors
     ///
     /// Any error that ends the run. The leased material is then lost.
-    pub(crate) fn run(mut self) -> Result<Option<StockedOutcome>, Error> {
+    pub(crate) fn run(mut self) -> Result<Option<ProtocolOutcome>, Error> {
         for needs in Needs::of_run(self.terms.function, self.scheme) {
             if let Some(leases) = self.lease(&needs)? {
                 return self.run_from(&needs, leases).map(Some);
@@ -73,7 +64,7 @@ impl StockedRun<'_> {
         Ok(None)
     }
 
-    fn run_from(self, needs: &Needs, leases: Vec<Lease>) -> Result<StockedOutcome, Error> {
+    fn run_from(self, needs: &Needs, leases: Vec<Lease>) -> Result<ProtocolOutcome, Error> {
         let asked = self.asked();
         let name = TryName::in_session(self.session, self.opened.role, Tried::Authenticated)?;
         let opened = &*self.opened;
@@ -94,11 +85,12 @@ impl StockedRun<'_> {
         // Record the end before the peer learns why: it could take more of the lot meanwhile.
         let ended = |error| after_run(opened, &name, kind, error);
         let (outputs, online) = failure.or(ran).map_err(ended)?;
-        Ok(StockedOutcome {
+        Ok(ProtocolOutcome {
             outputs,
-            online,
-            made_at_bits,
-            from_stock,
+            phases: self.preparation.stop_online(&online, session),
+            security_scope: Some(SecurityScope::AllRuns { made_at_bits }),
+            from_stock: Some(from_stock),
+            ..ProtocolOutcome::default()
         })
     }
 

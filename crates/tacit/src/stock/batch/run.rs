@@ -14,11 +14,11 @@ use tacit_protocol::io::Io;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Instance, Lease, Tried};
-use zeroize::Zeroizing;
 
 use super::{HEADER_BYTES, kind_of, kinds_in_stock, name_of};
 use crate::cost::Clock;
 use crate::driver::{run_script, seed};
+use crate::job::{ProtocolOutcome, SecurityScope};
 use crate::protocols::Protocol;
 use crate::scheme::{BlockVisitor, with_block_scheme};
 use crate::stock::OpenedStock;
@@ -36,18 +36,10 @@ pub(crate) struct BatchRun<'a> {
     pub(crate) inputs: &'a [bool],
     pub(crate) statistical_security_bits: u8,
     pub(crate) threads: usize,
+    /// The start of the run.
+    pub(crate) preparation: Clock,
     pub(crate) leases: LeaseOrder<'a>,
     pub(crate) watch: &'a mut dyn FnMut(Progress),
-}
-
-/// The result of a run.
-pub(crate) struct BatchOutcome {
-    /// This party's output bits in port order.
-    pub(crate) outputs: Zeroizing<Vec<bool>>,
-    /// The start of the online stage, when both parties have everything that needs no input.
-    pub(crate) online: Clock,
-    /// The s at which the batch of the execution was made.
-    pub(crate) made_at_bits: u8,
 }
 
 impl BatchRun<'_> {
@@ -56,7 +48,7 @@ impl BatchRun<'_> {
     /// # Errors
     ///
     /// There is none, or any error that ends the run. The execution is then lost.
-    pub(crate) fn run(mut self) -> Result<BatchOutcome, Error> {
+    pub(crate) fn run(mut self) -> Result<ProtocolOutcome, Error> {
         let (kind, lease) = self.lease()?;
         let instance = lease.instances().next().transpose()?;
         let instance = instance.ok_or(Error::ApiMisuse("an execution was leased"))?;
@@ -70,6 +62,7 @@ impl BatchRun<'_> {
             inputs: self.inputs,
             statistical_security_bits: self.statistical_security_bits,
             threads: self.threads,
+            preparation: self.preparation,
             watch: self.watch,
             kind,
             instance,
@@ -128,13 +121,14 @@ struct Execute<'a> {
     inputs: &'a [bool],
     statistical_security_bits: u8,
     threads: usize,
+    preparation: Clock,
     watch: &'a mut dyn FnMut(Progress),
     kind: ComponentDigest,
     instance: Instance,
 }
 
 impl BlockVisitor for Execute<'_> {
-    type Output = Result<BatchOutcome, Error>;
+    type Output = Result<ProtocolOutcome, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
         let Self {
@@ -144,6 +138,7 @@ impl BlockVisitor for Execute<'_> {
             inputs,
             statistical_security_bits,
             threads,
+            preparation,
             watch,
             kind,
             instance,
@@ -186,10 +181,13 @@ impl BlockVisitor for Execute<'_> {
                 (run_script(session.channel(), watch, run)?, online)
             }
         };
-        Ok(BatchOutcome {
+        Ok(ProtocolOutcome {
             outputs,
-            online,
-            made_at_bits: plan.statistical_security_bits(),
+            phases: preparation.stop_online(&online, session),
+            security_scope: Some(SecurityScope::AllRuns {
+                made_at_bits: plan.statistical_security_bits(),
+            }),
+            ..ProtocolOutcome::default()
         })
     }
 }
