@@ -218,6 +218,14 @@ pub fn peer_asks(plan: &JoinPlan, role: Role, function: &Function) -> Result<Pee
     })
 }
 
+/// Returns the number of OTs that the stage of a join takes.
+pub(crate) fn stage_ots(plan: &JoinPlan) -> u64 {
+    match plan.bin_count() {
+        0 => 0,
+        _ => plan.sizes.shards.saturating_mul(plan.sizes.vole_ots()),
+    }
+}
+
 /// Computes the digest on which both parties agree.
 pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
     let mut hash = Sha256::new_with_prefix(b"tacit join run 2\0");

@@ -50,7 +50,7 @@ pub use tacit_protocol::matching::TableSizes;
 pub use tacit_protocol::message::AbortReason;
 pub use tacit_protocol::session::{Proposal, ProtocolId, RunId, SessionId};
 use transfers::Transfers;
-pub(crate) use transfers::{CountedEpoch, OtNeed};
+pub(crate) use transfers::{CountedEpoch, OtNeed, ot_link};
 
 /// The end of the connection that a party has. It decides only who speaks first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use tacit_protocol::party::Progress;
 use super::{AgreedRun, Job, ProtocolOutcome, ProtocolRun};
 use crate::cost::{Clock, FromStock, Phase};
 use crate::driver::{run_script, seed};
+use crate::join::stage_ots;
 use crate::ports;
 use crate::protocols::Protocol;
 use crate::session::{BaseOt, OtNeed};
@@ -121,10 +122,8 @@ fn part_of_all<'w>(
 impl Job<'_> {
     /// Returns the OTs of a join's stage, which are those of its VOLE if it is packed.
     fn stage_ots(&self) -> u64 {
-        let plan = self.task.join.as_ref().map(|join| join.plan);
-        plan.filter(|plan| plan.bin_count() > 0).map_or(0, |plan| {
-            plan.sizes.shards.saturating_mul(plan.sizes.vole_ots())
-        })
+        let join = self.task.join.as_ref();
+        join.map_or(0, |join| stage_ots(join.plan))
     }
 
     /// Returns the work of a join's stage in this session, of which its VOLE tells the progress.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tacit_net::Link;
 use tacit_ot::Security;
-use tacit_ot::source::{self, Choice};
+use tacit_ot::source::Choice;
 use tacit_protocol::matching::VolePlan;
 
 use super::{Intersection, Match, MatchRecipient};
 use crate::Error;
-use crate::session::{OtExtension, Side};
+use crate::session::{OtExtension, Side, ot_link};
 
 /// Nanoseconds of work per key of the party that asks, without OTs: hashing, encoding, evaluating
 /// and looking up. These times are those of a server core. Other cores take up to twice as long.
@@ -20,12 +20,6 @@ const ANSWERED_KEY_NS: u64 = 500;
 
 /// Nanoseconds of work per column of a silent VOLE, at either party.
 const SILENT_COLUMN_NS: u64 = 75;
-
-/// A link without delay.
-const NO_LINK: source::Link = source::Link {
-    round_trip: Duration::ZERO,
-    bits_per_s: u64::MAX,
-};
 
 /// The estimated cost of a matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,10 +73,7 @@ impl Intersection {
             });
         }
         let extension = extension.unwrap_or_else(|| need.extension_over(link));
-        let link = link.map_or(NO_LINK, |link| source::Link {
-            round_trip: 2 * link.one_way_delay(),
-            bits_per_s: link.rate_bits_per_s(),
-        });
+        let link = ot_link(link);
         let vole = VolePlan::of(extension, sizes.shards * sizes.ask_columns);
         let count = usize::try_from(vole.ots()).unwrap_or(usize::MAX);
         let ots = Choice::told(extension, link, Security::SemiHonest, count);

@@ -65,6 +65,16 @@ pub struct PlannedTraffic {
     pub evaluator_bytes: u64,
 }
 
+impl From<&Outline> for PlannedTraffic {
+    fn from(outline: &Outline) -> Self {
+        Self {
+            garbler_early_bytes: outline.early_bytes(),
+            garbler_late_bytes: outline.late_bytes(),
+            evaluator_bytes: outline.evaluator_bytes(),
+        }
+    }
+}
+
 /// The predicted times of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlannedTimes {
@@ -177,11 +187,7 @@ impl Candidate {
             rung: Some(rung),
             ot_extension: way.stated(),
             function: Arc::clone(&self.function),
-            traffic: PlannedTraffic {
-                garbler_early_bytes: outline.early_bytes(),
-                garbler_late_bytes: outline.late_bytes(),
-                evaluator_bytes: outline.evaluator_bytes(),
-            },
+            traffic: (&outline).into(),
             times: costs.planned(protocol, (&outline, &work), &course, way),
             offline: match protocol {
                 Protocol::Direct => Offline::default(),

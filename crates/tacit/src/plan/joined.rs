@@ -12,7 +12,7 @@ use tacit_function::Function;
 use tacit_function::join::JoinPlan;
 use tacit_net::Link;
 use tacit_ot::Security;
-use tacit_ot::source::{self, Choice};
+use tacit_ot::source::Choice;
 use tacit_protocol::matching::VolePlan;
 
 use super::alternative::seconds;
@@ -20,9 +20,10 @@ use super::course::MeasuredLink;
 use super::shared::Shared;
 use super::{Planner, USUAL_LINKS, no_protocol};
 use crate::Error;
+use crate::join::stage_ots;
 use crate::matching::vole_time;
 use crate::protocols::ThreatModel;
-use crate::session::{OtExtension, OtNeed};
+use crate::session::{OtExtension, OtNeed, ot_link};
 
 /// Seconds of work on a key of the placer: hashing, placing, encoding its point, and decoding.
 const PLACED_KEY_S: f64 = 780e-9;
@@ -95,32 +96,21 @@ impl Planner {
 
 /// The messages and the time of a join's stage.
 #[derive(Clone, Copy, Default)]
-struct Stage {
+struct StageCost {
     bytes: u64,
     trips: u64,
     seconds: f64,
 }
 
-fn stage_ots(join: &JoinPlan) -> u64 {
-    match join.bin_count() {
-        0 => 0,
-        _ => join.sizes.shards.saturating_mul(join.sizes.vole_ots()),
-    }
-}
-
 /// Returns the stage of a join: OTs, ask and hint. Shards go in turn.
-fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> Stage {
+fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> StageCost {
     let sizes = &join.sizes;
     if join.bin_count() == 0 {
-        return Stage::default();
+        return StageCost::default();
     }
     let vole = VolePlan::of(extension, sizes.shards * sizes.ask_columns);
-    let no_link = source::Link {
-        round_trip: Duration::ZERO,
-        bits_per_s: u64::MAX,
-    };
     let count = usize::try_from(vole.ots()).unwrap_or(usize::MAX);
-    let made = Choice::told(extension, no_link, Security::SemiHonest, count);
+    let made = Choice::told(extension, ot_link(None), Security::SemiHonest, count);
     let tables = sizes.shards * (sizes.ask_bytes() + sizes.hint_bytes()) + vole.bytes();
     let of_ots = [made.cost.sender_bytes, made.cost.receiver_bytes];
     // The OTs of a shard take a round trip, and ask and hint another one.
@@ -128,7 +118,7 @@ fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> Stage {
     let on_link = way.exchanges(trips, tables) + way.going_in(of_ots[0].max(of_ots[1]));
     let keys = PLACED_KEY_S * (sizes.shards * sizes.placer_keys) as f64
         + PROGRAMMED_KEY_S * (sizes.shards * sizes.programmer_keys) as f64;
-    Stage {
+    StageCost {
         bytes: tables + of_ots.iter().sum::<u64>(),
         trips,
         seconds: on_link.max((made.time + vole_time(vole)).as_secs_f64()) + keys,
@@ -138,7 +128,7 @@ fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> Stage {
 /// Returns a run: sizes and the agreement take a round trip each.
 fn run(
     shared: &Shared,
-    stage: Stage,
+    stage: StageCost,
     (extension, way): (Option<OtExtension>, &MeasuredLink),
 ) -> Result<JoinCost, Error> {
     let (bytes, trips, online) = shared.run(extension, way)?;

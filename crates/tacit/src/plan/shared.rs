@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tacit_function::{Function, Role, Schedule};
 use tacit_garble::Assumption;
 use tacit_ot::Security;
-use tacit_ot::source::{Choice, Link};
+use tacit_ot::source::Choice;
 use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, Rows};
 use tacit_protocol::gmw::{self, Outline};
 
@@ -19,7 +19,7 @@ use super::course::MeasuredLink;
 use super::{Alternative, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
 use crate::Error;
 use crate::protocols::Protocol;
-use crate::session::OtExtension;
+use crate::session::{OtExtension, ot_link};
 
 /// The assumption of the hash of crosses.
 pub(super) const HASH_ASSUMPTION: Assumption = Assumption::IdealCipher;
@@ -184,12 +184,8 @@ fn ot_seconds(extension: OtExtension, count: u64) -> f64 {
     if count == 0 {
         return 0.0;
     }
-    let no_link = Link {
-        round_trip: Duration::ZERO,
-        bits_per_s: u64::MAX,
-    };
     let made = usize::try_from(count).unwrap_or(usize::MAX);
-    let choice = Choice::told(extension, no_link, Security::SemiHonest, made);
+    let choice = Choice::told(extension, ot_link(None), Security::SemiHonest, made);
     choice.time.as_secs_f64() + HASH_S * count as f64
 }
 

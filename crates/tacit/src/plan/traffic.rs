@@ -48,11 +48,7 @@ impl RunTraffic {
         let outline = direct::outline(scheme, function, &walk, need.extension_over(None))?;
         let answers = [!outline.choices.is_empty(), true, outline.result.is_some()];
         Ok(Self {
-            bytes: PlannedTraffic {
-                garbler_early_bytes: outline.early_bytes(),
-                garbler_late_bytes: outline.late_bytes(),
-                evaluator_bytes: outline.evaluator_bytes(),
-            },
+            bytes: (&outline).into(),
             trips: answers.iter().map(|answer| u64::from(*answer)).sum(),
         })
     }

@@ -5,6 +5,7 @@ mod lent;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rand_core::UnwrapErr;
 use tacit_function::Role;
@@ -80,13 +81,17 @@ impl OtNeed {
             let four = four.filter(|_| self.is_bulk && self.count >= BULK_OTS);
             return four.unwrap_or_default();
         };
-        let link = source::Link {
-            round_trip: 2 * link.one_way_delay(),
-            bits_per_s: link.rate_bits_per_s(),
-        };
         let count = usize::try_from(self.count).unwrap_or(usize::MAX);
         let count = count.min(source::MAX_REFILL);
-        Choice::fastest(link, self.security, count, false).extension
+        Choice::fastest(ot_link(Some(link)), self.security, count, false).extension
+    }
+}
+
+/// Returns a link in the terms of OTs. Without a link there is no delay.
+pub(crate) fn ot_link(link: Option<Link>) -> source::Link {
+    source::Link {
+        round_trip: link.map_or(Duration::ZERO, |link| 2 * link.one_way_delay()),
+        bits_per_s: link.map_or(u64::MAX, |link| link.rate_bits_per_s()),
     }
 }
 
