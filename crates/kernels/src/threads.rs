@@ -37,10 +37,10 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// A thread of the pool that works for one call.
 #[cfg(not(target_family = "wasm"))]
-struct Taken;
+struct TakenThread;
 
 #[cfg(not(target_family = "wasm"))]
-impl Taken {
+impl TakenThread {
     /// Takes a thread that does not work. If it took another, the call would wait for the work of
     /// others.
     fn one_of(pool: &ThreadPool) -> Option<Self> {
@@ -52,7 +52,7 @@ impl Taken {
 }
 
 #[cfg(not(target_family = "wasm"))]
-impl Drop for Taken {
+impl Drop for TakenThread {
     fn drop(&mut self) {
         TAKEN.fetch_sub(1, Ordering::Relaxed);
     }
@@ -92,7 +92,7 @@ where
         };
         return pool.in_place_scope(|scope| {
             for worker in others.iter_mut().take(count - 1) {
-                let Some(taken) = Taken::one_of(pool) else {
+                let Some(taken) = TakenThread::one_of(pool) else {
                     break;
                 };
                 scope.spawn(move |_| {

@@ -60,13 +60,13 @@ pub struct Transport {
     source: Box<dyn Source>,
     sink: Box<dyn Sink>,
     counter: WireCounter,
-    heard: Option<Heard>,
+    heard: Option<LastHeard>,
     /// Whether its sink respects [`Wait::reads`].
     reads_ahead: bool,
 }
 
 /// The time when bytes last arrived.
-pub(crate) type Heard = Arc<Mutex<Instant>>;
+pub(crate) type LastHeard = Arc<Mutex<Instant>>;
 
 impl Transport {
     /// Joins two halves.
@@ -107,7 +107,7 @@ impl Transport {
     }
 
     /// Returns the same transport. It records in `heard` when bytes arrive.
-    pub(crate) fn noting(self, heard: Heard) -> Self {
+    pub(crate) fn noting(self, heard: LastHeard) -> Self {
         let heard = Some(heard);
         Self { heard, ..self }
     }

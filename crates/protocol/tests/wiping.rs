@@ -18,8 +18,8 @@ use tacit_protocol::io::Io;
 use tacit_protocol::io::memory::{Ended, run_both, run_three, run_two};
 use tacit_protocol::message::Kind;
 use tacit_protocol::outsourced::{
-    Cloud, CloudChain, CloudStart, Evaluator, Generator, GeneratorChain, GeneratorStart,
-    Parameters, Shape, Terms, Verdict,
+    Cloud, CloudChain, CloudStart, Evaluator, EvaluatorBits, Generator, GeneratorChain,
+    GeneratorStart, Parameters, Terms, Verdict,
 };
 use tacit_protocol::prepared::{
     Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Instances,
@@ -316,8 +316,8 @@ fn three(end: usize) -> (usize, Memory, Option<(GeneratorChain, CloudChain)>) {
             scheme: scheme.id(),
             parameters,
         };
-        let shape = Shape::of(&function);
-        let evaluator = Evaluator::new(terms, shape, &input, with_generator, &key(1).into());
+        let counts = EvaluatorBits::of(&function);
+        let evaluator = Evaluator::new(terms, counts, &input, with_generator, &key(1).into());
         let start = CloudStart::NewChain(of_cloud);
         let seed = key(2).into();
         let cloud = Cloud::new(scheme, &function, parameters, start, Vec::new(), 1, &seed);
@@ -371,9 +371,9 @@ fn a_run_of_three_that_ends_anywhere_leaves_no_secret() {
 }
 
 /// Instances of a function's only component, first in, first out.
-struct Shelf<T>(VecDeque<T>);
+struct QueuedInstances<T>(VecDeque<T>);
 
-impl<T> Instances for Shelf<T> {
+impl<T> Instances for QueuedInstances<T> {
     type Instance = T;
 
     fn next(&mut self, _: usize) -> Result<T, Error> {
@@ -386,7 +386,10 @@ impl<T> Instances for Shelf<T> {
 struct Material {
     delta: Block,
     ots: (GarblerOts, EvaluatorOts),
-    instances: (Shelf<GarblerInstance<Block>>, Shelf<InstanceTables>),
+    instances: (
+        QueuedInstances<GarblerInstance<Block>>,
+        QueuedInstances<InstanceTables>,
+    ),
 }
 
 impl Material {
@@ -404,7 +407,10 @@ impl Material {
             seed.garble(scheme, program, delta, &mut bytes);
             InstanceTables::from_bytes(scheme, program, bytes)
         });
-        let instances = (Shelf(wires.collect()), Shelf(tables.collect()));
+        let instances = (
+            QueuedInstances(wires.collect()),
+            QueuedInstances(tables.collect()),
+        );
         let numbers: Vec<u64> = (0..demand.ots).collect();
         let q: Vec<Block> = numbers.iter().map(|_| prg.next_block()).collect();
         let ots = EvaluatorOts {

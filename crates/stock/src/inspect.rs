@@ -5,7 +5,7 @@ use crate::error::Repair;
 use crate::records::{KindRecord, LotRecord, LotState, MAX_WITHDRAWN_RANGES};
 use crate::stock::{Inner, LotFile};
 use crate::{
-    ComponentDigest, EpochId, Instance, Shape, Span, Stock, StockError, StockId, lots, marks,
+    ComponentDigest, EpochId, Instance, InstanceSize, Span, Stock, StockError, StockId, lots, marks,
 };
 
 /// The bytes that [`Stock::check`] reads at a time.
@@ -32,7 +32,7 @@ pub struct KindSummary {
     /// The kind.
     pub kind: ComponentDigest,
     /// The size of an instance.
-    pub shape: Shape,
+    pub size: InstanceSize,
     /// Instances that can be leased.
     pub available: u64,
     /// Instances that wait for the peer's acknowledgement.
@@ -144,9 +144,9 @@ impl Stock {
             Ok(open) => open,
             Err(error) => return (0, vec![(lot.span, error)]),
         };
-        let shape = &record.shape;
-        let read = |span| Instance::read(&open, shape, lot, cover, span);
-        let at_once = (READ_BYTES / shape.record_bytes().max(1)).max(1);
+        let size = &record.size;
+        let read = |span| Instance::read(&open, size, lot, cover, span);
+        let at_once = (READ_BYTES / size.record_bytes().max(1)).max(1);
         let (mut whole, mut damaged) = (0, Vec::new());
         for part in usable.iter().flat_map(|span| pieces(*span, at_once)) {
             if read(part).is_ok() {
@@ -179,7 +179,7 @@ impl Stock {
         let open = self.inner.open_lot(record.slot, lot.span.first)?;
         let mut found = [0; lots::HEADER_BYTES];
         let read = open.file.read_at(&mut found, 0);
-        let due = lots::header(&self.inner, kind, &record.shape, lot.span, &lot.salt);
+        let due = lots::header(&self.inner, kind, &record.size, lot.span, &lot.salt);
         if read.is_ok() && found == due {
             return Ok(open);
         }
@@ -260,7 +260,7 @@ impl Stock {
                 let lots = records.lots(&kind)?.into_iter();
                 for lot in lots.filter(|lot| lot.span.end() <= record.leased) {
                     let name = lots::file_name(record.slot, lot.span.first);
-                    let bytes = record.shape.lot_bytes(lot.span.count);
+                    let bytes = record.size.lot_bytes(lot.span.count);
                     if lot.is_given_up(record.leased) {
                         // Remove the file while nobody can start a kind: its own kind may be
                         // forgotten at once, and a file of this name would then belong to another
@@ -316,7 +316,7 @@ fn summarise(kind: ComponentDigest, record: &KindRecord, lots: &[LotRecord]) -> 
     let unspent = |span: &Span| span.end().saturating_sub(span.first.max(record.leased));
     KindSummary {
         kind,
-        shape: record.shape,
+        size: record.size,
         available: usable(LotState::Published),
         pending: usable(LotState::Pending),
         withdrawn: withdrawn.map(unspent).sum(),
@@ -324,7 +324,7 @@ fn summarise(kind: ComponentDigest, record: &KindRecord, lots: &[LotRecord]) -> 
         lots: lots.len() as u64,
         bytes: lots
             .iter()
-            .map(|lot| record.shape.lot_bytes(lot.span.count))
+            .map(|lot| record.size.lot_bytes(lot.span.count))
             .sum(),
     }
 }

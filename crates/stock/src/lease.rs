@@ -345,7 +345,7 @@ fn leased(
         Ok((lot.clone(), file))
     });
     let source = Arc::new(Source {
-        shape: record.shape,
+        size: record.size,
         lots: lots.collect::<Result<_, StockError>>()?,
         cover: keys.part(whole)?,
     });

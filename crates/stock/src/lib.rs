@@ -41,9 +41,9 @@
 //!
 //! // Ten instances with 16 secret bytes each, which the peer has durably, too.
 //! let aes = ComponentDigest([7; 32]);
-//! let shape = Shape { secret_bytes: 16, table_bytes: 0 };
+//! let size = InstanceSize { secret_bytes: 16, table_bytes: 0 };
 //! let preparation = stock.prepare()?;
-//! let lot = preparation.begin_lot(aes, shape, Span { first: 0, count: 10 })?;
+//! let lot = preparation.begin_lot(aes, size, Span { first: 0, count: 10 })?;
 //! lot.put(0, &[5; 160], &[])?;
 //! lot.finish()?;
 //! stock.publish(&aes, 0)?;
@@ -102,7 +102,7 @@ pub use lease::{Instances, Lease, LeasePool, LeaseRequest};
 pub use lots::{Instance, LotWriter, MAX_INSTANCE_BYTES, Preparation};
 pub use marks::{AgreedKind, Agreement, KindMarks, Marks};
 pub use memory::Memory;
-pub use names::{ComponentDigest, EpochId, LaneId, LaneIds, PeerId, Shape, StockId};
+pub use names::{ComponentDigest, EpochId, InstanceSize, LaneId, LaneIds, PeerId, StockId};
 pub use policy::{Access, MAX_OPEN_TO, MAX_RULES, Policy, Rule, check_chain_name};
 pub use process::OfProcess;
 pub use records::{

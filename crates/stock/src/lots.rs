@@ -18,7 +18,7 @@ use crate::keys::Move;
 use crate::records::{FORMAT_VERSION, KindRecord, MAX_KINDS, MAX_PENDING_LOTS, Records};
 use crate::seal::{self, TAG_BYTES};
 use crate::stock::Inner;
-use crate::{ComponentDigest, Marks, Shape, Span, Stock, StockError, values};
+use crate::{ComponentDigest, InstanceSize, Marks, Span, Stock, StockError, values};
 
 pub use instance::Instance;
 pub use writer::LotWriter;
@@ -30,7 +30,7 @@ const SUMMED_BYTES: usize = HEADER_BYTES - 20;
 /// The most bytes of one instance, secret and tables together.
 pub const MAX_INSTANCE_BYTES: u64 = 1 << 28;
 
-impl Shape {
+impl InstanceSize {
     /// Returns the bytes of a record in a lot's file.
     #[must_use]
     pub fn record_bytes(&self) -> u64 {
@@ -47,14 +47,14 @@ pub(crate) fn file_name(slot: u32, first: u64) -> String {
     format!("lot-{slot:04}-{first:010}.seg")
 }
 
-pub(crate) fn record_offset(shape: &Shape, lot: Span, number: u64) -> u64 {
-    HEADER_BYTES as u64 + (number - lot.first) * shape.record_bytes()
+pub(crate) fn record_offset(size: &InstanceSize, lot: Span, number: u64) -> u64 {
+    HEADER_BYTES as u64 + (number - lot.first) * size.record_bytes()
 }
 
 pub(crate) fn header(
     inner: &Inner,
     kind: &ComponentDigest,
-    shape: &Shape,
+    size: &InstanceSize,
     span: Span,
     salt: &[u8; 12],
 ) -> [u8; HEADER_BYTES] {
@@ -68,8 +68,8 @@ pub(crate) fn header(
         &kind.0,
         &span.first.to_le_bytes(),
         &span.count.to_le_bytes(),
-        &shape.secret_bytes.to_le_bytes(),
-        &shape.table_bytes.to_le_bytes(),
+        &size.secret_bytes.to_le_bytes(),
+        &size.table_bytes.to_le_bytes(),
         salt,
     ]
     .concat();
@@ -241,7 +241,7 @@ impl Preparation {
     /// # Errors
     ///
     /// [`StockError::Full`].
-    pub fn check_room(&self, lots: &[(Shape, Span)]) -> Result<(), StockError> {
+    pub fn check_room(&self, lots: &[(InstanceSize, Span)]) -> Result<(), StockError> {
         let inner = &self.stock.inner;
         inner.update(|records| check_room(inner, records, lots))
     }
@@ -252,14 +252,14 @@ impl Preparation {
     /// # Errors
     ///
     /// [`StockError::Full`], [`StockError::ApiMisuse`] if the numbers were given before, the kind
-    /// has another shape, or a limit is exceeded.
+    /// has another size, or a limit is exceeded.
     pub fn begin_lot(
         &self,
         kind: ComponentDigest,
-        shape: Shape,
+        size: InstanceSize,
         span: Span,
     ) -> Result<LotWriter, StockError> {
-        let mut begun = self.begin_lots(&[(kind, shape, span)])?;
+        let mut begun = self.begin_lots(&[(kind, size, span)])?;
         let none = || StockError::misuse("a lot that was not begun".to_owned());
         begun.pop().ok_or_else(none)
     }
@@ -272,20 +272,17 @@ impl Preparation {
     /// Those of [`Preparation::begin_lot`].
     pub fn begin_lots(
         &self,
-        lots: &[(ComponentDigest, Shape, Span)],
+        lots: &[(ComponentDigest, InstanceSize, Span)],
     ) -> Result<Vec<LotWriter>, StockError> {
         let inner = &self.stock.inner;
-        for (kind, shape, span) in lots {
-            check_bounds(kind, shape, *span)?;
+        for (kind, size, span) in lots {
+            check_bounds(kind, size, *span)?;
         }
-        let sizes: Vec<_> = lots
-            .iter()
-            .map(|(_, shape, span)| (*shape, *span))
-            .collect();
+        let sizes: Vec<_> = lots.iter().map(|(_, size, span)| (*size, *span)).collect();
         let reserved = inner.update(|records| {
             check_room(inner, records, &sizes)?;
-            let lots = lots.iter().map(|(kind, shape, span)| {
-                let (mut record, cover) = reserve(inner, records, kind, *shape, *span)?;
+            let lots = lots.iter().map(|(kind, size, span)| {
+                let (mut record, cover) = reserve(inner, records, kind, *size, *span)?;
                 record.reserve_to(span.end());
                 records.put_kind(kind, record)?;
                 Ok((record.slot, cover))
@@ -300,7 +297,7 @@ impl Preparation {
     /// Creates the file of a lot whose numbers are taken.
     fn writer(
         &self,
-        (kind, shape, span): (ComponentDigest, Shape, Span),
+        (kind, size, span): (ComponentDigest, InstanceSize, Span),
         (slot, cover): (u32, Cover),
     ) -> Result<LotWriter, StockError> {
         let inner = &self.stock.inner;
@@ -316,7 +313,7 @@ impl Preparation {
             file,
             path,
             kind,
-            shape,
+            size,
             span,
             salt,
             cover,
@@ -324,17 +321,17 @@ impl Preparation {
             finished: false,
             _lock: Arc::clone(&self.lock),
         };
-        let header = header(inner, &kind, &shape, span, &salt);
+        let header = header(inner, &kind, &size, span, &salt);
         writer.write(&header, 0)?;
         Ok(writer)
     }
 }
 
-fn check_bounds(kind: &ComponentDigest, shape: &Shape, span: Span) -> Result<(), StockError> {
-    if shape.record_bytes() > MAX_INSTANCE_BYTES {
+fn check_bounds(kind: &ComponentDigest, size: &InstanceSize, span: Span) -> Result<(), StockError> {
+    if size.record_bytes() > MAX_INSTANCE_BYTES {
         return Err(StockError::misuse(format!(
             "an instance of {} bytes, and at most {MAX_INSTANCE_BYTES} are kept",
-            shape.record_bytes()
+            size.record_bytes()
         )));
     }
     if span.count == 0 || span.count > 1 << 30 {
@@ -351,9 +348,9 @@ fn check_bounds(kind: &ComponentDigest, shape: &Shape, span: Span) -> Result<(),
 fn check_room(
     inner: &Inner,
     records: &Records<'_>,
-    lots: &[(Shape, Span)],
+    lots: &[(InstanceSize, Span)],
 ) -> Result<(), StockError> {
-    let bytes = lots.iter().map(|(shape, span)| shape.lot_bytes(span.count));
+    let bytes = lots.iter().map(|(size, span)| size.lot_bytes(span.count));
     let needed = bytes.fold(0, u64::saturating_add);
     let counts = lots.iter().map(|(_, span)| span.count);
     let count = counts.fold(0, u64::saturating_add);
@@ -378,7 +375,7 @@ pub(crate) fn held_bytes(records: &Records<'_>) -> Result<u64, StockError> {
     for (kind, record) in records.kinds()? {
         let lots = records.lots(&kind)?.into_iter();
         for lot in lots.filter(|lot| !lot.is_given_up(record.leased)) {
-            held = held.saturating_add(record.shape.lot_bytes(lot.span.count));
+            held = held.saturating_add(record.size.lot_bytes(lot.span.count));
         }
     }
     let values = records.all_values()?;
@@ -406,20 +403,20 @@ fn reserve(
     inner: &Inner,
     records: &Records<'_>,
     kind: &ComponentDigest,
-    shape: Shape,
+    size: InstanceSize,
     span: Span,
 ) -> Result<(KindRecord, Cover), StockError> {
     let Some((record, slot)) = inner.kind(records, kind)? else {
-        let record = KindRecord::new(free_slot(records)?, shape);
+        let record = KindRecord::new(free_slot(records)?, size);
         let cover = Cover::from_root(seal::random_key()?);
         let begun = Move::begin(record.slot, kind, cover.clone());
         inner.keys.write(&[begun])?;
         return Ok((record, cover.part(span)?));
     };
-    if record.shape != shape {
+    if record.size != size {
         return Err(StockError::misuse(format!(
-            "component {kind} has {:?}, not {shape:?}",
-            record.shape
+            "component {kind} has {:?}, not {size:?}",
+            record.size
         )));
     }
     if span.first < record.end() {

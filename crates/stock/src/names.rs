@@ -130,7 +130,7 @@ impl StockId {
 
 /// The size of an instance of a kind at this party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct InstanceSize {
     /// Bytes that are sealed: a garbler's seed and labels, an evaluator's choice bits.
     pub secret_bytes: u32,
     /// Bytes that are only protected against change: garbled tables.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use fork::{Fork, fork, waitpid};
 use tacit_stock::{
-    ComponentDigest, Disk, EpochId, Limits, PeerId, Role, RootKey, Shape, Span, Stock, StockError,
-    StockId, Stocks,
+    ComponentDigest, Disk, EpochId, InstanceSize, Limits, PeerId, Role, RootKey, Span, Stock,
+    StockError, StockId, Stocks,
 };
 
 const KIND: ComponentDigest = ComponentDigest([7; 32]);
@@ -38,11 +38,11 @@ fn stocked(stocks: &Stocks) -> Result<Stock, StockError> {
     let epoch = EpochId::generate(0)?;
     let stock = stocks.create(garbler(), epoch, b"an offset", Limits::default())?;
     let preparation = stock.prepare()?;
-    let shape = Shape {
+    let size = InstanceSize {
         secret_bytes: 16,
         table_bytes: 0,
     };
-    let lot = preparation.begin_lot(KIND, shape, Span { first: 0, count: 4 })?;
+    let lot = preparation.begin_lot(KIND, size, Span { first: 0, count: 4 })?;
     lot.put(0, &[5; 64], &[])?;
     lot.finish()?;
     stock.publish(&KIND, 0)?;

@@ -48,7 +48,7 @@ pub(crate) struct ChainPlace {
 
 /// The party for which a run uses the values of a chain.
 #[derive(Clone, Copy)]
-pub(crate) enum User {
+pub(crate) enum ChainUser {
     /// The two parties that keep the chain.
     Keepers,
     /// The evaluator of three parties, if it is known. The chain's policy allows it or not.
@@ -115,14 +115,14 @@ impl<C, V> Default for Past<C, V> {
 }
 
 /// The stock with the chain of a run. Another run of this party may be using the chain.
-pub(crate) struct Located<'p> {
+pub(crate) struct LocatedChain<'p> {
     place: &'p ChainPlace,
     home: Home,
     stock: Stock,
 }
 
 /// A chain and its place.
-pub(crate) struct Opened<'p> {
+pub(crate) struct OpenedChain<'p> {
     place: &'p ChainPlace,
     home: Home,
     chain: Chain,
@@ -152,7 +152,7 @@ pub(crate) fn locate<'p>(
     function: &Function,
     keepers: Option<Keepers>,
     role: (Protocol, Role),
-) -> Result<Option<Located<'p>>, Error> {
+) -> Result<Option<LocatedChain<'p>>, Error> {
     check_place(function, place.is_some())?;
     let Some(place) = place else {
         return Ok(None);
@@ -168,13 +168,13 @@ pub(crate) fn locate<'p>(
     place.stocks.check_home(keepers, role, &place.name)?;
     let stock = place.stocks.chains_with(keepers, role)?;
     let home = (keepers, role);
-    Ok(Some(Located { place, home, stock }))
+    Ok(Some(LocatedChain { place, home, stock }))
 }
 
-impl<'p> Located<'p> {
+impl<'p> LocatedChain<'p> {
     /// Takes the chain for this run alone, until it is dropped. While another run of this party has
     /// it, waits up to the time limit for a message of `session`.
-    pub(crate) fn take(self, session: &mut Session) -> Result<Opened<'p>, Error> {
+    pub(crate) fn take(self, session: &mut Session) -> Result<OpenedChain<'p>, Error> {
         let Self { place, home, stock } = self;
         let chain = wait_for(session, || {
             match place.stocks.chain_in(&stock, &place.name) {
@@ -184,7 +184,7 @@ impl<'p> Located<'p> {
                 chain => chain.map(Ok),
             }
         })?;
-        Ok(Opened { place, home, chain })
+        Ok(OpenedChain { place, home, chain })
     }
 }
 
@@ -192,9 +192,9 @@ impl ChainInUse {
     /// Compares the chain with the other party's, checks what `user` may do, and makes the next
     /// attempt durable. Returns the start of the run.
     pub(crate) fn begin<C: StoredChain, V: StoredValue>(
-        Opened { place, home, chain }: Opened<'_>,
+        OpenedChain { place, home, chain }: OpenedChain<'_>,
         function: &Function,
-        user: User,
+        user: ChainUser,
         other: &mut dyn OtherKeeper,
     ) -> Result<(Self, Past<C, V>), Error> {
         let agreed = meet(&chain, place, user, other)?;
@@ -202,7 +202,7 @@ impl ChainInUse {
             check_program(&chain, function)?;
         }
         let policy = policy(&chain, place, agreed.latest.is_some(), user)?;
-        if let User::Evaluator(evaluator) = user {
+        if let ChainUser::Evaluator(evaluator) = user {
             check_policy(&policy, &chain, function, evaluator)?;
         }
         let state = match agreed.latest {
@@ -293,13 +293,13 @@ impl ChainInUse {
 fn meet(
     chain: &Chain,
     place: &ChainPlace,
-    user: User,
+    user: ChainUser,
     other: &mut dyn OtherKeeper,
 ) -> Result<ChainAgreement, Error> {
     let marks = chain.marks()?;
     // A service sets the chain's users anew with every run, and may learn of a change before the
     // other server does.
-    let has_one = matches!(user, User::Evaluator(_)) && !place.is_exact;
+    let has_one = matches!(user, ChainUser::Evaluator(_)) && !place.is_exact;
     let ours = if marks.status == ChainStatus::Absent && has_one {
         policy(chain, place, false, user)?.digest()
     } else {
@@ -403,13 +403,18 @@ fn check_replaced(chain: &Chain, place: &ChainPlace, function: &Function) -> Res
 }
 
 /// Returns the policy that says who may use the chain's values in this run.
-fn policy(chain: &Chain, place: &ChainPlace, is_there: bool, user: User) -> Result<Policy, Error> {
+fn policy(
+    chain: &Chain,
+    place: &ChainPlace,
+    is_there: bool,
+    user: ChainUser,
+) -> Result<Policy, Error> {
     if is_there && !place.is_exact {
         return Ok(chain.policy()?);
     }
     let evaluator = match user {
-        User::Keepers => None,
-        User::Evaluator(evaluator) => evaluator,
+        ChainUser::Keepers => None,
+        ChainUser::Evaluator(evaluator) => evaluator,
     };
     let evaluator = evaluator.iter().filter(|_| !place.is_exact);
     let all = evaluator.chain(&place.allowed);

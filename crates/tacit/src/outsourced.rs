@@ -22,7 +22,7 @@ use tacit_circuit::Value;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
-use tacit_protocol::outsourced::{Peer, Shape};
+use tacit_protocol::outsourced::{EvaluatorBits, Peer};
 use tacit_protocol::session::ProtocolId;
 use zeroize::Zeroizing;
 
@@ -186,7 +186,7 @@ impl<'f> OutsourcedJob<'f> {
 
     /// Returns the number of OTs that a run takes between generator and evaluator.
     fn client_ots(&self) -> Result<u64, Error> {
-        Ok(Shape::of(self.task.function).transfers(&self.task.parameters)? as u64)
+        Ok(EvaluatorBits::of(self.task.function).transfers(&self.task.parameters)? as u64)
     }
 
     /// Returns the number of OTs that a run takes between generator and cloud when it starts a

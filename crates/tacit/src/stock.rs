@@ -66,7 +66,7 @@ use crate::Error;
 
 pub use crate::kept::ChainAttempt;
 pub use authenticated::{LOT_SCHEME, LotPreparation, Lots};
-pub(crate) use authenticated::{Lot, LotTerms, Needs, StockedRun};
+pub(crate) use authenticated::{Lot, LotNeeds, LotTerms, StockedRun};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{BatchRun, NAME_BYTES, family};
 pub use chains::{ForeignChains, KeptChain};

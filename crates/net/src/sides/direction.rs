@@ -52,7 +52,7 @@ struct Queue {
     sleeps: bool,
 }
 
-struct State {
+struct DirectionState {
     queues: Vec<Queue>,
     /// The stream of the next frame.
     next: usize,
@@ -69,7 +69,7 @@ struct State {
     is_discarded: bool,
 }
 
-impl State {
+impl DirectionState {
     /// Returns the failure of a stream. Once that was returned, returns that the connection has
     /// ended.
     fn failed(&mut self) -> Option<Interrupt> {
@@ -80,7 +80,7 @@ impl State {
 }
 
 pub(crate) struct Direction {
-    state: Mutex<State>,
+    state: Mutex<DirectionState>,
     /// Signals the channel.
     changed: Condvar,
     /// Signals the thread of each stream.
@@ -97,7 +97,7 @@ impl Direction {
     pub(super) fn new(streams: u8) -> Self {
         let streams = usize::from(streams);
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(DirectionState {
                 queues: (0..streams).map(|_| Queue::default()).collect(),
                 next: 0,
                 held: 0,
@@ -117,12 +117,16 @@ impl Direction {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DirectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until `ready` returns something, for at most `time`.
-    fn until<T>(&self, time: Duration, ready: impl Fn(&mut State) -> Option<T>) -> Option<T> {
+    fn until<T>(
+        &self,
+        time: Duration,
+        ready: impl Fn(&mut DirectionState) -> Option<T>,
+    ) -> Option<T> {
         let mut state = self.lock();
         if let Some(found) = ready(&mut state) {
             return Some(found);
@@ -138,7 +142,7 @@ impl Direction {
     }
 
     /// Wakes the channel if it waits. Waking nobody would cost a system call too.
-    fn wake_channel(&self, state: MutexGuard<'_, State>) {
+    fn wake_channel(&self, state: MutexGuard<'_, DirectionState>) {
         let sleeps = state.channel_sleeps;
         drop(state);
         if sleeps {
@@ -147,7 +151,7 @@ impl Direction {
     }
 
     /// Wakes the waiting threads.
-    fn wake_sleepers(&self, state: MutexGuard<'_, State>) {
+    fn wake_sleepers(&self, state: MutexGuard<'_, DirectionState>) {
         let sleeps = |place: &usize| state.queues[*place].sleeps;
         let sleepers: Vec<usize> = (0..state.queues.len()).filter(sleeps).collect();
         drop(state);
@@ -162,7 +166,7 @@ impl Direction {
         &self,
         place: usize,
         stop: &CancelHandle,
-        ready: impl Fn(&mut State) -> Option<T>,
+        ready: impl Fn(&mut DirectionState) -> Option<T>,
     ) -> Option<T> {
         let mut state = self.lock();
         loop {

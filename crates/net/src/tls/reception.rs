@@ -25,7 +25,7 @@ use web_time::Instant;
 
 use super::{HandshakeTerms, arrived, sides};
 use crate::tcp::{self, LOOK_PAUSE, Listening};
-use crate::transport::Heard;
+use crate::transport::LastHeard;
 use crate::wait::SLICE;
 use crate::{Awaited, CancelHandle, Channel, Interrupt, NetError, Settings, Wait, networks, proxy};
 
@@ -60,7 +60,7 @@ struct Begun {
     from: SocketAddr,
     cancel: CancelHandle,
     since: Instant,
-    heard: Heard,
+    heard: LastHeard,
 }
 
 impl Begun {

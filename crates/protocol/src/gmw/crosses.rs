@@ -114,7 +114,7 @@ impl RowWriter {
 
 /// Consecutive crosses that are stored in the queues as one.
 #[derive(Clone, Copy)]
-struct Shape {
+struct StoredCrosses {
     width: usize,
     /// The OTs of each cross or, if the width is 1, of all crosses together.
     instances: usize,
@@ -122,12 +122,12 @@ struct Shape {
     crosses: usize,
 }
 
-impl Shape {
+impl StoredCrosses {
     fn ots(self) -> usize {
         self.instances * self.crosses
     }
 
-    /// Merges `next` into this shape, if the rows of both can be stored as those of one. Returns
+    /// Merges `next` into these crosses, if the rows of both can be stored as those of one. Returns
     /// whether it did.
     fn join(&mut self, next: Self) -> bool {
         let most = match self.width {
@@ -147,25 +147,30 @@ impl Shape {
 }
 
 /// Returns the crosses of a run whose OTs `sender` sends, in the order of their OTs.
-fn shapes(schedule: &Schedule, sender: Role) -> impl Iterator<Item = Shape> + Send + '_ {
+fn merged_crosses(
+    schedule: &Schedule,
+    sender: Role,
+) -> impl Iterator<Item = StoredCrosses> + Send + '_ {
     let crosses = schedule.steps().flat_map(move |step| {
         step.at_work.into_iter().flat_map(move |at_work| {
             let group = schedule.group(at_work.group);
             let instances = group.instances();
             let widths = group.program().pieces(at_work.layer);
             let widths = widths.map(move |piece| piece.widths[sender.other() as usize]);
-            widths.filter(|width| *width > 0).map(move |width| Shape {
-                width,
-                instances,
-                crosses: 1,
-            })
+            widths
+                .filter(|width| *width > 0)
+                .map(move |width| StoredCrosses {
+                    width,
+                    instances,
+                    crosses: 1,
+                })
         })
     });
     let mut crosses = crosses.peekable();
     iter::from_fn(move || {
-        let mut shape = crosses.next()?;
-        while crosses.next_if(|next| shape.join(*next)).is_some() {}
-        Some(shape)
+        let mut merged = crosses.next()?;
+        while crosses.next_if(|next| merged.join(*next)).is_some() {}
+        Some(merged)
     })
 }
 
@@ -178,7 +183,7 @@ struct CrossStart {
 
 /// A cross that has received some of its OTs.
 struct Unfinished {
-    shape: Shape,
+    stored: StoredCrosses,
     bits: [u64; 2],
     filled: usize,
 }
@@ -188,7 +193,7 @@ struct DirectionMasks<'s> {
     /// Whether the party sends the OTs. The sender has a first row for each gate, the receiver one
     /// in all.
     sends: bool,
-    shapes: Box<dyn Iterator<Item = Shape> + Send + 's>,
+    ahead: Box<dyn Iterator<Item = StoredCrosses> + Send + 's>,
     unfinished: Option<Unfinished>,
     writer: RowWriter,
     queues: [BitQueue; 2],
@@ -214,9 +219,9 @@ impl DirectionMasks<'_> {
             let Some(mut cross) = self.unfinished.take().or_else(|| self.begin_cross()) else {
                 break;
             };
-            let Shape { instances, .. } = cross.shape;
-            let end = length.min(done + cross.shape.ots() - cross.filled);
-            let rows = self.rows(cross.shape.width);
+            let StoredCrosses { instances, .. } = cross.stored;
+            let end = length.min(done + cross.stored.ots() - cross.filled);
+            let rows = self.rows(cross.stored.width);
             for (of, blocks) in [ots.first, ots.second].into_iter().enumerate() {
                 let (queue, blocks) = (&mut self.queues[of], &blocks[done..end]);
                 if instances == 1 && rows[of] > 1 {
@@ -232,7 +237,7 @@ impl DirectionMasks<'_> {
             }
             cross.filled += end - done;
             done = end;
-            self.unfinished = (cross.filled < cross.shape.ots()).then_some(cross);
+            self.unfinished = (cross.filled < cross.stored.ots()).then_some(cross);
         }
     }
 
@@ -240,7 +245,7 @@ impl DirectionMasks<'_> {
     fn next_ots(&mut self) -> NextOts {
         self.unfinished = self.unfinished.take().or_else(|| self.begin_cross());
         match &self.unfinished {
-            Some(cross) if cross.shape.width == 1 => match cross.shape.ots() - cross.filled {
+            Some(cross) if cross.stored.width == 1 => match cross.stored.ots() - cross.filled {
                 count @ DEVICE_OTS.. => NextOts::Bits {
                     count: count as u64,
                     lead: 0,
@@ -262,16 +267,16 @@ impl DirectionMasks<'_> {
                 self.queues[of].put(cross.bits[of] + cross.filled as u64, words, count);
             }
             cross.filled += count;
-            self.unfinished = (cross.filled < cross.shape.ots()).then_some(cross);
+            self.unfinished = (cross.filled < cross.stored.ots()).then_some(cross);
         }
     }
 
     fn begin_cross(&mut self) -> Option<Unfinished> {
-        let shape = self.shapes.next()?;
-        let rows = self.rows(shape.width);
-        let [first, second] = rows.map(|rows| (rows * shape.ots()) as u64);
+        let stored = self.ahead.next()?;
+        let rows = self.rows(stored.width);
+        let [first, second] = rows.map(|rows| (rows * stored.ots()) as u64);
         Some(Unfinished {
-            shape,
+            stored,
             bits: [self.queues[0].add(first), self.queues[1].add(second)],
             filled: 0,
         })
@@ -336,7 +341,7 @@ impl<'s> MadeMasks<'s> {
         let wanted = schedule.total_ots();
         Self(ROLES.map(|sender| DirectionMasks {
             sends: sender == role,
-            shapes: Box::new(shapes(schedule, sender)),
+            ahead: Box::new(merged_crosses(schedule, sender)),
             unfinished: None,
             writer: RowWriter::new(),
             queues: Default::default(),

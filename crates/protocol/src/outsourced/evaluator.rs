@@ -18,7 +18,7 @@ use super::copy::{blind_seed, expected_selects, order_bits, permutation};
 use super::cut::{Fate, Split, compare_all};
 use super::messages::BLIND_ROOT_BYTES;
 use super::parameters::Parameters;
-use super::terms::{Meeting, Shape, Terms};
+use super::terms::{EvaluatorBits, Meeting, Terms};
 use super::transfer::{AGREED, REFUSED, wire_pads};
 use super::work::{check_transfers, encoding_of};
 use super::{Cheat, cheated, messages, read_result};
@@ -46,7 +46,7 @@ pub struct EvaluatorOutcome {
 /// A run on the evaluator's side.
 pub struct Evaluator {
     parameters: Parameters,
-    shape: Shape,
+    counts: EvaluatorBits,
     meeting: Meeting,
     ot: EvaluatorOt,
     secrets: Box<Secrets>,
@@ -95,33 +95,33 @@ impl Evaluator {
     ///
     /// # Errors
     ///
-    /// The number of `inputs` is not that of `shape`, or exceeds what can be encoded.
+    /// The number of `inputs` is not that of `counts`, or exceeds what can be encoded.
     pub fn new(
         terms: Terms,
-        shape: Shape,
+        counts: EvaluatorBits,
         inputs: &[bool],
         with_generator: EvaluatorOt,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Self, Error> {
-        if inputs.len() != shape.input_bits {
+        if inputs.len() != counts.input_bits {
             return Err(Error::ApiMisuse(
                 "as many input bits as the evaluator's ports have",
             ));
         }
         let parameters = terms.parameters;
         check_transfers(&parameters, with_generator.security())?;
-        let encoding = encoding_of(shape, &parameters)?;
+        let encoding = encoding_of(counts, &parameters)?;
         let mut prg = Prg::from_seed(seed);
         let mut nonce = [0; 32];
         prg.fill_bytes(&mut nonce);
         let permutation = Zeroizing::new(prg.next_block());
-        let added = random_bits(&mut prg, added_inputs(shape.output_bits));
+        let added = random_bits(&mut prg, added_inputs(counts.output_bits));
         let mut bits = Zeroizing::new(Vec::with_capacity(encoding.bits()));
         bits.extend_from_slice(inputs);
         bits.extend_from_slice(&added);
         Ok(Self {
             parameters,
-            shape,
+            counts,
             meeting: Meeting::new(Peer::Evaluator, terms, nonce, None),
             ot: with_generator,
             secrets: Box::new(Secrets {
@@ -176,7 +176,7 @@ impl Evaluator {
         io.progressed(Progress::default());
 
         verdict.has_refused = !agree;
-        let bits = returned_bits(self.shape.output_bits);
+        let bits = returned_bits(self.counts.output_bits);
         let payload = messages::result(Peer::Evaluator, bits).receive(io).await?;
         if !agree {
             // A party that got only zeros has no result.

@@ -50,14 +50,14 @@ pub struct Terms {
 
 /// The evaluator's view of a function: its numbers of input and output bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct EvaluatorBits {
     /// The number of bits of its input.
     pub input_bits: usize,
     /// The number of bits of its result.
     pub output_bits: usize,
 }
 
-impl Shape {
+impl EvaluatorBits {
     /// Returns the evaluator's part of `function`.
     #[must_use]
     pub fn of(function: &Function) -> Self {

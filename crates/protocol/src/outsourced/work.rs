@@ -27,7 +27,7 @@ use tacit_ot::Security;
 
 use super::chain::Head;
 use super::parameters::Parameters;
-use super::terms::{Shape, Terms};
+use super::terms::{EvaluatorBits, Terms};
 use crate::Error;
 use crate::bits::bytes_for;
 use crate::malicious::commitment::PAIR_BYTES;
@@ -48,8 +48,11 @@ pub(super) const SEED_BYTES: usize = 32;
 
 /// Returns the encoding of the evaluator's input: the input of the computation, and the mask of its
 /// result.
-pub(super) fn encoding_of(shape: Shape, parameters: &Parameters) -> Result<Encoding, Error> {
-    let bits = shape.input_bits + added_inputs(shape.output_bits);
+pub(super) fn encoding_of(
+    counts: EvaluatorBits,
+    parameters: &Parameters,
+) -> Result<Encoding, Error> {
+    let bits = counts.input_bits + added_inputs(counts.output_bits);
     Encoding::new(bits, parameters.encoding_distance())
 }
 
@@ -138,7 +141,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
             for_evaluator: masking(to_evaluator)?,
             garbled_bits,
             own_bits: garbled_bits + parameters.hiding_bits(),
-            encoding: encoding_of(Shape::of(function), &parameters)?,
+            encoding: encoding_of(EvaluatorBits::of(function), &parameters)?,
             loaded_bits: width(function.loads()),
             masked_bits: [to_evaluator, to_garbler].map(returned_bits),
             table_bytes: 0,

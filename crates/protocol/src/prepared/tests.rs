@@ -42,9 +42,9 @@ fn tag(function: &Function, scheme: SchemeId) -> RunTag {
 }
 
 /// Instances by component, first in, first out.
-struct Shelf<T>(Vec<VecDeque<T>>);
+struct QueuedInstances<T>(Vec<VecDeque<T>>);
 
-impl<T> Instances for Shelf<T> {
+impl<T> Instances for QueuedInstances<T> {
     type Instance = T;
 
     fn next(&mut self, component: usize) -> Result<T, Error> {
@@ -62,7 +62,10 @@ struct Sides<'f, S: Scheme> {
     past: (Past<'f, GarblerHalf>, Past<'f, EvaluatorHalf>),
     delta: Block,
     ots: (GarblerOts, EvaluatorOts),
-    instances: (Shelf<GarblerInstance<S::Wire>>, Shelf<InstanceTables>),
+    instances: (
+        QueuedInstances<GarblerInstance<S::Wire>>,
+        QueuedInstances<InstanceTables>,
+    ),
     seed: Zeroizing<[u8; 32]>,
 }
 
@@ -122,7 +125,7 @@ fn sides_after<'f, S: Scheme>(
     let mut prg = Prg::new(Block::from_u128(10 + u128::from(seed)));
     let delta = prg.next_block().with_lsb(1.into());
     let demand = Demand::of(function).expect("in bounds");
-    let (mut mine, mut theirs) = (Shelf(Vec::new()), Shelf(Vec::new()));
+    let (mut mine, mut theirs) = (QueuedInstances(Vec::new()), QueuedInstances(Vec::new()));
     for (component, count) in function.components().iter().zip(&demand.instances) {
         let program = component.program();
         let (mut wires, mut tables) = (VecDeque::new(), VecDeque::new());

@@ -18,7 +18,7 @@ use tacit_protocol::saved::{SharedHalf, StoredChain as _};
 use tacit_protocol::session::{ProtocolId, RunTag};
 use zeroize::Zeroizing;
 
-use crate::prepared::Shelf;
+use crate::prepared::QueuedInstances;
 use crate::{INPUTS, Transcript, adder, check, keeping, prg, run_tag, seed, session, settings};
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
@@ -96,9 +96,10 @@ fn from_instances(construction: Construction) -> Transcript {
         construction,
         ordered_at: security(),
     };
-    let mut shelves = [0, 1].map(|_| Shelf(vec![VecDeque::new(); function.components().len()]));
+    let mut shelves =
+        [0, 1].map(|_| QueuedInstances(vec![VecDeque::new(); function.components().len()]));
     let [ours, theirs] = &mut shelves;
-    let keep = |shelf: &mut Shelf<_>, place: usize, bytes: &[u8]| {
+    let keep = |shelf: &mut QueuedInstances<_>, place: usize, bytes: &[u8]| {
         shelf.0[place].push_back(Zeroizing::new(bytes.to_vec()));
         Ok(())
     };

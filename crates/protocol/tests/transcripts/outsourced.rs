@@ -5,8 +5,8 @@ use tacit_garble::Scheme as _;
 use tacit_ot::Security;
 use tacit_protocol::io::memory::run_three;
 use tacit_protocol::outsourced::{
-    Cloud, CloudKept, CloudStart, Evaluator, Generator, GeneratorKept, GeneratorStart, Parameters,
-    Shape, Terms, Verdict,
+    Cloud, CloudKept, CloudStart, Evaluator, EvaluatorBits, Generator, GeneratorKept,
+    GeneratorStart, Parameters, Terms, Verdict,
 };
 use tacit_protocol::party::PeerName as _;
 use tacit_protocol::saved::StoredChain as _;
@@ -58,8 +58,8 @@ fn run(
         scheme: scheme().id(),
         parameters,
     };
-    let shape = Shape::of(function);
-    let evaluator = Evaluator::new(terms, shape, &INPUTS[1], with_generator, &seed(8));
+    let counts = EvaluatorBits::of(function);
+    let evaluator = Evaluator::new(terms, counts, &INPUTS[1], with_generator, &seed(8));
     let cloud = Cloud::new(scheme(), function, parameters, cloud, saved.1, 1, &seed(7));
     let (generator, evaluator, cloud) = (
         generator.expect("a run"),

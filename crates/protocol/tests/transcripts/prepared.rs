@@ -16,9 +16,9 @@ use tacit_protocol::session::ProtocolId;
 use crate::{INPUTS, Transcript, adder, check, keeping, prg, run_tag, seed};
 
 /// Instances by component, first in, first out.
-pub(super) struct Shelf<T>(pub(super) Vec<VecDeque<T>>);
+pub(super) struct QueuedInstances<T>(pub(super) Vec<VecDeque<T>>);
 
-impl<T> Instances for Shelf<T> {
+impl<T> Instances for QueuedInstances<T> {
     type Instance = T;
 
     fn next(&mut self, component: usize) -> Result<T, Error> {
@@ -42,8 +42,8 @@ fn run<S: Scheme>(
     let mut prg = prg(2);
     let delta = prg.next_block().with_lsb(1.into());
     let demand = Demand::of(function).expect("in bounds");
-    let mut mine: Shelf<GarblerInstance<S::Wire>> = Shelf(Vec::new());
-    let mut theirs = Shelf(Vec::new());
+    let mut mine: QueuedInstances<GarblerInstance<S::Wire>> = QueuedInstances(Vec::new());
+    let mut theirs = QueuedInstances(Vec::new());
     for (component, count) in function.components().iter().zip(&demand.instances) {
         let program = component.program();
         let seeds: Vec<_> = (0..*count)

@@ -8,14 +8,14 @@ use zeroize::Zeroizing;
 use crate::cover::Cover;
 use crate::records::LotRecord;
 use crate::stock::LotFile;
-use crate::{ComponentDigest, Instance, OfProcess, Shape, Span, StockError};
+use crate::{ComponentDigest, Instance, InstanceSize, OfProcess, Span, StockError};
 
 /// The bytes that are read at a time from small instances.
 const READ_BYTES: u64 = 256 * 1024;
 
 /// The part that the leases of one call share: the files of their instances, and the keys.
 pub(super) struct Source {
-    pub(super) shape: Shape,
+    pub(super) size: InstanceSize,
     /// By number. The files are open from the start, so that they can be read after compaction.
     pub(super) lots: Vec<(LotRecord, Arc<LotFile>)>,
     pub(super) cover: Cover,
@@ -142,7 +142,7 @@ impl Lease {
         let parts = self.parts.get();
         let width = parts
             .and_then(VecDeque::front)
-            .map_or(0, |(source, _)| source.shape.secret_bytes);
+            .map_or(0, |(source, _)| source.size.secret_bytes);
         let mut secrets =
             Zeroizing::new(Vec::with_capacity(width as usize * self.count() as usize));
         for instance in self.instances() {
@@ -169,7 +169,7 @@ impl Instances {
             .iter()
             .find(|lot| lot.0.span.contains(span.first));
         let in_lot = lot.map_or(1, |(lot, _)| lot.span.end() - span.first);
-        let at_once = (READ_BYTES / source.shape.record_bytes().max(1)).max(1);
+        let at_once = (READ_BYTES / source.size.record_bytes().max(1)).max(1);
         let count = span.count.min(in_lot).min(at_once);
         // If instances cannot be read together, read them one by one, to name the damaged one.
         let taken = self.lease.take(count).ok()?;
@@ -179,7 +179,7 @@ impl Instances {
                 "a lease of {span} without its lot"
             ))));
         };
-        let read = |span| Instance::read(file, &source.shape, lot, &source.cover, span);
+        let read = |span| Instance::read(file, &source.size, lot, &source.cover, span);
         match read(*span) {
             Ok(instances) => self.ready.or_cleared().extend(instances),
             Err(error) if span.count == 1 => return Some(Err(error)),

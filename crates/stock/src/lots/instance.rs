@@ -8,7 +8,7 @@ use crate::error::Repair;
 use crate::records::LotRecord;
 use crate::seal::{self, TAG_BYTES};
 use crate::stock::LotFile;
-use crate::{Shape, Span, StockError};
+use crate::{InstanceSize, Span, StockError};
 
 /// A leased instance, opened. Its secret is wiped on drop.
 pub struct Instance {
@@ -21,14 +21,14 @@ impl Instance {
     /// Reads and opens consecutive instances of a lot with one read.
     pub(crate) fn read(
         LotFile { file, path }: &LotFile,
-        shape: &Shape,
+        size: &InstanceSize,
         lot: &LotRecord,
         cover: &Cover,
         span: Span,
     ) -> Result<Vec<Self>, StockError> {
-        let record_bytes = shape.record_bytes() as usize;
+        let record_bytes = size.record_bytes() as usize;
         let mut bytes = vec![0; record_bytes * span.count as usize];
-        let offset = record_offset(shape, lot.span, span.first);
+        let offset = record_offset(size, lot.span, span.first);
         file.read_at(&mut bytes, offset)
             .map_err(|error| match error.kind() {
                 std::io::ErrorKind::UnexpectedEof => StockError::corrupted(
@@ -48,7 +48,7 @@ impl Instance {
             } else {
                 bytes[instances.len() * record_bytes..][..record_bytes].to_vec()
             };
-            let secret_bytes = shape.secret_bytes as usize;
+            let secret_bytes = size.secret_bytes as usize;
             seal::open_once(key, &lot.salt, &mut record, secret_bytes).map_err(|_| {
                 StockError::corrupted(
                     path,

@@ -9,7 +9,7 @@ use crate::records::LotRecord;
 use crate::seal::{self, TAG_BYTES};
 use crate::stock::locked;
 use crate::storage::StoredFile;
-use crate::{ComponentDigest, Shape, Span, Stock, StockError};
+use crate::{ComponentDigest, InstanceSize, Span, Stock, StockError};
 
 /// The length from which tables are written directly. Shorter tables are copied behind their
 /// secrets, and all instances of a call are written at once.
@@ -22,7 +22,7 @@ pub struct LotWriter {
     pub(super) file: Box<dyn StoredFile>,
     pub(super) path: PathBuf,
     pub(super) kind: ComponentDigest,
-    pub(super) shape: Shape,
+    pub(super) size: InstanceSize,
     pub(super) span: Span,
     pub(super) salt: [u8; 12],
     pub(super) cover: Cover,
@@ -52,14 +52,14 @@ impl LotWriter {
     }
 
     /// Writes consecutive instances from `first` on: their secrets and their tables, one after
-    /// another, each of the kind's [`Shape`]. Each instance is written once, in any order.
+    /// another, each of the kind's [`InstanceSize`]. Each instance is written once, in any order.
     ///
     /// # Errors
     ///
     /// [`StockError::ApiMisuse`] if lengths or numbers do not fit; [`StockError::Full`].
     pub fn put(&self, first: u64, secrets: &[u8], tables: &[u8]) -> Result<(), StockError> {
-        let shape = &self.shape;
-        let (secret_bytes, table_bytes) = (shape.secret_bytes as usize, shape.table_bytes as usize);
+        let size = &self.size;
+        let (secret_bytes, table_bytes) = (size.secret_bytes as usize, size.table_bytes as usize);
         let count = match (secrets.len().checked_div(secret_bytes), table_bytes) {
             (Some(count), _) => count,
             (None, 1..) => tables.len() / table_bytes,
@@ -74,7 +74,7 @@ impl LotWriter {
         if !fits || count == 0 || first < self.span.first || span.end() > self.span.end() {
             return Err(StockError::misuse(format!(
                 "{} secret bytes and {} of tables from instance {first} on, in a lot of {} with \
-                 {shape:?}",
+                 {size:?}",
                 secrets.len(),
                 tables.len(),
                 self.span
@@ -85,10 +85,10 @@ impl LotWriter {
         let room = if apart {
             secret_bytes + TAG_BYTES
         } else {
-            count * shape.record_bytes() as usize
+            count * size.record_bytes() as usize
         };
         let mut records = Vec::with_capacity(room);
-        let mut offset = record_offset(shape, self.span, first);
+        let mut offset = record_offset(size, self.span, first);
         let mut place = 0;
         self.cover.visit(span, |_, key| {
             let start = records.len();
@@ -103,7 +103,7 @@ impl LotWriter {
             }
             self.write(&records, offset)?;
             self.write(tables, offset + records.len() as u64)?;
-            offset += shape.record_bytes();
+            offset += size.record_bytes();
             records.clear();
             Ok(())
         })?;

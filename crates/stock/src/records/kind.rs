@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::{LotRecord, Records};
 use crate::codec::{Fields, Malformed};
 use crate::storage::Entry;
-use crate::{ComponentDigest, Shape, Span, StockError};
+use crate::{ComponentDigest, InstanceSize, Span, StockError};
 
 /// A kind of material. Its fields change only by the steps below, none of which goes back: no
 /// number is given to two lots, and no spent number becomes available again.
@@ -19,7 +19,7 @@ pub(crate) struct KindRecord(KindFields);
 pub(crate) struct KindFields {
     /// The slot, which determines the kind's pages in the key file.
     pub(crate) slot: u32,
-    pub(crate) shape: Shape,
+    pub(crate) size: InstanceSize,
     /// The number at or above which no lot was ever started.
     pub(crate) reserved: u64,
     /// The number below which every number is spent.
@@ -50,10 +50,10 @@ impl KindFields {
 
 impl KindRecord {
     /// Creates a kind without any lots.
-    pub(crate) fn new(slot: u32, shape: Shape) -> Self {
+    pub(crate) fn new(slot: u32, size: InstanceSize) -> Self {
         Self(KindFields {
             slot,
-            shape,
+            size,
             reserved: 0,
             leased: 0,
             published: 0,
@@ -89,7 +89,7 @@ impl KindRecord {
         Fields::all(bytes, |fields| {
             Ok(Self(KindFields {
                 slot: fields.u32()?,
-                shape: Shape {
+                size: InstanceSize {
                     secret_bytes: fields.u32()?,
                     table_bytes: fields.u32()?,
                 },
@@ -105,8 +105,8 @@ impl KindRecord {
     fn to_bytes(self) -> Vec<u8> {
         [
             &self.slot.to_le_bytes()[..],
-            &self.shape.secret_bytes.to_le_bytes(),
-            &self.shape.table_bytes.to_le_bytes(),
+            &self.size.secret_bytes.to_le_bytes(),
+            &self.size.table_bytes.to_le_bytes(),
             &self.reserved.to_le_bytes(),
             &self.leased.to_le_bytes(),
             &self.published.to_le_bytes(),

@@ -59,8 +59,8 @@ fn kinds(stock: &Stock) -> Vec<ComponentDigest> {
 
 /// Starts a lot, and finishes it here if `finished`.
 fn order(right: &Preparation, kind: ComponentDigest, finished: bool) -> Result<(), StockError> {
-    let shape = parties::shape(right.stock().id().role, &kind);
-    let lot = right.begin_lot(kind, shape, LOT)?;
+    let size = parties::size(right.stock().id().role, &kind);
+    let lot = right.begin_lot(kind, size, LOT)?;
     if !finished {
         return Ok(());
     }
@@ -149,8 +149,8 @@ fn what_is_there_or_was_is_not_forgotten() {
 fn nothing_is_forgotten_while_a_lot_is_written() {
     let stocks = both_open(&[Memory::new(), Memory::new()]).expect("stocks");
     let [mut right, _] = rights(&stocks).expect("nobody prepares");
-    let shape = parties::shape(Role::Garbler, &kind(0));
-    let lot = right.begin_lot(kind(0), shape, LOT).expect("room");
+    let size = parties::size(Role::Garbler, &kind(0));
+    let lot = right.begin_lot(kind(0), size, LOT).expect("room");
     let refused = right.forget(&[kind(0)]);
     assert!(
         matches!(refused, Err(StockError::ApiMisuse { .. })),

@@ -17,9 +17,9 @@ fn open_twice() -> (Memory, [Stock; 2]) {
         stock.expect("a stock")
     });
     let preparation = handles[0].prepare().expect("the lock");
-    let shape = parties::shape(Role::Garbler, &TABLES);
+    let size = parties::size(Role::Garbler, &TABLES);
     let span = Span { first: 0, count: 4 };
-    let lot = preparation.begin_lot(TABLES, shape, span).expect("a lot");
+    let lot = preparation.begin_lot(TABLES, size, span).expect("a lot");
     lot.put(0, &[5; 64], &[]).expect("room");
     lot.finish().expect("a sync");
     handles[0].publish(&TABLES, 0).expect("pending");
@@ -56,9 +56,9 @@ fn what_is_passed_over_after_that_is_followed() {
     let (_, [passing, ending]) = open_twice();
     ending.give_up(&[TABLES]).expect("there");
     let preparation = ending.prepare().expect("the lock");
-    let shape = parties::shape(Role::Garbler, &TABLES);
+    let size = parties::size(Role::Garbler, &TABLES);
     let span = Span { first: 4, count: 4 };
-    let lot = preparation.begin_lot(TABLES, shape, span).expect("a lot");
+    let lot = preparation.begin_lot(TABLES, size, span).expect("a lot");
     lot.put(4, &[6; 64], &[]).expect("room");
     lot.finish().expect("a sync");
     ending.publish(&TABLES, 4).expect("pending");

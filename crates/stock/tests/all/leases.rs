@@ -7,8 +7,8 @@ use std::thread;
 
 use crate::parties::{self, OTS, TABLES, open};
 use tacit_stock::{
-    ComponentDigest, Disk, Lease, LeaseRequest, Memory, Role, Shape, Span, Stock, StockError,
-    Storage,
+    ComponentDigest, Disk, InstanceSize, Lease, LeaseRequest, Memory, Role, Span, Stock,
+    StockError, Storage,
 };
 
 /// Creates a garbler's stock with `count` instances of two kinds.
@@ -16,9 +16,9 @@ fn stocked(storage: Arc<dyn Storage>, folder: &Path, count: u64) -> Stock {
     let stock = open(storage, folder, Role::Garbler).expect("a stock");
     let preparation = stock.prepare().expect("the lock");
     for kind in [TABLES, OTS] {
-        let shape = parties::shape(Role::Garbler, &kind);
+        let size = parties::size(Role::Garbler, &kind);
         let span = Span { first: 0, count };
-        let lot = preparation.begin_lot(kind, shape, span).expect("room");
+        let lot = preparation.begin_lot(kind, size, span).expect("room");
         lot.put(0, &vec![5; 16 * count as usize], &[])
             .expect("room");
         lot.finish().expect("a sync");
@@ -42,12 +42,12 @@ fn tables_of_any_length_come_back_as_they_were_put() {
     let preparation = stock.prepare().expect("the lock");
     for (number, table_bytes) in (1..).zip([1, 40, (64 << 10) - 1, 64 << 10, 100_000]) {
         let kind = ComponentDigest([number; 32]);
-        let shape = Shape {
+        let size = InstanceSize {
             secret_bytes: 16,
             table_bytes,
         };
         let span = Span { first: 0, count: 3 };
-        let lot = preparation.begin_lot(kind, shape, span).expect("room");
+        let lot = preparation.begin_lot(kind, size, span).expect("room");
         let secrets: Vec<u8> = (0..3 * 16).collect();
         let tables: Vec<u8> = (0..3 * table_bytes).map(|place| place as u8).collect();
         let (first, rest) = (16, table_bytes as usize);
@@ -144,12 +144,12 @@ fn two_users_of_one_stock_lease_disjoint_ranges() {
 fn whoever_clears_strays_and_whoever_compacts_do_not_disturb_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let stock = open(Arc::new(Disk), folder.path(), Role::Garbler).expect("a stock");
-    let shape = parties::shape(Role::Garbler, &OTS);
+    let size = parties::size(Role::Garbler, &OTS);
     for round in 0..10 {
         for first in 8 * round..8 * (round + 1) {
             let preparation = stock.prepare().expect("the lock");
             let span = Span { first, count: 1 };
-            let lot = preparation.begin_lot(OTS, shape, span).expect("room");
+            let lot = preparation.begin_lot(OTS, size, span).expect("room");
             lot.put(first, &[5; 16], &[]).expect("room");
             lot.finish().expect("a sync");
             stock.publish(&OTS, first).expect("pending");
@@ -254,8 +254,8 @@ fn what_is_pending_is_gone_with_what_is_given_up() {
         let span = Span { first: 0, count: 4 };
         let preparations = [&garbler, &evaluator].map(|stock| stock.prepare().expect("it"));
         let [ours, theirs] = preparations.each_ref().map(|preparation| {
-            let shape = parties::shape(preparation.stock().id().role, &OTS);
-            let lot = preparation.begin_lot(OTS, shape, span).expect("room");
+            let size = parties::size(preparation.stock().id().role, &OTS);
+            let lot = preparation.begin_lot(OTS, size, span).expect("room");
             lot.put(0, &[5; 64], &[]).expect("room");
             lot
         });
@@ -452,14 +452,14 @@ fn a_mark_behind_a_lot_that_the_peer_alone_began_is_followed() {
     let [garbler, evaluator] = both_stocked(disks.each_ref());
     let end = evaluator.available(&TABLES).expect("a count");
     let preparation = garbler.prepare().expect("it");
-    let (shape, span) = (
-        parties::shape(Role::Garbler, &TABLES),
+    let (size, span) = (
+        parties::size(Role::Garbler, &TABLES),
         Span {
             first: end,
             count: 4,
         },
     );
-    drop(preparation.begin_lot(TABLES, shape, span).expect("room"));
+    drop(preparation.begin_lot(TABLES, size, span).expect("room"));
     garbler.give_up(&[TABLES]).expect("its keys");
     evaluator.raise_marks(&[(TABLES, end + 4)]).expect("honest");
     assert_eq!(evaluator.available(&TABLES).expect("a count"), 0);
@@ -476,9 +476,9 @@ fn what_the_evaluator_published_first_can_be_named_at_once() {
         .iter()
         .flat_map(|preparation| [(preparation, 0), (preparation, 4)])
     {
-        let shape = parties::shape(preparation.stock().id().role, &OTS);
+        let size = parties::size(preparation.stock().id().role, &OTS);
         let span = Span { first, count: 4 };
-        let lot = preparation.begin_lot(OTS, shape, span).expect("room");
+        let lot = preparation.begin_lot(OTS, size, span).expect("room");
         lot.put(first, &[5; 64], &[]).expect("room");
         lot.finish().expect("a sync");
     }

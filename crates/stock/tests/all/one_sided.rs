@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::parties::{TABLES, open, prepare_lot, shape};
+use crate::parties::{TABLES, open, prepare_lot, size};
 use tacit_stock::{Memory, Role, Span, Stock};
 
 fn stocks() -> [Stock; 2] {
@@ -21,8 +21,8 @@ fn numbers_that_only_one_party_gave_are_given_by_neither() {
         {
             // The other party's disk is full, or its machine stops here.
             let preparation = stocks[ahead].prepare().expect("nobody else prepares");
-            let shape = shape(stocks[ahead].id().role, &TABLES);
-            let lot = preparation.begin_lot(TABLES, shape, Span { first: 0, count });
+            let size = size(stocks[ahead].id().role, &TABLES);
+            let lot = preparation.begin_lot(TABLES, size, Span { first: 0, count });
             drop(lot.expect("room"));
         }
         let preparations = stocks
@@ -45,8 +45,8 @@ fn numbers_that_only_one_party_gave_are_given_by_neither() {
                 first: agreed.next_number,
                 count,
             };
-            let shape = shape(stocks[who].id().role, &TABLES);
-            let lot = preparations[who].begin_lot(TABLES, shape, span);
+            let size = size(stocks[who].id().role, &TABLES);
+            let lot = preparations[who].begin_lot(TABLES, size, span);
             drop(lot.expect("numbers that are new at both"));
         }
     }
@@ -62,8 +62,8 @@ fn a_meeting_takes_no_number_from_a_lot_that_this_party_is_about_to_begin() {
             .map(|stock| stock.prepare().expect("free"));
         prepare_lot(preparations.each_ref(), TABLES, (0, 2), 1).expect("room");
         let begin = |who: usize| {
-            let shape = shape(stocks[who].id().role, &TABLES);
-            preparations[who].begin_lot(TABLES, shape, Span { first: 2, count: 2 })
+            let size = size(stocks[who].id().role, &TABLES);
+            preparations[who].begin_lot(TABLES, size, Span { first: 2, count: 2 })
         };
         let lot = begin(early).expect("room");
         let met = stocks[1 - early].reconcile(&stocks[early].marks().expect("marks"));

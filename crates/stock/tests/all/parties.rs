@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tacit_stock::{
-    Agreement, ComponentDigest, EpochId, Lease, LeasePool, LeaseRequest, Limits, LotWriter, PeerId,
-    Role, RootKey, Shape, Span, Stock, StockError, StockId, Stocks, Storage, Witness,
+    Agreement, ComponentDigest, EpochId, InstanceSize, Lease, LeasePool, LeaseRequest, Limits,
+    LotWriter, PeerId, Role, RootKey, Span, Stock, StockError, StockId, Stocks, Storage, Witness,
 };
 
 pub(crate) const TABLES: ComponentDigest = ComponentDigest([7; 32]);
@@ -30,13 +30,13 @@ pub(crate) fn id(role: Role) -> StockId {
     }
 }
 
-pub(crate) fn shape(role: Role, kind: &ComponentDigest) -> Shape {
+pub(crate) fn size(role: Role, kind: &ComponentDigest) -> InstanceSize {
     let table_bytes = if role == Role::Evaluator && *kind == TABLES {
         1500
     } else {
         0
     };
-    Shape {
+    InstanceSize {
         secret_bytes: 16,
         table_bytes,
     }
@@ -108,11 +108,11 @@ pub(crate) fn prepare_lots(
         let role = preparation.stock().id().role;
         let asked = lots.iter().map(|(kind, (first, count), _)| {
             let (first, count) = (*first, *count);
-            (*kind, shape(role, kind), Span { first, count })
+            (*kind, size(role, kind), Span { first, count })
         });
         let writers = preparation.begin_lots(&asked.collect::<Vec<_>>())?;
         for (lot, (kind, (first, count), tag)) in writers.iter().zip(lots) {
-            let tables = vec![*tag as u8; shape(role, kind).table_bytes as usize];
+            let tables = vec![*tag as u8; size(role, kind).table_bytes as usize];
             for number in *first..first + count {
                 let secret = [tag.to_le_bytes(), number.to_le_bytes()].concat();
                 lot.put(number, &secret, &tables)?;

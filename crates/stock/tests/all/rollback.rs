@@ -404,8 +404,8 @@ fn bounds_hold() {
     assert!(preparation.is_awaited().expect("readable"));
     drop(waiting);
     assert!(!preparation.is_awaited().expect("readable"));
-    let shape = parties::shape(Role::Garbler, &OTS);
-    let begin = |first, count| preparation.begin_lot(OTS, shape, Span { first, count });
+    let size = parties::size(Role::Garbler, &OTS);
+    let begin = |first, count| preparation.begin_lot(OTS, size, Span { first, count });
     assert!(matches!(begin(0, 100), Err(StockError::Full { .. })));
     assert!(matches!(begin(0, 0), Err(StockError::ApiMisuse { .. })));
     assert!(matches!(

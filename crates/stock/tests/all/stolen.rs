@@ -18,9 +18,9 @@ fn stocked() -> (Memory, Stock) {
     let disk = Memory::new();
     let stock = open(Arc::new(disk.clone()), Path::new("s"), Role::Garbler).expect("a stock");
     let preparation = stock.prepare().expect("the lock");
-    let shape = parties::shape(Role::Garbler, &TABLES);
+    let size = parties::size(Role::Garbler, &TABLES);
     let span = Span { first: 0, count: 4 };
-    let lot = preparation.begin_lot(TABLES, shape, span).expect("a lot");
+    let lot = preparation.begin_lot(TABLES, size, span).expect("a lot");
     lot.put(0, &[0xab; 64], &[]).expect("room");
     lot.finish().expect("a sync");
     stock.publish(&TABLES, 0).expect("pending");
@@ -87,9 +87,9 @@ fn no_page_of_the_key_file_opens_what_was_used() {
 fn no_page_of_the_key_file_opens_what_was_forgotten() {
     let (disk, stock) = stocked();
     let mut preparation = stock.prepare().expect("the lock");
-    let shape = parties::shape(Role::Garbler, &OTS);
+    let size = parties::size(Role::Garbler, &OTS);
     let span = Span { first: 0, count: 4 };
-    let lot = preparation.begin_lot(OTS, shape, span).expect("a lot");
+    let lot = preparation.begin_lot(OTS, size, span).expect("a lot");
     lot.put(0, &[0xab; 64], &[]).expect("room");
     drop(lot);
     let before = disk.stolen();

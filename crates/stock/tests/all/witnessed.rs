@@ -58,10 +58,10 @@ impl Machine {
 /// Puts four instances into a stock.
 fn publish(stock: &Stock, role: Role) {
     let preparation = stock.prepare().expect("the lock");
-    let shape = parties::shape(role, &TABLES);
+    let size = parties::size(role, &TABLES);
     let span = Span { first: 0, count: 4 };
-    let lot = preparation.begin_lot(TABLES, shape, span).expect("a lot");
-    let tables = vec![6; 4 * shape.table_bytes as usize];
+    let lot = preparation.begin_lot(TABLES, size, span).expect("a lot");
+    let tables = vec![6; 4 * size.table_bytes as usize];
     lot.put(0, &[5; 64], &tables).expect("room");
     lot.finish().expect("a sync");
     stock.publish(&TABLES, 0).expect("pending");

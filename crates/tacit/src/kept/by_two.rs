@@ -7,7 +7,7 @@ use tacit_protocol::message::Kind;
 use tacit_protocol::saved::{SavedState, StoredChain, StoredValue};
 use tacit_protocol::session::RunTag;
 
-use super::{ChainInUse, ChainPlace, MARKS, OtherKeeper, Past, User};
+use super::{ChainInUse, ChainPlace, ChainUser, MARKS, OtherKeeper, Past};
 use crate::protocols::Protocol;
 use crate::{Error, Session};
 
@@ -43,12 +43,12 @@ pub(crate) struct Agreed<C, V> {
 }
 
 /// The other party, whose first message may have been heard before this party had its chain.
-struct Heard<'s> {
+struct OtherParty<'s> {
     session: &'s mut Session,
     first: Option<Vec<u8>>,
 }
 
-impl OtherKeeper for Heard<'_> {
+impl OtherKeeper for OtherParty<'_> {
     fn name(&self) -> &'static str {
         self.session.name()
     }
@@ -96,8 +96,8 @@ impl<C: StoredChain, V: StoredValue> Agreed<C, V> {
         let located = super::locate(Some(place), function, session.keepers(), role)?;
         let located = located.ok_or(Error::ApiMisuse("a run of a chain names it"))?;
         let opened = located.take(session)?;
-        let mut other = Heard { session, first };
-        let (kept, past) = ChainInUse::begin(opened, function, User::Keepers, &mut other)?;
+        let mut other = OtherParty { session, first };
+        let (kept, past) = ChainInUse::begin(opened, function, ChainUser::Keepers, &mut other)?;
         other.session.chain_attempt = Some(ChainAttempt {
             from: kept.agreed.latest,
             keeps: kept.new_version(),

@@ -2,7 +2,7 @@
 //! and does not compile the function's components.
 
 use tacit_function::Role;
-use tacit_protocol::outsourced::{Evaluator, Peer, Shape, Terms, Verdict};
+use tacit_protocol::outsourced::{Evaluator, EvaluatorBits, Peer, Terms, Verdict};
 
 use super::OutsourcedJob;
 use super::kept::hear_kept;
@@ -44,8 +44,8 @@ impl OutsourcedJob<'_> {
             let setup = links.since(&clock, Phase::Setup);
             let clock = links.clock();
             let seed = seed();
-            let shape = Shape::of(self.task.function);
-            let mut party = Evaluator::new(terms, shape, &inputs, ots, &seed)?;
+            let counts = EvaluatorBits::of(self.task.function);
+            let mut party = Evaluator::new(terms, counts, &inputs, ots, &seed)?;
             if let Some(pin) = self.task.pin {
                 party = party.pinned(pin);
             }

@@ -16,14 +16,14 @@ use super::kept::{OtherServer, tell_kept};
 use super::links::{Links, guarded};
 use crate::cost::{Phase, PhaseCost};
 use crate::driver::seed;
-use crate::kept::{self, ChainInUse, Past, User};
+use crate::kept::{self, ChainInUse, ChainUser, Past};
 use crate::protocols::Protocol;
 use crate::scheme::{BlockVisitor, with_block_scheme};
 use crate::stock::Keepers;
 use crate::{Error, Fingerprint, Outcome, Session};
 
 /// A run's output bits and its phases.
-type Ran = (Zeroizing<Vec<bool>>, Vec<PhaseCost>);
+type ServerOutcome = (Zeroizing<Vec<bool>>, Vec<PhaseCost>);
 
 impl OutsourcedJob<'_> {
     /// Runs as the generator.
@@ -57,7 +57,7 @@ impl OutsourcedJob<'_> {
                 }
                 None => None,
             };
-            let (kept, past) = server.take_up(chain, Peer::Cloud, client)?;
+            let (kept, past) = server.begin_chain(chain, Peer::Cloud, client)?;
             let run: GeneratorRun<'_, '_, '_> = server.run(kept.as_ref(), past, &inputs);
             let result = with_block_scheme(run.job.scheme_id(), Protocol::Outsourced, run)?;
             server.end(kept.as_ref(), result)
@@ -98,7 +98,7 @@ impl OutsourcedJob<'_> {
             // On either link the cloud has the role that the other end does not have.
             let roles = [Role::Evaluator, Role::Garbler];
             let mut server = Server::begin(&mut self, links, roles)?;
-            let (kept, past) = server.take_up(chain, Peer::Generator, client)?;
+            let (kept, past) = server.begin_chain(chain, Peer::Generator, client)?;
             let run: CloudRun<'_, '_, '_> = server.run(kept.as_ref(), past, &[]);
             let result = with_block_scheme(run.job.scheme_id(), Protocol::Outsourced, run)?;
             server.end(kept.as_ref(), result)
@@ -138,9 +138,9 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
     }
 
     /// Brings the chain, if there is one, to the same attempt as the other server's.
-    fn take_up<C: StoredChain, V: StoredValue>(
+    fn begin_chain<C: StoredChain, V: StoredValue>(
         &mut self,
-        chain: Option<kept::Opened<'_>>,
+        chain: Option<kept::OpenedChain<'_>>,
         other: Peer,
         client: Option<Fingerprint>,
     ) -> Result<(Option<ChainInUse>, Past<C, V>), Error> {
@@ -153,14 +153,14 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
             links: &mut *self.links,
             peer: other,
         };
-        let user = User::Evaluator(client);
+        let user = ChainUser::Evaluator(client);
         let (kept, past) = ChainInUse::begin(chain, function, user, &mut server)?;
         self.phases
             .push(self.links.since(&clock, Phase::Preparation));
         Ok((Some(kept), past))
     }
 
-    /// Returns the run itself, which starts from the result of `take_up`.
+    /// Returns the run itself, which starts from the result of `begin_chain`.
     fn run<'r, C, V>(
         &'r mut self,
         kept: Option<&'r ChainInUse>,
@@ -177,7 +177,11 @@ impl<'a, 'f, 's> Server<'a, 'f, 's> {
         }
     }
 
-    fn end(mut self, kept: Option<&ChainInUse>, result: Result<Ran, Error>) -> Result<Ran, Error> {
+    fn end(
+        mut self,
+        kept: Option<&ChainInUse>,
+        result: Result<ServerOutcome, Error>,
+    ) -> Result<ServerOutcome, Error> {
         match result {
             Ok((bits, phases)) => {
                 self.phases.extend(phases);
@@ -229,7 +233,7 @@ impl<C: StoredChain, V: StoredValue> Run<'_, '_, '_, C, V> {
 }
 
 impl BlockVisitor for GeneratorRun<'_, '_, '_> {
-    type Output = Result<Ran, Error>;
+    type Output = Result<ServerOutcome, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(mut self, scheme: S) -> Self::Output {
         let clock = self.links.clock();
@@ -270,7 +274,7 @@ impl BlockVisitor for GeneratorRun<'_, '_, '_> {
 }
 
 impl BlockVisitor for CloudRun<'_, '_, '_> {
-    type Output = Result<Ran, Error>;
+    type Output = Result<ServerOutcome, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(mut self, scheme: S) -> Self::Output {
         let clock = self.links.clock();

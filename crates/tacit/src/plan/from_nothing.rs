@@ -28,7 +28,7 @@ use crate::Error;
 use crate::authenticated::construction;
 use crate::protocols::{Protocol, StatisticalSecurity};
 use crate::session::OtNeed;
-use crate::stock::Needs;
+use crate::stock::LotNeeds;
 
 impl Candidate {
     /// Returns this candidate by `authenticated` under the scheme of `rung`. The plan is for a run
@@ -61,7 +61,7 @@ impl Candidate {
         let floor = trips + sending;
         let triples = blocks_for(function).saturating_mul(BLOCK_TRIPLES as u64);
         // Triples come last.
-        let ways: Vec<_> = Needs::of_run(function, rung.id).collect();
+        let ways: Vec<_> = LotNeeds::of_run(function, rung.id).collect();
         let in_stock = stock.filter(|_| triples > 0);
         let in_stock = in_stock.map(|stock| stock.lots(&ways));
         Ok(Alternative {

@@ -7,7 +7,7 @@ use tacit_garble::SchemeId;
 use crate::protocols::StatisticalSecurity;
 use crate::session::BaseOt;
 use crate::stock::{
-    ComponentDigest, Lot, LotTerms, NeededCrosses, Needs, StockSummary, are_crosses, family,
+    ComponentDigest, Lot, LotNeeds, LotTerms, NeededCrosses, StockSummary, are_crosses, family,
     kind_of, ot_kind, runs_from_crosses,
 };
 
@@ -41,7 +41,7 @@ impl InStock {
     /// Returns the amount of the last of `ways` in all lots, and the number of runs for which the
     /// stock is enough if each run goes one of the ways. Both are of the role that has enough for
     /// more runs.
-    pub(super) fn lots(&self, ways: &[Needs]) -> (u64, u64) {
+    pub(super) fn lots(&self, ways: &[LotNeeds]) -> (u64, u64) {
         let asked = LotTerms::at(StatisticalSecurity::DEFAULT.bits(), BaseOt::default());
         let stocks = self.stocks.iter().map(|stock| {
             let (mut there, mut runs) = (0, 0);

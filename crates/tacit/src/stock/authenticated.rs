@@ -238,7 +238,7 @@ fn runs(available: &[u64], needed: &[u64]) -> u64 {
 }
 
 /// The amount of material that a run takes from a lot.
-pub(crate) struct Needs {
+pub(crate) struct LotNeeds {
     pub(crate) contents: Vec<Content>,
     counts: Vec<u64>,
     /// The name for people of each content, without the lot.
@@ -249,7 +249,7 @@ pub(crate) struct Needs {
     places: Vec<usize>,
 }
 
-impl Needs {
+impl LotNeeds {
     /// Returns the triples of a run of `function`, in blocks, or `None` if it takes none.
     fn triples(function: &Function) -> Option<Self> {
         let blocks = blocks_for(function);
@@ -329,10 +329,10 @@ impl Stocks {
     ) -> Result<u64, Error> {
         let asked = LotTerms::at(security.bits(), base_ot);
         let needs = match from {
-            FromStock::Triples => Needs::triples(function),
+            FromStock::Triples => LotNeeds::triples(function),
             FromStock::Instances => check_linked(function)
                 .is_ok()
-                .then(|| Needs::instances(function, name.scheme)),
+                .then(|| LotNeeds::instances(function, name.scheme)),
             FromStock::Crosses => None,
         };
         needs.map_or(Ok(0), |needs| self.lots_runs_left(name, &needs, asked))
@@ -362,7 +362,7 @@ impl Stocks {
     fn lots_runs_left(
         &self,
         name: &StockName,
-        needs: &Needs,
+        needs: &LotNeeds,
         asked: LotTerms,
     ) -> Result<u64, Error> {
         let lots = self.lots(name, &needs.contents, asked)?;
@@ -418,7 +418,7 @@ impl Stocks {
     ) -> Result<u64, Error> {
         let asked = LotTerms::at(security.bits(), base_ot);
         let mut left = 0_u64;
-        for needs in Needs::of_run(function, name.scheme) {
+        for needs in LotNeeds::of_run(function, name.scheme) {
             left = left.saturating_add(self.lots_runs_left(name, &needs, asked)?);
         }
         Ok(left)

@@ -30,7 +30,7 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_protocol::batch::plan::MAX_EXECUTIONS;
 use tacit_protocol::batch::{Batch, EvaluatorExecution, GarblerExecution, Plan};
-use tacit_stock::{ComponentDigest, MAX_INSTANCE_BYTES, Shape};
+use tacit_stock::{ComponentDigest, InstanceSize, MAX_INSTANCE_BYTES};
 
 use super::OpenedStock;
 use crate::Error;
@@ -94,12 +94,15 @@ fn name_of(function: &Function, statistical_security_bits: u8) -> String {
     format!("{name}, checked executions at s = {statistical_security_bits}")
 }
 
-/// Returns the shape of an execution of `batch` at a party.
+/// Returns the size of an execution of `batch` at a party.
 ///
 /// # Errors
 ///
 /// The execution is too large for the evaluator's stock. Both parties return this error.
-fn shape<S: Scheme<Wire = Block>>(role: Role, batch: &Batch<'_, S>) -> Result<Shape, Error> {
+fn instance_size<S: Scheme<Wire = Block>>(
+    role: Role,
+    batch: &Batch<'_, S>,
+) -> Result<InstanceSize, Error> {
     let evaluators = EvaluatorExecution::bytes(batch);
     let table_bytes = HEADER_BYTES + evaluators.published;
     let bytes = kept_bytes(batch);
@@ -113,11 +116,11 @@ fn shape<S: Scheme<Wire = Block>>(role: Role, batch: &Batch<'_, S>) -> Result<Sh
         });
     }
     Ok(match role {
-        Role::Garbler => Shape {
+        Role::Garbler => InstanceSize {
             secret_bytes: GarblerExecution::bytes(batch) as u32,
             table_bytes: HEADER_BYTES as u32,
         },
-        Role::Evaluator => Shape {
+        Role::Evaluator => InstanceSize {
             secret_bytes: evaluators.secret as u32,
             table_bytes: table_bytes as u32,
         },

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use tacit_function::{Function, Role, Schedule};
 use tacit_ot::base::BaseOt;
 use tacit_protocol::gmw::{self, CrossDemand, CrossKind};
-use tacit_stock::{ComponentDigest, Shape};
+use tacit_stock::{ComponentDigest, InstanceSize};
 
 use super::authenticated::LOT_SCHEME;
 use super::{StockName, Stocks};
@@ -92,9 +92,9 @@ impl BlockKind {
         self.crosses.crosses() as u64
     }
 
-    /// Returns the shape of a block at the party in `role`.
-    fn shape(self, role: Role) -> Shape {
-        Shape {
+    /// Returns the size of a block at the party in `role`.
+    fn instance_size(self, role: Role) -> InstanceSize {
+        InstanceSize {
             secret_bytes: self.crosses.bytes(self.sender == role) as u32,
             table_bytes: 0,
         }

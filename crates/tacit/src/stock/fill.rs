@@ -13,13 +13,13 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{InstanceSeed, InstanceTables, receive_lot, send_lot};
 use tacit_protocol::session::RunTag;
 use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup};
-use tacit_stock::{LotWriter, Preparation as Right, Shape, Span};
+use tacit_stock::{InstanceSize, LotWriter, Preparation as Right, Span};
 use zeroize::Zeroizing;
 
 use super::failure::StockFailure;
 use super::keeping::{Turn, keep_on_threads, turns};
 use super::meeting::give_way;
-use super::opened::{component_shape, ot_shape};
+use super::opened::{component_size, ot_size};
 use super::pace::{LOT_BYTES, Pace};
 use super::prepare::Levels;
 use super::{OT_BLOCK, OpenedStock, PreparedKind};
@@ -205,9 +205,9 @@ impl Batch<'_> {
             let (mut lots, mut parts) = (Vec::new(), Vec::new());
             for (kind, wanted) in self.levels.iter().skip(place) {
                 let component = wanted.component.as_ref();
-                let shape = match component {
-                    Some(component) => component_shape(makers.scheme, self.opened.role, component)?,
-                    None => ot_shape(self.opened.role),
+                let instance_size = match component {
+                    Some(component) => component_size(makers.scheme, self.opened.role, component)?,
+                    None => ot_size(self.opened.role),
                 };
                 let (size, most) = lot_size(makers.scheme, component);
                 let is_full = |lots: &[_], bytes| lots.len() >= LOTS_AT_ONCE || bytes >= self.bytes;
@@ -215,8 +215,8 @@ impl Batch<'_> {
                     let first = next[place];
                     let enough = (self.bytes - bytes).div_ceil(size.max(1));
                     let count = most.min(missing[place] - made[place]).min(enough);
-                    lots.push((*kind, shape, Span { first, count }));
-                    parts.push((component, shape));
+                    lots.push((*kind, instance_size, Span { first, count }));
+                    parts.push((component, instance_size));
                     next[place] += count;
                     made[place] += count;
                     bytes = bytes.saturating_add(size.saturating_mul(count));
@@ -229,10 +229,11 @@ impl Batch<'_> {
             let writers = self.right.begin_lots(&lots)?;
             let mut parts = parts.into_iter();
             for lots in writers.chunk_by(|a, b| a.kind() == b.kind()) {
-                let Some((component, shape)) = parts.by_ref().take(lots.len()).last() else {
+                let Some((component, instance_size)) = parts.by_ref().take(lots.len()).last()
+                else {
                     break;
                 };
-                makers.make(self.session, component, lots, shape)?;
+                makers.make(self.session, component, lots, instance_size)?;
             }
             self.opened.publish(self.session, writers)?;
         }
@@ -316,13 +317,13 @@ impl<S: Scheme> Makers<'_, S> {
         session: &mut Session,
         component: Option<&Component>,
         lots: &[LotWriter],
-        shape: Shape,
+        instance_size: InstanceSize,
     ) -> Result<(), Error> {
         match component {
             Some(component) => self.make_instances(session, component, lots),
             None => lots
                 .iter()
-                .try_for_each(|lot| self.make_ots(session, lot, shape)),
+                .try_for_each(|lot| self.make_ots(session, lot, instance_size)),
         }
     }
 
@@ -376,12 +377,12 @@ impl<S: Scheme> Makers<'_, S> {
         &mut self,
         session: &mut Session,
         lot: &LotWriter,
-        shape: Shape,
+        instance_size: InstanceSize,
     ) -> Result<(), Error> {
         let span = lot.span();
         let count = (span.count * OT_BLOCK) as usize;
         let mut secrets = Zeroizing::new(Vec::with_capacity(
-            span.count as usize * shape.secret_bytes as usize,
+            span.count as usize * instance_size.secret_bytes as usize,
         ));
         match self.ots(session)? {
             Ots::Garbler(ot) => {

@@ -18,10 +18,10 @@ use crate::Error;
 const TOGETHER_BYTES: usize = 256 << 10;
 
 /// A function that keeps the next bytes of the tables, which come in order.
-type Keep<'k> = &'k mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>;
+type KeepTables<'k> = &'k mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>;
 
 /// A function that writes the tables of a turn.
-type Put<'p> = &'p (dyn Fn(Turn, &[u8]) -> Result<(), StockError> + Sync);
+type WriteTables<'p> = &'p (dyn Fn(Turn, &[u8]) -> Result<(), StockError> + Sync);
 
 /// Instances of one lot that follow each other in the stream of several lots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,9 @@ pub(super) fn turns(lots: &[Span], size: usize) -> impl Iterator<Item = Turn> {
 pub(super) fn keep_on_threads<T>(
     turns: impl Iterator<Item = Turn>,
     size: usize,
-    put: Put<'_>,
+    put: WriteTables<'_>,
     (threads, failure): (usize, &StockFailure),
-    receive: impl FnOnce(Keep<'_>) -> Result<T, Error>,
+    receive: impl FnOnce(KeepTables<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let mut arriving = Arriving {
         turns,

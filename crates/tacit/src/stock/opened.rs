@@ -8,8 +8,8 @@ use tacit_ot::Delta;
 use tacit_protocol::io::Io;
 use tacit_protocol::prepared::{InstanceSeed, InstanceTables};
 use tacit_stock::{
-    AgreedKind, Agreement, ComponentDigest, LeasePool, LotWriter, Preparation, Shape, Span, Stock,
-    StockError, StockId,
+    AgreedKind, Agreement, ComponentDigest, InstanceSize, LeasePool, LotWriter, Preparation, Span,
+    Stock, StockError, StockId,
 };
 
 use super::failure::StockFailure;
@@ -37,30 +37,30 @@ pub(crate) struct OpenedStock {
     pub(super) ots: Option<Ots>,
 }
 
-/// Returns the shape of an instance of OTs on one side.
-pub(crate) fn ot_shape(role: Role) -> Shape {
+/// Returns the size of an instance of OTs on one side.
+pub(crate) fn ot_size(role: Role) -> InstanceSize {
     let choices = match role {
         Role::Garbler => 0,
         Role::Evaluator => OT_BLOCK as usize / 8,
     };
-    Shape {
+    InstanceSize {
         secret_bytes: (OT_BLOCK as usize * Block::BYTES + choices) as u32,
         table_bytes: 0,
     }
 }
 
-/// Returns the shape of an instance of a component on one side.
+/// Returns the size of an instance of a component on one side.
 ///
 /// # Errors
 ///
 /// The component's tables are too large for a stock.
-pub(crate) fn component_shape<S: Scheme>(
+pub(crate) fn component_size<S: Scheme>(
     scheme: S,
     role: Role,
     component: &Component,
-) -> Result<Shape, Error> {
+) -> Result<InstanceSize, Error> {
     Ok(match role {
-        Role::Garbler => Shape {
+        Role::Garbler => InstanceSize {
             secret_bytes: InstanceSeed::BYTES as u32,
             table_bytes: 0,
         },
@@ -73,7 +73,7 @@ pub(crate) fn component_shape<S: Scheme>(
                     advice!("run the function by the protocol direct"),
                 )
             };
-            Shape {
+            InstanceSize {
                 secret_bytes: 0,
                 table_bytes: u32::try_from(size).map_err(|_| too_large())?,
             }

@@ -40,7 +40,7 @@ pub(crate) struct PreparedRun<'a> {
 type StateOf<V> = fn(Option<(ChainVersion, u64)>, &[V]) -> SavedState;
 
 /// A chain of two parties in a run, on which they have agreed.
-struct Taken<V> {
+struct AgreedChain<V> {
     /// The stock with the Δ of the run's values.
     stock: Stock,
     kept: Option<ChainInUse>,
@@ -52,10 +52,10 @@ struct Taken<V> {
     tag: RunTag,
 }
 
-impl<V: StoredValue> Taken<V> {
+impl<V: StoredValue> AgreedChain<V> {
     /// Brings the chain, if there is one, to the attempt that both parties reach, and checks that
     /// both would load the same. `state` returns what this party would load.
-    fn take_up(run: &mut PreparedRun<'_>, state: StateOf<V>) -> Result<Self, Error> {
+    fn agree(run: &mut PreparedRun<'_>, state: StateOf<V>) -> Result<Self, Error> {
         let (session, function, tag) = (&mut *run.session, run.function, run.tag);
         let role = (Protocol::Prepared, run.opened.role);
         let stock = run.opened.stock.clone();
@@ -194,8 +194,8 @@ impl PreparedRun<'_> {
     }
 
     fn garble<S: Scheme>(mut self, scheme: S) -> Result<ProtocolOutcome, Error> {
-        let taken = Taken::take_up(&mut self, SavedState::of_garbler)?;
-        let (function, tag) = (self.function, taken.tag);
+        let agreed = AgreedChain::agree(&mut self, SavedState::of_garbler)?;
+        let (function, tag) = (self.function, agreed.tag);
         let supplies = self.lease(tag)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
         let delta = Zeroizing::new(self.opened.delta()?.to_block());
@@ -208,18 +208,18 @@ impl PreparedRun<'_> {
             },
             seed(),
         );
-        let (given, id) = ((self.inputs, taken.past()), taken.chain.id());
+        let (given, id) = ((self.inputs, agreed.past()), agreed.chain.id());
         let link = async |io: &mut Io<'_>| {
             let offers = (&*delta, &ots);
             let linked = run.garble(io, given, offers, instances, &seed).await?;
             Ok(linked.save(id))
         };
-        taken.complete(self, ands_on_the_spot, link, GarblerOpening::open)
+        agreed.complete(self, ands_on_the_spot, link, GarblerOpening::open)
     }
 
     fn evaluate<S: Scheme>(mut self, scheme: S) -> Result<ProtocolOutcome, Error> {
-        let taken = Taken::take_up(&mut self, SavedState::of_evaluator)?;
-        let (function, tag) = (self.function, taken.tag);
+        let agreed = AgreedChain::agree(&mut self, SavedState::of_evaluator)?;
+        let (function, tag) = (self.function, agreed.tag);
         let supplies = self.lease(tag)?;
         let ands_on_the_spot = supplies.ands_on_the_spot;
         let (ots, instances) = supplies.evaluator(scheme, function)?;
@@ -229,11 +229,11 @@ impl PreparedRun<'_> {
             tag,
         };
         let early = self.session.script(async |io| run.gather(io).await)?;
-        let (given, id) = ((self.inputs, taken.past()), taken.chain.id());
+        let (given, id) = ((self.inputs, agreed.past()), agreed.chain.id());
         let link = async |io: &mut Io<'_>| {
             let linked = run.evaluate(io, given, early, &ots, instances).await?;
             Ok(linked.save(id))
         };
-        taken.complete(self, ands_on_the_spot, link, EvaluatorOpening::open)
+        agreed.complete(self, ands_on_the_spot, link, EvaluatorOpening::open)
     }
 }

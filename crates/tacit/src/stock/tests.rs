@@ -28,8 +28,8 @@ use tacit_protocol::io::memory::run_two;
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::OnlyPeer;
 use tacit_stock::{
-    Agreement, ComponentDigest, Lease, LeasePool, LeaseRequest, Memory, Preparation, Shape, Span,
-    Stock, Witness,
+    Agreement, ComponentDigest, InstanceSize, Lease, LeasePool, LeaseRequest, Memory, Preparation,
+    Span, Stock, Witness,
 };
 
 use super::failure::StockFailure;
@@ -45,13 +45,13 @@ const KINDS: Kinds = [ComponentDigest([7; 32]), ComponentDigest([9; 32])];
 const LOT: u64 = 8;
 /// The most instances of each kind that an exchange leases.
 const MOST: u64 = 3;
-const SHAPE: Shape = Shape {
+const SIZE: InstanceSize = InstanceSize {
     secret_bytes: 16,
     table_bytes: 0,
 };
 
 /// Every number of an epoch and kind that a party was ever given.
-type Given = Rc<RefCell<BTreeSet<([u8; 16], ComponentDigest, u64)>>>;
+type NumbersGiven = Rc<RefCell<BTreeSet<([u8; 16], ComponentDigest, u64)>>>;
 
 /// A party: its disk, the disk of its witness if it has one, and what it was given.
 struct Party {
@@ -59,7 +59,7 @@ struct Party {
     kinds: Kinds,
     disk: Memory,
     outside: Option<Memory>,
-    given: Given,
+    given: NumbersGiven,
 }
 
 /// A party's process.
@@ -71,7 +71,7 @@ struct Process {
     stock: Option<Stock>,
     held: LeasePool,
     failure: StockFailure,
-    given: Given,
+    given: NumbersGiven,
     /// The content of this session's lots, at both parties.
     tag: u64,
 }
@@ -83,7 +83,7 @@ impl Party {
             kinds,
             disk: Memory::new(),
             outside: None,
-            given: Given::default(),
+            given: NumbersGiven::default(),
         }
     }
 
@@ -201,7 +201,7 @@ impl Process {
         };
         let lots = self.kinds.map(|kind| {
             let (first, count) = (next(kind), LOT);
-            (kind, SHAPE, Span { first, count })
+            (kind, SIZE, Span { first, count })
         });
         let lots = self.failure.noted(right.begin_lots(&lots))?;
         for lot in &lots {

@@ -226,9 +226,9 @@ pub fn direct(data: &[u8]) {
 }
 
 /// Instances by component, first in, first out.
-struct Shelf<T>(Vec<VecDeque<T>>);
+struct QueuedInstances<T>(Vec<VecDeque<T>>);
 
-impl<T> Instances for Shelf<T> {
+impl<T> Instances for QueuedInstances<T> {
     type Instance = T;
 
     fn next(&mut self, component: usize) -> Result<T, Error> {
@@ -244,8 +244,8 @@ pub fn prepared(data: &[u8]) {
     let (function, scheme) = (shared_adder(), scheme());
     let delta = prg.next_block().with_lsb(1.into());
     let demand = Demand::of(function).expect("in bounds");
-    let mut mine: Shelf<GarblerInstance<Block>> = Shelf(Vec::new());
-    let mut theirs = Shelf(Vec::new());
+    let mut mine: QueuedInstances<GarblerInstance<Block>> = QueuedInstances(Vec::new());
+    let mut theirs = QueuedInstances(Vec::new());
     for (component, count) in function.components().iter().zip(&demand.instances) {
         let program = component.program();
         let (mut wires, mut tables) = (VecDeque::new(), VecDeque::new());

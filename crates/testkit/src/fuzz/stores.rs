@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use tacit_stock::{
-    ChainMarks, ComponentDigest, EpochId, Limits, Marks, Memory, PeerId, Policy, Role, RootKey,
-    Shape, Span, StockError, StockId, Stocks,
+    ChainMarks, ComponentDigest, EpochId, InstanceSize, Limits, Marks, Memory, PeerId, Policy,
+    Role, RootKey, Span, StockError, StockId, Stocks,
 };
 
 const KIND: ComponentDigest = ComponentDigest([7; 32]);
@@ -52,7 +52,7 @@ fn fill(memory: &Memory) -> Result<(), StockError> {
     };
     let stock = open(memory)?.create(id(), epoch, b"a secret", Limits::default())?;
     let preparation = stock.prepare()?;
-    let shape = Shape {
+    let size = InstanceSize {
         secret_bytes: 16,
         table_bytes: 40,
     };
@@ -60,7 +60,7 @@ fn fill(memory: &Memory) -> Result<(), StockError> {
         first: 0,
         count: 10,
     };
-    let lot = preparation.begin_lot(KIND, shape, span)?;
+    let lot = preparation.begin_lot(KIND, size, span)?;
     for number in 0..span.count {
         lot.put(number, &[5; 16], &[6; 40])?;
     }

@@ -9,8 +9,8 @@ use tacit_ot::Security;
 use tacit_ot::source::Extension;
 use tacit_protocol::io::memory::run_three;
 use tacit_protocol::outsourced::{
-    Cloud, CloudKept, CloudStart, Evaluator, Generator, GeneratorKept, GeneratorStart, Parameters,
-    Shape, Terms, Verdict,
+    Cloud, CloudKept, CloudStart, Evaluator, EvaluatorBits, Generator, GeneratorKept,
+    GeneratorStart, Parameters, Terms, Verdict,
 };
 use tacit_protocol::saved::{StoredChain as _, StoredValue as _};
 use zeroize::Zeroizing;
@@ -66,8 +66,8 @@ fn run(data: &[u8], then: impl FnOnce(GeneratorKept, CloudKept)) {
         scheme: scheme().id(),
         parameters,
     };
-    let shape = Shape::of(function);
-    let evaluator = Evaluator::new(terms, shape, &[true; 8], with_generator, &[8; 32].into());
+    let counts = EvaluatorBits::of(function);
+    let evaluator = Evaluator::new(terms, counts, &[true; 8], with_generator, &[8; 32].into());
     let start = CloudStart::NewChain(of_cloud);
     let seed = Zeroizing::new([7; 32]);
     let cloud = Cloud::new(scheme(), function, parameters, start, Vec::new(), 1, &seed);

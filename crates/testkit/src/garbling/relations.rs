@@ -21,7 +21,7 @@ mod evaluator;
 mod scene;
 mod span;
 
-pub use circuits::{Shape, shapes};
+pub use circuits::{ExaminedCircuit, examined_circuits};
 pub use evaluator::sigma;
 pub use scene::{Arrangement, no_relation};
 

@@ -287,10 +287,15 @@ impl Book {
 }
 
 /// Garbles a small circuit.
-type Shape = fn(&mut Book, &[usize]);
+type Garble = fn(&mut Book, &[usize]);
 
 /// Returns the first relation in garblings of `inputs` inputs, over all inputs and permute bits.
-fn search(fault: Option<Fault>, one_offset: bool, inputs: usize, shape: Shape) -> Option<Relation> {
+fn search(
+    fault: Option<Fault>,
+    one_offset: bool,
+    inputs: usize,
+    garble: Garble,
+) -> Option<Relation> {
     let garblings =
         (0..4).flat_map(|seed| (0..1 << inputs).map(move |permute: u32| (seed, permute)));
     let mut views = garblings.flat_map(|one| (0..1 << inputs).map(move |bits: u32| (one, bits)));
@@ -300,16 +305,16 @@ fn search(fault: Option<Fault>, one_offset: bool, inputs: usize, shape: Shape) -
         let wires: Vec<usize> = (0..inputs)
             .map(|input| book.input(of(permute, input), of(bits, input)))
             .collect();
-        shape(&mut book, &wires);
+        garble(&mut book, &wires);
         book.relation(Parts::Whole)
     })
 }
 
 /// Returns the relation that the fault causes. Without the fault there must be none.
-fn found(fault: Fault, one_offset: bool, inputs: usize, shape: Shape) -> Relation {
-    let without = search(None, one_offset, inputs, shape);
+fn found(fault: Fault, one_offset: bool, inputs: usize, garble: Garble) -> Relation {
+    let without = search(None, one_offset, inputs, garble);
     assert_eq!(without, None, "the textbook is sound without {fault:?}");
-    let relation = search(Some(fault), one_offset, inputs, shape);
+    let relation = search(Some(fault), one_offset, inputs, garble);
     let relation = relation.unwrap_or_else(|| panic!("{fault:?} is not found"));
     println!("{fault:?}: {relation}");
     relation
@@ -379,7 +384,7 @@ fn a_hash_without_sigma() {
 
 #[test]
 fn a_shared_input_that_is_not_translated() {
-    for (used_again, shape) in [
+    for (used_again, garble) in [
         ("by a XOR", |book: &mut Book, wires: &[usize]| {
             let prime = book.fault == Some(Fault::SharedInput);
             book.xor(wires[0], wires[1], prime);
@@ -390,9 +395,9 @@ fn a_shared_input_that_is_not_translated() {
             book.xor(wires[0], wires[1], prime);
             book.rows(wires[1], wires[2]);
         }),
-    ] as [(&str, Shape); 2]
+    ] as [(&str, Garble); 2]
     {
-        let relation = found(Fault::SharedInput, false, 3, shape);
+        let relation = found(Fault::SharedInput, false, 3, garble);
         assert_eq!(
             relation.secret,
             Secret::TwoLabels(1, 3),

@@ -8,7 +8,7 @@ use tacit_function::{Call, Step, Values};
 use zeroize::Zeroizing;
 
 use super::super::walk::{Calls, Rules, Wire};
-use super::kept::{Kept, Side};
+use super::kept::{KeptInstance, Side};
 
 /// An instance to be made.
 #[derive(Clone, Copy)]
@@ -75,9 +75,9 @@ impl<'f, T: Wire> Calls<'f, T> for Sequence<'f, T> {
 /// A function's calls as instances, during the walk that computes the links between them.
 pub(super) struct Finding<'f, S: Side> {
     values: Values<'f, S::Wire>,
-    instances: std::vec::IntoIter<Kept>,
+    instances: std::vec::IntoIter<KeptInstance>,
     /// The instance of the current call.
-    current: Kept,
+    current: KeptInstance,
     /// The content of each input of each call. For finished calls, the sum of that content and of
     /// the content of the value that leads to the input.
     wires: Zeroizing<Vec<S::Wire>>,
@@ -90,13 +90,13 @@ impl<'f, S: Side> Finding<'f, S> {
     /// Returns the calls of `values` as `instances`, whose inputs carry `wires`.
     pub(super) fn new(
         values: Values<'f, S::Wire>,
-        instances: Vec<Kept>,
+        instances: Vec<KeptInstance>,
         wires: Zeroizing<Vec<S::Wire>>,
     ) -> Self {
         Self {
             values,
             instances: instances.into_iter(),
-            current: Kept::default(),
+            current: KeptInstance::default(),
             wires,
             inputs: 0..0,
             arguments: Zeroizing::default(),
@@ -121,7 +121,7 @@ impl<'f, S: Side> Finding<'f, S> {
     }
 
     /// Returns the instance of the current call.
-    pub(super) fn current(&mut self) -> &mut Kept {
+    pub(super) fn current(&mut self) -> &mut KeptInstance {
         &mut self.current
     }
 

@@ -76,7 +76,7 @@ pub fn instance_bytes(role: Role, component: &Component, ordered_at: SecurityBit
 
 /// The data that a party keeps of an instance. Secret; used once.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptInstance {
     bytes: Zeroizing<Vec<u8>>,
     layout: Layout,
     /// The number of blocks before those of AND gates, and before those of outputs.
@@ -88,7 +88,7 @@ pub(crate) struct Kept {
     rows: usize,
 }
 
-impl Kept {
+impl KeptInstance {
     /// Parses the data that `role` keeps of an instance of `component`.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::super::parameters::SecurityBits;
 use super::super::walk::{CallWalk, Rules, Stop};
 use super::calls::{Finding, Following};
-use super::kept::{Kept, Side, broken};
+use super::kept::{KeptInstance, Side, broken};
 use super::opening::ClosedLinks;
 use super::wiring::Wiring;
 use crate::Error;
@@ -57,12 +57,13 @@ impl<'f, S: Side> Linking<'f, S> {
         (wiring, ordered_at): (&Wiring, SecurityBits),
         mut instances: impl Instances<Instance = Zeroizing<Vec<u8>>>,
     ) -> Result<Self, Error> {
-        let mut all: Vec<Kept> = Vec::with_capacity(wiring.components.len());
+        let mut all: Vec<KeptInstance> = Vec::with_capacity(wiring.components.len());
         let (mut numbers, mut seen) = (Vec::new(), HashSet::new());
         let mut wires = Zeroizing::new(Vec::with_capacity(wiring.wires()));
         for place in &wiring.components {
             let component = &function.components()[*place];
-            let kept = Kept::parse(S::ROLE, component, ordered_at, instances.next(*place)?)?;
+            let kept =
+                KeptInstance::parse(S::ROLE, component, ordered_at, instances.next(*place)?)?;
             // Two answers for the same wire sum to the garbler's Δ.
             if !seen.insert(kept.number()) {
                 return Err(broken());

@@ -14,9 +14,9 @@ use crate::prepared::{Demand, Instances};
 
 /// A party's halves of instances of each component of a function, first in, first out.
 #[derive(Clone, Default)]
-struct Shelf(Vec<VecDeque<Vec<u8>>>);
+struct QueuedInstances(Vec<VecDeque<Vec<u8>>>);
 
-impl Instances for Shelf {
+impl Instances for QueuedInstances {
     type Instance = Zeroizing<Vec<u8>>;
 
     fn next(&mut self, component: usize) -> Result<Self::Instance, Error> {
@@ -28,7 +28,7 @@ impl Instances for Shelf {
 
 /// Both parties' instances, the id of their epoch and the s with which their lot was ordered.
 #[derive(Clone)]
-struct Stock([Shelf; 2], [u8; 32], SecurityBits);
+struct Stock([QueuedInstances; 2], [u8; 32], SecurityBits);
 
 /// Returns the s with which lots are ordered, unless a test sets another.
 fn ordered() -> SecurityBits {
@@ -54,10 +54,10 @@ fn changed_making(
         construction: Construction::TwoCall,
         ordered_at,
     };
-    let empty = Shelf(vec![VecDeque::new(); order.len()]);
+    let empty = QueuedInstances(vec![VecDeque::new(); order.len()]);
     let mut shelves = [empty.clone(), empty];
     let [ours, theirs] = &mut shelves;
-    let keep = |shelf: &mut Shelf, role, place: usize, bytes: &[u8]| {
+    let keep = |shelf: &mut QueuedInstances, role, place: usize, bytes: &[u8]| {
         assert_eq!(
             bytes.len() as u64,
             instance_bytes(role, order[place].0, ordered_at)
@@ -95,7 +95,7 @@ fn changed_run(
     Stock([ours, theirs], id, ordered_at): &mut Stock,
     change: &mut Change<'_>,
 ) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
-    let mut taken = [Shelf::default(), Shelf::default()];
+    let mut taken = [QueuedInstances::default(), QueuedInstances::default()];
     let demand = Demand::of(terms.function).unwrap();
     for (shelf, taken) in [ours, theirs].into_iter().zip(&mut taken) {
         let each = shelf.0.iter_mut().zip(&demand.instances);
@@ -115,7 +115,7 @@ fn changed_run(
 fn linked(
     run: LinkedRun<'_>,
     inputs: [&[bool]; 2],
-    [ours, theirs]: [Shelf; 2],
+    [ours, theirs]: [QueuedInstances; 2],
     change: &mut Change<'_>,
 ) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
     let (ended, sent) = run_changed(
@@ -366,7 +366,7 @@ fn instances_that_do_not_belong_together_are_refused() {
     let Stock([ours, theirs], id, ordered_at) = one;
     let Stock([others, _], ..) = other;
     let inputs = vec![false; function.input_bits(Role::Garbler)];
-    let garbler = |shelf: &Shelf, ordered_at| {
+    let garbler = |shelf: &QueuedInstances, ordered_at| {
         let run = LinkedRun {
             terms,
             id,

@@ -10,7 +10,9 @@ use super::trio::{
     GeneratorOutcome, Past, Trio, adder, bits, honest, kept, malicious, number, semi_honest_ots,
 };
 use crate::message::Kind;
-use crate::outsourced::{CloudKept, Evaluator, EvaluatorOutcome, Parameters, Peer, Shape, Terms};
+use crate::outsourced::{
+    CloudKept, Evaluator, EvaluatorBits, EvaluatorOutcome, Parameters, Peer, Terms,
+};
 use crate::saved::StoredChain as _;
 use crate::{Error, Incompatibility};
 
@@ -260,8 +262,8 @@ fn semi_honest_transfers_are_refused() {
             parameters,
         };
         let seed = Zeroizing::new([1; 32]);
-        let shape = Shape::of(&function);
-        Evaluator::new(terms, shape, &bits(3, 6), with_generator, &seed).map(drop)
+        let counts = EvaluatorBits::of(&function);
+        Evaluator::new(terms, counts, &bits(3, 6), with_generator, &seed).map(drop)
     };
     assert!(matches!(start(malicious(3)), Err(Error::ApiMisuse(_))));
     assert_eq!(start(Parameters::SEMI_HONEST), Ok(()));
@@ -269,10 +271,10 @@ fn semi_honest_transfers_are_refused() {
 
 #[test]
 fn a_run_takes_the_transfers_that_its_shape_says() {
-    let shape = Shape::of(&adder(6, Recipient::Evaluator));
-    assert_eq!(shape.transfers(&Parameters::SEMI_HONEST), Ok(6 + 64 + 70));
+    let counts = EvaluatorBits::of(&adder(6, Recipient::Evaluator));
+    assert_eq!(counts.transfers(&Parameters::SEMI_HONEST), Ok(6 + 64 + 70));
     let parameters = Parameters::malicious(256, 40).unwrap();
-    let wide = Shape {
+    let wide = EvaluatorBits {
         input_bits: 8192,
         output_bits: 0,
     };

@@ -10,9 +10,9 @@ use crate::Error;
 use crate::io::memory::{run_both, run_three};
 use crate::message::Kind;
 use crate::outsourced::{
-    Cloud, CloudChain, CloudKept, CloudStart, CloudValue, Evaluator, EvaluatorOutcome, Generator,
-    GeneratorChain, GeneratorKept, GeneratorStart, GeneratorValue, Parameters, Peer, Shape, Terms,
-    Verdict,
+    Cloud, CloudChain, CloudKept, CloudStart, CloudValue, Evaluator, EvaluatorBits,
+    EvaluatorOutcome, Generator, GeneratorChain, GeneratorKept, GeneratorStart, GeneratorValue,
+    Parameters, Peer, Terms, Verdict,
 };
 use crate::saved::{StoredChain as _, StoredValue as _};
 use crate::session::{Hello, SessionTag};
@@ -149,8 +149,8 @@ impl<'f> Trio<'f> {
             scheme: scheme().id(),
             parameters,
         };
-        let shape = Shape::of(function);
-        let evaluator = Evaluator::new(terms, shape, inputs[1], with_generator, &draw());
+        let counts = EvaluatorBits::of(function);
+        let evaluator = Evaluator::new(terms, counts, inputs[1], with_generator, &draw());
         let cloud = Cloud::new(
             scheme(),
             function,

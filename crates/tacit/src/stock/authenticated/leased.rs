@@ -4,7 +4,7 @@ use tacit_protocol::authenticated::{BLOCK_BYTES, TripleBlocks};
 use tacit_stock::{Instance, Instances, Lease};
 use zeroize::Zeroizing;
 
-use super::{Content, LotTerms, Needs, serves};
+use super::{Content, LotNeeds, LotTerms, serves};
 use crate::Error;
 use crate::stock::failure::StockFailure;
 
@@ -44,13 +44,13 @@ pub(super) struct LeasedLot<'a> {
     pub(super) name: LotName,
     pub(super) ordered: LotTerms,
     /// The instances of each need.
-    shelves: Vec<Shelf>,
-    /// For each component of the function, the index of its shelf.
+    instances: Vec<ContentInstances>,
+    /// For each component of the function, the index of its instances.
     places: Vec<usize>,
     failure: &'a StockFailure,
 }
 
-struct Shelf {
+struct ContentInstances {
     first: Option<Instance>,
     others: Instances,
     /// The header that each instance must have.
@@ -66,7 +66,7 @@ impl<'a> LeasedLot<'a> {
     /// The first instance names another lot, or cannot be read.
     pub(super) fn open(
         leases: Vec<Lease>,
-        (needs, asked): (&Needs, LotTerms),
+        (needs, asked): (&LotNeeds, LotTerms),
         failure: &'a StockFailure,
     ) -> Result<Self, Error> {
         let kinds: Vec<_> = leases.iter().map(Lease::kind).collect();
@@ -83,8 +83,8 @@ impl<'a> LeasedLot<'a> {
         if !are_of_lot || name.made_at_bits < ordered.statistical_security_bits {
             return Err(broken());
         }
-        let shelves = std::iter::once(others).chain(all).zip(&needs.contents);
-        let shelves = shelves.map(|(others, content)| Shelf {
+        let instances = std::iter::once(others).chain(all).zip(&needs.contents);
+        let instances = instances.map(|(others, content)| ContentInstances {
             first: first.take(),
             others,
             header: name.header(content),
@@ -92,7 +92,7 @@ impl<'a> LeasedLot<'a> {
         Ok(Self {
             name,
             ordered,
-            shelves: shelves.collect(),
+            instances: instances.collect(),
             places: needs.places.clone(),
             failure,
         })
@@ -100,15 +100,15 @@ impl<'a> LeasedLot<'a> {
 
     /// Reads the next instance of a need.
     fn read(&mut self, place: usize) -> Result<Instance, tacit_protocol::Error> {
-        let shelf = self.shelves.get_mut(place);
-        let next = shelf.map_or(Err(MORE_THAN_LEASED), Shelf::read);
+        let instances = self.instances.get_mut(place);
+        let next = instances.map_or(Err(MORE_THAN_LEASED), ContentInstances::read);
         next.map_err(|error| self.failure.note(error))
     }
 }
 
 const MORE_THAN_LEASED: Error = Error::ApiMisuse("a run reads no more than it leased");
 
-impl Shelf {
+impl ContentInstances {
     fn read(&mut self) -> Result<Instance, Error> {
         let next = self.first.take().map(Ok).or_else(|| self.others.next());
         let next = next.ok_or(MORE_THAN_LEASED)??;
@@ -153,7 +153,7 @@ mod tests {
     use tacit_garble::SchemeId;
     use tacit_ot::base::BaseOt;
     use tacit_stock::{
-        ComponentDigest, EpochId, Limits, Memory, PeerId, Role, RootKey, Shape, Span, Stock,
+        ComponentDigest, EpochId, InstanceSize, Limits, Memory, PeerId, Role, RootKey, Span, Stock,
         StockId, Stocks,
     };
 
@@ -168,8 +168,8 @@ mod tests {
         LotTerms::at(40, BaseOt::default())
     }
 
-    fn needs(content: &Content, count: usize) -> Needs {
-        Needs {
+    fn needs(content: &Content, count: usize) -> LotNeeds {
+        LotNeeds {
             contents: vec![content.clone()],
             counts: vec![count as u64],
             names: Vec::new(),
@@ -192,12 +192,12 @@ mod tests {
         let stock = stocks.and_then(|stocks| stocks.create(id, epoch, &[], limits));
         let stock = stock.expect("room");
         let count = headers.len() as u64;
-        let shape = Shape {
+        let instance_size = InstanceSize {
             secret_bytes: BLOCK_BYTES as u32,
             table_bytes: headers[0].len() as u32,
         };
         let preparation = stock.prepare().expect("nobody prepares");
-        let lot = preparation.begin_lot(kind, shape, Span { first: 0, count });
+        let lot = preparation.begin_lot(kind, instance_size, Span { first: 0, count });
         let lot = lot.expect("room");
         let secrets = vec![5; headers.len() * BLOCK_BYTES];
         lot.put(0, &secrets, &headers.concat()).expect("room");

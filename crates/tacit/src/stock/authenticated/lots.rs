@@ -8,11 +8,11 @@ use tacit_protocol::authenticated::{
     self, BLOCK_BYTES, Epoch, InstanceOrder, MAX_SECURITY_BITS, SecurityBits, TripleOrder,
     blocks_for, check_linked, instance_bytes,
 };
-use tacit_stock::{MAX_INSTANCE_BYTES, Shape};
+use tacit_stock::{InstanceSize, MAX_INSTANCE_BYTES};
 
 use super::leased::LotName;
-use super::prepare::{Keep, Part};
-use super::{Content, LOT_SCHEME, LotTerms, Needs, triples};
+use super::prepare::{KeepInstances, Part};
+use super::{Content, LOT_SCHEME, LotNeeds, LotTerms, triples};
 use crate::advice::advice;
 use crate::authenticated::construction;
 use crate::cost::FromStock;
@@ -91,17 +91,17 @@ impl<'w> LotPreparation<'w> {
     ) -> Result<Self, Error> {
         check_linked(function)?;
         let order = Self::new(role, Unit::Instances(function), runs);
-        let needs = Needs::instances(function, order.scheme_id());
+        let needs = LotNeeds::instances(function, order.scheme_id());
         // The longest rows, because s may be set later.
         let form = LotTerms::at(MAX_SECURITY_BITS, BaseOt::default()).ordered_at()?;
         for (component, content) in needs.components_of(function).zip(&needs.contents) {
             // Both parties check the larger size, and so decide alike.
-            let shape = Shape {
+            let instance_size = InstanceSize {
                 secret_bytes: 0,
                 table_bytes: LotName::header_bytes(content),
             };
             let bytes = instance_bytes(Role::Evaluator, component, form);
-            let bytes = bytes.saturating_add(shape.record_bytes());
+            let bytes = bytes.saturating_add(instance_size.record_bytes());
             if bytes > MAX_INSTANCE_BYTES {
                 return Err(Error::material(
                     format!(
@@ -190,7 +190,7 @@ impl<'w> LotPreparation<'w> {
                 }];
             }
         };
-        let needs = Needs::instances(function, self.scheme_id());
+        let needs = LotNeeds::instances(function, self.scheme_id());
         let components: Vec<_> = needs.components_of(function).collect();
         let bytes = |component| {
             let bytes = self.ordered_at();
@@ -225,12 +225,12 @@ impl<'w> LotPreparation<'w> {
         epoch: Epoch,
         security: SecurityBits,
         units: u64,
-        keep: &Keep<'_>,
+        keep: &KeepInstances<'_>,
     ) -> Result<(), Error> {
         let seed = seed();
         match self.task.unit {
             Unit::Instances(function) => {
-                let needs = Needs::instances(function, self.scheme_id());
+                let needs = LotNeeds::instances(function, self.scheme_id());
                 let counts = needs.counts.iter().map(|count| count.saturating_mul(units));
                 let order: Vec<_> = needs.components_of(function).zip(counts).collect();
                 let mut made = vec![0; order.len()];
@@ -261,7 +261,7 @@ impl<'w> LotPreparation<'w> {
     }
 }
 
-impl Needs {
+impl LotNeeds {
     /// Returns the component of `function` for each of its needs.
     fn components_of<'f>(&self, function: &'f Function) -> impl Iterator<Item = &'f Component> {
         let components = function.components();

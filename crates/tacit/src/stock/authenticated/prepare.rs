@@ -9,7 +9,7 @@ use tacit_function::Role;
 use tacit_ot::Security;
 use tacit_protocol::authenticated::{EpochSetup, EpochTags, LotSize, SecurityBits};
 use tacit_protocol::session::{ProtocolId, RunTag};
-use tacit_stock::{ComponentDigest, KindMarks, LotWriter, Preparation, Shape, Span, Tried};
+use tacit_stock::{ComponentDigest, InstanceSize, KindMarks, LotWriter, Preparation, Span, Tried};
 
 use super::leased::LotName;
 use super::lots::LotPreparation;
@@ -36,15 +36,15 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Returns the shape of an instance in the stock, including its header.
-    fn shape(&self) -> Result<Shape, Error> {
+    /// Returns the size of an instance in the stock, including its header.
+    fn instance_size(&self) -> Result<InstanceSize, Error> {
         let too_large = |_| {
             Error::material(
                 format!("an instance of {} is too large", self.name),
                 advice!(),
             )
         };
-        Ok(Shape {
+        Ok(InstanceSize {
             secret_bytes: u32::try_from(self.bytes).map_err(too_large)?,
             table_bytes: LotName::header_bytes(&self.content),
         })
@@ -58,7 +58,7 @@ impl Part {
 
 /// A function that keeps instances. It takes the index of a part, the number of the first instance,
 /// and this party's bytes of the instances.
-pub(super) type Keep<'a> =
+pub(super) type KeepInstances<'a> =
     dyn Fn(usize, u64, &[u8]) -> Result<(), tacit_protocol::Error> + Sync + 'a;
 
 impl LotPreparation<'_> {
@@ -74,8 +74,10 @@ impl LotPreparation<'_> {
     pub fn disk_bytes(&self) -> u64 {
         let parts = self.parts();
         let bytes = parts.iter().map(|part| {
-            let shape = part.shape().map_or(u64::MAX, |shape| shape.record_bytes());
-            shape.saturating_mul(part.count)
+            let instance_size = part
+                .instance_size()
+                .map_or(u64::MAX, |instance_size| instance_size.record_bytes());
+            instance_size.saturating_mul(part.count)
         });
         let unit = bytes.fold(0, u64::saturating_add);
         unit.saturating_mul(self.task.units)
@@ -297,16 +299,16 @@ impl NewLot {
     ) -> Result<Self, Error> {
         let lot = |part: &Part| {
             let count = units.saturating_mul(part.count);
-            Ok::<_, Error>((part.shape()?, Span { first: 0, count }))
+            Ok::<_, Error>((part.instance_size()?, Span { first: 0, count }))
         };
         // Check the room for all of it, so that no kind is started in vain.
         let lots: Vec<_> = parts.iter().map(lot).collect::<Result<_, _>>()?;
         right.check_room(&lots)?;
-        let parts = parts.iter().zip(lots).map(|(part, (shape, span))| {
+        let parts = parts.iter().zip(lots).map(|(part, (instance_size, span))| {
             let kind = part.content.kind(&ordered.lot(&id));
             opened.stocks.note_name(&kind, &ordered.name(&part.name));
             Ok(NewPart {
-                writer: right.begin_lot(kind, shape, span)?,
+                writer: right.begin_lot(kind, instance_size, span)?,
                 content: part.content.clone(),
                 bytes: part.bytes as usize,
             })
@@ -325,7 +327,7 @@ impl NewLot {
     fn fill(
         self,
         security: SecurityBits,
-        make: impl FnOnce(&Keep<'_>) -> Result<(), Error>,
+        make: impl FnOnce(&KeepInstances<'_>) -> Result<(), Error>,
     ) -> Result<Vec<LotWriter>, Error> {
         let name = LotName {
             made_at_bits: security.get(),

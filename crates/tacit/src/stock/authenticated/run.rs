@@ -12,7 +12,7 @@ use tacit_stock::{ComponentDigest, Lease, Tried};
 use zeroize::Zeroizing;
 
 use super::leased::LeasedLot;
-use super::{LOT_SCHEME, Lot, LotTerms, Needs, is_of_lot, lot_of, ordered, runs};
+use super::{LOT_SCHEME, Lot, LotNeeds, LotTerms, is_of_lot, lot_of, ordered, runs};
 use crate::cost::{Clock, FromStock};
 use crate::driver::{run_script, seed};
 use crate::job::{ProtocolOutcome, SecurityScope};
@@ -56,7 +56,7 @@ impl StockedRun<'_> {
     ///
     /// Any error that ends the run. The leased material is then lost.
     pub(crate) fn run(mut self) -> Result<Option<ProtocolOutcome>, Error> {
-        for needs in Needs::of_run(self.terms.function, self.scheme) {
+        for needs in LotNeeds::of_run(self.terms.function, self.scheme) {
             if let Some(leases) = self.lease(&needs)? {
                 return self.run_from(&needs, leases).map(Some);
             }
@@ -64,7 +64,7 @@ impl StockedRun<'_> {
         Ok(None)
     }
 
-    fn run_from(self, needs: &Needs, leases: Vec<Lease>) -> Result<ProtocolOutcome, Error> {
+    fn run_from(self, needs: &LotNeeds, leases: Vec<Lease>) -> Result<ProtocolOutcome, Error> {
         let asked = self.asked();
         let name = TryName::in_session(self.session, self.opened.role, Tried::Authenticated)?;
         let opened = &*self.opened;
@@ -100,7 +100,7 @@ impl StockedRun<'_> {
 
     /// Leases at both parties the material for this run, and for further runs if the evaluator
     /// wants them ahead.
-    fn lease(&mut self, needs: &Needs) -> Result<Option<Vec<Lease>>, Error> {
+    fn lease(&mut self, needs: &LotNeeds) -> Result<Option<Vec<Lease>>, Error> {
         let asked = self.asked();
         let mut lots = Lot::all(self.opened.agreed_kinds(), asked, &needs.contents);
         lots.retain(|lot| lot.runs(&needs.counts) > 0);

@@ -14,7 +14,7 @@ use tacit_protocol::batch::{
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{LotWriter, Span, Tried};
 
-use super::{NAME_BYTES, header, kind_of, kinds_in_stock, name_of, shape};
+use super::{NAME_BYTES, header, instance_size, kind_of, kinds_in_stock, name_of};
 use crate::driver::{run_script, seed};
 use crate::order::{Garbled, Order, Secured};
 use crate::protocols::Protocol;
@@ -110,7 +110,7 @@ impl<'w> BatchPreparation<'w> {
     }
 
     /// Returns the plan of the whole order, and what it needs.
-    fn planned(&self) -> Result<(Plan, Needs), Error> {
+    fn planned(&self) -> Result<(Plan, ExecutionNeeds), Error> {
         let plan = self.plan_of(self.task.count)?;
         let visitor = Supported {
             function: self.task.function,
@@ -188,22 +188,23 @@ struct Supported<'a> {
     plan: Plan,
 }
 
-/// The needs of a plan.
-struct Needs {
+/// The needs of an execution of a plan.
+struct ExecutionNeeds {
     ots: u64,
     /// The bytes of one execution at the evaluator.
     execution_bytes: u64,
 }
 
 impl BlockVisitor for Supported<'_> {
-    type Output = Result<Needs, Error>;
+    type Output = Result<ExecutionNeeds, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
         let batch = Batch::named(scheme, self.function, self.plan, [0; NAME_BYTES])?;
-        let shape = shape(Role::Evaluator, &batch)?;
-        Ok(Needs {
+        let instance_size = instance_size(Role::Evaluator, &batch)?;
+        Ok(ExecutionNeeds {
             ots: batch.ots(),
-            execution_bytes: u64::from(shape.secret_bytes) + u64::from(shape.table_bytes),
+            execution_bytes: u64::from(instance_size.secret_bytes)
+                + u64::from(instance_size.table_bytes),
         })
     }
 }
@@ -245,7 +246,7 @@ impl BlockVisitor for Fill<'_, '_> {
             first: opened.next_number(&kind),
             count: missing,
         };
-        let lot = preparation.begin_lot(kind, shape(opened.role, &batch)?, span)?;
+        let lot = preparation.begin_lot(kind, instance_size(opened.role, &batch)?, span)?;
         make(session, order, &tag, &batch, (&lot, &mut tried))?;
         opened.publish(session, vec![lot])?;
         tried.finish()?;

@@ -99,7 +99,7 @@ impl CrossPreparation<'_> {
     /// Returns the bytes that the whole order takes on this party's disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
-        self.sum(|kind| kind.shape(self.task.role).record_bytes())
+        self.sum(|kind| kind.instance_size(self.task.role).record_bytes())
     }
 
     /// Returns about how many bytes both parties send together to make the whole order: its OTs.
@@ -268,7 +268,7 @@ fn check_room(
     let role = right.stock().id().role;
     let lots = kinds.iter().zip(missing).map(|(kind, count)| {
         let (first, count) = (0, *count);
-        (kind.shape(role), Span { first, count })
+        (kind.instance_size(role), Span { first, count })
     });
     Ok(right.check_room(&lots.collect::<Vec<_>>())?)
 }
@@ -293,9 +293,9 @@ impl NewLot {
             .iter()
             .map(|place| {
                 let (kind, count) = (kinds[*place], blocks[*place]);
-                let (digest, shape) = (kind.digest(), kind.shape(opened.role));
+                let (digest, instance_size) = (kind.digest(), kind.instance_size(opened.role));
                 let first = opened.next_number(&digest);
-                (digest, shape, Span { first, count })
+                (digest, instance_size, Span { first, count })
             })
             .collect();
         let mut writers = [const { None }; SHELF_KINDS];

@@ -7,14 +7,14 @@ use tacit_kernels::{Aes128, Block, Cpu, Tweak, Use, hash};
 use tacit_reference::Gate;
 
 use super::scene::{Scene, Source};
-use super::{Known, OpenWire, Parts, Shape, View};
+use super::{ExaminedCircuit, Known, OpenWire, Parts, View};
 
 /// The places of the halves in a table of three halves, whose byte 16 holds control bits.
 const HALVES_AT: [usize; 3] = [0, 8, 17];
 
 impl Scene {
     /// Looks for relations, for the given inputs.
-    pub(super) fn check(&self, shape: &Shape, bits: usize) {
+    pub(super) fn check(&self, examined: &ExaminedCircuit, bits: usize) {
         let wires = self.values(bits);
         let modes: &[Parts] = if self.is_sliced() {
             &[Parts::Halves]
@@ -22,7 +22,7 @@ impl Scene {
             &[Parts::Whole, Parts::Halves]
         };
         for parts in modes.iter().copied() {
-            let one_gate = self.parts.len() == 1 && shape.one_gate;
+            let one_gate = self.parts.len() == 1 && examined.one_gate;
             let view = self.view(&wires, parts);
             // For more than one gate there are often more halves than fit.
             if parts == Parts::Halves && !one_gate && !view.fits() {

@@ -5,7 +5,7 @@ use tacit_garble::{Garbler, Scheme, SchemeId};
 use tacit_kernels::{Block, Prg};
 use tacit_reference::{Circuit, Gate, Output, Pin};
 
-use super::{OpenWire, Shape, shapes};
+use super::{ExaminedCircuit, OpenWire, examined_circuits};
 use crate::garbling::garbled::{self, Setting, labels};
 use crate::garbling::textbook;
 
@@ -32,14 +32,14 @@ const RUNS: u32 = 3;
 ///
 /// If it can. The message has the relation.
 pub fn no_relation<S: Scheme>(scheme: S) {
-    for shape in &shapes() {
-        for arrangement in shape.arrangements {
-            let inputs = shape.circuit.input_bits();
+    for examined in &examined_circuits() {
+        for arrangement in examined.arrangements {
+            let inputs = examined.circuit.input_bits();
             for permute in 0..1 << inputs {
                 for run in 0..RUNS {
-                    let scene = Scene::new(scheme, shape, *arrangement, permute, run);
+                    let scene = Scene::new(scheme, examined, *arrangement, permute, run);
                     for bits in 0..1 << inputs {
-                        scene.check(shape, bits);
+                        scene.check(examined, bits);
                     }
                 }
             }
@@ -90,20 +90,20 @@ pub(super) struct Scene {
 impl Scene {
     fn new<S: Scheme>(
         scheme: S,
-        shape: &Shape,
+        examined: &ExaminedCircuit,
         arrangement: Arrangement,
         permute: usize,
         run: u32,
     ) -> Self {
         let setting = Setting::numbered(1000 + run);
-        let program = Program::compile(&shape.circuit);
+        let program = Program::compile(&examined.circuit);
         let mut garbler = scheme.garbler(setting.seed, setting.start, setting.delta);
         let mut scene = Self {
             id: scheme.id(),
             description: format!(
                 "{}: {}, {arrangement:?}, permute bits {permute:b}, run {run}",
                 scheme.id(),
-                shape.name
+                examined.name
             ),
             start: setting.start,
             wires: Vec::new(),
