@@ -29,6 +29,7 @@ use crate::error::cheated;
 use crate::io::Io;
 use crate::io::memory::{STUCK, run_two};
 use crate::message::Kind;
+use crate::outline::message_bytes;
 use crate::party::Progress;
 use crate::session::{ProtocolId, RunTag};
 
@@ -95,6 +96,9 @@ pub(super) type Failure = (Role, Error);
 
 /// A change of a message in transit, which gets its sender, kind and payload.
 pub(super) type Change<'a> = dyn FnMut(Role, Kind, &mut Vec<u8>) + 'a;
+
+/// Changes no message.
+pub(super) fn unchanged(_: Role, _: Kind, _: &mut Vec<u8>) {}
 
 /// The sent messages, each with its sender.
 pub(super) type Sent = Vec<(Role, Kind, Vec<u8>)>;
@@ -167,12 +171,15 @@ pub(super) fn changed_run(
     (results, sent)
 }
 
+fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
+    [Role::Garbler, Role::Evaluator].map(|role| random_bits(function.input_bits(role)))
+}
+
 /// Runs on random inputs, checks the results, and returns the epochs.
 fn check_run(terms: Terms<'_>, epochs: [Epoch; 2]) -> [Epoch; 2] {
-    let inputs = [Role::Garbler, Role::Evaluator];
-    let inputs = inputs.map(|role| random_bits(terms.function.input_bits(role)));
+    let inputs = inputs_of(terms.function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
-    let (found, epochs) = changed_run(terms, inputs, epochs, &mut |_, _, _| ())
+    let (found, epochs) = changed_run(terms, inputs, epochs, &mut unchanged)
         .0
         .unwrap();
     assert_eq!(
@@ -182,6 +189,15 @@ fn check_run(terms: Terms<'_>, epochs: [Epoch; 2]) -> [Epoch; 2] {
         terms.function.name()
     );
     epochs
+}
+
+/// Returns the bytes of each party's messages, with their headers.
+fn sent_bytes(sent: &Sent) -> [u64; 2] {
+    [Role::Garbler, Role::Evaluator].map(|role| {
+        let those = sent.iter().filter(|(from, _, _)| *from == role);
+        let bytes = those.map(|(_, _, payload)| message_bytes(payload.len() as u64));
+        bytes.sum()
+    })
 }
 
 /// Returns the number of messages of this kind that this party sent.

@@ -134,8 +134,7 @@ fn a_delta_with_its_second_bit_set_makes_no_lot() {
     let epochs = dealt(tags(Extension::default()), deltas, &mut prg);
     let function = component("adder", Recipient::Both);
     let inputs = vec![true; function.input_bits(Role::Garbler)];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (ended, _) = changed_run(terms(&function, 40), [&inputs; 2], epochs, nothing);
+    let (ended, _) = changed_run(terms(&function, 40), [&inputs; 2], epochs, &mut unchanged);
     let (_, error) = ended.map(|_| ()).unwrap_err();
     assert_eq!(error, cheated(Caught::LeakyAnds));
 }

@@ -36,9 +36,8 @@ fn right_guesses(guess: impl Fn(&Sent) -> bool) -> usize {
     let runs = (0..48).filter(|run| {
         let a = [run % 2 == 0, run % 4 < 2];
         let terms = terms(&function, 6);
-        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
         let taken = epochs.take().unwrap();
-        let (ended, sent) = changed_run(terms, [&[true; 2], &a], taken, nothing);
+        let (ended, sent) = changed_run(terms, [&[true; 2], &a], taken, &mut unchanged);
         epochs = Some(ended.unwrap().1);
         guess(&sent) == (a[0] != a[1])
     });
@@ -81,8 +80,7 @@ fn masked_inputs_of_two_runs_do_not_tell_whether_inputs_are_the_same() {
     let inputs = vec![true; function.input_bits(Role::Garbler)];
     let (mut epochs, mut masked) = (epochs(), Vec::new());
     for _ in 0..2 {
-        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-        let (ended, sent) = changed_run(terms(&function, 9), [&inputs; 2], epochs, nothing);
+        let (ended, sent) = changed_run(terms(&function, 9), [&inputs; 2], epochs, &mut unchanged);
         epochs = ended.unwrap().1;
         masked.push(payloads(&sent, Kind::MaskedInputs).concat());
     }

@@ -75,7 +75,7 @@ fn a_run_goes_on_with_the_next_lot() {
     terms::MOST_TRIPLES.set(Some(1500));
     let (terms, epochs) = (terms(&aes, 40), epochs());
     let inputs = vec![true; 128];
-    let (found, sent) = changed_run(terms, [&inputs; 2], epochs, &mut |_, _, _| ());
+    let (found, sent) = changed_run(terms, [&inputs; 2], epochs, &mut unchanged);
     terms::MOST_TRIPLES.set(None);
     assert_eq!(found.unwrap().0, plain(&aes, [&inputs; 2]));
     let lots = count(&sent, Role::Evaluator, Kind::LeakyBits);
@@ -103,7 +103,6 @@ fn what_a_run_does_not_take_is_refused() {
 /// several sizes.
 #[test]
 fn the_outline_is_what_a_run_sends() {
-    use crate::outline::message_bytes;
     let aes = component("aes-128", Recipient::Both);
     let adder = component("adder", Recipient::Evaluator);
     let mut epochs = check_run(terms(&adder, 9), epochs());
@@ -119,22 +118,13 @@ fn the_outline_is_what_a_run_sends() {
         let inputs = [Role::Garbler, Role::Evaluator];
         let inputs = inputs.map(|role| vec![true; function.input_bits(role)]);
         let inputs = [&inputs[0][..], &inputs[1][..]];
-        let (ended, sent) = changed_run(terms, inputs, epochs, &mut |_, _, _| ());
+        let (ended, sent) = changed_run(terms, inputs, epochs, &mut unchanged);
         terms::MOST_TRIPLES.set(None);
         epochs = ended.unwrap().1;
-        let bytes = |role| {
-            let those = sent.iter().filter(|(from, _, _)| *from == role);
-            those
-                .map(|(_, _, payload)| message_bytes(payload.len() as u64))
-                .sum::<u64>()
-        };
-        let found = [
-            bytes(Role::Garbler),
-            bytes(Role::Evaluator),
-            sent.len() as u64,
-        ];
-        let due_bytes = [due.garbler_bytes, due.evaluator_bytes, due.messages];
-        assert_eq!(found, due_bytes, "{} at {bits}", function.name());
+        let about = format!("{} at {bits}", function.name());
+        let due_bytes = [due.garbler_bytes, due.evaluator_bytes];
+        assert_eq!(sent_bytes(&sent), due_bytes, "{about}");
+        assert_eq!(sent.len() as u64, due.messages, "{about}");
         assert_eq!(
             due.lots,
             count(&sent, Role::Evaluator, Kind::LeakyBits) as u64

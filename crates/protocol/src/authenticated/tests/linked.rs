@@ -81,10 +81,13 @@ fn changed_making(
 }
 
 fn make(function: &Function, runs: u64) -> Stock {
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    changed_making(function, runs, (9, ordered()), nothing)
-        .0
-        .unwrap()
+    make_at(9, function, runs)
+}
+
+/// Makes the instances of `runs` runs in lots of `bits` bits.
+fn make_at(bits: u8, function: &Function, runs: u64) -> Stock {
+    let (made, _) = changed_making(function, runs, (bits, ordered()), &mut unchanged);
+    made.unwrap()
 }
 
 /// Runs `terms` with instances from the stock and messages that go through `change`. Returns both
@@ -127,8 +130,15 @@ fn linked(
     (results, sent)
 }
 
-fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
-    [Role::Garbler, Role::Evaluator].map(|role| random_bits(function.input_bits(role)))
+/// Runs a function on random inputs with instances from the stock, and checks the results. Returns
+/// the sent messages.
+fn check_run_from(function: &Function, bits: u8, stock: &mut Stock) -> Sent {
+    let inputs = inputs_of(function);
+    let inputs = [&inputs[0][..], &inputs[1][..]];
+    let (found, sent) = changed_run(terms(function, bits), inputs, stock, &mut unchanged);
+    let about = function.name();
+    assert_eq!(found.unwrap(), plain(function, inputs), "{about}");
+    sent
 }
 
 fn shipped(name: &str, parameters: &[(&str, u64)]) -> Function {
@@ -202,12 +212,7 @@ fn any_function_runs_from_instances_of_its_components() {
     ] {
         let mut stock = make(function, 2);
         for _ in 0..2 {
-            let inputs = inputs_of(function);
-            let inputs = [&inputs[0][..], &inputs[1][..]];
-            let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-            let (found, sent) = changed_run(terms(function, 9), inputs, &mut stock, nothing);
-            let about = function.name();
-            assert_eq!(found.unwrap(), plain(function, inputs), "{about}");
+            let sent = check_run_from(function, 9, &mut stock);
             assert!(sent.iter().all(|(_, kind, _)| kind.byte() > 101));
         }
     }
@@ -226,21 +231,8 @@ fn the_outline_of_a_run_from_instances_is_what_it_sends() {
         shipped("sha-256-chain", &[("n", 4)]),
     ] {
         let due = linked_outline(function).unwrap();
-        let inputs = inputs_of(function);
-        let inputs = [&inputs[0][..], &inputs[1][..]];
-        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-        let stock = &mut changed_making(function, 1, (1, ordered()), nothing)
-            .0
-            .unwrap();
-        let (ended, sent) = changed_run(terms(function, 1), inputs, stock, nothing);
-        assert_eq!(ended.unwrap(), plain(function, inputs));
-        let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
-            let those = sent.iter().filter(|(from, _, _)| *from == role);
-            those
-                .map(|(_, _, payload)| crate::outline::message_bytes(payload.len() as u64))
-                .sum::<u64>()
-        });
-        assert_eq!(bytes, [due.garbler_bytes, due.evaluator_bytes]);
+        let sent = check_run_from(function, 1, &mut make_at(1, function, 1));
+        assert_eq!(sent_bytes(&sent), [due.garbler_bytes, due.evaluator_bytes]);
         assert_eq!(due.messages, sent.len() as u64);
         // Links follow another message of the garbler, and nothing waits only for them.
         let mut turns: Vec<_> = sent.iter().map(|(from, kind, _)| (*from, *kind)).collect();
@@ -259,12 +251,7 @@ fn links_between_instances_leave_before_inputs() {
     let function = tangle();
     // These are the sums of three calls, and the sum that a comparison reads twice.
     let (all, early) = (12 * 8, 2 * 8 + 2 * 8 + 8);
-    let inputs = inputs_of(&function);
-    let inputs = [&inputs[0][..], &inputs[1][..]];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let stock = &mut make(&function, 1);
-    let (ended, sent) = changed_run(terms(&function, 9), inputs, stock, nothing);
-    assert_eq!(ended.unwrap(), plain(&function, inputs));
+    let sent = check_run_from(&function, 9, &mut make(&function, 1));
     let garblers = sent.iter().filter(|(from, _, _)| *from == Role::Garbler);
     let garblers: Vec<_> = garblers
         .map(|(_, kind, payload)| (*kind, payload.len()))
@@ -300,11 +287,7 @@ fn instances_are_made_across_lots() {
         terms::MOST_TRIPLES.set(Some(most));
         let mut stock = make(&function, 1);
         terms::MOST_TRIPLES.set(None);
-        let inputs = inputs_of(&function);
-        let inputs = [&inputs[0][..], &inputs[1][..]];
-        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-        let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
-        assert_eq!(found.unwrap(), plain(&function, inputs));
+        check_run_from(&function, 9, &mut stock);
     }
 }
 
@@ -319,12 +302,7 @@ fn components_without_and_gates() {
     builder.output("same", &a);
     let function = of_circuit("sums", builder.finish().unwrap(), Recipient::Both);
     assert_eq!(function.and_gates(), 0);
-    let mut stock = make(&function, 1);
-    let inputs = inputs_of(&function);
-    let inputs = [&inputs[0][..], &inputs[1][..]];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
-    assert_eq!(found.unwrap(), plain(&function, inputs));
+    check_run_from(&function, 9, &mut make(&function, 1));
 }
 
 #[test]
@@ -374,6 +352,11 @@ fn instances_that_do_not_belong_together_are_refused() {
         };
         run_alone(async |io| run.garble(io, &inputs, shelf.clone()).await)
     };
+    let refused = |(error, sent): (Error, usize)| {
+        let is_due = matches!(error, Error::Material(_) | Error::DamagedMaterial(_));
+        assert!(is_due, "{error}");
+        assert_eq!(sent, 0);
+    };
     // The garbler's first messages get no answer.
     assert_eq!(garbler(&ours, ordered_at), (Error::ApiMisuse(STUCK), 2));
     let mut mixed = ours.clone();
@@ -383,18 +366,8 @@ fn instances_that_do_not_belong_together_are_refused() {
     let mut few = ours.clone();
     few.0[0].pop_back();
     for wrong in [mixed, swapped, few, theirs] {
-        let (error, sent) = garbler(&wrong, ordered_at);
-        assert!(
-            matches!(error, Error::Material(_) | Error::DamagedMaterial(_)),
-            "{error}"
-        );
-        assert_eq!(sent, 0);
+        refused(garbler(&wrong, ordered_at));
     }
     let other = SecurityBits::insecure_for_measurements(20).unwrap();
-    let (error, sent) = garbler(&ours, other);
-    assert!(
-        matches!(error, Error::Material(_) | Error::DamagedMaterial(_)),
-        "{error}"
-    );
-    assert_eq!(sent, 0);
+    refused(garbler(&ours, other));
 }

@@ -16,7 +16,7 @@ fn make([a, b]: &mut [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2]
     let (made, _) = run_changed(
         async |io| lot::make(io, a, &mut first, size, mine).await,
         async |io| lot::make(io, b, &mut second, size, yours).await,
-        &mut |_, _, _| (),
+        &mut unchanged,
     );
     made.unwrap_or_else(|failure| panic!("{failure:?}")).into()
 }
@@ -106,7 +106,7 @@ fn threads_change_no_byte_of_a_lot() {
         let (made, sent) = run_changed(
             async |io| lot::make(io, &mut a, &mut first, size, none()).await,
             async |io| lot::make(io, &mut b, &mut second, size, none()).await,
-            &mut |_, _, _| (),
+            &mut unchanged,
         );
         let (a, b) = made.unwrap();
         let triples = [a, b].map(|made| {

@@ -85,11 +85,10 @@ impl Chains {
         inputs: [&[bool]; 2],
         kept: &Kept,
     ) -> ([Vec<bool>; 2], Kept) {
-        let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-        let (mine, yours) = self.prove(terms, inputs, kept, nothing).0.unwrap();
+        let (mine, yours) = self.prove(terms, inputs, kept, &mut unchanged).0.unwrap();
         let again = |half: &SharedHalf| SharedHalf::from_bytes(&half.to_bytes()).unwrap();
         let saves = [&mine, &yours].map(|run| run.saves().unwrap().iter().map(again).collect());
-        (open(mine, yours, nothing).0.unwrap(), saves)
+        (open(mine, yours, &mut unchanged).0.unwrap(), saves)
     }
 }
 
@@ -186,8 +185,7 @@ fn no_result_leaves_before_what_is_saved_is_kept() {
     let go_on = go_on_showing(Recipient::Evaluator, Recipient::Evaluator);
     let (mut chains, kept) = chain();
     let terms = terms(&go_on, 40);
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (ended, sent) = chains.prove(terms, [&[], &bits(1)], &kept, nothing);
+    let (ended, sent) = chains.prove(terms, [&[], &bits(1)], &kept, &mut unchanged);
     assert!(ended.is_ok());
     let last = sent.last().unwrap();
     assert_eq!((last.0, last.1), (Role::Garbler, Kind::GateProof));
@@ -239,9 +237,8 @@ fn a_value_of_another_version_is_found_out() {
             let (mut loads, old) = (pick(&latest, places), pick(&before, places));
             loads[liar as usize] = old[liar as usize].clone();
             let terms = terms(function, 40);
-            let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-            let opened = match chains.prove(terms, inputs, &loads, nothing).0 {
-                Ok((mine, yours)) => open(mine, yours, nothing).0.map(drop),
+            let opened = match chains.prove(terms, inputs, &loads, &mut unchanged).0 {
+                Ok((mine, yours)) => open(mine, yours, &mut unchanged).0.map(drop),
                 Err(failure) => Err(failure),
             };
             let (_, error) = opened.unwrap_err();

@@ -39,7 +39,7 @@ fn make([a, b]: [Epoch; 2], blocks: u64, bits: u8) -> ([Lot; 2], [u8; 32]) {
     let (made, _, progress) = run_watched(
         async |io| order.make(io, a, keep_ours, &mine).await,
         async |io| order.make(io, b, keep_theirs, &yours).await,
-        &mut |_, _, _| (),
+        &mut unchanged,
     );
     made.unwrap();
     assert_eq!(progress[0].total_ands, blocks * BLOCK_TRIPLES as u64);
@@ -96,15 +96,11 @@ fn run(
                 .run_from_stock(io, role, inputs[1], theirs, &yours)
                 .await
         },
-        &mut |_, _, _| (),
+        &mut unchanged,
     );
     assert!(ended.is_err() || read.get() == 2 * numbers.len());
     let results = ended.map(|(mine, yours)| [mine.to_vec(), yours.to_vec()]);
     (results, sent)
-}
-
-fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
-    [Role::Garbler, Role::Evaluator].map(|role| random_bits(function.input_bits(role)))
 }
 
 /// Several runs take triples of one lot, for functions that were unknown when it was made. Each
@@ -129,13 +125,7 @@ fn any_function_runs_from_triples_that_were_there() {
         let (found, sent) = run(terms(function, 40), inputs, (&lots, id), &numbers);
         terms::MOST_TRIPLES.set(None);
         assert_eq!(found.unwrap(), plain(function, inputs));
-        let bytes = [Role::Garbler, Role::Evaluator].map(|role| {
-            let those = sent.iter().filter(|(from, _, _)| *from == role);
-            those
-                .map(|(_, _, payload)| crate::outline::message_bytes(payload.len() as u64))
-                .sum::<u64>()
-        });
-        assert_eq!(bytes, [due.garbler_bytes, due.evaluator_bytes]);
+        assert_eq!(sent_bytes(&sent), [due.garbler_bytes, due.evaluator_bytes]);
         assert_eq!(due.messages, sent.len() as u64);
         assert!(sent.iter().all(|(_, kind, _)| kind.byte() > 100));
     }

@@ -11,7 +11,7 @@ fn function() -> Function {
 
 /// Returns the messages of a run.
 fn trace(terms: Terms<'_>, inputs: [&[bool]; 2]) -> Sent {
-    changed_run(terms, inputs, epochs(), &mut |_, _, _| ()).1
+    changed_run(terms, inputs, epochs(), &mut unchanged).1
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn parties_that_take_different_instances_find_it_before_their_inputs() {
     let mut swapped = stock.clone();
     swapped.0[1].0[0].swap(0, 1);
     for stock in [next, swapped] {
-        let (found, sent) = lying_with(&stock, &mut |_, _, _| ());
+        let (found, sent) = lying_with(&stock, &mut unchanged);
         assert_eq!(found, (Role::Evaluator, cheated(Caught::Links)));
         assert!(sent.iter().all(|(from, _, _)| *from == Role::Garbler));
         assert_eq!(count(&sent, Role::Garbler, Kind::MaskedInputs), 0);
@@ -120,7 +120,7 @@ fn a_link_to_the_other_value_is_refused() {
             ordered_at,
         };
         cheats::TURNED_LINK.set(Some(wire));
-        let (ended, sent) = linked(run, inputs, shelves.clone(), &mut |_, _, _| ());
+        let (ended, sent) = linked(run, inputs, shelves.clone(), &mut unchanged);
         cheats::TURNED_LINK.set(None);
         let refused = Misbehaviour::invalid(Kind::AuthenticatedLinks, "select bit");
         assert_eq!(ended, Err((Role::Evaluator, refused.into())), "{wire}");
@@ -140,8 +140,12 @@ fn other_tables_have_no_rows() {
     let made = changed_making(&function, 1, (9, ordered()), wrong).0;
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (ended, _) = changed_run(terms(&function, 9), inputs, &mut made.unwrap(), nothing);
+    let (ended, _) = changed_run(
+        terms(&function, 9),
+        inputs,
+        &mut made.unwrap(),
+        &mut unchanged,
+    );
     assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
 }
 

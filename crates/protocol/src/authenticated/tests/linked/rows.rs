@@ -86,7 +86,7 @@ fn a_wrong_gate_takes_a_guess_at_each_bit_of_a_row() {
                 *byte ^= 1 << (wrong % 8);
             }
         }
-        run_ands(&stock, &mut |_, _, _| ())
+        run_ands(&stock, &mut unchanged)
     };
     let guesses = (0..8 * size).map(Some);
     for guess in guesses.chain([None]) {
@@ -108,7 +108,7 @@ fn a_wrong_row_gets_no_results() {
         for at in 2 * size..3 * size {
             let mut stock = stock.clone();
             stock.0[1].0[0][0][rows + at] ^= 0x40;
-            let (ended, sent) = run_ands(&stock, &mut |_, _, _| ());
+            let (ended, sent) = run_ands(&stock, &mut unchanged);
             assert_eq!(ended, Err((Role::Evaluator, cheated(Caught::GateProof))));
             assert_eq!(count(&sent, Role::Evaluator, Kind::ResultOpening), 0);
         }
@@ -130,8 +130,12 @@ fn rows_are_checked_whoever_has_results() {
         let inputs = inputs_of(&function);
         let inputs = [&inputs[0][..], &inputs[1][..]];
         let run = |stock: &Stock| {
-            let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-            changed_run(terms(&function, 9), inputs, &mut stock.clone(), nothing)
+            changed_run(
+                terms(&function, 9),
+                inputs,
+                &mut stock.clone(),
+                &mut unchanged,
+            )
         };
         let opened = |sent: &Sent, role| count(sent, role, Kind::ResultOpening);
         let (ended, sent) = run(&stock);
@@ -189,14 +193,7 @@ fn a_malformed_opening_of_results_gets_none() {
 #[test]
 fn a_lot_that_is_charged_has_the_rows_that_were_ordered() {
     let function = ands();
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let mut stock = changed_making(&function, 1, (16, ordered()), nothing)
-        .0
-        .unwrap();
-    let inputs = inputs_of(&function);
-    let inputs = [&inputs[0][..], &inputs[1][..]];
-    let (found, _) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
-    assert_eq!(found.unwrap(), plain(&function, inputs));
+    check_run_from(&function, 9, &mut make_at(16, &function, 1));
 }
 
 /// Gates without rows do not count as gates with right rows.
@@ -254,11 +251,7 @@ fn an_instance_of_another_size_is_refused() {
 #[test]
 fn no_value_of_a_gate_is_told() {
     let function = tangle();
-    let inputs = inputs_of(&function);
-    let inputs = [&inputs[0][..], &inputs[1][..]];
-    let mut stock = make(&function, 1);
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (_, sent) = changed_run(terms(&function, 9), inputs, &mut stock, nothing);
+    let sent = check_run_from(&function, 9, &mut make(&function, 1));
     let kinds: Vec<_> = sent.iter().map(|(from, kind, _)| (*from, *kind)).collect();
     let (a, b) = (Role::Garbler, Role::Evaluator);
     let due = [

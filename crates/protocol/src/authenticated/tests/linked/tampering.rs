@@ -41,9 +41,8 @@ fn a_changed_message_of_a_run_is_found() {
     let terms = terms(&function, 9);
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
     let stock = make(&function, 1);
-    let (_, sent) = changed_run(terms, inputs, &mut stock.clone(), nothing);
+    let (_, sent) = changed_run(terms, inputs, &mut stock.clone(), &mut unchanged);
     let kinds: Vec<Kind> = sent.iter().map(|(_, kind, _)| *kind).collect();
     for kind in [102, 107, 111, 112] {
         assert!(kinds.contains(&Kind::parse(kind).unwrap()), "{kind}");
@@ -81,16 +80,14 @@ fn a_changed_message_of_making_instances_is_found() {
     let terms = terms(&function, 9);
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (_, sent) = changed_making(&function, 1, (9, ordered()), nothing);
+    let (_, sent) = changed_making(&function, 1, (9, ordered()), &mut unchanged);
     for which in 0..sent.len() {
         let kind = sent[which].1;
         for at in [|_| 0, |bits| bits / 2, |bits| bits - 1] {
             let (made, _) = changed_making(&function, 1, (9, ordered()), &mut flip(which, at));
             let ended = match made {
                 Ok(mut stock) if may_be_harmless(kind) => {
-                    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-                    changed_run(terms, inputs, &mut stock, nothing).0
+                    changed_run(terms, inputs, &mut stock, &mut unchanged).0
                 }
                 Ok(_) => panic!("message {which}, {kind}"),
                 Err(failure) => Err(failure),

@@ -18,7 +18,7 @@ fn a_changed_bit_of_any_message_is_found() {
         assert_eq!(results?, [bits(77), bits(43)]);
         Ok::<_, Failure>(sent)
     };
-    let sent = run(&mut |_, _, _| ()).unwrap();
+    let sent = run(&mut unchanged).unwrap();
     let ends = [Kind::GateProof, Kind::ResultOpening, Kind::ResultOpening];
     let kinds: Vec<Kind> = sent.iter().map(|(_, kind, _)| *kind).collect();
     assert!(kinds.ends_with(&ends), "{kinds:?}");
