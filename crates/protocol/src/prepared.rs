@@ -71,6 +71,8 @@ pub use saving::{Past, check};
 
 pub use crate::saved::PairChain;
 
+use std::collections::VecDeque;
+
 use tacit_function::Function;
 use tacit_kernels::{Block, Prg};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -112,6 +114,21 @@ pub trait Instances {
     ///
     /// [`Error::Material`]: no instance is available.
     fn next(&mut self, component: usize) -> Result<Self::Instance, Error>;
+}
+
+/// Instances in memory: those of each component, first in, first out.
+#[derive(Clone, Default)]
+pub struct QueuedInstances<T>(pub Vec<VecDeque<T>>);
+
+impl<T> Instances for QueuedInstances<T> {
+    type Instance = T;
+
+    fn next(&mut self, component: usize) -> Result<T, Error> {
+        let queue = self.0.get_mut(component);
+        queue
+            .and_then(VecDeque::pop_front)
+            .ok_or_else(|| Error::Material(format!("no instance is left of component {component}")))
+    }
 }
 
 /// The garbler's half of prepared OTs.

@@ -1,6 +1,6 @@
 //! Reading kept keys and seeds, and dropping scripts at an await, leaves no secret in freed memory.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use tacit_circuit::{Circuit, Gate, Port, Type};
 use tacit_components::library;
@@ -22,8 +22,8 @@ use tacit_protocol::outsourced::{
     GeneratorStart, Parameters, Terms, Verdict,
 };
 use tacit_protocol::prepared::{
-    Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Instances,
-    Past, Run,
+    Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Past,
+    QueuedInstances, Run,
 };
 use tacit_protocol::saved::{ChainId, StoredChain};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, SessionTag};
@@ -370,18 +370,6 @@ fn a_run_of_three_that_ends_anywhere_leaves_no_secret() {
     }
 }
 
-/// Instances of a function's only component, first in, first out.
-struct QueuedInstances<T>(VecDeque<T>);
-
-impl<T> Instances for QueuedInstances<T> {
-    type Instance = T;
-
-    fn next(&mut self, _: usize) -> Result<T, Error> {
-        let missing = || Error::Material("no instance is left".to_owned());
-        self.0.pop_front().ok_or_else(missing)
-    }
-}
-
 /// The state of both parties before a run of `prepared`.
 struct Material {
     delta: Block,
@@ -408,8 +396,8 @@ impl Material {
             InstanceTables::from_bytes(scheme, program, bytes)
         });
         let instances = (
-            QueuedInstances(wires.collect()),
-            QueuedInstances(tables.collect()),
+            QueuedInstances(vec![wires.collect()]),
+            QueuedInstances(vec![tables.collect()]),
         );
         let numbers: Vec<u64> = (0..demand.ots).collect();
         let q: Vec<Block> = numbers.iter().map(|_| prg.next_block()).collect();

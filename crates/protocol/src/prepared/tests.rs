@@ -3,7 +3,7 @@
 mod lots;
 mod saved;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use tacit_circuit::Span;
 use tacit_components::library;
@@ -39,18 +39,6 @@ fn tag(function: &Function, scheme: SchemeId) -> RunTag {
         run: 0,
         function: function.digest(),
     })
-}
-
-/// Instances by component, first in, first out.
-struct QueuedInstances<T>(Vec<VecDeque<T>>);
-
-impl<T> Instances for QueuedInstances<T> {
-    type Instance = T;
-
-    fn next(&mut self, component: usize) -> Result<T, Error> {
-        let missing = || Error::Material(format!("no instance of component {component}"));
-        self.0[component].pop_front().ok_or_else(missing)
-    }
 }
 
 const CHAIN: ChainId = ChainId([9; 16]);

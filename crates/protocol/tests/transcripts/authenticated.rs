@@ -13,12 +13,11 @@ use tacit_protocol::authenticated::{
     BLOCK_BYTES, Epoch, EpochBase, EpochSetup, EpochTags, InstanceOrder, LinkedRun, Proven,
     SecurityBits, SharedChain, StockedTriples, Terms, TripleBlocks, TripleOrder, blocks_for,
 };
-use tacit_protocol::prepared::Demand;
+use tacit_protocol::prepared::{Demand, QueuedInstances};
 use tacit_protocol::saved::{SharedHalf, StoredChain as _};
 use tacit_protocol::session::{ProtocolId, RunTag};
 use zeroize::Zeroizing;
 
-use crate::prepared::QueuedInstances;
 use crate::{INPUTS, Transcript, adder, check, keeping, prg, run_tag, seed, session, settings};
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
@@ -96,11 +95,11 @@ fn from_instances(construction: Construction) -> Transcript {
         construction,
         ordered_at: security(),
     };
-    let mut shelves =
+    let mut queues =
         [0, 1].map(|_| QueuedInstances(vec![VecDeque::new(); function.components().len()]));
-    let [ours, theirs] = &mut shelves;
-    let keep = |shelf: &mut QueuedInstances<_>, place: usize, bytes: &[u8]| {
-        shelf.0[place].push_back(Zeroizing::new(bytes.to_vec()));
+    let [ours, theirs] = &mut queues;
+    let keep = |queue: &mut QueuedInstances<_>, place: usize, bytes: &[u8]| {
+        queue.0[place].push_back(Zeroizing::new(bytes.to_vec()));
         Ok(())
     };
     let ours = |place, bytes: &[u8]| keep(ours, place, bytes);
@@ -109,7 +108,7 @@ fn from_instances(construction: Construction) -> Transcript {
         async |io| order.make(io, a, ours, &seed(1)).await,
         async |io| order.make(io, b, theirs, &seed(2)).await,
     );
-    let [ours, theirs] = shelves;
+    let [ours, theirs] = queues;
     let run = LinkedRun {
         terms: terms(&function, construction),
         id,

@@ -1,31 +1,16 @@
 //! Lots and runs of `prepared`.
 
-use std::collections::VecDeque;
-
 use tacit_function::Function;
 use tacit_garble::{SCHEMES, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Block;
-use tacit_protocol::Error;
 use tacit_protocol::prepared::{
-    self, Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables,
-    Instances, Past, receive_lot, send_lot,
+    self, Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Past,
+    QueuedInstances, receive_lot, send_lot,
 };
 use tacit_protocol::saved::{ChainId, EvaluatorHalf, GarblerHalf};
 use tacit_protocol::session::ProtocolId;
 
 use crate::{INPUTS, Transcript, adder, check, keeping, prg, run_tag, seed};
-
-/// Instances by component, first in, first out.
-pub(super) struct QueuedInstances<T>(pub(super) Vec<VecDeque<T>>);
-
-impl<T> Instances for QueuedInstances<T> {
-    type Instance = T;
-
-    fn next(&mut self, component: usize) -> Result<T, Error> {
-        let missing = || Error::Material(format!("no instance of component {component}"));
-        self.0[component].pop_front().ok_or_else(missing)
-    }
-}
 
 const CHAIN: ChainId = ChainId([9; 16]);
 

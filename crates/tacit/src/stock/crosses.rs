@@ -35,7 +35,7 @@ pub(crate) use run::{lease_crosses, takes_crosses};
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
 /// The number of kinds of blocks that a run takes together.
-const SHELF_KINDS: usize = ROLES.len() * CrossKind::ALL.len();
+const BLOCK_KINDS: usize = ROLES.len() * CrossKind::ALL.len();
 
 /// The properties of a kind of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(super) struct BlockKind {
 impl BlockKind {
     /// Returns the kinds of blocks that are made from such base OTs, in the order in which a run
     /// takes them.
-    fn shelf(base_ot: BaseOt) -> [Self; SHELF_KINDS] {
+    fn all_on(base_ot: BaseOt) -> [Self; BLOCK_KINDS] {
         std::array::from_fn(|place| Self {
             crosses: CrossKind::ALL[place % CrossKind::ALL.len()],
             sender: ROLES[place / CrossKind::ALL.len()],
@@ -70,7 +70,7 @@ impl BlockKind {
 
     /// Returns the kind with this digest, if it is one of crosses.
     pub(super) fn of(digest: &ComponentDigest) -> Option<Self> {
-        let all = BaseOt::ALL.into_iter().flat_map(Self::shelf);
+        let all = BaseOt::ALL.into_iter().flat_map(Self::all_on);
         all.into_iter().find(|kind| kind.digest() == *digest)
     }
 
@@ -100,18 +100,18 @@ impl BlockKind {
         }
     }
 
-    /// Returns the kind's index on its shelf.
+    /// Returns the index of the kind among those on one base OT.
     fn place(crosses: CrossKind, sender: Role) -> usize {
         CrossKind::ALL.len() * sender as usize + crosses as usize
     }
 }
 
-/// The number of blocks of each kind of a shelf, in the shelf's order.
-type Blocks = [u64; SHELF_KINDS];
+/// The number of blocks of each kind on one base OT, in their order.
+type Blocks = [u64; BLOCK_KINDS];
 
-/// Returns the number of blocks of each kind of a shelf in `demand`.
+/// Returns the number of blocks of each kind on one base OT in `demand`.
 fn blocks_of(demand: &CrossDemand) -> Blocks {
-    BlockKind::shelf(BaseOt::default()).map(|kind| demand.blocks(kind.crosses, kind.sender))
+    BlockKind::all_on(BaseOt::default()).map(|kind| demand.blocks(kind.crosses, kind.sender))
 }
 
 /// Returns the demand that a preparation gets to make these blocks.
@@ -164,18 +164,18 @@ pub(crate) fn runs_from_crosses(
     kinds: &BTreeMap<ComponentDigest, u64>,
 ) -> (u64, Vec<NeededCrosses>) {
     let needed = blocks_of(&CrossDemand::of(schedule));
-    if needed == [0; SHELF_KINDS] {
+    if needed == [0; BLOCK_KINDS] {
         return (0, Vec::new());
     }
-    let (mut left, mut there) = (0_u64, [0_u64; SHELF_KINDS]);
-    for shelf in shelves(BaseOt::default()) {
-        let crosses = on_shelf(&shelf, kinds);
-        let units = BlockKind::shelf(BaseOt::default()).map(BlockKind::unit);
+    let (mut left, mut there) = (0_u64, [0_u64; BLOCK_KINDS]);
+    for digests in kinds_serving(BaseOt::default()) {
+        let crosses = available_of(&digests, kinds);
+        let units = BlockKind::all_on(BaseOt::default()).map(BlockKind::unit);
         let blocks = std::array::from_fn(|kind| crosses[kind] / units[kind]);
         left = left.saturating_add(runs(&blocks, &needed));
         there = std::array::from_fn(|kind| there[kind].saturating_add(crosses[kind]));
     }
-    let kinds = BlockKind::shelf(BaseOt::default()).into_iter().zip(needed);
+    let kinds = BlockKind::all_on(BaseOt::default()).into_iter().zip(needed);
     let kinds = kinds.zip(there).filter(|((_, needed), _)| *needed > 0);
     let needs = kinds.map(|((kind, needed), in_stock)| NeededCrosses {
         name: kind.name(),
@@ -201,7 +201,8 @@ impl Stocks {
     ) -> Result<u64, Error> {
         let kinds = self.lot_kinds(name)?;
         let needed = needs(function)?;
-        let left = shelves(base_ot).map(|shelf| runs(&on_shelf(&shelf, &kinds), &needed));
+        let left =
+            kinds_serving(base_ot).map(|digests| runs(&available_of(&digests, &kinds), &needed));
         Ok(left.fold(0, u64::saturating_add))
     }
 
@@ -211,30 +212,31 @@ impl Stocks {
             return Ok(false);
         };
         let kinds = self.lot_kinds(&name)?;
-        let mut shelves = shelves(session.base_ot());
-        Ok(shelves.any(|shelf| runs(&on_shelf(&shelf, &kinds), needed) > 0))
+        let mut serving = kinds_serving(session.base_ot());
+        Ok(serving.any(|digests| runs(&available_of(&digests, &kinds), needed) > 0))
     }
 }
 
-/// Iterates over the shelves from which a run may take, if its OTs must rest on `asked`.
-fn shelves(asked: BaseOt) -> impl Iterator<Item = [ComponentDigest; SHELF_KINDS]> {
+/// Iterates over the kinds from which a run may take, if its OTs must rest on `asked`: those of each
+/// base OT.
+fn kinds_serving(asked: BaseOt) -> impl Iterator<Item = [ComponentDigest; BLOCK_KINDS]> {
     let serving = BaseOt::ALL.into_iter();
     let serving = serving.filter(move |base_ot| base_ot.serves(asked));
-    serving.map(|base_ot| BlockKind::shelf(base_ot).map(BlockKind::digest))
+    serving.map(|base_ot| BlockKind::all_on(base_ot).map(BlockKind::digest))
 }
 
-/// Returns the available number of each kind of a shelf.
-fn on_shelf(
-    shelf: &[ComponentDigest; SHELF_KINDS],
+/// Returns the available number of each of these kinds.
+fn available_of(
+    digests: &[ComponentDigest; BLOCK_KINDS],
     kinds: &BTreeMap<ComponentDigest, u64>,
 ) -> Blocks {
-    shelf.map(|kind| kinds.get(&kind).copied().unwrap_or_default())
+    digests.map(|kind| kinds.get(&kind).copied().unwrap_or_default())
 }
 
 /// Returns all kinds of crosses from the default base OTs.
 #[cfg(test)]
-pub(crate) fn kinds_of_crosses() -> [ComponentDigest; SHELF_KINDS] {
-    BlockKind::shelf(BaseOt::default()).map(BlockKind::digest)
+pub(crate) fn kinds_of_crosses() -> [ComponentDigest; BLOCK_KINDS] {
+    BlockKind::all_on(BaseOt::default()).map(BlockKind::digest)
 }
 
 /// Returns both kinds of crosses that the evaluator sends, from the default base OTs.
@@ -263,13 +265,13 @@ mod tests {
     fn each_kind_is_known_by_a_digest_of_its_own() {
         let mut seen = BTreeSet::new();
         for base_ot in BaseOt::ALL {
-            for (place, kind) in BlockKind::shelf(base_ot).into_iter().enumerate() {
+            for (place, kind) in BlockKind::all_on(base_ot).into_iter().enumerate() {
                 assert_eq!(BlockKind::place(kind.crosses, kind.sender), place);
                 assert_eq!(BlockKind::of(&kind.digest()), Some(kind));
                 assert!(seen.insert(kind.digest()), "{}", kind.name());
             }
         }
-        assert_eq!(seen.len(), 2 * SHELF_KINDS);
+        assert_eq!(seen.len(), 2 * BLOCK_KINDS);
         assert_eq!(BlockKind::of(&ComponentDigest([7; 32])), None);
     }
 

@@ -10,8 +10,8 @@ use tacit_garble::Scheme;
 use tacit_kernels::Block;
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{
-    Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Instances,
-    MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT,
+    Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables,
+    MAX_RUNS_AHEAD, MAX_RUNS_ON_THE_SPOT, QueuedInstances,
 };
 use tacit_protocol::session::RunTag;
 use tacit_stock::{ComponentDigest, Lease, LeasePool};
@@ -233,7 +233,7 @@ impl Supplies {
             .take(ots)
             .map(|bytes| Block::from_bytes(*bytes))
             .collect();
-        let mut shelves = Vec::new();
+        let mut queues = Vec::new();
         for (component, lease) in function.components().iter().zip(leases) {
             let mut seeds = Vec::new();
             for instance in lease.instances() {
@@ -244,10 +244,10 @@ impl Supplies {
                     .ok_or_else(|| too_short(component))?;
                 seeds.push(InstanceSeed::from_bytes(seed));
             }
-            let shelf = InstanceSeed::wires_all(&seeds, scheme, component.program(), delta);
-            shelves.push(VecDeque::from(shelf));
+            let queue = InstanceSeed::wires_all(&seeds, scheme, component.program(), delta);
+            queues.push(VecDeque::from(queue));
         }
-        Ok((GarblerOts { numbers, q }, Supply { shelves }))
+        Ok((GarblerOts { numbers, q }, QueuedInstances(queues)))
     }
 
     /// Reads the evaluator's material.
@@ -259,7 +259,7 @@ impl Supplies {
         self,
         scheme: S,
         function: &Function,
-    ) -> Result<(EvaluatorOts, Supply<InstanceTables>), Error> {
+    ) -> Result<(EvaluatorOts, QueuedInstances<InstanceTables>), Error> {
         let ots = function.input_bits(Role::Evaluator);
         let (numbers, secrets, leases) = self.parts(ots)?;
         // Reserve whole blocks: a vector that grows would leave a copy of the secrets behind.
@@ -274,22 +274,22 @@ impl Supplies {
         }
         labels.truncate(ots);
         choices.truncate(ots);
-        let mut shelves = Vec::new();
+        let mut queues = Vec::new();
         for (component, lease) in function.components().iter().zip(leases) {
-            let mut shelf = VecDeque::new();
+            let mut queue = VecDeque::new();
             for instance in lease.instances() {
                 let tables = instance?.tables().to_vec();
                 let tables = InstanceTables::from_bytes(scheme, component.program(), tables);
-                shelf.push_back(tables.ok_or_else(|| too_short(component))?);
+                queue.push_back(tables.ok_or_else(|| too_short(component))?);
             }
-            shelves.push(shelf);
+            queues.push(queue);
         }
         let ots = EvaluatorOts {
             numbers,
             choices,
             labels,
         };
-        Ok((ots, Supply { shelves }))
+        Ok((ots, QueuedInstances(queues)))
     }
 
     fn parts(self, ots: usize) -> Result<Parts, Error> {
@@ -314,24 +314,7 @@ fn too_short(component: &Component) -> Error {
 }
 
 /// The garbler's instances of a run.
-pub(crate) type GarblerSupply<S> = Supply<GarblerInstance<<S as Scheme>::Wire>>;
-
-/// A party's instances of a run, in memory.
-pub(crate) struct Supply<I> {
-    /// The instances of each component.
-    shelves: Vec<VecDeque<I>>,
-}
-
-impl<I> Instances for Supply<I> {
-    type Instance = I;
-
-    fn next(&mut self, component: usize) -> Result<I, tacit_protocol::Error> {
-        let shelf = self.shelves.get_mut(component);
-        shelf.and_then(VecDeque::pop_front).ok_or_else(|| {
-            tacit_protocol::Error::Material(format!("no instance is left of component {component}"))
-        })
-    }
-}
+pub(crate) type GarblerSupply<S> = QueuedInstances<GarblerInstance<<S as Scheme>::Wire>>;
 
 /// Takes what a run needs from the session's leases, and reports the numbers.
 fn take(

@@ -22,8 +22,8 @@ use tacit_protocol::io::Io;
 use tacit_protocol::io::memory::{STUCK, Sent, run_both, run_two};
 use tacit_protocol::message::Kind;
 use tacit_protocol::prepared::{
-    self, Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables,
-    Instances, Past,
+    self, Demand, EvaluatorOts, GarblerInstance, GarblerOts, InstanceSeed, InstanceTables, Past,
+    QueuedInstances,
 };
 use tacit_protocol::saved::ChainId;
 use tacit_protocol::session::{Hello, Proposal, ProtocolId, RunTag, SessionTag};
@@ -223,18 +223,6 @@ pub fn direct(data: &[u8]) {
         async |io| run.evaluate(io, &INPUTS[1], &mut choices).await,
         &mut edits,
     );
-}
-
-/// Instances by component, first in, first out.
-struct QueuedInstances<T>(Vec<VecDeque<T>>);
-
-impl<T> Instances for QueuedInstances<T> {
-    type Instance = T;
-
-    fn next(&mut self, component: usize) -> Result<T, Error> {
-        let missing = || Error::Material(format!("no instance of component {component}"));
-        self.0[component].pop_front().ok_or_else(missing)
-    }
 }
 
 /// Fuzzes a run of `prepared` from material that a trusted dealer made.

@@ -10,25 +10,14 @@ use std::collections::VecDeque;
 use tacit_function::{FunctionBuilder, Operand, Part};
 
 use super::*;
-use crate::prepared::{Demand, Instances};
+use crate::prepared::{Demand, QueuedInstances};
 
-/// A party's halves of instances of each component of a function, first in, first out.
-#[derive(Clone, Default)]
-struct QueuedInstances(Vec<VecDeque<Vec<u8>>>);
-
-impl Instances for QueuedInstances {
-    type Instance = Zeroizing<Vec<u8>>;
-
-    fn next(&mut self, component: usize) -> Result<Self::Instance, Error> {
-        let missing = || Error::Material(format!("no instance of component {component}"));
-        let instance = self.0[component].pop_front().ok_or_else(missing)?;
-        Ok(Zeroizing::new(instance))
-    }
-}
+/// A party's halves of instances of each component of a function.
+type Halves = QueuedInstances<Zeroizing<Vec<u8>>>;
 
 /// Both parties' instances, the id of their epoch and the s with which their lot was ordered.
 #[derive(Clone)]
-struct Stock([QueuedInstances; 2], [u8; 32], SecurityBits);
+struct Stock([Halves; 2], [u8; 32], SecurityBits);
 
 /// Returns the s with which lots are ordered, unless a test sets another.
 fn ordered() -> SecurityBits {
@@ -55,14 +44,14 @@ fn changed_making(
         ordered_at,
     };
     let empty = QueuedInstances(vec![VecDeque::new(); order.len()]);
-    let mut shelves = [empty.clone(), empty];
-    let [ours, theirs] = &mut shelves;
-    let keep = |shelf: &mut QueuedInstances, role, place: usize, bytes: &[u8]| {
+    let mut halves = [empty.clone(), empty];
+    let [ours, theirs] = &mut halves;
+    let keep = |halves: &mut Halves, role, place: usize, bytes: &[u8]| {
         assert_eq!(
             bytes.len() as u64,
             instance_bytes(role, order[place].0, ordered_at)
         );
-        shelf.0[place].push_back(bytes.to_vec());
+        halves.0[place].push_back(bytes.to_vec().into());
         Ok(())
     };
     let ours = |place, bytes: &[u8]| keep(ours, Role::Garbler, place, bytes);
@@ -77,7 +66,7 @@ fn changed_making(
         let ands = runs * function.and_gates();
         assert_eq!(progress.map(|at| at.total_ands), [ands; 2]);
     }
-    (made.map(|_| Stock(shelves, id, ordered_at)), sent)
+    (made.map(|_| Stock(halves, id, ordered_at)), sent)
 }
 
 fn make(function: &Function, runs: u64) -> Stock {
@@ -98,10 +87,10 @@ fn changed_run(
     Stock([ours, theirs], id, ordered_at): &mut Stock,
     change: &mut Change<'_>,
 ) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
-    let mut taken = [QueuedInstances::default(), QueuedInstances::default()];
+    let mut taken = [Halves::default(), Halves::default()];
     let demand = Demand::of(terms.function).unwrap();
-    for (shelf, taken) in [ours, theirs].into_iter().zip(&mut taken) {
-        let each = shelf.0.iter_mut().zip(&demand.instances);
+    for (halves, taken) in [ours, theirs].into_iter().zip(&mut taken) {
+        let each = halves.0.iter_mut().zip(&demand.instances);
         let each = each.map(|(all, count)| all.drain(..*count as usize).collect());
         taken.0 = each.collect();
     }
@@ -118,7 +107,7 @@ fn changed_run(
 fn linked(
     run: LinkedRun<'_>,
     inputs: [&[bool]; 2],
-    [ours, theirs]: [QueuedInstances; 2],
+    [ours, theirs]: [Halves; 2],
     change: &mut Change<'_>,
 ) -> (Result<[Vec<bool>; 2], Failure>, Sent) {
     let (ended, sent) = run_changed(
@@ -344,13 +333,13 @@ fn instances_that_do_not_belong_together_are_refused() {
     let Stock([ours, theirs], id, ordered_at) = one;
     let Stock([others, _], ..) = other;
     let inputs = vec![false; function.input_bits(Role::Garbler)];
-    let garbler = |shelf: &QueuedInstances, ordered_at| {
+    let garbler = |halves: &Halves, ordered_at| {
         let run = LinkedRun {
             terms,
             id,
             ordered_at,
         };
-        run_alone(async |io| run.garble(io, &inputs, shelf.clone()).await)
+        run_alone(async |io| run.garble(io, &inputs, halves.clone()).await)
     };
     let refused = |(error, sent): (Error, usize)| {
         let is_due = matches!(error, Error::Material(_) | Error::DamagedMaterial(_));

@@ -11,7 +11,7 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, LotWriter, Preparation as Right, Span};
 
-use super::{BlockKind, Blocks, ROLES, SHELF_KINDS, demand_of, needs};
+use super::{BLOCK_KINDS, BlockKind, Blocks, ROLES, demand_of, needs};
 use crate::driver::seed;
 use crate::order::Order;
 use crate::session::{OrderTerms, OtExtension, OtNeed};
@@ -76,7 +76,7 @@ impl CrossPreparation<'_> {
     /// share no operand. Each of the `wide` ones serves up to 128 gates that share one.
     #[must_use]
     pub fn crosses(role: Role, narrow: u64, wide: u64) -> Self {
-        let levels = BlockKind::shelf(Default::default()).map(|kind| {
+        let levels = BlockKind::all_on(Default::default()).map(|kind| {
             let wanted = match kind.crosses {
                 CrossKind::Narrow => narrow,
                 CrossKind::Wide => wide,
@@ -108,10 +108,10 @@ impl CrossPreparation<'_> {
     pub fn sent_bytes(&self, link: Option<Link>, extension: Option<OtExtension>) -> u64 {
         let extension = extension.unwrap_or_else(|| self.ot_need().extension_over(link));
         let (mut left, mut bytes) = (self.task.levels, 0_u64);
-        while left != [0; SHELF_KINDS] {
+        while left != [0; BLOCK_KINDS] {
             let lot = blocks_of_lot(&left);
             for sender in ROLES {
-                let kinds = BlockKind::shelf(Default::default()).into_iter().zip(lot);
+                let kinds = BlockKind::all_on(Default::default()).into_iter().zip(lot);
                 let kinds = kinds.filter(|(kind, _)| kind.sender == sender);
                 let ots: u64 = kinds.map(|(kind, blocks)| kind.unit() * blocks).sum();
                 if ots > 0 {
@@ -134,7 +134,7 @@ impl CrossPreparation<'_> {
 
     /// Returns the sum of `of` over all blocks.
     fn sum(&self, of: impl Fn(BlockKind) -> u64) -> u64 {
-        let kinds = BlockKind::shelf(Default::default());
+        let kinds = BlockKind::all_on(Default::default());
         let kinds = kinds.into_iter().zip(self.task.levels);
         let each = kinds.map(|(kind, blocks)| blocks.saturating_mul(of(kind)));
         each.fold(0, u64::saturating_add)
@@ -153,7 +153,7 @@ impl CrossPreparation<'_> {
 
 impl StockOrder for CrossPreparation<'_> {
     fn terms(&self) -> Result<OrderTerms, Error> {
-        if self.task.levels == [0; SHELF_KINDS] {
+        if self.task.levels == [0; BLOCK_KINDS] {
             return Err(Error::ApiMisuse(
                 "an order for no crosses: the function takes none, or none were asked for",
             ));
@@ -174,7 +174,7 @@ impl StockOrder for CrossPreparation<'_> {
         opened: &mut OpenedStock,
         tag: RunTag,
     ) -> Result<Stocked, Error> {
-        let kinds = BlockKind::shelf(session.base_ot());
+        let kinds = BlockKind::all_on(session.base_ot());
         let made = self.make_missing(session, opened, (tag, &kinds))?;
         let ordered = kinds.into_iter().zip(made).zip(self.task.levels);
         let ordered = ordered.filter(|(_, level)| *level > 0);
@@ -191,7 +191,7 @@ impl StockOrder for CrossPreparation<'_> {
             runs: self.task.runs,
             made_at_bits: None,
             plan: None,
-            makes_ots: made != [0; SHELF_KINDS],
+            makes_ots: made != [0; BLOCK_KINDS],
         })
     }
 }
@@ -202,7 +202,7 @@ impl CrossPreparation<'_> {
         &mut self,
         session: &mut Session,
         opened: &mut OpenedStock,
-        (tag, kinds): (RunTag, &[BlockKind; SHELF_KINDS]),
+        (tag, kinds): (RunTag, &[BlockKind; BLOCK_KINDS]),
     ) -> Result<Blocks, Error> {
         let levels = self.task.levels;
         let room = |opened: &OpenedStock, place: usize| {
@@ -211,10 +211,10 @@ impl CrossPreparation<'_> {
         let mut right = opened.meet_to_prepare(session)?;
         let mut missing: Blocks = std::array::from_fn(|place| room(opened, place));
         check_room(&right, kinds, &missing)?;
-        let mut made: Blocks = [0; SHELF_KINDS];
+        let mut made: Blocks = [0; BLOCK_KINDS];
         for number in 0.. {
             let blocks = blocks_of_lot(&std::array::from_fn(|place| missing[place] - made[place]));
-            if blocks == [0; SHELF_KINDS] {
+            if blocks == [0; BLOCK_KINDS] {
                 break;
             }
             let lot = NewLot::begin(opened, &right, kinds, &blocks)?;
@@ -246,7 +246,7 @@ impl CrossPreparation<'_> {
 
 /// Returns the blocks of the next lot, if these are missing.
 fn blocks_of_lot(missing: &Blocks) -> Blocks {
-    let kinds = BlockKind::shelf(Default::default())
+    let kinds = BlockKind::all_on(Default::default())
         .into_iter()
         .zip(missing);
     let mut blocks = kinds.map(|(kind, missing)| most_blocks(kind.crosses).min(*missing));
@@ -255,14 +255,16 @@ fn blocks_of_lot(missing: &Blocks) -> Blocks {
 
 /// Returns the number of crosses in these blocks.
 fn crosses(blocks: &Blocks) -> u64 {
-    let kinds = BlockKind::shelf(Default::default()).into_iter().zip(blocks);
+    let kinds = BlockKind::all_on(Default::default())
+        .into_iter()
+        .zip(blocks);
     kinds.map(|(kind, blocks)| kind.unit() * blocks).sum()
 }
 
 /// Checks that there is room for everything that is missing, so that nothing is started in vain.
 fn check_room(
     right: &Right,
-    kinds: &[BlockKind; SHELF_KINDS],
+    kinds: &[BlockKind; BLOCK_KINDS],
     missing: &Blocks,
 ) -> Result<(), Error> {
     let role = right.stock().id().role;
@@ -276,7 +278,7 @@ fn check_room(
 /// A lot that is being made, under two Δs of its own.
 struct NewLot {
     /// The writer of each kind of which the lot has blocks.
-    writers: [Option<LotWriter>; SHELF_KINDS],
+    writers: [Option<LotWriter>; BLOCK_KINDS],
 }
 
 impl NewLot {
@@ -284,11 +286,11 @@ impl NewLot {
     fn begin(
         opened: &OpenedStock,
         right: &Right,
-        kinds: &[BlockKind; SHELF_KINDS],
+        kinds: &[BlockKind; BLOCK_KINDS],
         blocks: &Blocks,
     ) -> Result<Self, Error> {
         let has_some = |place: &usize| blocks[*place] > 0;
-        let places: Vec<_> = (0..SHELF_KINDS).filter(has_some).collect();
+        let places: Vec<_> = (0..BLOCK_KINDS).filter(has_some).collect();
         let lots: Vec<_> = places
             .iter()
             .map(|place| {
@@ -298,7 +300,7 @@ impl NewLot {
                 (digest, instance_size, Span { first, count })
             })
             .collect();
-        let mut writers = [const { None }; SHELF_KINDS];
+        let mut writers = [const { None }; BLOCK_KINDS];
         for (place, writer) in places.into_iter().zip(right.begin_lots(&lots)?) {
             writers[place] = Some(writer);
         }

@@ -7,7 +7,7 @@ use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Lease};
 use zeroize::Zeroizing;
 
-use super::{BlockKind, Blocks, SHELF_KINDS, blocks_of, runs, shelves};
+use super::{BLOCK_KINDS, BlockKind, Blocks, blocks_of, kinds_serving, runs};
 use crate::protocols::Protocol;
 use crate::stock::authenticated::LOT_SCHEME;
 use crate::stock::failure::StockFailure;
@@ -27,7 +27,7 @@ pub(crate) fn takes_crosses(
     (role, schedule): (Role, &Schedule),
 ) -> Result<bool, Error> {
     let needed = blocks_of(&CrossDemand::of(schedule));
-    if needed == [0; SHELF_KINDS] {
+    if needed == [0; BLOCK_KINDS] {
         return Ok(false);
     }
     let are_there = |session: &Session| match stocks {
@@ -74,8 +74,8 @@ fn lease(
     order: LeaseOrder<'_>,
 ) -> Result<Option<Vec<Lease>>, Error> {
     let agreed = |kind| opened.agreed(&kind);
-    let lots = shelves(session.base_ot());
-    let lots = lots.filter(|shelf| runs(&shelf.map(agreed), needed) > 0);
+    let lots = kinds_serving(session.base_ot());
+    let lots = lots.filter(|digests| runs(&digests.map(agreed), needed) > 0);
     let lots: Vec<_> = lots.map(Vec::from).collect();
     if lots.is_empty() {
         return Ok(None);
@@ -103,7 +103,7 @@ fn first_with_enough(
     needed: &Blocks,
 ) -> Result<Option<(usize, u64)>, Error> {
     for (place, lot) in lots.iter().enumerate() {
-        let mut available = [0; SHELF_KINDS];
+        let mut available = [0; BLOCK_KINDS];
         for (available, kind) in available.iter_mut().zip(lot) {
             *available = opened.stock.available(kind)?;
         }

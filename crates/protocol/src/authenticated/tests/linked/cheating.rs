@@ -65,8 +65,8 @@ fn parties_that_take_different_instances_find_it_before_their_inputs() {
     let stock = make(&tangle(), 2);
     let mut next = stock.clone();
     let demand = Demand::of(&tangle()).unwrap();
-    for (shelf, count) in next.0[1].0.iter_mut().zip(&demand.instances) {
-        shelf.drain(..*count as usize);
+    for (halves, count) in next.0[1].0.iter_mut().zip(&demand.instances) {
+        halves.drain(..*count as usize);
     }
     let mut swapped = stock.clone();
     swapped.0[1].0[0].swap(0, 1);
@@ -112,7 +112,7 @@ fn a_link_to_the_other_value_is_refused() {
     let function = tangle();
     let inputs = inputs_of(&function);
     let inputs = [&inputs[0][..], &inputs[1][..]];
-    let Stock(shelves, id, ordered_at) = make(&function, 1);
+    let Stock(halves, id, ordered_at) = make(&function, 1);
     for wire in 0..LINKS + GARBLERS + EVALUATORS {
         let run = LinkedRun {
             terms: terms(&function, 9),
@@ -120,7 +120,7 @@ fn a_link_to_the_other_value_is_refused() {
             ordered_at,
         };
         cheats::TURNED_LINK.set(Some(wire));
-        let (ended, sent) = linked(run, inputs, shelves.clone(), &mut unchanged);
+        let (ended, sent) = linked(run, inputs, halves.clone(), &mut unchanged);
         cheats::TURNED_LINK.set(None);
         let refused = Misbehaviour::invalid(Kind::AuthenticatedLinks, "select bit");
         assert_eq!(ended, Err((Role::Evaluator, refused.into())), "{wire}");
@@ -174,8 +174,8 @@ fn a_lie_about_a_gate_gets_no_tables() {
 fn an_input_wire_is_answered_once() {
     let function = tangle();
     let Stock(mut both, id, ordered_at) = make(&function, 1);
-    for shelf in &mut both {
-        shelf.0[0][1] = shelf.0[0][0].clone();
+    for halves in &mut both {
+        halves.0[0][1] = halves.0[0][0].clone();
     }
     let inputs = inputs_of(&function);
     let run = LinkedRun {
