@@ -11,7 +11,7 @@ use tacit_function::Role;
 use tacit_protocol::io::Io;
 use tacit_protocol::message::Kind;
 use tacit_protocol::{Error, Misbehaviour};
-use tacit_stock::{Agreement, EpochId, Marks, StockError};
+use tacit_stock::{Agreement, EpochId, Marks, Meeting, StockError};
 
 use super::messages::{self, LOT_STORED, MARKS, MET, NEW_EPOCH};
 use crate::advice::advice;
@@ -21,51 +21,12 @@ pub(crate) use own::{OwnLots, OwnMeetings, OwnRecord, Patience, give_way};
 /// The limit of an epoch's number. No honest party reaches it.
 const MAX_EPOCH: u64 = 1 << 48;
 
-/// Access to a party's right to meet the other.
-pub(super) trait RightToMeet {
-    /// The right, which is given back when it is dropped.
-    type Right;
-
-    /// Takes the right, or returns `None` while another session of this party has it.
-    fn try_meet(&mut self) -> Result<Option<Self::Right>, Error>;
-}
-
-/// A party's record of a stock, as a meeting changes it. A change is durable once the call returns.
-pub(super) trait RecordIo: RightToMeet {
-    /// Returns the record, if there is one.
-    fn marks(&mut self) -> Result<Option<Marks>, Error>;
-
-    /// Reduces the stock to the lots that both parties have.
-    fn reconcile(&mut self, theirs: &Marks) -> Result<Agreement, Error>;
-
-    /// Records that the peer has recorded a meeting.
-    fn confirm(&mut self, meeting: u64) -> Result<(), Error>;
-
-    /// Draws the name of an epoch that follows the one with the number `last`.
-    fn name_epoch(&mut self, last: u64) -> Result<EpochId, Error>;
-
-    /// Begins an epoch, in place of an earlier one if there is any.
-    fn begin_epoch(&mut self, epoch: EpochId) -> Result<(), Error>;
-
-    /// Stores the reason why the parties cannot meet, and returns the error that ends the script.
-    fn refuse(&self, why: crate::Error) -> Error;
-}
-
-/// Written lots of a party.
-pub(super) trait LotIo: RightToMeet {
-    /// Makes the lots durable.
-    fn finish(&mut self) -> Result<(), Error>;
-
-    /// Publishes the lots, which the peer has made durable, too.
-    fn publish(&mut self) -> Result<(), Error>;
-}
-
 /// Runs a meeting of the records. If the parties are not in the same epoch and neither has ever
 /// published anything in its own, the garbler names a new epoch and both begin it.
 pub(super) async fn meet(
     io: &mut Io<'_>,
     role: Role,
-    own: &mut impl RecordIo,
+    own: &mut OwnRecord<'_>,
 ) -> Result<Agreement, Error> {
     let (_right, ours, theirs) = begin(io, role, own).await?;
     let theirs = match (&ours, theirs) {
@@ -96,7 +57,7 @@ pub(super) async fn meet(
 pub(super) async fn meet_again(
     io: &mut Io<'_>,
     role: Role,
-    own: &mut impl RecordIo,
+    own: &mut OwnRecord<'_>,
 ) -> Result<Agreement, Error> {
     let (_right, _, theirs) = begin(io, role, own).await?;
     let theirs = theirs.ok_or_else(|| own.refuse(one_sided(true)))?;
@@ -109,11 +70,11 @@ pub(super) async fn meet_again(
 pub(super) async fn publish(
     io: &mut Io<'_>,
     role: Role,
-    own: &mut impl LotIo,
+    own: &mut OwnLots<'_>,
 ) -> Result<(), Error> {
     match role {
         Role::Evaluator => {
-            let _right = right_to_meet(io, own).await?;
+            let _right = right_to_meet(io, || own.meetings.try_meet()).await?;
             own.finish()?;
             messages::send(io, LOT_STORED, &[])?;
             io.receive(LOT_STORED).await?;
@@ -122,7 +83,7 @@ pub(super) async fn publish(
         Role::Garbler => {
             own.finish()?;
             io.receive(LOT_STORED).await?;
-            let _right = right_to_meet(io, own).await?;
+            let _right = right_to_meet(io, || own.meetings.try_meet()).await?;
             own.publish()?;
             messages::send(io, LOT_STORED, &[])
         }
@@ -130,16 +91,16 @@ pub(super) async fn publish(
 }
 
 /// Starts a meeting. Returns the right to it, this party's record and the peer's.
-async fn begin<R: RecordIo>(
+async fn begin(
     io: &mut Io<'_>,
     role: Role,
-    own: &mut R,
-) -> Result<(R::Right, Option<Marks>, Option<Marks>), Error> {
+    own: &mut OwnRecord<'_>,
+) -> Result<(Meeting, Option<Marks>, Option<Marks>), Error> {
     let heard = match role {
         Role::Evaluator => None,
         Role::Garbler => Some(receive_marks(io, own).await?),
     };
-    let right = right_to_meet(io, own).await?;
+    let right = right_to_meet(io, || own.try_meet()).await?;
     let ours = own.marks()?;
     send_marks(io, ours.as_ref())?;
     let theirs = match heard {
@@ -150,9 +111,12 @@ async fn begin<R: RecordIo>(
 }
 
 /// Waits until no other session of this party has the right, and takes it.
-async fn right_to_meet<R: RightToMeet>(io: &mut Io<'_>, own: &mut R) -> Result<R::Right, Error> {
+async fn right_to_meet(
+    io: &mut Io<'_>,
+    mut try_meet: impl FnMut() -> Result<Option<Meeting>, Error>,
+) -> Result<Meeting, Error> {
     loop {
-        if let Some(right) = own.try_meet()? {
+        if let Some(right) = try_meet()? {
             return Ok(right);
         }
         io.breathe().await?;
@@ -162,7 +126,7 @@ async fn right_to_meet<R: RightToMeet>(io: &mut Io<'_>, own: &mut R) -> Result<R
 /// Ends a meeting: each party records it, and then records that the other has done so.
 async fn settle(
     io: &mut Io<'_>,
-    own: &mut impl RecordIo,
+    own: &mut OwnRecord<'_>,
     theirs: &Marks,
 ) -> Result<Agreement, Error> {
     let agreement = own.reconcile(theirs)?;
@@ -176,7 +140,7 @@ async fn settle(
 async fn begin_epoch(
     io: &mut Io<'_>,
     role: Role,
-    own: &mut impl RecordIo,
+    own: &mut OwnRecord<'_>,
     last: u64,
 ) -> Result<(), Error> {
     let invalid = |kind, field| Error::from(Misbehaviour::invalid(kind, field));
@@ -210,7 +174,7 @@ fn send_marks(io: &mut Io<'_>, ours: Option<&Marks>) -> Result<(), Error> {
     messages::send(io, MARKS, &ours.map(Marks::to_bytes).unwrap_or_default())
 }
 
-async fn receive_marks(io: &mut Io<'_>, own: &impl RecordIo) -> Result<Option<Marks>, Error> {
+async fn receive_marks(io: &mut Io<'_>, own: &OwnRecord<'_>) -> Result<Option<Marks>, Error> {
     let payload = io.receive(MARKS).await?;
     let marks = (!payload.is_empty()).then(|| Marks::parse(payload));
     marks.transpose().map_err(|error| own.refuse(error.into()))
@@ -218,7 +182,7 @@ async fn receive_marks(io: &mut Io<'_>, own: &impl RecordIo) -> Result<Option<Ma
 
 /// Checks that nothing was ever published in the epochs: only such epochs may end without asking.
 fn may_begin(
-    own: &impl RecordIo,
+    own: &OwnRecord<'_>,
     ours: Option<&Marks>,
     theirs: Option<&Marks>,
 ) -> Result<(), Error> {

@@ -13,7 +13,6 @@ use tacit_stock::{
 };
 use zeroize::Zeroizing;
 
-use super::{LotIo, RecordIo, RightToMeet};
 use crate::stock::Stocks;
 use crate::stock::failure::StockFailure;
 
@@ -76,7 +75,8 @@ pub(crate) struct OwnMeetings<'a> {
 }
 
 impl OwnMeetings<'_> {
-    fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
+    /// Takes the right to meet, or returns `None` while another session of this party has it.
+    pub(super) fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
         let stocks = &self.stocks.stocks;
         let right = self.failure.noted(stocks.try_meet(&self.id))?;
         if right.is_none() {
@@ -91,7 +91,7 @@ impl OwnMeetings<'_> {
     }
 }
 
-/// A party's record of a stock.
+/// A party's record of a stock, as a meeting changes it. A change is durable once the call returns.
 pub(crate) struct OwnRecord<'a> {
     pub(crate) meetings: OwnMeetings<'a>,
     /// The stock, once it is open.
@@ -109,12 +109,10 @@ impl OwnRecord<'_> {
         let none = Error::ApiMisuse("a stock is opened before its record is changed");
         self.stock.as_ref().ok_or(none)
     }
-}
 
-impl RightToMeet for OwnRecord<'_> {
-    type Right = Meeting;
-
-    fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
+    /// Takes the right to meet, and before it the right to prepare if the party wants it. Returns
+    /// `None` while another session of this party has it.
+    pub(super) fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
         if self.prepares && self.right.is_none() {
             match self.open()?.prepare() {
                 Ok(right) => {
@@ -135,10 +133,9 @@ impl RightToMeet for OwnRecord<'_> {
         }
         self.meetings.try_meet()
     }
-}
 
-impl RecordIo for OwnRecord<'_> {
-    fn marks(&mut self) -> Result<Option<Marks>, Error> {
+    /// Returns the record, if there is one.
+    pub(super) fn marks(&mut self) -> Result<Option<Marks>, Error> {
         let (stocks, failure) = (self.meetings.stocks, self.meetings.failure);
         if self.stock.is_none() {
             let found = stocks.stocks.find(self.meetings.id, stocks.limits);
@@ -154,7 +151,8 @@ impl RecordIo for OwnRecord<'_> {
         failure.noted(marks).map(Some)
     }
 
-    fn reconcile(&mut self, theirs: &Marks) -> Result<Agreement, Error> {
+    /// Reduces the stock to the lots that both parties have.
+    pub(super) fn reconcile(&self, theirs: &Marks) -> Result<Agreement, Error> {
         let agreed = match &self.right {
             Some(right) => right.reconcile(theirs),
             None => self.open()?.reconcile(theirs),
@@ -162,15 +160,18 @@ impl RecordIo for OwnRecord<'_> {
         self.meetings.failure.noted(agreed)
     }
 
-    fn confirm(&mut self, meeting: u64) -> Result<(), Error> {
+    /// Records that the peer has recorded a meeting.
+    pub(super) fn confirm(&self, meeting: u64) -> Result<(), Error> {
         self.meetings.failure.noted(self.open()?.confirm(meeting))
     }
 
-    fn name_epoch(&mut self, last: u64) -> Result<EpochId, Error> {
+    /// Draws the name of an epoch that follows the one with the number `last`.
+    pub(super) fn name_epoch(&self, last: u64) -> Result<EpochId, Error> {
         self.meetings.failure.noted(EpochId::generate(last))
     }
 
-    fn begin_epoch(&mut self, epoch: EpochId) -> Result<(), Error> {
+    /// Begins an epoch, in place of an earlier one if there is any.
+    pub(super) fn begin_epoch(&mut self, epoch: EpochId) -> Result<(), Error> {
         let OwnMeetings {
             stocks,
             id,
@@ -193,7 +194,8 @@ impl RecordIo for OwnRecord<'_> {
         Ok(())
     }
 
-    fn refuse(&self, why: crate::Error) -> Error {
+    /// Stores the reason why the parties cannot meet, and returns the error that ends the script.
+    pub(super) fn refuse(&self, why: crate::Error) -> Error {
         self.meetings.failure.note(why)
     }
 }
@@ -207,23 +209,17 @@ pub(crate) struct OwnLots<'a> {
     pub(crate) durable: Vec<(ComponentDigest, u64)>,
 }
 
-impl RightToMeet for OwnLots<'_> {
-    type Right = Meeting;
-
-    fn try_meet(&mut self) -> Result<Option<Meeting>, Error> {
-        self.meetings.try_meet()
-    }
-}
-
-impl LotIo for OwnLots<'_> {
-    fn finish(&mut self) -> Result<(), Error> {
+impl OwnLots<'_> {
+    /// Makes the lots durable.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
         let lots = self.written.iter();
         self.durable = lots.map(|lot| (lot.kind(), lot.span().first)).collect();
         let finished = LotWriter::finish_all(std::mem::take(&mut self.written));
         self.meetings.failure.noted(finished)
     }
 
-    fn publish(&mut self) -> Result<(), Error> {
+    /// Publishes the lots, which the peer has made durable, too.
+    pub(super) fn publish(&mut self) -> Result<(), Error> {
         let published = self.stock.publish_all(&self.durable);
         self.meetings.failure.noted(published)
     }
