@@ -108,7 +108,7 @@ pub enum NetError {
     /// The header of a load balancer is missing, wrong, or from elsewhere.
     #[error("the PROXY header is refused: {what}")]
     ProxyHeader {
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
     /// The peer announced a message longer than is allowed here.

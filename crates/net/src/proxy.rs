@@ -129,7 +129,7 @@ mod tests {
     fn a_header_names_the_client() {
         let whole = parse(&V4).expect("a header").expect("whole");
         assert_eq!((whole.client, whole.bytes), (client(), 28));
-        // What follows does not matter, and neither do further fields.
+        // Neither later bytes nor further fields matter.
         let followed = [&V4[..], b"\x16\x03"].concat();
         assert_eq!(parse(&followed), Ok(Some(whole)));
         let longer = [&with(14, &[0, 16])[..], b"\x04\0\x01\0"].concat();

@@ -455,7 +455,7 @@ impl Session {
     /// The difference, or the network's error.
     pub fn refuse_for(mut self, ours: &Proposal, time: Duration) -> Result<(), Error> {
         let refused = self.guarded(|session| session.propose(ours).map(|_| ()));
-        // What the peer has sent must be read, so that the peer gets to read the answer.
+        // Read the messages that the peer has sent. Otherwise it would not get to read the answer.
         self.refuse(AbortReason::Incompatible, time);
         refused
     }

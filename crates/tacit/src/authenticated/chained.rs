@@ -119,7 +119,7 @@ impl ChainedRun<'_> {
             }
         };
         let clock = Clock::start(session);
-        // What an attempt reveals about the chain's Δ also helps against later attempts.
+        // An attempt reveals something about the chain's Δ, which helps against later attempts, too.
         if let Some(tried) = tried {
             tried.begin();
         }

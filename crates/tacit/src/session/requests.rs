@@ -1,4 +1,4 @@
-//! What the connecting party asks for, and the wait for it.
+//! The request of the connecting party, and the wait for it.
 
 use std::time::Duration;
 

@@ -27,7 +27,7 @@ const MAX_NAMES_BYTES: u64 = 1024;
 /// The least time for a rate: two runs in the first minute do not mean 2880 a day.
 const LEAST_FOR_A_RATE: Duration = Duration::from_secs(3600);
 
-/// What a run takes of one kind, and what a stock has of it.
+/// The amount of one kind that a run takes, and the amount in a stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockNeed {
     /// The kind's name: OTs, or a function's component.

@@ -261,7 +261,7 @@ impl Stocks {
             let is_unused = match kept.find(id, self.limits) {
                 Ok(Some(stock)) => stock.chains()?.is_empty(),
                 Ok(None) => true,
-                // What cannot be read may have chains.
+                // A stock that cannot be read may have chains.
                 Err(_) => false,
             };
             if is_unused {

@@ -219,8 +219,8 @@ mod tests {
         Component::new(name, library::find(name, &Default::default()).expect("one"))
     }
 
-    /// What an instance says about its lot must match what the run promises: s, the Δ, the
-    /// component and the scheme.
+    /// The header of an instance must name what the run promises: s, the Δ, the component and the
+    /// scheme.
     #[test]
     fn what_says_it_is_of_another_lot_is_not_taken() {
         let two_call = SchemeId::HALF_GATES_TWO_CALL;
