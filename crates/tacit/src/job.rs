@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use tacit_circuit::Value;
 use tacit_function::{Function, Role};
 use tacit_garble::SchemeId;
-use tacit_ot::Security;
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
@@ -463,15 +462,6 @@ impl<'f> Job<'f> {
 }
 
 impl TwoPartyRun<'_> {
-    /// Returns the need of one OT with this security for each input bit of the evaluator.
-    fn ots_of_inputs(&self, security: Security) -> OtNeed {
-        OtNeed {
-            count: self.function.input_bits(Role::Evaluator) as u64,
-            security,
-            ..OtNeed::NONE
-        }
-    }
-
     /// Returns how the run orders its leases.
     fn lease_order(&mut self) -> LeaseOrder<'_> {
         LeaseOrder {

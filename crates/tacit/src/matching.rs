@@ -356,11 +356,10 @@ impl Agreed {
             // There is no scheme, and both say the same.
             scheme: SchemeId::HALF_GATES_TWO_CALL,
             function: self.digest,
-            ots: OtNeed {
-                count: 128 * self.sizes.ask_columns * self.sizes.shards,
-                security: Security::SemiHonest,
-                is_bulk: true,
-            },
+            ots: OtNeed::bulk(
+                Security::SemiHonest,
+                128 * self.sizes.ask_columns * self.sizes.shards,
+            ),
         }
     }
 }

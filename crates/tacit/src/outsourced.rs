@@ -197,11 +197,7 @@ impl<'f> OutsourcedJob<'f> {
 
     /// Returns the OTs on the links with these two peers. Links without the generator carry none.
     fn ot_needs(&self, first: Peer, second: Peer) -> Result<[OtNeed; 2], Error> {
-        let some = |count| OtNeed {
-            count,
-            security: Security::Malicious,
-            ..OtNeed::NONE
-        };
+        let some = |count| OtNeed::of(Security::Malicious, count);
         let (client, cut) = (some(self.client_ots()?), some(self.cut_ots()));
         Ok(match (first, second) {
             (Peer::Cloud, _) => [cut, client],

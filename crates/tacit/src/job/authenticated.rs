@@ -1,8 +1,7 @@
 //! A run of `authenticated`: in a chain, from the stock, or from neither.
 
 use tacit_function::Function;
-use tacit_ot::Security;
-use tacit_protocol::authenticated::{self, LotSize, SecurityBits, Terms};
+use tacit_protocol::authenticated::{self, SecurityBits, Terms};
 use tacit_protocol::session::RunTag;
 
 use super::{AgreedRun, Job, ProtocolOutcome, ProtocolRun, SecurityScope};
@@ -32,12 +31,8 @@ impl ProtocolRun for Authenticated {
     /// Returns the OTs of a lot, in each direction.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
         let ands = job.task.function.and_gates();
-        let ots = |security| LotSize::cheapest(ands, security).ots() as u64;
-        OtNeed {
-            count: job.security.of_lots().map_or(0, ots),
-            security: Security::Malicious,
-            is_bulk: true,
-        }
+        let of_lots = |security| OtNeed::of_lots(ands, security);
+        job.security.of_lots().map_or(OtNeed::NONE, of_lots)
     }
 
     fn held_bits(&self, _function: &Function, asked: StatisticalSecurity) -> Option<u8> {

@@ -27,7 +27,7 @@ impl ProtocolRun for Direct {
     }
 
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
-        job.task.ots_of_inputs(Security::SemiHonest)
+        OtNeed::of_inputs(Security::SemiHonest, job.task.function)
     }
 
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error> {

@@ -31,15 +31,8 @@ impl ProtocolRun for Gmw {
 
     /// Returns at most one OT in each direction per AND gate, plus the OTs of a join's stage.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
-        OtNeed {
-            count: job
-                .task
-                .function
-                .and_gates()
-                .saturating_add(job.stage_ots()),
-            security: Security::SemiHonest,
-            is_bulk: true,
-        }
+        let ands = job.task.function.and_gates();
+        OtNeed::bulk(Security::SemiHonest, ands.saturating_add(job.stage_ots()))
     }
 
     fn runs_in_stock(

@@ -25,7 +25,7 @@ impl ProtocolRun for Prepared {
     /// Returns the OTs for all input bits: either the stock has them, or the session makes all of
     /// them.
     fn ot_need(&self, job: &Job<'_>) -> OtNeed {
-        job.task.ots_of_inputs(Security::Malicious)
+        OtNeed::of_inputs(Security::Malicious, job.task.function)
     }
 
     fn runs_in_stock(

@@ -65,6 +65,17 @@ pub struct PlannedTraffic {
     pub evaluator_bytes: u64,
 }
 
+impl PlannedTraffic {
+    /// Returns the traffic of a run that starts once the inputs are known.
+    pub(super) const fn late(garbler_bytes: u64, evaluator_bytes: u64) -> Self {
+        Self {
+            garbler_early_bytes: 0,
+            garbler_late_bytes: garbler_bytes,
+            evaluator_bytes,
+        }
+    }
+}
+
 impl From<&Outline> for PlannedTraffic {
     fn from(outline: &Outline) -> Self {
         Self {
@@ -153,11 +164,7 @@ impl Candidate {
     ) -> Result<Alternative, Error> {
         let function = &*self.function;
         let (walk, walking) = self.walk();
-        let need = OtNeed {
-            count: function.input_bits(Role::Evaluator) as u64,
-            security: Security::SemiHonest,
-            ..OtNeed::NONE
-        };
+        let need = OtNeed::of_inputs(Security::SemiHonest, function);
         let sketch = Sketch {
             protocol,
             function,
@@ -335,11 +342,7 @@ impl Costs<'_> {
             })
             .fold(0, u64::saturating_add);
         let ots = self.function.input_bits(Role::Evaluator) as u64;
-        let need = OtNeed {
-            count: ots,
-            security: Security::Malicious,
-            ..OtNeed::NONE
-        };
+        let need = OtNeed::of(Security::Malicious, ots);
         let extension = way.extension(need);
         let transfers = extension_bytes(extension, need.security, ots as usize);
         let bytes = tables + transfers;

@@ -12,7 +12,6 @@ use rand_core::UnwrapErr;
 use tacit_components::library;
 use tacit_function::{Function, Recipient, Role};
 use tacit_garble::{SchemeId, SchemeInfo};
-use tacit_ot::Security;
 use tacit_protocol::authenticated::{
     BLOCK_TRIPLES, EpochSetup, EpochTags, LotSize, Terms, blocks_for, outline,
 };
@@ -47,11 +46,7 @@ impl Candidate {
         construction(rung.id)?;
         let function = &*self.function;
         let security = StatisticalSecurity::DEFAULT.of_lots()?;
-        let need = OtNeed {
-            count: LotSize::cheapest(function.and_gates(), security).ots() as u64,
-            security: Security::Malicious,
-            is_bulk: true,
-        };
+        let need = OtNeed::of_lots(function.and_gates(), security);
         let outline = outline(function, security, way.extension(need))?;
         let work = calibration.leaky_and()? * outline.leaky_ands as f64;
         // Messages go one way at a time, and both parties work meanwhile.
@@ -69,11 +64,7 @@ impl Candidate {
             rung: Some(rung),
             ot_extension: way.stated(),
             function: Arc::clone(&self.function),
-            traffic: PlannedTraffic {
-                garbler_early_bytes: 0,
-                garbler_late_bytes: outline.garbler_bytes,
-                evaluator_bytes: outline.evaluator_bytes,
-            },
+            traffic: PlannedTraffic::late(outline.garbler_bytes, outline.evaluator_bytes),
             times: PlannedTimes {
                 online: seconds(online),
                 from_agreement: seconds(way.round_trip() + online),

@@ -70,11 +70,8 @@ impl Planner {
         if self.threat_model != ThreatModel::SemiHonest {
             return Err(no_protocol(self.threat_model));
         }
-        let need = OtNeed {
-            count: function.and_gates().saturating_add(stage_ots(join)),
-            security: Security::SemiHonest,
-            is_bulk: true,
-        };
+        let ots = function.and_gates().saturating_add(stage_ots(join));
+        let need = OtNeed::bulk(Security::SemiHonest, ots);
         let shared = Shared::new(Arc::new(function))?;
         let usual = USUAL_LINKS.iter().filter_map(|link| link.parse().ok());
         let links = std::iter::once(self.link).chain(usual.filter(|link| *link != self.link));

@@ -116,11 +116,10 @@ impl Shared {
             rung: None,
             ot_extension: None,
             function: Arc::clone(&self.function),
-            traffic: PlannedTraffic {
-                garbler_early_bytes: 0,
-                garbler_late_bytes: bytes[Role::Garbler as usize],
-                evaluator_bytes: bytes[Role::Evaluator as usize],
-            },
+            traffic: PlannedTraffic::late(
+                bytes[Role::Garbler as usize],
+                bytes[Role::Evaluator as usize],
+            ),
             times: PlannedTimes {
                 online: seconds(online),
                 from_agreement: seconds(before + online),

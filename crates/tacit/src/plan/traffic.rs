@@ -1,6 +1,6 @@
 //! The bytes of a run from its outline alone. Nothing is measured, so this works in a browser.
 
-use tacit_function::{Function, Role};
+use tacit_function::Function;
 use tacit_garble::HalfGates;
 use tacit_kernels::{Construction, Cpu};
 use tacit_ot::Security;
@@ -39,11 +39,7 @@ impl RunTraffic {
 
     fn direct(function: &Function) -> Result<Self, Error> {
         let scheme = HalfGates::on(Cpu::detect(), Construction::TwoCall);
-        let need = OtNeed {
-            count: function.input_bits(Role::Evaluator) as u64,
-            security: Security::SemiHonest,
-            ..OtNeed::NONE
-        };
+        let need = OtNeed::of_inputs(Security::SemiHonest, function);
         let walk = FunctionSteps::of(function);
         let outline = direct::outline(scheme, function, &walk, need.extension_over(None))?;
         let answers = [!outline.choices.is_empty(), true, outline.result.is_some()];
@@ -55,19 +51,10 @@ impl RunTraffic {
 
     fn authenticated(function: &Function) -> Result<Self, Error> {
         let security = StatisticalSecurity::DEFAULT.of_lots()?;
-        let size = authenticated::LotSize::cheapest(function.and_gates(), security);
-        let need = OtNeed {
-            count: size.ots() as u64,
-            security: Security::Malicious,
-            is_bulk: true,
-        };
+        let need = OtNeed::of_lots(function.and_gates(), security);
         let outline = authenticated::outline(function, security, need.extension_over(None))?;
         Ok(Self {
-            bytes: PlannedTraffic {
-                garbler_early_bytes: 0,
-                garbler_late_bytes: outline.garbler_bytes,
-                evaluator_bytes: outline.evaluator_bytes,
-            },
+            bytes: PlannedTraffic::late(outline.garbler_bytes, outline.evaluator_bytes),
             trips: outline.trips,
         })
     }

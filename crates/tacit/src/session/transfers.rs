@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rand_core::UnwrapErr;
-use tacit_function::Role;
+use tacit_function::{Function, Role};
 use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::silent::Device;
 use tacit_ot::source::{self, Choice, Extension};
 use tacit_protocol::Misbehaviour;
-use tacit_protocol::authenticated::{Epoch, EpochBase, EpochSetup, EpochTags};
+use tacit_protocol::authenticated::{
+    Epoch, EpochBase, EpochSetup, EpochTags, LotSize, SecurityBits,
+};
 use tacit_protocol::gmw::Directions;
 use tacit_protocol::session::RunTag;
 use tacit_protocol::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings};
@@ -67,11 +69,35 @@ const BULK_OTS: u64 = 4096;
 
 impl OtNeed {
     /// The need of a run that takes no OTs.
-    pub(crate) const NONE: Self = Self {
-        count: 0,
-        security: Security::SemiHonest,
-        is_bulk: false,
-    };
+    pub(crate) const NONE: Self = Self::of(Security::SemiHonest, 0);
+
+    /// Returns the need of a run that takes `count` OTs besides other work.
+    pub(crate) const fn of(security: Security, count: u64) -> Self {
+        Self {
+            count,
+            security,
+            is_bulk: false,
+        }
+    }
+
+    /// Returns the need of a run most of whose work and bytes are `count` OTs.
+    pub(crate) const fn bulk(security: Security, count: u64) -> Self {
+        Self {
+            is_bulk: true,
+            ..Self::of(security, count)
+        }
+    }
+
+    /// Returns the need of a run that takes an OT for each input bit of the evaluator.
+    pub(crate) fn of_inputs(security: Security, function: &Function) -> Self {
+        Self::of(security, function.input_bits(Role::Evaluator) as u64)
+    }
+
+    /// Returns the need of a run by `authenticated` that makes the triples of these AND gates.
+    pub(crate) fn of_lots(and_gates: u64, security: SecurityBits) -> Self {
+        let size = LotSize::cheapest(and_gates, security);
+        Self::bulk(Security::Malicious, size.ots() as u64)
+    }
 
     /// Returns the extension of a session that was given none. Over a known link, it is the fastest
     /// of those that rest on symmetric cryptography alone.

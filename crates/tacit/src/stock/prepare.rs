@@ -213,11 +213,7 @@ impl StockOrder for Preparation<'_> {
 /// a lying evaluator that wants to learn it must last as well.
 fn ot_need(levels: &Levels) -> OtNeed {
     let blocks = levels.get(&ot_kind()).map_or(0, |wanted| wanted.level);
-    OtNeed {
-        count: blocks.saturating_mul(OT_BLOCK),
-        security: Security::Malicious,
-        ..OtNeed::NONE
-    }
+    OtNeed::of(Security::Malicious, blocks.saturating_mul(OT_BLOCK))
 }
 
 /// Returns the digest that both parties compare before they prepare.

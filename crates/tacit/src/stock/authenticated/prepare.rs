@@ -6,8 +6,7 @@ use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 use tacit_function::Role;
-use tacit_ot::Security;
-use tacit_protocol::authenticated::{EpochSetup, EpochTags, LotSize, SecurityBits};
+use tacit_protocol::authenticated::{EpochSetup, EpochTags, SecurityBits};
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, InstanceSize, KindMarks, LotWriter, Preparation, Span, Tried};
 
@@ -161,11 +160,7 @@ impl StockOrder for LotPreparation<'_> {
             statistical_security_bits: security.get(),
             scheme: LOT_SCHEME,
             function: self.digest(),
-            ots: OtNeed {
-                count: LotSize::cheapest(self.and_gates(), security).ots() as u64,
-                security: Security::Malicious,
-                is_bulk: true,
-            },
+            ots: OtNeed::of_lots(self.and_gates(), security),
         })
     }
 

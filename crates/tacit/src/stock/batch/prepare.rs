@@ -143,11 +143,7 @@ impl StockOrder for BatchPreparation<'_> {
             statistical_security_bits: self.security.bits(),
             scheme: self.scheme_id(),
             function: self.digest(),
-            ots: OtNeed {
-                count: self.planned()?.1.ots,
-                security: Security::Malicious,
-                ..OtNeed::NONE
-            },
+            ots: OtNeed::of(Security::Malicious, self.planned()?.1.ots),
         })
     }
 

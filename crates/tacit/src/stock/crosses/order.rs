@@ -125,11 +125,7 @@ impl CrossPreparation<'_> {
     }
 
     fn ot_need(&self) -> OtNeed {
-        OtNeed {
-            count: self.count(),
-            security: Security::SemiHonest,
-            is_bulk: true,
-        }
+        OtNeed::bulk(Security::SemiHonest, self.count())
     }
 
     /// Returns the sum of `of` over all blocks.
