@@ -181,6 +181,22 @@ impl Proposal {
     /// The size in bytes.
     pub const BYTES: usize = 49;
 
+    /// Returns the garbler's proposal for the first run of a session with default OTs, by a
+    /// semi-honest protocol.
+    #[must_use]
+    pub fn first(protocol: ProtocolId, scheme: SchemeId, function: Digest) -> Self {
+        Self {
+            protocol,
+            role: Role::Garbler,
+            statistical_security_bits: 0,
+            base_ot: BaseOt::default(),
+            ot_extension: Extension::default(),
+            scheme,
+            run: 0,
+            function,
+        }
+    }
+
     /// Returns the proposal's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
@@ -327,14 +343,12 @@ mod tests {
 
     pub(super) fn proposal() -> Proposal {
         Proposal {
-            protocol: ProtocolId::Direct,
-            role: Role::Garbler,
-            statistical_security_bits: 0,
-            base_ot: BaseOt::default(),
-            ot_extension: Extension::default(),
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
             run: 7,
-            function: Digest([9; 32]),
+            ..Proposal::first(
+                ProtocolId::Direct,
+                SchemeId::HALF_GATES_TWO_CALL,
+                Digest([9; 32]),
+            )
         }
     }
 

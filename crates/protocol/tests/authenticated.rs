@@ -181,14 +181,12 @@ fn a_run_from_nothing_leaves_no_offset_wherever_it_is_dropped() {
     let terms = Terms {
         function: &function,
         tag: session().run(&Proposal {
-            protocol: ProtocolId::Authenticated,
-            role: Role::Garbler,
             statistical_security_bits: 4,
-            base_ot: Default::default(),
-            ot_extension: Extension::default(),
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
-            run: 0,
-            function: function.digest(),
+            ..Proposal::first(
+                ProtocolId::Authenticated,
+                SchemeId::HALF_GATES_TWO_CALL,
+                function.digest(),
+            )
         }),
         security: security(),
         construction: Construction::TwoCall,

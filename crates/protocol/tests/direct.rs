@@ -55,16 +55,11 @@ fn ots(extension: Extension, count: u64) -> (GarblerOt, EvaluatorOt) {
 }
 
 fn run_tag(function: &Function) -> RunTag {
-    session().run(&Proposal {
-        protocol: ProtocolId::Direct,
-        role: Role::Garbler,
-        statistical_security_bits: 0,
-        base_ot: Default::default(),
-        ot_extension: Default::default(),
-        scheme: SchemeId::HALF_GATES_TWO_CALL,
-        run: 0,
-        function: function.digest(),
-    })
+    session().run(&Proposal::first(
+        ProtocolId::Direct,
+        SchemeId::HALF_GATES_TWO_CALL,
+        function.digest(),
+    ))
 }
 
 /// A run between honest parties whose input bits are all ones, with its results and messages.

@@ -416,16 +416,11 @@ impl Material {
 
 fn run_of<S: Scheme>(scheme: S, function: &Function) -> Run<'_, S> {
     let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
-    let tag = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal {
-        protocol: ProtocolId::Prepared,
-        role: Role::Garbler,
-        statistical_security_bits: 0,
-        base_ot: Default::default(),
-        ot_extension: Default::default(),
-        scheme: scheme.id(),
-        run: 0,
-        function: function.digest(),
-    });
+    let tag = SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal::first(
+        ProtocolId::Prepared,
+        scheme.id(),
+        function.digest(),
+    ));
     Run {
         scheme,
         function,

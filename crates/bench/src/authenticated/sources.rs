@@ -444,14 +444,14 @@ fn session() -> SessionTag {
 /// Returns the terms of a run.
 fn terms(function: &Function, ot_extension: Extension, run: u64) -> Result<Terms<'_>, Error> {
     let tag = session().run(&Proposal {
-        protocol: ProtocolId::Authenticated,
-        role: Role::Garbler,
         statistical_security_bits: SECURITY_BITS,
-        base_ot: Default::default(),
         ot_extension,
-        scheme: SchemeId::HALF_GATES_TWO_CALL,
         run,
-        function: function.digest(),
+        ..Proposal::first(
+            ProtocolId::Authenticated,
+            SchemeId::HALF_GATES_TWO_CALL,
+            function.digest(),
+        )
     });
     Ok(Terms {
         function,

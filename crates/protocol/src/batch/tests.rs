@@ -49,14 +49,8 @@ fn tag(function: &Function) -> RunTag {
 /// Returns the tag of the session's first run of `function`.
 pub(crate) fn tag_of(protocol: ProtocolId, function: &Function) -> RunTag {
     session().run(&Proposal {
-        protocol,
-        role: Role::Garbler,
         statistical_security_bits: 40,
-        base_ot: Default::default(),
-        ot_extension: Default::default(),
-        scheme: SchemeId::HALF_GATES_TWO_CALL,
-        run: 0,
-        function: function.digest(),
+        ..Proposal::first(protocol, SchemeId::HALF_GATES_TWO_CALL, function.digest())
     })
 }
 

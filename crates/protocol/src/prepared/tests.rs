@@ -29,16 +29,11 @@ const SAMPLE: [SchemeId; 3] = [
 
 fn tag(function: &Function, scheme: SchemeId) -> RunTag {
     let [a, b] = [1, 2].map(|byte| Hello::of([byte; 32]));
-    SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal {
-        protocol: ProtocolId::Prepared,
-        role: Role::Garbler,
-        statistical_security_bits: 0,
-        base_ot: Default::default(),
-        ot_extension: Default::default(),
+    SessionTag::new(&[3; 32], (&[4; 32], &a), (&[5; 32], &b)).run(&Proposal::first(
+        ProtocolId::Prepared,
         scheme,
-        run: 0,
-        function: function.digest(),
-    })
+        function.digest(),
+    ))
 }
 
 const CHAIN: ChainId = ChainId([9; 16]);

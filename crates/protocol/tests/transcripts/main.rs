@@ -152,16 +152,7 @@ fn session() -> SessionTag {
 }
 
 fn run_tag(protocol: ProtocolId, scheme: SchemeId, function: &Function) -> RunTag {
-    session().run(&Proposal {
-        protocol,
-        role: Role::Garbler,
-        statistical_security_bits: 0,
-        base_ot: BaseOt::default(),
-        ot_extension: Extension::default(),
-        scheme,
-        run: 0,
-        function: function.digest(),
-    })
+    session().run(&Proposal::first(protocol, scheme, function.digest()))
 }
 
 fn settings(base: BaseOt, extension: Extension) -> OtSettings {

@@ -13,7 +13,7 @@ use tacit::net::CancelHandle;
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket};
 use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
-use tacit::session::{AbortReason, BaseOt, OtExtension, Proposal, ProtocolId};
+use tacit::session::{AbortReason, Proposal, ProtocolId};
 use tacit::stock::Stocks;
 use tacit::{
     Error, Fingerprint, Function, Identity, Listener, Outcome, ProtocolError, Role, Session,
@@ -237,14 +237,9 @@ impl Three {
         to: OutsourcedRole,
     ) -> Option<(u8, Vec<u8>)> {
         let proposal = Proposal {
-            protocol: ProtocolId::Outsourced,
             role: Role::Evaluator,
             statistical_security_bits: SECURITY_BITS,
-            base_ot: BaseOt::default(),
-            ot_extension: OtExtension::default(),
-            scheme: default_scheme(of),
-            run: 0,
-            function: of.digest(),
+            ..Proposal::first(ProtocolId::Outsourced, default_scheme(of), of.digest())
         };
         let ticket = RunTicket {
             number: [9; 16],

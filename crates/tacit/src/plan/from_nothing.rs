@@ -117,14 +117,12 @@ pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
     let terms = Terms {
         function: &function,
         tag: session.run(&Proposal {
-            protocol: ProtocolId::Authenticated,
-            role: Role::Garbler,
             statistical_security_bits: StatisticalSecurity::DEFAULT.bits(),
-            base_ot: settings.base,
-            ot_extension: settings.extension,
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
-            run: 0,
-            function: function.digest(),
+            ..Proposal::first(
+                ProtocolId::Authenticated,
+                SchemeId::HALF_GATES_TWO_CALL,
+                function.digest(),
+            )
         }),
         security,
         construction: construction(SchemeId::HALF_GATES_TWO_CALL)?,

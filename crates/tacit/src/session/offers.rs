@@ -3,8 +3,6 @@
 use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_garble::SchemeId;
-use tacit_ot::base::BaseOt;
-use tacit_ot::source::Extension;
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::admit;
 use tacit_protocol::session::{Proposal, ProtocolId};
@@ -74,14 +72,13 @@ impl Session {
     /// Returns the proposal that asks. Only its `protocol` field has a meaning.
     fn question(&self) -> Proposal {
         Proposal {
-            protocol: ProtocolId::Offers,
             role: Role::Evaluator,
-            statistical_security_bits: 0,
-            base_ot: BaseOt::default(),
-            ot_extension: Extension::default(),
-            scheme: SchemeId::HALF_GATES_TWO_CALL,
             run: self.runs,
-            function: Digest([0; 32]),
+            ..Proposal::first(
+                ProtocolId::Offers,
+                SchemeId::HALF_GATES_TWO_CALL,
+                Digest([0; 32]),
+            )
         }
     }
 }

@@ -63,14 +63,8 @@ pub(super) fn session() -> SessionTag {
 
 pub(super) fn run_tag(protocol: ProtocolId, bits: u8) -> RunTag {
     session().run(&Proposal {
-        protocol,
-        role: Role::Garbler,
         statistical_security_bits: bits,
-        base_ot: BaseOt::default(),
-        ot_extension: Extension::default(),
-        scheme: scheme().id(),
-        run: 0,
-        function: shared_adder().digest(),
+        ..Proposal::first(protocol, scheme().id(), shared_adder().digest())
     })
 }
 

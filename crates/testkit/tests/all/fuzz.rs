@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 
 use tacit_circuit::Span;
 use tacit_garble::SchemeId;
-use tacit_ot::base::BaseOt;
-use tacit_ot::source::Extension;
 use tacit_protocol::outsourced::{Peer, RunTicket};
 use tacit_protocol::prepared::{Leases, LeasesAnswer};
 use tacit_protocol::session::{Hello, Proposal, ProtocolId};
@@ -79,14 +77,13 @@ fn no_input_of_the_corpus_and_no_mutation_of_one_breaks_a_target() {
 /// Returns honest bytes for decoders, by target.
 fn honest_bytes() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let proposal = Proposal {
-        protocol: ProtocolId::Batch,
-        role: tacit_function::Role::Garbler,
         statistical_security_bits: 40,
-        base_ot: BaseOt::default(),
-        ot_extension: Extension::default(),
-        scheme: SchemeId::HALF_GATES_TWO_CALL,
         run: 3,
-        function: tacit_circuit::Digest([4; 32]),
+        ..Proposal::first(
+            ProtocolId::Batch,
+            SchemeId::HALF_GATES_TWO_CALL,
+            tacit_circuit::Digest([4; 32]),
+        )
     };
     let ticket = RunTicket {
         number: [1; 16],
