@@ -41,13 +41,7 @@ impl Row for KernelFigures {
 /// The number of blocks that a run works on.
 const BLOCKS: usize = 1024;
 
-const TWEAK: Tweak = Tweak {
-    usage: Use::And,
-    instance: 0,
-    number: 0,
-    a: 0,
-    b: 0,
-};
+const TWEAK: Tweak = Tweak::of(Use::And, 0);
 
 /// Measures all kernels on all backends.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {

@@ -55,6 +55,19 @@ pub struct Tweak {
 }
 
 impl Tweak {
+    /// Returns the tweak of the hash with this number, where there is one instance and one hash.
+    #[inline(always)]
+    #[must_use]
+    pub const fn of(usage: Use, number: u64) -> Self {
+        Self {
+            usage,
+            instance: 0,
+            number,
+            a: 0,
+            b: 0,
+        }
+    }
+
     /// Returns the tweak's 16 bytes as a block. Injective.
     #[inline(always)]
     #[must_use]

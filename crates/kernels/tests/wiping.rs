@@ -69,13 +69,7 @@ fn encryption_under_many_keys_leaves_no_result_on_the_stack() {
 #[test]
 fn hashes_of_both_labels_leave_no_secret_on_the_stack() {
     let offset = blocks(4, 1)[0];
-    let tweak = Tweak {
-        usage: Use::CorrelatedOt,
-        instance: 0,
-        number: 0,
-        a: 0,
-        b: 0,
-    };
+    let tweak = Tweak::of(Use::CorrelatedOt, 0);
     for construction in [Construction::TwoCall, Construction::Rekeyed] {
         for cpu in Cpu::available() {
             for count in [1, 3, 64, 100] {

@@ -46,13 +46,7 @@ const START: &[u8; 32] = b"tacit OT v1 start of pads' hash ";
 fn pad_hash(tag: &SessionTag, first: u64) -> (TweakableHash, Tweak) {
     let mut start = [0; Block::BYTES];
     start.copy_from_slice(&tag.hash(START).finalize()[..Block::BYTES]);
-    let tweak = Tweak {
-        usage: Use::CorrelatedOt,
-        instance: 0,
-        number: first,
-        a: 0,
-        b: 0,
-    };
+    let tweak = Tweak::of(Use::CorrelatedOt, first);
     let hash = TweakableHash::new(Construction::Rekeyed, Block::from_bytes(start));
     (hash, tweak)
 }

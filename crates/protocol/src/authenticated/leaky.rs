@@ -55,11 +55,8 @@ impl LeakyHash {
     /// Returns the tweak of leaky AND `number` for keys that `holder` holds.
     fn tweak(number: usize, holder: Role) -> Tweak {
         Tweak {
-            usage: Use::LeakyAnd,
-            instance: 0,
-            number: number as u64,
             a: u8::from(holder == Role::Evaluator),
-            b: 0,
+            ..Tweak::of(Use::LeakyAnd, number as u64)
         }
     }
 

@@ -295,11 +295,8 @@ impl Ands<'_> {
     /// have their own start point, so no tweak occurs twice.
     pub(super) fn tweak(&self) -> Tweak {
         Tweak {
-            usage: Use::And,
             instance: self.call,
-            number: self.first as u64,
-            a: 0,
-            b: 0,
+            ..Tweak::of(Use::And, self.first as u64)
         }
     }
 }

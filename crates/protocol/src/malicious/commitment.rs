@@ -86,11 +86,8 @@ fn label_hash(oracle: &Oracle, domain: Domain, circuit: u32) -> TweakableHash {
 /// Returns the tweak of `wire` for this half.
 fn tweak(wire: usize, half: u8) -> Tweak {
     Tweak {
-        usage: Use::Out,
-        instance: 0,
-        number: wire as u64,
         a: half,
-        b: 0,
+        ..Tweak::of(Use::Out, wire as u64)
     }
 }
 

@@ -35,11 +35,5 @@ impl Pads {
 }
 
 fn tweak(first: u64) -> Tweak {
-    Tweak {
-        usage: Use::CorrelatedOt,
-        instance: 0,
-        number: first,
-        a: 0,
-        b: 0,
-    }
+    Tweak::of(Use::CorrelatedOt, first)
 }

@@ -417,12 +417,6 @@ impl<S: Scheme<Wire = Block>> MaskedWalk<'_, Garbling<S>> {
 
 /// Returns the seed of the public labels of constants.
 fn constant_seed(start: Block) -> Block {
-    let tweak = Tweak {
-        usage: Use::PublicLabel,
-        instance: 0,
-        number: 0,
-        a: 0,
-        b: 0,
-    };
+    let tweak = Tweak::of(Use::PublicLabel, 0);
     start ^ tweak.to_block()
 }

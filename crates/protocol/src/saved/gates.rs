@@ -24,13 +24,7 @@ use super::SavedCopy;
 pub(crate) const GATE_BYTES: usize = 2 * Block::BYTES;
 
 fn tweak(first: usize) -> Tweak {
-    Tweak {
-        usage: Use::Link,
-        instance: 0,
-        number: first as u64,
-        a: 0,
-        b: 0,
-    }
+    Tweak::of(Use::Link, first as u64)
 }
 
 /// Appends the gates from the `old` values, given by their labels of 0, to wires with the labels

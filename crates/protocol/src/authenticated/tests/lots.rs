@@ -135,13 +135,7 @@ fn lots_and_runs_of_an_epoch_have_numbers_of_their_own() {
     );
     let start = |epoch: &Epoch, domain, number| {
         let hash = epoch.hash(Construction::TwoCall, domain, number);
-        let tweak = tacit_kernels::Tweak {
-            usage: tacit_kernels::Use::LeakyAnd,
-            instance: 0,
-            number: 0,
-            a: 0,
-            b: 0,
-        };
+        let tweak = tacit_kernels::Tweak::of(tacit_kernels::Use::LeakyAnd, 0);
         hash.hash_one(tweak, Block::ZERO)
     };
     let mut starts = Vec::new();

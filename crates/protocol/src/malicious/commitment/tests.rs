@@ -31,11 +31,8 @@ fn a_commitment_is_two_hashes_under_two_keys() {
             let halves = [0, 1].map(|a| {
                 let (usage, number) = (Use::Out, wire as u64);
                 let tweak = Tweak {
-                    usage,
-                    instance: 0,
-                    number,
                     a,
-                    b: 0,
+                    ..Tweak::of(usage, number)
                 };
                 hash.hash_one(tweak, label).to_bytes()
             });
