@@ -40,7 +40,6 @@ impl Assumption {
     /// Returns the best scheme that rests on this assumption alone, for any circuit. The smallest
     /// ordering of the related-key rung depends on the circuit, as does the faster hash of
     /// half-gates: [`Assumption::scheme_for`] takes that into account.
-    #[must_use]
     pub fn default_scheme(self) -> SchemeId {
         match self {
             Self::PseudorandomFunction => SchemeId::PRF,
@@ -86,7 +85,6 @@ impl Assumption {
     /// [`Assumption::default_scheme`].
     ///
     /// Both parties compute the same.
-    #[must_use]
     pub fn scheme_for(self, programs: &[(&Program, u64)]) -> SchemeId {
         if self == Self::IdealCipher {
             return AndCounts::of(programs).half_gates();
@@ -117,7 +115,6 @@ pub struct AndCounts {
 
 impl AndCounts {
     /// Counts the AND gates of these programs, each with its number of calls.
-    #[must_use]
     pub fn of(programs: &[(&Program, u64)]) -> Self {
         let mut shape = Self::default();
         for (program, calls) in programs {
@@ -132,7 +129,6 @@ impl AndCounts {
     }
 
     /// Returns half-gates under the hash that suits most of the gates: see the module's header.
-    #[must_use]
     pub fn half_gates(self) -> SchemeId {
         if self.lone_ands > self.other_ands {
             SchemeId::HALF_GATES_REKEYED

@@ -35,7 +35,6 @@ impl GateCost {
 
     /// Returns the cost of a gate with these ciphertext bits and whole bytes, and cipher calls and
     /// key schedules of garbler and evaluator.
-    #[must_use]
     pub const fn of(bits: u16, table_bytes: u8, calls: [u8; 2], key_schedules: [u8; 2]) -> Self {
         let [garbler_calls, evaluator_calls] = calls;
         let [garbler_key_schedules, evaluator_key_schedules] = key_schedules;
@@ -62,7 +61,6 @@ pub struct Cost {
 
 impl Cost {
     /// Returns the costs of a scheme with free XOR gates.
-    #[must_use]
     pub const fn free_xor(and: GateCost) -> Self {
         let xor = GateCost::FREE;
         Self { xor, and }
@@ -121,7 +119,6 @@ impl Sum for ProgramCost {
 
 impl SchemeInfo {
     /// Returns the cost of `program` under this scheme.
-    #[must_use]
     pub fn program_cost(&self, program: &Program) -> ProgramCost {
         let xors = match self.ordering {
             None => program.xors().len() as u64,

@@ -102,7 +102,6 @@ impl AndForm {
 
 impl FlexOrForm {
     /// Returns the ordering, if there is more than one offset.
-    #[must_use]
     pub const fn rule(self) -> Option<OrderingRule> {
         match self {
             Self::RelatedKey(rule) => Some(rule),
@@ -133,13 +132,11 @@ pub struct FlexOr {
 
 impl FlexOr {
     /// Returns the scheme, on this CPU's fastest backend.
-    #[must_use]
     pub fn new(form: FlexOrForm) -> Self {
         Self::on(Cpu::detect(), form)
     }
 
     /// Returns the scheme on a given backend. All backends compute the same bits.
-    #[must_use]
     pub const fn on(cpu: Cpu, form: FlexOrForm) -> Self {
         Self { cpu, form }
     }

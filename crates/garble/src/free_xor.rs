@@ -66,7 +66,6 @@ pub struct Segment<'a> {
 
 impl<'a> Segment<'a> {
     /// Returns the segment with these gates of a program whose labels are in `slots`.
-    #[must_use]
     pub fn new(start: StartPoint, instance: u32, gates: Gates<'a>, slots: &'a mut Slots) -> Self {
         Self {
             start,

@@ -140,13 +140,11 @@ pub struct Glnp<G> {
 
 impl<G: Gates> Glnp<G> {
     /// Returns the scheme, on this CPU's fastest backend.
-    #[must_use]
     pub fn new() -> Self {
         Self::on(Cpu::detect())
     }
 
     /// Returns the scheme on a given backend. All backends compute the same bits.
-    #[must_use]
     pub const fn on(cpu: Cpu) -> Self {
         Self {
             cpu,

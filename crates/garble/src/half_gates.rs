@@ -480,13 +480,11 @@ pub type HalfGates = FreeXor<HalfGatesAnds>;
 
 impl HalfGates {
     /// Returns the scheme, on this CPU's fastest backend.
-    #[must_use]
     pub fn new(construction: Construction) -> Self {
         Self::on(Cpu::detect(), construction)
     }
 
     /// Returns the scheme on a given backend. All backends compute the same bits.
-    #[must_use]
     pub const fn on(cpu: Cpu, construction: Construction) -> Self {
         Self {
             cpu,

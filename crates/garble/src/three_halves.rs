@@ -83,13 +83,11 @@ pub type ThreeHalves = FreeXor<ThreeHalvesAnds>;
 
 impl ThreeHalves {
     /// Returns the scheme, on this CPU's fastest backend.
-    #[must_use]
     pub fn new() -> Self {
         Self::on(Cpu::detect())
     }
 
     /// Returns the scheme on a given backend. All backends compute the same bits.
-    #[must_use]
     pub const fn on(cpu: Cpu) -> Self {
         let ands = ThreeHalvesAnds;
         Self { cpu, ands }

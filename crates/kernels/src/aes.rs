@@ -27,7 +27,6 @@ pub struct Aes128 {
 
 impl Aes128 {
     /// Expands `key`.
-    #[must_use]
     pub fn new(cpu: Cpu, key: Block) -> Self {
         let round_keys = cpu.dispatch(Expand { key });
         Self { round_keys, cpu }
@@ -42,7 +41,6 @@ impl Aes128 {
     }
 
     /// Encrypts one block.
-    #[must_use]
     pub fn encrypt(&self, block: Block) -> Block {
         let mut blocks = [block];
         self.encrypt_blocks(&mut blocks);

@@ -24,21 +24,18 @@ impl Block {
 
     /// Returns the block with this numeric value.
     #[inline(always)]
-    #[must_use]
     pub const fn from_u128(value: u128) -> Self {
         Self([value as u64, (value >> 64) as u64])
     }
 
     /// Returns the block's numeric value.
     #[inline(always)]
-    #[must_use]
     pub const fn to_u128(self) -> u128 {
         self.0[0] as u128 | (self.0[1] as u128) << 64
     }
 
     /// Returns the block with these bytes.
     #[inline(always)]
-    #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self::from_u128(u128::from_le_bytes(bytes))
     }

@@ -109,7 +109,6 @@ pub trait Kernel {
 
 impl Cpu {
     /// Returns the fastest backend that this CPU has.
-    #[must_use]
     pub fn detect() -> Self {
         Backend::ALL
             .into_iter()
@@ -120,7 +119,6 @@ impl Cpu {
 
     /// Returns the backend that every CPU has. In builds for WebAssembly's vectors that is their
     /// backend, so that a page loads no kernel twice.
-    #[must_use]
     pub const fn portable() -> Self {
         #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
         let token = Token::Portable(Portable::new());
@@ -130,7 +128,6 @@ impl Cpu {
     }
 
     /// Returns a token for `backend`, if this CPU has it. For tests and measurements.
-    #[must_use]
     pub fn new(backend: Backend) -> Option<Self> {
         match backend {
             #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]
@@ -159,7 +156,6 @@ impl Cpu {
     }
 
     /// Returns the backend of this token.
-    #[must_use]
     pub const fn backend(self) -> Backend {
         match self.0 {
             #[cfg(any(test, not(all(target_arch = "wasm32", target_feature = "simd128"))))]

@@ -26,13 +26,11 @@ pub struct CrossHash {
 
 impl CrossHash {
     /// Returns the hash that starts at `start`, on the fastest backend.
-    #[must_use]
     pub fn new(start: Block) -> Self {
         Self::on(Cpu::detect(), start)
     }
 
     /// Returns the hash that starts at `start`, on a chosen backend.
-    #[must_use]
     pub const fn on(cpu: Cpu, start: Block) -> Self {
         Self { start, cpu }
     }
@@ -58,7 +56,6 @@ impl CrossHash {
     }
 
     /// Returns the AES key for an OT of this number, which is that of 2^[`EPOCH_BITS`] OTs. Public.
-    #[must_use]
     pub fn key(&self, number: u64) -> Block {
         let tweak = Tweak {
             usage: Use::Cross,

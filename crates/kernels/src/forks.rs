@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 ///
 /// It is 0 where the system cannot wipe memory at a fork: on systems other than Linux, and where
 /// Linux refuses. Then it tells nothing, and the number of the process alone remains.
-#[must_use]
 pub fn process_generation() -> u64 {
     #[cfg(target_os = "linux")]
     return generation();

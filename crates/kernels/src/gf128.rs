@@ -45,7 +45,6 @@ impl Gf128Sum {
 }
 
 /// Returns the product of two elements.
-#[must_use]
 pub fn gf128_multiply(cpu: Cpu, a: Block, b: Block) -> Block {
     let mut sum = [Gf128Sum::default()];
     inner_products(cpu, &[a], &[b], &mut sum);

@@ -43,7 +43,6 @@ impl Construction {
     /// targets: 128 bits less log₂ of their number, rounded down. A key of the re-keyed hash is
     /// used with only two labels, which differ by Δ, of which 127 bits are secret. The number of
     /// gates does not matter.
-    #[must_use]
     pub const fn security_bits(self, targets: u32) -> u8 {
         match self {
             Self::TwoCall => 128 - targets.next_power_of_two().ilog2() as u8,
@@ -62,7 +61,6 @@ const VECTORS: usize = 4;
 /// Returns the two-call construction's public AES key for `tweak`: one for each 2^[`EPOCH_BITS`]
 /// numbers of an instance.
 #[inline(always)]
-#[must_use]
 pub fn epoch_key(start: Block, tweak: Tweak) -> Block {
     let epoch = Tweak {
         usage: Use::KeyEpoch,
@@ -172,13 +170,11 @@ pub struct TweakableHash {
 
 impl TweakableHash {
     /// Returns the hash that starts at `start`, on the fastest backend.
-    #[must_use]
     pub fn new(construction: Construction, start: Block) -> Self {
         Self::on(Cpu::detect(), construction, start)
     }
 
     /// Returns the hash that starts at `start`, on a chosen backend.
-    #[must_use]
     pub const fn on(cpu: Cpu, construction: Construction, start: Block) -> Self {
         Self {
             construction,
@@ -188,7 +184,6 @@ impl TweakableHash {
     }
 
     /// Computes H(x, tweak).
-    #[must_use]
     pub fn hash_one(&self, tweak: Tweak, x: Block) -> Block {
         let mut blocks = [x];
         self.hash(tweak, &mut blocks);

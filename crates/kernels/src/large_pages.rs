@@ -11,7 +11,6 @@ use crate::Block;
 /// # Panics
 ///
 /// If `count` blocks do not fit into the address space.
-#[must_use]
 pub fn zero_blocks(count: usize) -> Vec<Block> {
     let layout = Layout::array::<Block>(count).expect("blocks that fit into memory");
     if layout.size() == 0 {

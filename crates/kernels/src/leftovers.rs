@@ -144,13 +144,11 @@ pub fn watch<T>(work: impl FnOnce() -> T) -> (T, Memory) {
 
 impl Memory {
     /// Returns the number of times that these bytes occur in freed memory.
-    #[must_use]
     pub fn freed(&self, bytes: &[u8]) -> usize {
         self.count(bytes, |state| state == FREED)
     }
 
     /// Returns the number of times that these bytes occur in memory that was freed or is in use.
-    #[must_use]
     pub fn anywhere(&self, bytes: &[u8]) -> usize {
         self.count(bytes, |_| true)
     }
@@ -248,7 +246,6 @@ pub struct Stack(Vec<u128>);
 
 impl Stack {
     /// Returns the number of times that these bytes occur on it.
-    #[must_use]
     pub fn count(&self, bytes: &[u8]) -> usize {
         let memory: Vec<u8> = self.0.iter().flat_map(|word| word.to_le_bytes()).collect();
         occurrences(&memory, bytes)

@@ -22,13 +22,11 @@ const MAKE_MEM_UNDEFINED: usize = 0x4d43_0001;
 const MAKE_MEM_DEFINED: usize = 0x4d43_0002;
 
 /// Returns whether this runs under valgrind, so that marks have an effect.
-#[must_use]
 pub fn is_watched() -> bool {
     request(RUNNING_ON_VALGRIND, 0, 0) != 0
 }
 
 /// Returns the number of errors that valgrind has reported so far.
-#[must_use]
 pub fn errors() -> usize {
     request(COUNT_ERRORS, 0, 0)
 }

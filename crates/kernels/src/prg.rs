@@ -28,19 +28,16 @@ pub struct Prg {
 
 impl Prg {
     /// Returns a generator keyed by `seed`, which is secret unless the stream may be known.
-    #[must_use]
     pub fn new(seed: Block) -> Self {
         Self::on(Cpu::detect(), seed, 0)
     }
 
     /// Returns a generator with `seed[..16]` as its key and `seed[16..]` as its first counter.
-    #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self::from_seed_on(Cpu::detect(), seed)
     }
 
     /// Does the same as [`Prg::from_seed`] on a chosen backend.
-    #[must_use]
     pub fn from_seed_on(cpu: Cpu, seed: &[u8; 32]) -> Self {
         let (mut key, mut start) = ([0; 16], [0; 16]);
         key.copy_from_slice(&seed[..16]);
@@ -61,7 +58,6 @@ impl Prg {
     }
 
     /// Returns the next block. Bytes left over from an unaligned [`Prg::fill_bytes`] are skipped.
-    #[must_use]
     pub fn next_block(&mut self) -> Block {
         let mut block = [Block::ZERO];
         self.fill_blocks(&mut block);

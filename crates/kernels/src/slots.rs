@@ -61,7 +61,6 @@ impl<'a, T> SlotView<'a, T> {
     ///
     /// If their count is not a power of two.
     #[inline(always)]
-    #[must_use]
     pub fn new(slots: &'a mut [T]) -> Self {
         let count = slots.len();
         assert!(count.is_power_of_two(), "{count} slots are no power of two");
@@ -73,7 +72,6 @@ impl<'a, T> SlotView<'a, T> {
 
     /// Returns the number of slots.
     #[inline(always)]
-    #[must_use]
     pub const fn count(&self) -> usize {
         self.mask + 1
     }
@@ -142,7 +140,6 @@ impl KeyedPair {
     pub(crate) const KEYS: usize = 1;
 
     /// Returns two labels, without round keys.
-    #[must_use]
     pub fn new(labels: [Block; 2]) -> Self {
         let mut pair = Self::default();
         pair.rows[Self::LABELS] = labels;
@@ -150,7 +147,6 @@ impl KeyedPair {
     }
 
     /// Returns the labels.
-    #[must_use]
     pub const fn labels(&self) -> [Block; 2] {
         self.rows[Self::LABELS]
     }

@@ -108,7 +108,6 @@ where
 }
 
 /// A worker without a state for each of `threads` threads.
-#[must_use]
 pub fn workers(threads: NonZeroUsize) -> Vec<()> {
     vec![(); threads.get()]
 }

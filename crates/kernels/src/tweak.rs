@@ -57,7 +57,6 @@ pub struct Tweak {
 impl Tweak {
     /// Returns the tweak of the hash with this number, where there is one instance and one hash.
     #[inline(always)]
-    #[must_use]
     pub const fn of(usage: Use, number: u64) -> Self {
         Self {
             usage,

@@ -186,14 +186,12 @@ impl Channel {
 
     /// Returns a channel over `transport`, in the clear and with an unknown peer. For transports
     /// within one machine, and for tests.
-    #[must_use]
     pub fn over(transport: Transport) -> Self {
         Self::new(Stream::Clear(transport), None, Self::UNBOUND)
     }
 
     /// Returns a channel over a transport that has authenticated the peer by other means, such as a
     /// tunnel or a test. [`Channel::binding`] describes `binding`.
-    #[must_use]
     pub fn over_proved(transport: Transport, peer: Fingerprint, binding: [u8; 32]) -> Self {
         Self::new(Stream::Clear(transport), Some(peer), binding)
     }
@@ -267,14 +265,12 @@ impl Channel {
     }
 
     /// Returns the traffic and waiting time of this channel so far.
-    #[must_use]
     pub fn meter(&self) -> Meter {
         let own = *self.stream.transport().counter();
         self.counter.snapshot(&self.wire_with_sides(own))
     }
 
     /// Returns the longest time that one call may wait.
-    #[must_use]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -322,7 +318,6 @@ impl Channel {
     }
 
     /// Returns the handle that ends this channel's waits.
-    #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
         self.cancel.clone()
     }
@@ -334,7 +329,6 @@ impl Channel {
 
     /// Returns the peer's authenticated identity; `None` without authentication (plain TCP,
     /// memory).
-    #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.peer
     }
@@ -342,7 +336,6 @@ impl Channel {
     /// Returns a value that both ends of this connection know and that no other connection has: the
     /// TLS exporter (RFC 8446, 7.5) with the label `EXPORTER-tacit-session` and an empty context.
     /// It is [`Channel::UNBOUND`] for plain TCP and memory, which offer no such value.
-    #[must_use]
     pub fn binding(&self) -> [u8; 32] {
         self.binding
     }

@@ -21,7 +21,6 @@ const DIGITS: usize = TEXT_BYTES / 5 * 8;
 
 impl Fingerprint {
     /// Returns the fingerprint of a public key.
-    #[must_use]
     pub fn of_public_key(subject_public_key_info: &[u8]) -> Self {
         Self(Sha256::digest(subject_public_key_info).into())
     }

@@ -62,7 +62,6 @@ impl Identity {
     /// Returns the identity with this public key, whose private key is elsewhere. `sign` returns
     /// the Ed25519 signature of a message, or `None`. Such an identity has no PEM text and cannot
     /// be saved.
-    #[must_use]
     pub fn elsewhere(
         public_key: &[u8; 32],
         sign: impl Fn(&[u8]) -> Option<[u8; 64]> + Send + Sync + 'static,
@@ -72,7 +71,6 @@ impl Identity {
     }
 
     /// Returns the fingerprint, by which the other party knows this identity.
-    #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }

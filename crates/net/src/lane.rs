@@ -20,7 +20,6 @@ impl Lane {
     pub const NONE: Self = Self([0; Self::BYTES]);
 
     /// Returns whether the party has one process.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
     }
@@ -45,7 +44,6 @@ impl Lane {
     }
 
     /// Returns the name, which is empty if there is no lane.
-    #[must_use]
     pub fn name(&self) -> &str {
         let end = self.0.iter().position(|byte| *byte == 0);
         str::from_utf8(&self.0[..end.unwrap_or(Self::BYTES)]).unwrap_or_default()

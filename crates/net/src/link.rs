@@ -69,26 +69,22 @@ impl Link {
     }
 
     /// Returns the time that a byte travels.
-    #[must_use]
     pub fn one_way_delay(&self) -> Duration {
         self.one_way_delay
     }
 
     /// Returns the rate in bits per second.
-    #[must_use]
     pub fn rate_bits_per_s(&self) -> u64 {
         self.rate_bits_per_s
     }
 
     /// Returns the time that `bytes` take to enter the link.
-    #[must_use]
     pub fn time_for(&self, bytes: usize) -> Duration {
         let nanos = bytes as u128 * 8_000_000_000 / u128::from(self.rate_bits_per_s);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// Returns the number of whole bytes that enter the link in `time`.
-    #[must_use]
     pub fn bytes_in(&self, time: Duration) -> usize {
         let bytes = time.as_nanos() * u128::from(self.rate_bits_per_s) / 8_000_000_000;
         usize::try_from(bytes).unwrap_or(usize::MAX)

@@ -10,14 +10,12 @@ use crate::{CancelHandle, Channel, Interrupt, Sink, Source, Transport, Wait};
 pub const PIPE_BYTES: usize = 1 << 20;
 
 /// Returns two connected channels.
-#[must_use]
 pub fn pair() -> (Channel, Channel) {
     pair_with_capacity(PIPE_BYTES)
 }
 
 /// Returns two connected channels, each direction through a pipe of `capacity` bytes, which must
 /// not be zero.
-#[must_use]
 pub fn pair_with_capacity(capacity: usize) -> (Channel, Channel) {
     let (here, there) = raw_pair(capacity);
     (
@@ -27,13 +25,11 @@ pub fn pair_with_capacity(capacity: usize) -> (Channel, Channel) {
 }
 
 /// Returns a channel, and the raw bytes of its other end: for peers that misbehave.
-#[must_use]
 pub fn pair_with_raw() -> (Channel, RawEnd) {
     pair_with_capacity_and_raw(PIPE_BYTES)
 }
 
 /// Does the same with pipes of `capacity` bytes, which must not be zero.
-#[must_use]
 pub fn pair_with_capacity_and_raw(capacity: usize) -> (Channel, RawEnd) {
     let (here, there) = raw_pair(capacity);
     (Channel::over(here.into_transport()), there)

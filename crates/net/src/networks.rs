@@ -9,7 +9,6 @@ const OF_V4: [u32; 3] = [16, 24, 32];
 
 /// Returns the subnet of an address: in IPv6 its /64, all of whose 2^64 addresses one owner has,
 /// and in IPv4 the address itself.
-#[must_use]
 pub fn subnet(address: IpAddr) -> IpAddr {
     let [.., subnet] = networks(address);
     IpAddr::V6(subnet).to_canonical()
@@ -19,7 +18,6 @@ pub fn subnet(address: IpAddr) -> IpAddr {
 /// of them, the oldest first. It takes the largest network with the most connections, in it the
 /// next smaller one with the most, in that the subnet with the most, and there the oldest. So a
 /// flood from one network drops its own connections, however that network is divided into subnets.
-#[must_use]
 pub fn gives_way(addresses: impl Iterator<Item = IpAddr>) -> Option<usize> {
     let all: Vec<_> = addresses.collect();
     let counts = all.iter().map(|one| crowd(*one, all.iter().copied()));
@@ -31,7 +29,6 @@ pub fn gives_way(addresses: impl Iterator<Item = IpAddr>) -> Option<usize> {
 
 /// Returns the number of `addresses` in each network of `address`, the largest network first. Of
 /// two addresses, the one with the greater counts is the more crowded.
-#[must_use]
 pub fn crowd(address: IpAddr, addresses: impl Iterator<Item = IpAddr>) -> [usize; 3] {
     let own = networks(address);
     let mut counts = [0; 3];

@@ -33,7 +33,6 @@ impl Listener {
     }
 
     /// Returns the address, with the port that was taken.
-    #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.address()
     }

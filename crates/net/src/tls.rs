@@ -105,7 +105,6 @@ impl Listener {
     }
 
     /// Returns the address, with the port that was taken.
-    #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.address()
     }
@@ -193,7 +192,6 @@ impl Listener {
 
 impl Door {
     /// Returns the address, with the port that was taken.
-    #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.listening.address()
     }

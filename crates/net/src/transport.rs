@@ -70,7 +70,6 @@ pub(crate) type LastHeard = Arc<Mutex<Instant>>;
 
 impl Transport {
     /// Joins two halves.
-    #[must_use]
     pub fn new(source: Box<dyn Source>, sink: Box<dyn Sink>) -> Self {
         Self {
             source,

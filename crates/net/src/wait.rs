@@ -32,7 +32,6 @@ struct Shared {
 
 impl CancelHandle {
     /// Returns a new handle, which is not cancelled.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -56,7 +55,6 @@ impl CancelHandle {
     }
 
     /// Returns whether [`CancelHandle::cancel`] was called, or `ask` has returned true.
-    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         let Shared { is_cancelled, ask } = &*self.0;
         if !is_cancelled.load(Ordering::Acquire) && ask.as_ref().is_some_and(|ask| ask()) {
@@ -125,7 +123,6 @@ impl Progress {
 impl<'a> Wait<'a> {
     /// Returns a wait that ends at most `time` from now. A time beyond the clock's range is no
     /// limit.
-    #[must_use]
     pub fn at_most(time: Duration, cancel: &'a CancelHandle) -> Self {
         Self {
             deadline: Cell::new(Instant::now().checked_add(time)),
@@ -137,7 +134,6 @@ impl<'a> Wait<'a> {
 
     /// Returns a wait that ends when fewer than [`PROGRESS_BYTES`] have moved within `time`, or at
     /// `end`.
-    #[must_use]
     pub fn for_progress(time: Duration, end: Option<Instant>, cancel: &'a CancelHandle) -> Self {
         let progress = Progress {
             time,
@@ -153,7 +149,6 @@ impl<'a> Wait<'a> {
     }
 
     /// Returns a wait that only `cancel` ends.
-    #[must_use]
     pub fn until(cancel: &'a CancelHandle) -> Self {
         Self {
             deadline: Cell::new(None),

@@ -46,7 +46,6 @@ impl BaseOt {
     pub const ALL: [Self; 2] = [Self::Ristretto255, Self::MlKem768];
 
     /// Returns its name on the command line and in configuration.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Ristretto255 => "ristretto255",
@@ -55,7 +54,6 @@ impl BaseOt {
     }
 
     /// Returns the kind of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -80,19 +78,16 @@ pub struct Key([u8; 32]);
 
 impl Key {
     /// Returns the key with these bytes.
-    #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// Returns all 32 bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
     /// Returns the first 16 bytes as a block.
-    #[must_use]
     pub fn to_block(&self) -> Block {
         let mut block = [0; 16];
         block.copy_from_slice(&self.0[..16]);

@@ -41,13 +41,11 @@ impl Delta {
     }
 
     /// Returns Δ as a block. Secret.
-    #[must_use]
     pub fn to_block(&self) -> Block {
         self.0
     }
 
     /// Returns the bits of Δ from bit 0 on: the garbler's choices in the base OTs. Secret.
-    #[must_use]
     pub fn choices(&self) -> Zeroizing<Vec<bool>> {
         let value = Zeroizing::new(self.0.to_u128());
         Zeroizing::new((0..Self::BITS).map(|i| *value >> i & 1 == 1).collect())

@@ -76,7 +76,6 @@ impl FieldBits {
     }
 
     /// Returns k.
-    #[must_use]
     pub const fn get(self) -> usize {
         self.0 as usize
     }

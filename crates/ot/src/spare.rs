@@ -25,7 +25,6 @@ pub struct SpareSet(Outputs);
 impl SpareSet {
     /// Returns the half of the party that chose with the bits of `delta` in base OTs that gave
     /// these keys.
-    #[must_use]
     pub fn of_chosen(delta: Delta, keys: &[Key]) -> Self {
         let keys = keys.iter().map(Key::to_block);
         Self(Zeroizing::new(
@@ -34,7 +33,6 @@ impl SpareSet {
     }
 
     /// Returns the half of the party that offered in base OTs that gave these keys.
-    #[must_use]
     pub fn of_offered(pairs: &[[Key; 2]]) -> Self {
         let keys = pairs.as_flattened().iter().map(Key::to_block);
         Self(Zeroizing::new(keys.collect()))
@@ -43,7 +41,6 @@ impl SpareSet {
     /// Returns the set for the next run, under the same Δ. The remaining set gives those of later
     /// runs, and reveals nothing about this one or earlier ones: each key is hashed to one for the
     /// run and one for later, in the same way at both parties.
-    #[must_use]
     pub fn forward(&mut self) -> Self {
         let mut now = Self(self.0.clone());
         let first = usize::from(self.is_chosen());
@@ -64,7 +61,6 @@ impl SpareSet {
     }
 
     /// Returns its bytes. Secret.
-    #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(self.0.len() * Block::BYTES));
         for block in self.0.iter() {
@@ -74,7 +70,6 @@ impl SpareSet {
     }
 
     /// Returns the set with these bytes; `None` if they are not a set.
-    #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (blocks, rest) = bytes.as_chunks();
         let blocks: Vec<_> = blocks

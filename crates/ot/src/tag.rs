@@ -13,13 +13,11 @@ pub struct SessionTag([u8; 32]);
 
 impl SessionTag {
     /// Returns the tag with these bytes.
-    #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// Returns the tag's bytes.
-    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

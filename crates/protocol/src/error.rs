@@ -185,7 +185,6 @@ pub enum Misbehaviour {
 
 impl Misbehaviour {
     /// Returns the fault of a field that holds a value without a meaning.
-    #[must_use]
     pub const fn invalid(kind: Kind, field: &'static str) -> Self {
         Self::InvalidField { kind, field }
     }
@@ -372,7 +371,6 @@ impl Incompatibility {
     }
 
     /// Returns the reason to send to the peer when this ends a run.
-    #[must_use]
     pub const fn abort_reason(&self) -> AbortReason {
         match self {
             Self::OtherServer { .. } => AbortReason::OtherServer,
@@ -384,7 +382,6 @@ impl Incompatibility {
 
 impl Error {
     /// Returns the check that failed, if it is a `C`.
-    #[must_use]
     pub fn failed_check<C: Check>(&self) -> Option<&C> {
         match self {
             Self::PeerMisbehaved(Misbehaviour::Cheated(check)) => {
@@ -395,7 +392,6 @@ impl Error {
     }
 
     /// Returns the reason to send to the peer when this error ends a run.
-    #[must_use]
     pub fn abort_reason(&self) -> AbortReason {
         match self {
             Self::PeerMisbehaved(_) => AbortReason::Misbehaved,

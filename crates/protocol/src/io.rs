@@ -35,7 +35,6 @@ pub struct Message {
 
 impl Message {
     /// Returns a message whose payload has exactly `bytes` bytes.
-    #[must_use]
     pub const fn exactly(kind: Kind, bytes: usize) -> Self {
         Self {
             kind,
@@ -45,7 +44,6 @@ impl Message {
     }
 
     /// Returns a message whose payload has at most `max_bytes` bytes.
-    #[must_use]
     pub const fn up_to(kind: Kind, max_bytes: usize) -> Self {
         Self {
             kind,
@@ -101,7 +99,6 @@ pub struct Io<'w, P = OnlyPeer> {
 
 impl<'w, P: PeerName> Io<'w, P> {
     /// Returns the [`Io`] of a party whose messages go over `wire`.
-    #[must_use]
     pub fn new(wire: &'w mut dyn Wire<P>) -> Self {
         Self {
             wire,
@@ -152,7 +149,6 @@ impl<'w, P: PeerName> Io<'w, P> {
     }
 
     /// Returns the sender of the last message received, which is the peer that an error is about.
-    #[must_use]
     pub fn from(&self) -> Option<P> {
         self.from
     }

@@ -16,7 +16,6 @@ macro_rules! one_byte_enum {
 
         impl $name {
             /// Returns the value with this byte on the wire.
-            #[must_use]
             pub fn from_byte(byte: u8) -> Option<Self> {
                 match byte {
                     $($value => Some(Self::$variant),)*
@@ -25,13 +24,11 @@ macro_rules! one_byte_enum {
             }
 
             /// Returns the byte on the wire.
-            #[must_use]
             pub fn byte(self) -> u8 {
                 self as u8
             }
 
             /// Returns the name, as messages to people show it.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }

@@ -20,7 +20,6 @@ const HEADER_BYTES: u64 = 5;
 pub const FRAME_BYTES: u64 = 256 << 10;
 
 /// Returns the bytes of all frames of a message with `payload` bytes.
-#[must_use]
 pub const fn message_bytes(payload: u64) -> u64 {
     let frames = payload.div_ceil(FRAME_BYTES);
     payload + HEADER_BYTES * if frames == 0 { 1 } else { frames }
@@ -60,19 +59,16 @@ pub struct Outline {
 
 impl Outline {
     /// Returns the bytes of the garbler's messages that need nothing from the evaluator.
-    #[must_use]
     pub fn early_bytes(&self) -> u64 {
         self.early.iter().map(|part| part.bytes).sum()
     }
 
     /// Returns the bytes of the garbler's other messages.
-    #[must_use]
     pub fn late_bytes(&self) -> u64 {
         self.late.iter().map(|part| part.bytes).sum::<u64>() + self.kept.unwrap_or(0)
     }
 
     /// Returns the bytes of the evaluator's messages.
-    #[must_use]
     pub fn evaluator_bytes(&self) -> u64 {
         self.choices.iter().sum::<u64>() + self.kept.unwrap_or(0) + self.result.unwrap_or(0)
     }
@@ -150,7 +146,6 @@ pub(crate) enum WalkedStep {
 
 impl FunctionSteps {
     /// Walks over `function` once.
-    #[must_use]
     pub fn of(function: &Function) -> Self {
         let late_input = |port| Ok::<_, Infallible>(comes_late(function, port));
         let Ok(mut values) = Values::new(function, late_input);

@@ -39,7 +39,6 @@ impl Peer {
     pub const ALL: [Self; 3] = [Self::Generator, Self::Evaluator, Self::Cloud];
 
     /// Returns the name on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Generator => "generator",

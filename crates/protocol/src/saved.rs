@@ -129,7 +129,6 @@ pub struct ChainVersion {
 
 impl ChainVersion {
     /// Whether `found` is this version of the chain or a later one.
-    #[must_use]
     pub fn is_reached_by(&self, found: Option<&Self>) -> bool {
         found.is_some_and(|found| found.id == self.id && found.version >= self.version)
     }

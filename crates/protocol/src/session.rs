@@ -96,14 +96,12 @@ impl Hello {
     const MAGIC: [u8; 8] = *b"tacit\r\n\0";
 
     /// Returns the greeting of a party with one process.
-    #[must_use]
     pub const fn of(nonce: [u8; 32]) -> Self {
         let lane = [0; 16];
         Self { nonce, lane }
     }
 
     /// Returns the greeting's bytes.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let version = Version::CURRENT.0.to_le_bytes();
         let lane: &[u8] = if self.lane == [0; 16] {
@@ -183,7 +181,6 @@ impl Proposal {
 
     /// Returns the garbler's proposal for the first run of a session with default OTs, by a
     /// semi-honest protocol.
-    #[must_use]
     pub fn first(protocol: ProtocolId, scheme: SchemeId, function: Digest) -> Self {
         Self {
             protocol,
@@ -198,7 +195,6 @@ impl Proposal {
     }
 
     /// Returns the proposal's bytes.
-    #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[0] = self.protocol.byte();
@@ -319,7 +315,6 @@ fn role_byte(role: Role) -> u8 {
 }
 
 /// Returns the kind's byte on the wire.
-#[must_use]
 pub fn base_ot_byte(kind: BaseOt) -> u8 {
     match kind {
         BaseOt::Ristretto255 => 0,
@@ -330,7 +325,6 @@ pub fn base_ot_byte(kind: BaseOt) -> u8 {
 }
 
 /// Returns the kind with this byte.
-#[must_use]
 pub fn base_ot_of_byte(byte: u8) -> Option<BaseOt> {
     BaseOt::ALL
         .into_iter()

@@ -49,7 +49,6 @@ impl From<tacit_ot::Error> for Error {
 
 /// Returns the payload bytes of the evaluator's messages, of up to 2^16 OTs each, that give `count`
 /// OTs in a session that has given some before. A [refill](SessionOt::refill) counts separately.
-#[must_use]
 pub fn extension_bytes(extension: Extension, security: Security, count: usize) -> u64 {
     let up_to = |count| Cost::first_refill(extension, security, count).receiver_bytes;
     match extension {

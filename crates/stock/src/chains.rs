@@ -179,13 +179,11 @@ impl Stock {
 
 impl Chain {
     /// Returns the chain's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the stock that contains the chain.
-    #[must_use]
     pub fn stock(&self) -> &Stock {
         &self.stock
     }

@@ -32,7 +32,6 @@ pub const MAX_INSTANCE_BYTES: u64 = 1 << 28;
 
 impl InstanceSize {
     /// Returns the bytes of a record in a lot's file.
-    #[must_use]
     pub fn record_bytes(&self) -> u64 {
         u64::from(self.secret_bytes) + TAG_BYTES as u64 + u64::from(self.table_bytes)
     }
@@ -188,7 +187,6 @@ pub(crate) fn publish(
 
 impl Preparation {
     /// Returns the stock that is prepared.
-    #[must_use]
     pub fn stock(&self) -> &Stock {
         &self.stock
     }

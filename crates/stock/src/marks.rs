@@ -68,7 +68,6 @@ impl Marks {
     pub const MAX_BYTES: usize = 1 << 20;
 
     /// Returns the message.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let lanes = self.lanes.to_bytes();
         let mut bytes = vec![if lanes.is_empty() {

@@ -53,13 +53,11 @@ struct Content {
 
 impl Memory {
     /// Creates empty storage that always has power.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Returns the number of points so far at which the power could have failed.
-    #[must_use]
     pub fn points(&self) -> u64 {
         self.world().points
     }
@@ -85,7 +83,6 @@ impl Memory {
 
     /// Returns the disk as a restarted machine finds it after a power failure. The power is cut now
     /// if it is still on.
-    #[must_use]
     pub fn restart(&self) -> Self {
         let mut old = self.world();
         old.dark = true;
@@ -122,7 +119,6 @@ impl Memory {
     }
 
     /// Returns a copy of the whole storage, like a backup of the disk.
-    #[must_use]
     pub fn copy(&self) -> Self {
         let old = self.world();
         let world = World {
@@ -138,7 +134,6 @@ impl Memory {
     }
 
     /// Returns the names of all files, sorted.
-    #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         self.world().names.keys().cloned().collect()
     }
@@ -177,7 +172,6 @@ impl Memory {
     }
 
     /// Returns every byte that a thief of the disk sees. Removing a file overwrites nothing of it.
-    #[must_use]
     pub fn stolen(&self) -> Vec<u8> {
         let world = self.world();
         let files = world.contents.iter().flat_map(|content| &content.now);

@@ -20,7 +20,6 @@ pub struct ComponentDigest(pub [u8; 32]);
 impl ComponentDigest {
     /// Returns a kind of material that is not a circuit, by a name such as `correlated OT, blocks
     /// of 128`.
-    #[must_use]
     pub fn of_kind(name: &str) -> Self {
         let hash = Sha256::new()
             .chain_update(b"tacit stock kind")
@@ -114,7 +113,6 @@ pub struct StockId {
 
 impl StockId {
     /// Returns the digest of the name, which the files of the stock carry.
-    #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::new()
             .chain_update(b"tacit stock name")

@@ -98,14 +98,12 @@ impl Policy {
     }
 
     /// Returns a digest, by which parties compare their policies.
-    #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let hash = Sha256::new_with_prefix(b"tacit chain policy 1\0");
         hash.chain_update(self.to_bytes()).finalize().into()
     }
 
     /// Returns the rules.
-    #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }

@@ -179,13 +179,11 @@ impl Stock {
     }
 
     /// Returns the stock's id: its parties, this party's role, and the scheme.
-    #[must_use]
     pub fn id(&self) -> StockId {
         self.inner.id
     }
 
     /// Returns the epoch.
-    #[must_use]
     pub fn epoch(&self) -> EpochId {
         self.inner.epoch
     }

@@ -113,7 +113,6 @@ impl Stocks {
     }
 
     /// Returns the storage.
-    #[must_use]
     pub fn storage(&self) -> Arc<dyn Storage> {
         Arc::clone(&self.storage)
     }
@@ -251,7 +250,6 @@ impl Stocks {
 
     /// Returns the file that [`Stocks::try_meet`] locks. It is the same for all of the peer's
     /// lanes: a peer may name any, and the files stay.
-    #[must_use]
     pub fn meeting_lock(&self, id: &StockId) -> PathBuf {
         let mut of_all = *id;
         of_all.lanes.peer = LaneId::default();

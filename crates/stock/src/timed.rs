@@ -23,7 +23,6 @@ impl DiskWait {
     pub const ALL: [Self; 2] = [Self::Sync, Self::Commit];
 
     /// Returns its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sync => "sync",

@@ -96,7 +96,6 @@ impl TryRecord {
     }
 
     /// Whether there is nothing for an operator to clear.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.unfinished == 0 && self.cheats == 0
     }

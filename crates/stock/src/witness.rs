@@ -100,7 +100,6 @@ impl Witness {
 
     /// Returns the same notes for stocks that hold only chains. A restored chain is refused when it
     /// is used, and can be dropped.
-    #[must_use]
     pub fn of_chains(&self) -> Self {
         Self {
             has_stocks: false,
@@ -115,7 +114,6 @@ impl Witness {
     }
 
     /// Returns the notes that this process could not write.
-    #[must_use]
     pub fn failures(&self) -> NoteFailures {
         self.failed().clone()
     }

@@ -25,7 +25,6 @@ macro_rules! settings {
 
         impl Setting {
             /// Returns the library's name for the setting.
-            #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$setting => $name,)* }
             }
@@ -162,7 +161,6 @@ impl fmt::Display for Remedy {
 }
 
 /// Joins the names of settings for use in a sentence.
-#[must_use]
 pub fn listed(settings: &[Setting], name: impl Fn(Setting) -> &'static str) -> String {
     let names: Vec<_> = settings.iter().map(|setting| name(*setting)).collect();
     match &names[..] {
@@ -185,13 +183,11 @@ pub struct Advice(pub(crate) Vec<Part>);
 
 impl Advice {
     /// Returns the advice for an error of the stock.
-    #[must_use]
     pub fn of_stock(error: &tacit_stock::StockError) -> Self {
         stock::advice(error)
     }
 
     /// Whether there is no advice.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -205,7 +201,6 @@ impl Advice {
     }
 
     /// Returns the sentence, with each remedy replaced by what `name` returns for it.
-    #[must_use]
     pub fn in_words(&self, name: impl Fn(&Remedy) -> String) -> String {
         let parts = self.0.iter().map(|part| match part {
             Part::Words(words) => words.clone(),
@@ -272,7 +267,6 @@ fn same_parameters(differing: &[DifferingParameter]) -> Advice {
 impl Error {
     /// Returns the remedy for the error. [`in_words`](Advice::in_words) puts it in the words of a
     /// front end.
-    #[must_use]
     pub fn advice(&self) -> Advice {
         advices! { self;
             Self::Protocol(error) => (= protocol::advice(error)),
@@ -331,7 +325,6 @@ impl Error {
     }
 
     /// Returns the error's text followed by its advice, in the library's own names.
-    #[must_use]
     pub fn with_advice(&self) -> String {
         let advice = self.advice();
         let separator = if advice.is_empty() { "" } else { "; " };

@@ -15,7 +15,6 @@ pub use crate::estimate::TimeEstimate;
 
 /// Returns the name of the instructions by which this machine computes AES, such as `vaes-512`. It
 /// is `portable` if the machine has none that Tacit knows.
-#[must_use]
 pub fn aes_backend() -> String {
     tacit_kernels::Cpu::detect().backend().to_string()
 }
@@ -44,7 +43,6 @@ pub enum Phase {
 
 impl Phase {
     /// Returns the phase's name in cost tables and JSON.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Agreement => "agree",
@@ -139,7 +137,6 @@ pub enum BaseOtSource {
 
 impl BaseOtSource {
     /// Returns the source's name in JSON: `fresh` or `kept`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
@@ -161,7 +158,6 @@ pub enum FromStock {
 
 impl FromStock {
     /// Returns the name for use by programs.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Triples => "triples",
@@ -173,7 +169,6 @@ impl FromStock {
 
 impl Cost {
     /// Returns the wall time of all phases.
-    #[must_use]
     pub fn wall(&self) -> Duration {
         self.phases.iter().map(|phase| phase.wall).sum()
     }
@@ -202,7 +197,6 @@ pub fn gmw_bytes_from_stock(function: &Function) -> Result<u64, Error> {
 }
 
 /// Returns the peak memory of this process so far, in bytes, if the system reports it.
-#[must_use]
 pub fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

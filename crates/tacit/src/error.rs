@@ -318,7 +318,6 @@ impl fmt::Display for OfParty<'_> {
 
 impl Error {
     /// Returns the party in whose session the error occurred, in a run of three parties.
-    #[must_use]
     pub fn party(&self) -> Option<OutsourcedRole> {
         match self {
             Self::OfParty { party, .. } => Some(*party),
@@ -327,7 +326,6 @@ impl Error {
     }
 
     /// Returns the error itself, without the party in whose session it occurred.
-    #[must_use]
     pub fn cause(&self) -> &Self {
         match self {
             Self::OfParty { error, .. } => error.cause(),
@@ -387,7 +385,6 @@ impl Error {
     }
 
     /// Returns the reason to tell the peer when this error ends the run or preparation.
-    #[must_use]
     pub fn abort_reason(&self) -> AbortReason {
         driver::reason(self, None).unwrap_or(AbortReason::Failed)
     }

@@ -129,7 +129,6 @@ impl Secured for TwoPartyRun<'_> {}
 
 impl<'f> Job<'f> {
     /// Creates a run of `function` as `role`, by `direct`, without inputs yet.
-    #[must_use]
     pub fn new(function: &'f Function, role: Role) -> Self {
         Self::of(TwoPartyRun {
             function,
@@ -277,20 +276,17 @@ impl<'f> Job<'f> {
     }
 
     /// Returns the threat model under which the run is secure.
-    #[must_use]
     pub fn threat_model(&self) -> ThreatModel {
         self.protocol().threat_model()
     }
 
     /// Returns the protocol of the run.
-    #[must_use]
     pub fn protocol(&self) -> Protocol {
         self.task.by.protocol()
     }
 
     /// Returns the bits of statistical security of the run, if it has any: s, or fewer where a peer
     /// has better ways to cheat than s bounds.
-    #[must_use]
     pub fn held_bits(&self) -> Option<u8> {
         self.task.by.held_bits(self.task.function, self.security)
     }

@@ -152,7 +152,6 @@ pub fn with_part(key: KeyEncoding, kind: KeyKind, bytes: &[u8]) -> Result<KeyEnc
 }
 
 /// Returns the side whose table `role` owns.
-#[must_use]
 pub fn side_of(plan: &JoinPlan, role: Role) -> JoinSide {
     if plan.left.owner == role {
         JoinSide::Left

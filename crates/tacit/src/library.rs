@@ -40,14 +40,12 @@ pub fn function(name: &str, parameters: &BTreeMap<String, u64>) -> Result<Functi
 }
 
 /// Returns the parameters of the component `name`, with the values in `given` or their defaults.
-#[must_use]
 pub fn parameter_values(name: &str, given: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let entry = list().iter().find(|entry| entry.name == name);
     entry.map_or_else(Vec::new, |entry| entry.values(given))
 }
 
 /// Returns the function or component whose name is most similar to `name`, if one is similar.
-#[must_use]
 pub fn like(name: &str) -> Option<String> {
     let components = list().iter().map(|entry| entry.name);
     most_like(name, components.chain(shipped::names()))

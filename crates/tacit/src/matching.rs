@@ -197,7 +197,6 @@ impl Match {
     }
 
     /// Returns the threat model under which a matching is secure.
-    #[must_use]
     pub const fn threat_model(&self) -> ThreatModel {
         ThreatModel::SemiHonest
     }

@@ -99,7 +99,6 @@ impl<T: Garbled> Order<'_, T> {
     /// Returns the scheme that was named, or else the
     /// [`default_scheme`](crate::scheme::default_scheme) of the functions, or else two-call
     /// half-gates.
-    #[must_use]
     pub fn scheme_id(&self) -> SchemeId {
         self.scheme.unwrap_or_else(|| self.task.default_scheme())
     }

@@ -71,7 +71,6 @@ impl Garbled for ThreePartyRun<'_> {
 impl<'f> OutsourcedJob<'f> {
     /// Creates a run of `function` with these parameters, without inputs yet. All three parties
     /// give the same parameters. The scheme must be half-gates, with either hash.
-    #[must_use]
     pub fn new(function: &'f Function, parameters: OutsourcedParameters) -> Self {
         Self::of(ThreePartyRun {
             function,
@@ -155,7 +154,6 @@ impl<'f> OutsourcedJob<'f> {
     }
 
     /// Returns the threat model under which the run is secure.
-    #[must_use]
     pub fn threat_model(&self) -> ThreatModel {
         if self.task.parameters.is_semi_honest() {
             return ThreatModel::SemiHonest;

@@ -120,7 +120,6 @@ impl Planner {
     }
 
     /// Creates the same planner with an existing calibration.
-    #[must_use]
     pub fn with(link: Link, calibration: Calibration) -> Self {
         Self {
             link,
@@ -190,7 +189,6 @@ impl Planner {
     }
 
     /// Returns the measurements so far.
-    #[must_use]
     pub fn calibration(&self) -> &Calibration {
         &self.calibration
     }
@@ -427,7 +425,6 @@ fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool)
 
 impl Alternative {
     /// Whether the alternative takes nothing from the stock, or the stock is enough for it.
-    #[must_use]
     pub fn can_run_now(&self) -> bool {
         match self.protocol {
             protocol if protocol.is_from_nothing() => true,
@@ -443,19 +440,16 @@ impl Alternative {
 impl Plan {
     /// Returns the alternative to choose. If the planner has a stock, it is one for which the stock
     /// is enough.
-    #[must_use]
     pub fn choice(&self) -> &Alternative {
         &self.alternatives[self.choice]
     }
 
     /// Returns a faster alternative that must be prepared first.
-    #[must_use]
     pub fn better(&self) -> Option<&Alternative> {
         self.better.map(|number| &self.alternatives[number])
     }
 
     /// Returns the index of the chosen one among the [alternatives](Plan::alternatives).
-    #[must_use]
     pub fn choice_number(&self) -> usize {
         self.choice
     }

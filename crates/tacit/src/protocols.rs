@@ -61,7 +61,6 @@ impl StatisticalSecurity {
     }
 
     /// Returns the number of bits.
-    #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
     }
@@ -279,62 +278,52 @@ impl Protocol {
     }
 
     /// Returns the protocol's name on the command line and in files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().id.name()
     }
 
     /// Returns a summary of the protocol for help texts.
-    #[must_use]
     pub fn summary(self) -> &'static str {
         self.row().summary
     }
 
     /// Returns the protocol's id in proposals.
-    #[must_use]
     pub fn wire_id(self) -> ProtocolId {
         self.row().id
     }
 
     /// Returns the protocol with this id on the wire, or `None` for the id of preparations.
-    #[must_use]
     pub fn of_wire(id: ProtocolId) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.wire_id() == id)
     }
 
     /// Returns the threat model under which the protocol is secure.
-    #[must_use]
     pub fn threat_model(self) -> ThreatModel {
         self.row().threat_model
     }
 
     /// Returns the material that a run takes from the stock.
-    #[must_use]
     pub fn stock_use(self) -> StockUse {
         self.row().stock
     }
 
     /// Whether a run takes nothing from the stock.
-    #[must_use]
     pub fn is_from_nothing(self) -> bool {
         self.stock_use() == StockUse::Nothing
     }
 
     /// Whether runs can keep values for later ones.
-    #[must_use]
     pub fn keeps_values(self) -> bool {
         self.row().keeps_values
     }
 
     /// Whether the protocol garbles, and so has a scheme.
-    #[must_use]
     pub fn is_garbled(self) -> bool {
         self != Self::Gmw
     }
 
     /// Returns the form of circuit with which the protocol is fastest. Both parties lower a program
     /// to it.
-    #[must_use]
     pub fn circuit_form(self) -> CircuitForm {
         if self == Self::Gmw {
             CircuitForm::Shallow
@@ -344,7 +333,6 @@ impl Protocol {
     }
 
     /// Whether the protocol has a statistical security parameter.
-    #[must_use]
     pub fn has_security_bits(self) -> bool {
         self.threat_model() != ThreatModel::SemiHonest
     }

@@ -14,20 +14,17 @@ use crate::protocols::Protocol;
 
 /// Returns the scheme of a run of `function` that names none: half-gates, re-keyed if most AND
 /// gates wait for another one ([`AndCounts::half_gates`]), or else two-call.
-#[must_use]
 pub fn default_scheme(function: &Function) -> SchemeId {
     best_scheme(Assumption::IdealCipher, function)
 }
 
 /// Returns the best scheme for `function` that rests on `assumption` alone
 /// ([`Assumption::scheme_for`]).
-#[must_use]
 pub fn best_scheme(assumption: Assumption, function: &Function) -> SchemeId {
     assumption.scheme_for(&programs(function))
 }
 
 /// Returns how the AND gates of all calls of `function` form batches.
-#[must_use]
 pub fn shape(function: &Function) -> AndCounts {
     AndCounts::of(&programs(function))
 }

@@ -241,13 +241,11 @@ impl Session {
     }
 
     /// Returns the peer's fingerprint, if the channel is authenticated.
-    #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.channel.peer()
     }
 
     /// Returns the traffic of the session so far.
-    #[must_use]
     pub fn traffic(&self) -> Meter {
         self.channel.meter()
     }
@@ -461,7 +459,6 @@ impl Session {
     }
 
     /// Returns the handle that ends this session's waits from another thread.
-    #[must_use]
     pub fn cancel_handle(&self) -> CancelHandle {
         self.channel.cancel_handle()
     }

@@ -208,13 +208,11 @@ impl Stocks {
 
     /// Returns the reason for which nothing is noted outside of the folder. In that case only the
     /// peer's records reveal that this party's were restored from a copy.
-    #[must_use]
     pub fn why_unwitnessed(&self) -> Option<&str> {
         self.unwitnessed.as_deref()
     }
 
     /// Returns the notes that could not be written since the stocks were opened.
-    #[must_use]
     pub fn note_failures(&self) -> NoteFailures {
         let witness = self.witness.as_ref();
         witness.map_or_else(NoteFailures::default, Witness::failures)

@@ -32,7 +32,6 @@ pub struct Kernel {
 
 impl Kernel {
     /// Returns the number of its conditional jumps.
-    #[must_use]
     pub fn conditional_jumps(&self) -> usize {
         let instructions = self.instructions.iter();
         instructions.filter(|one| one.is_conditional_jump()).count()
@@ -41,7 +40,6 @@ impl Kernel {
     /// Returns the instructions that jump on or address memory by a possible secret. If
     /// `byte_addresses`, a byte of an array may be part of an address: this is for kernels whose
     /// only bytes are public.
-    #[must_use]
     pub fn findings(&self, byte_addresses: bool) -> Vec<String> {
         let mut flow = Flow::new(byte_addresses);
         let mut findings = Vec::new();

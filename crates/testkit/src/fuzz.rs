@@ -86,7 +86,6 @@ pub const TARGETS: &[Target] = &[
 /// # Panics
 ///
 /// If its folder cannot be read.
-#[must_use]
 pub fn corpus(name: &str) -> Vec<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let files = fs::read_dir(folder.join(name)).expect("a folder of inputs");

@@ -17,7 +17,6 @@ const MAX_BYTES: usize = 1 << 26;
 /// # Panics
 ///
 /// If the peer is not authenticated.
-#[must_use]
 pub fn playing(channel: Channel, play: Play) -> Channel {
     let peer = channel.peer().expect("an authenticated channel");
     let (binding, timeout) = (channel.binding(), channel.timeout());

@@ -64,7 +64,6 @@ pub struct ChildProcess {
 
 impl ChildProcess {
     /// Starts `program` in `folder` with these arguments and this text on its standard input.
-    #[must_use]
     pub fn start(program: &str, folder: &Path, args: &[&str], stdin: &str) -> Self {
         let mut running = Self::start_open(program, folder, args);
         running.says(stdin);
@@ -73,7 +72,6 @@ impl ChildProcess {
     }
 
     /// Starts `program` in `folder` with these arguments, and keeps its standard input open.
-    #[must_use]
     pub fn start_open(program: &str, folder: &Path, args: &[&str]) -> Self {
         let mut child = Command::new(program)
             .args(args)
@@ -149,7 +147,6 @@ impl ChildProcess {
     }
 
     /// Returns its process id.
-    #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -19,13 +19,11 @@ use crate::tamper::Rewrite;
 pub const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
 /// Returns a party's fingerprint.
-#[must_use]
 pub fn fingerprint(role: Role) -> Fingerprint {
     Fingerprint([1 + role as u8; 32])
 }
 
 /// Returns a party's side: the garbler connects.
-#[must_use]
 pub fn side(role: Role) -> Side {
     match role {
         Role::Garbler => Side::Connecting,
@@ -58,7 +56,6 @@ pub fn over_link<T: Send>(
 /// # Panics
 ///
 /// If it is out of bounds.
-#[must_use]
 pub fn insecure(bits: u8) -> StatisticalSecurity {
     StatisticalSecurity::insecure_for_measurements(bits).expect("1 to 80 bits")
 }
@@ -84,7 +81,6 @@ impl Folders {
     /// # Panics
     ///
     /// If they cannot be made.
-    #[must_use]
     pub fn empty() -> Self {
         let memory = Path::new("/dev/shm");
         Self([(); 2].map(|()| {
@@ -101,7 +97,6 @@ impl Folders {
     /// # Panics
     ///
     /// If they cannot be copied.
-    #[must_use]
     pub fn copy(&self) -> Self {
         let copies = Self::empty();
         for (from, to) in self.0.iter().zip(&copies.0) {
@@ -122,7 +117,6 @@ impl Folders {
     }
 
     /// Returns the folder of the first party, 0, or the second.
-    #[must_use]
     pub fn path(&self, party: usize) -> &Path {
         self.0[party].path()
     }
@@ -142,7 +136,6 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Returns the end of a link to the authenticated `peer`. No wait takes longer than `timeout`.
-#[must_use]
 pub fn channel(transport: Transport, peer: Fingerprint, timeout: Duration) -> Channel {
     let mut channel = Channel::over_proved(transport, peer, [7; 32]);
     channel.set_timeout(timeout);
@@ -153,7 +146,6 @@ pub fn channel(transport: Transport, peer: Fingerprint, timeout: Duration) -> Ch
 pub type Trace = Arc<Mutex<Vec<(u8, usize)>>>;
 
 /// Returns a function that changes no message, and records each in `trace`.
-#[must_use]
 pub fn noting(trace: &Trace) -> Rewrite {
     let trace = Arc::clone(trace);
     Box::new(move |_, kind, payload| {

@@ -184,25 +184,21 @@ pub struct TamperingSink {
 
 impl TamperingSink {
     /// Returns a sink over `inner` that commits `tampering`.
-    #[must_use]
     pub fn new(inner: Box<dyn Sink>, tampering: Tampering) -> Self {
         Self::with(inner, Change::Fault(tampering))
     }
 
     /// Returns a sink over `inner` that commits `fault` on the first message of a kind.
-    #[must_use]
     pub fn on_first(inner: Box<dyn Sink>, kind: u8, fault: Fault) -> Self {
         Self::with(inner, Change::First(kind, fault))
     }
 
     /// Returns a sink over `inner` that sends the result of `rewrite` for each message.
-    #[must_use]
     pub fn rewriting(inner: Box<dyn Sink>, rewrite: Rewrite) -> Self {
         Self::with(inner, Change::Rewrite(rewrite))
     }
 
     /// Returns a sink over `inner` that sends the replacement that `play` gives for each message.
-    #[must_use]
     pub fn playing(inner: Box<dyn Sink>, play: Play) -> Self {
         Self::with(inner, Change::Play(play))
     }

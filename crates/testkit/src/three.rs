@@ -19,13 +19,11 @@ pub type Direction = (OutsourcedRole, OutsourcedRole);
 pub type Ends = [Result<Outcome, Error>; 3];
 
 /// Returns a party's fingerprint.
-#[must_use]
 pub fn fingerprint(role: OutsourcedRole) -> Fingerprint {
     Fingerprint([1 + role as u8; 32])
 }
 
 /// Returns the parties to which a party has links, in the order in which it works on them.
-#[must_use]
 pub fn others(role: OutsourcedRole) -> [OutsourcedRole; 2] {
     match role {
         Generator => [Cloud, Evaluator],
@@ -40,7 +38,6 @@ pub fn others(role: OutsourcedRole) -> [OutsourcedRole; 2] {
 /// # Panics
 ///
 /// Never.
-#[must_use]
 pub fn kept_riches(loads: bool) -> Function {
     let mut builder = FunctionBuilder::new("kept-riches");
     builder

@@ -15,7 +15,6 @@ impl Vector {
     /// # Panics
     ///
     /// If there is no such file, a line is not `name: value`, or a name occurs twice.
-    #[must_use]
     pub fn read(file: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../vectors")
@@ -44,7 +43,6 @@ impl Vector {
     /// # Panics
     ///
     /// If there is no such field.
-    #[must_use]
     pub fn text(&self, name: &str) -> &str {
         self.fields
             .get(name)
@@ -56,7 +54,6 @@ impl Vector {
     /// # Panics
     ///
     /// If it is no number.
-    #[must_use]
     pub fn number(&self, name: &str) -> u64 {
         let text = self.text(name);
         text.parse()
@@ -68,7 +65,6 @@ impl Vector {
     /// # Panics
     ///
     /// If it is not hex, or not `N` bytes.
-    #[must_use]
     pub fn bytes<const N: usize>(&self, name: &str) -> [u8; N] {
         let text = self.text(name);
         let digit = |digit: u8| (digit as char).to_digit(16).map(|digit| digit as u8);
@@ -91,7 +87,6 @@ impl Vector {
 }
 
 /// Returns bytes in hex.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -20,7 +20,6 @@ impl<'a> Gates<'a> {
     /// # Panics
     ///
     /// If the program has no such segment.
-    #[must_use]
     pub fn of(program: &'a Program, segment: usize) -> Self {
         let segment = &program.segments()[segment];
         Self {
@@ -124,7 +123,6 @@ impl Slots {
     }
 
     /// Returns the label in `slot`.
-    #[must_use]
     pub fn get(&self, slot: u32) -> Block {
         self.0[slot as usize]
     }

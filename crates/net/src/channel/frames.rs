@@ -40,7 +40,6 @@ pub struct FrameHeader {
 
 impl FrameHeader {
     /// Reads a header from these bytes.
-    #[must_use]
     pub fn parse([kind, l0, l1, l2, l3]: [u8; HEADER_BYTES]) -> Self {
         let left = u32::from_le_bytes([l0, l1, l2, l3]);
         Self { kind, left }
@@ -52,19 +51,16 @@ impl FrameHeader {
     }
 
     /// Returns the bytes of the message from this frame on.
-    #[must_use]
     pub fn left(self) -> usize {
         self.left as usize
     }
 
     /// Returns the bytes of the message in this frame.
-    #[must_use]
     pub fn carried(self) -> usize {
         self.left().min(FRAME_BYTES)
     }
 
     /// Returns whether the message ends with this frame.
-    #[must_use]
     pub fn is_last(self) -> bool {
         self.left() <= FRAME_BYTES
     }

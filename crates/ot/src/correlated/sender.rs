@@ -95,25 +95,21 @@ impl CotSender {
     }
 
     /// Returns the threat model that this half withstands.
-    #[must_use]
     pub fn security(&self) -> Security {
         self.security
     }
 
     /// Returns the number of the next correlated OT.
-    #[must_use]
     pub fn next_index(&self) -> u64 {
         self.progress.handed_out
     }
 
     /// Returns the offset of all OTs. Secret.
-    #[must_use]
     pub fn delta(&self) -> &Delta {
         &self.delta
     }
 
     /// Returns the exact size in bytes of the receiver's next message, if it is for `count` OTs.
-    #[must_use]
     pub fn message_len(&self, count: usize) -> usize {
         self.head_bytes() + message_bytes(self.field, self.security, count)
     }

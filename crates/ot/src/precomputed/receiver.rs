@@ -35,19 +35,16 @@ impl ReceiverOts {
     }
 
     /// Returns the numbers of these OTs.
-    #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.first..self.first + self.t.len() as u64
     }
 
     /// Returns the number of OTs.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.t.len()
     }
 
     /// Returns whether there are no OTs.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.t.is_empty()
     }

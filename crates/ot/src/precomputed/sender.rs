@@ -22,19 +22,16 @@ impl SenderOts {
     }
 
     /// Returns the numbers of these OTs.
-    #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.first..self.first + self.q.len() as u64
     }
 
     /// Returns the number of OTs.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.q.len()
     }
 
     /// Returns whether there are no OTs.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.q.is_empty()
     }

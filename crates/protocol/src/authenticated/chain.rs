@@ -43,7 +43,6 @@ pub struct SharedChain {
 
 impl SharedChain {
     /// Returns the chain that the run `tag` starts, from base OTs that were made only for it.
-    #[must_use]
     pub fn new(tag: &RunTag, base: EpochBase) -> Self {
         let (role, base, later) = base.kept();
         let mut chain = Self {
@@ -58,19 +57,16 @@ impl SharedChain {
     }
 
     /// Returns this party's role.
-    #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
     /// Returns the assumption of the chain's base OTs, on which every run of the chain rests.
-    #[must_use]
     pub fn base_ot(&self) -> BaseOt {
         self.base
     }
 
     /// Returns the version that a run loads from, and the attempt.
-    #[must_use]
     pub fn place(&self) -> (ChainVersion, u64) {
         self.place.place()
     }

@@ -63,13 +63,11 @@ impl Transfers {
 
 impl Epoch {
     /// Returns this party's role.
-    #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
     /// Returns the epoch's id, the same at both parties. Not secret.
-    #[must_use]
     pub fn id(&self) -> &[u8; DIGEST_BYTES] {
         &self.id
     }
@@ -228,7 +226,6 @@ pub struct EpochTags {
 impl EpochTags {
     /// Returns the tags of a run in a chain: those of the base OTs with which it starts the chain,
     /// or those of the OTs that it makes from kept ones.
-    #[must_use]
     pub fn of_chain(tag: &RunTag) -> Self {
         Self {
             garbler: tag.chain_setup(Role::Garbler),
@@ -308,7 +305,6 @@ impl EpochSetup {
     }
 
     /// Returns the id of the future epoch, the same at both parties. Not secret.
-    #[must_use]
     pub fn id(&self) -> &[u8; DIGEST_BYTES] {
         &self.id
     }

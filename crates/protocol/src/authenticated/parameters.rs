@@ -44,7 +44,6 @@ const UNUSED_LOG2: i32 = -9;
 /// 2^-s.
 ///
 /// Lots made with s lose at most 63/64 · 2^-s. The sum of 1 / (64t(t+1)) over all t ≥ 1 is 1/64.
-#[must_use]
 pub fn charge_bits(unfinished: u64) -> u8 {
     tries::charge_bits(LEFT_TO_TRIES, unfinished)
 }
@@ -95,14 +94,12 @@ impl SecurityBits {
     }
 
     /// Returns s.
-    #[must_use]
     pub const fn get(self) -> u8 {
         self.0
     }
 
     /// Returns the bits of statistical security, rounded down, of runs that ask for this s: against
     /// cheats in lots and in the check of the OT extension together.
-    #[must_use]
     pub fn held_bits(self) -> u8 {
         let lots = (1.0 - f64::from(UNUSED_LOG2).exp2()).log2() - f64::from(self.0);
         -log2_sum([lots, transfers_log2()]) as u8
@@ -127,7 +124,6 @@ impl LotSize {
 
     /// Returns the cheapest lot for `wanted` more triples, or for as many of them as a lot may
     /// have.
-    #[must_use]
     pub fn cheapest(wanted: u64, security: SecurityBits) -> Self {
         if wanted == 0 {
             return Self::EMPTY;
@@ -158,7 +154,6 @@ impl LotSize {
     }
 
     /// Returns the number of leaky ANDs of the lot.
-    #[must_use]
     pub const fn leaky_ands(self) -> usize {
         self.triples * self.layers
     }
@@ -171,14 +166,12 @@ impl LotSize {
 
     /// Returns the number of OTs in each direction that make the lot: three for each leaky AND, and
     /// one for each triple's mask.
-    #[must_use]
     pub const fn ots(self) -> usize {
         3 * self.leaky_ands() + self.triples
     }
 
     /// Returns the s of lots of this size, rounded down: the logarithm of 63/64 · n^(B−1) · (2^B −
     /// 1).
-    #[must_use]
     pub fn security_bits(self) -> u32 {
         let strength = strength(self.triples as u64, self.layers as u32);
         (strength / u128::from(LEFT_TO_TRIES) * u128::from(LEFT_TO_TRIES - 1))

@@ -38,7 +38,6 @@ const MARGIN_BITS: usize = 40;
 
 /// Returns the size of a row in bytes in a lot that was ordered with this s, even if the lot is
 /// made with a higher one.
-#[must_use]
 pub(crate) const fn row_bytes(ordered_at: SecurityBits) -> usize {
     (ordered_at.get() as usize + MARGIN_BITS).div_ceil(8)
 }

@@ -56,7 +56,6 @@ pub trait TripleBlocks {
 /// Returns the number of blocks that a run of `function` takes, for masks of inputs and for AND
 /// gates. It is 0 if the function loads or saves values: these are under the Δ of a chain, and the
 /// triples in stock are under others.
-#[must_use]
 pub fn blocks_for(function: &Function) -> u64 {
     if function.has_saved_values() {
         return 0;

@@ -90,13 +90,11 @@ impl GarblerExecution {
     const CIRCUIT_BYTES: usize = 4 + CircuitSeed::BYTES;
 
     /// Returns the size of an execution of `batch` in bytes. All of them are secret.
-    #[must_use]
     pub fn bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> usize {
         batch.bucket() * Self::CIRCUIT_BYTES
     }
 
     /// Returns the execution's bytes.
-    #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.circuits.len() * Self::CIRCUIT_BYTES);
         for (number, seed) in &self.circuits {
@@ -190,7 +188,6 @@ impl<S, P> fmt::Debug for EvaluatorBytes<S, P> {
 
 impl EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
     /// Returns the same bytes, borrowed.
-    #[must_use]
     pub fn as_slices(&self) -> EvaluatorBytes<&[u8], &[u8]> {
         EvaluatorBytes {
             secret: &self.secret,
@@ -201,7 +198,6 @@ impl EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
 
 impl<'k> EvaluatorExecution<'k> {
     /// Returns the sizes of an execution of `batch` in bytes.
-    #[must_use]
     pub fn bytes<S: Scheme<Wire = Block>>(batch: &Batch<'_, S>) -> EvaluatorBytes<usize, usize> {
         let (bucket, bits) = (batch.bucket(), batch.encoding.bits());
         let of_circuit = 4 + batch.layout.kept() + HASH_BYTES;
@@ -213,7 +209,6 @@ impl<'k> EvaluatorExecution<'k> {
     }
 
     /// Returns the execution's bytes.
-    #[must_use]
     pub fn to_bytes(&self) -> EvaluatorBytes<Zeroizing<Vec<u8>>, Vec<u8>> {
         let mut published = Vec::new();
         self.append_published(&mut published);
@@ -224,7 +219,6 @@ impl<'k> EvaluatorExecution<'k> {
     }
 
     /// Returns the execution's secret bytes.
-    #[must_use]
     pub fn secret_bytes(&self) -> Zeroizing<Vec<u8>> {
         let shares = self.circuits.iter().map(|circuit| circuit.shares.len());
         // Reserve room for all: a vector that grows would leave a copy behind.

@@ -173,25 +173,21 @@ impl<'f, S: Scheme<Wire = Block>> Batch<'f, S> {
     }
 
     /// Returns the name that the batch's hashes are bound to. It is stored with the executions.
-    #[must_use]
     pub fn name(&self) -> [u8; 16] {
         self.oracle.name()
     }
 
     /// Returns the garbling scheme.
-    #[must_use]
     pub fn scheme(&self) -> S {
         self.scheme
     }
 
     /// Returns the plan.
-    #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan
     }
 
     /// Returns the function.
-    #[must_use]
     pub fn function(&self) -> &'f Function {
         self.function
     }

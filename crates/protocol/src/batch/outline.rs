@@ -126,7 +126,6 @@ fn in_messages(total: u64, most: usize, message: impl Fn(usize) -> Message) -> u
 
 impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     /// Returns the costs of an execution.
-    #[must_use]
     pub fn outline(&self) -> Outline {
         let bucket = self.bucket() as u64;
         let outputs = self.output_bits;
@@ -219,7 +218,6 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
 
 /// Commits to both labels of `count` wires that belong to no circuit, for measurements of a
 /// commitment's cost.
-#[must_use]
 pub fn commit_to_wires(count: usize) -> Vec<u8> {
     let mut prg = Prg::new(Block::ONES);
     let delta = prg.next_block();
@@ -232,7 +230,6 @@ pub fn commit_to_wires(count: usize) -> Vec<u8> {
 }
 
 /// Hashes `count` labels that belong to no circuit, for measurements of a hash's cost.
-#[must_use]
 pub fn hash_labels(count: u32) -> Hash {
     let oracle = Oracle::named([0; 16]);
     let mut prg = Prg::new(Block::ONES);

@@ -38,13 +38,11 @@ pub struct Cut {
 
 impl Cut {
     /// Returns the number of evaluated circuits: N·B.
-    #[must_use]
     pub fn evaluated(self) -> u64 {
         self.executions * self.bucket
     }
 
     /// Returns the number of circuits that are opened and checked: M − N·B.
-    #[must_use]
     pub fn checked(self) -> u64 {
         self.circuits - self.evaluated()
     }
@@ -103,7 +101,6 @@ impl Factorials {
     ///
     /// Panics if the cut evaluates more circuits than it has, or has more circuits than there are
     /// factorials.
-    #[must_use]
     pub fn security_bits(&self, cut: Cut) -> f64 {
         let evaluated = cut.evaluated();
         assert!(

@@ -47,7 +47,6 @@ pub const MAX_EXECUTIONS: u64 = 1 << 12;
 /// A batch planned with s loses at most 3/4 · 2^−s, since each of the three ways has 2^−(s+2). The
 /// first batch is planned with s; 1/4 · 2^−s remains for all further ones. Try t + 1 is planned
 /// with s + ⌈lg 3t(t+1)⌉, and the sum of 3/4 / (3t(t+1)) over all t ≥ 1 is 1/4.
-#[must_use]
 pub fn charge_bits(tries: u64) -> u8 {
     tries::charge_bits(3, tries)
 }
@@ -55,7 +54,6 @@ pub fn charge_bits(tries: u64) -> u8 {
 /// Returns the bits of statistical security, rounded down, of runs of `function` whose executions
 /// were made with this s: the bits that hold against a garbler, over all tries, or those that hold
 /// against an evaluator, whichever are fewer.
-#[must_use]
 pub fn held_bits(statistical_security_bits: u8, function: &Function) -> u8 {
     statistical_security_bits.min(evaluator_bits(function) as u8)
 }
@@ -88,13 +86,11 @@ pub struct Bound {
 
 impl Bound {
     /// Returns the bits of the party that gains more by cheating.
-    #[must_use]
     pub fn total_bits(&self) -> f64 {
         self.garbler_bits().min(self.evaluator_bits)
     }
 
     /// Returns the bits of a garbler, by all ways together.
-    #[must_use]
     pub fn garbler_bits(&self) -> f64 {
         let ways = [
             self.circuits_bits,
@@ -190,19 +186,16 @@ impl Plan {
     }
 
     /// Returns s: a cheating garbler succeeds with probability at most two to minus s.
-    #[must_use]
     pub fn statistical_security_bits(&self) -> u8 {
         self.statistical_security_bits
     }
 
     /// Returns N: the number of executions that the batch prepares.
-    #[must_use]
     pub fn executions(&self) -> u64 {
         self.cut.executions
     }
 
     /// Returns the numbers of circuits and buckets.
-    #[must_use]
     pub fn cut(&self) -> Cut {
         self.cut
     }
@@ -211,7 +204,6 @@ impl Plan {
     pub const BYTES: usize = 25;
 
     /// Returns the bytes: s (1), and N, B, M, 8 each, little-endian.
-    #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let cut = self.cut;
         let mut bytes = [self.statistical_security_bits; Self::BYTES];

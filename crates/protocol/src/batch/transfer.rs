@@ -25,7 +25,6 @@ impl<S: Scheme<Wire = Block>> Batch<'_, S> {
     }
 
     /// Returns the number of OTs that a preparation of all executions takes.
-    #[must_use]
     pub fn ots(&self) -> u64 {
         self.plan().executions() * self.transfers() as u64
     }

@@ -62,7 +62,6 @@ impl fmt::Debug for Directions {
 
 impl DirectionSetup {
     /// Returns the directions of a session, in which the connecting party has `connecting_role`.
-    #[must_use]
     pub fn new(
         session: &SessionTag,
         (role, connecting_role): (Role, Role),
@@ -81,7 +80,6 @@ impl DirectionSetup {
     }
 
     /// Returns the directions of lot number `lot`, from 0, that an order makes for the stock.
-    #[must_use]
     pub fn of_lot(order: &RunTag, lot: u64, role: Role, settings: OtSettings) -> Self {
         Self {
             role,
@@ -130,7 +128,6 @@ impl DirectionSetup {
 
 impl Directions {
     /// Returns the party's role.
-    #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }

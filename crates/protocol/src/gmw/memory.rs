@@ -20,7 +20,6 @@ const ELEMENT_BYTES: u64 = 16;
 /// Returns an upper bound on the bytes that a party needs for a run of this schedule: the schedule,
 /// the rows of active groups, values that are still read, the masks of all crosses, and a step's
 /// messages. It does not include the makers of OTs and the function itself.
-#[must_use]
 pub fn memory_bytes(schedule: &Schedule) -> u64 {
     values(schedule)
         .saturating_add(masks(schedule))

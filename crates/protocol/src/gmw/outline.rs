@@ -34,7 +34,6 @@ pub struct Outline {
 
 impl Outline {
     /// Returns the bytes of all messages, by sender.
-    #[must_use]
     pub fn bytes(&self) -> [u64; 2] {
         ROLES.map(|role| {
             let role = role as usize;
@@ -43,7 +42,6 @@ impl Outline {
     }
 
     /// Returns the half round trips: those of refills and steps, and one for the results.
-    #[must_use]
     pub fn trips(&self) -> u64 {
         let results = self.result_bytes != [0, 0];
         self.refill_trips + u64::from(self.steps) + u64::from(results)

@@ -135,7 +135,6 @@ impl<'p> LayerCrosses<'p> {
     }
 
     /// Returns the number of first rows and the number of second rows.
-    #[must_use]
     pub fn rows(&self) -> [u64; 2] {
         let first = if self.sends { self.gates } else { self.crosses };
         [first, self.gates]
@@ -210,7 +209,6 @@ impl<'s> Rows<'s> {
     }
 
     /// Returns the next step, or `None` after the last one.
-    #[must_use]
     pub fn step(&self) -> Option<&StepWork> {
         self.step.as_ref()
     }
@@ -220,7 +218,6 @@ impl<'s> Rows<'s> {
     /// # Panics
     ///
     /// Panics after the last step.
-    #[must_use]
     pub fn open(&self, masks: &mut impl CrossMasks) -> Vec<u8> {
         let step = self.step.as_ref().expect("a step that comes");
         let mut out = BitWriter::with_capacity(step.bits[self.role as usize]);
@@ -289,7 +286,6 @@ impl<'s> Rows<'s> {
     /// # Panics
     ///
     /// Panics before the last step is done.
-    #[must_use]
     pub fn results(&self, outputs: impl IntoIterator<Item = usize>) -> Zeroizing<Vec<bool>> {
         assert!(self.step.is_none(), "all steps are done");
         let mut shares = Zeroizing::new(Vec::new());

@@ -46,7 +46,6 @@ impl CrossKind {
     pub const ALL: [Self; 2] = [Self::Narrow, Self::Wide];
 
     /// Returns the number of crosses in a block.
-    #[must_use]
     pub const fn crosses(self) -> usize {
         match self {
             Self::Narrow => 1 << 16,
@@ -55,7 +54,6 @@ impl CrossKind {
     }
 
     /// Returns the bytes of a block at the party that sends the OTs (`sends`), or at the other one.
-    #[must_use]
     pub const fn bytes(self, sends: bool) -> usize {
         let crosses = self.crosses();
         match self {
@@ -119,7 +117,6 @@ pub struct CrossDemand {
 
 impl CrossDemand {
     /// Returns the demand of a run with this schedule.
-    #[must_use]
     pub fn of(schedule: &Schedule) -> Self {
         let (mut narrow, mut wide) = ([0; 2], [0; 2]);
         for step in schedule.steps() {
@@ -136,7 +133,6 @@ impl CrossDemand {
     }
 
     /// Returns the number of blocks of one kind and direction.
-    #[must_use]
     pub fn blocks(&self, kind: CrossKind, sender: Role) -> u64 {
         match kind {
             CrossKind::Narrow => self.narrow[sender as usize],

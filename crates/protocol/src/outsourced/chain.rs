@@ -105,13 +105,11 @@ macro_rules! both_ends {
     ($name:ident) => {
         impl $name {
             /// Returns the attempt that its keys are for.
-            #[must_use]
             pub fn attempt(&self) -> u64 {
                 self.head.attempt
             }
 
             /// Returns the parameters that it was started with.
-            #[must_use]
             pub fn parameters(&self) -> Parameters {
                 self.head.parameters
             }

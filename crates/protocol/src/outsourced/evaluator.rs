@@ -81,7 +81,6 @@ impl Verdict {
     /// For any other end, returns `None`, and the caller must report `error` unchanged. While the
     /// chain exists, a generator that lies about one key and then ends the run could otherwise
     /// learn from the evaluator's user whether that circuit is checked.
-    #[must_use]
     pub fn refusal(&self, party: Peer, error: &Error) -> Option<Error> {
         let has_killed = *error == Error::PeerAborted(AbortReason::Misbehaved);
         (self.has_refused && party == Peer::Cloud && has_killed).then(|| cheated(Cheat::Keys))

@@ -71,7 +71,6 @@ pub struct RunBound {
 
 impl RunBound {
     /// Returns the bits of all ways together.
-    #[must_use]
     pub fn total_bits(&self) -> f64 {
         let ways = [
             self.circuits_bits,
@@ -166,19 +165,16 @@ impl Parameters {
     }
 
     /// Whether the parties are assumed to follow the protocol.
-    #[must_use]
     pub fn is_semi_honest(&self) -> bool {
         self.copies == 1
     }
 
     /// Returns σ: the number of all circuits.
-    #[must_use]
     pub fn copies(&self) -> usize {
         self.copies.into()
     }
 
     /// Returns the number of circuits that the cloud evaluates.
-    #[must_use]
     pub fn evaluated(&self) -> usize {
         if self.is_semi_honest() {
             return 1;
@@ -187,13 +183,11 @@ impl Parameters {
     }
 
     /// Returns the number of circuits that the cloud checks.
-    #[must_use]
     pub fn checked(&self) -> usize {
         self.copies() - self.evaluated()
     }
 
     /// Returns k.
-    #[must_use]
     pub fn statistical_security_bits(&self) -> u8 {
         self.statistical_security_bits
     }

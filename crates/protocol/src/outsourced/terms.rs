@@ -59,7 +59,6 @@ pub struct EvaluatorBits {
 
 impl EvaluatorBits {
     /// Returns the evaluator's part of `function`.
-    #[must_use]
     pub fn of(function: &Function) -> Self {
         Self {
             input_bits: function.input_bits(Role::Evaluator),

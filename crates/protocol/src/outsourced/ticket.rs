@@ -33,7 +33,6 @@ impl RunTicket {
     pub const BYTES: usize = 49;
 
     /// Returns the bytes that are sent to a server.
-    #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..16].copy_from_slice(&self.number);

@@ -42,7 +42,6 @@ impl InstanceSeed {
     }
 
     /// Returns the seed with these bytes.
-    #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         let (mut seed, mut start) = ([0; 32], [0; 16]);
         seed.copy_from_slice(&bytes[..32]);
@@ -51,7 +50,6 @@ impl InstanceSeed {
     }
 
     /// Returns the seed's bytes.
-    #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<[u8; Self::BYTES]> {
         let mut bytes = Zeroizing::new([0; Self::BYTES]);
         bytes[..32].copy_from_slice(&self.seed);
@@ -109,7 +107,6 @@ impl InstanceSeed {
     }
 
     /// Returns the wires of the instance, by garbling it again.
-    #[must_use]
     pub fn wires<S: Scheme>(
         &self,
         scheme: S,
@@ -130,7 +127,6 @@ impl InstanceSeed {
 
     /// Returns the wires of an instance of each of `seeds`, in order. Garbles several small
     /// instances at once.
-    #[must_use]
     pub fn wires_all<S: Scheme>(
         seeds: &[Self],
         scheme: S,
@@ -202,7 +198,6 @@ pub struct InstanceTables {
 
 impl InstanceTables {
     /// Returns the size in bytes.
-    #[must_use]
     pub fn size<S: Scheme>(scheme: S, program: &Program) -> u64 {
         let segments = 0..program.segments().len();
         let tables = segments.map(|segment| scheme.table_bytes(program, segment) as u64);
@@ -211,7 +206,6 @@ impl InstanceTables {
 
     /// Returns the instance with these bytes, if their number is what `program` needs under
     /// `scheme`.
-    #[must_use]
     pub fn from_bytes<S: Scheme>(scheme: S, program: &Program, bytes: Vec<u8>) -> Option<Self> {
         (bytes.len() as u64 == Self::size(scheme, program)).then_some(Self { bytes })
     }

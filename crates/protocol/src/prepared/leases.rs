@@ -59,7 +59,6 @@ pub enum LeasesAnswer {
 
 impl Leases {
     /// Returns the largest size of a message about `kinds` kinds.
-    #[must_use]
     pub fn max_bytes(kinds: usize) -> usize {
         2 + kinds * (4 + 16 * MAX_SPANS)
     }
@@ -123,7 +122,6 @@ impl Leases {
 
 impl LeasesAnswer {
     /// Returns the largest size of a message about `kinds` kinds.
-    #[must_use]
     pub fn max_bytes(kinds: usize) -> usize {
         1 + 8 * kinds
     }

@@ -44,7 +44,6 @@ impl PairChain {
     const OF_PREPARED: u8 = 3;
 
     /// Returns the chain that the run `tag` starts.
-    #[must_use]
     pub fn new(tag: &RunTag) -> Self {
         Self {
             id: ChainId::new(&id_oracle(tag)),
@@ -54,7 +53,6 @@ impl PairChain {
     }
 
     /// Returns the version that a run loads from, and the attempt.
-    #[must_use]
     pub fn place(&self) -> (ChainVersion, u64) {
         let (id, version) = (self.id, self.version);
         (ChainVersion { id, version }, self.attempt)

@@ -46,20 +46,17 @@ impl SavedState {
     }
 
     /// Returns the state of a garbler that continues `chain` and loads these values.
-    #[must_use]
     pub fn of_garbler(chain: Option<(ChainVersion, u64)>, loads: &[GarblerHalf]) -> Self {
         Self::new(chain, loads.iter().map(|value| &value.0))
     }
 
     /// Returns the state of an evaluator that continues `chain` and loads these values.
-    #[must_use]
     pub fn of_evaluator(chain: Option<(ChainVersion, u64)>, loads: &[EvaluatorHalf]) -> Self {
         Self::new(chain, loads.iter().map(|value| &value.0))
     }
 
     /// Returns the state of either party of `authenticated` that continues `chain` and loads these
     /// values.
-    #[must_use]
     pub fn of_shared(chain: Option<(ChainVersion, u64)>, loads: &[SharedHalf]) -> Self {
         Self::new(chain, loads.iter().map(|value| &value.0))
     }
@@ -84,7 +81,6 @@ impl SavedState {
     }
 
     /// Returns the state with these bytes, if there is one.
-    #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
         let number = |at: usize| Some(u64::from_le_bytes(*bytes[at..].first_chunk()?));

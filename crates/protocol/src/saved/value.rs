@@ -176,19 +176,16 @@ macro_rules! both_halves {
     ($name:ident) => {
         impl $name {
             /// Returns the chain that the value belongs to.
-            #[must_use]
             pub fn chain(&self) -> ChainId {
                 self.0.chain
             }
 
             /// Returns the name of this version of the value.
-            #[must_use]
             pub fn mark(&self) -> Mark {
                 self.0.mark
             }
 
             /// Returns the width in bits.
-            #[must_use]
             pub fn bits(&self) -> usize {
                 self.0.bits()
             }

@@ -25,7 +25,6 @@ impl SessionTag {
     /// Returns the tag of a session between these identities after these greetings. `binding` is
     /// the TLS exporter's value of the channel. The identities are fingerprints, or zero where the
     /// channel has none.
-    #[must_use]
     pub fn new(
         binding: &[u8; 32],
         connecting: (&[u8; 32], &Hello),
@@ -48,7 +47,6 @@ impl SessionTag {
     }
 
     /// Returns the session's name for people, which both parties can show to anyone.
-    #[must_use]
     pub fn id(&self) -> SessionId {
         let hash = Sha256::new_with_prefix(b"tacit session id 1\0").chain_update(self.0);
         let mut id = [0; 8];
@@ -58,7 +56,6 @@ impl SessionTag {
 
     /// Returns the tag of the setup that a session does once between two roles: its base OTs and
     /// the OTs that are made from them.
-    #[must_use]
     pub fn setup(&self, connecting_role: Role, base_ot: BaseOt, extension: Extension) -> RunTag {
         let hash = Sha256::new_with_prefix(b"tacit setup 2\0")
             .chain_update(self.0)
@@ -69,7 +66,6 @@ impl SessionTag {
 
     /// Returns the tag of the base OTs of an epoch of `authenticated`, for OTs that `sender` sends.
     /// Each direction has its own tag.
-    #[must_use]
     pub fn authenticated_setup(
         &self,
         connecting_role: Role,
@@ -86,7 +82,6 @@ impl SessionTag {
 
     /// Returns the tag of the OTs of `gmw` that the connecting party sends, or that the other party
     /// sends. Each direction has its own tag.
-    #[must_use]
     pub fn gmw_setup(
         &self,
         connecting_party_sends: bool,
@@ -101,7 +96,6 @@ impl SessionTag {
     }
 
     /// Returns the tag of a run that the connecting party proposed by `proposal`.
-    #[must_use]
     pub fn run(&self, proposal: &Proposal) -> RunTag {
         let hash = Sha256::new_with_prefix(b"tacit run 1\0")
             .chain_update(self.0)
@@ -144,7 +138,6 @@ pub struct RunTag([u8; 32]);
 impl RunTag {
     /// Returns the tag of the base OTs of a lot of `authenticated`, of triples or instances, that
     /// this order makes for the stock, for OTs that `sender` sends. Each direction has its own tag.
-    #[must_use]
     pub fn triples_setup(&self, sender: Role) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit triples setup 1\0")
             .chain_update(self.0)
@@ -154,7 +147,6 @@ impl RunTag {
 
     /// Returns the tag of the base OTs of lot number `lot`, from 0, of crosses that this order
     /// makes for the stock, for OTs that `sender` sends. Each direction has its own tag.
-    #[must_use]
     pub fn crosses_setup(&self, sender: Role, lot: u64) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit crosses setup 1\0")
             .chain_update(self.0)
@@ -166,7 +158,6 @@ impl RunTag {
     /// Returns the tag of the base OTs of the chain of `authenticated` that this run starts, and of
     /// the OTs that a run of a chain makes from them, for OTs that `sender` sends. Each direction
     /// has its own tag.
-    #[must_use]
     pub fn chain_setup(&self, sender: Role) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit chain setup 1\0")
             .chain_update(self.0)
@@ -176,7 +167,6 @@ impl RunTag {
 
     /// Returns the tag of a set of base OTs of this run's matching, whose OTs serve only its VOLE.
     /// Sets are numbered from 0.
-    #[must_use]
     pub fn match_setup(&self, set: u32) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit match setup 1\0").chain_update(self.0);
         let hash = if set > 0 {
@@ -189,7 +179,6 @@ impl RunTag {
 
     /// Returns the tag of the same run from this state of saved values on: the chain, its version
     /// and attempt, and the loads.
-    #[must_use]
     pub fn on(&self, state: &SavedState) -> Self {
         let hash = Sha256::new_with_prefix(b"tacit run on saved values 1\0")
             .chain_update(self.0)
@@ -198,7 +187,6 @@ impl RunTag {
     }
 
     /// Returns the tag's bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -60,13 +60,11 @@ impl<E, M: Half> SessionOt<E, M> {
     }
 
     /// Returns the adversary that these OTs withstand.
-    #[must_use]
     pub fn security(&self) -> Security {
         self.security
     }
 
     /// Returns the extension that makes these OTs.
-    #[must_use]
     pub fn extension(&self) -> Extension {
         self.extension
     }
@@ -77,7 +75,6 @@ impl<E, M: Half> SessionOt<E, M> {
     }
 
     /// Whether a [`refill`](Self::refill) has to make OTs before `count` can be taken.
-    #[must_use]
     pub fn needs_refill(&self, count: u64) -> bool {
         match &self.maker {
             Maker::Extending(_) => false,

@@ -71,7 +71,6 @@ impl ChainMarks {
     }
 
     /// Returns the marks as they are sent to the peer.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let status = match self.status {
             ChainStatus::Absent => 0,

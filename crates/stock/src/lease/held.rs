@@ -41,7 +41,6 @@ impl std::fmt::Debug for Lease {
 
 impl Lease {
     /// Returns an empty lease, to be extended.
-    #[must_use]
     pub fn empty(kind: ComponentDigest) -> Self {
         Self {
             kind,
@@ -50,7 +49,6 @@ impl Lease {
     }
 
     /// Returns the kind.
-    #[must_use]
     pub fn kind(&self) -> ComponentDigest {
         self.kind
     }
@@ -62,7 +60,6 @@ impl Lease {
     }
 
     /// Returns how many instances are left.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.spans().map(|span| span.count).sum()
     }
@@ -221,13 +218,11 @@ pub struct LeasePool {
 
 impl LeasePool {
     /// Creates an empty pool.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Returns how many leased instances of a kind are left in the pool.
-    #[must_use]
     pub fn count(&self, kind: &ComponentDigest) -> u64 {
         self.kinds.get(kind).map_or(0, Lease::count)
     }

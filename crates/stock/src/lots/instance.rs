@@ -69,19 +69,16 @@ impl Instance {
     }
 
     /// Returns the instance's number in its kind.
-    #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
     /// Returns the secret that was sealed.
-    #[must_use]
     pub fn secret(&self) -> &[u8] {
         &self.record[..self.secret_bytes]
     }
 
     /// Returns the tables that were written.
-    #[must_use]
     pub fn tables(&self) -> &[u8] {
         &self.record[self.secret_bytes + TAG_BYTES..]
     }

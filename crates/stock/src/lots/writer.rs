@@ -40,13 +40,11 @@ impl std::fmt::Debug for LotWriter {
 
 impl LotWriter {
     /// Returns the kind of the lot.
-    #[must_use]
     pub fn kind(&self) -> ComponentDigest {
         self.kind
     }
 
     /// Returns the lot's numbers.
-    #[must_use]
     pub fn span(&self) -> Span {
         self.span
     }

@@ -32,7 +32,6 @@ pub enum Category {
 
 impl Error {
     /// Returns the error's category.
-    #[must_use]
     pub fn category(&self) -> Category {
         match self {
             Self::OfParty { error, .. } => error.category(),

@@ -28,7 +28,6 @@ impl Session {
     /// Returns the place in its chain from which the latest run started, if the parties came to
     /// agree on one. After a run that failed, the party's record of the chain tells by these two
     /// versions whether the run was kept.
-    #[must_use]
     pub fn chain_attempt(&self) -> Option<ChainAttempt> {
         self.chain_attempt
     }

@@ -27,7 +27,6 @@ impl Normalization {
     pub const ALL: [Self; 2] = [Self::None, Self::Email];
 
     /// Returns the name on the command line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -85,7 +84,6 @@ impl MatchRecipient {
     pub const ALL: [Self; 3] = [Self::Me, Self::Peer, Self::Both];
 
     /// Returns the name on the command line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Me => "me",

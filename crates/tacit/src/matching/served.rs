@@ -60,32 +60,27 @@ pub(crate) fn silent_vole_bytes(columns: u64) -> u64 {
 impl HeldMatch {
     /// Returns a matching of these keys, which are not copied. The peer may have any number of
     /// keys: the service has looked at it.
-    #[must_use]
     pub fn order(&self) -> Match {
         let order = Match::of(self.task.clone()).threads(self.threads);
         order.most_peer_keys(u64::MAX)
     }
 
     /// Whether the peer that connected wants this matching.
-    #[must_use]
     pub fn is_for(&self, told: &TableSizes) -> bool {
         self.task.meaning.digest(Side::Listening) == told.meaning()
     }
 
     /// Returns how the keys were normalised.
-    #[must_use]
     pub fn normalization(&self) -> Normalization {
         self.task.meaning.normalization
     }
 
     /// Returns who gets the result.
-    #[must_use]
     pub fn recipient(&self) -> MatchRecipient {
         self.task.meaning.to
     }
 
     /// Returns the number of this party's keys.
-    #[must_use]
     pub fn key_count(&self) -> u64 {
         self.task.keys.len() as u64
     }

@@ -410,14 +410,12 @@ pub(super) fn runs_in_stock(needs: &[Need]) -> Option<u64> {
 impl Alternative {
     /// Returns the number of round trips in an open session without an agreement: for the
     /// agreement, the leases, and the run.
-    #[must_use]
     pub fn round_trips(&self) -> u32 {
         let leases = u32::from(self.takes_crosses() || !self.protocol.is_from_nothing());
         1 + leases + self.online_round_trips
     }
 
     /// Whether this is a run by `gmw` whose crosses are in stock.
-    #[must_use]
     pub fn takes_crosses(&self) -> bool {
         self.protocol == Protocol::Gmw && self.runs_in_stock.is_some()
     }

@@ -19,7 +19,6 @@ pub struct InStock {
 
 impl InStock {
     /// Creates the contents from these stocks, which are all with one peer.
-    #[must_use]
     pub fn new(stocks: Vec<StockSummary>) -> Self {
         Self { stocks }
     }

@@ -27,7 +27,6 @@ impl Listener {
     }
 
     /// Returns the address with the actual port.
-    #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.local_address()
     }
@@ -109,7 +108,6 @@ impl Listener {
 
 impl Door {
     /// Returns the address with the actual port.
-    #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.local_address()
     }
@@ -139,13 +137,11 @@ impl Door {
 
 impl Arrival {
     /// Returns the peer's fingerprint, if the channel is authenticated.
-    #[must_use]
     pub fn peer(&self) -> Option<Fingerprint> {
         self.channel.peer()
     }
 
     /// Returns the address that the peer connected from.
-    #[must_use]
     pub fn from(&self) -> SocketAddr {
         self.from
     }
@@ -189,7 +185,6 @@ impl PlainListener {
     }
 
     /// Returns the address with the actual port.
-    #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.0.local_address()
     }

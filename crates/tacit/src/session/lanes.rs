@@ -72,7 +72,6 @@ impl NotAHome {
 impl Session {
     /// Returns the lanes of both parties' processes. That of the peer is known once its greeting
     /// has arrived.
-    #[must_use]
     pub fn lanes(&self) -> Lanes {
         let peer = match self.greeting {
             Greeting::Both(_, lane) => lane,

@@ -8,14 +8,12 @@ use super::{RunId, Session, SessionId};
 
 impl Session {
     /// Returns this party's fingerprint, if the channel is authenticated.
-    #[must_use]
     pub fn own(&self) -> Option<Fingerprint> {
         self.own
     }
 
     /// Returns the session's name, which is the same at both parties; `None` at the party that
     /// connected until it has the peer's greeting.
-    #[must_use]
     pub fn id(&self) -> Option<SessionId> {
         match &self.greeting {
             Greeting::Both(tag, _) => Some(tag.id()),
@@ -25,7 +23,6 @@ impl Session {
 
     /// Returns the name of the run, order or matching that was begun last, or that the peer asks
     /// for ([`next_request`](Self::next_request)). It is the same at both parties.
-    #[must_use]
     pub fn run_id(&self) -> Option<RunId> {
         let (session, number) = (self.id()?, self.begun);
         (number > 0).then_some(RunId { session, number })

@@ -206,7 +206,6 @@ impl Transfers {
 
 impl Session {
     /// Returns the kind of the session's base OTs.
-    #[must_use]
     pub fn base_ot(&self) -> BaseOt {
         self.transfers.settings.base
     }
@@ -228,7 +227,6 @@ impl Session {
     }
 
     /// Returns the extension that makes the session's OTs from base OTs. The first run settles it.
-    #[must_use]
     pub fn ot_extension(&self) -> OtExtension {
         self.transfers.settings.extension
     }

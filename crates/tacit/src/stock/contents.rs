@@ -103,7 +103,6 @@ impl StockedKind {
 
     /// Returns how many instances runs take per day at the recent rate, or `None` if there was no
     /// run or less than an hour of data.
-    #[must_use]
     pub fn taken_per_day(&self) -> Option<f64> {
         const DAY_S: f64 = 86_400.0;
         let known = self.taken > 0 && self.taken_within >= LEAST_FOR_A_RATE;
@@ -111,7 +110,6 @@ impl StockedKind {
     }
 
     /// Returns how long the available instances last at that rate, or `None` if there is no rate.
-    #[must_use]
     pub fn lasts(&self) -> Option<Duration> {
         self.taken_per_day()?;
         let taken = u128::from(self.taken);

@@ -95,13 +95,11 @@ impl Stocks {
     }
 
     /// Returns the name of this process.
-    #[must_use]
     pub fn lane(&self) -> Lane {
         self.lane
     }
 
     /// Returns the name of this process's stock with a peer that has one process.
-    #[must_use]
     pub fn name(
         &self,
         (own, peer): (Fingerprint, Fingerprint),

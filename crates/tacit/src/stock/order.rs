@@ -52,13 +52,11 @@ pub struct PreparedKind {
 
 impl Prepared {
     /// Returns the number that was made, over all kinds.
-    #[must_use]
     pub fn made(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.made).sum()
     }
 
     /// Returns the number that can be used now, over all kinds.
-    #[must_use]
     pub fn available(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.available).sum()
     }

@@ -81,7 +81,6 @@ impl Garbled for Components {
 
 impl Preparation<'_> {
     /// Creates an empty order, for a party in this role.
-    #[must_use]
     pub fn new(role: Role) -> Self {
         Self::of(Components {
             role,
@@ -143,7 +142,6 @@ impl Preparation<'_> {
     }
 
     /// Returns the number of AND gates of the whole order.
-    #[must_use]
     pub fn and_gates(&self) -> u64 {
         let kinds = self.task.levels.values();
         kinds
@@ -152,13 +150,11 @@ impl Preparation<'_> {
     }
 
     /// Returns the digest of the order, which both parties compare before they prepare.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         order_digest(&self.task.levels)
     }
 
     /// Returns the most bytes of the tables of the whole order, which the evaluator keeps.
-    #[must_use]
     pub fn table_bytes(&self) -> u64 {
         let kinds = self.task.levels.values();
         let bytes = kinds.map(

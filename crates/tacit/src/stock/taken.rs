@@ -38,7 +38,6 @@ impl TakenNumbers {
     }
 
     /// Returns the name and the numbers as text: `NAME 3..5, 7..8`.
-    #[must_use]
     pub fn numbers(&self) -> String {
         let spans = self.spans.iter().map(Span::to_string);
         format!("{} {}", self.name, spans.collect::<Vec<_>>().join(", "))

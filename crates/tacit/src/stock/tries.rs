@@ -69,7 +69,6 @@ impl TryName {
 }
 
 /// Returns the number of bits by which s is raised for a try, given the number of unfinished tries.
-#[must_use]
 pub fn charge_bits(tried: Tried, unfinished: u64) -> u8 {
     match tried {
         Tried::Batches => batch::plan::charge_bits(unfinished),

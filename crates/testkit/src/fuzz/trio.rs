@@ -25,7 +25,6 @@ pub fn outsourced(data: &[u8]) {
 }
 
 /// Returns chains and values after an honest run: inputs of `saved`.
-#[must_use]
 pub fn honest_state() -> Vec<Vec<u8>> {
     let mut state = Vec::new();
     run(&[], |generator, cloud| {

@@ -17,7 +17,6 @@ pub struct Case {
 }
 
 /// Returns all cases.
-#[must_use]
 pub fn all() -> Vec<Case> {
     let mut cases = vec![
         case("majority", majority()),
@@ -56,7 +55,6 @@ pub fn all() -> Vec<Case> {
 /// # Panics
 ///
 /// If there is no such circuit.
-#[must_use]
 pub fn named(name: &str) -> Circuit {
     let case = all().into_iter().find(|case| case.name == name);
     case.unwrap_or_else(|| panic!("the suite has no circuit called {name}"))
@@ -134,7 +132,6 @@ fn outputs_of_every_kind() -> Circuit {
 }
 
 /// Returns a chain in which each AND waits for the last.
-#[must_use]
 pub fn chain(length: u32) -> Circuit {
     let gates = (0..length).map(|i| match i {
         0 => Gate::And(0, 1),
@@ -169,7 +166,6 @@ fn wide_layers(width: u32) -> Circuit {
 
 /// Returns a circuit of gates drawn at random, including degenerate ones, whose last wires are its
 /// outputs.
-#[must_use]
 pub fn random(seed: u32, inputs: u32, gates: u32) -> Circuit {
     let mut prg = Prg::new(Block::from_u128(2 << 64 | u128::from(seed)));
     let mut below = |bound: u32| (prg.next_block().to_u128() % u128::from(bound)) as u32;

@@ -21,7 +21,6 @@ pub struct Setting {
 
 impl Setting {
     /// Returns a pseudorandom setting, a different one for each number.
-    #[must_use]
     pub fn numbered(number: u32) -> Self {
         let mut prg = Prg::new(Block::from_u128(u128::from(number)));
         let mut seed = [0; 32];
@@ -59,7 +58,6 @@ pub struct Garbled<S: Scheme> {
 
 impl<S: Scheme> Garbled<S> {
     /// Garbles `program`.
-    #[must_use]
     pub fn new(scheme: S, setting: &Setting, program: &Program) -> Self {
         let mut garbler = scheme.garbler(setting.seed, setting.start, setting.delta);
         let inputs: Vec<S::Wire> = (0..program.inputs())
@@ -81,7 +79,6 @@ impl<S: Scheme> Garbled<S> {
     }
 
     /// Returns the evaluator's labels for these input bits, from its side of the correlated OTs.
-    #[must_use]
     pub fn input_labels(&self, bits: &[bool]) -> Vec<Block> {
         assert_eq!(bits.len(), self.inputs.len(), "a bit for each input");
         let evaluator = self.scheme.evaluator(self.setting.start);
@@ -140,7 +137,6 @@ pub(super) fn labels<G: Garbler>(garbler: &G, wire: &G::Wire) -> [u128; 2] {
 
 /// Returns all tables and then the decoding information of `program` under a fixed setting: a
 /// frozen vector has the digest of these bytes.
-#[must_use]
 pub fn bytes_of<S: Scheme>(scheme: S, setting: &Setting, program: &Program) -> Vec<u8> {
     let garbled = Garbled::new(scheme, setting, program);
     let mut bytes = garbled.tables.concat();

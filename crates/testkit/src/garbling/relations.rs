@@ -81,13 +81,11 @@ pub struct OpenWire {
 
 impl OpenWire {
     /// Returns the evaluator's label.
-    #[must_use]
     pub fn active(&self) -> u128 {
         self.labels[usize::from(self.value)]
     }
 
     /// Returns the other label.
-    #[must_use]
     pub fn hidden(&self) -> u128 {
         self.labels[usize::from(!self.value)]
     }
@@ -102,7 +100,6 @@ impl OpenWire {
     }
 
     /// Returns the sum of the labels, without the select bit.
-    #[must_use]
     pub fn offset(&self) -> u128 {
         (self.labels[0] ^ self.labels[1]) & !1
     }
@@ -177,7 +174,6 @@ impl fmt::Display for Relation {
 
 impl View {
     /// Returns a view without known values and secrets.
-    #[must_use]
     pub const fn new(parts: Parts) -> Self {
         Self {
             parts,
@@ -288,7 +284,6 @@ impl View {
     /// # Panics
     ///
     /// If there are too many known values to tell random values of this length from related ones.
-    #[must_use]
     pub fn relation(&self) -> Option<Relation> {
         assert!(
             self.fits(),

@@ -88,7 +88,6 @@ impl Receiver {
     }
 
     /// Returns the number of OTs without a part of the message.
-    #[must_use]
     pub fn left(&self) -> usize {
         self.choices.len() - self.secrets.len()
     }
@@ -120,7 +119,6 @@ impl Receiver {
     }
 
     /// Returns the size of the sender's message that this receiver waits for, in bytes.
-    #[must_use]
     pub fn expected_bytes(&self) -> usize {
         self.choices.len() * 2 * CIPHERTEXT_BYTES
     }

@@ -77,7 +77,6 @@ impl Receiver {
     }
 
     /// Returns the number of OTs without a part of the message.
-    #[must_use]
     pub fn left(&self) -> usize {
         self.choices.len() - self.message.len() / PHI_BYTES
     }

@@ -61,7 +61,6 @@ impl Sender {
     }
 
     /// Returns the size of the missing part of the receiver's message, in bytes.
-    #[must_use]
     pub fn expected_bytes(&self) -> usize {
         (self.count - self.keys.len()) * PHI_BYTES
     }

@@ -60,7 +60,6 @@ impl Layout {
 }
 
 /// Returns the size in bytes of the data that `role` keeps of an instance of `component`.
-#[must_use]
 pub fn instance_bytes(role: Role, component: &Component, ordered_at: SecurityBits) -> u64 {
     let layout = Layout::of(role, ordered_at);
     let circuit = component.circuit();

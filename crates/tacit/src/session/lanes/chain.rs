@@ -28,14 +28,12 @@ pub struct ChainLanes(BTreeSet<Lane>);
 
 impl ChainLanes {
     /// Makes the list.
-    #[must_use]
     pub fn new(lanes: impl IntoIterator<Item = Lane>) -> Self {
         Self(lanes.into_iter().collect())
     }
 
     /// Returns the lane of `own` that keeps the chain of this name with `peer`. It is `None` if no
     /// lane keeps chains.
-    #[must_use]
     pub fn home(&self, [own, peer]: [Fingerprint; 2], chain: &str) -> Option<Lane> {
         let weight = |lane: &&Lane| -> [u8; 32] {
             Sha256::new_with_prefix(DOMAIN)

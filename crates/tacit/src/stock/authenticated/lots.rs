@@ -136,7 +136,6 @@ impl<'w> LotPreparation<'w> {
     /// Orders `count` triples in one lot, rounded up to whole blocks, for a run of any function. A
     /// run takes one triple for each AND gate, and one for each input bit of the party that has
     /// more input bits.
-    #[must_use]
     pub fn triples(role: Role, count: u64) -> Self {
         let blocks = count.div_ceil(triples(1)).max(1);
         Self::new(role, Unit::Triples(blocks), 1)
@@ -147,7 +146,6 @@ impl<'w> LotPreparation<'w> {
     }
 
     /// Returns whether the order is for instances or for triples.
-    #[must_use]
     pub fn from_stock(&self) -> FromStock {
         match self.task.unit {
             Unit::Instances(_) => FromStock::Instances,

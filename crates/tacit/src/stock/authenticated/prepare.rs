@@ -63,13 +63,11 @@ pub(super) type KeepInstances<'a> =
 impl LotPreparation<'_> {
     /// Returns the bits of statistical security of runs with this lot: s, or fewer if the check of
     /// the OTs leaves a peer a better chance.
-    #[must_use]
     pub fn held_bits(&self) -> u8 {
         self.security.of_lots().map_or(0, SecurityBits::held_bits)
     }
 
     /// Returns the bytes that the whole order takes on this party's disk.
-    #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         let parts = self.parts();
         let bytes = parts.iter().map(|part| {
@@ -108,7 +106,6 @@ impl LotPreparation<'_> {
     }
 
     /// Returns the number of AND gates of the whole order. Triples count as AND gates.
-    #[must_use]
     pub fn and_gates(&self) -> u64 {
         let parts = self.parts();
         let ands = parts.iter().map(|part| {
@@ -120,14 +117,12 @@ impl LotPreparation<'_> {
     }
 
     /// Returns the digest of the order. Both parties must give the same order.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         digest_of(&self.hash_of_parts(), self.task.units)
     }
 
     /// Returns the digests of the same order for one run, for two runs and so on. The last one is
     /// the digest of this order.
-    #[must_use]
     pub fn digests(&self) -> Vec<Digest> {
         let parts = self.hash_of_parts();
         let units = 1..=self.task.units;

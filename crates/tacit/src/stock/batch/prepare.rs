@@ -66,7 +66,6 @@ impl Secured for Executions<'_> {}
 
 impl<'w> BatchPreparation<'w> {
     /// Orders `count` executions of `function`, for a party in this role.
-    #[must_use]
     pub fn new(role: Role, function: &'w Function, count: u64) -> Self {
         Self::of(Executions {
             role,
@@ -76,14 +75,12 @@ impl<'w> BatchPreparation<'w> {
     }
 
     /// Creates the largest possible order. If it is refused, no batch of the function is possible.
-    #[must_use]
     pub fn largest(role: Role, function: &'w Function) -> Self {
         Self::new(role, function, MAX_EXECUTIONS)
     }
 
     /// Returns the bits of statistical security of runs with these executions: s, or fewer where an
     /// evaluator has better ways to cheat than s bounds.
-    #[must_use]
     pub fn held_bits(&self) -> u8 {
         held_bits(self.security.bits(), self.task.function)
     }
@@ -126,7 +123,6 @@ impl<'w> BatchPreparation<'w> {
     }
 
     /// Returns the digest of the order. Both parties must give the same order.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let hash = Sha256::new_with_prefix(b"tacit batch order 1\0")
             .chain_update(self.task.function.digest().0)

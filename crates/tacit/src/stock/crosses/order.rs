@@ -74,7 +74,6 @@ impl CrossPreparation<'_> {
     /// Orders this many crosses of each direction, rounded up to whole blocks. An AND gate of bits
     /// that both parties share takes one cross of each direction. `narrow` ones serve gates that
     /// share no operand. Each of the `wide` ones serves up to 128 gates that share one.
-    #[must_use]
     pub fn crosses(role: Role, narrow: u64, wide: u64) -> Self {
         let levels = BlockKind::all_on(Default::default()).map(|kind| {
             let wanted = match kind.crosses {
@@ -91,20 +90,17 @@ impl CrossPreparation<'_> {
     }
 
     /// Returns the number of crosses of the whole order, in both directions.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.sum(BlockKind::unit)
     }
 
     /// Returns the bytes that the whole order takes on this party's disk.
-    #[must_use]
     pub fn disk_bytes(&self) -> u64 {
         self.sum(|kind| kind.instance_size(self.task.role).record_bytes())
     }
 
     /// Returns about how many bytes both parties send together to make the whole order: its OTs.
     /// Without an extension, a session chooses it by the link.
-    #[must_use]
     pub fn sent_bytes(&self, link: Option<Link>, extension: Option<OtExtension>) -> u64 {
         let extension = extension.unwrap_or_else(|| self.ot_need().extension_over(link));
         let (mut left, mut bytes) = (self.task.levels, 0_u64);
@@ -137,7 +133,6 @@ impl CrossPreparation<'_> {
     }
 
     /// Returns the digest of the order, which both parties compare before they prepare.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hash = Sha256::new_with_prefix(b"tacit crosses order 1\0");
         for blocks in self.task.levels {

@@ -28,7 +28,6 @@ const ALL: &[Arrangement] = &[
 
 /// Returns all of them: each kind of gate with each combination of negations, operands that gates
 /// share, chains of one to four gates, wires that feed several gates, XORs of XORs.
-#[must_use]
 pub fn examined_circuits() -> Vec<ExaminedCircuit> {
     let mut circuits = Vec::new();
     for signs in 0..4 {

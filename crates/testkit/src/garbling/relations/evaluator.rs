@@ -293,7 +293,6 @@ fn encrypt(cipher: &Aes128, block: u128) -> u128 {
 }
 
 /// Computes σ(high‖low) = (high ⊕ low)‖high, of the re-keyed hash.
-#[must_use]
 pub fn sigma(x: u128) -> u128 {
     let (high, low) = (x >> 64, x & u128::from(u64::MAX));
     (high ^ low) << 64 | high
