@@ -41,6 +41,7 @@ struct World {
     chance: u64,
     room_bytes: Option<u64>,
     refuses_commits: bool,
+    is_read_only: bool,
 }
 
 #[derive(Clone, Default)]
@@ -79,6 +80,11 @@ impl Memory {
     /// behaves like this, and still lets files be overwritten.
     pub fn refuse_commits(&self, refuses: bool) {
         self.world().refuses_commits = refuses;
+    }
+
+    /// Refuses every change of files and names, while `is_read_only` is true.
+    pub fn set_read_only(&self, is_read_only: bool) {
+        self.world().is_read_only = is_read_only;
     }
 
     /// Returns the disk as a restarted machine finds it after a power failure. The power is cut now
@@ -227,6 +233,9 @@ impl World {
     /// Counts a point. The change happens unless the power had failed before.
     fn point(&mut self) -> io::Result<Power> {
         self.lit()?;
+        if self.is_read_only {
+            return Err(io::ErrorKind::ReadOnlyFilesystem.into());
+        }
         let here = self.points;
         self.points += 1;
         if self.lost_at == Some(here) {

@@ -3,12 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tacit::Role;
 use tacit::stock::{Tried, TryName, TryRecord};
+use tacit_serve::http::Server;
 
 use crate::scene::{Scene, aes, millionaires};
 
@@ -98,6 +101,40 @@ fn rules_and_dashboard_name_metrics_that_a_service_has() {
             "docs/operate.md does not name {metric}"
         );
     }
+}
+
+/// No run of this service could be answered, so a load balancer has to send no more peers to it.
+#[test]
+fn a_service_whose_stock_is_gone_is_not_healthy() {
+    let scene = Scene::new(1);
+    let (offers, levels) = (vec![scene.offer(vec![aes()])], vec![scene.level(0, 1)]);
+    let service = scene.start(scene.policy(offers, levels, Scene::limits()));
+    let http = Server::start("127.0.0.1:0", service.answers()).expect("a free port");
+    let ask = |path: &str| {
+        let mut socket = TcpStream::connect(http.local_address()).expect("a server");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        socket.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).expect("it answers");
+        answer
+    };
+    let good = ask("/health");
+    assert!(good.starts_with("HTTP/1.1 200 "), "{good}");
+    fs::remove_dir_all(scene.folder.path().join("alice")).expect("a folder");
+    let end = Instant::now() + Duration::from_secs(30);
+    let failed = loop {
+        let answer = ask("/health");
+        if answer != good {
+            break answer;
+        }
+        assert!(Instant::now() < end, "{answer}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(failed.starts_with("HTTP/1.1 503 "), "{failed}");
+    assert!(failed.contains(r#""status":"stock-failed""#), "{failed}");
+    assert!(failed.contains("root.key"), "{failed}");
+    assert!(ask("/readyz").starts_with("HTTP/1.1 503 "));
+    assert!(ask("/metrics").contains("\ntacit_ready 0\n"));
 }
 
 #[test]

@@ -21,6 +21,18 @@ fn a_full_disk_shows() {
 }
 
 #[test]
+fn a_folder_that_can_only_be_read_shows() {
+    let disk = Memory::new();
+    let stocks = Stocks::open(Arc::new(disk.clone()), Path::new("s"), RootKey::Beside);
+    let stocks = stocks.expect("room");
+    disk.set_read_only(true);
+    let refused = stocks.probe().expect_err("nothing is written").to_string();
+    assert!(refused.contains("read-only"), "{refused}");
+    disk.set_read_only(false);
+    stocks.probe().expect("room");
+}
+
+#[test]
 fn a_folder_that_is_gone_or_another_shows() {
     let parent = tempfile::tempdir().expect("a folder");
     let folder = parent.path().join("stock");
