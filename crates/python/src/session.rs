@@ -1,22 +1,21 @@
 //! Runs and preparations over an open session.
 
 mod joined;
+mod stocks;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use etcetera::BaseStrategy;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tacit::circuit::builder::CircuitForm;
 use tacit::cost::Cost;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::session::{BaseOtSource, Incompatibility, RunId};
-use tacit::stock::{
-    BatchPreparation, ChainVersion, CrossPreparation, Preparation, Prepared, StockName, Stocks,
-};
+use tacit::stock::{BatchPreparation, ChainVersion, CrossPreparation, Preparation, Prepared};
 use tacit::{Error, Fingerprint, Job, Outcome, ProtocolError, Role, SecurityScope};
 
 use self::joined::JoinRun;
@@ -26,9 +25,6 @@ use crate::function::{Function, Inputs};
 use crate::party::{seconds, threads};
 use crate::wait::{self, Watch};
 
-/// The limit of a stock in bytes, the same as the command's without a configuration.
-const STOCK_LIMIT_BYTES: u64 = 20 << 30;
-
 /// An authenticated connection. Python code uses `tacit.Session`.
 #[pyclass(frozen, module = "tacit._tacit")]
 pub(crate) struct Session {
@@ -37,6 +33,8 @@ pub(crate) struct Session {
     own: Fingerprint,
     peer: Option<Fingerprint>,
     stock: Option<PathBuf>,
+    /// Whether the user knows that a restored copy of the stocks could go unnoticed.
+    is_warned: AtomicBool,
 }
 
 /// The terms of a run or preparation, as Python gives them.
@@ -95,6 +93,7 @@ impl Session {
             peer: session.peer(),
             session: Mutex::new(Some(session)),
             stock,
+            is_warned: AtomicBool::new(false),
         }
     }
 
@@ -107,32 +106,6 @@ impl Session {
                 "the session runs something in another thread; it does one thing at a time",
             )),
         }
-    }
-
-    /// Returns the stocks in the given folder, or in the command's.
-    fn stocks(&self, py: Python<'_>) -> PyResult<Stocks> {
-        let folder = match &self.stock {
-            Some(folder) => folder.clone(),
-            None => usual_stock().ok_or_else(|| {
-                let message = "the system names no home directory; give stock= a folder";
-                error::usage(py, message)
-            })?,
-        };
-        let opened = py.detach(|| Stocks::open(&folder, STOCK_LIMIT_BYTES));
-        opened.map_err(|error| error::raise(py, error))
-    }
-
-    /// Returns whether a checked execution of the function is in stock, for `batch` to run.
-    fn has_checked(&self, py: Python<'_>, job: &Job<'_>, run: &Run<'_>) -> PyResult<bool> {
-        let Some(peer) = self.peer else {
-            return Ok(false);
-        };
-        let stocks = self.stocks(py)?;
-        let stock = stocks.name((self.own, peer), run.role, job.scheme_id());
-        let security = run.security(py, Protocol::Batch)?;
-        let left = |stock: &StockName| stocks.executions_left(stock, run.function, security);
-        let left = stocks.total(&stock, left);
-        Ok(left.map_err(|error| error::raise(py, error))? > 0)
     }
 }
 
@@ -317,6 +290,9 @@ impl Session {
             let outcome = job.watch(|now| self.watch.note(now)).run(session)?;
             Ok((outcome, session.run_id()))
         })?;
+        if let Some(stocks) = &stocks {
+            self.warn_if_unnoted(py, stocks)?;
+        }
         let outputs = function.results(py, &outcome.outputs)?;
         let ran = ran(outputs, protocol, &outcome, id);
         // Making the results may take long.
@@ -360,7 +336,7 @@ impl Session {
         let watch = |now| self.watch.note(now);
         let mut held = self.lock(py)?;
         let terms = (&run, terms.progress);
-        match protocol {
+        let made = match protocol {
             Protocol::Prepared => {
                 let order = Preparation::new(run.role)
                     .threads(run.threads)
@@ -370,7 +346,7 @@ impl Session {
                 let prepared = self.work_of(py, &mut held, terms, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
-                Ok(rows(prepared))
+                rows(prepared)
             }
             Protocol::Batch => {
                 let order = BatchPreparation::new(run.role, run.function, runs)
@@ -381,7 +357,7 @@ impl Session {
                 let prepared = self.work_of(py, &mut held, terms, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
-                Ok(vec![(name, prepared.made(), prepared.available())])
+                vec![(name, prepared.made(), prepared.available())]
             }
             Protocol::Gmw => {
                 let order = CrossPreparation::for_runs(run.role, run.function, runs);
@@ -390,16 +366,18 @@ impl Session {
                 let prepared = self.work_of(py, &mut held, terms, |session| {
                     order.watch(watch).run(session, &stocks)
                 })?;
-                Ok(rows(prepared))
+                rows(prepared)
             }
             _ => {
                 let message = format!(
                     "session.prepare is for \"prepared\", \"gmw\" or \"batch\", and not for {}",
                     protocol.name()
                 );
-                Err(error::usage(py, &message))
+                return Err(error::usage(py, &message));
             }
-        }
+        };
+        self.warn_if_unnoted(py, &stocks)?;
+        Ok(made)
     }
 }
 
@@ -484,10 +462,4 @@ pub(crate) fn phases(cost: &Cost) -> Vec<PhaseRow> {
         )
     });
     phases.collect()
-}
-
-/// Returns the folder of the command's stock.
-fn usual_stock() -> Option<PathBuf> {
-    let base = etcetera::choose_base_strategy().ok()?;
-    Some(base.data_dir().join("tacit").join("stock"))
 }

@@ -16,6 +16,7 @@ from tacit.errors import (
     NothingChecked,
     PeerAborted,
     PeerIncompatible,
+    StockWarning,
     TacitError,
     UsageError,
 )
@@ -91,6 +92,34 @@ def test_what_is_prepared_is_used(parties: Parties) -> None:
     )
     assert alice.value is bob.value is True
     assert "on the spot" not in repr(alice.cost)
+
+
+def test_a_session_warns_once_of_notes_that_cannot_be_written(
+    parties: Parties, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = parties.folder / "state"
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+
+    def meet() -> Any:
+        return parties.meet(
+            lambda session: [session.prepare(RICHER, runs=1, role="garbler") for _ in range(2)],
+            lambda session: [session.prepare(RICHER, runs=1, role="evaluator") for _ in range(2)],
+        )
+
+    meet()
+    # A process locks one of these files to write a note, and even root cannot lock a folder.
+    for number in range(16):
+        lock = state / f"tacit/witness/lock-{number:x}"
+        lock.unlink(missing_ok=True)
+        lock.mkdir()
+    with pytest.warns(StockWarning, match="restoring it and the other party's") as failed:
+        meet()
+    assert len(failed) == 2
+    # Not even the folder of notes can be made.
+    monkeypatch.setenv("XDG_STATE_HOME", __file__)
+    with pytest.warns(StockWarning, match="set XDG_STATE_HOME") as unwitnessed:
+        meet()
+    assert len(unwitnessed) == 2
 
 
 def test_crosses_are_prepared_and_used(parties: Parties) -> None:

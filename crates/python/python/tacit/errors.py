@@ -39,6 +39,10 @@ class ProgramWarning(UserWarning):
         """Its `file`, `line`, `column`, `message`, `label` and `help`."""
 
 
+class StockWarning(UserWarning):
+    """Copies of both parties' stocks could be restored and nobody would notice."""
+
+
 class PeerMisbehaved(TacitError):
     """The other party sent what no honest party sends."""
 

@@ -161,6 +161,9 @@ impl Session {
             let outcome = job.watch(|now| self.watch.note(now)).run(session)?;
             Ok((outcome, session.run_id()))
         })?;
+        if let Some(stocks) = stocks {
+            self.warn_if_unnoted(py, stocks)?;
+        }
         let outputs = program.results(py, &typed, &outcome.outputs)?;
         let ran = ran(outputs, Protocol::Gmw, &outcome, id);
         // Making the results may take long.
