@@ -300,6 +300,23 @@ def test_numbers_of_numpy_are_numbers_wherever_they_are() -> None:
     tacit.jobs.score(2).function.eval(np.array([1, 2]), np.float32(1), [np.int64(1), 2])
 
 
+def test_true_and_false_are_no_numbers() -> None:
+    session: Any = None
+    for given in (True, np.False_):
+        frame = {"id": [1], "x": [given]}
+        for job, more in [
+            (tacit.jobs.mean_variance(rows=2), {}),
+            (tacit.jobs.histogram([0, 1], rows=2), {}),
+            (tacit.jobs.quantiles(rows=2), {}),
+            (tacit.jobs.correlation(rows=2), {"id": "id"}),
+        ]:
+            with pytest.raises(InputError, match=r"x\[0\] is .*(True|False).*; give 1 or 0"):
+                job.check(frame, party="left", column="x", **more)
+        with pytest.raises(InputError, match="reads feature"):
+            tree: Any = (given, 1.0, 0.0, 1.0)
+            tacit.jobs.decision_tree(1, 2).run_model(session, tree)
+
+
 def test_rows_of_one_id_are_named() -> None:
     intersection = tacit.jobs.intersection(rows=8)
     groups = tacit.jobs.group_sums(["N", "S"], rows=8, amounts=8)
@@ -323,10 +340,10 @@ def test_what_a_job_is_made_of_is_checked() -> None:
     edges: Any
     percents: Any
     huge = [Decimal("1e999999")]
-    for edges in ([nan], [0, inf], ["1"], [None], [0, nan, 1], "01", [1e300], huge):
+    for edges in ([nan], [0, inf], ["1"], [None], [0, nan, 1], "01", [1e300], huge, [True]):
         with pytest.raises(UsageError, match="edges"):
             tacit.jobs.histogram(edges)
-    for percents in ([nan], [inf], ["5"], [2.5], [101], [None], 50):
+    for percents in ([nan], [inf], ["5"], [2.5], [101], [None], [True], 50):
         with pytest.raises(UsageError, match="percents"):
             tacit.jobs.quantiles(percents)
     with pytest.raises(InputError, match=r"bids\[0\] is True"):

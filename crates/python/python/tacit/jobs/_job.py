@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .. import _columns
 from .._function import Function, function
 from .._session import Outcome, Session
@@ -92,8 +94,9 @@ class Job:
         numbers = []
         for row, value in values.items():
             if not is_number(value):
+                remedy = "give 1 or 0" if is_bool(value) else "fill it, or drop its row"
                 raise InputError(
-                    f"{name}[{row}] is {value!r}, which is not a number; fill it, or drop its row"
+                    f"{name}[{row}] is {value!r}, which is not a number; {remedy}"
                 )
             number = scaled(value, decimals, bound)
             if number is None or not -bound <= number < bound:
@@ -161,13 +164,19 @@ class Result(Mapping[str, Any]):
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a finite number."""
+    """Whether a value is a finite number. True and False are none."""
     try:
         number: Any = value
-        return not isinstance(number, (str, bytes)) and math.isfinite(number)
+        is_none = isinstance(number, (str, bytes)) or is_bool(number)
+        return not is_none and math.isfinite(number)
     except (TypeError, ValueError, OverflowError):
         # An integer beyond all floats.
         return isinstance(value, int)
+
+
+def is_bool(value: object) -> bool:
+    """Whether a value is True or False, of Python or NumPy."""
+    return isinstance(value, (bool, np.bool_))
 
 
 def scaled(value: Any, decimals: int, bound: int) -> int | None:

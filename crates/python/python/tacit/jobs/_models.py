@@ -82,6 +82,7 @@ def _split(tree: Tree, features: int) -> tuple[int, float, Tree, Tree]:
         raise InputError(
             f"the tree has a decision of {len(tree)} parts; give (feature, threshold, below, above)"
         )
-    if not (isinstance(tree[0], (int, np.integer)) and 0 <= tree[0] < features):
+    is_whole = isinstance(tree[0], (int, np.integer)) and not isinstance(tree[0], bool)
+    if not (is_whole and 0 <= tree[0] < features):
         raise InputError(f"the tree reads feature {tree[0]!r}; rows have 0 to {features - 1}")
     return tree

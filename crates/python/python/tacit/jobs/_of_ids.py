@@ -143,7 +143,7 @@ class OfIds(Job):
         bits = self._params["AMOUNT_BITS"]
         for row, amount in amounts.items():
             at = f"{name}[{row}]"
-            if isinstance(amount, bool) or not is_number(amount):
+            if not is_number(amount):
                 raise InputError(
                     f"{at} is {amount!r}, and amounts are whole numbers from 0; name a column of "
                     "numbers"
