@@ -81,7 +81,7 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
             path, choice,
         )?)));
     }
-    if path.extension().is_some_and(|ending| ending == "json") {
+    if (path.extension()).is_some_and(|ending| ending.eq_ignore_ascii_case("json")) {
         return Err(input!(
             "{name}: functions are not written in JSON";
             "write it as a program of the language, NAME.tacit (docs/language.md)"

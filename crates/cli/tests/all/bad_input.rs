@@ -280,6 +280,10 @@ fn files_and_params_that_are_not_right() {
     inspect(&["limited.tacit", "--param", "LIMT=4"]).failed(3, &["did you mean `LIMIT`?"]);
     inspect(&["levenshtein", "--owner", "x=evaluator"]).failed(2, &["--owner", "leave it out"]);
     inspect(&["levenshtein", "--bit-order", "reversed"]).failed(2, &["--bit-order"]);
+    for name in ["f.json", "F.JSON"] {
+        parties.file(name, "{}");
+        inspect(&[name]).failed(3, &["not written in JSON", "NAME.tacit"]);
+    }
 }
 
 #[test]
