@@ -5,7 +5,8 @@ use std::process::Command;
 
 use tacit_testkit::process::ChildProcess;
 
-use crate::process::Parties;
+use crate::process::{Parties, words};
+use crate::serve;
 
 /// Replaces the C library's function with a real-time clock of the year 1966.
 const CLOCK: &str = "
@@ -57,6 +58,24 @@ fn two_parties_run_with_a_clock_before_1970() {
         ended.succeeded();
         assert!(!ended.stderr.contains("panicked"), "{ended:?}");
     }
+}
+
+/// Neither handshakes nor the log of a service depend on the date.
+#[test]
+fn a_service_runs_with_a_clock_before_1970() {
+    let parties = parties();
+    let config = serve::config(&parties, serve::MILLIONAIRES);
+    parties.file("alice.toml", &config);
+    parties.file("in.json", serve::INPUTS);
+    let mut service = start(parties.folder(), &["serve", "--config", "alice.toml"]);
+    let address = service.line_after("listening address=");
+    let run = words("millionaires --role evaluator --param bits=8 --input b=40");
+    let bob = parties.bob_connects(&address, &run, "");
+    assert_eq!(bob.succeeded(), "a_is_richer = 1\n");
+    service.signal("TERM");
+    let ended = service.end();
+    ended.succeeded();
+    assert!(!ended.stderr.contains("panicked"), "{ended:?}");
 }
 
 /// An invitation has a date, and under this clock none would ever expire.

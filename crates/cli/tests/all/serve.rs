@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use crate::process::{self, ChildProcess, Ended, Parties, tacit, words};
 use serde_json::{Value as Json, json};
 
-const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;
+pub(crate) const INPUTS: &str = r#"{ "a": 41, "key": "000102030405060708090a0b0c0d0e0f" }"#;
 
 /// Returns a configuration of Alice's with these functions, at free ports.
 pub(crate) fn config(parties: &Parties, functions: &str) -> String {
@@ -18,8 +18,8 @@ pub(crate) fn config(parties: &Parties, functions: &str) -> String {
     )
 }
 
-const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\nrole = \"garbler\"\n\
-                            params = { bits = { min = 7, max = 8 } }\ninputs_file = \"in.json\"\n";
+pub(crate) const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\nrole = \"garbler\"\n\
+                                       params = { bits = { min = 7, max = 8 } }\ninputs_file = \"in.json\"\n";
 
 /// Starts Alice's service. Returns its address too.
 pub(crate) fn start(
