@@ -112,7 +112,7 @@ const EVERY_SCHEME: [Case; 3] = [
 /// Functions that pass an input of the garbler to the evaluator as its result, or the other way
 /// round.
 const LONG: [&str; 2] = ["long-result", "long-input"];
-/// The lengths of both in bytes. A function has at most 2^28 bits at a time, which are 33 MB.
+/// The lengths of both in bytes. The garbler of a long result takes 640 bytes of memory a byte.
 const LONG_BYTES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 /// From this length on they run less often.
 const LARGE_BYTES: u64 = 1_000_000;
