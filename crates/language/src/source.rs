@@ -17,13 +17,21 @@ impl Symbol {
 
     /// Returns the text of the word.
     pub fn as_str(&self) -> &str {
+        #[cfg(test)]
+        TEXTS_READ.set(TEXTS_READ.get() + 1);
         &self.0
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The number of texts of words that were read, for tests that count work.
+    pub(crate) static TEXTS_READ: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 impl Borrow<str> for Symbol {
     fn borrow(&self) -> &str {
-        &self.0
+        self.as_str()
     }
 }
 

@@ -81,6 +81,8 @@ impl FromIterator<(Symbol, Binding)> for Scopes {
 mod tests {
     use super::*;
     use crate::program::LocalId;
+    use crate::source::TEXTS_READ;
+    use crate::{Loaded, NoFiles, ParamValues};
 
     fn number(found: Option<&Binding>) -> Option<u32> {
         match found {
@@ -108,5 +110,25 @@ mod tests {
         assert!(scopes.find("y").is_none());
         scopes.close();
         assert_eq!(scopes.outermost().len(), 2);
+    }
+
+    /// Twice the variables take twice the work, where a search among all of them takes four times.
+    #[test]
+    fn the_work_for_names_grows_with_their_number() {
+        let work = |count: u32| {
+            let more = (1..count).map(|n| format!("let x{n} = x{} ^ a;\n", n - 1));
+            let text = format!(
+                "parties alice, bob;\nmain(a: u8 of alice, b: u8 of bob) -> (r: u8 to both) {{\n\
+                 let x0 = a ^ b;\n{}x{} ^ x1 }}",
+                more.collect::<String>(),
+                count - 1
+            );
+            let before = TEXTS_READ.get();
+            let loaded = Loaded::new("snippet.tacit", &text, &NoFiles);
+            loaded.program(&ParamValues::new()).expect("a program");
+            TEXTS_READ.get() - before
+        };
+        let (few, many) = (work(1000), work(2000));
+        assert!(few > 1000 && many < few * 5 / 2, "{few}, {many}");
     }
 }

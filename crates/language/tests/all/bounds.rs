@@ -125,21 +125,6 @@ fn a_loop_of_too_many_turns_is_refused_before_its_first() {
 }
 
 #[test]
-fn fifty_thousand_variables_are_found_by_their_names() {
-    let mut body = "let x0 = a ^ b;\n".to_owned();
-    for number in 1..50_000 {
-        body += &format!("let x{number} = x{} ^ a;\n", number - 1);
-    }
-    assert!(
-        errors(&main(
-            "",
-            &(body + "let y = { let x1 = b; x1 }; y ^ x49999 ^ x1")
-        ))
-        .is_empty()
-    );
-}
-
-#[test]
 fn a_component_has_at_most_2_to_the_24_gates() {
     let text = main(
         "",
