@@ -217,10 +217,11 @@ def test_a_histogram_at_its_limit_is_within_that_of_programs(noise: tacit.jobs.N
 
 @pytest.mark.skipif("TACIT_LONG" not in os.environ, reason="takes minutes")
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("number", range(len(LIMITED)))
+@pytest.mark.parametrize("number", range(len(LIMITED) + len(JOINED)))
 def test_a_job_takes_as_many_rows_as_it_says(number: int) -> None:
-    job, most = LIMITED[number]
-    assert job(int(most.split()[0].replace(",", ""))).function.and_gates > 0
+    limited = [(job, int(most.split()[0].replace(",", ""))) for job, most in LIMITED]
+    job, most = [*limited, *JOINED][number]
+    assert job(most).function.and_gates > 0
 
 
 def test_a_column_is_longer_than_an_integer_has_bits() -> None:
