@@ -21,8 +21,8 @@ const CONSTANT: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaves {
     /// With its openings: the wire carries an output of an instance. If only constants decide the
-    /// value, the evaluator knows its label at this stage, but no input is part of it (claim 8 on
-    /// the page).
+    /// value, the evaluator knows its label at this stage, but no input is part of it (reason 6
+    /// under "Why links hold" in `docs/protocols/instances.md`).
     Early,
     /// After the evaluator's inputs are fixed: the wire carries an input or a constant, whose
     /// active label is public.
