@@ -337,49 +337,6 @@ fn components_with_constant_outputs() {
     assert_eq!(links, [16 * 4, 16 * 2]);
 }
 
-/// The evaluator has the labels of constant outputs, and of their AND, before its inputs are fixed.
-#[test]
-fn components_with_constant_outputs() {
-    use tacit_circuit::Component;
-    use tacit_circuit::builder::{Builder, Bus};
-    let builder = Builder::new();
-    let [a, b] = ["a", "b"].map(|name| builder.bus(name, 1));
-    builder.output("one", &Bus::constant(&builder, [true]));
-    builder.output("zero", &Bus::constant(&builder, [false]));
-    builder.output("both", &Bus::from_bits(&builder, [a.bit(0) & b.bit(0)]));
-    let component = Component::new("constants", builder.finish().unwrap());
-    let function = built(|builder| {
-        builder.component("constants", component);
-        builder.input("x", "bits[1]", Role::Garbler);
-        builder.input("y", "bits[1]", Role::Evaluator);
-        for (number, of) in [["x", "y"], ["one0", "zero0"], ["one1", "both0"]]
-            .iter()
-            .enumerate()
-        {
-            let names = ["one", "zero", "both"].map(|name| format!("{name}{number}"));
-            for name in &names {
-                builder.value(name, "bits[1]");
-            }
-            builder.call(names.each_ref().map(String::as_str), "constants", *of);
-            builder.output(&names[2], "bits[1]", Recipient::Both, names[2].as_str());
-        }
-    });
-    let inputs = [&[true][..], &[true]];
-    let nothing = &mut |_, _, _: &mut Vec<u8>| ();
-    let (found, sent) = changed_run(
-        terms(&function, 9),
-        inputs,
-        &mut make(&function, 1),
-        nothing,
-    );
-    assert_eq!(found.unwrap(), [[true, false, true]; 2]);
-    let links = sent
-        .iter()
-        .filter(|(_, kind, _)| *kind == Kind::AuthenticatedLinks);
-    let links: Vec<_> = links.map(|(_, _, payload)| payload.len()).collect();
-    assert_eq!(links, [16 * 4, 16 * 2]);
-}
-
 #[test]
 fn functions_that_instances_do_not_serve_are_refused() {
     let passes = built(|builder| {
