@@ -41,11 +41,18 @@ mod cost;
 mod receiver;
 mod sender;
 
+use core::fmt;
+use core::num::NonZeroUsize;
+use core::ops::Range;
+use std::sync::Arc;
+
 pub use cost::{Choice, Cost, Extension, Link};
 pub use receiver::SourceReceiver;
 pub use sender::SourceSender;
 
-use crate::ApiMisuse;
+use self::buffer::BlockBuffer;
+use crate::silent::{Device, DeviceHalf, HashedBits, Schedule};
+use crate::{ApiMisuse, Error, Outputs, Security, SessionTag};
 
 /// The most OTs of one refill.
 pub const MAX_REFILL: usize = 1 << 24;
@@ -104,5 +111,192 @@ impl RefillTarget {
     fn made(&mut self, count: usize) -> bool {
         self.count = self.count.saturating_sub(count);
         self.count == 0
+    }
+}
+
+/// A half of a source: a [`SourceSender`] or a [`SourceReceiver`].
+pub struct Source<E> {
+    tag: SessionTag,
+    extension: Extension,
+    security: Security,
+    /// The extension that makes the OTs.
+    engine: E,
+    buffer: BlockBuffer,
+    wanted: RefillTarget,
+    device: Option<Arc<dyn Device>>,
+}
+
+/// The progress of an extension, on which the cost of a refill depends.
+enum Progress {
+    /// Nothing is made yet.
+    First,
+    /// The next message of SoftSpoken starts with a head of this many bytes.
+    SoftSpoken {
+        head_bytes: usize,
+    },
+    Silent(Schedule),
+}
+
+/// An extension at one half.
+trait Engine {
+    /// The name of the half.
+    const NAME: &str;
+
+    fn progress(&self) -> Progress;
+
+    /// Whether a message of a complete refill is still to be sent or received.
+    fn is_busy(&self) -> bool;
+
+    /// Returns the half on its device.
+    fn far(&mut self) -> Option<&mut dyn DeviceHalf>;
+
+    fn set_threads(&mut self, threads: NonZeroUsize);
+
+    fn set_device(&mut self, device: &Arc<dyn Device>);
+
+    /// Wipes the extension's keys.
+    fn end(&mut self);
+}
+
+#[expect(private_bounds, reason = "only this module has engines")]
+impl<E: Engine> Source<E> {
+    fn of(
+        engine: E,
+        tag: &SessionTag,
+        (extension, security): (Extension, Security),
+        first: u64,
+    ) -> Self {
+        Self {
+            tag: *tag,
+            extension,
+            security,
+            engine,
+            buffer: BlockBuffer::new(first),
+            wanted: RefillTarget::default(),
+            device: None,
+        }
+    }
+
+    /// Works on this many threads from now on; at first on one. OTs and messages stay the same.
+    pub fn set_threads(&mut self, threads: NonZeroUsize) {
+        self.engine.set_threads(threads);
+    }
+
+    /// Lets `device` make OTs, if the extension is silent OT and this half is semi-honest: from
+    /// its next round on, which is the second or a later one. If the device has too little memory
+    /// for the half, threads go on.
+    pub fn set_device(&mut self, device: Arc<dyn Device>) {
+        self.engine.set_device(&device);
+        self.device = Some(device);
+    }
+
+    /// Returns the numbers of the OTs that are made and not taken.
+    #[must_use]
+    pub fn available(&self) -> Range<u64> {
+        self.buffer.next()..self.buffer.made()
+    }
+
+    /// Returns the cost of a refill for `count` OTs.
+    #[must_use]
+    pub fn cost(&self, count: usize) -> Cost {
+        match self.engine.progress() {
+            Progress::First => Cost::first_refill(self.extension, self.security, count),
+            Progress::SoftSpoken { head_bytes } => {
+                let field = self.extension.field();
+                Cost::soft_spoken(field, self.security, head_bytes, count)
+            }
+            Progress::Silent(schedule) => {
+                let mut cost = Cost::default();
+                cost.add_batches(schedule, self.security, count);
+                cost
+            }
+        }
+    }
+
+    /// Requests `count` more OTs. If the extension makes many at once, this may make more. The
+    /// other half must request the same number.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if a refill is under way, this half has ended, `count` is above
+    /// [`MAX_REFILL`], or the last number is reached.
+    pub fn refill(&mut self, count: usize) -> Result<(), Error> {
+        let made = self.cost(count.min(MAX_REFILL)).made;
+        self.buffer.check_room(made)?;
+        self.wanted.ask(count, self.engine.is_busy())?;
+        // Silent OTs come in memory of their own.
+        if self.extension != Extension::Silent {
+            self.buffer.reserve(made as usize);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of OTs, from the next one on, that a device has: those that
+    /// [`take_bits`](Self::take_bits) can take.
+    #[must_use]
+    pub fn on_device(&self) -> u64 {
+        self.buffer.next_far()
+    }
+
+    /// Takes the next OTs, which a device has, hashed to two bits each.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiMisuse`] if the first one is not the next one, or a device does not have all of them;
+    /// [`Error::Device`], which ends this half.
+    pub fn take_bits(&mut self, ots: HashedBits<'_>) -> Result<(), Error> {
+        self.taken(|buffer, far| buffer.take_bits(ots, far))
+    }
+
+    /// Takes the blocks of the `count` OTs from number `first` on, and wipes those before.
+    fn take_blocks(&mut self, first: u64, count: usize) -> Result<Outputs, Error> {
+        self.taken(|buffer, far| buffer.take(first, count, far))
+    }
+
+    /// Ends this half if its device fails: the numbers of its OTs may no longer fit the peer's.
+    fn taken<T>(
+        &mut self,
+        take: impl FnOnce(&mut BlockBuffer, Option<&mut dyn DeviceHalf>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.wanted.check()?;
+        let taken = take(&mut self.buffer, self.engine.far());
+        if matches!(taken, Err(Error::Device(_))) {
+            self.end();
+        }
+        taken
+    }
+
+    /// Takes back the memory of OTs that were taken, which the caller has wiped. It holds the next
+    /// OTs: the system would clear new memory page by page.
+    pub fn use_again(&mut self, memory: Outputs) {
+        self.buffer.use_again(memory);
+    }
+
+    /// Adds a batch of OTs, which a device has if `is_far`. Returns memory that serves again.
+    fn add_batch(&mut self, count: usize, is_far: bool, blocks: Outputs) -> Outputs {
+        self.wanted.made(count);
+        if is_far {
+            self.buffer.push_far(count as u64);
+            return blocks;
+        }
+        self.buffer.push(blocks)
+    }
+
+    /// Ends this half if `done` is an error.
+    fn or_end<T>(&mut self, done: Result<T, Error>) -> Result<T, Error> {
+        done.inspect_err(|_| self.end())
+    }
+
+    fn end(&mut self) {
+        self.wanted.ended = true;
+        self.engine.end();
+        self.buffer.clear();
+    }
+}
+
+impl<E: Engine> fmt::Debug for Source<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, available) = (E::NAME, self.available());
+        write!(f, "{name} {{ available: {available:?}, .. }}")
     }
 }

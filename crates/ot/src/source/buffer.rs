@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use crate::silent::DeviceHalf;
+use crate::silent::{DeviceHalf, HashedBits};
 use crate::{ApiMisuse, Error, Outputs};
 
 /// Blocks of consecutive numbers, in memory that is reused once they are gone.
@@ -77,12 +77,6 @@ impl BlockBuffer {
     /// Adds blocks that a device has.
     pub(super) fn push_far(&mut self, count: u64) {
         self.far += count;
-    }
-
-    /// Passes the next blocks, which a device has.
-    pub(super) fn pass_far(&mut self, count: u64) {
-        self.far -= count;
-        self.next += count;
     }
 
     /// Refuses `count` more if numbers would overflow.
@@ -187,6 +181,22 @@ impl BlockBuffer {
         let mut taken = Zeroizing::new(Vec::with_capacity(count));
         self.pass(count, |blocks| taken.extend_from_slice(blocks));
         Ok(taken)
+    }
+
+    /// Takes the next blocks, which `far`, the half on the device, has, hashed to two bits each.
+    pub(super) fn take_bits(
+        &mut self,
+        ots: HashedBits<'_>,
+        far: Option<&mut dyn DeviceHalf>,
+    ) -> Result<(), Error> {
+        let (first, count, next) = (ots.number, ots.count, self.next);
+        match far {
+            Some(far) if first == next && count as u64 <= self.next_far() => far.take_bits(ots)?,
+            _ => return Err(ApiMisuse::not_made(first, count, next).into()),
+        }
+        self.far -= count as u64;
+        self.next += count as u64;
+        Ok(())
     }
 
     /// Gives `each` the next `count` blocks, part by part, which are then wiped.

@@ -1,36 +1,27 @@
 //! The receiver's half of a source.
 
-use core::fmt;
 use core::num::NonZeroUsize;
-use core::ops::Range;
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
-use super::buffer::BlockBuffer;
-use super::cost::{Cost, Extension};
-use super::{CHUNK, MAX_REFILL, RefillTarget, Turn};
+use super::{CHUNK, Engine, Extension, Progress, Source, Turn};
 use crate::base::Key;
 use crate::correlated::CotReceiver;
 use crate::precomputed::ReceiverOts;
-use crate::silent::{Device, DeviceHalf, HashedBits, ReceiverBatch, SilentReceiver};
-use crate::{ApiMisuse, Error, Outputs, Security, SessionTag};
+use crate::silent::{Device, DeviceHalf, ReceiverBatch, SilentReceiver};
+use crate::{ApiMisuse, Error, Security, SessionTag};
 
 /// The evaluator's half: a random choice b, and t = q ⊕ bΔ for each OT.
-pub struct SourceReceiver {
-    tag: SessionTag,
-    extension: Extension,
-    security: Security,
-    engine: Engine,
-    buffer: BlockBuffer,
-    wanted: RefillTarget,
-    device: Option<Arc<dyn Device>>,
-}
+pub type SourceReceiver = Source<Receiving>;
+
+/// The extension at the receiver.
+pub struct Receiving(State);
 
 /// The state of the extension that makes the OTs.
-enum Engine {
+enum State {
     SoftSpoken(CotReceiver),
     /// The first correlated OTs of silent OT are still to be sent.
     First(CotReceiver),
@@ -41,14 +32,50 @@ enum Engine {
     Ended,
 }
 
-impl Engine {
-    /// Returns the half on its device.
-    fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
-        match self {
-            Self::Silent(silent) => silent.far(),
-            Self::Batch(batch, _) => batch.far(),
-            Self::SoftSpoken(_) | Self::First(_) | Self::Ended => None,
+impl Engine for Receiving {
+    const NAME: &str = "SourceReceiver";
+
+    fn progress(&self) -> Progress {
+        match &self.0 {
+            State::SoftSpoken(cot) => Progress::SoftSpoken {
+                head_bytes: cot.head_bytes(),
+            },
+            State::Silent(silent) => Progress::Silent(silent.schedule()),
+            _ => Progress::First,
         }
+    }
+
+    fn is_busy(&self) -> bool {
+        matches!(self.0, State::Batch(..))
+    }
+
+    fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        match &mut self.0 {
+            State::Silent(silent) => silent.far(),
+            State::Batch(batch, _) => batch.far(),
+            State::SoftSpoken(_) | State::First(_) | State::Ended => None,
+        }
+    }
+
+    fn set_threads(&mut self, threads: NonZeroUsize) {
+        match &mut self.0 {
+            State::SoftSpoken(cot) | State::First(cot) => cot.set_threads(threads),
+            State::Silent(silent) => silent.set_threads(threads),
+            State::Batch(batch, _) => batch.set_threads(threads),
+            State::Ended => {}
+        }
+    }
+
+    fn set_device(&mut self, device: &Arc<dyn Device>) {
+        match &mut self.0 {
+            State::Silent(silent) => silent.set_device(device.clone()),
+            State::Batch(batch, _) => batch.set_device(device.clone()),
+            State::SoftSpoken(_) | State::First(_) | State::Ended => {}
+        }
+    }
+
+    fn end(&mut self) {
+        self.0 = State::Ended;
     }
 }
 
@@ -68,82 +95,12 @@ impl SourceReceiver {
         first: u64,
     ) -> Result<Self, Error> {
         let cot = CotReceiver::with_security(base, tag, extension.field(), security)?;
-        let engine = match extension {
-            Extension::SoftSpoken(_) => Engine::SoftSpoken(cot),
-            Extension::Silent => Engine::First(cot),
+        let state = match extension {
+            Extension::SoftSpoken(_) => State::SoftSpoken(cot),
+            Extension::Silent => State::First(cot),
         };
-        Ok(Self {
-            tag: *tag,
-            extension,
-            security,
-            engine,
-            buffer: BlockBuffer::new(first),
-            wanted: RefillTarget::default(),
-            device: None,
-        })
-    }
-
-    /// Works on this many threads from now on; at first on one. OTs and messages stay the same.
-    pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        match &mut self.engine {
-            Engine::SoftSpoken(cot) | Engine::First(cot) => cot.set_threads(threads),
-            Engine::Silent(silent) => silent.set_threads(threads),
-            Engine::Batch(batch, _) => batch.set_threads(threads),
-            Engine::Ended => {}
-        }
-    }
-
-    /// Lets `device` make OTs, if the extension is silent OT and this half is semi-honest: from
-    /// its next round on, which is the second or a later one.
-    pub fn set_device(&mut self, device: Arc<dyn Device>) {
-        match &mut self.engine {
-            Engine::Silent(silent) => silent.set_device(device.clone()),
-            Engine::Batch(batch, _) => batch.set_device(device.clone()),
-            Engine::SoftSpoken(_) | Engine::First(_) | Engine::Ended => {}
-        }
-        self.device = Some(device);
-    }
-
-    /// Returns the numbers of the OTs that are made and not taken.
-    #[must_use]
-    pub fn available(&self) -> Range<u64> {
-        self.buffer.next()..self.buffer.made()
-    }
-
-    /// Returns the cost of a refill for `count` OTs.
-    #[must_use]
-    pub fn cost(&self, count: usize) -> Cost {
-        match &self.engine {
-            Engine::SoftSpoken(cot) => {
-                let field = self.extension.field();
-                Cost::soft_spoken(field, self.security, cot.head_bytes(), count)
-            }
-            Engine::Silent(silent) => {
-                let mut cost = Cost::default();
-                cost.add_batches(silent.schedule(), self.security, count);
-                cost
-            }
-            _ => Cost::first_refill(self.extension, self.security, count),
-        }
-    }
-
-    /// Requests `count` more OTs. If the extension makes many at once, this may make more. The
-    /// other half must request the same number.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiMisuse`] if a refill is under way, this half has ended, `count` is above
-    /// [`MAX_REFILL`], or the last number is reached.
-    pub fn refill(&mut self, count: usize) -> Result<(), Error> {
-        let made = self.cost(count.min(MAX_REFILL)).made;
-        self.buffer.check_room(made)?;
-        self.wanted
-            .ask(count, matches!(self.engine, Engine::Batch(..)))?;
-        // Silent OTs come in memory of their own.
-        if self.extension != Extension::Silent {
-            self.buffer.reserve(made as usize);
-        }
-        Ok(())
+        let engine = Receiving(state);
+        Ok(Self::of(engine, tag, (extension, security), first))
     }
 
     /// Returns the next action of this half. For [`Turn::Send`], `message` then holds the message.
@@ -160,7 +117,7 @@ impl SourceReceiver {
         message: &mut Vec<u8>,
     ) -> Result<Turn, Error> {
         self.wanted.check()?;
-        if let Engine::Batch(batch, reply) = &mut self.engine {
+        if let State::Batch(batch, reply) = &mut self.engine.0 {
             if let Some(reply) = reply.take() {
                 *message = reply;
                 return Ok(Turn::Send);
@@ -170,20 +127,18 @@ impl SourceReceiver {
                 let bytes = batch.answer_bytes();
                 return Ok(Turn::Receive { bytes });
             }
-            self.take_or_end(&[])?;
+            let taken = self.take_message(&[]);
+            self.or_end(taken)?;
         }
         if self.wanted.count == 0 {
             return Ok(Turn::Idle);
         }
-        if let Engine::Silent(silent) = &self.engine {
+        if let State::Silent(silent) = &self.engine.0 {
             let bytes = silent.trees_bytes();
             return Ok(Turn::Receive { bytes });
         }
-        let result = self.write_message(rng, message);
-        if result.is_err() {
-            self.end();
-        }
-        result.map(|()| Turn::Send)
+        let written = self.write_message(rng, message);
+        self.or_end(written).map(|()| Turn::Send)
     }
 
     fn write_message<R: CryptoRng + ?Sized>(
@@ -191,8 +146,8 @@ impl SourceReceiver {
         rng: &mut R,
         message: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        match core::mem::replace(&mut self.engine, Engine::Ended) {
-            Engine::SoftSpoken(mut cot) => {
+        match core::mem::replace(&mut self.engine.0, State::Ended) {
+            State::SoftSpoken(mut cot) => {
                 let count = self.wanted.count.min(CHUNK);
                 let mut seed = Zeroizing::new([0; 32]);
                 rng.fill_bytes(&mut *seed);
@@ -201,15 +156,15 @@ impl SourceReceiver {
                 if self.wanted.made(count) {
                     cot.step_keys();
                 }
-                self.engine = Engine::SoftSpoken(cot);
+                self.engine.0 = State::SoftSpoken(cot);
                 Ok(())
             }
-            Engine::First(cot) => {
+            State::First(cot) => {
                 let (mut silent, first) = SilentReceiver::start(cot, &self.tag, rng)?;
                 if let Some(device) = &self.device {
                     silent.set_device(device.clone());
                 }
-                self.engine = Engine::Silent(silent);
+                self.engine.0 = State::Silent(silent);
                 *message = first;
                 Ok(())
             }
@@ -224,34 +179,27 @@ impl SourceReceiver {
     /// [`PeerMisbehaved`](crate::PeerMisbehaved), which ends this half; [`ApiMisuse::NotItsTurn`].
     pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wanted.check()?;
-        let expects = match &self.engine {
-            Engine::Silent(_) => self.wanted.count > 0,
-            Engine::Batch(_, reply) => self.security == Security::Malicious && reply.is_none(),
+        let expects = match &self.engine.0 {
+            State::Silent(_) => self.wanted.count > 0,
+            State::Batch(_, reply) => self.security == Security::Malicious && reply.is_none(),
             _ => false,
         };
         if !expects {
             return Err(ApiMisuse::NotItsTurn.into());
         }
-        self.take_or_end(message)
-    }
-
-    fn take_or_end(&mut self, message: &[u8]) -> Result<(), Error> {
-        let result = self.take_message(message);
-        if result.is_err() {
-            self.end();
-        }
-        result
+        let taken = self.take_message(message);
+        self.or_end(taken)
     }
 
     fn take_message(&mut self, message: &[u8]) -> Result<(), Error> {
-        match core::mem::replace(&mut self.engine, Engine::Ended) {
-            Engine::Silent(silent) => {
+        match core::mem::replace(&mut self.engine.0, State::Ended) {
+            State::Silent(silent) => {
                 let (batch, reply) = silent.take(message)?;
                 let reply = (self.security == Security::Malicious).then_some(reply);
-                self.engine = Engine::Batch(batch, reply);
+                self.engine.0 = State::Batch(batch, reply);
                 Ok(())
             }
-            Engine::Batch(batch, _) => self.end_batch(batch, message),
+            State::Batch(batch, _) => self.end_batch(batch, message),
             _ => Err(ApiMisuse::Ended.into()),
         }
     }
@@ -259,13 +207,9 @@ impl SourceReceiver {
     fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {
         let count = batch.count();
         let (mut silent, t) = batch.finish(answer)?;
-        self.wanted.made(count);
-        if silent.far().is_some() {
-            self.buffer.push_far(count as u64);
-        } else {
-            silent.use_again(self.buffer.push(t));
-        }
-        self.engine = Engine::Silent(silent);
+        let is_far = silent.far().is_some();
+        silent.use_again(self.add_batch(count, is_far, t));
+        self.engine.0 = State::Silent(silent);
         Ok(())
     }
 
@@ -276,66 +220,7 @@ impl SourceReceiver {
     /// [`ApiMisuse`] if some of them are used or not made yet, or if this half has ended;
     /// [`Error::Device`].
     pub fn take(&mut self, first: u64, count: usize) -> Result<ReceiverOts, Error> {
-        self.wanted.check()?;
-        let t = self.buffer.take(first, count, self.engine.far());
-        let t = self.or_end(t)?;
+        let t = self.take_blocks(first, count)?;
         Ok(ReceiverOts::new(first, t))
-    }
-
-    /// Returns the number of OTs, from the next one on, that a device has: those that
-    /// [`take_bits`](Self::take_bits) can take.
-    #[must_use]
-    pub fn on_device(&self) -> u64 {
-        self.buffer.next_far()
-    }
-
-    /// Takes the next OTs, which a device has, hashed to two bits each.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiMisuse`] if the first one is not the next one, or a device does not have all of them;
-    /// [`Error::Device`].
-    pub fn take_bits(&mut self, ots: HashedBits<'_>) -> Result<(), Error> {
-        self.wanted.check()?;
-        let (first, count, next) = (ots.number, ots.count, self.buffer.next());
-        if first != next || count as u64 > self.on_device() {
-            return Err(ApiMisuse::not_made(first, count, next).into());
-        }
-        let taken = match self.engine.far() {
-            Some(far) => far.take_bits(ots),
-            None => return Err(ApiMisuse::Ended.into()),
-        };
-        self.buffer.pass_far(count as u64);
-        self.or_end(taken.map_err(Error::from))
-    }
-
-    /// Ends this half if its device failed: the numbers of its OTs may no longer fit the peer's.
-    fn or_end<T>(&mut self, taken: Result<T, Error>) -> Result<T, Error> {
-        if matches!(taken, Err(Error::Device(_))) {
-            self.end();
-        }
-        taken
-    }
-
-    /// Takes back the memory of OTs that were [taken](Self::take), which the caller has wiped. It
-    /// holds the next OTs: the system would clear new memory page by page.
-    pub fn use_again(&mut self, memory: Outputs) {
-        self.buffer.use_again(memory);
-    }
-
-    fn end(&mut self) {
-        self.wanted.ended = true;
-        self.engine = Engine::Ended;
-        self.buffer.clear();
-    }
-}
-
-impl fmt::Debug for SourceReceiver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "SourceReceiver {{ available: {:?}, .. }}",
-            self.available()
-        )
     }
 }

@@ -1,37 +1,30 @@
 //! The sender's half of a source.
 
-use core::fmt;
 use core::num::NonZeroUsize;
-use core::ops::Range;
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
 
-use super::buffer::BlockBuffer;
-use super::cost::{Cost, Extension};
-use super::{CHUNK, MAX_REFILL, RefillTarget, Turn};
+use super::{CHUNK, Engine, Extension, Progress, Source, Turn};
 use crate::base::Key;
 use crate::correlated::CotSender;
 use crate::precomputed::SenderOts;
-use crate::silent::{Device, DeviceHalf, HashedBits, SenderBatch, SilentSender};
-use crate::{ApiMisuse, Delta, Error, Outputs, Security, SessionTag};
+use crate::silent::{Device, DeviceHalf, SenderBatch, SilentSender};
+use crate::{ApiMisuse, Delta, Error, Security, SessionTag};
 
 /// The garbler's half: it has Δ, and q for each OT.
-pub struct SourceSender {
-    tag: SessionTag,
-    extension: Extension,
-    security: Security,
+pub type SourceSender = Source<Sending>;
+
+/// The extension at the sender.
+pub struct Sending {
     delta: Delta,
-    engine: Engine,
-    buffer: BlockBuffer,
-    wanted: RefillTarget,
+    state: State,
     /// A message that is still to be sent.
     answer: Option<Vec<u8>>,
-    device: Option<Arc<dyn Device>>,
 }
 
 /// The state of the extension that makes the OTs.
-enum Engine {
+enum State {
     SoftSpoken(CotSender),
     /// The first correlated OTs of silent OT have not arrived yet.
     First(CotSender),
@@ -42,14 +35,50 @@ enum Engine {
     Ended,
 }
 
-impl Engine {
-    /// Returns the half on its device.
-    fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
-        match self {
-            Self::Silent(silent) => silent.far(),
-            Self::Batch(batch) => batch.far(),
-            Self::SoftSpoken(_) | Self::First(_) | Self::Ended => None,
+impl Engine for Sending {
+    const NAME: &str = "SourceSender";
+
+    fn progress(&self) -> Progress {
+        match &self.state {
+            State::SoftSpoken(cot) => Progress::SoftSpoken {
+                head_bytes: cot.head_bytes(),
+            },
+            State::Silent(silent) => Progress::Silent(silent.schedule()),
+            _ => Progress::First,
         }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+        match &mut self.state {
+            State::Silent(silent) => silent.far(),
+            State::Batch(batch) => batch.far(),
+            State::SoftSpoken(_) | State::First(_) | State::Ended => None,
+        }
+    }
+
+    fn set_threads(&mut self, threads: NonZeroUsize) {
+        match &mut self.state {
+            State::SoftSpoken(cot) | State::First(cot) => cot.set_threads(threads),
+            State::Silent(silent) => silent.set_threads(threads),
+            State::Batch(batch) => batch.set_threads(threads),
+            State::Ended => {}
+        }
+    }
+
+    fn set_device(&mut self, device: &Arc<dyn Device>) {
+        match &mut self.state {
+            State::Silent(silent) => silent.set_device(device.clone()),
+            State::Batch(batch) => batch.set_device(device.clone()),
+            State::SoftSpoken(_) | State::First(_) | State::Ended => {}
+        }
+    }
+
+    fn end(&mut self) {
+        self.state = State::Ended;
     }
 }
 
@@ -71,89 +100,22 @@ impl SourceSender {
     ) -> Result<Self, Error> {
         let field = extension.field();
         let cot = CotSender::with_security(delta.clone(), base, tag, field, security)?;
-        let engine = match extension {
-            Extension::SoftSpoken(_) => Engine::SoftSpoken(cot),
-            Extension::Silent => Engine::First(cot),
+        let state = match extension {
+            Extension::SoftSpoken(_) => State::SoftSpoken(cot),
+            Extension::Silent => State::First(cot),
         };
-        Ok(Self {
-            tag: *tag,
-            extension,
-            security,
+        let engine = Sending {
             delta,
-            engine,
-            buffer: BlockBuffer::new(first),
-            wanted: RefillTarget::default(),
+            state,
             answer: None,
-            device: None,
-        })
-    }
-
-    /// Works on this many threads from now on; at first on one. OTs and messages stay the same.
-    pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        match &mut self.engine {
-            Engine::SoftSpoken(cot) | Engine::First(cot) => cot.set_threads(threads),
-            Engine::Silent(silent) => silent.set_threads(threads),
-            Engine::Batch(batch) => batch.set_threads(threads),
-            Engine::Ended => {}
-        }
+        };
+        Ok(Self::of(engine, tag, (extension, security), first))
     }
 
     /// Returns the offset of all OTs. Secret.
     #[must_use]
     pub fn delta(&self) -> &Delta {
-        &self.delta
-    }
-
-    /// Lets `device` make OTs, if the extension is silent OT and this half is semi-honest: from
-    /// its next round on, which is the second or a later one.
-    pub fn set_device(&mut self, device: Arc<dyn Device>) {
-        match &mut self.engine {
-            Engine::Silent(silent) => silent.set_device(device.clone()),
-            Engine::Batch(batch) => batch.set_device(device.clone()),
-            Engine::SoftSpoken(_) | Engine::First(_) | Engine::Ended => {}
-        }
-        self.device = Some(device);
-    }
-
-    /// Returns the numbers of the OTs that are made and not taken.
-    #[must_use]
-    pub fn available(&self) -> Range<u64> {
-        self.buffer.next()..self.buffer.made()
-    }
-
-    /// Returns the cost of a refill for `count` OTs.
-    #[must_use]
-    pub fn cost(&self, count: usize) -> Cost {
-        match &self.engine {
-            Engine::SoftSpoken(cot) => {
-                let field = self.extension.field();
-                Cost::soft_spoken(field, self.security, cot.head_bytes(), count)
-            }
-            Engine::Silent(silent) => {
-                let mut cost = Cost::default();
-                cost.add_batches(silent.schedule(), self.security, count);
-                cost
-            }
-            _ => Cost::first_refill(self.extension, self.security, count),
-        }
-    }
-
-    /// Requests `count` more OTs. If the extension makes many at once, this may make more. The
-    /// other half must request the same number.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiMisuse`] if a refill is under way, this half has ended, `count` is above
-    /// [`MAX_REFILL`], or the last number is reached.
-    pub fn refill(&mut self, count: usize) -> Result<(), Error> {
-        let made = self.cost(count.min(MAX_REFILL)).made;
-        self.buffer.check_room(made)?;
-        self.wanted.ask(count, self.answer.is_some())?;
-        // Silent OTs come in memory of their own.
-        if self.extension != Extension::Silent {
-            self.buffer.reserve(made as usize);
-        }
-        Ok(())
+        &self.engine.delta
     }
 
     /// Returns the next action of this half. For [`Turn::Send`], `message` then holds the message.
@@ -168,39 +130,37 @@ impl SourceSender {
         message: &mut Vec<u8>,
     ) -> Result<Turn, Error> {
         self.wanted.check()?;
-        if let Some(answer) = self.answer.take() {
+        if let Some(answer) = self.engine.answer.take() {
             *message = answer;
             return Ok(Turn::Send);
         }
-        if let Engine::Batch(batch) = &mut self.engine {
+        if let State::Batch(batch) = &mut self.engine.state {
             if self.security == Security::Malicious {
                 batch.expand();
                 let bytes = batch.reply_bytes();
                 return Ok(Turn::Receive { bytes });
             }
-            self.take_or_end(&[])?;
+            let taken = self.take_message(&[]);
+            self.or_end(taken)?;
         }
         if self.wanted.count == 0 {
             return Ok(Turn::Idle);
         }
-        match core::mem::replace(&mut self.engine, Engine::Ended) {
-            Engine::Silent(silent) => {
+        match core::mem::replace(&mut self.engine.state, State::Ended) {
+            State::Silent(silent) => {
                 let begun = silent.begin(rng);
-                if begun.is_err() {
-                    self.end();
-                }
-                let (batch, trees) = begun?;
+                let (batch, trees) = self.or_end(begun)?;
                 *message = trees;
-                self.engine = Engine::Batch(Box::new(batch));
+                self.engine.state = State::Batch(Box::new(batch));
                 Ok(Turn::Send)
             }
             engine => {
                 let bytes = match &engine {
-                    Engine::SoftSpoken(cot) => cot.message_len(self.wanted.count.min(CHUNK)),
-                    Engine::First(cot) => cot.message_len(SilentSender::base_count()),
+                    State::SoftSpoken(cot) => cot.message_len(self.wanted.count.min(CHUNK)),
+                    State::First(cot) => cot.message_len(SilentSender::base_count()),
                     _ => return Err(ApiMisuse::Ended.into()),
                 };
-                self.engine = engine;
+                self.engine.state = engine;
                 Ok(Turn::Receive { bytes })
             }
         }
@@ -213,60 +173,49 @@ impl SourceSender {
     /// [`PeerMisbehaved`](crate::PeerMisbehaved), which ends this half; [`ApiMisuse::NotItsTurn`].
     pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wanted.check()?;
-        let expects = match &self.engine {
-            Engine::SoftSpoken(_) | Engine::First(_) => self.wanted.count > 0,
-            Engine::Batch(_) => self.security == Security::Malicious,
-            Engine::Silent(_) | Engine::Ended => false,
+        let expects = match &self.engine.state {
+            State::SoftSpoken(_) | State::First(_) => self.wanted.count > 0,
+            State::Batch(_) => self.security == Security::Malicious,
+            State::Silent(_) | State::Ended => false,
         };
         if !expects {
             return Err(ApiMisuse::NotItsTurn.into());
         }
-        self.take_or_end(message)
-    }
-
-    fn take_or_end(&mut self, message: &[u8]) -> Result<(), Error> {
-        let result = self.take_message(message);
-        if result.is_err() {
-            self.end();
-        }
-        result
+        let taken = self.take_message(message);
+        self.or_end(taken)
     }
 
     fn take_message(&mut self, message: &[u8]) -> Result<(), Error> {
-        match core::mem::replace(&mut self.engine, Engine::Ended) {
-            Engine::SoftSpoken(mut cot) => {
+        match core::mem::replace(&mut self.engine.state, State::Ended) {
+            State::SoftSpoken(mut cot) => {
                 let count = self.wanted.count.min(CHUNK);
                 cot.extend_random(self.buffer.grow(count), message)?;
                 if self.wanted.made(count) {
                     cot.step_keys();
                 }
-                self.engine = Engine::SoftSpoken(cot);
+                self.engine.state = State::SoftSpoken(cot);
                 Ok(())
             }
-            Engine::First(cot) => {
+            State::First(cot) => {
                 let mut silent = SilentSender::start(cot, &self.tag, message)?;
                 if let Some(device) = &self.device {
                     silent.set_device(device.clone());
                 }
-                self.engine = Engine::Silent(Box::new(silent));
+                self.engine.state = State::Silent(Box::new(silent));
                 Ok(())
             }
-            Engine::Batch(batch) => self.end_batch(*batch, message),
-            Engine::Silent(_) | Engine::Ended => Err(ApiMisuse::Ended.into()),
+            State::Batch(batch) => self.end_batch(*batch, message),
+            State::Silent(_) | State::Ended => Err(ApiMisuse::Ended.into()),
         }
     }
 
     fn end_batch(&mut self, batch: SenderBatch, reply: &[u8]) -> Result<(), Error> {
         let count = batch.count();
         let (mut silent, q, answer) = batch.finish(reply)?;
-        self.answer = (!answer.is_empty()).then_some(answer);
-        self.wanted.made(count);
-        if silent.far().is_some() {
-            self.buffer.push_far(count as u64);
-        } else {
-            silent.use_again(self.buffer.push(q));
-        }
-        self.engine = Engine::Silent(Box::new(silent));
+        self.engine.answer = (!answer.is_empty()).then_some(answer);
+        let is_far = silent.far().is_some();
+        silent.use_again(self.add_batch(count, is_far, q));
+        self.engine.state = State::Silent(Box::new(silent));
         Ok(())
     }
 
@@ -277,66 +226,7 @@ impl SourceSender {
     /// [`ApiMisuse`] if some of them are used or not made yet, or if this half has ended;
     /// [`Error::Device`].
     pub fn take(&mut self, first: u64, count: usize) -> Result<SenderOts, Error> {
-        self.wanted.check()?;
-        let q = self.buffer.take(first, count, self.engine.far());
-        let q = self.or_end(q)?;
-        Ok(SenderOts::new(first, self.delta.clone(), q))
-    }
-
-    /// Returns the number of OTs, from the next one on, that a device has: those that
-    /// [`take_bits`](Self::take_bits) can take.
-    #[must_use]
-    pub fn on_device(&self) -> u64 {
-        self.buffer.next_far()
-    }
-
-    /// Takes the next OTs, which a device has, hashed to two bits each.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiMisuse`] if the first one is not the next one, or a device does not have all of them;
-    /// [`Error::Device`].
-    pub fn take_bits(&mut self, ots: HashedBits<'_>) -> Result<(), Error> {
-        self.wanted.check()?;
-        let (first, count, next) = (ots.number, ots.count, self.buffer.next());
-        if first != next || count as u64 > self.on_device() {
-            return Err(ApiMisuse::not_made(first, count, next).into());
-        }
-        let taken = match self.engine.far() {
-            Some(far) => far.take_bits(ots),
-            None => return Err(ApiMisuse::Ended.into()),
-        };
-        self.buffer.pass_far(count as u64);
-        self.or_end(taken.map_err(Error::from))
-    }
-
-    /// Ends this half if its device failed: the numbers of its OTs may no longer fit the peer's.
-    fn or_end<T>(&mut self, taken: Result<T, Error>) -> Result<T, Error> {
-        if matches!(taken, Err(Error::Device(_))) {
-            self.end();
-        }
-        taken
-    }
-
-    /// Takes back the memory of OTs that were [taken](Self::take), which the caller has wiped. It
-    /// holds the next OTs: the system would clear new memory page by page.
-    pub fn use_again(&mut self, memory: Outputs) {
-        self.buffer.use_again(memory);
-    }
-
-    fn end(&mut self) {
-        self.wanted.ended = true;
-        self.engine = Engine::Ended;
-        self.buffer.clear();
-    }
-}
-
-impl fmt::Debug for SourceSender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "SourceSender {{ available: {:?}, .. }}",
-            self.available()
-        )
+        let q = self.take_blocks(first, count)?;
+        Ok(SenderOts::new(first, self.engine.delta.clone(), q))
     }
 }
