@@ -40,11 +40,14 @@ struct Half<M: Machine> {
     seed_keys: M::Memory,
     /// The keys of a batch's levels, or of the OTs that are hashed.
     keys: M::Memory,
-    /// Both rows of bits.
+    /// Both rows of bits; zeros between two calls.
     bits: M::Memory,
+    /// Both rows of bits on their way from the machine; zeros between two calls.
+    rows: Zeroizing<Vec<u64>>,
     /// The leaves of the batch that is being made.
     leaves: Option<M::Memory>,
     segments: VecDeque<Segment<M::Memory>>,
+    /// Memory for the leaves of the next batch.
     spare: Option<M::Memory>,
 }
 
@@ -76,6 +79,8 @@ pub fn take_over<M: Machine + 'static>(
     }
     // Keys of hashes: one for each whole epoch of a batch's OTs, and for one at either end.
     let epochs = (sizes.outputs() >> EPOCH_BITS) + 2;
+    let bits_bytes = 2 * row_bytes(sizes.outputs() + 63);
+    // All that a usual batch takes: where there is too little memory, nothing has started yet.
     let room = |bytes| machine.allocate(bytes);
     let round_bytes = start.cots.len() * Block::BYTES;
     let delta = start.delta.map(|_| room(Block::BYTES)).transpose()?;
@@ -91,13 +96,15 @@ pub fn take_over<M: Machine + 'static>(
         key_blocks: room(epochs * Block::BYTES)?,
         seed_keys: room(2 * KEY_BYTES)?,
         keys: room((trees * (depth - 1)).max(epochs) * KEY_BYTES)?,
-        bits: room(2 * row_bytes(sizes.outputs() + 63))?,
+        bits: room(bits_bytes)?,
+        rows: Zeroizing::new(vec![0; bits_bytes / 8]),
         leaves: None,
         segments: VecDeque::new(),
-        spare: None,
+        spare: Some(room(sizes.outputs() * Block::BYTES)?),
         machine,
     };
     half.machine.upload(&mut half.table, 0, &table())?;
+    half.machine.wipe(&mut half.bits, 0, bits_bytes)?;
     half.machine
         .upload(&mut half.cots, 0, bytes_of(start.cots))?;
     if let (Some(room), Some(delta)) = (&mut half.delta, start.delta) {
@@ -126,6 +133,13 @@ fn bytes_of_mut(blocks: &mut [Block]) -> &mut [u8] {
     let bytes = size_of_val(blocks);
     // SAFETY: a block is 16 bytes without padding (`repr(C)`), of which any value is valid.
     unsafe { core::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), bytes) }
+}
+
+/// Returns the bytes of words, to be written.
+fn bytes_of_words(words: &mut [u64]) -> &mut [u8] {
+    let bytes = size_of_val(words);
+    // SAFETY: words are bytes without padding, of which any value is valid.
+    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), bytes) }
 }
 
 /// Returns the two halves of a seed: the key, and the start of the counter, its lower half first.
@@ -372,14 +386,14 @@ impl<M: Machine> DeviceHalf for Half<M> {
             let keys = epochs.flat_map(|epoch| hash.key(epoch << EPOCH_BITS).to_bytes());
             half.expand_keys(&keys.collect::<Vec<_>>(), true)?;
             let (word, lead) = ((lead + done) / 64, (lead + done) % 64);
-            let rows = half.hash(number, (blocks, from, count), lead)?;
-            let (one, two) = rows.split_at(rows.len() / 2);
-            for (row, bytes) in [(&mut *first, one), (&mut *second, two)] {
-                let bytes = bytes.as_chunks().0.iter();
-                for (into, bytes) in row[word..].iter_mut().zip(bytes) {
-                    *into |= u64::from_le_bytes(*bytes);
+            let words = half.hash(number, (blocks, from, count), lead)?;
+            let (one, two) = half.rows[..2 * words].split_at(words);
+            for (row, from) in [(&mut *first, one), (&mut *second, two)] {
+                for (into, from) in row[word..].iter_mut().zip(from) {
+                    *into |= u64::from_le(*from);
                 }
             }
+            half.rows[..2 * words].fill(0);
             done += count;
             Ok(())
         })
@@ -391,13 +405,14 @@ impl<M: Machine> DeviceHalf for Half<M> {
 }
 
 impl<M: Machine> Half<M> {
-    /// Hashes OTs, whose keys are expanded. Returns both rows of bits, one after the other.
+    /// Hashes OTs, whose keys are expanded, into `rows`: the first row of bits, and then the second.
+    /// Returns the words of each.
     fn hash(
         &mut self,
         number: u64,
         (blocks, from, count): (&M::Memory, usize, usize),
         lead: usize,
-    ) -> Result<Zeroizing<Vec<u8>>, DeviceError> {
+    ) -> Result<usize, DeviceError> {
         let row = row_bytes(lead + count);
         let start = [self.at(&self.table, 0), self.at(&self.keys, 0)];
         let numbers = [
@@ -417,15 +432,15 @@ impl<M: Machine> Half<M> {
             Some(_) => Kernel::HashSent,
             None => Kernel::HashReceived,
         };
-        self.machine.wipe(&mut self.bits, 0, 2 * row)?;
         let grid = self.blocks_for(lead + count);
         // SAFETY: the arguments are those of `hash_sent`, or without Δ of `hash_received`, which
         // reads `count` blocks of the segment and their epochs' keys, and writes whole words of 32
         // bits of two rows, for which `bits` has room.
         unsafe { self.machine.launch(kernel, grid, &arguments)? };
-        let mut bytes = Zeroizing::new(vec![0; 2 * row]);
-        self.machine.download(&self.bits, 0, &mut bytes)?;
+        let words = row / 8;
+        let into = bytes_of_words(&mut self.rows[..2 * words]);
+        self.machine.download(&self.bits, 0, into)?;
         self.machine.wipe(&mut self.bits, 0, 2 * row)?;
-        Ok(bytes)
+        Ok(words)
     }
 }

@@ -72,18 +72,26 @@ fn rates() {
     }
 }
 
-/// What does not fit is refused with its size, and what was there before goes on.
+/// A half for which there is too little memory stays on threads. Later it is too late: then it is
+/// an error that says how much was needed.
 #[test]
-fn too_little_memory_is_an_error_that_says_how_much() {
-    let Some(portable) = Portable::build() else {
+fn too_little_memory_is_told_and_never_a_wrong_result() {
+    let with_memory = |bytes| {
+        let portable = Portable::build()?.with_memory(bytes);
+        let portable: Arc<dyn Device> = Arc::new(portable);
+        Some([Some(portable.clone()), Some(portable)])
+    };
+    let (Some(little), Some(more)) = (with_memory(5 << 20), with_memory(60 << 20)) else {
         println!("SKIPPED: there is no C++ compiler `c++` to build the kernels with");
         return;
     };
-    let portable: Arc<dyn Device> = Arc::new(portable.with_memory(5 << 20));
-    let error = sources::error(portable);
+    let (made, far) = sources::made_somewhere(little).unwrap();
+    assert_eq!(far, [false; 2]);
+    assert!(made == sources::made([None, None]));
+    let error = sources::made_somewhere(more).map(drop).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "making oblivious transfers elsewhere than on this processor failed: 4538944 bytes of its \
-         memory were needed and 702896 are free"
+        "making oblivious transfers elsewhere than on this processor failed: 12451840 bytes of its \
+         memory were needed and 5503440 are free"
     );
 }

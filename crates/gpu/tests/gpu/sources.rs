@@ -205,8 +205,17 @@ fn take(half: &mut dyn Half, bits: &mut Vec<Vec<u64>>) -> Vec<Block> {
 
 /// Makes OTs with these devices of the sender and the receiver.
 pub(crate) fn made(devices: [Option<Arc<dyn Device>>; 2]) -> Made {
-    let (mut sender, mut receiver) = halves();
     let on = devices.each_ref().map(Option::is_some);
+    let (made, far) = made_somewhere(devices).unwrap();
+    assert_eq!(far, on, "the OTs are where they were to be made");
+    made
+}
+
+/// Makes OTs with these devices, and says which half's OTs are on a device.
+pub(crate) fn made_somewhere(
+    devices: [Option<Arc<dyn Device>>; 2],
+) -> Result<(Made, [bool; 2]), Error> {
+    let (mut sender, mut receiver) = halves();
     let [of_sender, of_receiver] = devices;
     of_sender
         .into_iter()
@@ -214,13 +223,12 @@ pub(crate) fn made(devices: [Option<Arc<dyn Device>>; 2]) -> Made {
     of_receiver
         .into_iter()
         .for_each(|device| receiver.set_device(device));
-    let sent = refill(&mut sender, &mut receiver, OTS).unwrap();
+    let sent = refill(&mut sender, &mut receiver, OTS)?;
     let far = [sender.on_device(), receiver.on_device()].map(|count| count > 0);
-    assert_eq!(far, on, "the OTs are where they were to be made");
     let mut bits = Vec::new();
     let q = take(&mut sender, &mut bits);
     let t = take(&mut receiver, &mut bits);
-    Made { sent, q, t, bits }
+    Ok((Made { sent, q, t, bits }, far))
 }
 
 /// Prints the time that each half takes for a batch.
@@ -273,11 +281,4 @@ fn bits_of(half: &mut dyn Half, rows: &mut [Vec<u64>; 2], count: usize) {
         first: &mut first[..words],
         second: &mut second[..words],
     });
-}
-
-/// Returns the error of making OTs with this device at the sender.
-pub(crate) fn error(device: Arc<dyn Device>) -> Error {
-    let (mut sender, mut receiver) = halves();
-    sender.set_device(device);
-    refill(&mut sender, &mut receiver, 1).unwrap_err()
 }

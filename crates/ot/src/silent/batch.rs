@@ -84,24 +84,28 @@ impl Rounds {
         }
     }
 
-    /// Hands this half over to the device, if there is one and a round after the first starts. The
-    /// first one is small. Returns the half on the device.
+    /// Hands this half over to the device, if there is one with enough memory and a round after the
+    /// first starts. The first one is small. Returns the half on the device.
     pub(super) fn hand_over(
         &mut self,
         delta: Option<&Delta>,
     ) -> Result<Option<&mut dyn DeviceHalf>, DeviceError> {
         let starts = matches!(self.schedule.place(), (1.., 0));
         let semi_honest = self.security == Security::SemiHonest;
-        if let Some(device) = &self.device
-            && self.far.is_none()
-            && starts
-            && semi_honest
+        if self.far.is_none()
+            && let Some(device) = self.device.take_if(|_| starts && semi_honest)
         {
-            self.far = Some(device.take_over(HalfStart {
+            let half = HalfStart {
                 delta: delta.map(Delta::to_block),
                 cots: &self.inputs,
                 sizes: BatchSizes::of(self.params()),
-            })?);
+            };
+            match device.take_over(half) {
+                Ok(far) => self.far = Some(far),
+                // The COTs are still here, and threads go on with them.
+                Err(DeviceError::OutOfMemory { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            }
             // What is here is wiped on drop.
             (self.inputs, self.reserve) = Default::default();
             self.spare = Outputs::default();

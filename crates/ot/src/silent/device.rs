@@ -21,11 +21,18 @@ pub use on_threads::OnThreads;
 
 /// A maker of batches, for any number of halves.
 pub trait Device: Send + Sync {
+    /// Whether it is for a session that is to make about this many OTs.
+    fn is_for(&self, ots: u64) -> bool {
+        let _ = ots;
+        true
+    }
+
     /// Takes over a half whose round is about to start.
     ///
     /// # Errors
     ///
-    /// The device has too little memory or fails. The half ends.
+    /// [`DeviceError::OutOfMemory`], if nothing has started yet: threads then go on with the half. Or
+    /// the device fails, and the half ends.
     fn take_over(&self, half: HalfStart<'_>) -> Result<Box<dyn DeviceHalf>, DeviceError>;
 }
 

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::batch::Rounds;
 use super::params::{CHECK_COTS, Params, Schedule};
 use super::*;
-use crate::{Check, Delta, Error, Outputs, PeerMisbehaved, Security, SessionTag};
+use crate::{Check, Delta, DeviceError, Error, Outputs, PeerMisbehaved, Security, SessionTag};
 
 const SMALL: Params = Params {
     trees: 24,
@@ -89,19 +89,32 @@ fn outputs_of(here: Outputs, far: Option<&mut dyn DeviceHalf>, count: usize) -> 
     blocks
 }
 
-/// Messages and OTs are the same with a device at either party, from whichever round on.
+/// A device with too little memory.
+struct Full;
+
+impl Device for Full {
+    fn take_over(&self, _: HalfStart<'_>) -> Result<Box<dyn DeviceHalf>, DeviceError> {
+        Err(DeviceError::OutOfMemory {
+            needed_bytes: 2,
+            free_bytes: 1,
+        })
+    }
+}
+
+/// Messages and OTs are the same with a device at either party, from whichever round on, and with
+/// one that has too little memory.
 #[test]
 fn a_device_makes_what_threads_make() {
-    let made = |devices: [Option<usize>; 2]| {
+    let made_by = |device: Arc<dyn Device>, devices: [Option<usize>; 2], takes: bool| {
         let (_, mut sender, mut receiver) = halves(7, Security::SemiHonest);
         let mut rng = Prg::new(Block::from_u128(8));
         let (mut sent, mut all) = (Vec::new(), Vec::new());
         for batch in 0..9 {
             if devices[0] == Some(batch) {
-                sender.set_device(Arc::new(OnThreads));
+                sender.set_device(device.clone());
             }
             if devices[1] == Some(batch) {
-                receiver.set_device(Arc::new(OnThreads));
+                receiver.set_device(device.clone());
             }
             let count = sender.next_count();
             let (sending, trees) = sender.begin(&mut rng).unwrap();
@@ -114,13 +127,15 @@ fn a_device_makes_what_threads_make() {
             all.extend(outputs_of(t, receiver.far(), count).to_vec());
         }
         let far = [sender.far().is_some(), receiver.far().is_some()];
-        assert_eq!(far, devices.map(|from| from.is_some()));
+        assert_eq!(far, devices.map(|from| from.is_some() && takes));
         (sent, all)
     };
-    let expected = made([None, None]);
+    let expected = made_by(Arc::new(OnThreads), [None, None], true);
     for devices in [[Some(0), None], [None, Some(1)], [Some(3), Some(4)]] {
-        assert!(made(devices) == expected, "{devices:?}");
+        let made = made_by(Arc::new(OnThreads), devices, true);
+        assert!(made == expected, "{devices:?}");
     }
+    assert!(made_by(Arc::new(Full), [Some(0), Some(3)], false) == expected);
 }
 
 /// The check of malicious halves reads leaves, which a device does not give.
