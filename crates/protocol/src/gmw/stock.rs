@@ -29,7 +29,7 @@ use super::hashed::{HASHED_OTS, HashedOtSink, HashedOts, NextOts, OtBits, ROLES}
 use super::queue::BitQueue;
 use super::rows::{CrossMasks, CrossOts};
 use crate::Error;
-use crate::bits::{append_blocks, bit, read_block};
+use crate::bits::{bit, read_block};
 use crate::io::{Io, boxed};
 
 /// The kinds of crosses in stock.
@@ -313,14 +313,45 @@ pub async fn prepare(
     boxed(|| directions.refill(io, totals, &mut rng, &mut maker)).await
 }
 
-/// A block that is being filled: narrow crosses as bits, wide ones as bytes.
+/// A block that is being filled. What is not filled is zero.
 #[derive(Default)]
 struct OpenBlock {
+    /// The number of its crosses that are there.
     filled: usize,
-    /// Choices or bits of r, and bits of the second row.
-    bits: [BitQueue; 2],
-    /// The bytes of both hashes.
-    hashes: [Zeroizing<Vec<u8>>; 2],
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+impl OpenBlock {
+    /// Returns the two rows of a block of this kind at the party that sends the OTs (`sends`), or
+    /// at the other one.
+    fn rows(&mut self, kind: CrossKind, sends: bool) -> [&mut [u8]; 2] {
+        let bytes = kind.bytes(sends);
+        if self.bytes.len() != bytes {
+            self.bytes = Zeroizing::new(vec![0; bytes]);
+        }
+        let first = match kind {
+            CrossKind::Wide if sends => bytes / 2,
+            _ => kind.crosses() / 8,
+        };
+        self.bytes.split_at_mut(first).into()
+    }
+}
+
+/// Writes bits over zeros of a row, from bit `at` on. The bits of the last word that do not count
+/// are zero.
+fn put_bits(row: &mut [u8], at: usize, words: &[u64]) {
+    let (places, shift) = (&mut row.as_chunks_mut().0[at / 64..], at % 64);
+    let or = |place: &mut [u8; 8], bits: u64| {
+        *place = (u64::from_le_bytes(*place) | bits).to_le_bytes();
+    };
+    for (place, word) in places.iter_mut().zip(words) {
+        or(place, word << shift);
+    }
+    if shift > 0 {
+        for (place, word) in places.iter_mut().skip(1).zip(words) {
+            or(place, word >> (64 - shift));
+        }
+    }
 }
 
 /// A converter of hashed OTs into blocks, in each direction first the narrow ones.
@@ -357,48 +388,34 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> BlockMaker<K> {
     fn add(&mut self, sender: Role, kind: CrossKind, ots: HashedOts<'_>) {
         let sends = sender == self.role;
         let open = &mut self.open[sender as usize];
-        let parts = [ots.first, ots.second];
-        for (of, blocks) in parts.into_iter().enumerate() {
+        let filled = open.filled;
+        open.filled += ots.first.len();
+        let rows = open.rows(kind, sends).into_iter();
+        for (of, (row, blocks)) in rows.zip([ots.first, ots.second]).enumerate() {
             if kind == CrossKind::Narrow || (of == 0 && !sends) {
-                let queue = &mut open.bits[of];
-                let begin = queue.add(blocks.len() as u64);
                 self.writer.write(blocks, 1, |_, at, words, bits| {
-                    queue.put(begin + at as u64, words, bits);
+                    put_bits(row, filled + at, &words[..bits.div_ceil(64)]);
                 });
                 continue;
             }
-            let bytes = &mut open.hashes[of];
-            if bytes.capacity() == 0 {
-                bytes.reserve_exact(kind.crosses() * Block::BYTES);
-            }
-            if of == 1 && sends {
+            let places = row.as_chunks_mut().0[filled..].iter_mut();
+            for ((place, block), zero) in places.zip(blocks).zip(ots.first) {
                 // The block keeps the second hash itself, not its XOR with the first one.
-                let pairs = ots.first.iter().zip(ots.second);
-                pairs.for_each(|(zero, alpha)| append_blocks(bytes, &[*zero ^ *alpha]));
-            } else {
-                append_blocks(bytes, blocks);
+                let hash = if of == 1 && sends {
+                    *block ^ *zero
+                } else {
+                    *block
+                };
+                *place = hash.to_bytes();
             }
         }
-        open.filled += ots.first.len();
     }
 
     /// Passes the full block of this kind to `keep`.
     fn finish(&mut self, sender: Role, kind: CrossKind) -> Result<(), Error> {
         let open = std::mem::take(&mut self.open[sender as usize]);
         self.left[sender as usize][kind as usize] -= 1;
-        let sends = sender == self.role;
-        let mut bytes = Zeroizing::new(Vec::with_capacity(kind.bytes(sends)));
-        let halves = open.bits.iter().zip(&open.hashes).enumerate();
-        for (of, (queue, hashes)) in halves {
-            if kind == CrossKind::Narrow || (of == 0 && !sends) {
-                let mut words = Zeroizing::new(vec![0; kind.crosses() / 64]);
-                queue.read(0, kind.crosses(), &mut words);
-                bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-            } else {
-                bytes.extend_from_slice(hashes);
-            }
-        }
-        let block = CrossBlock::from_bytes(kind, sends, bytes)?;
+        let block = CrossBlock::from_bytes(kind, sender == self.role, open.bytes)?;
         (self.keep)(kind, sender, block)
     }
 }
@@ -448,14 +465,15 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink fo
         let end = bits.lead + bits.count;
         let mut place = bits.lead;
         while place < end {
+            let sends = sender == self.role;
             let open = &mut self.open[sender as usize];
             let now = (CrossKind::Narrow.crosses() - open.filled).min(end - place);
             // Bits have their place in a word already, and each block starts with a word.
             let words = place / 64..(place + now).div_ceil(64);
-            for (queue, row) in open.bits.iter_mut().zip([bits.first, bits.second]) {
-                let at = queue.add(now as u64);
-                let words = &row[words.clone()];
-                queue.put(at - at % 64, words, (at % 64) as usize + now);
+            let start = open.filled - open.filled % 64;
+            let rows = open.rows(CrossKind::Narrow, sends).into_iter();
+            for (row, bits) in rows.zip([bits.first, bits.second]) {
+                put_bits(row, start, &bits[words.clone()]);
             }
             open.filled += now;
             place += now;

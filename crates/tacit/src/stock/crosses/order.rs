@@ -1,11 +1,15 @@
 //! Orders for crosses, and the lots that they make.
 
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 use tacit_function::{Function, Role};
 use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::Cost;
+use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::gmw::{self, CrossBlock, CrossKind, DirectionSetup};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
@@ -48,14 +52,10 @@ pub struct Crosses {
     runs: Option<u64>,
 }
 
-/// Returns the most blocks of each kind in a lot: 2^26 OTs of narrow crosses, and 256 MiB of wide
-/// ones. Each lot has its own base OTs.
-const fn most_blocks(crosses: CrossKind) -> u64 {
-    match crosses {
-        CrossKind::Narrow => 1 << 10,
-        CrossKind::Wide => 1 << 11,
-    }
-}
+/// The most blocks of each kind in a lot: 2^27 OTs of narrow crosses, and 256 MiB of wide ones. Each
+/// lot has its own base OTs, which take as long as a GPU takes for some millions of others. On one
+/// core a lot takes about ten seconds, for which a run can wait.
+const MOST_BLOCKS: u64 = 1 << 11;
 
 impl CrossPreparation<'_> {
     /// Orders enough crosses for `runs` runs of `function` by `gmw`, for a party in this role.
@@ -237,11 +237,7 @@ impl CrossPreparation<'_> {
 
 /// Returns the blocks of the next lot, if these are missing.
 fn blocks_of_lot(missing: &Blocks) -> Blocks {
-    let kinds = BlockKind::all_on(Default::default())
-        .into_iter()
-        .zip(missing);
-    let mut blocks = kinds.map(|(kind, missing)| most_blocks(kind.crosses).min(*missing));
-    std::array::from_fn(|_| blocks.next().unwrap_or_default())
+    missing.map(|missing| missing.min(MOST_BLOCKS))
 }
 
 /// Returns the number of crosses in these blocks.
@@ -308,30 +304,68 @@ impl NewLot {
     ) -> Result<MadeLot, Error> {
         let (failure, demand) = (StockFailure::default(), demand_of(blocks));
         let (mut next, mut crosses) = (self.writers.each_ref().map(first_number), 0);
-        let keep = |kind: CrossKind, sender: Role, block: CrossBlock| {
-            let place = BlockKind::place(kind, sender);
-            let writer = self.writers[place].as_ref();
-            let writer = writer.ok_or_else(|| failure.note(NOT_ORDERED))?;
-            failure.noted(writer.put(next[place], &block.into_bytes(), &[]))?;
-            next[place] += 1;
-            crosses += kind.crosses() as u64;
-            watch(crosses);
-            Ok(())
-        };
-        let seeds = [seed(), seed()];
-        let device = session.ot_device();
-        let made = session.script(async |io| {
-            let mut directions = setup.run(io, &seeds[0]).await?;
-            if let Some(device) = &device {
-                directions.use_device(device);
-            }
-            gmw::prepare(io, directions, &demand, &seeds[1], keep).await
+        let (seeds, device) = ([seed(), seed()], session.ot_device());
+        let has_threads = session.ot_settings().threads.get() > 1;
+        let made = thread::scope(|scope| {
+            // Sealing takes about as long as making, so another thread does it.
+            let writing = has_threads.then(|| {
+                let (sender, blocks) = sync_channel::<MadeBlock<'_>>(WAITING_BLOCKS);
+                let failure = &failure;
+                scope.spawn(move || blocks.iter().try_for_each(|block| block.write(failure)));
+                sender
+            });
+            let keep = |kind: CrossKind, sender: Role, block: CrossBlock| {
+                let place = BlockKind::place(kind, sender);
+                let writer = self.writers[place].as_ref();
+                let writer = writer.ok_or_else(|| failure.note(NOT_ORDERED))?;
+                let number = next[place];
+                let block = MadeBlock {
+                    writer,
+                    number,
+                    block,
+                };
+                match &writing {
+                    None => block.write(&failure)?,
+                    // The thread has ended and its error is noted.
+                    Some(writing) => writing.send(block).map_err(|_| NOT_WRITTEN)?,
+                }
+                next[place] += 1;
+                crosses += kind.crosses() as u64;
+                watch(crosses);
+                Ok(())
+            };
+            session.script(async |io| {
+                let mut directions = setup.run(io, &seeds[0]).await?;
+                if let Some(device) = &device {
+                    directions.use_device(device);
+                }
+                gmw::prepare(io, directions, &demand, &seeds[1], keep).await
+            })
         });
         failure.or(made)?;
         Ok(MadeLot(self.writers.into_iter().flatten().collect()))
     }
 }
 
+/// The number of made blocks that wait to be written.
+const WAITING_BLOCKS: usize = 64;
+
+/// A block that is made and not written yet.
+struct MadeBlock<'w> {
+    writer: &'w LotWriter,
+    number: u64,
+    block: CrossBlock,
+}
+
+impl MadeBlock<'_> {
+    /// Seals and writes the block.
+    fn write(self, failure: &StockFailure) -> Result<(), ProtocolError> {
+        let bytes = self.block.into_bytes();
+        failure.noted(self.writer.put(self.number, &bytes, &[]))
+    }
+}
+
+const NOT_WRITTEN: ProtocolError = ProtocolError::ApiMisuse("a block after one that failed");
 const NOT_ORDERED: Error = Error::ApiMisuse("a block of a kind that was not ordered");
 
 fn first_number(writer: &Option<LotWriter>) -> u64 {
