@@ -36,6 +36,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let config = Config::load(config)?;
     let party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let mut party = party.on_threads(args.threads);
+    party.use_gpu(args.meet.gpu, false, log)?;
     if let Some(path) = args.out.as_deref().filter(|path| path.exists()) {
         return Err(Failure::write_new(path, &ErrorKind::AlreadyExists.into()));
     }

@@ -13,12 +13,13 @@ use tacit::net::relay::{self, Hello};
 use tacit::net::{CancelHandle, Link, NetError};
 use tacit::session::{AbortReason, OtExtension, PlainListener, Side};
 use tacit::{Fingerprint, Identity, Listener, Session, Settings};
+use tacit_gpu::Choice;
 use tacit_language::most_like;
 
 use crate::args::MeetArgs;
 use crate::config::{self, Config};
 use crate::failure::{Failure, usage};
-use crate::gpu::GpuChoice;
+use crate::gpu;
 use crate::log::Log;
 use crate::output::counted;
 use ots::Ots;
@@ -151,18 +152,14 @@ impl Party {
         }
     }
 
-    /// Lets GPUs make the OTs of `work`, as `--gpu` says.
+    /// Lets GPUs make the OTs, as `choice` says, if they are of a kind that a GPU makes (`takes`).
     ///
     /// # Errors
     ///
     /// The GPU that was asked for cannot make them.
-    pub(crate) fn use_gpu(
-        &mut self,
-        choice: GpuChoice,
-        (by_gmw, count): (bool, u64),
-        log: Log,
-    ) -> Result<(), Failure> {
-        self.ots.use_gpu(choice, (by_gmw, count), log)
+    pub(crate) fn use_gpu(&mut self, choice: Choice, takes: bool, log: Log) -> Result<(), Failure> {
+        self.ots.device = gpu::device(("--gpu", choice), (takes, self.ots.extension), log)?;
+        Ok(())
     }
 
     /// Returns whether this party connects to an address.

@@ -71,11 +71,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     if let (Some(text), false) = (order.announcement(), args.json) {
         eprintln!("{text}");
     }
-    party.use_gpu(
-        args.gpu,
-        (args.protocol == PrepareFor::Gmw, order.gmw_ots()),
-        log,
-    )?;
+    party.use_gpu(args.meet.gpu, args.protocol == PrepareFor::Gmw, log)?;
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -165,11 +161,6 @@ trait Order {
     /// Says before the parties meet what the preparation costs.
     fn announcement(&self) -> Option<String> {
         None
-    }
-
-    /// Returns the number of OTs of `gmw` that the order takes at most.
-    fn gmw_ots(&self) -> u64 {
-        0
     }
 
     /// Prepares over one session. `begun` is the start of the command.

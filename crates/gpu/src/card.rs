@@ -91,18 +91,6 @@ impl Card {
         })
     }
 
-    /// Returns the card's number, from 0, in the driver's order.
-    #[must_use]
-    pub fn number(&self) -> usize {
-        self.number
-    }
-
-    /// Returns the name of its model.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Compiles the kernels, if that is not done yet.
     ///
     /// # Errors
@@ -149,6 +137,12 @@ impl Device for Card {
             },
         })?;
         take_over(Queue::new(self, kernels)?, half)
+    }
+}
+
+impl fmt::Display for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GPU {} ({})", self.number, self.name)
     }
 }
 

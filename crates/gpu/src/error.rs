@@ -1,5 +1,7 @@
 //! The reasons why a GPU cannot be used.
 
+use tacit_ot::DeviceError;
+
 /// A GPU cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -37,5 +39,13 @@ pub enum Error {
         call: &'static str,
         /// The driver's number of the error.
         code: u32,
+    },
+    /// The GPU has too little free memory for another half.
+    #[error("{card} has too little memory: {reason}")]
+    OutOfMemory {
+        /// The GPU.
+        card: String,
+        /// How much was needed and how much was free.
+        reason: DeviceError,
     },
 }

@@ -5,7 +5,7 @@
 //! | [`card`] | an NVIDIA GPU: its driver, the kernels compiled for it, its memory |
 //! | [`machine`] | what a half needs of a card: memory, copies and launches |
 //! | [`half`](mod@half) | a half of silent OT on a machine |
-//! | [`cards`] | several cards, side by side |
+//! | `cards` | the [`Choice`] of cards, and several side by side |
 //!
 //! The kernels are CUDA C, in `kernels.cu`. The driver and the compiler (NVRTC) are loaded when a
 //! card is used and none is linked, so a program with this crate runs where there is neither. The
@@ -16,11 +16,11 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod card;
-pub mod cards;
+mod cards;
 mod error;
 pub mod half;
 pub mod machine;
 
 pub use card::Card;
-pub use cards::Cards;
+pub use cards::{Choice, NotAChoice, Notice};
 pub use error::Error;

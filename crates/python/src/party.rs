@@ -1,13 +1,17 @@
 //! The parties' identities, and their meeting.
 
+use std::ffi::CString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
+use tacit::session::{OtDevice, OtExtension};
 use tacit::{Error, Fingerprint, Settings};
+use tacit_gpu::{Choice, NotAChoice, Notice};
 
 use crate::error;
 use crate::session::Session;
@@ -95,14 +99,18 @@ pub(crate) struct Meeting {
     timeout: f64,
     patience: f64,
     stock: Option<PathBuf>,
+    ot_extension: Option<String>,
+    gpu: String,
     cancel: Py<Cancel>,
 }
 
-/// The peer, and the limits of the wait for it.
+/// The peer, the limits of the wait for it, and how the session makes OTs.
 struct Bounds {
     peer: Fingerprint,
     settings: Settings,
     limit: Duration,
+    ot_extension: Option<OtExtension>,
+    ot_device: Option<Arc<dyn OtDevice>>,
 }
 
 impl Bounds {
@@ -115,10 +123,27 @@ impl Bounds {
             ..Settings::default()
         };
         let peer = fingerprint(py, own, &meeting.peer)?;
+        let extension = meeting.ot_extension.as_deref();
+        let extension = extension.map(|name| ot_extension(py, name)).transpose()?;
+        let said = |error: String| error::usage(py, &format!("gpu: {error}"));
+        let gpu: Choice = meeting
+            .gpu
+            .parse()
+            .map_err(|error: NotAChoice| said(error.to_string()))?;
+        let is_silent = extension == Some(OtExtension::Silent);
+        if matches!(gpu, Choice::Number(_)) && !is_silent {
+            let message = "a GPU makes OTs by silent OT alone; give both parties \
+                           ot_extension=\"silent\", or leave gpu out";
+            return Err(said(message.to_owned()));
+        }
+        let device = is_silent.then(|| gpu.device(warn)).transpose();
+        let device = device.map_err(|error| said(error.to_string()))?;
         Ok(Self {
             peer,
             settings,
             limit,
+            ot_extension: extension,
+            ot_device: device.flatten(),
         })
     }
 
@@ -137,7 +162,14 @@ impl Bounds {
         };
         let watch = meeting.cancel.get().watch.clone();
         let session = watch.run(py, terms, || meet(&self, &identity.identity))?;
-        let session = session.map_err(|error| error::raise(py, error))?;
+        let mut session = session.map_err(|error| error::raise(py, error))?;
+        if let Some(extension) = self.ot_extension {
+            let set = session.set_ot_extension(extension);
+            set.map_err(|error| error::raise(py, error))?;
+        }
+        if let Some(device) = &self.ot_device {
+            session.set_ot_device(device.clone());
+        }
         let own = identity.identity.fingerprint();
         Ok(Session::new(session, watch, own, meeting.stock))
     }
@@ -204,6 +236,31 @@ impl Listener {
         bounds.wait(py, identity, meeting, |bounds, identity| {
             listener.accept(identity, &bounds.peer, &bounds.settings)
         })
+    }
+}
+
+/// Returns the OT extension of this name.
+fn ot_extension(py: Python<'_>, name: &str) -> PyResult<OtExtension> {
+    OtExtension::from_name(name).ok_or_else(|| {
+        let names = OtExtension::NAMED.map(|extension| extension.to_string());
+        let names = names.join(", ");
+        error::usage(
+            py,
+            &format!("ot_extension is {name:?}; give one of {names}"),
+        )
+    })
+}
+
+/// Warns that a GPU is not used.
+fn warn(notice: &Notice) {
+    if let Notice::NotUsed(_) = notice
+        && let Ok(text) = CString::new(notice.to_string())
+    {
+        Python::attach(|py| {
+            let category = py.get_type::<PyRuntimeWarning>();
+            // The work goes on if the warning is an error.
+            let _ = PyErr::warn(py, &category, &text, 1);
+        });
     }
 }
 

@@ -23,8 +23,9 @@ class Parties(NamedTuple):
         alice: Callable[[tacit.Session], Any],
         bob: Callable[[tacit.Session], Any],
         patience: float = 60,
+        **terms: Any,
     ) -> tuple[Any, Any]:
-        """What the two do with their sessions, at the same time."""
+        """What the two do with their sessions on these terms, at the same time."""
         listener = tacit.Listener("127.0.0.1:0")
 
         def listen() -> Any:
@@ -34,6 +35,7 @@ class Parties(NamedTuple):
                 peer=peer,
                 stock=stock,
                 patience=patience,
+                **terms,
             )
             with accepted as session:
                 return alice(session)
@@ -46,6 +48,7 @@ class Parties(NamedTuple):
                 peer=peer,
                 stock=stock,
                 patience=patience,
+                **terms,
             )
             with connected as session:
                 return bob(session)

@@ -39,6 +39,32 @@ def test_both_get_the_result(parties: Parties) -> None:
     assert "<table>" in outcome._repr_html_()
 
 
+def test_a_session_makes_silent_ots(parties: Parties) -> None:
+    both = parties.meet(
+        lambda session: session.run(RICHER, a=50, protocol="gmw").value,
+        lambda session: session.run(RICHER, b=41, protocol="gmw").value,
+        ot_extension="silent",
+    )
+    assert both == (True, True)
+
+
+@pytest.mark.parametrize(
+    "terms, wrong",
+    [
+        ({"ot_extension": "quiet"}, 'ot_extension is "quiet"'),
+        ({"ot_extension": "silent", "gpu": "all"}, "gpu: expected never, auto, or"),
+        ({"gpu": 0}, "gpu: a GPU makes OTs by silent OT alone"),
+    ],
+)
+def test_wrong_terms_of_ots_are_found_at_once(
+    parties: Parties, terms: dict[str, Any], wrong: str
+) -> None:
+    with pytest.raises(UsageError, match=wrong):
+        tacit.connect(
+            "127.0.0.1:9", identity=parties.alice, peer=parties.bob.fingerprint, **terms
+        )
+
+
 @pytest.mark.parametrize("name", ["alice", "bob"])
 def test_a_wrong_input_is_found_before_the_peer_hears_of_it(parties: Parties, name: str) -> None:
     def wrong_first(session: tacit.Session) -> Any:

@@ -14,7 +14,7 @@ use tacit::circuit::Digest;
 use tacit::garble::SchemeId;
 use tacit::net::Link;
 use tacit::scheme::default_scheme;
-use tacit::session::{BaseOt, ChainLanes, LaneHomes, OtExtension, Proposal, ProtocolId};
+use tacit::session::{BaseOt, ChainLanes, LaneHomes, OtDevice, OtExtension, Proposal, ProtocolId};
 use tacit::{Fingerprint, Function, Session};
 
 use crate::audit::Audit;
@@ -56,6 +56,7 @@ pub struct Policy {
     limits: Limits,
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
+    ot_device: Option<Arc<dyn OtDevice>>,
     lane_homes: LaneHomes,
     chain_lanes: ChainLanes,
     memory: Memory,
@@ -114,6 +115,7 @@ impl Policy {
             limits,
             base_ot,
             ot_extension: None,
+            ot_device: None,
             lane_homes: LaneHomes::default(),
             chain_lanes: ChainLanes::default(),
             memory,
@@ -136,6 +138,13 @@ impl Policy {
         self.memory = Memory::of(&self.limits, runs, &self.levels, used)?;
         self.ot_extension = extension;
         Ok(self)
+    }
+
+    /// Sets the device that makes the OTs of `gmw` in all sessions, if they are silent.
+    #[must_use]
+    pub fn ot_device(mut self, device: Option<Arc<dyn OtDevice>>) -> Self {
+        self.ot_device = device;
+        self
     }
 
     /// Sets the audit log, without which runs are recorded nowhere.
@@ -308,7 +317,14 @@ impl Policy {
     ) -> Result<(), tacit::Error> {
         let ours = self.with_own_ots(asked);
         session.set_base_ot(ours.base_ot)?;
+        self.set_ot_device(session);
         session.set_ot_extension(ours.ot_extension)
+    }
+
+    fn set_ot_device(&self, session: &mut Session) {
+        if let Some(device) = &self.ot_device {
+            session.set_ot_device(device.clone());
+        }
     }
 
     /// Returns the base OT of sessions that this party starts.
@@ -323,6 +339,7 @@ impl Policy {
         peer: &Fingerprint,
     ) -> Result<(), tacit::Error> {
         session.set_base_ot(self.own_base_ot())?;
+        self.set_ot_device(session);
         if let Some(extension) = self.ot_extension {
             session.set_ot_extension(extension)?;
         }

@@ -316,7 +316,8 @@ impl Session {
         let ours = self.proposal(terms);
         let proposed = self.propose(&ours)?;
         let tag = self.tag()?.run(&proposed);
-        self.transfers.settle(proposed.ot_extension);
+        self.transfers
+            .settle(proposed.ot_extension, terms.ots.count);
         self.runs += 1;
         Ok(tag)
     }

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tacit::Role;
 use tacit::protocols::Protocol;
 use tacit::session::{BaseOt, OtExtension};
+use tacit_gpu::Choice;
 
 use super::text::{base_ot, duration, ot_extension, role};
 
@@ -70,6 +71,15 @@ pub(crate) struct MeetArgs {
     /// or the fastest for the link in tacit.toml, and the other follows
     #[arg(long, value_name = "NAME", value_parser = ot_extension, hide_short_help = true)]
     pub(crate) ot_extension: Option<OtExtension>,
+    /// Make the OTs of gmw on a GPU, if they are silent: auto takes one or two that are there for
+    /// large work, N the one of this number, from 0. The peer needs none
+    #[arg(
+        long,
+        value_name = "never|auto|N",
+        default_value_t,
+        hide_short_help = true
+    )]
+    pub(crate) gpu: Choice,
     /// Longest wait for the peer, and for each message, such as 30s
     ///
     /// Default: 60s for the peer to be there, and 30s for a message. A long message may take that

@@ -9,9 +9,8 @@ use clap::{ArgAction, ArgGroup, Args, ValueEnum};
 use tacit::net::Lane;
 
 use super::party::MEETING;
-use super::text::{ALL_CORES, AUTO_GPU, duration, pair, refused, threads};
+use super::text::{ALL_CORES, duration, pair, refused, threads};
 use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
-use crate::gpu::GpuChoice;
 
 /// The heading of the options for the kind and amount of material.
 const WHAT: &str = "The material";
@@ -154,12 +153,6 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW)]
     pub(crate) threads: NonZeroUsize,
-    /// Make the OTs of gmw on a GPU, if they are silent: auto takes one or two that are there
-    /// for large work, N the one of this number, from 0. The peer needs none
-    #[arg(long, value_name = "never|auto|N", default_value = AUTO_GPU)]
-    #[arg(value_parser = GpuChoice::read)]
-    #[arg(help_heading = HOW)]
-    pub(crate) gpu: GpuChoice,
     /// Reconnect up to N times when the connection breaks, each time after a longer pause. A peer
     /// that never came, that was cancelled or that failed on its side is not waited for again
     #[arg(long, value_name = "N", default_value_t = 5)]

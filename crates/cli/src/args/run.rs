@@ -9,9 +9,8 @@ use tacit::stock::ChainVersion;
 
 use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, OutputArgs, RunsArgs, VALUES};
 use super::party::{MEETING, PartyArgs, named};
-use super::text::{ALL_CORES, AUTO_GPU, pin, threads};
+use super::text::{ALL_CORES, pin, threads};
 use super::{FunctionArgs, MeetArgs, StockArgs};
-use crate::gpu::GpuChoice;
 
 pub(super) const EXAMPLES: &str = "\
 Examples, with a party that `tacit pair` has made known:
@@ -127,12 +126,6 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
-    /// Make the OTs of gmw on a GPU, if they are silent: auto takes one or two that are there
-    /// for large work, N the one of this number, from 0. The peer needs none
-    #[arg(long, value_name = "never|auto|N", default_value = AUTO_GPU)]
-    #[arg(value_parser = GpuChoice::read)]
-    #[arg(help_heading = HOW, hide_short_help = true)]
-    pub(crate) gpu: GpuChoice,
     #[command(flatten)]
     pub(crate) runs: RunsArgs,
     #[command(flatten)]

@@ -58,9 +58,6 @@ pub(crate) fn ot_extension(text: &str) -> Result<OtExtension, String> {
     })
 }
 
-/// The default choice of a GPU.
-pub(super) const AUTO_GPU: &str = "auto";
-
 /// The default number of threads: one for each core that this process may use.
 pub(super) const ALL_CORES: &str = "all";
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use tacit::net::{Lane, Link};
 use tacit::session::{BaseOt, OtExtension};
 use tacit::{Fingerprint, Role};
+use tacit_gpu::Choice;
 
 use crate::args::{self, base_ot, duration, ot_extension};
 
@@ -40,6 +41,10 @@ pub(crate) fn extension<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<OtExtension>, D::Error> {
     read_text(from, ot_extension)
+}
+
+pub(crate) fn gpu<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Choice>, D::Error> {
+    read_text(from, str::parse)
 }
 
 pub(crate) fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<[u8; 32]>, D::Error> {

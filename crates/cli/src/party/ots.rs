@@ -6,10 +6,6 @@ use tacit::Session;
 use tacit::net::Link;
 use tacit::session::{BaseOt, OtDevice, OtExtension};
 
-use crate::failure::Failure;
-use crate::gpu::{GpuChoice, OtWork};
-use crate::log::Log;
-
 /// This party's settings for the session's oblivious transfer.
 pub(super) struct Ots {
     pub(super) base: Option<BaseOt>,
@@ -34,23 +30,6 @@ impl Ots {
         if let Some(device) = &self.device {
             session.set_ot_device(device.clone());
         }
-        Ok(())
-    }
-
-    /// As [`Party::use_gpu`](super::Party::use_gpu).
-    pub(super) fn use_gpu(
-        &mut self,
-        choice: GpuChoice,
-        (by_gmw, count): (bool, u64),
-        log: Log,
-    ) -> Result<(), Failure> {
-        let extension = self.extension;
-        let work = OtWork {
-            by_gmw,
-            extension,
-            count,
-        };
-        self.device = choice.device(work, log)?;
         Ok(())
     }
 }

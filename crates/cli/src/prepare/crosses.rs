@@ -179,10 +179,6 @@ impl Order for CrossOrder {
         ))
     }
 
-    fn gmw_ots(&self) -> u64 {
-        self.order().map_or(0, |order| order.count())
-    }
-
     fn once(
         &self,
         args: &PrepareArgs,

@@ -73,8 +73,7 @@ pub(super) fn run(
     log: Log,
 ) -> Result<(), Failure> {
     check_terms(args)?;
-    // The sizes are not known yet; joins take many OTs.
-    party.use_gpu(args.gpu, (true, u64::MAX), log)?;
+    party.use_gpu(args.meet.gpu, true, log)?;
     let signature = program.signature().clone();
     let role = role(
         &args.who,

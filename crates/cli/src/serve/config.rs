@@ -15,10 +15,11 @@ use tacit::Role;
 use tacit::matching::{MatchRecipient, Normalization};
 use tacit::net::IpNet;
 use tacit::protocols::{Protocol, UnknownProtocol};
+use tacit_gpu::Choice;
 use tacit_serve::{Audit, Rate, Server};
 
 use crate::args::{self, Keep};
-use crate::config::fields::{read_text, required_text, time};
+use crate::config::fields::{gpu, read_text, required_text, time};
 use crate::failure::Failure;
 
 /// The settings of `tacit serve`.
@@ -53,6 +54,9 @@ pub(crate) struct Serve {
     pub(crate) memory_mib_per_peer: Option<u64>,
     /// The largest number of threads of one run or preparation.
     pub(crate) threads: Option<NonZeroUsize>,
+    /// The GPU that makes silent OTs, as `--gpu` names it; `auto` if not given.
+    #[serde(deserialize_with = "gpu")]
+    pub(crate) gpu: Option<Choice>,
     /// The largest number of keys of a peer about which it is told on a day.
     pub(crate) keys_per_day: Option<u64>,
     /// The largest number of TLS handshakes at once.

@@ -25,10 +25,11 @@ use super::tables::matched;
 use crate::args::{FunctionArgs, origin};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::log::Log;
 use crate::program::is_program;
 use crate::report::shown_bytes;
 use crate::typed::Runnable;
-use crate::{function, run};
+use crate::{function, gpu, run};
 
 /// The default for the longest time of a command for inputs or results, and of a run.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
@@ -77,6 +78,8 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     }
     let limits = limits(config, serve, memory::allowed())?;
     let audit = serve.audit()?;
+    let choice = ("[serve] gpu", serve.gpu.unwrap_or_default());
+    let device = gpu::device(choice, (true, config.ot_extension), Log::new(0))?;
     let homes = lane_homes(config, serve, &offers)?;
     let of_chains = chain_lanes(config, serve, &homes, &offers)?;
     Policy::new(peers, offers, stock, limits, config.base_ot)
@@ -85,6 +88,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
         .map(|policy| {
             policy
                 .audited(audit)
+                .ot_device(device)
                 .lane_homes(homes)
                 .chain_lanes(of_chains)
         })

@@ -256,9 +256,11 @@ class Listener:
         timeout: float = 60,
         patience: float = 300,
         stock: Path | None = None,
+        ot_extension: str | None = None,
+        gpu: str | int = "auto",
     ) -> Session:
         """Waits for the other party, as `listen` does."""
-        terms = meeting(peer, timeout, patience, stock)
+        terms = meeting(peer, timeout, patience, stock, (ot_extension, gpu))
         return Session(self._native.accept(identity_of(identity), terms))
 
 
@@ -270,14 +272,17 @@ def connect(
     timeout: float = 60,
     patience: float = 300,
     stock: Path | None = None,
+    ot_extension: str | None = None,
+    gpu: str | int = "auto",
 ) -> Session:
     """Connects to the party with the fingerprint `peer`, which listens at `address`.
 
     Either party may start first: the whole wait is `timeout` seconds. Later `patience` bounds each
     wait for a message, in seconds. `stock` is the folder of what is prepared; without it, the one
-    of the command `tacit`.
+    of the command `tacit`. `ot_extension` is how both make oblivious transfers, such as `silent`,
+    which a GPU makes faster: `gpu` is `auto`, `never` or the number of one, from 0.
     """
-    terms = meeting(peer, timeout, patience, stock)
+    terms = meeting(peer, timeout, patience, stock, (ot_extension, gpu))
     return Session(_tacit.connect(address, identity_of(identity), terms))
 
 
@@ -289,6 +294,8 @@ def listen(
     timeout: float = 60,
     patience: float = 300,
     stock: Path | None = None,
+    ot_extension: str | None = None,
+    gpu: str | int = "auto",
 ) -> Session:
     """Waits at `address` for the party with the fingerprint `peer` to connect.
 
@@ -301,6 +308,8 @@ def listen(
             timeout=timeout,
             patience=patience,
             stock=stock,
+            ot_extension=ot_extension,
+            gpu=gpu,
         )
 
 
@@ -309,6 +318,7 @@ def meeting(
     timeout: float,
     patience: float,
     stock: Path | None,
+    ots: tuple[str | None, str | int],
 ) -> _tacit.Meeting:
     """How a session is to be made, as the native module takes it."""
     if not isinstance(peer, str):
@@ -318,6 +328,8 @@ def meeting(
         "timeout": timeout,
         "patience": patience,
         "stock": stock,
+        "ot_extension": ots[0],
+        "gpu": str(ots[1]),
         "cancel": CANCEL.get() or _tacit.Cancel(),
     }
 

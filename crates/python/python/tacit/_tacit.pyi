@@ -11,6 +11,8 @@ class Meeting(TypedDict):
     timeout: float
     patience: float
     stock: str | PathLike[str] | None
+    ot_extension: str | None
+    gpu: str
     cancel: Cancel
 
 class Terms(TypedDict):

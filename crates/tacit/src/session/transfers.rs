@@ -46,6 +46,8 @@ pub(super) struct Transfers {
     directions: Option<Directions>,
     /// The device that makes the OTs of `gmw`, if they are silent.
     device: Option<Arc<dyn Device>>,
+    /// About how many OTs the run or preparation takes that was agreed on last.
+    agreed: u64,
     /// Epochs of `authenticated`, one for each role of this party.
     epochs: Vec<IdleEpoch>,
     /// For each protocol and role, whether runs of `authenticated` or `gmw` take from the stock. It
@@ -163,6 +165,7 @@ impl Transfers {
             source: None,
             directions: None,
             device: None,
+            agreed: 0,
             epochs: Vec::new(),
             from_stock: Vec::new(),
         }
@@ -198,9 +201,10 @@ impl Transfers {
         }
     }
 
-    /// Sets the extension on which both parties have agreed.
-    pub(super) fn settle(&mut self, extension: Extension) {
+    /// Sets the extension on which both parties have agreed, for about this many OTs.
+    pub(super) fn settle(&mut self, extension: Extension, ots: u64) {
         self.settings.extension = extension;
+        self.agreed = ots;
     }
 }
 

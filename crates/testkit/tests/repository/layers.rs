@@ -53,7 +53,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli", &["tacit", "serve", "language", "gpu"]),
-    ("python", &["tacit", "language", "circuit"]),
+    ("python", &["tacit", "language", "circuit", "gpu"]),
     (
         "web",
         &["kernels", "circuit", "garble", "tacit", "language"],

@@ -7,27 +7,30 @@ use tacit_ot::silent::Device;
 use tacit_protocol::gmw::{DirectionSetup, Directions};
 
 use super::super::Session;
+use super::Transfers;
 use crate::Error;
 use crate::cost::{BaseOtSource, Clock, Phase, PhaseCost};
 use crate::driver::seed;
 
 impl Session {
-    /// Lets `device`, such as a GPU of the crate `tacit-gpu`, make the OTs of `gmw` from now on, if
-    /// the session's extension is silent OT. Neither results nor messages depend on it, and the
-    /// peer needs none.
+    /// Lets `device`, such as a GPU by a `Choice` of the crate `tacit-gpu`, make the OTs of `gmw`
+    /// from now on, if the session's extension is silent OT. Neither results nor messages depend on
+    /// it, and the peer needs none.
     pub fn set_ot_device(&mut self, device: Arc<dyn Device>) {
         self.transfers.device = Some(device);
     }
 
-    /// Returns the device that makes OTs of `gmw`, if there is one.
+    /// Returns the device that makes the OTs of the run or preparation that was agreed on last, if
+    /// there is one and it is for that.
     pub(crate) fn ot_device(&self) -> Option<Arc<dyn Device>> {
-        self.transfers.device.clone()
+        let Transfers { device, agreed, .. } = &self.transfers;
+        device.clone().filter(|device| device.is_for(*agreed))
     }
 
     /// Gives the device to OTs of `gmw`, if there is one.
     fn equip(&self, directions: &mut Directions) {
-        if let Some(device) = &self.transfers.device {
-            directions.use_device(device);
+        if let Some(device) = self.ot_device() {
+            directions.use_device(&device);
         }
     }
 
