@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use tacit::Category;
 use tacit::advice::Remedy;
 use tacit::net::{Lane, NetError};
@@ -34,7 +34,6 @@ macro_rules! failure {
                 format!($what $(, $value)*),
                 format!($remedy $(, $other)*),
             ),
-            fields: serde_json::Map::new(),
         }
     };
 }
@@ -98,8 +97,12 @@ pub(crate) enum Failure {
         category: Category,
         /// The problem and the remedy.
         explained: Explained,
-        /// Further fields of the JSON.
-        fields: serde_json::Map<String, Json>,
+    },
+    /// Another failure, with further fields of the JSON.
+    #[error("{failure}")]
+    WithFields {
+        failure: Box<Failure>,
+        fields: Map<String, Json>,
     },
     /// The reader of standard output has left, which ends the command without an error.
     #[error("the reader of standard output has left")]
@@ -112,11 +115,9 @@ pub(crate) const NOT_TEXT: &str = "is not text in UTF-8; save it as such";
 impl Failure {
     fn own(category: Category, text: impl Into<String>) -> Self {
         let explained = text.into().into();
-        let fields = serde_json::Map::new();
         Self::Own {
             category,
             explained,
-            fields,
         }
     }
 
@@ -131,11 +132,9 @@ impl Failure {
     }
 
     /// Adds fields to the JSON of the failure.
-    pub(crate) fn with_fields(mut self, more: serde_json::Map<String, Json>) -> Self {
-        if let Self::Own { fields, .. } = &mut self {
-            *fields = more;
-        }
-        self
+    pub(crate) fn with_fields(self, fields: Map<String, Json>) -> Self {
+        let failure = Box::new(self);
+        Self::WithFields { failure, fields }
     }
 
     /// Returns the failure for a configuration that cannot be used.
@@ -228,6 +227,7 @@ impl Failure {
         match self {
             Self::Tacit(error) => error.category(),
             Self::Own { category, .. } => *category,
+            Self::WithFields { failure, .. } => failure.category(),
             Self::OutputClosed => Category::Input,
         }
     }
@@ -236,6 +236,9 @@ impl Failure {
     /// peer is slow or busy for now. A peer that was cancelled or failed on its side does not come
     /// back, and a time limit for everything together is not granted twice.
     pub(crate) fn is_transient(&self) -> bool {
+        if let Self::WithFields { failure, .. } = self {
+            return failure.is_transient();
+        }
         let is_final = matches!(
             self,
             Self::Tacit(
@@ -262,7 +265,6 @@ impl Failure {
         Self::Own {
             category: error.category(),
             explained: Explained::new(what, remedy),
-            fields: serde_json::Map::new(),
         }
     }
 
@@ -272,6 +274,7 @@ impl Failure {
         match self {
             Self::Tacit(error) => library_error(error, peer),
             Self::Own { explained, .. } => explained.clone(),
+            Self::WithFields { failure, .. } => failure.explained_for(peer),
             Self::OutputClosed => Explained::new(self.to_string(), None),
         }
     }
@@ -296,8 +299,8 @@ impl Failure {
         let _ = io::stderr().write_all(text.as_bytes());
         if json {
             let fields = match self {
-                Self::Own { fields, .. } => fields.clone(),
-                _ => serde_json::Map::new(),
+                Self::WithFields { fields, .. } => fields.clone(),
+                _ => Map::new(),
             };
             print_json(self.category(), &what, remedy.as_deref(), fields);
         }
@@ -318,7 +321,7 @@ pub(crate) fn print_json(
     category: Category,
     what: &str,
     remedy: Option<&str>,
-    fields: serde_json::Map<String, Json>,
+    fields: Map<String, Json>,
 ) {
     let mut error = json!({
         "version": JSON_VERSION,

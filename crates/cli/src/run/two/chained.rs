@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use serde_json::{Map, Value as Json, json};
 use tacit::Session;
 use tacit::stock::{ChainAttempt, ChainMarks, ChainVersion};
 
@@ -32,6 +33,19 @@ impl fmt::Display for KeptVersions {
             Some(from) => write!(f, "version {version}, made from version {from}"),
             None => write!(f, "version {version}, its first"),
         }
+    }
+}
+
+/// Returns whether a run that broke was kept, by what this party has of the chain now, or `None` if
+/// that is open.
+fn is_kept(attempt: Option<ChainAttempt>, now: Option<&ChainMarks>) -> Option<bool> {
+    let (latest, pending) = now.map_or((0, 0), |marks| (marks.latest, marks.pending));
+    match attempt {
+        None => Some(false),
+        Some(run) if latest == run.keeps => Some(true),
+        Some(run) if pending == run.keeps => None,
+        Some(run) if latest == run.from.unwrap_or(0) => Some(false),
+        Some(_) => None,
     }
 }
 
@@ -82,16 +96,22 @@ impl TwoPartyRun<'_> {
         }
     }
 
-    /// Says of a run that broke whether its chain keeps it.
-    pub(super) fn tell_fate(&self, session: &Session) {
-        let Some(name) = &self.args.chain.chain else {
-            return;
-        };
-        if !self.runnable.function().saves().is_empty() {
-            let now = self.marks(session);
-            let fate = fate(name, session.chain_attempt(), now.as_ref());
-            eprintln!("chain     {fate}");
+    /// Says of a run that broke whether its chain keeps it. Returns the same as fields of the JSON.
+    pub(super) fn tell_fate(&self, session: &Session) -> Option<Map<String, Json>> {
+        let name = self.args.chain.chain.as_ref()?;
+        if self.runnable.function().saves().is_empty() {
+            return None;
         }
+        let (attempt, now) = (session.chain_attempt(), self.marks(session));
+        eprintln!("chain     {}", fate(name, attempt, now.as_ref()));
+        let version = now.as_ref().map_or(0, |marks| marks.latest);
+        let told = json!({
+            "name": name,
+            "version": version,
+            "would_be": attempt.map(|run| run.keeps),
+            "kept": is_kept(attempt, now.as_ref()),
+        });
+        Some(Map::from_iter([("chain".to_owned(), told)]))
     }
 
     /// Returns this party's progress in the run's chain, if it has the chain and can read it.

@@ -20,13 +20,17 @@ impl TwoPartyRun<'_> {
                  ones dearer; `tacit stock list` shows how many"
             );
         }
-        self.tell_fate(session);
+        let fate = self.tell_fate(session);
         if let Some(id) = session.id() {
             eprintln!("session   {id}, as the other party's log names it too");
         }
-        match error {
+        let failure = match error {
             tacit::Error::StockLacks { .. } => self.lacks(session),
             error => self.named(error, session),
+        };
+        match fate {
+            Some(fields) => failure.with_fields(fields),
+            None => failure,
         }
     }
 
