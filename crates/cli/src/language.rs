@@ -147,12 +147,16 @@ fn report_json(path: &Path, report: &TestReport, map: &SourceMap) -> Json {
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let program = Program::read(&args.file)?;
     let signature = program.debugged(&args.params, args.entry.as_deref())?;
+    let signature = signature.with_row_rules(args.rows.rules());
+    if signature.entry().join.is_none() {
+        args.rows.refuse()?;
+    }
     let files = typed::OutputFiles::new(&args.outputs, Some(&signature), None)?;
     let wanted = typed::OfAll(&signature);
     let values = inputs::gather(&wanted, &args.inputs, args.input_file.as_deref())?;
     values
         .iter()
-        .for_each(|(name, value)| typed::tell_filled(name, value));
+        .for_each(|(name, value)| typed::tell_changed(name, value));
     let signature = program.of_tables(signature, &values, &args.params, args.entry.as_deref())?;
     let results =
         signature.evaluate_with(&values, args.seed, program.folder(), &mut |span, value| {

@@ -16,12 +16,13 @@ use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::log::Log;
 use crate::new_file::{Readers, write_new};
-use crate::output::{self, counted};
+use crate::output;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{
     JSON_VERSION, UNAUTHENTICATED, costs_json, costs_text, pretty, security, shown_bytes,
 };
+use crate::typed::tell_left_out;
 pub(crate) use table::{KeyColumn, Table};
 
 /// If both tables have at least this many keys and none in common, that is probably a mistake.
@@ -48,14 +49,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let reading = Bar::without_end("reading the table", !args.json);
     let table = Table::read(KeyColumn::of(args))?;
     drop(reading);
-    for (rows, why) in [
-        (table.missing, "no key"),
-        (table.repeated, "the key of an earlier row"),
-    ] {
-        if rows > 0 {
-            eprintln!("left out {} with {why}", counted(rows, "row"));
-        }
-    }
+    tell_left_out(table.left_out);
     let mut order = Match::new(table.keys())?
         .normalized(args.normalize)
         .to(args.to)
@@ -188,7 +182,7 @@ impl Told<'_> {
     }
 
     fn print_json(&self, peer: Option<String>) -> Result<(), Failure> {
-        let common = self.outcome.common.as_ref();
+        let (common, left_out) = (self.outcome.common.as_ref(), self.table.left_out);
         let mut told = json!({
             "version": JSON_VERSION,
             "protocol": ProtocolId::Match.name(),
@@ -197,7 +191,7 @@ impl Told<'_> {
             "normalize": self.args.normalize.name(),
             "to": self.args.to.name(),
             "keys": { "own": self.table.len(), "peer": self.outcome.peer_keys },
-            "left_out": { "missing": self.table.missing, "repeated": self.table.repeated },
+            "left_out": { "missing": left_out.missing, "repeated": left_out.repeated },
             "count": common.map(Vec::len),
             "check": self.checks(),
             "run": self.id.map(|id| id.to_string()),

@@ -10,7 +10,7 @@ use tacit::circuit::Digest;
 use tacit_language::lower::CircuitFiles;
 use tacit_language::{
     BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
-    read_source,
+    UnfitRows, read_source,
 };
 
 use crate::failure::{Failure, input, usage};
@@ -224,6 +224,17 @@ pub(crate) fn plain_failure(error: BorderError) -> Failure {
                 ),
             }
         }
+        BorderError::Rows(rows) => unfit_rows(&rows),
         other => Failure::input(other.to_string()),
+    }
+}
+
+/// Returns the failure of rows that a join or a matching does not take.
+pub(crate) fn unfit_rows(rows: &UnfitRows) -> Failure {
+    match rows {
+        UnfitRows::Missing { .. } => input!(
+            "{rows}"; "fill them in, or give --drop-missing to leave such rows out"
+        ),
+        _ => input!("{rows}"; "leave one row of each key, or give --keep first"),
     }
 }

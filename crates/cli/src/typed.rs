@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json};
 use tacit::{Function, Role, Value};
-use tacit_language::{CsvTexts, PortValue, Signature, TypedFunction};
+use tacit_language::{CsvTexts, LeftOut, PortValue, Signature, TypedFunction};
 use zeroize::Zeroize;
 
 pub(crate) use checked::{CheckedProgram, values};
@@ -21,6 +21,7 @@ use crate::args::OutputArgs;
 use crate::failure::{Failure, usage};
 use crate::inputs::{OfRole, Reading};
 use crate::new_file::{Readers, write_new};
+use crate::output::counted;
 use crate::program::plain_failure;
 use crate::report;
 
@@ -207,8 +208,21 @@ impl OutputFiles {
     }
 }
 
-/// Tells the user that an array was padded.
-pub(crate) fn tell_filled(name: &str, value: &PortValue) {
+/// Tells the user how many rows of this party's table were left out.
+pub(crate) fn tell_left_out(rows: LeftOut) {
+    for (rows, why) in [
+        (rows.missing, "no valid value"),
+        (rows.repeated, "the key of an earlier row"),
+    ] {
+        if rows > 0 {
+            eprintln!("left out {} with {why}", counted(rows, "row"));
+        }
+    }
+}
+
+/// Tells the user that an array was padded, or that rows of a table were left out.
+pub(crate) fn tell_changed(name: &str, value: &PortValue) {
+    tell_left_out(value.left_out());
     match value.filled_up() {
         0 => {}
         1 => eprintln!("input {name} is 1 element shorter than its type; a zero fills it up"),

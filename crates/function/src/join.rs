@@ -51,14 +51,13 @@
 //! If a table is agreed to have no keys, the function has no such inputs and no calls of
 //! `test_and_mask`. There are no pairs, and no stage runs: [`JoinPlan::bin_count`] is 0.
 
+mod alike;
 pub mod sizes;
 #[cfg(test)]
 mod tests;
 
+pub use alike::KeyNormalization;
 pub use sizes::{MAX_HINT_BYTES, MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
-
-use unicode_normalization::UnicodeNormalization as _;
-use zeroize::Zeroizing;
 
 use crate::Role;
 
@@ -150,51 +149,6 @@ pub enum KeyKind {
         /// The bits of the value.
         bits: u32,
     },
-}
-
-/// The normalisation of a text before it is encoded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum KeyNormalization {
-    /// None: keys are compared by their bytes.
-    #[default]
-    None,
-    /// Email addresses: without white space at both ends, in lower case and in the composed form
-    /// NFC, all as defined by Unicode.
-    Email,
-}
-
-impl KeyNormalization {
-    /// Returns the text in the form in which it is compared. The zeros at its end, which fill up a
-    /// `text<n>`, are removed. An address also loses zeros and white space at both ends, and is
-    /// converted to lower case. Texts that Unicode defines as equal, such as é as one character and
-    /// as two, become the same. Normalising twice is the same as normalising once.
-    pub fn apply(self, text: &str) -> Zeroizing<String> {
-        match self {
-            Self::None => Zeroizing::new(text.trim_end_matches('\0').to_owned()),
-            Self::Email => {
-                let around = |c: char| c == '\0' || c.is_whitespace();
-                // Equal texts are first composed, since lower case is defined character by
-                // character. Lower case may then be another text to compose.
-                let text = composed(text.trim_matches(around));
-                composed(&Zeroizing::new(text.to_lowercase()))
-            }
-        }
-    }
-}
-
-/// The most bytes in NFC for each byte of a text in UTF-8 (UAX 15, "Stability of normalization
-/// forms").
-const MOST_COMPOSED: usize = 3;
-
-/// Returns a text in NFC.
-fn composed(text: &str) -> Zeroizing<String> {
-    if text.is_ascii() {
-        return Zeroizing::new(text.to_owned());
-    }
-    // The room suffices, so that the text never moves and leaves no copy.
-    let mut composed = Zeroizing::new(String::with_capacity(MOST_COMPOSED * text.len()));
-    composed.extend(text.nfc());
-    composed
 }
 
 /// A field of a row that the function reads.

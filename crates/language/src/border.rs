@@ -16,6 +16,7 @@
 //! | `read`, `write` | values of all types from JSON, text and memory, and as JSON and text |
 //! | `table`, `csv` | values from CSV and as CSV; its records and cells |
 //! | `joined`, `sizes` | the rows of tables that are joined; the sizes that their owners announce |
+//! | `rows` | the rows of a table that a join or a matching takes |
 //! | `meaning` | the digest of a program's meaning |
 //!
 //! JSON represents values as follows:
@@ -37,6 +38,7 @@ mod function;
 mod joined;
 mod meaning;
 mod read;
+mod rows;
 mod signature;
 mod sizes;
 mod strict;
@@ -52,6 +54,7 @@ use zeroize::Zeroizing;
 pub use csv::{CsvError, CsvRecords, CsvTexts, Malformed, WipedTexts, unmarked};
 pub use function::TypedFunction;
 pub use joined::JoinedRow;
+pub use rows::{ChosenRows, LeftOut, RowRules, UnfitRows};
 pub use signature::Signature;
 pub(crate) use signature::said_above;
 pub use sizes::WrongSize;
@@ -66,11 +69,23 @@ pub struct PortValue {
     ty: TypeId,
     bits: Zeroizing<Vec<bool>>,
     filled_up: usize,
+    left_out: LeftOut,
     /// The rows of a table that is joined. `bits` then holds the bits of the existing rows.
     rows: Option<joined::TableRows>,
 }
 
 impl PortValue {
+    /// Returns the value of a port that is no table of a join.
+    fn of_bits(ty: TypeId, bits: Zeroizing<Vec<bool>>) -> Self {
+        Self {
+            ty,
+            bits,
+            filled_up: 0,
+            left_out: LeftOut::default(),
+            rows: None,
+        }
+    }
+
     /// Returns the bits, in the order of the port's wires.
     #[must_use]
     pub fn bits(&self) -> &[bool] {
@@ -81,6 +96,12 @@ impl PortValue {
     #[must_use]
     pub fn filled_up(&self) -> usize {
         self.filled_up
+    }
+
+    /// Returns the number of rows of a joined table that were left out.
+    #[must_use]
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 }
 
@@ -100,6 +121,9 @@ pub enum BorderError {
     /// A value does not fit its type.
     #[error(transparent)]
     Value(#[from] CircuitError),
+    /// Rows of a table that is joined do not fit.
+    #[error(transparent)]
+    Rows(#[from] UnfitRows),
     /// A request for something that does not exist, or one with a part missing.
     #[error("{0}")]
     Request(String),

@@ -70,8 +70,9 @@ mod syntax;
 mod test;
 
 pub use border::{
-    BorderError, CsvError, CsvRecords, CsvTexts, JoinedRow, Malformed, PortValue, Signature,
-    TypedFunction, WipedTexts, WrongSize, acts_on_a_terminal, unmarked,
+    BorderError, ChosenRows, CsvError, CsvRecords, CsvTexts, JoinedRow, LeftOut, Malformed,
+    PortValue, RowRules, Signature, TypedFunction, UnfitRows, WipedTexts, WrongSize,
+    acts_on_a_terminal, unmarked,
 };
 pub use diagnostic::{Diagnostic, render_all};
 pub use elaborate::{ParamValues, most_like};

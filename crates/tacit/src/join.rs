@@ -244,6 +244,8 @@ pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
             let (kind, bits) = match part.kind {
                 KeyKind::Text(KeyNormalization::None) => (1, 0),
                 KeyKind::Text(KeyNormalization::Email) => (5, 0),
+                KeyKind::Text(KeyNormalization::Phone) => (6, 0),
+                KeyKind::Text(KeyNormalization::Date) => (7, 0),
                 KeyKind::Bytes => (3, 0),
                 KeyKind::Fixed { bits } => (4, bits),
             };

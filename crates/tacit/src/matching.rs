@@ -39,10 +39,11 @@ use meaning::{Meaning, PartType, in_words};
 
 pub use estimate::MatchEstimate;
 pub(crate) use estimate::vole_time;
-pub use meaning::{KeyPart, MatchRecipient, Normalization};
+pub use meaning::{KeyPart, MatchRecipient};
 pub(crate) use served::silent_vole_bytes;
 pub use served::{HeldMatch, PeerAsks, SizedMatch};
 
+pub use tacit_function::join::KeyNormalization as Normalization;
 pub use tacit_protocol::matching::MAX_KEYS;
 
 /// The largest number of parts of a key.

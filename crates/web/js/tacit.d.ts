@@ -179,7 +179,7 @@ export interface MatchOrder {
   /** Texts. Those that are alike once normalised count as one. */
   keys: string[];
   /** How both sides normalise keys, as `normalize` of the service; `none` if left out. */
-  normalize?: "none" | "email";
+  normalize?: "none" | "email" | "phone" | "date";
   /** Who gets the keys in common: `me`, if left out, for `to = "peer"` of the service. */
   to?: "me" | "both";
   /** The most keys that the service may have; 1,048,576 if left out. */

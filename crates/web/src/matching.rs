@@ -18,7 +18,7 @@ fn normalized(given: &Json, how: Normalization) -> Result<Vec<Zeroizing<String>>
     let keys = given.iter().enumerate().map(|(number, key)| {
         let key = key.as_str().map(|key| how.apply(key));
         let key = key.filter(|key| !key.is_empty());
-        key.ok_or_else(|| format!("key {number} is empty or not a text: leave it out").into())
+        key.ok_or_else(|| format!("key {number} is no key: leave it out").into())
     });
     keys.collect()
 }
@@ -56,7 +56,7 @@ impl<'k> PageKeys<'k> {
 /// | member | content |
 /// |---|---|
 /// | `keys` | a list of texts |
-/// | `normalize` | `email` or `none`, which may be left out |
+/// | `normalize` | how keys are normalised; `none` if left out |
 /// | `to` | who gets the result: `both` or `me`, which may be left out |
 /// | `most_peer_keys` | the most keys that the service may have; may be left out |
 /// | `identity`, `peer` | this person's identity ([`identity`](crate::run::identity)) and the service's fingerprint |

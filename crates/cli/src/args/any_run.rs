@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
 use tacit::Function;
+use tacit_language::RowRules;
 
 use super::text::{duration, pair};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::inputs::Reading;
 
 /// The heading of inputs and results.
@@ -37,6 +39,52 @@ impl InputArgs {
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading::Command(&self.inputs, self.input_file.as_deref())
     }
+}
+
+/// What happens to rows that a join or a matching does not take.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct RowArgs {
+    /// Leave out rows of this party's table without a key, or with an empty cell where the join
+    /// needs a value. Otherwise such a row is an error
+    #[arg(long)]
+    pub(crate) drop_missing: bool,
+    /// The row to keep of several with one key; of a key that may have N rows, the first N.
+    /// Otherwise such rows are an error
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) keep: Option<Keep>,
+}
+
+impl RowArgs {
+    /// Returns the rules that the arguments give.
+    pub(crate) fn rules(self) -> RowRules {
+        RowRules {
+            drop_missing: self.drop_missing,
+            keep_first: self.keep == Some(Keep::First),
+        }
+    }
+
+    /// Refuses the arguments for a function that joins no tables.
+    ///
+    /// # Errors
+    ///
+    /// One of them is given.
+    pub(crate) fn refuse(self) -> Result<(), Failure> {
+        if self.rules() == RowRules::default() {
+            return Ok(());
+        }
+        Err(usage!(
+            "--drop-missing and --keep are for the table of a program that joins two";
+            "leave them out"
+        ))
+    }
+}
+
+/// The row to keep of several with one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Keep {
+    /// The first in the file
+    First,
 }
 
 /// Files for a party's results.

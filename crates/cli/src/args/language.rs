@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
-use super::any_run::OutputArgs;
+use super::any_run::{OutputArgs, RowArgs};
 use super::text::{pair, refused};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
@@ -74,6 +74,8 @@ pub(crate) struct EvalArgs {
     /// Inputs as a JSON object of names and values; `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) input_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
     #[command(flatten)]
     pub(crate) outputs: OutputArgs,
     /// The seed of the program's random values

@@ -4,13 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
-use serde::Deserialize;
 use tacit::matching::{MatchRecipient, Normalization};
 
 use super::MeetArgs;
-use super::any_run::HOW;
+use super::any_run::{HOW, RowArgs};
 use super::party::MEETING;
 use super::text::{ALL_CORES, duration, threads};
 
@@ -52,12 +51,8 @@ pub(crate) struct MatchArgs {
     #[arg(long, value_name = "HOW", default_value_t, value_parser = normalization())]
     #[arg(help_heading = TABLE)]
     pub(crate) normalize: Normalization,
-    /// Leave out rows whose cell is empty. Otherwise such a row is an error
-    #[arg(long, help_heading = TABLE)]
-    pub(crate) drop_missing: bool,
-    /// The row to keep of several with one key. Otherwise such rows are an error
-    #[arg(long, value_name = "WHICH", help_heading = TABLE)]
-    pub(crate) keep: Option<Keep>,
+    #[command(flatten, next_help_heading = TABLE)]
+    pub(crate) rows: RowArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
     /// The largest number of different keys that the other party may have, so that it cannot try
@@ -93,14 +88,6 @@ pub(crate) struct MatchArgs {
     pub(crate) plain_loopback: bool,
 }
 
-/// The row to keep of several with one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Keep {
-    /// The first in the file
-    First,
-}
-
 fn normalization() -> impl TypedValueParser<Value = Normalization> {
     let values = Normalization::ALL.map(|one| {
         PossibleValue::new(one.name()).help(match one {
@@ -108,6 +95,13 @@ fn normalization() -> impl TypedValueParser<Value = Normalization> {
             Normalization::Email => {
                 "Leave out spaces around them, and compare them in lower case, however Unicode \
                  writes a character such as é"
+            }
+            Normalization::Phone => {
+                "Compare the digits of telephone numbers: +49 (0)30 1234 is 0049 30-1234"
+            }
+            Normalization::Date => {
+                "Compare dates: 31.3.2024 is 2024-03-31 and 20240331; 3/4/2024 is no date, since \
+                 countries read it in two ways"
             }
         })
     });

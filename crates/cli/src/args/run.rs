@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tacit::protocols::{Protocol, ThreatModel, UnknownProtocol, UnknownThreatModel};
 use tacit::stock::ChainVersion;
 
-use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, OutputArgs, RunsArgs, VALUES};
+use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, OutputArgs, RowArgs, RunsArgs, VALUES};
 use super::party::{MEETING, PartyArgs, named};
 use super::text::{ALL_CORES, pin, threads};
 use super::{FunctionArgs, MeetArgs, StockArgs};
@@ -98,6 +98,8 @@ pub(crate) struct RunArgs {
     pub(crate) meet: MeetArgs,
     #[command(flatten)]
     pub(crate) inputs: InputArgs,
+    #[command(flatten, next_help_heading = VALUES)]
+    pub(crate) rows: RowArgs,
     #[command(flatten, next_help_heading = VALUES)]
     pub(crate) outputs: OutputArgs,
     /// The protocol. Both parties give the same

@@ -1,18 +1,17 @@
 //! The keys in a column of a table, each once.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use tacit::matching::Normalization;
-use tacit_language::{CsvError, CsvRecords, Malformed, WipedTexts, most_like, unmarked};
+use tacit_language::{
+    ChosenRows, CsvError, CsvRecords, LeftOut, Malformed, RowRules, WipedTexts, most_like, unmarked,
+};
 
-use crate::args::{Keep, MatchArgs};
+use crate::args::MatchArgs;
 use crate::failure::{Failure, input, usage};
-
-/// The number of lines that an error names.
-const LINES_NAMED: usize = 5;
+use crate::program::unfit_rows;
 
 /// A column of keys, and what is done about rows without one key of their own.
 #[derive(Clone, Copy)]
@@ -21,10 +20,8 @@ pub(crate) struct KeyColumn<'a> {
     pub(crate) named: &'a str,
     /// How keys are normalised.
     pub(crate) normalize: Normalization,
-    /// Whether rows without a key are left out.
-    pub(crate) drop_missing: bool,
-    /// The row to keep of several with one key.
-    pub(crate) keep: Option<Keep>,
+    /// What happens to rows that do not fit.
+    pub(crate) rules: RowRules,
 }
 
 impl<'a> KeyColumn<'a> {
@@ -33,8 +30,7 @@ impl<'a> KeyColumn<'a> {
         Self {
             named: &args.table,
             normalize: args.normalize,
-            drop_missing: args.drop_missing,
-            keep: args.keep,
+            rules: args.rows.rules(),
         }
     }
 }
@@ -47,10 +43,8 @@ pub(crate) struct Table {
     normalized: WipedTexts,
     /// The indices of the rows that are matched, from 0.
     rows: Vec<usize>,
-    /// The number of rows that were left out because they have no key.
-    pub(crate) missing: usize,
-    /// The number of rows that were left out because an earlier row has their key.
-    pub(crate) repeated: usize,
+    /// The number of rows that were left out.
+    pub(crate) left_out: LeftOut,
 }
 
 impl Table {
@@ -70,41 +64,18 @@ impl Table {
     fn of(column: Column, path: &str, args: KeyColumn<'_>) -> Result<Self, Failure> {
         let Column { name, cells, lines } = column;
         let normalized = column_as_compared(&cells, args.normalize);
-        let mut firsts = HashMap::with_capacity(lines.len());
-        let (mut rows, mut missing, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
-        for (row, line) in lines.iter().enumerate() {
-            let key = text(&normalized, row);
-            if key.trim().is_empty() {
-                missing.push(*line);
-            } else if let Some(first) = firsts.get(key) {
-                repeated.push((*line, *first));
-            } else {
-                firsts.insert(key, *line);
-                rows.push(row);
-            }
-        }
-        drop(firsts);
-        if !missing.is_empty() && !args.drop_missing {
-            let lines = listed(&missing, |line| format!("line {line}"));
-            return Err(input!(
-                "{path}: column {name:?} has no key in {lines}";
-                "fill them in, or give --drop-missing to leave such rows out"
-            ));
-        }
-        if !repeated.is_empty() && args.keep != Some(Keep::First) {
-            let of_line = |(line, first): &_| format!("line {line} has the key of line {first}");
-            let lines = listed(&repeated, of_line);
-            return Err(input!(
-                "{path}: column {name:?} has a key in several rows: {lines}";
-                "leave one row of each key, or give --keep first"
-            ));
-        }
+        let keys = (0..lines.len()).map(|row| text(&normalized, row));
+        let keys = keys.map(|key| Some(key).filter(|key| !key.trim().is_empty()));
+        let chosen = ChosenRows::of(keys, 1);
+        let table = format!("{path}: column {name:?}");
+        let line = |row: usize| format!("line {}", lines[row]);
+        let checked = chosen.check(args.rules, (&table, 1), line);
+        checked.map_err(|rows| unfit_rows(&rows))?;
         Ok(Self {
+            left_out: chosen.left_out(),
+            rows: chosen.taken,
             cells,
             normalized,
-            rows,
-            missing: missing.len(),
-            repeated: repeated.len(),
         })
     }
 
@@ -149,15 +120,6 @@ fn named(text: &str) -> (&str, Option<&str>) {
     match end {
         Some(end) if end > 0 => (&text[..end], Some(&text[end + 1..])),
         _ => (text, None),
-    }
-}
-
-/// Lists the first of `things` in a sentence, with the number of the others.
-fn listed<T>(things: &[T], text: impl Fn(&T) -> String) -> String {
-    let first: Vec<_> = things.iter().take(LINES_NAMED).map(text).collect();
-    match things.len() - first.len() {
-        0 => first.join(", "),
-        more => format!("{}, and {more} more", first.join(", ")),
     }
 }
 

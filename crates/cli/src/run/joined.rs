@@ -15,7 +15,6 @@ use crate::failure::{Failure, input, usage};
 use crate::function::Found;
 use crate::log::Log;
 use crate::party::Party;
-use crate::program::plain_failure;
 use crate::typed::{CheckedProgram, OutputFiles, values};
 
 /// Refuses the arguments under which no join runs.
@@ -75,6 +74,7 @@ pub(super) fn run(
     check_terms(args)?;
     party.use_gpu(args.meet.gpu, true, log)?;
     let signature = program.signature().clone();
+    let signature = signature.with_row_rules(args.rows.rules());
     let role = role(
         &args.who,
         args.meet.peer.as_deref(),
@@ -90,7 +90,6 @@ pub(super) fn run(
     let (side, name) = signature.own_table(role).ok_or_else(joins_nothing)?;
     let rows = given.get(name);
     let rows = rows.ok_or_else(|| Failure::input(format!("no value is given for {name}")))?;
-    signature.check_keys(side, rows).map_err(plain_failure)?;
     let open = signature.open_params();
     let known = signature.known_sizes(role, rows);
     let known = known.map_err(|wrong| refused(&wrong))?;

@@ -161,6 +161,12 @@ pub(crate) struct Served {
     /// A file for each of this party's inputs.
     #[serde(default)]
     pub(crate) input_files: BTreeMap<String, String>,
+    /// Whether rows of the table of a join that lack a value are left out.
+    #[serde(default)]
+    pub(crate) drop_missing: bool,
+    /// The row of that table to keep of several with one key.
+    #[serde(default)]
+    pub(crate) keep: Option<Keep>,
     /// A JSON file with this party's inputs.
     #[serde(default)]
     pub(crate) inputs_file: Option<PathBuf>,

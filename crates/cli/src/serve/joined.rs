@@ -19,12 +19,11 @@ use tacit_serve::{Asked, TableOffer};
 use super::border::{Member, Offered};
 use super::config::{NamedProtocol, Served, ServedRole};
 use super::policy::{RUN_TIME, choice, members, peers, results, wrong};
-use crate::args::FunctionArgs;
+use crate::args::{FunctionArgs, RowArgs};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::function::{self, Found};
 use crate::inputs::{Given, Reading};
-use crate::program::plain_failure;
 use crate::typed::{CheckedProgram, Runnable, values};
 
 /// A program with this party's table and its other inputs.
@@ -64,7 +63,11 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
     let Found::Program(program) = function::find(&served.function, &choice)? else {
         return Ok(None);
     };
-    let signature = program.signature().clone();
+    let rows = RowArgs {
+        drop_missing: served.drop_missing,
+        keep: served.keep,
+    };
+    let signature = program.signature().clone().with_row_rules(rows.rules());
     let ServedRole::OfTwo(role) = served.role else {
         return Ok(None);
     };
@@ -84,7 +87,6 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
     let values = values(&signature, role, &Reading::Named(&find))?;
     let rows = values.get(table);
     let rows = rows.ok_or_else(|| wrong("input_files", &format!("{table} is missing")))?;
-    signature.check_keys(side, rows).map_err(plain_failure)?;
     let delivery = results(served, &Offered::new(Vec::new()))?.check();
     delivery.map_err(|reason| wrong("results", &reason))?;
     let known = signature.known_sizes(role, rows);

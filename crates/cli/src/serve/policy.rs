@@ -143,6 +143,10 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
 }
 
 fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
+    if served.drop_missing || served.keep.is_some() {
+        let what = "is for the table of a program that joins two; leave it out, and keep too";
+        return Err(wrong("drop_missing", what));
+    }
     let outsourced = servers(config, served)?;
     let protocols = protocols(served, outsourced.is_some())?;
     let [functions, shallow] = forms(served, &protocols)?;

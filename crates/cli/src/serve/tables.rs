@@ -7,6 +7,7 @@ use tacit_serve::TableOffer;
 
 use super::config::Matched;
 use super::policy::{RUN_TIME, peers, wrong};
+use crate::args::RowArgs;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::matching::{KeyColumn, Table};
@@ -24,11 +25,14 @@ pub(super) fn matched(config: &Config, matched: &Matched) -> Result<TableOffer, 
         ));
     }
     let peers = peers(config, matched.peers.as_deref())?;
+    let rows = RowArgs {
+        drop_missing: matched.drop_missing,
+        keep: matched.keep,
+    };
     let table = Table::read(KeyColumn {
         named: &matched.table,
         normalize: matched.normalize,
-        drop_missing: matched.drop_missing,
-        keep: matched.keep,
+        rules: rows.rules(),
     })?;
     let order = Match::new(table.keys())?;
     let order = order.normalized(matched.normalize).to(matched.to);

@@ -172,7 +172,7 @@ pub(crate) fn values(
     if matches!(reading, Reading::Command(..)) {
         values
             .iter()
-            .for_each(|(name, value)| super::tell_filled(name, value));
+            .for_each(|(name, value)| super::tell_changed(name, value));
     }
     Ok(values)
 }

@@ -143,11 +143,13 @@ fn tables_and_terms_are_checked_before_the_peer_is_met() {
     for (args, said) in [
         (
             "--input payments=@twice.csv",
-            "row 3 of `payments` has the key of row 1",
+            "payments in twice.csv has a key in several rows: line 4 has the key of line 2\n  what to \
+             do: leave one row of each key, or give --keep first",
         ),
         (
             "--input payments=@empty.csv",
-            "row 2 of `payments` has an empty text as its key",
+            "payments in empty.csv has no valid value in line 3\n  what to do: fill them in, or give \
+             --drop-missing",
         ),
         ("--input payments=@wide.csv", "wide.csv"),
         ("--input payments=@short.csv", "a column \"cents\""),
@@ -170,6 +172,70 @@ fn tables_and_terms_are_checked_before_the_peer_is_met() {
         assert!(ended.stderr.contains(said), "{said}: {ended:?}");
         assert!(!ended.stderr.contains("a@x"), "{ended:?}");
     }
+}
+
+/// All rows that a join does not take are named, and the flags leave them out.
+#[test]
+fn dirty_rows_are_named_and_left_out() {
+    let parties = Parties::new();
+    let by_mail = COMMON_SPEND.replace("by email", "by email(email)");
+    parties.file("common_spend.tacit", &by_mail);
+    parties.file("customers.csv", "email\na@x\n A@X \n\"\"\nb@x\n");
+    let payments = "\u{feff}note,email,cents\r\n\"two\nlines\",a@x,\r\nx,B@x,5\r\nx,b@X,7\r\n\
+                    x, ,9\r\nx,a@x,1\r\n";
+    parties.file("payments.csv", payments);
+    let run = "run common_spend.tacit --as bank --input payments=@payments.csv";
+    let alone = format!("--plain-loopback --connect {NOBODY}");
+    for (flags, said) in [
+        (
+            "--threads 1",
+            "payments in payments.csv has no valid value in line 2 of \"cents\", line 6\n",
+        ),
+        ("--drop-missing", "line 5 has the key of line 4\n"),
+        ("--keep first", "--drop-missing"),
+    ] {
+        let ended = tacit(parties.folder(), &words(&format!("{run} {flags} {alone}")));
+        assert_eq!(ended.code, 3, "{ended:?}");
+        assert!(ended.stderr.contains(said), "{said}: {ended:?}");
+    }
+    let [shop, bank] = parties.act(
+        &words(
+            "run common_spend.tacit --as shop --input customers=@customers.csv --drop-missing \
+             --keep first --json",
+        ),
+        &words(&format!("{run} --drop-missing --keep first")),
+    );
+    assert_eq!(shop.json()["outputs"], json!({ "count": 2, "spent": 6 }));
+    for said in [
+        "left out 2 rows with no valid value",
+        "left out 1 row with the key of an earlier row",
+        "M = 2, N = 2",
+    ] {
+        assert!(bank.stderr.contains(said), "{said}: {bank:?}");
+    }
+    // Of a key that may have three rows, the first three stay.
+    parties.file("by_customer.tacit", BY_CUSTOMER);
+    parties.file("paid.csv", "name,born,cents\nA,1,1\nA,1,2\nA,1,4\nA,1,8\n");
+    parties.file("one.csv", "name,born,extra\nA,1,0\n");
+    let evaluated = tacit(
+        parties.folder(),
+        &words(
+            "eval by_customer.tacit --input customers=@one.csv --input payments=@paid.csv --keep \
+             first --json",
+        ),
+    );
+    assert_eq!(evaluated.json()["outputs"]["paid"][0], 7);
+    let refused = tacit(
+        parties.folder(),
+        &words(&format!(
+            "run millionaires --drop-missing --input a=1 {alone}"
+        )),
+    );
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused.stderr.contains("a program that joins two"),
+        "{refused:?}"
+    );
 }
 
 #[test]

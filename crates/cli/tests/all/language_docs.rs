@@ -34,6 +34,9 @@ fn folder_of(page: &str) -> tempfile::TempDir {
     fs::create_dir(&examples).expect("a folder");
     for entry in fs::read_dir(root().join("examples")).expect("the examples") {
         let path = entry.expect("an example").path();
+        if path.is_dir() {
+            continue;
+        }
         let name = path.file_name().expect("a name");
         fs::copy(&path, examples.join(name)).expect("a copy");
     }

@@ -28,7 +28,7 @@ fn dirty_tables_are_matched_once_it_is_said_how() {
     assert_eq!(common, "Ann@Example.org\n  ZOË@example.org \n");
     assert_eq!(bob.succeeded(), "zoë@example.org\nann@example.org\n");
     for said in [
-        "left out 1 row with no key",
+        "left out 1 row with no valid value",
         "left out 1 row with the key of an earlier row",
         "match, secure against semi-honest parties",
         "3 of this party, 3 of the peer",
@@ -77,7 +77,7 @@ fn rows_that_need_a_decision_are_named_by_their_lines() {
     for (args, said) in [
         (
             "customers.csv:email",
-            "customers.csv: column \"email\" has no key in line 4",
+            "customers.csv: column \"email\" has no valid value in line 4",
         ),
         (
             "customers.csv:email --normalize email --drop-missing",

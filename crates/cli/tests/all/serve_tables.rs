@@ -102,7 +102,7 @@ fn a_field_that_no_service_takes_is_named() {
         ),
         (
             "table = \"customers.csv:name\"\nnormalize = \"x\"\n",
-            "write none or email",
+            "write one of none, email",
         ),
         ("table = \"customers.csv:name\"\npeers = [\"eve\"]\n", "eve"),
     ] {
@@ -168,7 +168,7 @@ main(customers: [Customer; ..N] of shop, payments: [Payment; ..M] of bank,
 
 const JOIN: &str = "[[serve.function]]\nfunction = \"common_spend.tacit\"\nname = \"spend\"\n\
                     role = \"garbler\"\ninput_files = { customers = \"customers.csv\" }\n\
-                    results_file = \"out.jsonl\"\n";
+                    results_file = \"out.jsonl\"\ndrop_missing = true\nkeep = \"first\"\n";
 
 /// Writes payments of this many customers, each with a number that this step leads to.
 fn payments(parties: &Parties, name: &str, count: u64, step: u64) -> [u64; 2] {
@@ -191,6 +191,8 @@ fn customers(parties: &Parties, count: u64) {
     for number in 0..count {
         let _ = writeln!(table, "{},p{number}@example.org", number % 2);
     }
+    // The service leaves these out.
+    table += "1,\n,p1@example.org\n1,p0@example.org\n";
     parties.file("customers.csv", &table);
 }
 
@@ -268,11 +270,11 @@ fn a_joined_table_is_held_until_a_good_one_replaces_it() {
     // A peer may hide how many rows it has.
     let hidden = asks(&parties, &address, &format!("{run} --param M=900"));
     assert!(hidden.succeeded().contains("count = 20"), "{hidden:?}");
-    // A table with a key in two rows is refused with the rows, and the old one stays.
-    parties.file("customers.csv", "email,group\na@x,1\na@x,2\n");
+    // A table with a wrong cell is refused with its line, and the old one stays.
+    parties.file("customers.csv", "email,group\na@x,1\na@x,x\n");
     service.signal("HUP");
     let refused = service.line_after("reload-refused");
-    assert!(refused.contains("row 2"), "{refused}");
+    assert!(refused.contains("line 3"), "{refused}");
     let ended = asks(&parties, &address, run);
     assert!(ended.succeeded().contains("count = 20"), "{ended:?}");
     customers(&parties, 4);

@@ -105,6 +105,56 @@ fn texts_are_made_alike_once_and_for_all() {
     }
 }
 
+fn is_made_alike(how: KeyNormalization, texts: &[&str], expected: &str) {
+    for text in texts {
+        let once = how.apply(text);
+        assert_eq!(*once, expected, "{text:?}");
+        assert_eq!(how.apply(&once), once, "{text:?}");
+    }
+}
+
+#[test]
+fn telephone_numbers_have_one_form() {
+    let is_alike = |texts: &[&str], expected| {
+        is_made_alike(KeyNormalization::Phone, texts, expected);
+    };
+    let abroad = [
+        "+49 30 1234-567",
+        "0049 (0)30/1234567",
+        " (+49) 30 1234567\0",
+        "+49.30.1234\u{2011}567",
+    ];
+    is_alike(&abroad, "+49301234567");
+    is_alike(
+        &["030 1234", "(030)1234", "\u{ff10}30 1234", "(0)30 1234"],
+        "0301234",
+    );
+    let others = "|+|030 1234 ext. 5|+49 30 +1|n/a|1+2|\u{663}";
+    is_alike(&others.split('|').collect::<Vec<_>>(), "");
+    for how in KeyNormalization::ALL {
+        assert_eq!(how.name().parse(), Ok(how));
+    }
+}
+
+#[test]
+fn dates_have_one_form() {
+    let is_alike = |texts: &str, expected| {
+        let texts: Vec<_> = texts.split('|').collect();
+        is_made_alike(KeyNormalization::Date, &texts, expected);
+    };
+    is_alike(
+        "2024-03-01|2024-3-1|20240301|2024/03/01|2024.3.1|01.03.2024| 1.3.2024 |\
+         2024-03-01T10:00:00Z|2024-03-01 00:00:00.000",
+        "2024-03-01",
+    );
+    is_alike("2024-02-29", "2024-02-29");
+    is_alike(
+        "|2023-02-29|1900-02-29|3/4/2024|3-4-2024|24-03-01|2024-13-01|2024-03|2024-03-01-5|\
+         March 1, 2024|2024-03-01 or so|2024-+3-01|0000-01-01|2024-04-31|1.3.24",
+        "",
+    );
+}
+
 proptest! {
     /// Two parties have one address in the forms of two programs.
     #[test]

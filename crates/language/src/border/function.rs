@@ -165,16 +165,7 @@ impl TypedFunction {
                 let text = format!("{name} is a result of another function");
                 return Err(BorderError::Request(text));
             }
-            let (ty, filled_up) = (port.ty, 0);
-            values.push((
-                name,
-                PortValue {
-                    ty,
-                    bits,
-                    filled_up,
-                    rows: None,
-                },
-            ));
+            values.push((name, PortValue::of_bits(port.ty, bits)));
         }
         Ok(values)
     }

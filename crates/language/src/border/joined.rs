@@ -1,8 +1,9 @@
 //! The rows of a table that is joined. Their number varies, and their texts have any length.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use num_traits::ToPrimitive;
+use serde_json::Value as Json;
 use tacit_circuit::{CircuitError, HostValue};
 use tacit_function::join::{JoinSide, KeyKind, OpenParam};
 use zeroize::Zeroizing;
@@ -10,7 +11,6 @@ use zeroize::Zeroizing;
 use super::read::Reader;
 use super::strict::Rows;
 use super::{PortValue, Signature, WipedTexts};
-use crate::interpret::join::{AcceptedKeys, by_key};
 use crate::program::{InputPort, Join, TypeId, TypeKind, TypeTable, Value};
 use crate::source::Symbol;
 
@@ -40,8 +40,16 @@ impl core::fmt::Debug for JoinedRow {
 }
 
 impl JoinedRow {
-    /// Returns the encoding of its key. Different keys of one type have different encodings.
-    fn encoded(&self) -> Zeroizing<Vec<u8>> {
+    /// Returns the encoding of its key, or nothing if a part of it is an empty text or one of white
+    /// space. Different keys of one type have different encodings.
+    pub(super) fn encoded(&self) -> Option<Zeroizing<Vec<u8>>> {
+        let is_empty = |(kind, part): &(KeyKind, Zeroizing<Vec<u8>>)| {
+            let text = str::from_utf8(part).unwrap_or_default();
+            matches!(kind, KeyKind::Text(_)) && text.trim().is_empty()
+        };
+        if self.key.iter().any(is_empty) {
+            return None;
+        }
         let most = self.key.iter().map(|(_, part)| 8 + part.len()).sum();
         let mut key = Zeroizing::new(Vec::with_capacity(most));
         for (kind, part) in &self.key {
@@ -50,13 +58,7 @@ impl JoinedRow {
             }
             key.extend_from_slice(part);
         }
-        key
-    }
-
-    /// Returns whether a part of its key is an empty text.
-    fn has_empty_text(&self) -> bool {
-        let mut parts = self.key.iter();
-        parts.any(|(kind, part)| matches!(kind, KeyKind::Text(_)) && part.is_empty())
+        Some(key)
     }
 }
 
@@ -92,6 +94,12 @@ impl Signature {
         }
     }
 
+    /// Returns whether an input is a table that is joined.
+    #[must_use]
+    pub fn is_joined(&self, input: &InputPort) -> bool {
+        self.joined_table(input).is_some()
+    }
+
     /// Reads the rows that another language gives for a table that is joined.
     pub(super) fn read_joined<'t>(
         &'t self,
@@ -103,9 +111,22 @@ impl Signature {
         match given.length() {
             Some(length) if length <= most => {
                 reader.make_room(row, length);
-                reader.elements(row, given)?;
-                reader.count(length);
-                Ok(Rows::default())
+                let mut rows = Rows::default();
+                let fields = fields(&self.program.types, row);
+                for (place, item) in (0..).zip(given.items()) {
+                    let is_null = |(name, _): &&(Symbol, TypeId)| {
+                        let value = item.field(name.as_str());
+                        matches!(value, Some(HostValue::Json(Json::Null)))
+                    };
+                    if let Some((name, _)) = fields.iter().find(is_null) {
+                        rows.missing.push((place, format!("{:?}", name.as_str())));
+                        continue;
+                    }
+                    reader.element(place, row, item)?;
+                    rows.places.push(place);
+                }
+                reader.count(rows.places.len());
+                Ok(rows)
             }
             _ => reader.given(input.ty, given).map(|()| Rows::default()),
         }
@@ -151,11 +172,10 @@ impl Signature {
         let join = entry.join.as_ref()?;
         let is_it = |side: &usize| entry.inputs[join.tables[*side]].name.as_str() == input;
         let side = [0, 1].into_iter().find(is_it)?;
-        let keys: Vec<_> = self
-            .rows_of(side, value)?
-            .map(|row| row.encoded())
-            .collect();
-        Some(by_key(&keys).len() as u64)
+        let keys = self.rows_of(side, value)?.map(|row| row.encoded());
+        let keys: Vec<_> = keys.collect();
+        let different: HashSet<_> = keys.iter().map(Option::as_deref).collect();
+        Some(different.len() as u64)
     }
 
     /// Returns the values of the open params that are not given, taken from the tables.
@@ -179,7 +199,7 @@ impl Signature {
         self.rows_of(Join::place(side), value)
     }
 
-    fn rows_of<'v>(
+    pub(super) fn rows_of<'v>(
         &'v self,
         side: usize,
         value: &'v PortValue,
@@ -261,33 +281,32 @@ impl Signature {
         Value::List(vec![Value::Integer(items.len().into()), Value::List(items)])
     }
 
-    /// Refuses keys that a join does not accept: a key that occurs too often, an empty text, or
-    /// more keys than agreed on.
-    ///
-    /// # Errors
-    ///
-    /// The row and an earlier one with the same key, by their numbers from 1.
-    pub fn check_keys(&self, side: JoinSide, value: &PortValue) -> Result<(), super::BorderError> {
-        let place = Join::place(side);
-        let (Some(join), Some(rows)) = (&self.entry().join, self.rows_of(place, value)) else {
-            return Ok(());
+    /// Keeps only these rows of a joined table.
+    pub(super) fn keep_rows(
+        &self,
+        join: &Join,
+        side: usize,
+        value: &mut PortValue,
+        kept: &[usize],
+    ) {
+        let types = &self.program.types;
+        let Some((row, _)) = self.joined_table(&self.inputs()[join.tables[side]]) else {
+            return;
         };
-        let mut empty = None;
-        let keys: Vec<_> = rows
-            .enumerate()
-            .map(|(number, row)| {
-                if row.has_empty_text() {
-                    empty.get_or_insert(number);
-                }
-                row.encoded()
-            })
-            .collect();
-        let accepted = AcceptedKeys {
-            name: self.inputs()[join.tables[place]].name.as_str(),
-            most_rows_of_key: join.most_rows_of(place),
-            most_keys: join.keys[place],
+        let Some(rows) = &mut value.rows else {
+            return;
         };
-        let checked = accepted.check(&keys, empty);
-        checked.map_err(super::BorderError::Request)
+        let all = fields(types, row);
+        let open = all.iter().filter(|(_, ty)| types.is_open(*ty)).count();
+        let width = types.width(row) as usize;
+        let mut bits = Zeroizing::new(Vec::with_capacity(width * kept.len()));
+        let mut cells = WipedTexts::default();
+        for number in kept {
+            bits.extend_from_slice(&value.bits[number * width..][..width]);
+            let own = number * open..(number + 1) * open;
+            own.for_each(|cell| cells.push(rows.cells.get(cell)));
+        }
+        (rows.count, rows.cells) = (kept.len(), cells);
+        value.bits = bits;
     }
 }

@@ -155,6 +155,8 @@ impl MeaningHasher<'_> {
                 match part.kind {
                     KeyKind::Text(KeyNormalization::None) => this.word("text"),
                     KeyKind::Text(KeyNormalization::Email) => this.word("text as email in NFC"),
+                    KeyKind::Text(KeyNormalization::Phone) => this.word("text as phone"),
+                    KeyKind::Text(KeyNormalization::Date) => this.word("text as date"),
                     KeyKind::Bytes => this.word("bytes"),
                     KeyKind::Fixed { bits } => this.sized("bits", bits),
                 };

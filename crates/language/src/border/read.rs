@@ -359,10 +359,14 @@ impl<'t> Reader<'t> {
 
     /// Reads the elements of an array, from the first on.
     pub(super) fn elements(&mut self, element: TypeId, given: HostValue<'_>) -> Read<()> {
-        for (number, item) in given.items().enumerate() {
-            self.part(|| format!("[{number}]"), |this| this.given(element, item))?;
-        }
-        Ok(())
+        (0..)
+            .zip(given.items())
+            .try_for_each(|(number, item)| self.element(number, element, item))
+    }
+
+    /// Reads an element of a list, whose errors name its number.
+    pub(super) fn element(&mut self, number: u64, ty: TypeId, given: HostValue<'_>) -> Read<()> {
+        self.part(|| format!("[{number}]"), |this| this.given(ty, given))
     }
 
     /// Reads the length of a table and its items, and appends zeros.

@@ -7,7 +7,7 @@ use tacit_circuit::Digest;
 use tacit_circuit::builder::CircuitForm;
 use tacit_function::Role;
 
-use super::{BorderError, PortValue, meaning, table};
+use super::{BorderError, PortValue, RowRules, meaning, table};
 use crate::elaborate::{ParamValues, most_like};
 use crate::load::Loaded;
 use crate::lower::CircuitFiles;
@@ -25,6 +25,8 @@ pub struct Signature {
     /// The params that were given, and the name of the run, if one was given.
     pub(super) given: ParamValues,
     pub(super) run: Option<String>,
+    /// What happens to rows of a joined table that do not fit.
+    pub(super) rules: RowRules,
 }
 
 impl Signature {
@@ -72,6 +74,7 @@ impl Signature {
             documentation,
             given: given.clone(),
             run: run.map(str::to_owned),
+            rules: RowRules::default(),
         })
     }
 

@@ -5,19 +5,22 @@ use std::collections::HashMap;
 
 use tacit_circuit::CircuitError;
 
+use super::rows::MAX_NAMED;
 use super::{PortValue, write};
 use crate::program::{InputPort, TypeId, TypeKind, TypeTable};
 
-/// The greatest number of elements, or of rows for one element, that a message names.
-const MAX_NAMED: usize = 5;
-
-/// The elements of an input that its owner gave, and their positions.
+/// The elements of an input that its owner gave, and their places: lines of a file, or positions in
+/// a list.
 #[derive(Default)]
 pub(super) struct Rows {
     /// The number of zeros after the elements.
     pub(super) filled_up: usize,
-    /// The name of their file in messages, and the line of each element.
-    pub(super) file: Option<(String, Vec<u64>)>,
+    /// The name of their file in messages, if they come from one.
+    pub(super) file: Option<String>,
+    /// The place of each element. They are positions if there are none.
+    pub(super) places: Vec<u64>,
+    /// The places of rows of a joined table that lack a value, each with the name of its field.
+    pub(super) missing: Vec<(u64, String)>,
 }
 
 impl Rows {
@@ -28,10 +31,18 @@ impl Rows {
         }
     }
 
+    /// Names a row by its place.
+    pub(super) fn name(&self, place: u64) -> String {
+        match self.file {
+            Some(_) => format!("line {place}"),
+            None => format!("[{place}]"),
+        }
+    }
+
     /// Names rows by their lines, or by their places from 0.
     fn names(&self, places: &[usize]) -> String {
         let name = |place: &usize| match &self.file {
-            Some((_, lines)) => lines[*place].to_string(),
+            Some(_) => self.places[*place].to_string(),
             None => format!("[{place}]"),
         };
         let named: Vec<_> = places.iter().take(MAX_NAMED).map(name).collect();
@@ -65,7 +76,7 @@ pub(super) fn check(
     let field = field.map(|name| name.as_str());
     let of_field = field.map_or(String::new(), |name| format!(" in {name:?}"));
     let fail = |expected: String, found: String| {
-        let at = rows.file.as_ref().map(|(name, _)| name.clone());
+        let at = rows.file.clone();
         Err(CircuitError::Value {
             at: at.unwrap_or_else(|| input.name.to_string()),
             ty: types.name(input.ty),

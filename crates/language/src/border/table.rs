@@ -96,6 +96,9 @@ pub(super) enum Fills {
     NoRow,
 }
 
+/// The lines of rows, and those of rows that lack a value, each with the name of the column.
+type RowLines = (Vec<u64>, Vec<(u64, String)>);
+
 /// A table file while it is read.
 struct Table<'r, 't> {
     reader: &'r mut Reader<'t>,
@@ -139,7 +142,7 @@ pub(super) fn read<'t>(
     table.choose(column)?;
     let has_length = is_table && fills != Fills::NoRow;
     let length = has_length.then(|| table.reader.length_to_follow(most));
-    let lines = table.rows(most)?;
+    let (lines, lacking) = table.rows(most, fills)?;
     let count = lines.len();
     let missing = most as usize - count;
     let filled_up = match (fills, length) {
@@ -167,7 +170,9 @@ pub(super) fn read<'t>(
     };
     Ok(Rows {
         filled_up,
-        file: Some((name.to_owned(), lines)),
+        file: Some(name.to_owned()),
+        places: lines,
+        missing: lacking,
     })
 }
 
@@ -293,11 +298,18 @@ impl<'t> Table<'_, 't> {
         }
     }
 
-    /// Reads all rows, at most `most`. Returns the line of each.
-    fn rows(&mut self, most: u32) -> Result<Vec<u64>, CircuitError> {
-        let mut lines = Vec::new();
+    /// Reads all rows, at most `most`. Returns the line of each, and those of the rows of a joined
+    /// table that lack a value, with the column.
+    fn rows(&mut self, most: u32, fills: Fills) -> Result<RowLines, CircuitError> {
+        let (mut lines, mut lacking) = (Vec::new(), Vec::new());
         while self.advance()? {
             let line = self.records.first_line();
+            if fills == Fills::NoRow
+                && let Some(column) = self.lacks()
+            {
+                lacking.push((line, column));
+                continue;
+            }
             if lines.len() == most as usize {
                 let found = format!(
                     "more of them, from line {line} on; where a param of the program sets this \
@@ -328,7 +340,15 @@ impl<'t> Table<'_, 't> {
             }
             lines.push(line);
         }
-        Ok(lines)
+        Ok((lines, lacking))
+    }
+
+    /// Returns the name of the first column in which the current row needs a value and has none.
+    fn lacks(&self) -> Option<String> {
+        let empty = self.columns.iter().find(|((_, ty), column)| {
+            !is_text(self.types, *ty) && self.cell(*column).trim().is_empty()
+        });
+        empty.map(|((cell, _), _)| format!("{cell:?}"))
     }
 }
 

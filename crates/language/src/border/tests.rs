@@ -1,4 +1,5 @@
 mod given;
+mod rows;
 mod strict;
 
 use std::collections::BTreeMap;
@@ -251,13 +252,7 @@ fn what_a_dishonest_peer_can_send_is_read_as_the_language_says() {
             bits[text + 8 * byte + bit] = value >> bit & 1 == 1;
         }
     }
-    let (ty, filled_up) = (port.ty, 0);
-    let value = PortValue {
-        ty,
-        bits: bits.into(),
-        filled_up,
-        rows: None,
-    };
+    let value = PortValue::of_bits(port.ty, bits.into());
     let expected = "[[\"Blue\", \"Blue\"], [255, 255], \"\\u001b\u{fffd}A\"]";
     assert_eq!(signature.text(&value), expected);
 }
@@ -474,8 +469,7 @@ proptest! {
         let bits: Vec<bool> = (0..width)
             .map(|n| (seed[n % 4].wrapping_mul(2 * n as u64 + 1) >> (n % 61)) & 1 == 1)
             .collect();
-        let (ty, filled_up) = (port.ty, 0);
-        let wild = PortValue { ty, bits: bits.into(), filled_up, rows: None };
+        let wild = PortValue::of_bits(port.ty, bits.into());
         // Random bits are not always a text. Later readings keep all that the first one keeps.
         let json = signature.json(&wild);
         let Ok(value) = signature.read_json(port, &json) else {

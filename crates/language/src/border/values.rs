@@ -117,10 +117,9 @@ impl Signature {
         let rows = read(&mut reader)?;
         let (bits, table) = reader.finish();
         let mut value = PortValue {
-            ty: input.ty,
-            bits,
             filled_up: rows.filled_up,
             rows: table,
+            ..PortValue::of_bits(input.ty, bits)
         };
         let expected = match (joined, &value.rows) {
             (Some((row, _)), Some(table)) => self.program.types.width(row) * table.count as u64,
@@ -131,6 +130,9 @@ impl Signature {
             expected,
             "a reader gives each bit of the type once"
         );
+        if joined.is_some() {
+            self.choose_rows(input, &mut value, &rows)?;
+        }
         if input.is_strict {
             strict::check(&self.program.types, input, &value, &rows)?;
         }
@@ -266,11 +268,9 @@ impl Signature {
         })?;
         let entry = self.entry();
         let results = entry.outputs.iter().zip(entry.results(&result));
-        let results = results.map(|(port, value)| PortValue {
-            ty: port.ty,
-            bits: types.bits_of_value(port.ty, value).into(),
-            filled_up: 0,
-            rows: None,
+        let results = results.map(|(port, value)| {
+            let bits = types.bits_of_value(port.ty, value);
+            PortValue::of_bits(port.ty, bits.into())
         });
         Ok(results.collect())
     }

@@ -53,63 +53,11 @@ pub(crate) fn pairs(program: &Program, entry: &Entry, given: &[Value]) -> Result
     Ok(Value::List(pairs))
 }
 
-/// The keys of a table that a join accepts.
-pub(crate) struct AcceptedKeys<'n> {
-    /// The name of the table's input.
-    pub(crate) name: &'n str,
-    /// The most rows that a key may have.
-    pub(crate) most_rows_of_key: usize,
-    /// The most different keys that the table may have.
-    pub(crate) most_keys: u64,
-}
-
-impl AcceptedKeys<'_> {
-    /// Refuses keys that the join does not accept. `keys` has the key of each row. `empty` is the
-    /// first row whose key has an empty text as a part.
-    ///
-    /// # Errors
-    ///
-    /// The first invalid row, as a sentence.
-    pub(crate) fn check(
-        &self,
-        keys: &[impl AsRef<[u8]>],
-        empty: Option<usize>,
-    ) -> Result<(), String> {
-        let (name, most) = (self.name, self.most_rows_of_key);
-        if let Some(row) = empty {
-            let row = row + 1;
-            return Err(format!(
-                "row {row} of `{name}` has an empty text as its key"
-            ));
-        }
-        let by_key = by_key(keys);
-        let too_many = by_key.values().filter(|rows| rows.len() > most);
-        if let Some(rows) = too_many.min_by_key(|rows| rows[most]) {
-            let (row, first) = (rows[most] + 1, rows[0] + 1);
-            return Err(match most {
-                1 => format!("row {row} of `{name}` has the key of row {first}"),
-                _ => format!(
-                    "row {row} of `{name}` has the key of row {first} and of {} more, where a key \
-                     has {most} at most",
-                    most - 1
-                ),
-            });
-        }
-        if by_key.len() as u64 > self.most_keys {
-            let (found, most) = (by_key.len(), self.most_keys);
-            return Err(format!(
-                "`{name}` has {found} keys, where {most} were agreed on"
-            ));
-        }
-        Ok(())
-    }
-}
-
 /// Returns the numbers of the rows of each key, in order. It copies no key.
-pub(crate) fn by_key(keys: &[impl AsRef<[u8]>]) -> HashMap<&[u8], Vec<usize>> {
+fn by_key(keys: &[Vec<u8>]) -> HashMap<&[u8], Vec<usize>> {
     let mut by_key: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (number, key) in keys.iter().enumerate() {
-        by_key.entry(key.as_ref()).or_default().push(number);
+        by_key.entry(key).or_default().push(number);
     }
     by_key
 }
@@ -201,14 +149,36 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// Refuses keys that a join does not accept.
-    fn check(&self, most_rows_of_key: usize) -> Result<(), String> {
-        let accepted = AcceptedKeys {
-            name: &self.name,
-            most_rows_of_key,
-            most_keys: self.most_keys,
-        };
-        accepted.check(&self.keys, self.has_empty)
+    /// Refuses keys that a join does not accept: the first row with an empty text, or with a key
+    /// that has too many rows, or more keys than agreed on.
+    fn check(&self, most: usize) -> Result<(), String> {
+        let name = &self.name;
+        if let Some(row) = self.has_empty {
+            let row = row + 1;
+            return Err(format!(
+                "row {row} of `{name}` has an empty text as its key"
+            ));
+        }
+        let by_key = by_key(&self.keys);
+        let too_many = by_key.values().filter(|rows| rows.len() > most);
+        if let Some(rows) = too_many.min_by_key(|rows| rows[most]) {
+            let (row, first) = (rows[most] + 1, rows[0] + 1);
+            return Err(match most {
+                1 => format!("row {row} of `{name}` has the key of row {first}"),
+                _ => format!(
+                    "row {row} of `{name}` has the key of row {first} and of {} more, where a key \
+                     has {most} at most",
+                    most - 1
+                ),
+            });
+        }
+        if by_key.len() as u64 > self.most_keys {
+            let (found, most) = (by_key.len(), self.most_keys);
+            return Err(format!(
+                "`{name}` has {found} keys, where {most} were agreed on"
+            ));
+        }
+        Ok(())
     }
 
     fn row_in_pair(&self, number: usize) -> Value {

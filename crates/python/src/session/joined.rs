@@ -82,15 +82,11 @@ impl Session {
         };
         let stocks = self.peer.map(|_| self.stocks(py)).transpose()?;
         let signature = &run.program.signature;
-        let Some((side, name)) = signature.own_table(role) else {
+        let Some((_, name)) = signature.own_table(role) else {
             return Err(error::usage(py, "the run joins no tables"));
         };
         let rows = &run.values[name];
-        let known = py.detach(|| {
-            signature.check_keys(side, rows)?;
-            Ok(signature.known_sizes(role, rows))
-        });
-        let known = known.map_err(|error| run.program.raise(py, error))?;
+        let known = py.detach(|| signature.known_sizes(role, rows));
         let known = known.map_err(|wrong| error::input(py, &wrong.to_string()))?;
         let open = signature.open_params();
         // Once this party has announced its sizes, the peer waits for this run and for no other. So

@@ -6,66 +6,11 @@ use core::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
-use tacit_function::join::KeyNormalization;
+use tacit_function::join::KeyNormalization as Normalization;
 use tacit_protocol::matching::KeyEncoding;
 use zeroize::Zeroizing;
 
 use crate::session::Side;
-
-/// The normalisation that both parties apply to keys before they are compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Normalization {
-    /// Keys are compared byte by byte.
-    #[default]
-    None,
-    /// Email addresses: without surrounding spaces, in lower case and in NFC.
-    Email,
-}
-
-impl Normalization {
-    /// All normalisations.
-    pub const ALL: [Self; 2] = [Self::None, Self::Email];
-
-    /// Returns the name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Email => "email",
-        }
-    }
-
-    /// Returns the key in the form in which it is compared. [`KeyNormalization::apply`] normalises
-    /// addresses.
-    #[must_use]
-    pub fn apply(self, key: &str) -> Zeroizing<String> {
-        match self {
-            Self::None => Zeroizing::new(key.to_owned()),
-            Self::Email => KeyNormalization::Email.apply(key),
-        }
-    }
-
-    fn text(self) -> &'static str {
-        match self {
-            Self::None => "keys as they are",
-            Self::Email => "keys normalised as email",
-        }
-    }
-}
-
-impl fmt::Display for Normalization {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Normalization {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|one| one.name() == text);
-        known.ok_or_else(|| format!("{text:?} is not known; write none or email"))
-    }
-}
 
 /// The party that gets the common keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -235,6 +180,8 @@ impl Meaning {
         let normalization = match self.normalization {
             Normalization::None => 0,
             Normalization::Email => 2,
+            Normalization::Phone => 3,
+            Normalization::Date => 4,
         };
         let types: Vec<u8> = self.types.iter().map(|one| *one as u8).collect();
         let hash = Sha256::new_with_prefix(b"tacit match meaning 1\0")
@@ -244,7 +191,11 @@ impl Meaning {
     }
 
     pub(super) fn text(&self) -> String {
-        let (keys, to) = (self.normalization.text(), self.to.text());
+        let to = self.to.text();
+        let keys = match self.normalization {
+            Normalization::None => "keys as they are".to_owned(),
+            how => format!("keys normalised as {how}"),
+        };
         match &self.types[..] {
             [] => format!("to match {keys} {to}"),
             types => format!(

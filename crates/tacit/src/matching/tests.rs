@@ -87,7 +87,7 @@ fn addresses_are_compared_without_spaces_and_in_lower_case() {
     assert_eq!(email("\u{3000}\0Ann@x \0\r\n"), "ann@x");
     assert_eq!(email("JÜRGEN@x"), "jürgen@x");
     assert_eq!(email("JU\u{308}RGEN@x"), "j\u{fc}rgen@x");
-    assert_eq!(*Normalization::None.apply(" A \0"), " A \0");
+    assert_eq!(*Normalization::None.apply(" A \0"), " A ");
     for known in Normalization::ALL {
         assert_eq!(known.name().parse(), Ok(known));
     }

@@ -29,12 +29,17 @@ impl<'a> Elaborator<'a> {
         let ty = fields[place].1;
         let normalization = match &part.normalization {
             None => KeyNormalization::None,
-            Some(word) if word.as_str() == "email" => KeyNormalization::Email,
+            Some(word)
+                if let Ok(how) = word.as_str().parse()
+                    && how != KeyNormalization::None =>
+            {
+                how
+            }
             Some(word) => {
                 let message = format!("there is no way `{}` to make keys alike", word.name);
                 let error = Diagnostic::new(word.span, message);
                 return self.fail(error.help(
-                    "`email(address)` is without white space around it, in lower case and NFC; or \
+                    "`email(address)`, `phone(number)` and `date(born)` are in one form each; or \
                      write the field alone",
                 ));
             }
@@ -93,7 +98,7 @@ impl<'a> Elaborator<'a> {
             let names = [a_type, b_type].map(|ty| self.type_name(ty));
             let error = error.related(other.field.span, format!("a `{}` here", names[0]));
             return self.fail(if texts {
-                error.help("write `email(…)` on both sides, or on none")
+                error.help("write the same, such as `email(…)`, on both sides or on none")
             } else {
                 let help = format!(
                     "this is a `{}`: give both fields one type; nothing converts by itself",

@@ -1,0 +1,203 @@
+//! The rows of a table that a join or a matching takes: rows that lack no value, and of each key no
+//! more rows than the join pairs. The command, the service and Python choose them here.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::strict::Rows;
+use super::{BorderError, PortValue, Signature};
+use crate::program::InputPort;
+
+/// The greatest number of rows that a message names.
+pub(super) const MAX_NAMED: usize = 5;
+
+/// What happens to rows that a join or a matching does not take. By default they are errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowRules {
+    /// Whether rows without a key, or without another value that they need, are left out.
+    pub drop_missing: bool,
+    /// Whether only the first rows of a key are kept, as many as a key may have.
+    pub keep_first: bool,
+}
+
+/// The number of rows that were left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Rows that lack a value.
+    pub missing: usize,
+    /// Rows whose key has enough rows before them.
+    pub repeated: usize,
+}
+
+/// The rows of a table that cannot stay in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnfitRows {
+    /// Rows that lack a value.
+    #[error("{table} has no valid value in {rows}")]
+    Missing {
+        /// The name of the table.
+        table: String,
+        /// The first of these rows, and the number of the others.
+        rows: String,
+    },
+    /// Rows whose key has enough rows before them.
+    #[error("{table} has a key in {}: {rows}", several(*.most))]
+    Repeated {
+        /// The name of the table.
+        table: String,
+        /// The first of these rows, and the number of the others.
+        rows: String,
+        /// The most rows of a key.
+        most: usize,
+    },
+}
+
+fn several(most: usize) -> String {
+    match most {
+        1 => "several rows".to_owned(),
+        _ => format!("more than {most} rows"),
+    }
+}
+
+/// The rows of a table, by their numbers from 0.
+#[derive(Clone, Debug, Default)]
+pub struct ChosenRows {
+    /// The rows that are taken.
+    pub taken: Vec<usize>,
+    /// The rows that lack a value.
+    pub missing: Vec<usize>,
+    /// The rows whose key has enough rows before them, each with the first of these.
+    pub repeated: Vec<(usize, usize)>,
+    /// The number of different keys.
+    pub keys: usize,
+}
+
+impl ChosenRows {
+    /// Chooses from rows with these keys, of which each may have so many rows. A row without a key
+    /// lacks a value.
+    pub fn of<K: Eq + Hash>(keys: impl IntoIterator<Item = Option<K>>, most: usize) -> Self {
+        let mut chosen = Self::default();
+        // For each key its first row and its number of rows.
+        let mut found: HashMap<K, (usize, usize)> = HashMap::new();
+        for (row, key) in keys.into_iter().enumerate() {
+            let Some(key) = key else {
+                chosen.missing.push(row);
+                continue;
+            };
+            let (first, count) = found.entry(key).or_insert((row, 0));
+            *count += 1;
+            if *count > most {
+                chosen.repeated.push((row, *first));
+            } else {
+                chosen.taken.push(row);
+            }
+        }
+        chosen.keys = found.len();
+        chosen
+    }
+
+    /// Returns the number of rows that are not taken.
+    #[must_use]
+    pub fn left_out(&self) -> LeftOut {
+        LeftOut {
+            missing: self.missing.len(),
+            repeated: self.repeated.len(),
+        }
+    }
+
+    /// Refuses rows that `rules` do not leave out. `name` names a row.
+    ///
+    /// # Errors
+    ///
+    /// The rows.
+    pub fn check(
+        &self,
+        rules: RowRules,
+        (table, most): (&str, usize),
+        name: impl Fn(usize) -> String,
+    ) -> Result<(), UnfitRows> {
+        let table = table.to_owned();
+        if !self.missing.is_empty() && !rules.drop_missing {
+            let rows = listed(self.missing.iter(), |row| name(*row));
+            return Err(UnfitRows::Missing { table, rows });
+        }
+        if !self.repeated.is_empty() && !rules.keep_first {
+            let rows = listed(self.repeated.iter(), |(row, first)| {
+                format!("{} has the key of {}", name(*row), name(*first))
+            });
+            return Err(UnfitRows::Repeated { table, rows, most });
+        }
+        Ok(())
+    }
+}
+
+/// Lists the first of `things` in a sentence, with the number of the others.
+fn listed<T>(things: impl ExactSizeIterator<Item = T>, text: impl Fn(T) -> String) -> String {
+    let more = things.len().saturating_sub(MAX_NAMED);
+    let first: Vec<_> = things.take(MAX_NAMED).map(text).collect();
+    match more {
+        0 => first.join(", "),
+        more => format!("{}, and {more} more", first.join(", ")),
+    }
+}
+
+impl Signature {
+    /// Returns the same run. Values of tables that are joined are read by these rules.
+    #[must_use]
+    pub fn with_row_rules(mut self, rules: RowRules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// Removes the rows of a joined table that the rules leave out. `rows` has the places of its
+    /// rows, and those of the rows that lack a value and were not read.
+    ///
+    /// # Errors
+    ///
+    /// Rows that the rules do not leave out, or more keys than agreed on.
+    pub(super) fn choose_rows(
+        &self,
+        input: &InputPort,
+        value: &mut PortValue,
+        rows: &Rows,
+    ) -> Result<(), BorderError> {
+        let entry = self.entry();
+        let is_it = |side: &usize| {
+            let join = entry.join.as_ref();
+            join.is_some_and(|join| entry.inputs[join.tables[*side]].name == input.name)
+        };
+        let (Some(join), Some(side)) = (&entry.join, (0..2).find(is_it)) else {
+            return Ok(());
+        };
+        let most = join.most_rows_of(side);
+        let of_rows = self.rows_of(side, value).into_iter().flatten();
+        let keys: Vec<_> = of_rows.map(|row| row.encoded()).collect();
+        let mut chosen = ChosenRows::of(keys.iter().map(Option::as_deref), most);
+        let table = rows.file.as_deref().unwrap_or(input.name.as_str());
+        // Rows that were not read are numbered behind the others.
+        let (read, unread) = (rows.places.len(), rows.missing.len());
+        chosen.missing.extend(read..read + unread);
+        let place = |row: usize| match row.checked_sub(read) {
+            None => rows.places[row],
+            Some(row) => rows.missing[row].0,
+        };
+        chosen.missing.sort_by_key(|row| place(*row));
+        chosen.check(self.rules, (table, most), |row| {
+            let field = row.checked_sub(read).map(|row| &rows.missing[row].1);
+            let field = field.map_or(String::new(), |field| format!(" of {field}"));
+            rows.name(place(row)) + &field
+        })?;
+        if chosen.keys as u64 > join.keys[side] {
+            let (found, most) = (chosen.keys, join.keys[side]);
+            return Err(BorderError::Request(format!(
+                "{table} has {found} keys, where {most} were agreed on"
+            )));
+        }
+        value.left_out = chosen.left_out();
+        if chosen.taken.len() < read {
+            self.keep_rows(join, side, value, &chosen.taken);
+        }
+        Ok(())
+    }
+}
