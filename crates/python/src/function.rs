@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use tacit::circuit::Port;
 use tacit::circuit::builder::CircuitForm;
 use tacit::{Job, Role, Value, library};
-use tacit_language::PortValue;
+use tacit_language::{PortValue, RowRules};
 
 use crate::cost::{self, Costs, Row};
 use crate::program::{Program, Source};
@@ -187,7 +187,7 @@ impl Function {
         seed: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let outputs = PyDict::new(py);
-        match (&self.body, self.read(inputs)?) {
+        match (&self.body, self.read(inputs, RowRules::default())?) {
             (Body::Program(program), Inputs::Program(mut values)) => {
                 let signature = &program.signature;
                 values.extend(program.public.clone());
@@ -212,7 +212,7 @@ impl Function {
             "garbler" => Role::Garbler,
             _ => Role::Evaluator,
         };
-        let given = self.given(py, role, inputs)?;
+        let given = self.given(py, role, (inputs, RowRules::default()))?;
         let (Body::Circuits(function), Inputs::Circuits(values)) = (&self.body, given) else {
             // Values of a program are checked as they are read.
             return Ok(());
@@ -314,9 +314,9 @@ impl Function {
         &self,
         py: Python<'_>,
         role: Role,
-        inputs: &Bound<'_, PyDict>,
+        (inputs, rules): (&Bound<'_, PyDict>, RowRules),
     ) -> PyResult<Inputs> {
-        let read = self.read(inputs)?;
+        let read = self.read(inputs, rules)?;
         if let (Body::Program(program), Inputs::Program(values)) = (&self.body, &read) {
             let signature = &program.signature;
             let complete = signature.check_given(signature.party_of(role), values);
@@ -325,12 +325,13 @@ impl Function {
         Ok(read)
     }
 
-    /// Returns the values of these inputs, checked against the function's types.
+    /// Returns the values of these inputs, checked against the function's types, without rows of
+    /// joined tables that `rules` leave out.
     ///
     /// # Errors
     ///
     /// There is no such input, or a value is not of its type.
-    pub(crate) fn read(&self, inputs: &Bound<'_, PyDict>) -> PyResult<Inputs> {
+    pub(crate) fn read(&self, inputs: &Bound<'_, PyDict>, rules: RowRules) -> PyResult<Inputs> {
         let named = inputs
             .iter()
             .map(|(name, value)| PyResult::Ok((value::name(&name)?, value)));
@@ -338,7 +339,7 @@ impl Function {
             Body::Program(program) => {
                 let values = named.map(|pair| {
                     let (name, value) = pair?;
-                    let value = program.read(&name, &value)?;
+                    let value = program.read(&name, &value, rules)?;
                     Ok((name, value))
                 });
                 Ok(Inputs::Program(values.collect::<PyResult<_>>()?))
@@ -416,7 +417,7 @@ fn read_port(function: &tacit::Function, name: &str, value: &Bound<'_, PyAny>) -
         )
     })?;
     let shape = PythonType::of_type(&port.ty);
-    let read = value::read_with(name, &shape, value, |given| port.value_from(given))?;
+    let read = value::read_with(name, (&shape, false), value, |given| port.value_from(given))?;
     read.map_err(|error| error::raise(py, error))
 }
 

@@ -39,6 +39,8 @@ mod _tacit {
     #[pymodule_export]
     use super::party::{Cancel, Identity, Listener, connect};
     #[pymodule_export]
+    use super::program::chosen_rows;
+    #[pymodule_export]
     use super::session::Session;
     /// The release.
     #[pymodule_export]

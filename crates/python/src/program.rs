@@ -10,8 +10,8 @@ use tacit::circuit::builder::CircuitForm;
 use tacit::circuit::{Digest, HostValue};
 use tacit::{Role, Value};
 use tacit_language::{
-    BorderError, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, Signature, SourceMap,
-    TypedFunction, read_source,
+    BorderError, ChosenRows, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, RowRules,
+    Signature, SourceMap, TypedFunction, UnfitRows, read_source,
 };
 
 use crate::shape::PythonType;
@@ -178,13 +178,19 @@ impl Program {
         self.compile(py, sized.in_form(CircuitForm::Shallow), progress)
     }
 
-    /// Reads the value of an input.
+    /// Reads the value of an input, without rows of a joined table that `rules` leave out.
     ///
     /// # Errors
     ///
     /// There is no such input, or the value does not fit its type.
-    pub(crate) fn read(&self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<PortValue> {
-        read(&self.signature, self.loaded.source_map(), name, value)
+    pub(crate) fn read(
+        &self,
+        name: &str,
+        value: &Bound<'_, PyAny>,
+        rules: RowRules,
+    ) -> PyResult<PortValue> {
+        let signature = self.signature.clone().with_row_rules(rules);
+        read(&signature, self.loaded.source_map(), name, value)
     }
 
     /// Returns a value as a Python value.
@@ -293,13 +299,16 @@ fn read(
     let input = signature.input(name).map_err(failed)?;
     let shape = PythonType::of_program(signature, input.ty);
     let read = |given: HostValue<'_>| signature.read_given(input, given);
-    value::read_with(name, &shape, value, read)?.map_err(failed)
+    let is_joined = signature.is_joined(input);
+    value::read_with(name, (&shape, is_joined), value, read)?.map_err(failed)
 }
 
 /// Returns an error of the border as Python's exception, with the places of a program's errors.
 fn raise(py: Python<'_>, failed: BorderError, map: &SourceMap) -> PyErr {
-    let BorderError::Program(errors) = failed else {
-        return error::input(py, &failed.to_string());
+    let errors = match failed {
+        BorderError::Program(errors) => errors,
+        BorderError::Rows(rows) => return unfit_rows(py, &rows),
+        other => return error::input(py, &other.to_string()),
     };
     let texts: Vec<String> = errors.iter().map(|one| one.render(map, false)).collect();
     let made = || -> PyResult<_> {
@@ -309,6 +318,64 @@ fn raise(py: Python<'_>, failed: BorderError, map: &SourceMap) -> PyErr {
         class.call1((texts.join("\n\n"), places))
     };
     made().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// Returns the exception of rows that a join or a matching does not take.
+pub(crate) fn unfit_rows(py: Python<'_>, rows: &UnfitRows) -> PyErr {
+    let remedy = match rows {
+        UnfitRows::Missing { .. } => "fill them, or give drop_missing=True to leave such rows out",
+        _ => "make one row of these before, or give keep=\"first\" to take the first of each",
+    };
+    error::input(py, &format!("{rows}; {remedy}"))
+}
+
+/// Returns the rules of these arguments.
+///
+/// # Errors
+///
+/// No rows are kept in this way.
+pub(crate) fn row_rules(
+    py: Python<'_>,
+    drop_missing: bool,
+    keep: Option<&str>,
+) -> PyResult<RowRules> {
+    match keep {
+        None | Some("first") => Ok(RowRules {
+            drop_missing,
+            keep_first: keep.is_some(),
+        }),
+        Some(other) => {
+            let message = format!("keep is '{other}'; give \"first\", or leave it out");
+            Err(error::usage(py, &message))
+        }
+    }
+}
+
+/// Returns the rows of a table that a run takes, by their numbers. `keys` has a number for each
+/// row's key, or none for a row that lacks the value that `lacking` names. Of each key there may be
+/// so many rows.
+///
+/// # Errors
+///
+/// There are other rows, and the arguments do not leave them out.
+#[pyfunction]
+pub(crate) fn chosen_rows(
+    py: Python<'_>,
+    table: (String, Vec<Option<usize>>, BTreeMap<usize, String>),
+    most: usize,
+    drop_missing: bool,
+    keep: Option<&str>,
+) -> PyResult<Vec<usize>> {
+    let rules = row_rules(py, drop_missing, keep)?;
+    let (table, keys, lacking) = table;
+    let chosen = ChosenRows::of(keys, most);
+    let name = |row: usize| match lacking.get(&row) {
+        Some(column) if *column != table => format!("[{row}] of {column}"),
+        _ => format!("[{row}]"),
+    };
+    let checked = chosen.check(rules, (&table, most), name);
+    checked.map_err(|rows| unfit_rows(py, &rows))?;
+    Ok(chosen.taken)
 }
 
 /// Returns the place of an error as a dict.

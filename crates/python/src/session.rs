@@ -50,6 +50,8 @@ struct Terms {
     chain: Option<String>,
     replace: bool,
     pin: Option<String>,
+    drop_missing: bool,
+    keep: Option<String>,
     progress: Option<Py<PyAny>>,
 }
 
@@ -244,7 +246,8 @@ impl Session {
         inputs: &Bound<'py, PyDict>,
         terms: Terms,
     ) -> PyResult<Ran<'py>> {
-        let inputs = function.given(py, role(py, &terms.role)?, inputs)?;
+        let rules = terms.row_rules(py, function)?;
+        let inputs = function.given(py, role(py, &terms.role)?, (inputs, rules))?;
         if let (Some(program), Inputs::Program(values)) = (function.joining(), &inputs) {
             let run = JoinRun {
                 program,

@@ -26,6 +26,8 @@ const MAX_CONVERSIONS: usize = 2;
 #[derive(Clone, Copy)]
 enum ValueLocation<'a> {
     Input(&'a str),
+    /// A table whose rows may lack values: they become null.
+    Table(&'a str),
     Item(&'a ValueLocation<'a>, usize),
     Field(&'a ValueLocation<'a>, &'a str),
 }
@@ -33,11 +35,21 @@ enum ValueLocation<'a> {
 impl fmt::Display for ValueLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Input(name) => f.write_str(name),
+            Self::Input(name) | Self::Table(name) => f.write_str(name),
             // A value of a column has the name of the row's value.
             Self::Item(Self::Field(table, name), row) => write!(f, "{table}[{row}].{name}"),
             Self::Item(list, number) => write!(f, "{list}[{number}]"),
             Self::Field(outer, name) => write!(f, "{outer}.{name}"),
+        }
+    }
+}
+
+impl ValueLocation<'_> {
+    fn may_lack_values(&self) -> bool {
+        match self {
+            Self::Input(_) => false,
+            Self::Table(_) => true,
+            Self::Item(outer, _) | Self::Field(outer, _) => outer.may_lack_values(),
         }
     }
 }
@@ -74,18 +86,21 @@ impl Source {
 /// Reads a Python value for a port of this shape. Columns of Arrow's C data interface, arrays, and
 /// objects with a method `tolist` or `to_list` are lists. For a table, a DataFrame or a dict of
 /// columns gives the columns that its fields name; elsewhere a DataFrame is the list of its rows.
-/// `name` is that of the input, for errors.
+/// `name` is that of the input, for errors. In a table that `is_joined`, missing values become null.
 ///
 /// # Errors
 ///
 /// The value cannot be read.
 pub(crate) fn read_with<T>(
     name: &str,
-    shape: &PythonType<'_>,
+    (shape, is_joined): (&PythonType<'_>, bool),
     value: &Bound<'_, PyAny>,
     read: impl FnOnce(HostValue<'_>) -> T,
 ) -> PyResult<T> {
-    let at = ValueLocation::Input(name);
+    let at = match is_joined {
+        true => ValueLocation::Table(name),
+        false => ValueLocation::Input(name),
+    };
     let py = value.py();
     let broken = || error::usage(py, "an array has other memory than its shape and type say");
     let is_frame = python(py, "is_frame")?.call1((value,))?.is_truthy()?;
@@ -187,6 +202,11 @@ fn exact(float: f64) -> Option<Json> {
     }
 }
 
+/// Returns whether a float is a whole number that it holds exactly.
+fn is_whole(float: f64) -> bool {
+    float.fract() == 0.0 && float.abs() < FIRST_STRING as f64
+}
+
 /// Reads a value as far as its type has parts, which limits the depth and the amount. A value for
 /// which the type has no place becomes null, and the library then reports what it expects there.
 fn read(at: ValueLocation<'_>, expected: Expected<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
@@ -204,7 +224,16 @@ fn read(at: ValueLocation<'_>, expected: Expected<'_>, value: &Bound<'_, PyAny>)
         }
         value = converted;
     }
-    Err(refused(at, &value))
+    null_if_missing(at, &value)
+}
+
+/// Returns null for a missing value where there may be one.
+fn null_if_missing(at: ValueLocation<'_>, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+    let py = value.py();
+    if at.may_lack_values() && python(py, "is_missing")?.call1((value,))?.is_truthy()? {
+        return Ok(Json::Null);
+    }
+    Err(refused(at, value))
 }
 
 /// Reads a value of one of Python's own classes. Returns `None` for another class.
@@ -225,7 +254,15 @@ fn own(
             },
         }
     } else if let Ok(float) = value.cast::<PyFloat>() {
-        exact(float.value()).ok_or_else(|| refused(at, value))?
+        // pandas makes floats of a column of integers that lacks some.
+        let whole = Some(float.value()).filter(|float| at.may_lack_values() && is_whole(*float));
+        match whole
+            .map(|float| Json::from(float as i64))
+            .or_else(|| exact(float.value()))
+        {
+            Some(json) => json,
+            None => null_if_missing(at, value)?,
+        }
     } else if let Ok(value) = value.cast::<PyString>() {
         Json::String(text(at, value)?)
     } else if value.is_instance_of::<PyBytes>() {

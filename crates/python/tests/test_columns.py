@@ -247,7 +247,7 @@ def test_a_missing_value_is_named_by_row_and_column() -> None:
     job = tacit.jobs.intersection(rows=4)
     session: Any = None
     for frame in (pl.DataFrame(data), pd.DataFrame(data)):
-        with pytest.raises(InputError, match=r"^name\[1\] is missing"):
+        with pytest.raises(InputError, match=r"^name has no valid value in \[1\]"):
             job.run(session, frame, party="left", id="name")
     with pytest.raises(InputError, match="no column id='ids'; it has id, name, at"):
         job.run(session, pl.DataFrame(data), party="left", id="ids")

@@ -99,7 +99,7 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
     job = tacit.jobs.intersection(rows=2, id_bits=16)
     session: Any = None
     for ids, words in [
-        ([1, 1], "more than once"),
+        ([1, 1], "in several rows"),
         ([1.5], "float"),
         ([True], "bool"),
         ([-1], r"^id\[0\] is -1, and .* integers from 0"),
@@ -108,7 +108,7 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
         (["longer than sixty-four bits"], "id_bits=64"),
         (["\ud800"], r"^id\[0\] has half of a surrogate pair"),
         ([b"abc"], "bytes"),
-        ([None], r"^id\[0\] is missing"),
+        ([None], r"^id has no valid value in \[0\]"),
     ]:
         with pytest.raises(InputError, match=words):
             job.run(session, pd.DataFrame({"id": ids}, dtype=object), party="left", id="id")
@@ -151,7 +151,7 @@ def test_a_table_is_checked_before_anybody_is_met() -> None:
     job.check(pd.DataFrame({"id": [1, 2]}), party="left", id="id")
     job.check(pd.DataFrame({"id": [1], "cents": [5]}), party="right", id="id", amount="cents")
     for frame, words in [
-        ({"id": [1, 1]}, "more than once"),
+        ({"id": [1, 1]}, "in several rows"),
         ({"idd": [1]}, "no column id='id'; it has idd; did you mean 'idd'"),
         ({"id": [1, 2, 3]}, "a list of 3"),
     ]:
@@ -323,7 +323,7 @@ def test_rows_of_one_id_are_named() -> None:
     groups = tacit.jobs.group_sums(["N", "S"], rows=8, amounts=8)
     correlation = tacit.jobs.correlation(rows=8)
     frame = {"id": ["a", "b", "a", "c", "b", "a"], "g": ["N"] * 6, "x": [1] * 6}
-    words = "^id has an id more than once: the same in rows 0, 2, 5; 1, 4; "
+    words = r"^id has a key in several rows: \[2\] has the key of \[0\], \[4\] has .* \[1\], \[5\]"
     for job, more in [
         (intersection, {"party": "left"}),
         (intersection, {"party": "right", "amount": "x"}),

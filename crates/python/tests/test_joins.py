@@ -77,7 +77,7 @@ def test_what_a_join_does_not_take_is_refused_before_the_peer_hears_of_it(
 
     def wrong_first(session: tacit.Session) -> int:
         twice = pd.concat([CUSTOMERS, CUSTOMERS.head(1)])
-        with pytest.raises(InputError, match=r"\[500\] has the key of \[0\]"):
+        with pytest.raises(InputError, match=r"\[500\] has the key of \[0\]; .*keep="):
             session.run(program, customers=twice)
         with pytest.raises(InputError, match="a list of at most 10, found a list of 500"):
             session.run(few, customers=CUSTOMERS)

@@ -205,7 +205,7 @@ def test_an_id_with_many_amounts_is_found_under_noise(parties: Parties) -> None:
     parties.meet(honest, lambda session: session.run(job.function, amounts=twins))
     session: Any = None
     frame = pd.DataFrame({"id": [1, 1], "cents": [5, 6]})
-    with pytest.raises(InputError, match="more than once"):
+    with pytest.raises(InputError, match="in several rows"):
         job.run(session, frame, party="right", id="id", amount="cents")
 
 

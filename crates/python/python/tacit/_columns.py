@@ -191,8 +191,14 @@ def _digits(number: Decimal) -> str | None:
     return format(number, "f")
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a cell has no value."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return is_nan or type(value).__name__ in MISSING
+
+
 def present(at: str, value: Any) -> Any:
     """The value, unless it is a missing one."""
-    if type(value).__name__ in MISSING or (isinstance(value, float) and math.isnan(value)):
+    if is_missing(value):
         raise InputError(f"{at} is missing; fill it, or leave its row out")
     return value

@@ -67,7 +67,8 @@ def common(
 
     `to` says who gets the result: one party says `me` and the other `peer`, or both say `both`.
     `normalize="email"` leaves out spaces around texts, and compares them in lower case and in one
-    form of Unicode (NFC); both parties say the same.
+    form of Unicode (NFC); `"phone"` compares the digits of telephone numbers, and `"date"` dates
+    however they are written. Both parties say the same.
 
     `threads` is how many this party works on, whatever the other one does; without it as many as
     there are cores. `timeout` bounds all of it, in seconds.
@@ -85,12 +86,10 @@ def common(
         raise InputError(
             f"ids is of the class {type(ids).__name__}; give a list, an array or a column"
         )
-    keys = list(map(_key, listed))
-    rows = _ids.complete({"ids": keys}, drop_missing)
-    keys = _ids.normalized(keys, normalize)
-    present = {row: keys[row] for row in rows}
-    _ids.kinds("ids", present)
-    rows = _ids.once("ids", present, keep, distinct=True)
+    keys = _ids.normalized(list(map(_key, listed)), normalize)
+    given = _ids.Rows("ids", keys, {})
+    _ids.kinds("ids", given.present)
+    rows = given.chosen(drop_missing=drop_missing, keep=keep)
     with _progress.listener(progress) as hears:
         terms: _tacit.CommonTerms = {
             "to": to,

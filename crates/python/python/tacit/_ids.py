@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _columns, _tacit
 from .errors import InputError, UsageError
 
-Normalize = Literal["none", "email"]
-
-MOST_NAMED = 5
-"""Ids, or rows of an id, that one message names."""
+Normalize = Literal["none", "email", "phone", "date"]
 
 WHOLE_FLOATS = "a column of floats that are whole is one of integers by .astype('Int64')"
 
 KINDS = {str: "text", bytes: "bytes", int: "i128"}
 """The language's type for ids of each class."""
-
-
-def named(rows: Sequence[int]) -> str:
-    """The numbers of rows, for a message."""
-    shown = ", ".join(map(str, rows[:MOST_NAMED]))
-    return shown + f" and {len(rows) - MOST_NAMED} more" * (len(rows) > MOST_NAMED)
 
 
 def is_missing(value: Any) -> bool:
@@ -32,55 +22,35 @@ def is_missing(value: Any) -> bool:
         return any(map(is_missing, value))
     if isinstance(value, str):
         return not value or value.isspace()
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return is_nan or type(value).__name__ in _columns.MISSING
+    return _columns.is_missing(value)
 
 
-def complete(columns: Mapping[str, Sequence[Any]], drop_missing: bool) -> list[int]:
-    """The rows in which no column lacks a value.
+class Rows:
+    """The rows of a table, of which a run takes some."""
 
-    Raises an error if there are others, unless `drop_missing`.
-    """
-    lacking: set[int] = set()
-    for name, values in columns.items():
-        rows = [row for row, value in enumerate(values) if is_missing(value)]
-        if rows and not drop_missing:
-            also = f", and so it is in rows {named(rows[1:])}" * (len(rows) > 1)
-            raise InputError(
-                f"{name}[{rows[0]}] is missing{also}; fill it, leave its row out, or give "
-                "drop_missing=True to leave out such rows"
-            )
-        lacking.update(rows)
-    count = len(next(iter(columns.values())))
-    return [row for row in range(count) if row not in lacking]
+    def __init__(self, name: str, ids: Sequence[Any], columns: Mapping[str, Sequence[Any]]) -> None:
+        self._name, self._ids = name, ids
+        self._lacking: dict[int, str] = {}
+        for column, values in {name: ids, **columns}.items():
+            for row, value in enumerate(values):
+                if is_missing(value):
+                    self._lacking.setdefault(row, column)
+        self.present = {row: id for row, id in enumerate(ids) if row not in self._lacking}
+        """The ids of the rows that lack no value."""
 
-
-def once(
-    name: str, ids: Mapping[int, Any], keep: Literal["first"] | None, distinct: bool
-) -> list[int]:
-    """The rows to take of those with these ids, by their numbers.
-
-    With `keep` it is the first of each id. Without, an id in several rows is an error if ids are to
-    be `distinct`.
-    """
-    if keep not in (None, "first"):
-        raise UsageError(f'keep is {keep!r}; give "first", or leave it out')
-    if keep is None and not distinct:
-        return list(ids)
-    rows: dict[Any, list[int]] = {}
-    for row, id in ids.items():
-        rows.setdefault(id, []).append(row)
-    twice = [] if keep else [alike for alike in rows.values() if len(alike) > 1]
-    if twice:
-        more = len(twice) - MOST_NAMED
-        raise InputError(
-            f"{name} has an id more than once: the same in rows "
-            + "; ".join(map(named, twice[:MOST_NAMED]))
-            + f", and {more} more ids" * (more > 0)
-            + '; rows are counted from 0; make one row of these before, or give keep="first" to '
-            "take the first of each id"
-        )
-    return [first for first, *_ in rows.values()]
+    def chosen(
+        self, *, drop_missing: bool, keep: Literal["first"] | None, distinct: bool = True
+    ) -> list[int]:
+        """The rows to take, by number: with `drop_missing` those that lack no value, and with
+        `keep` the first of each id. Without, others are errors, except for ids in several rows if
+        they are not `distinct`."""
+        numbers: dict[Any, int] = {}
+        keys: list[int | None] = [None] * len(self._ids)
+        for row, id in self.present.items():
+            keys[row] = numbers.setdefault(id, len(numbers))
+        most = 1 if distinct or keep else len(keys)
+        table = (self._name, keys, self._lacking)
+        return _tacit.chosen_rows(table, most, drop_missing, keep)
 
 
 def normalized(ids: Sequence[Any], how: Normalize) -> list[Any]:

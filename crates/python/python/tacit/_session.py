@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from html import escape
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from . import _columns, _progress, _tacit
 from ._function import Function
@@ -118,6 +118,8 @@ class Session:
         chain: str | None = None,
         replace: bool = False,
         pin: str | None = None,
+        drop_missing: bool = False,
+        keep: Literal["first"] | None = None,
         progress: _progress.Progress | bool | None = None,
         **values: Any,
     ) -> Outcome:
@@ -132,7 +134,9 @@ class Session:
         as there are cores. `timeout` bounds the whole run, in seconds.
 
         A program that joins two tables runs by `gmw`, and tells the other party how many rows this
-        party's table has, unless the function sets that number.
+        party's table has, unless the function sets that number. A row of its table without a key, or
+        with the key of earlier rows, is an error; `drop_missing` leaves out rows without a key or
+        another value, and `keep="first"` takes the first rows of each key.
 
         A program with a `state` keeps its values in the chain that both parties call `chain`, under
         `prepared` or `authenticated`; the run that begins it says `replace=True` where it discards
@@ -152,6 +156,8 @@ class Session:
                 "chain": chain,
                 "replace": replace,
                 "pin": pin,
+                "drop_missing": drop_missing,
+                "keep": keep,
                 "progress": hears,
             }
             return Outcome(self._native.run(function._native, given, terms))
@@ -188,6 +194,8 @@ class Session:
                 "chain": None,
                 "replace": False,
                 "pin": None,
+                "drop_missing": False,
+                "keep": None,
                 "progress": hears,
             }
             made = self._native.prepare(function._native, runs, terms)

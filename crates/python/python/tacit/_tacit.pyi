@@ -25,6 +25,8 @@ class Terms(TypedDict):
     chain: str | None
     replace: bool
     pin: str | None
+    drop_missing: bool
+    keep: str | None
     progress: Callable[[int, int], object] | None
 
 class CommonTerms(TypedDict):
@@ -126,5 +128,11 @@ class Session:
     def common(self, keys: list[Any], terms: CommonTerms) -> Common: ...
 
 def normalized(ids: list[Any], how: str) -> list[Any]: ...
+def chosen_rows(
+    table: tuple[str, list[int | None], dict[int, str]],
+    most: int,
+    drop_missing: bool,
+    keep: str | None,
+) -> list[int]: ...
 def most_like(name: str, known: list[str]) -> str | None: ...
 def connect(address: str, identity: Identity, meeting: Meeting) -> Session: ...

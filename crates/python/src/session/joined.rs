@@ -9,12 +9,26 @@ use tacit::join::table_of_rows;
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::stock::Stocks;
 use tacit::{Job, Role};
-use tacit_language::PortValue;
+use tacit_language::{PortValue, RowRules};
 
 use super::{Ran, Run, Session, Terms, ran, role};
+use crate::function::Function;
 use crate::party::{seconds, threads};
-use crate::program::Program;
+use crate::program::{Program, row_rules};
 use crate::{error, wait};
+
+impl Terms {
+    /// Returns what happens to rows that a join does not take.
+    pub(super) fn row_rules(&self, py: Python<'_>, function: &Function) -> PyResult<RowRules> {
+        let rules = row_rules(py, self.drop_missing, self.keep.as_deref())?;
+        if rules != RowRules::default() && function.joining().is_none() {
+            let message = "drop_missing and keep are for the table of a program that joins two; \
+                           leave them out";
+            return Err(error::usage(py, message));
+        }
+        Ok(rules)
+    }
+}
 
 /// Refuses the terms under which no join runs.
 fn check_terms(py: Python<'_>, terms: &Terms) -> PyResult<()> {
@@ -157,9 +171,6 @@ impl Session {
             let outcome = job.watch(|now| self.watch.note(now)).run(session)?;
             Ok((outcome, session.run_id()))
         })?;
-        if let Some(stocks) = stocks {
-            self.warn_if_unnoted(py, stocks)?;
-        }
         let outputs = program.results(py, &typed, &outcome.outputs)?;
         let ran = ran(outputs, Protocol::Gmw, &outcome, id);
         // Making the results may take long.

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from .. import _columns, _ids, _tacit
 from .._function import Function
 from .._session import Outcome, Session
 from .._table import Table
-from ..errors import InputError, PeerIncompatible, UsageError
+from ..errors import InputError, PeerIncompatible, ProgramError, UsageError
 from . import _size
 from ._job import Job, is_number, sound
 from ._noise import Plan
@@ -52,6 +52,9 @@ class Cleaned(NamedTuple):
 class OfIds(Job):
     """A job over two tables whose rows belong together by ids."""
 
+    _less = "fewer ids"
+    """What helps where the tables have more ids than a run takes."""
+
     def __init__(
         self,
         name: str,
@@ -60,8 +63,9 @@ class OfIds(Job):
         normalize: _ids.Normalize,
         planned: Plan | None = None,
     ) -> None:
-        if normalize not in ("none", "email"):
-            raise UsageError(f'normalize is {normalize!r}; give "none" or "email"')
+        if normalize not in get_args(_ids.Normalize):
+            known = ", ".join(get_args(_ids.Normalize))
+            raise UsageError(f"normalize is {normalize!r}; give one of {known}")
         given = {name: rows for name, rows in sizes.rows.items() if rows is not None}
         if given and len(given) < len(sizes.rows):
             known = " and ".join(sizes.rows).lower()
@@ -73,7 +77,8 @@ class OfIds(Job):
             most = list(given.values())
             params = {**params, **sizes.of_join, **(dict(N=most[0], M=most[-1]) if most else {})}
         else:
-            of_merge = {"ID_BITS": sizes.id_bits, "NORMALIZE": int(normalize == "email")}
+            alike = get_args(_ids.Normalize).index(normalize)
+            of_merge = {"ID_BITS": sizes.id_bits, "NORMALIZE": alike}
             params = {**params, **given, **of_merge}
         self._functions: dict[tuple[str, ...], Function] = {}
         self._public = planned.public if planned else None
@@ -90,7 +95,18 @@ class OfIds(Job):
         party have, where the job has no `rows`."""
         if ids is None or not self._joins:
             return super().cost(link, **options)
-        return self._made(("text",), N=ids[0], M=ids[1]).cost(link, **options)
+        try:
+            return self._made(("text",), N=ids[0], M=ids[1]).cost(link, **options)
+        except ProgramError as error:
+            raise self._too_large(error) from None
+
+    def _too_large(self, error: ProgramError) -> UsageError:
+        """The error of a join whose function has too many parts for so many ids."""
+        limit = str(error).partition("\n")[0].removeprefix("error: ")
+        return UsageError(
+            f"the tables have more ids than one run of this job takes: give both parties "
+            f"{self._less}, or split the tables by ids ({limit})"
+        )
 
     def _of_kinds(self, kinds: tuple[str, ...]) -> Function:
         """The join of tables with ids of these kinds."""
@@ -125,16 +141,15 @@ class OfIds(Job):
         label = ", ".join(names)
         ids = parts[0] if len(parts) == 1 else list(zip(*parts))
         named = {columns[argument]: cells for argument, cells in others.items()}
-        rows = _ids.complete({label: ids, **named}, drop_missing)
-        ids = _ids.normalized(ids, self._normalize)
-        keys: dict[int, Any] = {row: ids[row] for row in rows}
+        given = _ids.Rows(label, _ids.normalized(ids, self._normalize), named)
+        keys = given.present
         kinds: tuple[str, ...] = ("text",)
         if self._joins:
             kinds = _ids.kinds(label, keys)
         else:
             bits = self._params["ID_BITS"]
             keys = {row: _number(f"{label}[{row}]", id, bits) for row, id in keys.items()}
-        rows = _ids.once(label, keys, keep, distinct)
+        rows = given.chosen(drop_missing=drop_missing, keep=keep, distinct=distinct)
         values = {of: {row: cells[row] for row in rows} for of, cells in others.items()}
         return Cleaned([keys[row] for row in rows], kinds, values)
 
@@ -182,6 +197,8 @@ class OfIds(Job):
                 ids = {name: [id[part] for id in cleaned.ids] for part, name in enumerate(names)}
         try:
             return sound(session.run(function, {table: {**ids, **columns}}, **options))
+        except ProgramError as error:
+            raise self._too_large(error) from None
         except PeerIncompatible as error:
             if not self._joins:
                 raise
@@ -201,8 +218,8 @@ def _with_ids(program: str, kinds: Sequence[str], normalize: _ids.Normalize) -> 
     program, *_ = program.split("\ntest ", 1)
     names = _names(kinds)
     fields = ", ".join(f"{name}: {kind}" for name, kind in zip(names, kinds))
-    is_address = [kind == "text" and normalize == "email" for kind in kinds]
-    parts = [f"email({name})" if is_it else name for name, is_it in zip(names, is_address)]
+    is_alike = [kind == "text" and normalize != "none" for kind in kinds]
+    parts = [f"{normalize}({name})" if is_it else name for name, is_it in zip(names, is_alike)]
     key = f"({', '.join(parts)})" if len(parts) > 1 else parts[0]
     return program.replace("id: text", fields).replace("by id", f"by {key}")
 

@@ -155,6 +155,8 @@ class Quantiles(_OfColumn):
 class Correlation(OfIds):
     """The correlation of two columns, one of each party, over the ids that both have."""
 
+    _less = "fewer value_bits"
+
     def __init__(
         self,
         rows: int | None,

@@ -82,6 +82,8 @@ class Intersection(OfIds):
 class GroupSums(OfIds):
     """A join of the left party's groups and the right one's amounts, added up by group."""
 
+    _less = "fewer groups"
+
     def __init__(
         self,
         groups: Sequence[str],
