@@ -356,6 +356,7 @@ mod tests {
         for (at, table) in [
             ("/$defs/serve/properties", "[serve]"),
             ("/$defs/served/properties", "[[serve.function]]"),
+            ("/$defs/site/properties", "[[serve.visitors]]"),
             ("/$defs/stocked/properties", "[[serve.stock]]"),
         ] {
             // The fields that are read are those that the parser's error message expects.

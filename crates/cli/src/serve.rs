@@ -14,6 +14,7 @@ mod levels;
 mod policy;
 mod servers;
 mod tables;
+mod visitors;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use crate::tls::Introduction;
 use crate::{CancelHandle, Channel, Lane, Link, sides};
 
 /// The limits of a connection, and the link that it imitates.
@@ -44,6 +45,8 @@ pub struct Settings {
     pub proxies: Arc<[IpNet]>,
     /// The name of this process among several of one party, which a session tells the peer.
     pub lane: Lane,
+    /// How this party introduces itself when it connects to one that does not know it.
+    pub introduction: Option<Introduction>,
 }
 
 impl Settings {
@@ -84,6 +87,7 @@ impl Default for Settings {
             side_streams: 0,
             proxies: Arc::default(),
             lane: Lane::NONE,
+            introduction: None,
         }
     }
 }

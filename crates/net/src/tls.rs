@@ -10,6 +10,7 @@
 //! In TLS 1.3 a client's handshake is over before the server has checked its identity, so a refused
 //! client learns of the refusal ([`NetError::Refused`]) when it first receives.
 
+mod door;
 mod hybrid;
 mod pinned;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 use web_time::Instant;
 
+pub use door::{Admitted, Arrived, Door, INTRODUCTION, Introduction};
 pub(crate) use sides::SideHandshake;
 #[cfg(test)]
 pub(crate) use sides::side_client_config;
@@ -121,7 +123,8 @@ impl Listener {
         allowed: &[Fingerprint],
         settings: &Settings,
     ) -> Result<Channel, NetError> {
-        let config = session_config(identity, allowed, settings)?;
+        let admission = pinned::Admission::Pinned(allowed.to_vec());
+        let config = session_config(identity, admission, settings)?;
         let terms = HandshakeTerms::session(identity.fingerprint(), settings);
         loop {
             let socket = self.0.accept(settings)?;
@@ -151,72 +154,14 @@ impl Listener {
         settings: &Settings,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<Channel, NetError> {
-        let config = session_config(identity, allowed, settings)?;
+        let admission = pinned::Admission::Pinned(allowed.to_vec());
+        let config = session_config(identity, admission, settings)?;
         let terms = HandshakeTerms::session(identity.fingerprint(), settings);
         let reception = Reception::new(config, terms, settings, Arc::clone(&self.0));
         let mut channel = reception.wait(refused)?;
         channel.set_cancel_handle(settings.cancel.clone());
         sides::attend(&channel, &self.0, settings);
         Ok(channel)
-    }
-}
-
-/// A socket to which several parties connect, one after another or at the same time.
-pub struct Door {
-    listening: Owner,
-    reception: Reception,
-    settings: Settings,
-}
-
-impl Listener {
-    /// Opens the socket to all parties whose fingerprints are in `allowed`, as `identity`.
-    ///
-    /// # Errors
-    ///
-    /// The identity cannot be used.
-    pub fn open(
-        self,
-        identity: &Identity,
-        allowed: &[Fingerprint],
-        settings: &Settings,
-    ) -> Result<Door, NetError> {
-        let config = session_config(identity, allowed, settings)?;
-        let terms = HandshakeTerms::session(identity.fingerprint(), settings);
-        Ok(Door {
-            reception: Reception::new(config, terms, settings, Arc::clone(&self.0)),
-            listening: self.0,
-            settings: settings.clone(),
-        })
-    }
-}
-
-impl Door {
-    /// Returns the address, with the port that was taken.
-    pub fn local_address(&self) -> SocketAddr {
-        self.listening.address()
-    }
-
-    /// Returns the next party that has connected and proved its identity, with its address; waits
-    /// for at most `pause`. Handshakes run at the same time, also between calls, each within
-    /// [`Settings::handshake_timeout`]. Calls `refused` for each that fails.
-    pub fn next(
-        &mut self,
-        pause: Duration,
-        refused: &mut dyn FnMut(SocketAddr, &NetError),
-    ) -> Option<(Channel, SocketAddr)> {
-        self.reception.step(true, pause, refused)
-    }
-
-    /// Accepts these parties from now on, as `identity`. Open channels stay open.
-    ///
-    /// # Errors
-    ///
-    /// The identity cannot be used.
-    pub fn allow(&mut self, identity: &Identity, allowed: &[Fingerprint]) -> Result<(), NetError> {
-        let config = session_config(identity, allowed, &self.settings)?;
-        let terms = HandshakeTerms::session(identity.fingerprint(), &self.settings);
-        self.reception.configure(config, terms);
-        Ok(())
     }
 }
 
@@ -318,10 +263,10 @@ struct Agreed {
 /// Returns the configuration of the accepting side of sessions over TCP.
 fn session_config(
     identity: &Identity,
-    allowed: &[Fingerprint],
+    admission: pinned::Admission,
     settings: &Settings,
 ) -> Result<Arc<ServerConfig>, NetError> {
-    let config = pinned::server_config(identity, allowed);
+    let config = pinned::server_config_for(pinned::provider(), identity, admission);
     let mut config = config.map_err(|error| failed(&error))?;
     config.alpn_protocols = pinned::with_side_streams(settings.side_streams());
     Ok(Arc::new(config))

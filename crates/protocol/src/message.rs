@@ -56,6 +56,8 @@ one_byte_enum! {
         Accept = 3, "accept";
         /// The sender stops; the payload is one [`AbortReason`].
         Abort = 4, "abort";
+        /// Before the greeting, the token of a party that the other does not know.
+        Introduction = 5, "introduction";
         /// Base OT, from the party that chooses.
         BaseOtChoice = 16, "base OT choice";
         /// Base OT, from the party that offers.
@@ -278,6 +280,8 @@ one_byte_enum! {
         OtherLane = 18, "another one of its processes keeps this chain";
         /// The party holds no such table for the other, or joins none in this way.
         TableNotAllowed = 19, "it does not allow this party to match or join tables in this way";
+        /// The party does not know the other, and accepts no token of it.
+        Unknown = 20, "it does not know this party, and accepts no token from it";
     }
 }
 

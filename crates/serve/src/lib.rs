@@ -14,6 +14,7 @@
 //! | [`tables`] | runs that match a table of this party with the peer's, and their limits |
 //! | `lobby` | the meeting of the links of runs of three, and the turns at a chain |
 //! | `replenish` | fills the stock to its levels |
+//! | [`visitors`] | strangers that a site's login lets in by a token |
 //! | `turns` | which peers prepare, and which is next |
 //! | [`event`], [`metrics`], [`http`] | the output for programs and people; never a secret |
 //! | [`log`] | events as lines, for a reader that may be slow or absent |
@@ -61,6 +62,7 @@ mod silent;
 pub mod tables;
 mod turns;
 mod visit;
+pub mod visitors;
 
 pub use audit::Audit;
 pub use event::{Event, Observer};
@@ -73,3 +75,4 @@ pub use policy::{Error, Level, Limits, Material, Offer, Peer, Policy, TableOffer
 pub use rate::{Rate, read_time};
 pub use results::Results;
 pub use service::{Service, Stopped};
+pub use visitors::{IssuerKey, Visitors};

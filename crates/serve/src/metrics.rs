@@ -35,8 +35,9 @@ const DISK_SECONDS: [f64; 11] = [
 ];
 
 /// The things that may be refused to a peer.
-const REFUSED: [&str; 9] = [
+const REFUSED: [&str; 10] = [
     "connection",
+    "token",
     "session",
     "greeting",
     "request",

@@ -140,7 +140,7 @@ pub(crate) fn tell(seat: &Seat, policy: &Policy, session: &mut Session) -> Turn 
         shared.refused(Some(seat.peer), None, "rate", why);
         return Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned());
     }
-    let mut offers = Offers::to(policy, &seat.peer);
+    let mut offers = Offers::to(policy, &seat.of_policy);
     if let Some(most) = offers.keys_per_day {
         offers.keys_left = Some(shared.keys_left(seat.peer, most));
     }
@@ -173,7 +173,7 @@ impl Offers {
             ..offer.matching.offered()
         });
         let tables: Vec<_> = tables.collect();
-        let keys_per_day = policy.limits().keys_per_day;
+        let keys_per_day = policy.keys_per_day(peer);
         Self {
             keys_per_day: (!tables.is_empty()).then_some(keys_per_day),
             keys_left: None,

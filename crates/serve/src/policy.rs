@@ -6,6 +6,7 @@ mod levels;
 mod limits;
 mod offers;
 mod tables;
+mod visitors;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::audit::Audit;
 use crate::memory::{self, Memory};
 use crate::outsourced::{self, Outsourced};
 use crate::rate::Rate;
+use crate::visitors::Visitors;
 
 pub use error::Error;
 use levels::index_levels;
@@ -53,6 +55,7 @@ pub struct Policy {
     offers: Vec<Offer>,
     levels: Vec<Level>,
     tables: Vec<TableOffer>,
+    visitors: Vec<Visitors>,
     limits: Limits,
     base_ot: Option<BaseOt>,
     ot_extension: Option<OtExtension>,
@@ -112,6 +115,7 @@ impl Policy {
             offers,
             levels,
             tables: Vec::new(),
+            visitors: Vec::new(),
             limits,
             base_ot,
             ot_extension: None,

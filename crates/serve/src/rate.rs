@@ -111,6 +111,12 @@ impl Bucket {
         self.left >= 1.0
     }
 
+    /// Returns whether all are left.
+    pub fn is_full(&mut self, now: Instant) -> bool {
+        self.refill(now);
+        self.left >= f64::from(self.rate.times)
+    }
+
     /// Changes the rate. Earlier uses still count.
     pub fn change(&mut self, rate: Rate) {
         if rate != self.rate {

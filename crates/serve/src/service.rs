@@ -12,8 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tacit::net::{CancelHandle, Lane};
-use tacit::session::{AbortReason, Door};
+use tacit::net::{Admitted, CancelHandle, Lane};
+use tacit::session::Door;
 use tacit::stock::Stocks;
 use tacit::{Error, Fingerprint, Identity, Listener, Session, Settings};
 
@@ -125,9 +125,8 @@ impl Service {
         observer: Arc<dyn Observer>,
     ) -> Result<Self, Error> {
         policy.compile();
-        let allowed = fingerprints(&policy);
         let settings = settings(policy.limits(), CancelHandle::new(), Lane::NONE);
-        let door = listener.open(&identity, &allowed, &settings)?;
+        let door = listener.open(&identity, &admitted(&policy), &settings)?;
         let address = door.local_address();
         let metrics = Arc::new(Metrics::new());
         metrics.expect(&policy);
@@ -189,7 +188,9 @@ impl Service {
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
         let mut state = shared.state();
-        state.peers.retain(|peer, _| known.contains(peer));
+        state
+            .peers
+            .retain(|peer, of_late| of_late.visitor.is_some() || known.contains(peer));
         state.turns.retain(&known);
         drop(state);
         shared.peers_changed.store(true, Ordering::Release);
@@ -265,6 +266,13 @@ fn fingerprints(policy: &Policy) -> Vec<Fingerprint> {
     policy.peers().iter().map(|peer| peer.fingerprint).collect()
 }
 
+fn admitted(policy: &Policy) -> Admitted {
+    Admitted {
+        known: fingerprints(policy),
+        strangers: !policy.sites().is_empty(),
+    }
+}
+
 /// Returns the limits of a session's waits.
 pub(crate) fn settings(limits: &Limits, cancel: CancelHandle, lane: Lane) -> Settings {
     Settings {
@@ -285,8 +293,8 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
     let refusals = Arc::new(());
     while !shared.is_stopping() {
         if shared.peers_changed.swap(false, Ordering::AcqRel) {
-            let allowed = fingerprints(&shared.policy());
-            if let Err(error) = door.allow(&shared.identity, &allowed) {
+            let admitted = admitted(&shared.policy());
+            if let Err(error) = door.admit(&shared.identity, &admitted) {
                 shared.reload_refused(error.to_string());
             }
         }
@@ -302,13 +310,13 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
                 // If no thread can be started, the seat is given back and the connection closed.
                 let _ = name.spawn(move || visit::visit(&seat, arrival));
             }
-            Err(reason) => {
-                shared.put_off(arrival.peer(), Some(arrival.from()), "session", reason);
+            Err((told, what, reason)) => {
+                shared.put_off(arrival.peer(), Some(arrival.from()), what, &reason);
                 if Arc::strong_count(&refusals) <= MAX_REFUSALS {
                     let refusals = Arc::clone(&refusals);
                     // If no thread can be started, the connection is closed without a message.
                     let _ = thread::Builder::new().spawn(move || {
-                        arrival.refuse(AbortReason::Busy, REFUSAL_TIME);
+                        arrival.refuse(told, REFUSAL_TIME);
                         drop(refusals);
                     });
                 }

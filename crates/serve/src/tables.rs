@@ -154,10 +154,15 @@ impl SizedMatching for PlainRun {
     }
 }
 
+/// Returns the time in seconds since 1970, in UTC.
+pub(crate) fn now_s() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}
+
 /// Returns the day since 1970, in UTC.
 fn today() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or_default().as_secs() / 86_400
+    now_s() / 86_400
 }
 
 impl Shared {
@@ -178,7 +183,7 @@ pub(crate) fn serve(
     session: &mut Session,
     (told, runs): (&TableSizes, u64),
 ) -> Turn {
-    let mut offers = policy.tables_for(&seat.peer);
+    let mut offers = policy.tables_for(&seat.of_policy);
     let Some(offer) = offers.find(|offer| offer.matching.is_for(told)) else {
         let why = format!(
             "it wants to match tables by {}, which it may not",
@@ -193,7 +198,7 @@ pub(crate) fn serve(
     // To fit a program to the peer's sizes takes time, which a peer without keys does not get.
     if seat
         .shared()
-        .keys_left(seat.peer, policy.limits().keys_per_day)
+        .keys_left(seat.peer, policy.keys_per_day(&seat.of_policy))
         == 0
     {
         let least = PeerAsks {
@@ -260,7 +265,7 @@ fn no_keys(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -> 
         let why = "there is no stock here in which keys are counted".to_owned();
         return Some(Turn::Refuse(AbortReason::NotAllowed, why));
     };
-    let (keys, most) = (asks.keys, policy.limits().keys_per_day);
+    let (keys, most) = (asks.keys, policy.keys_per_day(&seat.of_policy));
     if keys > most {
         let why = format!(
             "{} would tell it of {keys} keys, more than keys_per_day, {most}, ever allows",
@@ -313,7 +318,7 @@ fn answer(
         time_limit: offer.time_limit,
         threads: seat.threads(policy.limits()),
         run: session.run_id(),
-        stocks: seat.shared().stocks.as_ref(),
+        stocks: seat.stocks(),
     };
     run.run(session, &of_peer).map(Some)
 }

@@ -134,6 +134,10 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
     // The policy may have changed during the wait for the request.
     let policy = shared.policy();
     session.set_chain_lanes(policy.lanes_of_chains().clone());
+    if seat.has_expired() {
+        let why = "its token has expired".to_owned();
+        return Turn::Refuse(AbortReason::Unknown, why);
+    }
     let turn = match &asked {
         Request::Tables(told) => tables::serve(seat, &policy, session, (told, runs)),
         Request::Proposal(asked) => proposed(seat, &policy, session, (asked, runs)),
@@ -163,7 +167,7 @@ fn proposed(
     if asked.protocol == ProtocolId::Prepare {
         return prepare(seat, policy, session, asked);
     }
-    match policy.run(&seat.peer, asked) {
+    match policy.run(&seat.of_policy, asked) {
         Ok(granted) => match no_memory(seat, policy, &granted, asked) {
             Some(why) => busy(seat, "run", &why),
             None => granted_run(seat, &granted, session, asked),
@@ -314,7 +318,7 @@ fn run(seat: &Seat, granted: &Granted<'_>, session: &mut Session, asked: &Propos
     if asked.protocol != ProtocolId::Gmw {
         job = job.scheme(asked.scheme);
     }
-    let stocks = shared.stocks.as_ref();
+    let stocks = seat.stocks();
     let by =
         Protocol::of_wire(asked.protocol).filter(|_| stocks.is_some() || offer.chain.is_none());
     let Some(Ok(mut job)) = by.map(|protocol| job.by(protocol, stocks)) else {
@@ -357,7 +361,7 @@ fn is_of_this_party(error: &Error) -> bool {
 
 fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal) -> Turn {
     let shared = seat.shared();
-    let (level, runs) = match policy.preparation(&seat.peer, asked) {
+    let (level, runs) = match policy.preparation(&seat.of_policy, asked) {
         Ok(found) => found,
         Err(denied) => return deny(seat, denied, "preparation", asked),
     };

@@ -19,6 +19,9 @@ use crate::{Category, Error};
 /// The planner and the channel must agree on the overhead of a frame.
 const _: () = assert!(FRAME_BYTES == tacit_net::FRAME_BYTES as u64);
 
+/// A door and a session must agree on the kind of an introduction.
+const _: () = assert!(Kind::Introduction as u8 == tacit_net::tls::INTRODUCTION);
+
 /// Draws a secret seed for one party of one run.
 pub(crate) fn seed() -> Zeroizing<[u8; 32]> {
     let mut seed = Zeroizing::new([0; 32]);

@@ -34,7 +34,7 @@ use crate::stock::{ChainAttempt, OpenedStock};
 
 pub use crate::cost::BaseOtSource;
 pub use doors::{Arrival, Door, Listener, PlainListener};
-use greeting::{Greeting, greet, hear};
+use greeting::{Greeting, greet, hear, introduce};
 use lanes::WayBack;
 pub use lanes::{ChainLanes, LaneHomes, NotAHome};
 pub use offers::MAX_OFFERS_BYTES;
@@ -127,7 +127,8 @@ impl Session {
         peer: &Fingerprint,
         settings: &Settings,
     ) -> Result<Self, Error> {
-        let channel = tls::connect(address, identity, peer, settings)?;
+        let mut channel = tls::connect(address, identity, peer, settings)?;
+        introduce(&mut channel, settings)?;
         let own = identity.fingerprint();
         let session = Self::in_lane(channel, Side::Connecting, Some(&own), settings.lane)?;
         let way_back = WayBack::new(identity, peer, settings);
@@ -151,7 +152,11 @@ impl Session {
         settings: &Settings,
     ) -> Result<Self, Error> {
         let channel = match side {
-            Side::Connecting => tls::client(transport, identity, peer, settings)?,
+            Side::Connecting => {
+                let mut channel = tls::client(transport, identity, peer, settings)?;
+                introduce(&mut channel, settings)?;
+                channel
+            }
             Side::Listening => tls::server(transport, identity, &[*peer], settings)?,
         };
         let own = identity.fingerprint();

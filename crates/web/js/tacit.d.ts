@@ -167,6 +167,8 @@ export interface TwoPartyOrder {
   /** Who this party is, and the other's fingerprint; both are left out between tabs. */
   identity?: Identity;
   peer?: string;
+  /** The token of a visitor, for a service that does not know the identity. */
+  token?: string;
   /** For another tab to come, and for each message of the other party; 120,000 if left out. */
   patience_ms?: number;
 }
@@ -187,6 +189,8 @@ export interface MatchOrder {
   /** Who this person is, and the service's fingerprint. */
   identity: Identity;
   peer: string;
+  /** The token of a visitor, for a service that does not know the identity. */
+  token?: string;
   /** For each message of the service; 120,000 if left out. */
   patience_ms?: number;
 }
@@ -257,7 +261,7 @@ export class TacitError extends Error {
     | "expired"
     /** Another tab or page is this party already. */
     | "occupied"
-    /** The other party does not know this identity. */
+    /** The other party does not know this identity, and accepts no token of it. */
     | "unknown"
     /** The other party refuses this run. */
     | "not-allowed"

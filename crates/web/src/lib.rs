@@ -112,6 +112,7 @@ fn reason(error: &Error) -> Option<&'static str> {
         Error::Network(NetError::Closed { .. }) | Error::SessionOver { .. } => "left",
         Error::Protocol(ProtocolError::PeerAborted(abort)) => match abort {
             AbortReason::NotAllowed | AbortReason::TableNotAllowed => "not-allowed",
+            AbortReason::Unknown => "unknown",
             AbortReason::TooOften | AbortReason::KeysSpent => "too-often",
             AbortReason::TooLarge => "too-large",
             AbortReason::Busy => "busy",

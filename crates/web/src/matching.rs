@@ -60,6 +60,7 @@ impl<'k> PageKeys<'k> {
 /// | `to` | who gets the result: `both` or `me`, which may be left out |
 /// | `most_peer_keys` | the most keys that the service may have; may be left out |
 /// | `identity`, `peer` | this person's identity ([`identity`](crate::run::identity)) and the service's fingerprint |
+/// | `token` | of a visitor whom the service does not know; may be left out |
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn matching(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (mut order, _) = order(text_of_order)?;

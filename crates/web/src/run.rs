@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use tacit::circuit::wipe_json;
 use tacit::cost::Cost;
 use tacit::net::relay::Hello;
-use tacit::net::{Channel, Transport};
+use tacit::net::{Channel, Introduction, Transport};
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
 use tacit::session::Side;
 use tacit::stock::ChainVersion;
@@ -117,7 +117,7 @@ pub(crate) fn of_run(with: With<'_>, error: tacit::Error) -> Refused {
     let refused = Refused::from(error);
     let is_declined = matches!(
         refused.reason,
-        Some("not-allowed" | "too-often" | "too-large" | "busy")
+        Some("unknown" | "not-allowed" | "too-often" | "too-large" | "busy")
     );
     let message = match (with, refused.reason) {
         (With::Relay, Some("left")) => {
@@ -202,6 +202,7 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
 /// | `inputs` | a JSON object of this party's inputs |
 /// | `identity`, `peer` | this party's identity ([`identity`]) and the other's fingerprint; without them there is no TLS, for two tabs of one browser |
 /// | `by_relay` | whether the link leads to a relay, and not to a service that is the other party |
+/// | `token` | of a visitor whom the service does not know; may be left out |
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;
@@ -334,6 +335,19 @@ fn at_relay(link: u32, order: &Json, patience: Duration) -> Result<Session, Refu
     )?)
 }
 
+/// Reads the token of a visitor, if there is one.
+fn introduction(token: &Json) -> Result<Option<Introduction>, Refused> {
+    if token.is_null() {
+        return Ok(None);
+    }
+    let token = token.as_str().map(str::to_owned);
+    let token = token.and_then(Introduction::new).ok_or_else(|| {
+        let most = Introduction::MAX_BYTES;
+        Refused::from(format!("a token is a text of 1 to {most} bytes"))
+    });
+    token.map(Some)
+}
+
 /// Starts a session with the service whose fingerprint the order has under this name. TLS proves
 /// both identities. A page always connects, in either role.
 pub(crate) fn authenticated(
@@ -343,7 +357,10 @@ pub(crate) fn authenticated(
 ) -> Result<Session, Refused> {
     let (identity, peer) = parties(order, peer)?;
     let connecting = Side::Connecting;
-    let settings = settings(patience(order)?);
+    let settings = Settings {
+        introduction: introduction(&order["token"])?,
+        ..settings(patience(order)?)
+    };
     let session = Session::over_transport(transport, connecting, &identity, &peer, &settings);
     Ok(session?)
 }

@@ -131,7 +131,7 @@ impl Meeting {
         let allowed: Vec<_> = awaited.iter().map(|(_, who)| *who).collect();
         let mut refusals = Refusals::new(Some(named(&awaited, "or")), log);
         eprintln!("waiting for {}", named(&awaited, "and"));
-        let mut door = listener.open(identity, &allowed, settings)?;
+        let mut door = listener.open(identity, &allowed[..].into(), settings)?;
         let (begun, mut is_hinted) = (Instant::now(), false);
         while met.iter().any(Option::is_none) {
             if settings.cancel.is_cancelled() {

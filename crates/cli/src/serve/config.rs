@@ -90,8 +90,25 @@ pub(crate) struct Serve {
     /// The columns of keys that peers may match with theirs.
     #[serde(rename = "match")]
     pub(crate) matched: Vec<Matched>,
+    /// The sites whose visitors may connect.
+    pub(crate) visitors: Vec<Site>,
     /// The material that is kept in stock.
     pub(crate) stock: Vec<Stocked>,
+}
+
+/// A site whose own login lets visitors in by signed tokens.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Site {
+    /// The visitors' name here, by which `peers` of an offer names them.
+    pub(crate) name: String,
+    /// The file with the public key of the site, in PEM.
+    pub(crate) key_file: PathBuf,
+    /// This service's name in tokens.
+    pub(crate) audience: String,
+    /// The largest number of keys of a visitor about which it is told on a day.
+    #[serde(default)]
+    pub(crate) keys_per_day: Option<u64>,
 }
 
 /// A function that is served. Its fields correspond to arguments of `tacit run`.
@@ -429,6 +446,9 @@ impl Serve {
         for matched in &self.matched {
             let _ = writeln!(text, "serve match {}", matched.shown_name());
         }
+        for site in &self.visitors {
+            let _ = writeln!(text, "serve visitors {}", site.name);
+        }
         for stocked in &self.stock {
             let (name, role) = (stocked.shown_name(), stocked.role.name());
             let runs = stocked.runs.map(|runs| format!("{runs} runs"));
@@ -452,6 +472,8 @@ impl Serve {
         });
         let matched = self.matched.iter();
         let matched = matched.map(|matched| json!({ "name": matched.shown_name() }));
+        let visitors = self.visitors.iter();
+        let visitors = visitors.map(|site| json!({ "name": site.name }));
         let stock = self.stock.iter().map(|stocked| {
             json!({
                 "function": stocked.function,
@@ -467,6 +489,7 @@ impl Serve {
             "metrics": self.metrics,
             "functions": functions.collect::<Vec<_>>(),
             "matches": matched.collect::<Vec<_>>(),
+            "visitors": visitors.collect::<Vec<_>>(),
             "stock": stock.collect::<Vec<_>>(),
         })
     }

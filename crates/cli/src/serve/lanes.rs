@@ -64,8 +64,7 @@ pub(super) fn lane_homes(
 /// # Errors
 ///
 /// A process would have no key.
-pub(super) fn keys_per_day(config: &Config, serve: &Serve, usual: u64) -> Result<u64, Failure> {
-    let all = serve.keys_per_day.unwrap_or(usual);
+pub(super) fn keys_per_day(config: &Config, serve: &Serve, all: u64) -> Result<u64, Failure> {
     let Some(own) = config.stock.lane else {
         return Ok(all);
     };
@@ -73,7 +72,7 @@ pub(super) fn keys_per_day(config: &Config, serve: &Serve, usual: u64) -> Result
     let processes = serve.lanes.len() as u64 + u64::from(!is_named);
     match all / processes {
         0 if all > 0 => Err(wrong(
-            "[serve] keys_per_day",
+            "keys_per_day",
             &format!("{all} keys are shared by {processes} lanes, and none has one"),
         )),
         share => Ok(share),
@@ -177,7 +176,7 @@ mod tests {
         let share = |lane: &str, serve: &str| {
             let config = config(lane, serve);
             let serve = config.serve.as_ref().expect("a service");
-            keys_per_day(&config, serve, 20_000)
+            keys_per_day(&config, serve, serve.keys_per_day.unwrap_or(20_000))
         };
         for (lane, serve, expected) in [
             ("", String::new(), 20_000),

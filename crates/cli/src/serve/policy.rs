@@ -13,7 +13,7 @@ use tacit::{Fingerprint, Function, Role};
 use tacit_serve::inputs::{Border, FromCommand, FromFile, NoInputs};
 use tacit_serve::policy::MAX_FUNCTIONS;
 use tacit_serve::results::{Dropped, ToCommand, ToFile};
-use tacit_serve::{Inputs, Limits, Offer, Peer, Policy, Results, Server, memory};
+use tacit_serve::{Inputs, Limits, Offer, Peer, Policy, Results, Server, Visitors, memory};
 
 use super::border::{FromFiles, Member, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole};
@@ -22,6 +22,7 @@ use super::lanes::{chain_lanes, keys_per_day, lane_homes};
 use super::levels::levels;
 use super::servers::servers;
 use super::tables::matched;
+use super::visitors::{as_peer, visitors};
 use crate::args::{FunctionArgs, origin};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -47,9 +48,13 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
         address: peer.address.clone(),
         link: peer.link,
     });
-    let peers: Vec<_> = peers.collect();
+    let visitors = visitors(config, serve)?;
+    let peers: Vec<_> = peers.chain(visitors.iter().map(as_peer)).collect();
     if peers.is_empty() {
-        return Err(wrong("[peers]", "nobody may connect; add [peers.NAME]"));
+        return Err(wrong(
+            "[peers]",
+            "nobody may connect; add [peers.NAME], or [[serve.visitors]]",
+        ));
     }
     for written in serve.origins.iter().flatten() {
         origin(written).map_err(|what| wrong("[serve] origins", &what))?;
@@ -85,6 +90,7 @@ pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> 
     Policy::new(peers, offers, stock, limits, config.base_ot)
         .and_then(|policy| policy.ot_extension(config.ot_extension))
         .and_then(|policy| policy.tables(tables))
+        .and_then(|policy| policy.visitors(visitors))
         .map(|policy| {
             policy
                 .audited(audit)
@@ -127,7 +133,11 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
         refusals: serve.refusals.unwrap_or(usual.refusals),
         memory_mib: serve.memory_mib.unwrap_or(usual.memory_mib.min(left_mib)),
         memory_mib_per_peer: serve.memory_mib_per_peer,
-        keys_per_day: keys_per_day(config, serve, usual.keys_per_day)?,
+        keys_per_day: keys_per_day(
+            config,
+            serve,
+            serve.keys_per_day.unwrap_or(usual.keys_per_day),
+        )?,
         threads: serve.threads.unwrap_or(usual.threads),
         handshakes: serve.handshakes.unwrap_or(usual.handshakes),
         handshake: serve.handshake.unwrap_or(usual.handshake),
@@ -364,9 +374,15 @@ pub(super) fn peers(
         let peers = config.peers.values();
         return Ok(peers.map(|peer| peer.fingerprint).collect());
     };
+    let sites = config.serve.iter().flat_map(|serve| &serve.visitors);
+    let sites: Vec<_> = sites.map(|site| site.name.as_str()).collect();
     let peer = |name: &String| {
-        let peer = config.peers.get(name).ok_or_else(|| {
-            let known: Vec<_> = config.peers.keys().map(String::as_str).collect();
+        let site = sites.iter().find(|site| *site == name);
+        let site = site.map(|name| Visitors::peer_named(name));
+        let peer = config.peers.get(name).map(|peer| peer.fingerprint);
+        peer.or(site).ok_or_else(|| {
+            let known = config.peers.keys().map(String::as_str);
+            let known: Vec<_> = known.chain(sites.iter().copied()).collect();
             let known = known.join(", ");
             wrong(
                 "peers",
@@ -375,8 +391,7 @@ pub(super) fn peers(
                      or add [peers.{name}]"
                 ),
             )
-        })?;
-        Ok(peer.fingerprint)
+        })
     };
     names.iter().map(peer).collect()
 }

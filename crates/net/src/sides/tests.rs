@@ -431,7 +431,7 @@ fn streams_of_many_sessions_come_through_a_door() {
     let parties = Parties::new();
     let allowed = [parties.client.fingerprint()];
     let mut door = listener()
-        .open(&parties.server, &allowed, &settings(2))
+        .open(&parties.server, &allowed[..].into(), &settings(2))
         .unwrap();
     let address = door.local_address();
     let (done, is_done) = std::sync::mpsc::channel::<()>();
@@ -440,8 +440,8 @@ fn streams_of_many_sessions_come_through_a_door() {
         scope.spawn(move || {
             while is_done.try_recv().is_err() {
                 let refused = &mut |_, error: &NetError| panic!("{error}");
-                if let Some((channel, _)) = door.next(Duration::from_millis(5), refused) {
-                    sessions.send(channel).unwrap();
+                if let Some(arrived) = door.next(Duration::from_millis(5), refused) {
+                    sessions.send(arrived.channel).unwrap();
                 }
             }
         });

@@ -58,7 +58,7 @@ pub(super) struct UnexpectedIdentity {
 /// Returns the primitives: one choice of each except the cipher, all of them *ring*'s except
 /// ML-KEM-768. A peer that does not offer the same key exchange is refused, so that an attacker in
 /// between cannot make two parties use X25519 alone. Primitives that are not named here are not in
-/// the program: neither RSA nor ECDSA is.
+/// TLS: neither RSA nor ECDSA is.
 pub(super) fn provider() -> CryptoProvider {
     CryptoProvider {
         cipher_suites: suites().to_vec(),
@@ -176,7 +176,7 @@ pub(super) fn pairing_client_config(
     Ok(config)
 }
 
-fn server_config_for(
+pub(super) fn server_config_for(
     provider: CryptoProvider,
     identity: &Identity,
     admission: Admission,
@@ -195,9 +195,10 @@ fn server_config_for(
 
 /// The public keys that are accepted.
 #[derive(Debug)]
-enum Admission {
+pub(super) enum Admission {
     Pinned(Vec<Fingerprint>),
-    /// Any key whose private half the peer holds: only for pairing.
+    /// Any key whose private half the peer holds: for pairing, and for parties that introduce
+    /// themselves by a message.
     Anyone,
 }
 

@@ -31,7 +31,7 @@ fn scene(proxies: &str, handshake: Duration) -> Scene {
         ..Settings::default()
     };
     let listener = tls::Listener::bind("127.0.0.1:0").expect("a free port");
-    let door = listener.open(&alice, &[bob.fingerprint()], &settings);
+    let door = listener.open(&alice, &[bob.fingerprint()][..].into(), &settings);
     let door = door.expect("an identity");
     Scene { alice, bob, door }
 }
@@ -62,7 +62,7 @@ impl Scene {
                     refused = Some(reason.to_string());
                 });
                 match (next, refused.take()) {
-                    (Some((_, from)), _) => break Ok(from),
+                    (Some(arrived), _) => break Ok(arrived.from),
                     (None, Some(reason)) => break Err(NetError::Tls { reason }),
                     (None, None) => assert!(Instant::now() < end, "nobody came"),
                 }

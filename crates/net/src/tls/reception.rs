@@ -84,7 +84,7 @@ struct Report<T> {
 
 /// Converts a channel on the handshake's thread, within the handshake's time. The result is the
 /// channel itself, or depends on a first message.
-type Complete<T> = dyn Fn(Channel) -> Result<T, NetError> + Send + Sync;
+pub(super) type Complete<T> = dyn Fn(Channel) -> Result<T, NetError> + Send + Sync;
 
 /// A wait for peers.
 pub(super) struct Reception<T = Channel> {
@@ -116,12 +116,6 @@ impl Reception {
     ) -> Self {
         Self::completing(config, terms, settings, listening, Arc::new(Ok))
     }
-
-    /// Sets the configuration of the handshakes that start from now on.
-    pub(super) fn configure(&mut self, config: Arc<ServerConfig>, terms: HandshakeTerms) {
-        self.config = config;
-        self.terms = terms;
-    }
 }
 
 impl<T: Send + 'static> Reception<T> {
@@ -150,6 +144,16 @@ impl<T: Send + 'static> Reception<T> {
             refused: 0,
             last: None,
         }
+    }
+
+    /// Sets the configuration of the handshakes that start from now on.
+    pub(super) fn configure(
+        &mut self,
+        config: Arc<ServerConfig>,
+        terms: HandshakeTerms,
+        complete: Arc<Complete<T>>,
+    ) {
+        (self.config, self.terms, self.complete) = (config, terms, complete);
     }
 
     /// Waits for the first handshake that succeeds.

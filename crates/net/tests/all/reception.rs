@@ -188,7 +188,9 @@ fn honest_peers_behind_one_address_all_come_in() {
     } = People::new();
     let address = listener.local_address().to_string();
     let allowed = [client.fingerprint()];
-    let mut door = listener.open(&server, &allowed, &settings).unwrap();
+    let mut door = listener
+        .open(&server, &allowed[..].into(), &settings)
+        .unwrap();
     thread::scope(|scope| {
         let come = || {
             let met = tls::connect(&address, &client, &server.fingerprint(), &settings);
@@ -198,9 +200,9 @@ fn honest_peers_behind_one_address_all_come_in() {
         let mut refused = |_: SocketAddr, reason: &NetError| panic!("{reason}");
         let met = (0..LOOKS).filter_map(|_| door.next(SOON, &mut refused));
         let met: Vec<_> = met.take(PEERS).collect();
-        for (mut channel, _) in met {
-            channel.send(1, b"in").unwrap();
-            channel.close().unwrap();
+        for mut arrived in met {
+            arrived.channel.send(1, b"in").unwrap();
+            arrived.channel.close().unwrap();
         }
         for peer in peers {
             assert_eq!(peer.join().unwrap(), b"in");
@@ -351,7 +353,9 @@ fn a_door_notices_at_once_who_comes() {
         ..
     } = people;
     let allowed = [client.fingerprint()];
-    let mut door = listener.open(&server, &allowed, &settings()).unwrap();
+    let mut door = listener
+        .open(&server, &allowed[..].into(), &settings())
+        .unwrap();
     let begun = Instant::now();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -360,7 +364,7 @@ fn a_door_notices_at_once_who_comes() {
         });
         let mut refused = |_: SocketAddr, reason: &NetError| panic!("{reason}");
         let met = (0..LOOKS).find_map(|_| door.next(2 * LONG, &mut refused));
-        assert_eq!(met.unwrap().0.peer(), Some(client.fingerprint()));
+        assert_eq!(met.unwrap().channel.peer(), Some(client.fingerprint()));
     });
     assert!(begun.elapsed() < LONG);
 }

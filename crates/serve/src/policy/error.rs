@@ -57,6 +57,14 @@ pub enum Error {
         /// The obstacle and its remedy.
         reason: String,
     },
+    /// Visitors would get what only peers with a lasting identity may have.
+    #[error("{what}: {reason}")]
+    NotForVisitors {
+        /// The part of the policy that names them.
+        what: String,
+        /// The obstacle.
+        reason: &'static str,
+    },
     /// A function keeps values, and no chain is named.
     #[error(
         "function {name:?} keeps values between runs; name a `chain`, and protocols = \

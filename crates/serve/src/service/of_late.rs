@@ -22,7 +22,7 @@ const VAIN_ORDERS: Rate = Rate::per_minute(20);
 /// The rate at which a peer may ask for offers: the answer has up to 4096 functions.
 const QUESTIONS: Rate = Rate::per_minute(20);
 
-/// The recent actions of one peer. There is one for each peer of the policy.
+/// The recent actions of one peer of the policy, or of one visitor.
 pub(super) struct PeerState {
     pub(super) arrivals: Bucket,
     pub(super) refusals: Bucket,
@@ -30,6 +30,23 @@ pub(super) struct PeerState {
     vain_orders: Bucket,
     questions: Bucket,
     runs: HashMap<String, Bucket>,
+    /// The name of a visitor.
+    pub(super) visitor: Option<String>,
+}
+
+impl PeerState {
+    /// Whether it has all of its rates left, so that it can be forgotten.
+    pub(super) fn is_rested(&mut self, now: Instant) -> bool {
+        let own = [
+            &mut self.arrivals,
+            &mut self.refusals,
+            &mut self.told.bucket,
+            &mut self.vain_orders,
+            &mut self.questions,
+        ];
+        let mut all = own.into_iter().chain(self.runs.values_mut());
+        all.all(|bucket| bucket.is_full(now))
+    }
 }
 
 /// Decides which refusals are reported.
@@ -70,10 +87,19 @@ impl ServiceState {
             vain_orders: Bucket::new(VAIN_ORDERS, now),
             questions: Bucket::new(QUESTIONS, now),
             runs: HashMap::new(),
+            visitor: None,
         });
         state.arrivals.change(arrivals);
         state.refusals.change(refusals);
         state
+    }
+}
+
+impl ServiceState {
+    /// Returns the name of a peer of the policy, or of a visitor that came of late.
+    fn name_of(&self, peer: &Fingerprint, policy: &Policy) -> Option<String> {
+        let visitor = self.peers.get(peer).and_then(|state| state.visitor.clone());
+        visitor.or_else(|| policy.peer(peer).map(|peer| peer.name.clone()))
     }
 }
 
@@ -89,8 +115,8 @@ impl Shared {
         if let Some(peer) = peer {
             let policy = self.policy();
             let now = Instant::now();
-            if policy.peer(&peer).is_some() {
-                let mut state = self.state();
+            let mut state = self.state();
+            if state.name_of(&peer, &policy).is_some() {
                 let of_late = state.peer(peer, &policy, now);
                 of_late.refusals.take(now);
             }
@@ -109,14 +135,11 @@ impl Shared {
     ) {
         self.metrics.refused(what);
         let policy = self.policy();
-        let named = peer.and_then(|peer| policy.peer(&peer));
         let now = Instant::now();
         let mut state = self.state();
-        let told = match named {
-            Some(peer) => {
-                let of_late = state.peer(peer.fingerprint, &policy, now);
-                of_late.told.count(now)
-            }
+        let name = peer.and_then(|peer| state.name_of(&peer, &policy));
+        let told = match peer.filter(|_| name.is_some()) {
+            Some(peer) => state.peer(peer, &policy, now).told.count(now),
             None => state
                 .strangers
                 .get_or_insert_with(|| RefusalLog::new(now))
@@ -126,9 +149,7 @@ impl Shared {
         let Some(untold) = told else {
             return;
         };
-        let peer = named
-            .map(|peer| peer.name.clone())
-            .or(peer.map(|peer| peer.to_string()));
+        let peer = name.or(peer.map(|peer| peer.to_string()));
         if untold > 0 {
             let (peer, count) = (peer.clone(), untold);
             self.tell(&Event::RefusedMore { peer, count });

@@ -1,4 +1,4 @@
-//! The open sessions, and the limits on new ones.
+//! The open sessions, the peers that they are with, and the limits on new ones.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -6,16 +6,20 @@ use std::time::{Duration, Instant};
 
 use tacit::Fingerprint;
 use tacit::net::CancelHandle;
-use tacit::session::Arrival;
+use tacit::session::{AbortReason, Arrival};
+use tacit::stock::Stocks;
 
 use super::{ServiceState, Shared};
 use crate::memory::{Held, Need};
-use crate::policy::Limits;
+use crate::policy::{Limits, Policy};
+use crate::tables::now_s;
+use crate::visitors::MAX_VISITORS;
 
 pub(super) struct OpenSession {
     pub(super) peer: Fingerprint,
     pub(super) cancel: CancelHandle,
     pub(super) running: bool,
+    is_visitors: bool,
     /// The memory that its run is counted for, and that it keeps between runs.
     memory: Held,
 }
@@ -24,31 +28,105 @@ pub(super) struct OpenSession {
 pub(crate) struct Seat {
     shared: Arc<Shared>,
     number: u64,
+    /// The peer, or the subject of a visitor: by it everything counts.
     pub(crate) peer: Fingerprint,
     pub(crate) peer_name: String,
+    /// The peer of the policy, which has what is offered: the site of a visitor.
+    pub(crate) of_policy: Fingerprint,
+    /// The end of a visitor's token in seconds since 1970.
+    expires_s: Option<u64>,
     pub(crate) cancel: CancelHandle,
+}
+
+/// A peer that has arrived, as a [`Seat`] names it.
+struct Guest {
+    peer: Fingerprint,
+    name: String,
+    of_policy: Fingerprint,
+    /// The name of the peer of the policy, which metrics show.
+    shown: String,
+    expires_s: Option<u64>,
+}
+
+/// The reason why a peer gets no seat: as it is told, and as the log has it.
+pub(super) type NoSeat = (AbortReason, &'static str, String);
+
+fn busy(reason: &str) -> NoSeat {
+    (AbortReason::Busy, "session", reason.to_owned())
+}
+
+/// Finds out who has arrived: a peer of the policy, or a visitor by its token.
+fn guest(policy: &Policy, arrival: &Arrival) -> Result<Guest, NoSeat> {
+    let unknown = |reason: String| (AbortReason::Unknown, "token", reason);
+    let nobody = || busy("it is no longer among the peers");
+    let identity = arrival.peer().ok_or_else(nobody)?;
+    if let Some(peer) = policy.peer(&identity) {
+        return Ok(Guest {
+            peer: identity,
+            name: peer.name.clone(),
+            of_policy: identity,
+            shown: peer.name.clone(),
+            expires_s: None,
+        });
+    }
+    if policy.sites().is_empty() {
+        return Err(nobody());
+    }
+    let token = arrival.introduction();
+    let token = token.ok_or_else(|| unknown("it is none of the peers, and has no token".into()))?;
+    let mut wrong = String::new();
+    for site in policy.sites() {
+        match site.check(token.text(), &identity, now_s()) {
+            Ok(bearer) => {
+                return Ok(Guest {
+                    peer: site.of_subject(&bearer.subject),
+                    name: format!("{}/{}", site.name, bearer.subject),
+                    of_policy: site.fingerprint(),
+                    shown: site.name.clone(),
+                    expires_s: Some(bearer.expires_s),
+                });
+            }
+            Err(error) => wrong += &format!("; as one of {}, {error}", site.name),
+        }
+    }
+    Err(unknown(format!("its token is not accepted{wrong}")))
 }
 
 impl Shared {
     /// Gives a peer a seat, or returns the reason why not.
-    pub(super) fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Seat, &'static str> {
+    pub(super) fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Seat, NoSeat> {
         let policy = self.policy();
-        let peer = arrival.peer().and_then(|peer| policy.peer(&peer));
-        let peer = peer.ok_or("it is no longer among the peers")?;
+        let guest = guest(&policy, arrival)?;
+        self.seat(&policy, guest).map_err(busy)
+    }
+
+    fn seat(self: &Arc<Self>, policy: &Policy, guest: Guest) -> Result<Seat, &'static str> {
         let limits = policy.limits();
         let mut state = self.state();
+        let is_visitors = guest.expires_s.is_some();
         let now = Instant::now();
         let count = |peer| {
             let sessions = state.sessions.values();
             sessions.filter(|session| session.peer == peer).count()
         };
-        let (all, of_peer) = (state.sessions.len(), count(peer.fingerprint));
-        let of_late = state.peer(peer.fingerprint, &policy, now);
+        let (all, of_peer) = (state.sessions.len(), count(guest.peer));
+        let of_visitors = state
+            .sessions
+            .values()
+            .filter(|session| session.is_visitors);
+        let of_visitors = of_visitors.count();
+        if is_visitors && !state.has_room_for_visitor(guest.peer, now) {
+            return Err("too many other visitors came of late");
+        }
+        let of_late = state.peer(guest.peer, policy, now);
+        if is_visitors {
+            of_late.visitor = Some(guest.name.clone());
+        }
         // The other server comes with every run of every client. The client is bounded there, and
         // its requests through the other server must not keep all others out. Even so, no behaviour
         // of the other server takes all sessions from clients, and sessions for which no client
         // comes are counted.
-        let is_server = policy.is_server(&peer.fingerprint);
+        let is_server = policy.is_server(&guest.peer);
         if !is_server && !of_late.refusals.has(now) {
             return Err("it was refused too often of late");
         }
@@ -65,6 +143,10 @@ impl Shared {
         if all >= limits.sessions {
             return Err("there is no room for more sessions");
         }
+        // Visitors are many, and leave room for the peers.
+        if is_visitors && of_visitors >= limits.sessions_of_server() {
+            return Err("there is no room for more sessions of visitors");
+        }
         if self.is_stopping() {
             return Err("the service is about to stop");
         }
@@ -73,24 +155,37 @@ impl Shared {
         let seat = Seat {
             shared: Arc::clone(self),
             number,
-            peer: peer.fingerprint,
-            peer_name: peer.name.clone(),
+            peer: guest.peer,
+            peer_name: guest.name,
+            of_policy: guest.of_policy,
+            expires_s: guest.expires_s,
             cancel: CancelHandle::new(),
         };
         let session = OpenSession {
             peer: seat.peer,
             cancel: seat.cancel.clone(),
             running: false,
+            is_visitors,
             memory: Held::default(),
         };
         state.sessions.insert(number, session);
         drop(state);
-        self.metrics.session_began(&seat.peer_name);
+        self.metrics.session_began(&guest.shown);
         Ok(seat)
     }
 }
 
 impl ServiceState {
+    /// Returns whether the rates of one more visitor can be known. Forgets those that have all of
+    /// theirs left, if there are too many.
+    fn has_room_for_visitor(&mut self, visitor: Fingerprint, now: Instant) -> bool {
+        if self.peers.len() >= MAX_VISITORS && !self.peers.contains_key(&visitor) {
+            self.peers
+                .retain(|_, of_late| of_late.visitor.is_none() || !of_late.is_rested(now));
+        }
+        self.peers.len() < MAX_VISITORS || self.peers.contains_key(&visitor)
+    }
+
     /// Returns the bytes of preparations.
     fn preparing_bytes(&self) -> u64 {
         self.preparing
@@ -109,6 +204,17 @@ impl ServiceState {
 impl Seat {
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// Returns the stocks, of which visitors have none: they may come with another key each time.
+    pub(crate) fn stocks(&self) -> Option<&Stocks> {
+        let stocks = self.shared.stocks.as_ref();
+        stocks.filter(|_| self.expires_s.is_none())
+    }
+
+    /// Whether the token of a visitor has expired since the session began.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.expires_s.is_some_and(|end| end <= now_s())
     }
 
     /// Marks a run as started, unless the service stops.
@@ -188,5 +294,35 @@ impl Drop for Seat {
         drop(state);
         self.shared.changed.notify_all();
         self.shared.metrics.session_ended();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rates_of_so_many_visitors_are_known() {
+        let policy = Policy::new(vec![], vec![], vec![], Limits::default(), None);
+        let (policy, now) = (policy.expect("a policy"), Instant::now());
+        let visitor = |number: usize| {
+            let mut bytes = [0; 32];
+            bytes[..8].copy_from_slice(&number.to_le_bytes());
+            Fingerprint(bytes)
+        };
+        let mut state = ServiceState::default();
+        for number in 0..MAX_VISITORS {
+            assert!(state.has_room_for_visitor(visitor(number), now));
+            let of_late = state.peer(visitor(number), &policy, now);
+            of_late.visitor = Some(String::new());
+            assert!(of_late.arrivals.take(now));
+        }
+        assert!(!state.has_room_for_visitor(visitor(MAX_VISITORS), now));
+        assert!(state.has_room_for_visitor(visitor(0), now));
+        // Those that have used nothing of late are forgotten.
+        let later = now + Duration::from_secs(60);
+        assert!(state.peer(visitor(1), &policy, later).refusals.take(later));
+        assert!(state.has_room_for_visitor(visitor(MAX_VISITORS), later));
+        assert_eq!(state.peers.len(), 1);
     }
 }

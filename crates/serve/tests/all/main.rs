@@ -15,3 +15,4 @@ mod restored;
 mod scene;
 mod service;
 mod tables;
+mod visitors;

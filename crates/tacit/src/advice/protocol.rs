@@ -97,6 +97,8 @@ fn of_abort(reason: AbortReason) -> Advice {
             "memory_mib_per_peer or keys_per_day: to wait does not help"),
         AbortReason::TableNotAllowed => ("compare how keys are read and who gets the result with "
             (ListOffers) ", or ask it to add them to " (OfferedTables)),
+        AbortReason::Unknown => ("give it this party's fingerprint, or bring a new token of the "
+            "site that it trusts"),
         AbortReason::OtherLane => ("connect to that process, or ask it to have its other processes "
             "name the address"),
         AbortReason::OrderNotAllowed => ("order less, or ask it to add the order to "

@@ -85,7 +85,8 @@ fn protocol_category(error: &ProtocolError) -> Category {
             | AbortReason::OrderNotAllowed
             | AbortReason::NoRoom
             | AbortReason::DiskFull
-            | AbortReason::OtherServer,
+            | AbortReason::OtherServer
+            | AbortReason::Unknown,
         ) => Category::Incompatible,
         ProtocolError::PeerAborted(AbortReason::NothingInStock)
         | ProtocolError::Material(_)
@@ -141,6 +142,7 @@ mod tests {
             (AbortReason::NoRoom, Category::Incompatible),
             (AbortReason::DiskFull, Category::Incompatible),
             (AbortReason::OtherServer, Category::Incompatible),
+            (AbortReason::Unknown, Category::Incompatible),
             (AbortReason::NothingInStock, Category::Stock),
         ] {
             let error = Error::Protocol(ProtocolError::PeerAborted(reason));

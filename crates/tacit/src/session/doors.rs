@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tacit_net::{Channel, Fingerprint, Identity, NetError, Settings, plain, tls};
+use tacit_net::tls::{Admitted, Arrived, Introduction};
+use tacit_net::{Fingerprint, Identity, NetError, Settings, plain, tls};
 use tacit_protocol::message::{AbortReason, Kind};
 
 use super::{Session, Side};
@@ -85,13 +86,12 @@ pub struct Door(tls::Door);
 
 /// A peer that has connected and proved its identity, but has no session yet.
 pub struct Arrival {
-    channel: Channel,
+    arrived: Arrived,
     own: Fingerprint,
-    from: SocketAddr,
 }
 
 impl Listener {
-    /// Opens the address to all of `allowed`.
+    /// Opens the address to all that are admitted.
     ///
     /// # Errors
     ///
@@ -99,10 +99,10 @@ impl Listener {
     pub fn open(
         self,
         identity: &Identity,
-        allowed: &[Fingerprint],
+        admitted: &Admitted,
         settings: &Settings,
     ) -> Result<Door, Error> {
-        Ok(Door(self.0.open(identity, allowed, settings)?))
+        Ok(Door(self.0.open(identity, admitted, settings)?))
     }
 }
 
@@ -120,30 +120,36 @@ impl Door {
         pause: Duration,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Option<Arrival> {
-        let (channel, from) = self.0.next(pause, refused)?;
+        let arrived = self.0.next(pause, refused)?;
         let own = *own;
-        Some(Arrival { channel, own, from })
+        Some(Arrival { arrived, own })
     }
 
-    /// Allows these peers from now on. Open sessions stay open.
+    /// Admits these peers from now on. Open sessions stay open.
     ///
     /// # Errors
     ///
     /// The identity cannot be used.
-    pub fn allow(&mut self, identity: &Identity, allowed: &[Fingerprint]) -> Result<(), Error> {
-        Ok(self.0.allow(identity, allowed)?)
+    pub fn admit(&mut self, identity: &Identity, admitted: &Admitted) -> Result<(), Error> {
+        Ok(self.0.admit(identity, admitted)?)
     }
 }
 
 impl Arrival {
     /// Returns the peer's fingerprint, if the channel is authenticated.
     pub fn peer(&self) -> Option<Fingerprint> {
-        self.channel.peer()
+        self.arrived.channel.peer()
+    }
+
+    /// Returns how the peer introduced itself, if it is not among the known ones and did so.
+    #[must_use]
+    pub fn introduction(&self) -> Option<&Introduction> {
+        self.arrived.introduction.as_ref()
     }
 
     /// Returns the address that the peer connected from.
     pub fn from(&self) -> SocketAddr {
-        self.from
+        self.arrived.from
     }
 
     /// Starts the session. The peer must send its greeting within the time limit of the handshake.
@@ -152,11 +158,12 @@ impl Arrival {
     /// # Errors
     ///
     /// The peer does not send its greeting in time, or speaks another version.
-    pub fn greet(mut self, settings: &Settings) -> Result<Session, Error> {
-        self.channel.set_cancel_handle(settings.cancel.clone());
-        self.channel.set_timeout(settings.handshake_timeout);
+    pub fn greet(self, settings: &Settings) -> Result<Session, Error> {
+        let mut channel = self.arrived.channel;
+        channel.set_cancel_handle(settings.cancel.clone());
+        channel.set_timeout(settings.handshake_timeout);
         let (own, lane) = (Some(&self.own), settings.lane);
-        let mut session = Session::in_lane(self.channel, Side::Listening, own, lane)?;
+        let mut session = Session::in_lane(channel, Side::Listening, own, lane)?;
         session.channel.set_timeout(settings.timeout);
         Ok(session)
     }
@@ -165,6 +172,7 @@ impl Arrival {
     pub fn refuse(self, reason: AbortReason, time: Duration) {
         // If the peer has left, there is nobody to tell.
         let _ = self
+            .arrived
             .channel
             .abort(Kind::Abort.byte(), &[reason.byte()], time);
     }

@@ -1,6 +1,6 @@
 //! The greetings of a session, which determine its tag.
 
-use tacit_net::{Channel, Fingerprint, Lane};
+use tacit_net::{Channel, Fingerprint, Lane, Settings};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::admit;
@@ -17,6 +17,14 @@ pub(super) enum Greeting {
     Sent(Hello),
     /// Both greetings were sent and received. The peer named its lane, if it has one.
     Both(SessionTag, Lane),
+}
+
+/// Sends the introduction of a party that connected, if it has one. It goes out with the greeting.
+pub(super) fn introduce(channel: &mut Channel, settings: &Settings) -> Result<(), Error> {
+    match &settings.introduction {
+        Some(own) => send(channel, Kind::Introduction, own.text().as_bytes()),
+        None => Ok(()),
+    }
 }
 
 /// Sends a greeting. A party that connected does not wait for the answer.

@@ -25,6 +25,9 @@ impl Serve {
         for matched in &mut self.matched {
             matched.table = folder.join(&matched.table).to_string_lossy().into_owned();
         }
+        for site in &mut self.visitors {
+            site.key_file = folder.join(&site.key_file);
+        }
         for stocked in &mut self.stock {
             public_beside(&mut stocked.public, folder);
             if let Some(function) = &mut stocked.function {
