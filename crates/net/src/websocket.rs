@@ -13,12 +13,14 @@ mod guest;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::handshake::{HandshakeError, HandshakeRole, MidHandshake};
 use tungstenite::http::{HeaderValue, StatusCode, header};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket, accept_hdr_with_config, client};
+use web_time::Instant;
 
 use self::arrived::Arrived;
 use self::credit::{Credit, WINDOW};
@@ -37,6 +39,9 @@ const _: () = assert!(MAX_MESSAGE <= WINDOW);
 /// for as long as it likes.
 const READ_BUDGET: usize = 1 << 20;
 
+/// The time for which messages are read before the wait is checked again.
+const READ_TIME: Duration = Duration::from_millis(25);
+
 /// The most messages that are read in a row until one has content: a peer may send messages without
 /// content for as long as it likes.
 const MOST_LOOKS: usize = 64;
@@ -44,16 +49,26 @@ const MOST_LOOKS: usize = 64;
 /// The longest part of an origin that an error shows.
 const SHOWN: usize = 100;
 
-/// A socket whose reads pause when the budget is used up.
+/// A socket whose reads pause when the budget is used up, or its time: a peer may send a byte now
+/// and then, so that none waits long.
 struct Budgeted {
     socket: Arc<TcpStream>,
     budget: usize,
+    /// The end of the time. The library itself bounds a handshake, which has none.
+    until: Option<Instant>,
+}
+
+impl Budgeted {
+    /// Allows the next reads, until the wait is checked again.
+    fn renew(&mut self) {
+        (self.budget, self.until) = (READ_BUDGET, Some(Instant::now() + READ_TIME));
+    }
 }
 
 impl Read for Budgeted {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let most = into.len().min(self.budget);
-        if most == 0 {
+        if most == 0 || self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let count = (&*self.socket).read(&mut into[..most])?;
@@ -168,6 +183,7 @@ fn budgeted(socket: Arc<TcpStream>) -> Budgeted {
     Budgeted {
         socket,
         budget: READ_BUDGET,
+        until: None,
     }
 }
 
@@ -309,7 +325,7 @@ impl Shared {
     /// Reads the next message, if one has arrived, and counts the bytes that it grants. Returns
     /// whether there was one.
     fn look(&mut self) -> Result<bool, Interrupt> {
-        self.socket.get_mut().budget = READ_BUDGET;
+        self.socket.get_mut().renew();
         match self.socket.read() {
             Ok(Message::Binary(bytes)) => {
                 self.credit.received(bytes.len()).map_err(wrong)?;

@@ -125,7 +125,7 @@ impl Guest {
     /// The connection broke, or the party breaks the rules of WebSockets.
     pub fn hear(&self) -> io::Result<(Heard, u64)> {
         let mut reader = lock(&self.reader);
-        reader.get_mut().0.budget = READ_BUDGET;
+        reader.get_mut().0.renew();
         let read = reader.read();
         let count = READ_BUDGET - reader.get_ref().0.budget;
         drop(reader);

@@ -229,6 +229,21 @@ fn pieces_that_amount_to_nothing_end_with_the_time() {
 }
 
 #[test]
+fn a_frame_that_comes_byte_by_byte_ends_with_the_time() {
+    let began = Instant::now();
+    harmed(|mut socket| {
+        // A binary frame of 500 KiB, masked. Its bytes come before a read of the socket has waited
+        // long.
+        let _ = socket.write_all(&[0x82, 0xff, 0, 0, 0, 0, 0, 7, 0xd0, 0, 1, 2, 3, 4]);
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(15) && socket.write_all(&[0]).is_ok() {
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
 fn a_slow_request_ends_with_the_time() {
     let settings = Settings {
         connect_timeout: Duration::from_secs(2),
