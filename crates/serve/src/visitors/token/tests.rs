@@ -217,8 +217,8 @@ fn a_token_that_another_brings_is_refused() {
 }
 
 #[test]
-fn subjects_have_a_bounded_length_and_no_controls() {
-    for sub in ["", "a\nb", &"x".repeat(129)] {
+fn subjects_are_short_and_of_letters_digits_and_few_signs() {
+    for sub in ["", "a\nb", "../a", "$(a)", "a\u{202e}b", &"x".repeat(129)] {
         assert_eq!(
             checked(|claims| claims["sub"] = json!(sub)),
             Err(WrongToken::Subject)
