@@ -8,8 +8,8 @@ use tacit_gpu::{Choice, Notice};
 use crate::failure::{Failure, usage};
 use crate::log::Log;
 
-/// Returns the device that makes the OTs of a run or preparation, if one does. `option` is where
-/// the choice was given, and `takes` whether they are of a kind that a GPU makes.
+/// Returns the device that makes the OTs of a run or preparation, if one does. `option` names
+/// the flag or field of the choice, and `takes` says whether they are of a kind that a GPU makes.
 ///
 /// # Errors
 ///
@@ -23,14 +23,14 @@ pub(crate) fn device(
     if is_named && !takes {
         return Err(usage!(
             "{option} {choice}: a GPU makes the OTs of gmw alone";
-            "leave {option} out, or give --protocol gmw"
+            "leave {option} out"
         ));
     }
     let is_silent = extension == Some(OtExtension::Silent);
     if is_named && !is_silent {
         return Err(usage!(
             "{option} {choice}: a GPU makes OTs by silent OT alone";
-            "give both parties --ot-extension silent, or leave {option} out"
+            "let both parties make OTs by silent OT, or leave {option} out"
         ));
     }
     if !takes || !is_silent {

@@ -235,6 +235,6 @@ pub(crate) fn unfit_rows(rows: &UnfitRows) -> Failure {
         UnfitRows::Missing { .. } => input!(
             "{rows}"; "fill them in, or give --drop-missing to leave such rows out"
         ),
-        _ => input!("{rows}"; "leave one row of each key, or give --keep first"),
+        _ => input!("{rows}"; "leave one row of each key (`upto D`: D rows), or give --keep first"),
     }
 }

@@ -13,6 +13,7 @@ mod lanes;
 mod levels;
 mod policy;
 mod servers;
+mod sources;
 mod tables;
 mod visitors;
 

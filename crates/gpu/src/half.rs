@@ -405,8 +405,8 @@ impl<M: Machine> DeviceHalf for Half<M> {
 }
 
 impl<M: Machine> Half<M> {
-    /// Hashes OTs, whose keys are expanded, into `rows`: the first row of bits, and then the second.
-    /// Returns the words of each.
+    /// Hashes OTs, whose keys are expanded, into `rows`: the first row of bits, and then the
+    /// second. Returns the words of each.
     fn hash(
         &mut self,
         number: u64,

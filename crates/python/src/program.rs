@@ -324,7 +324,7 @@ fn raise(py: Python<'_>, failed: BorderError, map: &SourceMap) -> PyErr {
 pub(crate) fn unfit_rows(py: Python<'_>, rows: &UnfitRows) -> PyErr {
     let remedy = match rows {
         UnfitRows::Missing { .. } => "fill them, or give drop_missing=True to leave such rows out",
-        _ => "make one row of these before, or give keep=\"first\" to take the first of each",
+        _ => "leave one row of each key (`upto D`: D rows), or give keep=\"first\"",
     };
     error::input(py, &format!("{rows}; {remedy}"))
 }

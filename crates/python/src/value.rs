@@ -86,7 +86,8 @@ impl Source {
 /// Reads a Python value for a port of this shape. Columns of Arrow's C data interface, arrays, and
 /// objects with a method `tolist` or `to_list` are lists. For a table, a DataFrame or a dict of
 /// columns gives the columns that its fields name; elsewhere a DataFrame is the list of its rows.
-/// `name` is that of the input, for errors. In a table that `is_joined`, missing values become null.
+/// `name` is that of the input, for errors. In a table that `is_joined`, missing values become
+/// null.
 ///
 /// # Errors
 ///

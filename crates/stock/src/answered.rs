@@ -5,8 +5,8 @@
 //! loses no count: at worst it counts keys that were never answered. The count is per peer,
 //! whatever table is matched. When the clock goes back, the later day goes on.
 //!
-//! The records are [counts](crate::counts) in `answered.index`. A key consists of this party and the
-//! peer (32 bytes each). The numbers are the day since 1970 and the keys.
+//! The records are [counts](crate::counts) in `answered.index`. A key consists of this party and
+//! the peer (32 bytes each). The numbers are the day since 1970 and the keys.
 
 use crate::counts::CountIndex;
 use crate::error::Repair;

@@ -301,7 +301,7 @@ test("a page finds which of its contacts a service has", async () => {
     { keys },
   ]);
   assert.equal(empty.kind, "input", empty.message);
-  assert.match(empty.message, /key 1 is empty/);
+  assert.match(empty.message, /key 1 is no key/);
   assert.deepEqual([both.kind, both.reason], ["incompatible", "not-allowed"], both.message);
   assert.equal(large.reason, "too-large", large.message);
   assert.deepEqual(found.value?.common, [0, 2, 3], found.message);

@@ -18,7 +18,8 @@ use tacit_serve::{Asked, TableOffer};
 
 use super::border::{Member, Offered};
 use super::config::{NamedProtocol, Served, ServedRole};
-use super::policy::{RUN_TIME, choice, members, peers, results, wrong};
+use super::policy::{RUN_TIME, choice, members, peers, wrong};
+use super::sources::results;
 use crate::args::{FunctionArgs, RowArgs};
 use crate::config::Config;
 use crate::failure::Failure;

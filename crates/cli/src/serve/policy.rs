@@ -9,18 +9,17 @@ use std::time::Duration;
 use tacit::circuit::formats::BitOrder;
 use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::session::ProtocolId;
-use tacit::{Fingerprint, Function, Role};
-use tacit_serve::inputs::{Border, FromCommand, FromFile, NoInputs};
+use tacit::{Fingerprint, Role};
 use tacit_serve::policy::MAX_FUNCTIONS;
-use tacit_serve::results::{Dropped, ToCommand, ToFile};
-use tacit_serve::{Inputs, Limits, Offer, Peer, Policy, Results, Server, Visitors, memory};
+use tacit_serve::{Limits, Offer, Peer, Policy, Visitors, memory};
 
-use super::border::{FromFiles, Member, Offered};
+use super::border::{Member, Offered};
 use super::config::{Parameter, Serve, Served, ServedRole};
 use super::joined::joined;
 use super::lanes::{chain_lanes, keys_per_day, lane_homes};
 use super::levels::levels;
 use super::servers::servers;
+use super::sources::{inputs, results};
 use super::tables::matched;
 use super::visitors::{as_peer, visitors};
 use crate::args::{FunctionArgs, origin};
@@ -32,8 +31,7 @@ use crate::report::shown_bytes;
 use crate::typed::Runnable;
 use crate::{function, gpu, run};
 
-/// The default for the longest time of a command for inputs or results, and of a run.
-const COMMAND_TIME: Duration = Duration::from_secs(10);
+/// The default for the longest time of a run.
 pub(super) const RUN_TIME: Duration = Duration::from_secs(600);
 
 /// Returns the policy that the configuration describes.
@@ -154,8 +152,13 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
 
 fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     if served.drop_missing || served.keep.is_some() {
-        let what = "is for the table of a program that joins two; leave it out, and keep too";
-        return Err(wrong("drop_missing", what));
+        let what = "is for the table of a program that joins two; leave it out";
+        let field = if served.drop_missing {
+            "drop_missing"
+        } else {
+            "keep"
+        };
+        return Err(wrong(field, what));
     }
     let outsourced = servers(config, served)?;
     let protocols = protocols(served, outsourced.is_some())?;
@@ -394,85 +397,6 @@ pub(super) fn peers(
         })
     };
     names.iter().map(peer).collect()
-}
-
-fn inputs(
-    served: &Served,
-    role: Role,
-    functions: &[Arc<Function>],
-    offered: &Arc<Offered>,
-) -> Result<Arc<dyn Inputs>, Failure> {
-    let gives_inputs = served.role != ServedRole::OfThree(Server::Cloud);
-    let sources = [
-        served.inputs_file.is_some(),
-        served.inputs_command.is_some(),
-        !served.input_files.is_empty(),
-    ];
-    let sources = sources.into_iter().filter(|is_given| *is_given).count();
-    if !gives_inputs && sources > 0 {
-        return Err(wrong("inputs", "the cloud has none; leave them out"));
-    }
-    let has_inputs = gives_inputs
-        && functions
-            .iter()
-            .any(|function| function.input_bits(role) > 0);
-    if sources > 1 {
-        return Err(wrong(
-            "inputs",
-            "more than one of input_files, inputs_file and inputs_command is given; leave one",
-        ));
-    }
-    let border: Arc<dyn Border> = Arc::<Offered>::clone(offered);
-    match (&served.inputs_file, &served.inputs_command) {
-        (Some(path), _) => Ok(Arc::new(FromFile {
-            path: path.clone(),
-            border,
-        })),
-        (_, Some(command)) => Ok(Arc::new(FromCommand {
-            command: checked("inputs_command", command)?,
-            patience: served.command_time.unwrap_or(COMMAND_TIME),
-            border,
-        })),
-        (None, None) if sources > 0 => Ok(Arc::new(FromFiles {
-            offered: Arc::clone(offered),
-            files: served.input_files.clone(),
-        })),
-        (None, None) if has_inputs => Err(wrong(
-            "inputs",
-            "this party has inputs; write input_files, inputs_file or inputs_command",
-        )),
-        (None, None) => Ok(Arc::new(NoInputs)),
-    }
-}
-
-pub(super) fn results(
-    served: &Served,
-    offered: &Arc<Offered>,
-) -> Result<Arc<dyn Results>, Failure> {
-    let border: Arc<dyn Border> = Arc::<Offered>::clone(offered);
-    match (&served.results_file, &served.results_command) {
-        (Some(file), None) => Ok(Arc::new(ToFile::new(file.clone(), border))),
-        (None, Some(command)) => Ok(Arc::new(ToCommand {
-            command: checked("results_command", command)?,
-            patience: served.command_time.unwrap_or(COMMAND_TIME),
-            border,
-        })),
-        (None, None) => Ok(Arc::new(Dropped)),
-        (Some(_), Some(_)) => Err(wrong(
-            "results",
-            "both results_file and results_command are given; leave one out",
-        )),
-    }
-}
-
-fn checked(at: &str, command: &[String]) -> Result<Vec<String>, Failure> {
-    match command.is_empty() {
-        true => Err(wrong(
-            at,
-            "it is empty; write the program and its arguments",
-        )),
-        false => Ok(command.to_vec()),
-    }
 }
 
 #[cfg(test)]

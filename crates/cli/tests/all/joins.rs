@@ -143,13 +143,13 @@ fn tables_and_terms_are_checked_before_the_peer_is_met() {
     for (args, said) in [
         (
             "--input payments=@twice.csv",
-            "payments in twice.csv has a key in several rows: line 4 has the key of line 2\n  what to \
-             do: leave one row of each key, or give --keep first",
+            "payments in twice.csv has a key in several rows: line 4 has the key of line 2\n  \
+             what to do: leave one row of each key (`upto D`: D rows), or give --keep first",
         ),
         (
             "--input payments=@empty.csv",
-            "payments in empty.csv has no valid value in line 3\n  what to do: fill them in, or give \
-             --drop-missing",
+            "payments in empty.csv has no valid value in line 3\n  what to do: fill them in, or \
+             give --drop-missing",
         ),
         ("--input payments=@wide.csv", "wide.csv"),
         ("--input payments=@short.csv", "a column \"cents\""),

@@ -18,8 +18,10 @@ pub(crate) fn config(parties: &Parties, functions: &str) -> String {
     )
 }
 
-pub(crate) const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\nrole = \"garbler\"\n\
-                                       params = { bits = { min = 7, max = 8 } }\ninputs_file = \"in.json\"\n";
+pub(crate) const MILLIONAIRES: &str = "[[serve.function]]\nfunction = \"millionaires\"\n\
+                                       role = \"garbler\"\n\
+                                       params = { bits = { min = 7, max = 8 } }\n\
+                                       inputs_file = \"in.json\"\n";
 
 /// Starts Alice's service. Returns its address too.
 pub(crate) fn start(

@@ -123,8 +123,8 @@ fn indices(random: &[Block], bits: u32) -> [usize; WEIGHT] {
 const SCALED_BLOCKS: usize = BLOCKS + WEIGHT / 2;
 
 /// Adds its ten elements of `secret`, whose number is a power of two, to each output, each times a
-/// coefficient of 64 bits, on this many threads. Elements and coefficients are drawn from `seed`. An
-/// element and an output have `V` blocks each: values that meet the same coefficients.
+/// coefficient of 64 bits, on this many threads. Elements and coefficients are drawn from `seed`.
+/// An element and an output have `V` blocks each: values that meet the same coefficients.
 pub(super) fn add_scaled_columns<const V: usize>(
     (cpu, threads): (Cpu, NonZeroUsize),
     seed: &[u8; 32],

@@ -1,12 +1,12 @@
 //! Silent VOLE over GF(2^128): w = v ⊕ uΔ with random elements u, from few bytes. Semi-honest.
 //!
-//! Source: Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020), section 5, and Weng, Yang, Katz, Wang,
-//! "Wolverine" (S&P 2021), figure 7. The rounds, the trees and the places of the code's non-zeros
-//! are those of silent OT. Three things differ:
+//! Source: Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020), section 5, and Weng, Yang, Katz,
+//! Wang, "Wolverine" (S&P 2021), figure 7. The rounds, the trees and the places of the code's
+//! non-zeros are those of silent OT. Three things differ:
 //!
 //! - The secret and the noise are elements of GF(2^128). A tree takes one VOLE of the round before,
-//!   γ_P = γ_Q ⊕ βΔ. The sender sends ψ = γ_Q ⊕ Σ v_x over all leaves; the receiver lacks leaf α and
-//!   gets v_α ⊕ βΔ = ψ ⊕ γ_P ⊕ Σ v_x over the others.
+//!   γ_P = γ_Q ⊕ βΔ. The sender sends ψ = γ_Q ⊕ Σ v_x over all leaves; the receiver lacks leaf α
+//!   and gets v_α ⊕ βΔ = ψ ⊕ γ_P ⊕ Σ v_x over the others.
 //! - The trees are correlated, so the sum of their leaves is Δ but for bit 0, and ψ of bare leaves
 //!   would give Δ away: (ψ ⊕ γ_P ⊕ 1) / (β ⊕ 1). So leaves are hashed first, under a key for each
 //!   tree, H(x) = π(σ(x)) ⊕ σ(x).
@@ -189,8 +189,8 @@ impl VoleSender {
     }
 
     /// Makes the message for the next batch from q of each of its COTs under Δ, bit 0 of which is
-    /// clear. Most of the work is left for [`VoleSenderBatch::finish`], which is best done while the
-    /// message is on its way.
+    /// clear. Most of the work is left for [`VoleSenderBatch::finish`], which is best done while
+    /// the message is on its way.
     ///
     /// # Errors
     ///
@@ -317,8 +317,8 @@ impl VoleReceiver {
 }
 
 impl Grower {
-    /// Writes u and w of each leaf: zero and the leaf's hash, but β and v_α ⊕ βΔ at α, where bit 0 of
-    /// the leaf is set.
+    /// Writes u and w of each leaf: zero and the leaf's hash, but β and v_α ⊕ βΔ at α, where bit 0
+    /// of the leaf is set.
     fn fill_in(&self, psi: Block, [beta, gamma]: &[Block; 2], outputs: &mut [[Block; 2]]) {
         let mut missing = psi ^ *gamma;
         for (leaf, hash) in self.leaves.iter().zip(self.hashed.iter()) {

@@ -238,8 +238,8 @@ impl Instance {
 
     /// Returns whether degree `degree` solves for a secret if `guess` outputs of each tree are
     /// known to be free of noise: whether a coefficient of the Hilbert series, with r outputs of
-    /// each tree left, is no longer positive. The series is (1 + rz)^t / (1 + z)^(rt − unknown), and
-    /// for elements, whose powers differ, (1 + rz / (1 − z))^t · (1 − z)^(rt − unknown).
+    /// each tree left, is no longer positive. The series is (1 + rz)^t / (1 + z)^(rt − unknown),
+    /// and for elements, whose powers differ, (1 + rz / (1 − z))^t · (1 − z)^(rt − unknown).
     fn is_solved(self, secret: f64, outputs: f64, guess: f64, degree: usize) -> bool {
         let trees = self.trees();
         let left = outputs / trees - guess;

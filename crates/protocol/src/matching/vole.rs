@@ -3,13 +3,13 @@
 //! One VOLE serves one ask: two asks under the same u would reveal the sum of both encodings, so
 //! each half is consumed by its ask.
 //!
-//! **Packed.** A column takes 128 OTs t_i = q_i ⊕ b_i Δ with random choices: u = Σ x^i b_i, w = Σ x^i t_i and
-//! v = Σ x^i q_i. This needs no assumption beyond the OTs. Cost of a column: 128 OTs, and 128 products
-//! with a factor x^i.
+//! **Packed.** A column takes 128 OTs t_i = q_i ⊕ b_i Δ with random choices: u = Σ x^i b_i, w = Σ
+//! x^i t_i and v = Σ x^i q_i. This needs no assumption beyond the OTs. Cost of a column: 128 OTs,
+//! and 128 products with a factor x^i.
 //!
 //! **Silent.** Columns are outputs of [silent VOLE](tacit_ot::silent), which rests on LPN over
-//! GF(2^128). It takes 33,888 packed columns first, so it serves runs of many columns, whose parties
-//! have chosen silent OT, which rests on LPN over GF(2) already. [`VolePlan`] is this rule.
+//! GF(2^128). It takes 33,888 packed columns first, so it serves runs of many columns, whose
+//! parties have chosen silent OT, which rests on LPN over GF(2) already. [`VolePlan`] is this rule.
 
 mod silent;
 
@@ -50,8 +50,8 @@ pub struct VolePlan {
 }
 
 impl VolePlan {
-    /// With silent OT a VOLE of more columns is silent: about as many as take as long in both forms.
-    /// Parties must agree on it.
+    /// With silent OT a VOLE of more columns is silent: about as many as take as long in both
+    /// forms. Parties must agree on it.
     pub const MOST_PACKED_COLUMNS: u64 = 1 << 16;
 
     /// The work on the columns that are packed before a silent VOLE.

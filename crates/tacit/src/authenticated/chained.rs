@@ -119,7 +119,8 @@ impl ChainedRun<'_> {
             }
         };
         let clock = Clock::start(session);
-        // An attempt reveals something about the chain's Δ, which helps against later attempts, too.
+        // An attempt reveals something about the chain's Δ, which helps against later attempts,
+        // too.
         if let Some(tried) = tried {
             tried.begin();
         }

@@ -49,7 +49,8 @@ pub struct HeldMatch {
     threads: NonZeroUsize,
 }
 
-/// Returns the bytes of a silent VOLE, if a run with silent OT makes one for this number of columns.
+/// Returns the bytes of a silent VOLE, if a run with silent OT makes one for this number of
+/// columns.
 pub(crate) fn silent_vole_bytes(columns: u64) -> u64 {
     match VolePlan::of(OtExtension::Silent, columns).is_silent() {
         true => SILENT_VOLE_BYTES,

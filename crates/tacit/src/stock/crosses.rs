@@ -217,8 +217,8 @@ impl Stocks {
     }
 }
 
-/// Iterates over the kinds from which a run may take, if its OTs must rest on `asked`: those of each
-/// base OT.
+/// Iterates over the kinds from which a run may take, if its OTs must rest on `asked`: those of
+/// each base OT.
 fn kinds_serving(asked: BaseOt) -> impl Iterator<Item = [ComponentDigest; BLOCK_KINDS]> {
     let serving = BaseOt::ALL.into_iter();
     let serving = serving.filter(move |base_ot| base_ot.serves(asked));

@@ -1,5 +1,4 @@
-//! `outsourced` over TLS on loopback: three parties, kept values, and the parties that may use
-//! them.
+//! `outsourced` over TLS on loopback: three parties, kept values, and who may use them.
 
 mod busy;
 

@@ -276,7 +276,8 @@ fn wrong_lengths_are_refused() {
 fn costs_are_those_of_the_batches() {
     let of = |count| VoleCost::of(count);
     assert_eq!(of(0), VoleCost::default());
-    // The first round gives nothing, and the first batch after it what the next round does not take.
+    // The first round gives nothing, and the first batch after it what the next round does not
+    // take.
     let (first, batch) = (1120 * 9 * 16, 380 * 12 * 16);
     let cost = |batches: u64| VoleCost {
         cots: 1120 * 8 + batches * 380 * 11,

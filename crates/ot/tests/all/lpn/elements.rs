@@ -17,8 +17,8 @@
 //!   remain, under the same code with half the noise. Random coefficients of 64 bits mix the bits:
 //!   m functionals of an output read at least 63 + m bits of each of its elements (the linear
 //!   Cauchy–Davenport theorem, for functionals that are the same for all outputs), so an attack
-//!   needs (63 + m) / m outputs for each element. `docs/ot.md` has the argument for functionals that
-//!   differ between outputs.
+//!   needs (63 + m) / m outputs for each element. `docs/ot.md` has the argument for functionals
+//!   that differ between outputs.
 
 use super::*;
 
@@ -114,8 +114,8 @@ fn attacks(instance: Instance) -> Vec<(&'static str, f64)> {
     ]
 }
 
-/// Unlike the table for bits, this one has no row below the promised bits, not even where it charges
-/// nothing for finding the densest subset.
+/// Unlike the table for bits, this one has no row below the promised bits, not even where it
+/// charges nothing for finding the densest subset.
 #[test]
 fn every_attack_on_elements_costs_at_least_the_promised_bits() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ot.md");

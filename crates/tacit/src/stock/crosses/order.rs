@@ -52,9 +52,9 @@ pub struct Crosses {
     runs: Option<u64>,
 }
 
-/// The most blocks of each kind in a lot: 2^27 OTs of narrow crosses, and 256 MiB of wide ones. Each
-/// lot has its own base OTs, which take as long as a GPU takes for some millions of others. On one
-/// core a lot takes about ten seconds, for which a run can wait.
+/// The most blocks of each kind in a lot: 2^27 OTs of narrow crosses, and 256 MiB of wide ones.
+/// Each lot has its own base OTs, which take as long as a GPU takes for some millions of others. On
+/// one core a lot takes about ten seconds, for which a run can wait.
 const MOST_BLOCKS: u64 = 1 << 11;
 
 impl CrossPreparation<'_> {
