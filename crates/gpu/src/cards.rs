@@ -57,7 +57,7 @@ impl fmt::Display for Choice {
     }
 }
 
-/// What a program may tell about the cards.
+/// What happened to the choice of a card, for the user to be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Notice {

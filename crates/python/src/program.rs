@@ -352,8 +352,8 @@ pub(crate) fn row_rules(
 }
 
 /// Returns the rows of a table that a run takes, by their numbers. `keys` has a number for each
-/// row's key, or none for a row that lacks the value that `lacking` names. Of each key there may be
-/// so many rows.
+/// row's key, or none for a row that lacks the value that `lacking` names. A key may have at most
+/// `most` rows.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! The rows of a table that a join or a matching takes: rows that lack no value, and of each key no
-//! more rows than the join pairs. The command, the service and Python choose them here.
+//! The rows of a table that a join or a matching takes: rows that have all values, and at most as
+//! many rows of a key as the join pairs. The command, the service and Python choose them here.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -74,7 +74,7 @@ pub struct ChosenRows {
 }
 
 impl ChosenRows {
-    /// Chooses from rows with these keys, of which each may have so many rows. A row without a key
+    /// Chooses from rows with these keys, at most `most` rows of each key. A row without a key
     /// lacks a value.
     pub fn of<K: Eq + Hash>(keys: impl IntoIterator<Item = Option<K>>, most: usize) -> Self {
         let mut chosen = Self::default();
@@ -143,7 +143,7 @@ fn listed<T>(things: impl ExactSizeIterator<Item = T>, text: impl Fn(T) -> Strin
 }
 
 impl Signature {
-    /// Returns the same run. Values of tables that are joined are read by these rules.
+    /// Returns this signature, which reads tables that are joined by `rules`.
     #[must_use]
     pub fn with_row_rules(mut self, rules: RowRules) -> Self {
         self.rules = rules;

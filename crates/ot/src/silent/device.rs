@@ -31,8 +31,8 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`DeviceError::OutOfMemory`], if nothing has started yet: threads then go on with the half.
-    /// Or the device fails, and the half ends.
+    /// [`DeviceError::OutOfMemory`] before any work has started: threads then go on with the half.
+    /// Any other error ends the half.
     fn take_over(&self, half: HalfStart<'_>) -> Result<Box<dyn DeviceHalf>, DeviceError>;
 }
 

@@ -183,7 +183,7 @@ impl VoleSender {
         self.rounds.schedule.next_count()
     }
 
-    /// Returns memory of an earlier batch, for the next one's VOLEs.
+    /// Takes back the memory of an earlier batch, for the VOLEs of the next one.
     pub fn use_again(&mut self, outputs: Outputs) {
         self.rounds.spare = outputs;
     }

@@ -53,8 +53,8 @@ pub struct Crosses {
 }
 
 /// The most blocks of each kind in a lot: 2^27 OTs of narrow crosses, and 256 MiB of wide ones.
-/// Each lot has its own base OTs, which take as long as a GPU takes for some millions of others. On
-/// one core a lot takes about ten seconds, for which a run can wait.
+/// Each lot has its own base OTs, which take as long as a GPU takes for some tens of millions of
+/// others. On one core a lot takes 11 to 17 seconds, for which a run can wait.
 const MOST_BLOCKS: u64 = 1 << 11;
 
 impl CrossPreparation<'_> {
