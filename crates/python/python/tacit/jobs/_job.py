@@ -166,9 +166,10 @@ class Result(Mapping[str, Any]):
 def is_number(value: object) -> bool:
     """Whether a value is a finite number. True and False are none."""
     try:
+        if isinstance(value, (str, bytes)) or is_bool(value):
+            return False
         number: Any = value
-        is_none = isinstance(number, (str, bytes)) or is_bool(number)
-        return not is_none and math.isfinite(number)
+        return math.isfinite(number)
     except (TypeError, ValueError, OverflowError):
         # An integer beyond all floats.
         return isinstance(value, int)
