@@ -175,9 +175,10 @@ pub(crate) fn restore(args: &RestoreArgs, config: Option<&Path>) -> Result<(), F
         files: [&path, &key],
         dropped: &dropped,
     };
-    match args.json {
-        true => output::print(restored.json().as_bytes()),
-        false => output::print(restored.text(&config).as_bytes()),
+    if args.json {
+        output::print(restored.json().as_bytes())
+    } else {
+        output::print(restored.text(&config).as_bytes())
     }
 }
 

@@ -162,14 +162,15 @@ fn machine() -> Finding {
     let memory = memory::allowed().map(|bytes| format!(", {} of memory", shown_bytes(bytes)));
     let memory = memory.unwrap_or_default();
     let told = format!("{cores} processors, AES by {aes}{memory}");
-    match aes == "portable" {
-        false => Finding::right("machine", told),
-        true => Finding::warning(
+    if aes == "portable" {
+        Finding::warning(
             "machine",
             told,
             "this processor has no AES instructions that Tacit knows, and garbles some thirty \
              times slower",
-        ),
+        )
+    } else {
+        Finding::right("machine", told)
     }
 }
 
@@ -178,9 +179,10 @@ fn configuration(explicit: Option<&Path>) -> Result<(Config, Finding), Finding> 
     let failed = |failure: Failure| Finding::failed(subject, &failure);
     let path = config::file(explicit).map_err(failed)?;
     let config = Config::load(explicit).map_err(failed)?;
-    let told = match path.exists() {
-        true => path.display().to_string(),
-        false => format!("{} is not there; all of it is optional", path.display()),
+    let told = if path.exists() {
+        path.display().to_string()
+    } else {
+        format!("{} is not there; all of it is optional", path.display())
     };
     Ok((config, Finding::right(subject, told)))
 }
@@ -212,16 +214,17 @@ fn identity(config: &Config) -> Vec<Finding> {
     let Ok(made) = path.metadata().and_then(|metadata| metadata.modified()) else {
         return vec![finding];
     };
-    let clock = match SystemTime::now() + CLOCK_SLACK < made {
-        false => Finding::right(
-            "clock",
-            "set: it is not before the time at which the identity was made",
-        ),
-        true => Finding::warning(
+    let clock = if SystemTime::now() + CLOCK_SLACK < made {
+        Finding::warning(
             "clock",
             "earlier than the time at which the identity was made",
             "set this machine's clock: invitations and rates go by it",
-        ),
+        )
+    } else {
+        Finding::right(
+            "clock",
+            "set: it is not before the time at which the identity was made",
+        )
     };
     vec![finding, clock]
 }

@@ -260,13 +260,14 @@ impl Found {
     ///
     /// It is a program that joins tables.
     pub(crate) fn without_join(self) -> Result<Self, Failure> {
-        match self.joins() {
-            false => Ok(self),
-            true => Err(usage!(
+        if self.joins() {
+            Err(usage!(
                 "the program joins tables, which the protocol gmw does alone, between two parties";
                 "run it by `tacit run` at both parties; `tacit plan` says what it takes, and \
                  `tacit prepare --protocol gmw` makes its crosses before"
-            )),
+            ))
+        } else {
+            Ok(self)
         }
     }
 
@@ -282,14 +283,15 @@ impl Found {
         let missing: Vec<_> = missing
             .map(|param| format!("{}=1000", param.name))
             .collect();
-        match missing.is_empty() {
-            true => Ok(()),
-            false => Err(usage!(
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(usage!(
                 "the program joins tables, and the crosses depend on the sizes of these, which are \
                  not given";
                 "both parties give the largest that the tables will have, such as --param {}",
                 missing.join(",")
-            )),
+            ))
         }
     }
 

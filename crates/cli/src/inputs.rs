@@ -169,9 +169,12 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
             from_file(self.wanted, name, path, true)?
         } else {
             let value = self.wanted.read(name, Source::Text(text));
-            value.map_err(|failure| match names_a_file(text) {
-                true => file_without_at(name),
-                false => failure,
+            value.map_err(|failure| {
+                if names_a_file(text) {
+                    file_without_at(name)
+                } else {
+                    failure
+                }
             })?
         };
         self.values.insert(name.to_owned(), value);
@@ -208,9 +211,10 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
     /// Checks that the input `name` is expected and has no value yet.
     fn admit(&self, name: &str) -> Result<(), Failure> {
         self.wanted.admit(name)?;
-        match self.values.contains_key(name) {
-            false => Ok(()),
-            true => Err(input!("input {name:?} is given twice"; "give it once")),
+        if self.values.contains_key(name) {
+            Err(input!("input {name:?} is given twice"; "give it once"))
+        } else {
+            Ok(())
         }
     }
 
@@ -222,9 +226,10 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
             .into_iter()
             .filter(|(name, _)| !self.values.contains_key(name))
             .collect();
-        match missing.is_empty() {
-            true => Ok(self.values),
-            false => Err(self.wanted.missing(&listed(&missing))),
+        if missing.is_empty() {
+            Ok(self.values)
+        } else {
+            Err(self.wanted.missing(&listed(&missing)))
         }
     }
 }
@@ -292,9 +297,10 @@ pub(crate) fn listed(inputs: &[(String, String)]) -> String {
         .iter()
         .map(|(name, ty)| format!("{name} ({ty})"))
         .collect();
-    match texts.is_empty() {
-        true => "none".to_owned(),
-        false => texts.join(", "),
+    if texts.is_empty() {
+        "none".to_owned()
+    } else {
+        texts.join(", ")
     }
 }
 
@@ -343,9 +349,10 @@ impl ExpectedInputs for OfRole<'_> {
         };
         value.map_err(|error| {
             // Texts are inputs of such a type, and no other message says how to write them.
-            let of_texts = match port.ty.to_string().starts_with("u8[") {
-                true => "a text is the list of its bytes, such as [72,105] for Hi; ",
-                false => "",
+            let of_texts = if port.ty.to_string().starts_with("u8[") {
+                "a text is the list of its bytes, such as [72,105] for Hi; "
+            } else {
+                ""
             };
             input!("input {error}"; "{of_texts}`tacit run --help` shows how values are written")
         })

@@ -81,9 +81,10 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         return output::print(graph::text(subject.function_to_show()?).as_bytes());
     }
     let measuring = Bar::without_end("measuring", !args.json);
-    let told = match args.json {
-        true => pretty(&subject.json()),
-        false => subject.text(),
+    let told = if args.json {
+        pretty(&subject.json())
+    } else {
+        subject.text()
     };
     drop(measuring);
     output::print(told.as_bytes())

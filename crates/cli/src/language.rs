@@ -41,9 +41,10 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
         );
         wrong += errors.len();
         if let Ok(program) = loaded.program(&params) {
-            match args.json {
-                true => warnings.extend(all_json(&program.warnings, map)),
-                false => warn(&loaded, &program),
+            if args.json {
+                warnings.extend(all_json(&program.warnings, map))
+            } else {
+                warn(&loaded, &program)
             }
         }
         match args.json {
@@ -93,9 +94,10 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
         for report in reports {
             run += 1;
             failed += usize::from(!report.errors.is_empty());
-            match args.json {
-                true => all.push(report_json(path, &report, loaded.source_map())),
-                false => print_report(path, &report, loaded.source_map())?,
+            if args.json {
+                all.push(report_json(path, &report, loaded.source_map()))
+            } else {
+                print_report(path, &report, loaded.source_map())?
             }
         }
     }
@@ -112,9 +114,10 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
 }
 
 fn print_report(path: &Path, report: &TestReport, map: &SourceMap) -> Result<(), Failure> {
-    let word = match report.errors.is_empty() {
-        true => "passed",
-        false => "FAILED",
+    let word = if report.errors.is_empty() {
+        "passed"
+    } else {
+        "FAILED"
     };
     let mut text = String::new();
     let _ = writeln!(text, "{}: {word}: {}", shown(path), report.name);
@@ -205,13 +208,14 @@ pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
             fs::write(path, formatted).map_err(|error| Failure::write(path, &error))?;
         }
     }
-    match others.is_empty() || !args.check {
-        true => Ok(()),
-        false => Err(input!(
+    if others.is_empty() || !args.check {
+        Ok(())
+    } else {
+        Err(input!(
             "{} not in the format",
             others.join(", ") + if others.len() == 1 { " is" } else { " are" };
             "`tacit fmt` without --check writes it"
-        )),
+        ))
     }
 }
 

@@ -371,9 +371,10 @@ impl Setting<'_> {
     fn warning(&self) -> String {
         let is_weak =
             !self.parameters.is_semi_honest() && !self.parameters.is_secure().unwrap_or_default();
-        match is_weak {
-            true => insecure(&security_bits_text(&self.parameters)),
-            false => String::new(),
+        if is_weak {
+            insecure(&security_bits_text(&self.parameters))
+        } else {
+            String::new()
         }
     }
 

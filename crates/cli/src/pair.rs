@@ -51,9 +51,10 @@ impl Own {
     fn new(name: &str, explicit: Option<&Path>) -> Result<Self, Failure> {
         let file = config::file(explicit)?;
         // The file to be written may not exist yet.
-        let config = match file.exists() {
-            true => Config::load(Some(&file))?,
-            false => Config::default(),
+        let config = if file.exists() {
+            Config::load(Some(&file))?
+        } else {
+            Config::default()
         };
         config::check_new_name(&config, &file, name)?;
         let folder = config::folder_of(&file);

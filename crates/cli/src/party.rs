@@ -225,9 +225,10 @@ impl Party {
                     Some(room) => Hello::of(&own, peer, *room),
                     None => Hello::between(&own, peer),
                 };
-                let side = match hello.listens {
-                    true => Side::Listening,
-                    false => Side::Connecting,
+                let side = if hello.listens {
+                    Side::Listening
+                } else {
+                    Side::Connecting
                 };
                 let transport = relay::join(address, hello, settings, settings.connect_timeout);
                 let transport = transport.map_err(tacit::Error::from)?;

@@ -75,9 +75,10 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
         looked,
         plan: &plan,
     };
-    match args.json {
-        true => output::print(pretty(&told.json()).as_bytes()),
-        false => output::print(told.text().as_bytes()),
+    if args.json {
+        output::print(pretty(&told.json()).as_bytes())
+    } else {
+        output::print(told.text().as_bytes())
     }
 }
 

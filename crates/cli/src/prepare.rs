@@ -101,9 +101,10 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
             Err(failure) => return Err(with_order(failure, order.as_ref(), args)),
         }
     };
-    match args.json {
-        true => output::print(pretty(&told.json).as_bytes()),
-        false => output::print(told.text.as_bytes()),
+    if args.json {
+        output::print(pretty(&told.json).as_bytes())
+    } else {
+        output::print(told.text.as_bytes())
     }
 }
 
@@ -113,9 +114,10 @@ fn go_to_lane(session: &mut Session, lane: Lane) -> Result<(), Failure> {
     if reached == lane {
         return Ok(());
     }
-    let reached = match reached.is_none() {
-        true => "one without a lane".to_owned(),
-        false => format!("lane {reached}"),
+    let reached = if reached.is_none() {
+        "one without a lane".to_owned()
+    } else {
+        format!("lane {reached}")
     };
     Err(failure!(
         Incompatible;
@@ -343,12 +345,11 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"));
             let params = params.collect::<Vec<_>>().join(",");
-            let component = match params.is_empty() {
-                true => found.component,
-                false => {
-                    let name = format!("{}:{params}", found.component.name());
-                    found.component.with_name(name)
-                }
+            let component = if params.is_empty() {
+                found.component
+            } else {
+                let name = format!("{}:{params}", found.component.name());
+                found.component.with_name(name)
             };
             Ok((component, wanted.count))
         }

@@ -114,12 +114,13 @@ impl Program {
                 .map(|(_, input)| of.program().types.width(input.ty))
                 .collect()
         };
-        match bits(&sized) == bits(&signature) {
-            true => Ok(sized),
-            false => Err(input!(
+        if bits(&sized) == bits(&signature) {
+            Ok(sized)
+        } else {
+            Err(input!(
                 "an input has a size that the tables' sizes set";
                 "give these too, such as --param N=1000"
-            )),
+            ))
         }
     }
 

@@ -33,9 +33,10 @@ impl Bar {
     /// Returns a spinner for a step of unknown length. It is not shown during the first half
     /// second.
     pub(crate) fn without_end(what: &'static str, wanted: bool) -> Self {
-        let target = match wanted {
-            true => ProgressDrawTarget::stderr(),
-            false => ProgressDrawTarget::hidden(),
+        let target = if wanted {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
         };
         let mut bar = ProgressBar::with_draw_target(None, target).with_message(what);
         if let Ok(style) = ProgressStyle::with_template(WITHOUT_END) {

@@ -71,9 +71,10 @@ impl Setting<'_> {
 
     /// Returns the scope in which s holds.
     fn scope(&self) -> &'static str {
-        match self.counts_tries {
-            true => "of all runs with this peer together",
-            false => "of this run alone",
+        if self.counts_tries {
+            "of all runs with this peer together"
+        } else {
+            "of this run alone"
         }
     }
 
@@ -306,9 +307,10 @@ fn run_wall(cost: &Cost) -> Duration {
 /// Returns JSON as text with a line break at the end. It is indented on a terminal and otherwise
 /// one line, so that a file with appended objects has one on each line.
 pub(crate) fn pretty(json: &Json) -> String {
-    match std::io::stdout().is_terminal() {
-        true => format!("{json:#}\n"),
-        false => format!("{json}\n"),
+    if std::io::stdout().is_terminal() {
+        format!("{json:#}\n")
+    } else {
+        format!("{json}\n")
     }
 }
 

@@ -85,9 +85,10 @@ pub(crate) fn line(words: &[String]) -> String {
 /// Quotes a word. Words that need no quotes stay readable: `shlex` would quote even `n=60,m=60`.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+[]".contains(c);
-    match !word.is_empty() && word.chars().all(plain) && !word.contains('[') {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(plain) && !word.contains('[') {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -155,9 +155,12 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
     let told = names.iter().map(|name| {
         let told = carry_out(&args.command, &stocks, name);
-        let told = told.or_else(|failure| match is_list {
-            true => Ok(unreadable(&failure)),
-            false => Err(failure),
+        let told = told.or_else(|failure| {
+            if is_list {
+                Ok(unreadable(&failure))
+            } else {
+                Err(failure)
+            }
         });
         told.map(|told| (*name, told))
     });
@@ -170,15 +173,17 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         chains.push(chains::remove_foreign(&stocks, chain, &config)?);
     }
     let damaged = damaged || chains.iter().any(|(_, (_, json))| is_damaged(json));
-    let tries = match is_list {
-        true => tries::records(&stocks, (peer, role), &config)?,
-        false => Default::default(),
+    let tries = if is_list {
+        tries::records(&stocks, (peer, role), &config)?
+    } else {
+        Default::default()
     };
     let tries = tries::told_each(&tries, &config);
     print(&config, args.json, told, [&chains, &tries])?;
-    match damaged {
-        true => Err(something_damaged()),
-        false => Ok(()),
+    if damaged {
+        Err(something_damaged())
+    } else {
+        Ok(())
     }
 }
 
@@ -426,13 +431,14 @@ fn check(stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
     {
         let count = instances.map_or(0, |(_, span)| span.count);
         let instances = counted(count as usize, "instance");
-        let _ = match withdrawn {
-            true => writeln!(
+        let _ = if *withdrawn {
+            writeln!(
                 text,
                 "{instances} damaged and withdrawn: {error}; {}",
                 remedy::told(&Advice::of_stock(error), None)
-            ),
-            false => writeln!(text, "damaged, used already or given up before: {error}"),
+            )
+        } else {
+            writeln!(text, "damaged, used already or given up before: {error}")
         };
         damaged.push(json!({
             "error": error.to_string(),

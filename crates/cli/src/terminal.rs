@@ -10,9 +10,10 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 fn escaped_character(c: char) -> Vec<char> {
-    match acts_on_a_terminal(c) {
-        true => c.escape_default().collect(),
-        false => vec![c],
+    if acts_on_a_terminal(c) {
+        c.escape_default().collect()
+    } else {
+        vec![c]
     }
 }
 

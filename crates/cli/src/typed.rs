@@ -175,9 +175,10 @@ impl OutputFiles {
             }
             files.push((name.clone(), path));
         }
-        let texts = match given.plain_texts {
-            true => CsvTexts::Plain,
-            false => CsvTexts::Marked,
+        let texts = if given.plain_texts {
+            CsvTexts::Plain
+        } else {
+            CsvTexts::Marked
         };
         Ok(Self { files, texts })
     }

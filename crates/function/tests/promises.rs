@@ -15,9 +15,12 @@ fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
 fn function(name: &str, given: &[(&str, u64)]) -> Function {
     let circuit = component(name, given);
     let first = circuit.inputs()[0].name.clone();
-    let owner = |port: &Port| match port.name == first {
-        true => Role::Garbler,
-        false => Role::Evaluator,
+    let owner = |port: &Port| {
+        if port.name == first {
+            Role::Garbler
+        } else {
+            Role::Evaluator
+        }
     };
     Function::of_circuit(name, circuit, owner, |_| Recipient::Both).unwrap()
 }

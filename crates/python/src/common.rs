@@ -137,9 +137,10 @@ fn part_of(at: &str, part: &Bound<'_, PyAny>, how: Normalization) -> PyResult<Ow
             return refused("has half of a surrogate pair, which is no character; leave it out");
         };
         let text = how.apply(text);
-        return match text.trim().is_empty() {
-            true => refused("is an empty text; fill it, or leave its row out"),
-            false => Ok(OwnedPart::Text(text)),
+        return if text.trim().is_empty() {
+            refused("is an empty text; fill it, or leave its row out")
+        } else {
+            Ok(OwnedPart::Text(text))
         };
     }
     if let Ok(bytes) = part.cast::<PyBytes>() {

@@ -98,9 +98,10 @@ pub(crate) fn read_with<T>(
     value: &Bound<'_, PyAny>,
     read: impl FnOnce(HostValue<'_>) -> T,
 ) -> PyResult<T> {
-    let at = match is_joined {
-        true => ValueLocation::Table(name),
-        false => ValueLocation::Input(name),
+    let at = if is_joined {
+        ValueLocation::Table(name)
+    } else {
+        ValueLocation::Input(name)
     };
     let py = value.py();
     let broken = || error::usage(py, "an array has other memory than its shape and type say");
@@ -197,9 +198,10 @@ fn exact(float: f64) -> Option<Json> {
     let digits = 1075_usize.saturating_sub(exponent.max(1) as usize).max(1);
     let number = Number::from_f64(float)?;
     let text = format!("{float:.digits$}");
-    match text.trim_end_matches('0').trim_end_matches('.') == float.to_string() {
-        true => Some(Json::Number(number)),
-        false => Some(Json::String(text)),
+    if text.trim_end_matches('0').trim_end_matches('.') == float.to_string() {
+        Some(Json::Number(number))
+    } else {
+        Some(Json::String(text))
     }
 }
 

@@ -227,13 +227,12 @@ fn raise_later(py: Python<'_>, error: PyErr) {
 fn interrupt_main(py: Python<'_>) -> PyResult<()> {
     let main = py.import("threading")?.call_method0("main_thread")?;
     let signal = py.import("signal")?;
-    let signalled = match signal.hasattr("pthread_kill")? {
-        true => {
-            let which = (main.getattr("ident")?, signal.getattr("SIGINT")?);
-            signal.call_method1("pthread_kill", which)
-        }
+    let signalled = if signal.hasattr("pthread_kill")? {
+        let which = (main.getattr("ident")?, signal.getattr("SIGINT")?);
+        signal.call_method1("pthread_kill", which)
+    } else {
         // Windows has no such signals.
-        false => py.import("_thread")?.call_method0("interrupt_main"),
+        py.import("_thread")?.call_method0("interrupt_main")
     };
     signalled.map(drop)
 }

@@ -37,9 +37,10 @@ impl Audit {
     /// disk before the run goes on.
     #[must_use]
     pub fn new(path: PathBuf, is_durable: bool) -> Self {
-        let (file, durable) = match is_durable {
-            true => (LineFile::new(path), Durable::Now),
-            false => (LineFile::new(path), Durable::Later),
+        let (file, durable) = if is_durable {
+            (LineFile::new(path), Durable::Now)
+        } else {
+            (LineFile::new(path), Durable::Later)
         };
         Self { file, durable }
     }

@@ -32,13 +32,12 @@ pub fn allow(wanted: u64) -> Result<(), TooFew> {
         ..limit
     };
     let is_within = limit.maximum.is_none_or(|maximum| wanted <= maximum);
-    match is_within && setrlimit(Resource::Nofile, raised).is_ok() {
-        true => Ok(()),
-        false => {
-            let allowed = limit.maximum.filter(|_| !is_within).or(limit.current);
-            let allowed = allowed.unwrap_or(u64::MAX);
-            Err(TooFew { wanted, allowed })
-        }
+    if is_within && setrlimit(Resource::Nofile, raised).is_ok() {
+        Ok(())
+    } else {
+        let allowed = limit.maximum.filter(|_| !is_within).or(limit.current);
+        let allowed = allowed.unwrap_or(u64::MAX);
+        Err(TooFew { wanted, allowed })
     }
 }
 

@@ -114,9 +114,10 @@ struct Told {
 fn serve(listener: &TcpListener, stop: &AtomicBool, told: &Arc<Told>) {
     let (running, silent) = (Arc::new(()), Arc::new(Silent::new(MAX_SILENT)));
     while !stop.load(Ordering::Acquire) {
-        let accepted = match Arc::strong_count(&running) <= MAX_THREADS {
-            true => silent.accept(listener),
-            false => None,
+        let accepted = if Arc::strong_count(&running) <= MAX_THREADS {
+            silent.accept(listener)
+        } else {
+            None
         };
         let Some((socket, from)) = accepted else {
             thread::sleep(PAUSE);
@@ -151,14 +152,17 @@ fn answer(socket: &TcpStream, told: &Told, unheard: Unheard) -> io::Result<()> {
             (false, body) => ("503 Service Unavailable", "application/json", body),
         },
         Some(Asked::Live) => ("200 OK", "text/plain", "live\n".to_owned()),
-        Some(Asked::Ready) => match answers.health().0 {
-            true => ("200 OK", "text/plain", "ready\n".to_owned()),
-            false => (
-                "503 Service Unavailable",
-                "text/plain",
-                "not ready\n".to_owned(),
-            ),
-        },
+        Some(Asked::Ready) => {
+            if answers.health().0 {
+                ("200 OK", "text/plain", "ready\n".to_owned())
+            } else {
+                (
+                    "503 Service Unavailable",
+                    "text/plain",
+                    "not ready\n".to_owned(),
+                )
+            }
+        }
         Some(Asked::Other) => (
             "404 Not Found",
             "text/plain",
@@ -275,9 +279,10 @@ fn host(text: &str) -> &str {
 
 fn left(end: Instant) -> io::Result<Duration> {
     let left = end.saturating_duration_since(Instant::now());
-    match left.is_zero() {
-        true => Err(io::ErrorKind::TimedOut.into()),
-        false => Ok(left),
+    if left.is_zero() {
+        Err(io::ErrorKind::TimedOut.into())
+    } else {
+        Ok(left)
     }
 }
 

@@ -41,9 +41,10 @@ impl LineFile {
         }
         // Waits that begin together end together, so this one comes after the turn.
         file.sync_data().map_err(failed)?;
-        match is_new {
-            true => sync_folder(&self.path).map_err(failed),
-            false => Ok(()),
+        if is_new {
+            sync_folder(&self.path).map_err(failed)
+        } else {
+            Ok(())
         }
     }
 
@@ -65,9 +66,10 @@ impl LineFile {
             Ok(_) => Ok(()),
             // The first line creates the file, as the user of the service. A check does not.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match folder_of(&self.path).is_none_or(Path::is_dir) {
-                    true => Ok(()),
-                    false => Err(format!("cannot write {path}: its folder is not there")),
+                if folder_of(&self.path).is_none_or(Path::is_dir) {
+                    Ok(())
+                } else {
+                    Err(format!("cannot write {path}: its folder is not there"))
                 }
             }
             Err(error) => Err(format!("cannot write {path}: {error}")),

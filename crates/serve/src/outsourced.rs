@@ -98,10 +98,10 @@ pub(crate) fn check(peers: &[Peer], offers: &[Offer]) -> Result<(), policy::Erro
         };
         let is_named = offer.protocols.contains(&ProtocolId::Outsourced);
         let Some(servers) = &offer.outsourced else {
-            match is_named {
-                false => continue,
-                true => return Err(wrong("outsourced takes another server; name it".to_owned())),
+            if is_named {
+                return Err(wrong("outsourced takes another server; name it".to_owned()));
             }
+            continue;
         };
         check_offer(peers, offer, servers).map_err(wrong)?;
         check_clients(offers, servers).map_err(wrong)?;
@@ -125,12 +125,13 @@ fn check_clients(offers: &[Offer], servers: &Outsourced) -> Result<(), String> {
         return Ok(());
     };
     let count = clients(offers, servers).len();
-    match count > MAX_OPEN_TO {
-        false => Ok(()),
-        true => Err(format!(
+    if count > MAX_OPEN_TO {
+        Err(format!(
             "chain {chain:?} is for {count} clients, where at most {MAX_OPEN_TO} are possible; \
              name fewer in `peers`, or give some of them a chain of their own"
-        )),
+        ))
+    } else {
+        Ok(())
     }
 }
 
@@ -288,9 +289,10 @@ impl<'a> Visit<'a> {
             (Some(chain), Some(stocks)) => {
                 let clients = self.policy.clients(self.servers);
                 let job = job.chain_of(stocks, chain, &clients);
-                Ok(match self.servers.replaces {
-                    true => job.replacing(),
-                    false => job,
+                Ok(if self.servers.replaces {
+                    job.replacing()
+                } else {
+                    job
                 })
             }
             (Some(_), None) => {

@@ -278,9 +278,10 @@ impl Policy {
     /// this rate for each client, and sessions for which a client came do not count.
     pub(crate) fn arrivals(&self, peer: &Fingerprint) -> Rate {
         let Rate { times, per } = self.limits.arrivals;
-        let clients = match self.is_server(peer) {
-            true => self.peers.len().saturating_sub(1).max(1),
-            false => 1,
+        let clients = if self.is_server(peer) {
+            self.peers.len().saturating_sub(1).max(1)
+        } else {
+            1
         };
         let times = times.saturating_mul(u32::try_from(clients).unwrap_or(u32::MAX));
         Rate { times, per }
@@ -362,9 +363,10 @@ impl Policy {
         let Some(&(offer, place)) = offers.peek() else {
             return Err(Denied::NotOffered);
         };
-        let protocol = match place.protocols.contains(&asked.protocol) {
-            true => asked.protocol,
-            false => place.protocols.first().copied().unwrap_or(asked.protocol),
+        let protocol = if place.protocols.contains(&asked.protocol) {
+            asked.protocol
+        } else {
+            place.protocols.first().copied().unwrap_or(asked.protocol)
         };
         let otherwise = Proposal {
             protocol,
@@ -421,9 +423,10 @@ impl Policy {
     fn stocked_with(&self, peer: &Fingerprint) -> String {
         let levels = self.levels.iter().filter(|level| level.peer == *peer);
         let levels: Vec<_> = levels.map(Level::described).collect();
-        match levels.is_empty() {
-            true => "nothing".to_owned(),
-            false => levels.join("; "),
+        if levels.is_empty() {
+            "nothing".to_owned()
+        } else {
+            levels.join("; ")
         }
     }
 }

@@ -35,9 +35,10 @@ impl FromStr for Rate {
         let times: u32 = times.trim().parse().map_err(|_| NotARate)?;
         let per = per.trim();
         // `100/m` means in one minute.
-        let per = match per.starts_with(|c: char| c.is_ascii_digit()) {
-            true => read_time(per),
-            false => read_time(&format!("1{per}")),
+        let per = if per.starts_with(|c: char| c.is_ascii_digit()) {
+            read_time(per)
+        } else {
+            read_time(&format!("1{per}"))
         };
         match per {
             Some(per) if times > 0 && per >= Duration::from_secs(1) => Ok(Self { times, per }),

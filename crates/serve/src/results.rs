@@ -195,9 +195,10 @@ pub(crate) fn command(
             None => return Err(late()),
         }
     };
-    match status.success() {
-        true => Ok(text),
-        false => Err(format!("{program} failed: {status}")),
+    if status.success() {
+        Ok(text)
+    } else {
+        Err(format!("{program} failed: {status}"))
     }
 }
 

@@ -102,9 +102,10 @@ impl ServiceState {
             && session.running != running
         {
             session.running = running;
-            match running {
-                true => self.running += 1,
-                false => self.running -= 1,
+            if running {
+                self.running += 1
+            } else {
+                self.running -= 1
             }
         }
     }

@@ -56,9 +56,10 @@ impl Silent {
         self: &Arc<Self>,
         listener: &TcpListener,
     ) -> Option<(TcpStream, SocketAddr)> {
-        match Arc::strong_count(self) <= 2 * self.most {
-            true => listener.accept().ok(),
-            false => None,
+        if Arc::strong_count(self) <= 2 * self.most {
+            listener.accept().ok()
+        } else {
+            None
         }
     }
 

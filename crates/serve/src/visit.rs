@@ -184,10 +184,13 @@ fn granted_run(
     asked: &Proposal,
 ) -> Turn {
     match &granted.offer.outsourced {
-        Some(servers) if servers.is_cloud(&seat.peer) => match seat.begin() {
-            true => Turn::Lend,
-            false => busy(seat, "run", "the service is about to stop"),
-        },
+        Some(servers) if servers.is_cloud(&seat.peer) => {
+            if seat.begin() {
+                Turn::Lend
+            } else {
+                busy(seat, "run", "the service is about to stop")
+            }
+        }
         Some(servers) => outsourced::run(seat, granted, servers, session, asked),
         None => run(seat, granted, session, asked),
     }

@@ -79,9 +79,10 @@ pub fn check_table(plan: &JoinPlan, role: Role, table: &JoinedTable) -> Result<(
     } else {
         plan.sizes.payload_bits
     };
-    match table.payload_bits() as u64 == bits {
-        true => Ok(()),
-        false => Err(Error::ApiMisuse("a table's rows have the bits of the plan")),
+    if table.payload_bits() as u64 == bits {
+        Ok(())
+    } else {
+        Err(Error::ApiMisuse("a table's rows have the bits of the plan"))
     }
 }
 

@@ -54,9 +54,10 @@ pub(super) fn text(function: &Function) -> String {
 fn title(function: &Function) -> String {
     let parameters = function.parameters().iter();
     let parameters: Vec<String> = parameters.map(|(n, v)| format!("{n} = {v}")).collect();
-    match parameters.is_empty() {
-        true => function.name().to_owned(),
-        false => format!("{} with {}", function.name(), parameters.join(", ")),
+    if parameters.is_empty() {
+        function.name().to_owned()
+    } else {
+        format!("{} with {}", function.name(), parameters.join(", "))
     }
 }
 

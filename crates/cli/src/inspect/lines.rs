@@ -66,9 +66,10 @@ pub(crate) fn cost_of_line(map: &SourceMap, costs: &LineCosts, line: usize) -> O
 fn source_line(map: &SourceMap, line: Line) -> String {
     let line = map.file(line.file).text.lines().nth(line.number - 1);
     let text = line.unwrap_or_default().trim_start();
-    match text.chars().count() > 60 {
-        true => text.chars().take(59).chain(['…']).collect(),
-        false => text.to_owned(),
+    if text.chars().count() > 60 {
+        text.chars().take(59).chain(['…']).collect()
+    } else {
+        text.to_owned()
     }
 }
 
@@ -89,9 +90,10 @@ fn run_text(map: &SourceMap, run: &RunCosts) -> String {
     let own_name = &map.files()[0].name;
     for (line, cost) in run.costs.by_line(map) {
         let name = &map.file(line.file).name;
-        let place = match name == own_name {
-            true => line.number.to_string(),
-            false => format!("{name}:{}", line.number),
+        let place = if name == own_name {
+            line.number.to_string()
+        } else {
+            format!("{name}:{}", line.number)
         };
         let _ = writeln!(
             text,

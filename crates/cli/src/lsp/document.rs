@@ -65,13 +65,12 @@ impl Document {
 
     /// Returns the path of a file of the program. The standard library has none.
     pub(super) fn path_of(&self, file: FileId) -> Option<PathBuf> {
-        match file == self.loaded.root() {
-            true => Some(self.path.clone()),
-            false => {
-                let name = &self.loaded.source_map().file(file).name;
-                let folder = self.path.parent()?;
-                (!name.starts_with("std/")).then(|| folder.join(name))
-            }
+        if file == self.loaded.root() {
+            Some(self.path.clone())
+        } else {
+            let name = &self.loaded.source_map().file(file).name;
+            let folder = self.path.parent()?;
+            (!name.starts_with("std/")).then(|| folder.join(name))
         }
     }
 
@@ -129,9 +128,10 @@ impl Document {
         let formatted = tacit_language::format("", text).ok()?;
         let end = position_of(text, text.len());
         let all = Range::new(Position::new(0, 0), end);
-        Some(match formatted == text {
-            true => Vec::new(),
-            false => vec![TextEdit::new(all, formatted)],
+        Some(if formatted == text {
+            Vec::new()
+        } else {
+            vec![TextEdit::new(all, formatted)]
         })
     }
 
@@ -186,9 +186,10 @@ impl Document {
             }
         }
         lsp_types::Diagnostic {
-            severity: Some(match error.is_warning {
-                true => DiagnosticSeverity::WARNING,
-                false => DiagnosticSeverity::ERROR,
+            severity: Some(if error.is_warning {
+                DiagnosticSeverity::WARNING
+            } else {
+                DiagnosticSeverity::ERROR
             }),
             source: Some("tacit".to_owned()),
             message,

@@ -50,9 +50,10 @@ pub(super) fn plan(
         plan,
         links: &links,
     };
-    match args.json {
-        true => output::print(pretty(&told.json()).as_bytes()),
-        false => output::print(told.text().as_bytes()),
+    if args.json {
+        output::print(pretty(&told.json()).as_bytes())
+    } else {
+        output::print(told.text().as_bytes())
     }
 }
 

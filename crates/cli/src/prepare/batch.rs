@@ -154,9 +154,10 @@ impl Order for BatchOrder {
         let threat_model = ThreatModel::Malicious;
         let (made, usable) = (prepared.made(), prepared.available());
         let bits = self.security.bits();
-        let mut text = match self.security.is_secure() {
-            true => String::new(),
-            false => insecure(&bits_text(bits)),
+        let mut text = if self.security.is_secure() {
+            String::new()
+        } else {
+            insecure(&bits_text(bits))
         };
         text += &format!(
             "protocol  batch, {}\n{made} checked executions of {} made, {usable} usable\n",

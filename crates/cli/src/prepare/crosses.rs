@@ -143,13 +143,14 @@ impl CrossOrder {
 impl Order for CrossOrder {
     fn check_room(&self, limit: u64) -> Result<(), Failure> {
         let bytes = self.order()?.disk_bytes();
-        match bytes > limit {
-            false => Ok(()),
-            true => Err(usage!(
+        if bytes > limit {
+            Err(usage!(
                 "the order has {} of crosses at this party, and a stock takes at most {}",
                 shown_bytes(bytes), shown_bytes(limit);
                 "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
-            )),
+            ))
+        } else {
+            Ok(())
         }
     }
 

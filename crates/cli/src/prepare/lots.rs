@@ -182,13 +182,14 @@ impl Order for LotOrder {
         let remedy = "order less at both parties";
         memory::check(("the order", remedy), &order, allowed())?;
         let bytes = order.disk_bytes();
-        match bytes > limit {
-            false => Ok(()),
-            true => Err(usage!(
+        if bytes > limit {
+            Err(usage!(
                 "the order has {} of {} at this party, and a stock takes at most {}",
                 shown_bytes(bytes), self.what(), shown_bytes(limit);
                 "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
-            )),
+            ))
+        } else {
+            Ok(())
         }
     }
 

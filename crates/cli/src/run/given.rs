@@ -41,11 +41,12 @@ impl GivenInputs {
         let role = role(&args.who, args.meet.peer.as_deref(), signature, config)?;
         Ok(Self {
             files: OutputFiles::new(&args.outputs, signature, Some(program.party_of(role)))?,
-            values: match program.program().states.is_empty() || protocol.keeps_values() {
-                true => found.values(role, &args.inputs.reading())?,
+            values: if program.program().states.is_empty() || protocol.keeps_values() {
+                found.values(role, &args.inputs.reading())?
+            } else {
                 // Only after the compilation is it known whether the run keeps any, and that is
                 // reported first.
-                false => None,
+                None
             },
         })
     }

@@ -27,9 +27,10 @@ pub(super) fn stocks(
     }
     // Without identities there is no peer to count tries of or to share crosses with.
     let may_take = matches!(protocol, Protocol::Authenticated | Protocol::Gmw);
-    match has_stock || (may_take && !args.plain_loopback) {
-        true => Ok(Some(stock::open(args.stock.stock.as_deref(), config)?)),
-        false => Ok(None),
+    if has_stock || (may_take && !args.plain_loopback) {
+        Ok(Some(stock::open(args.stock.stock.as_deref(), config)?))
+    } else {
+        Ok(None)
     }
 }
 

@@ -26,12 +26,13 @@ pub(super) fn lane_homes(
     offers: &[Offer],
 ) -> Result<LaneHomes, Failure> {
     let Some(own) = config.stock.lane else {
-        return match serve.lanes.is_empty() {
-            true => Ok(LaneHomes::default()),
-            false => Err(wrong(
+        return if serve.lanes.is_empty() {
+            Ok(LaneHomes::default())
+        } else {
+            Err(wrong(
                 "[serve.lanes]",
                 "name this process, by lane under [stock]",
-            )),
+            ))
         };
     };
     if offers.iter().any(|offer| offer.outsourced.is_some()) {
@@ -49,12 +50,13 @@ pub(super) fn lane_homes(
     let mut homes: BTreeMap<_, _> = homes.collect::<Result<_, Failure>>()?;
     // The same table may stand in the configuration of each.
     homes.remove(&own);
-    match homes.len() < MAX_LANES {
-        true => Ok(Arc::new(homes)),
-        false => Err(wrong(
+    if homes.len() < MAX_LANES {
+        Ok(Arc::new(homes))
+    } else {
+        Err(wrong(
             "[serve.lanes]",
             &format!("a party has at most {MAX_LANES} lanes"),
-        )),
+        ))
     }
 }
 
@@ -105,13 +107,14 @@ pub(super) fn chain_lanes(
     let known: BTreeSet<Lane> = homes.keys().copied().chain([own]).collect();
     let Some(given) = given else {
         let has_chain = offers.iter().any(|offer| offer.chain.is_some());
-        return match has_chain && serve.lanes.is_empty() {
-            false => Ok(ChainLanes::new(known)),
-            true => Err(wrong(
+        return if has_chain && serve.lanes.is_empty() {
+            Err(wrong(
                 "[serve.lanes]",
                 "name all of this party's processes: each chain is kept by one of them, and a \
                  peer could start it once with each process that does not know the others",
-            )),
+            ))
+        } else {
+            Ok(ChainLanes::new(known))
         };
     };
     if given.is_empty() {
@@ -120,12 +123,13 @@ pub(super) fn chain_lanes(
     let lanes = given.iter().map(|name| {
         let lane: Result<Lane, NotALane> = name.parse();
         let lane = lane.map_err(|error| wrong(at, &error.to_string()))?;
-        match known.contains(&lane) {
-            true => Ok(lane),
-            false => Err(wrong(
+        if known.contains(&lane) {
+            Ok(lane)
+        } else {
+            Err(wrong(
                 at,
                 &format!("{lane} is none of the lanes in [serve.lanes]"),
-            )),
+            ))
         }
     });
     Ok(ChainLanes::new(lanes.collect::<Result<Vec<_>, Failure>>()?))

@@ -266,9 +266,10 @@ pub(super) fn security(
 
 /// Returns the protocols by which a function runs.
 fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Failure> {
-    let usual = match is_of_three {
-        true => Protocol::Outsourced,
-        false => Protocol::Direct,
+    let usual = if is_of_three {
+        Protocol::Outsourced
+    } else {
+        Protocol::Direct
     };
     let ids: Vec<_> = match &served.protocols {
         None => vec![usual.wire_id()],
@@ -283,12 +284,13 @@ fn protocols(served: &Served, is_of_three: bool) -> Result<Vec<ProtocolId>, Fail
         return Err(wrong("protocols", &why));
     }
     let fits = |id: &ProtocolId| (*id == ProtocolId::Outsourced) == is_of_three;
-    match ids.iter().all(fits) {
-        true => Ok(ids),
-        false => Err(wrong(
+    if ids.iter().all(fits) {
+        Ok(ids)
+    } else {
+        Err(wrong(
             "protocols",
             "outsourced is for role = \"generator\" and \"cloud\", which run nothing else",
-        )),
+        ))
     }
 }
 

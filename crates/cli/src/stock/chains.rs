@@ -273,12 +273,13 @@ pub(crate) fn check_allowed(
     servers: [Fingerprint; 2],
     text: &str,
 ) -> Result<(), Failure> {
-    match servers.contains(&who) {
-        false => Ok(()),
-        true => Err(usage!(
+    if servers.contains(&who) {
+        Err(usage!(
             "{text} is the generator or the cloud of the chain, and so cannot be its evaluator";
             "name a party that runs `tacit outsource evaluator`"
-        )),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -101,9 +101,10 @@ fn listed<'s>(kinds: impl Iterator<Item = (&'s StockName, &'s StockedKind)>) -> 
         format!("{} {digest} ({role}, {scheme})", kind.name)
     });
     let listed: Vec<_> = listed.collect();
-    match listed.is_empty() {
-        true => "nothing".to_owned(),
-        false => listed.join(", "),
+    if listed.is_empty() {
+        "nothing".to_owned()
+    } else {
+        listed.join(", ")
     }
 }
 

@@ -140,9 +140,10 @@ pub(super) fn clear(
         return output::print(pretty(&json).as_bytes());
     }
     let mut text: String = told.into_iter().map(|(text, _)| text).collect();
-    text += match text.is_empty() {
-        true => "no tries are counted\n",
-        false => "these counts are cleared, and start again at 0\n",
+    text += if text.is_empty() {
+        "no tries are counted\n"
+    } else {
+        "these counts are cleared, and start again at 0\n"
     };
     output::print(text.as_bytes())
 }

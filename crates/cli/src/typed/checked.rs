@@ -149,9 +149,10 @@ impl CheckedProgram {
         let map = self.program.loaded.source_map();
         let (line, _) = map.line_and_column(span);
         let file = &map.file(span.file).name;
-        match *file == map.files()[0].name {
-            true => format!("line {line}"),
-            false => format!("{file}:{line}"),
+        if *file == map.files()[0].name {
+            format!("line {line}")
+        } else {
+            format!("{file}:{line}")
         }
     }
 }

@@ -168,9 +168,12 @@ fn lie_about(copy: usize) -> Play {
 
 /// Returns a play that leaves instead of sending a message of this kind.
 fn leaves_at(at: Kind) -> Play {
-    Box::new(move |kind, _| match kind == at.byte() {
-        true => Sent::End,
-        false => Sent::AsIs,
+    Box::new(move |kind, _| {
+        if kind == at.byte() {
+            Sent::End
+        } else {
+            Sent::AsIs
+        }
     })
 }
 

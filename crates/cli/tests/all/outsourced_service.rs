@@ -216,9 +216,10 @@ impl Scene {
         let key = format!("{}.key", KEYS[2 + who]);
         let [generator, cloud, ..] = self.fingerprints.each_ref().map(String::as_str);
         let [generator_at, cloud_at] = self.ports.each_ref().map(String::as_str);
-        let params: &[&str] = match function.starts_with("friend-map") {
-            true => &["--param", "cells=4,id_bits=3"],
-            false => &[],
+        let params: &[&str] = if function.starts_with("friend-map") {
+            &["--param", "cells=4,id_bits=3"]
+        } else {
+            &[]
         };
         let common = [
             "outsource",

@@ -120,9 +120,10 @@ fn phone(text: &str) -> Option<Zeroizing<String>> {
         number.push_str(between);
         number.extend(piece.chars().filter(|c| !separates_digits(*c)));
     }
-    let digits = match is_international {
-        true => number.strip_prefix('+').or(number.strip_prefix("00"))?,
-        false => &number,
+    let digits = if is_international {
+        number.strip_prefix('+').or(number.strip_prefix("00"))?
+    } else {
+        &number
     };
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

@@ -63,16 +63,15 @@ pub(super) fn write(records: Vec<Vec<String>>) -> Vec<u8> {
                 bytes.push(b',');
             }
             let needs_quotes = cell.contains([',', ';', '\t', '"', '\n', '\r']);
-            match needs_quotes || (is_alone && cell.is_empty()) {
-                true => {
-                    bytes.push(b'"');
-                    for byte in cell.bytes() {
-                        bytes.extend_from_slice(if byte == b'"' { b"\"\"" } else { &[] });
-                        bytes.extend((byte != b'"').then_some(byte));
-                    }
-                    bytes.push(b'"');
+            if needs_quotes || (is_alone && cell.is_empty()) {
+                bytes.push(b'"');
+                for byte in cell.bytes() {
+                    bytes.extend_from_slice(if byte == b'"' { b"\"\"" } else { &[] });
+                    bytes.extend((byte != b'"').then_some(byte));
                 }
-                false => bytes.extend_from_slice(cell.as_bytes()),
+                bytes.push(b'"');
+            } else {
+                bytes.extend_from_slice(cell.as_bytes())
             }
             cell.zeroize();
         }

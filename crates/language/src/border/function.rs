@@ -235,9 +235,10 @@ impl Agreed {
             digest.update(&bytes);
             values.push((place, program.types.value_of_bits(input.ty, &value.bits)));
         }
-        let digest = match values.is_empty() {
-            true => meaning,
-            false => Digest(digest.finalize().into()),
+        let digest = if values.is_empty() {
+            meaning
+        } else {
+            Digest(digest.finalize().into())
         };
         let program = program.with_known_inputs(signature.id, values);
         Ok(Self {

@@ -217,9 +217,10 @@ impl Signature {
         let (mut bits, mut cells) = (0, 0);
         for (_, ty) in all {
             places.push((bits, cells));
-            match types.is_open(*ty) {
-                true => cells += 1,
-                false => bits += types.width(*ty) as usize,
+            if types.is_open(*ty) {
+                cells += 1
+            } else {
+                bits += types.width(*ty) as usize
             }
         }
         Some((0..rows.count).map(move |number| {
@@ -227,9 +228,10 @@ impl Signature {
             let key = join.key[side].iter().map(|part| {
                 let (at, cell) = places[part.field as usize];
                 let ty = all[part.field as usize].1;
-                let mut bytes = match types.is_open(ty) {
-                    true => Zeroizing::new(rows.cells.get(number * open + cell).to_vec()),
-                    false => bytes_of(&bits[at..][..types.width(ty) as usize]),
+                let mut bytes = if types.is_open(ty) {
+                    Zeroizing::new(rows.cells.get(number * open + cell).to_vec())
+                } else {
+                    bytes_of(&bits[at..][..types.width(ty) as usize])
                 };
                 if let KeyKind::Text(how) = part.kind
                     && let Ok(text) = str::from_utf8(&bytes)

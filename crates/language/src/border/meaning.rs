@@ -251,9 +251,10 @@ impl MeaningHasher<'_> {
         match &function.body {
             Body::Block(block) => _ = self.block(block),
             Body::Library(name, parameters) => {
-                let word = match parameters.is_empty() {
-                    true => "library",
-                    false => "library with",
+                let word = if parameters.is_empty() {
+                    "library"
+                } else {
+                    "library with"
                 };
                 self.word(word).name(name);
                 for (name, value) in parameters {

@@ -179,9 +179,10 @@ impl Signature {
     /// Returns the role of a party.
     #[must_use]
     pub fn role(&self, party: usize) -> Role {
-        match party == self.program.garbler {
-            true => Role::Garbler,
-            false => Role::Evaluator,
+        if party == self.program.garbler {
+            Role::Garbler
+        } else {
+            Role::Evaluator
         }
     }
 

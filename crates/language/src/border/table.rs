@@ -25,9 +25,12 @@ fn cells(types: &TypeTable, ty: TypeId) -> Option<Vec<Cell>> {
 }
 
 fn push_cells(types: &TypeTable, ty: TypeId, name: String, cells: &mut Vec<Cell>) -> Option<()> {
-    let joined = |part: &str| match name.is_empty() {
-        true => part.to_owned(),
-        false => format!("{name}.{part}"),
+    let joined = |part: &str| {
+        if name.is_empty() {
+            part.to_owned()
+        } else {
+            format!("{name}.{part}")
+        }
     };
     match types.kind(ty) {
         TypeKind::Struct(number) => {
@@ -286,15 +289,14 @@ impl<'t> Table<'_, 't> {
                     .text(cell.1, header)
                     .is_ok()
         };
-        match cells.iter().zip(self.headers()).any(is_value) {
-            false => Ok(()),
-            true => {
-                let mut found = "a value there; put a line of names before it".to_owned();
-                if cells.len() == 1 {
-                    found += ", or, if it is a name, ask for it as in table.csv:NAME";
-                }
-                Err(self.error("names of the columns in line 1", found))
+        if cells.iter().zip(self.headers()).any(is_value) {
+            let mut found = "a value there; put a line of names before it".to_owned();
+            if cells.len() == 1 {
+                found += ", or, if it is a name, ask for it as in table.csv:NAME";
             }
+            Err(self.error("names of the columns in line 1", found))
+        } else {
+            Ok(())
         }
     }
 
@@ -320,9 +322,10 @@ impl<'t> Table<'_, 't> {
             self.reader.make_room(self.row, 1);
             for ((cell, ty), column) in &self.columns {
                 let text = self.records.text(*column).unwrap_or_default();
-                let text = match is_text(self.types, *ty) {
-                    true => csv::unmarked(text),
-                    false => text.trim(),
+                let text = if is_text(self.types, *ty) {
+                    csv::unmarked(text)
+                } else {
+                    text.trim()
                 };
                 // The place is named only where it is needed: there are millions of cells.
                 self.reader.text(*ty, text).map_err(|error| {
@@ -409,9 +412,10 @@ pub(super) fn write(
     let cells = cells(types, row)?;
     let rows = rows.into_iter().map(|row| {
         let marked = row.into_iter().zip(&cells).map(|(text, (_, ty))| {
-            match texts == CsvTexts::Marked && is_text(types, *ty) {
-                true => csv::marked(text),
-                false => text,
+            if texts == CsvTexts::Marked && is_text(types, *ty) {
+                csv::marked(text)
+            } else {
+                text
             }
         });
         marked.collect()

@@ -480,9 +480,10 @@ proptest! {
         prop_assert_eq!(signature.json(&value), json);
         let text = signature.text(&value);
         let is_quoted = text.starts_with('"');
-        let again = match is_quoted {
-            true => signature.read_json(port, &serde_json::from_str(&text).unwrap()),
-            false => signature.read_text(port, &text),
+        let again = if is_quoted {
+            signature.read_json(port, &serde_json::from_str(&text).unwrap())
+        } else {
+            signature.read_text(port, &text)
         };
         let again = again.unwrap();
         prop_assert_eq!(again.bits(), value.bits());

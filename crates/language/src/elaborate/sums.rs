@@ -384,9 +384,10 @@ impl<'p> SumCheck<'p> {
         let is_square = place_of(a).is_some_and(|of| place_of(b) == Some(of));
         let (a, b) = (self.range(a)?, self.range(b)?);
         let corners = [&a.0 * &b.0, &a.0 * &b.1, &a.1 * &b.0, &a.1 * &b.1];
-        let least = match is_square {
-            true => BigInt::zero(),
-            false => corners.iter().min()?.clone(),
+        let least = if is_square {
+            BigInt::zero()
+        } else {
+            corners.iter().min()?.clone()
         };
         Some((least, corners.iter().max()?.clone()))
     }

@@ -104,9 +104,10 @@ impl Maker<'_> {
 
     /// Returns no statements half the time, since these tests are about blocks that do nothing.
     fn statements(&mut self, depth: usize) -> Vec<Statement> {
-        let count = match self.chance.bit() {
-            true => 0,
-            false => 1 + self.chance.below(2),
+        let count = if self.chance.bit() {
+            0
+        } else {
+            1 + self.chance.below(2)
         };
         (0..count).map(|_| self.statement(depth)).collect()
     }

@@ -238,12 +238,11 @@ fn operators_of_numbers_agree_with_the_interpreter() {
         let count = format!("u<bits({width})>");
         agree("", &inputs, &count, "leading_ones(a)");
         agree("", &inputs, &count, "count_ones(b)");
-        match ty.starts_with('u') {
-            true => {
-                let bits = format!("[bool; {width}]");
-                agree("", &inputs, &bits, &format!("a as {bits}"));
-            }
-            false => agree("", &inputs, ty, "abs(-a)"),
+        if ty.starts_with('u') {
+            let bits = format!("[bool; {width}]");
+            agree("", &inputs, &bits, &format!("a as {bits}"));
+        } else {
+            agree("", &inputs, ty, "abs(-a)")
         }
     }
 }

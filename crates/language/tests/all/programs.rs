@@ -69,12 +69,14 @@ fn formatting_leaves_the_programs_as_they_are_and_restores_them() {
             text,
             "{name}, without its indentation"
         );
-        let wide = |line: &str| match line.contains("//") || line.contains('"') {
-            true => line.to_owned(),
-            false => line
-                .replace(", ", " ,  ")
-                .replace(" = ", "  =   ")
-                .replace(" + ", "+"),
+        let wide = |line: &str| {
+            if line.contains("//") || line.contains('"') {
+                line.to_owned()
+            } else {
+                line.replace(", ", " ,  ")
+                    .replace(" = ", "  =   ")
+                    .replace(" + ", "+")
+            }
         };
         let lines: Vec<String> = text.lines().map(wide).collect();
         assert_eq!(format(&lines.join("\n")), text, "{name}, with other spaces");

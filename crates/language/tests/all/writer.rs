@@ -195,12 +195,11 @@ impl Writer<'_> {
             0 if depth > 0 => {
                 let condition = self.condition();
                 let then = self.statements(depth - 1);
-                match self.chance.bit() {
-                    true => format!("if {condition} {{\n{then}}}\n"),
-                    false => {
-                        let other = self.statements(depth - 1);
-                        format!("if {condition} {{\n{then}}} else {{\n{other}}}\n")
-                    }
+                if self.chance.bit() {
+                    format!("if {condition} {{\n{then}}}\n")
+                } else {
+                    let other = self.statements(depth - 1);
+                    format!("if {condition} {{\n{then}}} else {{\n{other}}}\n")
                 }
             }
             1 | 2 if depth > 0 => {
@@ -279,9 +278,10 @@ impl Writer<'_> {
         match self.chance.below(4) {
             0 | 1 if !fits.is_empty() => {
                 let (counter, turns) = &fits[self.chance.below(fits.len())];
-                match self.chance.bit() {
-                    true => counter.clone(),
-                    false => format!("{} - {counter}", turns - 1),
+                if self.chance.bit() {
+                    counter.clone()
+                } else {
+                    format!("{} - {counter}", turns - 1)
                 }
             }
             0 | 1 => self.chance.below(n).to_string(),
@@ -478,9 +478,10 @@ impl Writer<'_> {
             }
             4 => {
                 let operator = ["<<", ">>"][self.chance.below(2)];
-                let amount = match self.chance.bit() {
-                    true => self.chance.below(9).to_string(),
-                    false => self.expression(&T::Unsigned(3), depth - 1),
+                let amount = if self.chance.bit() {
+                    self.chance.below(9).to_string()
+                } else {
+                    self.expression(&T::Unsigned(3), depth - 1)
                 };
                 format!("({a} {operator} {amount})")
             }

@@ -78,9 +78,10 @@ impl Admitted {
         let (known, patience) = (self.known.clone(), settings.handshake_timeout);
         Arc::new(move |mut channel| {
             let is_known = channel.peer().is_some_and(|peer| known.contains(&peer));
-            let introduction = match is_known {
-                true => None,
-                false => introduced(&mut channel, patience)?,
+            let introduction = if is_known {
+                None
+            } else {
+                introduced(&mut channel, patience)?
             };
             Ok((channel, introduction))
         })

@@ -133,9 +133,10 @@ impl Shared {
         if !of_late.arrivals.take(now) {
             return Err("it starts sessions too often");
         }
-        let most = match is_server {
-            true => limits.sessions_of_server(),
-            false => limits.sessions_per_peer,
+        let most = if is_server {
+            limits.sessions_of_server()
+        } else {
+            limits.sessions_per_peer
         };
         if of_peer >= most {
             return Err("it has the most sessions that it may have");

@@ -249,9 +249,10 @@ fn a_room_ends_at_its_time_and_in_silence() {
     for is_idle in [true, false] {
         let relay = relay(|limits| {
             let bound = Duration::from_millis(300);
-            match is_idle {
-                true => limits.idle = bound,
-                false => limits.time = bound,
+            if is_idle {
+                limits.idle = bound
+            } else {
+                limits.time = bound
             }
         });
         let [mut a, mut b] = pair(&relay, 1);

@@ -313,9 +313,10 @@ fn copy_files(from: &Path, to: &Path) {
             entry.as_ref().unwrap().path(),
             to.join(entry.unwrap().file_name()),
         );
-        match from.is_dir() {
-            true => copy_files(&from, &to),
-            false => drop(fs::copy(&from, &to).unwrap()),
+        if from.is_dir() {
+            copy_files(&from, &to)
+        } else {
+            drop(fs::copy(&from, &to).unwrap())
         }
     }
 }

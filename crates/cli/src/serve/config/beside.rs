@@ -48,8 +48,9 @@ fn public_beside(public: &mut BTreeMap<String, String>, folder: &Path) {
 
 /// Resolves a function's file against `folder`. A name of the library stays as it is.
 fn function_beside(name: &str, folder: &Path) -> String {
-    match crate::function::is_in_library(name) {
-        true => name.to_owned(),
-        false => folder.join(name).to_string_lossy().into_owned(),
+    if crate::function::is_in_library(name) {
+        name.to_owned()
+    } else {
+        folder.join(name).to_string_lossy().into_owned()
     }
 }

@@ -151,9 +151,10 @@ impl<R: Read> Chunks<R> {
         if !self.has_begun {
             self.has_begun = true;
             while self.filled < MARK.len() && self.read()? {}
-            self.at = match self.chunk[..self.filled].starts_with(MARK) {
-                true => MARK.len(),
-                false => 0,
+            self.at = if self.chunk[..self.filled].starts_with(MARK) {
+                MARK.len()
+            } else {
+                0
             };
         }
         if self.at == self.filled {
@@ -266,9 +267,10 @@ impl<R: Read> CsvRecords<R> {
         let (line, found) = (self.begins, self.ends.len());
         self.is_first = self.width.is_none();
         let first = *self.width.get_or_insert(found);
-        match found == first {
-            true => Ok(()),
-            false => Err(Malformed::Cells { line, found, first }.into()),
+        if found == first {
+            Ok(())
+        } else {
+            Err(Malformed::Cells { line, found, first }.into())
         }
     }
 
