@@ -65,7 +65,7 @@ impl<'k> PageKeys<'k> {
 pub(crate) fn matching(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (mut order, _) = order(text_of_order)?;
     let given = order["keys"].take();
-    let how = named(&order, "normalize", Normalization::None)?;
+    let how = named(&order, "normalize", KeyNormalization::None)?;
     let keys = normalized(&given, how);
     wipe_json(given);
     let keys = keys?;

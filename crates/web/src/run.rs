@@ -113,23 +113,28 @@ fn in_session(with: With<'_>, refused: Refused) -> Refused {
 }
 
 /// Returns the error that ended a run after it was requested.
-pub(crate) fn of_run(with: With<'_>, error: tacit::Error) -> Refused {
+pub(crate) fn of_run(error: tacit::Error) -> Refused {
     let refused = Refused::from(error);
     let is_declined = matches!(
         refused.reason,
         Some("unknown" | "not-allowed" | "too-often" | "too-large" | "busy")
     );
-    let message = match (with, refused.reason) {
-        (With::Relay, Some("left")) => {
-            "the connection through the relay ended during the run: see whether the other party \
-             and the relay are still there, and run again, both of you"
-                .to_owned()
-        }
-        _ => refused.message,
-    };
     Refused {
-        message,
         started: !is_declined,
+        ..refused
+    }
+}
+
+/// As [`of_run`], for a run through a relay, which may be what ended the connection.
+fn of_run_at_relay(error: tacit::Error) -> Refused {
+    let refused = of_run(error);
+    if refused.reason != Some("left") {
+        return refused;
+    }
+    let message = "the connection through the relay ended during the run: see whether the other \
+                   party and the relay are still there, and run again, both of you";
+    Refused {
+        message: message.to_owned(),
         ..refused
     }
 }
@@ -252,7 +257,8 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
         _ => return Err("give both identity and peer, or neither between two tabs".into()),
     };
     let mut session = session.map_err(|refused| of_link(link, with, patience, refused))?;
-    let outcome = job.run(&mut session).map_err(|error| of_run(with, error))?;
+    let of_run = if by_relay { of_run_at_relay } else { of_run };
+    let outcome = job.run(&mut session).map_err(of_run)?;
     // The result is here, so a peer that has already left does not matter.
     let _ = session.close();
     let results = typed.results(&outcome.outputs);
@@ -445,7 +451,7 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
     let mut with_generator = met(generator, &order, "generator")?;
     let mut with_cloud = met(cloud, &order, "cloud")?;
     let outcome = job.evaluate(&mut with_generator, &mut with_cloud);
-    let outcome = outcome.map_err(|error| of_run(With::Server("generator"), error))?;
+    let outcome = outcome.map_err(of_run)?;
     keep(generator, with_generator);
     keep(cloud, with_cloud);
     let outputs = outcome.outputs.iter();
