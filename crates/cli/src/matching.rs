@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
-use tacit::matching::{Match, MatchOutcome, MatchRecipient, Normalization};
+use tacit::matching::{KeyNormalization, Match, MatchOutcome, MatchRecipient};
 use tacit::session::{ProtocolId, RunId};
 use zeroize::Zeroizing;
 
@@ -141,7 +141,7 @@ impl Told<'_> {
              order of day and month?",
             "the type: numbers that a spreadsheet has turned into 1e+05 or 7.0 are other keys",
         ];
-        if self.args.normalize == Normalization::None {
+        if self.args.normalize == KeyNormalization::None {
             checks.push(
                 "spaces and capitals: --normalize email at both leaves out the former and compares \
                  in lower case",

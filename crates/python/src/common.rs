@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
-use tacit::matching::{KeyPart, Match, MatchOutcome, MatchRecipient, Normalization};
+use tacit::matching::{KeyNormalization, KeyPart, Match, MatchOutcome, MatchRecipient};
 use zeroize::Zeroizing;
 
 use crate::error;
@@ -64,7 +64,7 @@ pub(crate) fn order(
     let said = |name: &str, error: String| error::usage(py, &format!("{name}: {error}"));
     let to: MatchRecipient = terms.to.parse().map_err(|error| said("to", error))?;
     let how = terms.normalize.parse();
-    let how: Normalization = how.map_err(|error| said("normalize", error))?;
+    let how: KeyNormalization = how.map_err(|error| said("normalize", error))?;
     let threads = threads(py, terms.threads)?;
     let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
     let limit = limit.transpose()?;
@@ -102,8 +102,8 @@ pub(crate) fn order(
 #[pyfunction]
 pub(crate) fn normalized<'py>(ids: &Bound<'py, PyList>, how: &str) -> PyResult<Bound<'py, PyList>> {
     let py = ids.py();
-    let how: Normalization = match how.parse() {
-        Ok(Normalization::None) => return Ok(ids.clone()),
+    let how: KeyNormalization = match how.parse() {
+        Ok(KeyNormalization::None) => return Ok(ids.clone()),
         Ok(how) => how,
         Err(error) => return Err(error::usage(py, &format!("normalize: {error}"))),
     };
@@ -118,7 +118,7 @@ pub(crate) fn normalized<'py>(ids: &Bound<'py, PyList>, how: &str) -> PyResult<B
     PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
 }
 
-fn key_of(at: &str, key: &Bound<'_, PyAny>, how: Normalization) -> PyResult<Vec<OwnedPart>> {
+fn key_of(at: &str, key: &Bound<'_, PyAny>, how: KeyNormalization) -> PyResult<Vec<OwnedPart>> {
     match key.cast::<PyTuple>() {
         Ok(parts) => {
             let parts = parts.iter().enumerate();
@@ -129,7 +129,7 @@ fn key_of(at: &str, key: &Bound<'_, PyAny>, how: Normalization) -> PyResult<Vec<
     }
 }
 
-fn part_of(at: &str, part: &Bound<'_, PyAny>, how: Normalization) -> PyResult<OwnedPart> {
+fn part_of(at: &str, part: &Bound<'_, PyAny>, how: KeyNormalization) -> PyResult<OwnedPart> {
     let py = part.py();
     let refused = |why: &str| Err(error::input(py, &format!("{at} {why}")));
     if let Ok(text) = part.cast::<PyString>() {

@@ -43,7 +43,7 @@ pub use meaning::{KeyPart, MatchRecipient};
 pub(crate) use served::silent_vole_bytes;
 pub use served::{HeldMatch, PeerAsks, SizedMatch};
 
-pub use tacit_function::join::KeyNormalization as Normalization;
+pub use tacit_function::join::KeyNormalization;
 pub use tacit_protocol::matching::MAX_KEYS;
 
 /// The largest number of parts of a key.
@@ -58,10 +58,10 @@ const USUAL_PEER_KEYS: u64 = 1 << 20;
 /// A matching of this party's keys with the peer's.
 ///
 /// ```no_run
-/// use tacit::matching::{Match, Normalization};
+/// use tacit::matching::{Match, KeyNormalization};
 /// # fn matched(session: &mut tacit::Session) -> Result<(), tacit::Error> {
 /// let addresses = ["ann@example.org", "bob@example.org"];
-/// let order = Match::new(addresses)?.normalized(Normalization::Email);
+/// let order = Match::new(addresses)?.normalized(KeyNormalization::Email);
 /// for common in order.run(session)?.common.unwrap_or_default() {
 ///     println!("{}", addresses[common]);
 /// }
@@ -163,7 +163,7 @@ impl Match {
         }
         let meaning = Meaning {
             types,
-            normalization: Normalization::None,
+            normalization: KeyNormalization::None,
             to: MatchRecipient::Both,
         };
         let most_peer_keys = (PEER_KEYS_OF_KEY * keys.len() as u64).max(USUAL_PEER_KEYS);
@@ -176,7 +176,7 @@ impl Match {
 
     /// Sets how the keys were normalised, on which the peer must agree.
     #[must_use]
-    pub fn normalized(mut self, how: Normalization) -> Self {
+    pub fn normalized(mut self, how: KeyNormalization) -> Self {
         self.task.meaning.normalization = how;
         self
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde_json::{Value as Json, json};
 use tacit::circuit::wipe_json;
-use tacit::matching::{Match, MatchOutcome, MatchRecipient, Normalization};
+use tacit::matching::{KeyNormalization, Match, MatchOutcome, MatchRecipient};
 use zeroize::Zeroizing;
 
 use crate::Refused;
@@ -13,7 +13,7 @@ use crate::link;
 use crate::run::{With, authenticated, number, of_link, of_run, order, patience, phases_json};
 
 /// Returns the keys in the form in which they are compared.
-fn normalized(given: &Json, how: Normalization) -> Result<Vec<Zeroizing<String>>, Refused> {
+fn normalized(given: &Json, how: KeyNormalization) -> Result<Vec<Zeroizing<String>>, Refused> {
     let given = given.as_array().ok_or("the order's keys are a list")?;
     let keys = given.iter().enumerate().map(|(number, key)| {
         let key = key.as_str().map(|key| how.apply(key));
@@ -94,7 +94,7 @@ pub(crate) fn matching(link: u32, text_of_order: &str) -> Result<String, Refused
     let sized = wanted.tell(&mut session);
     let sized = sized.map_err(|error| of_link(error.into()))?;
     let outcome = sized.run(&mut session);
-    let outcome = outcome.map_err(|error| of_run(With::Service, error))?;
+    let outcome = outcome.map_err(of_run)?;
     // The result is here, so a service that has already left does not matter.
     let _ = session.close();
     Ok(outcome_json(&keys, &outcome).to_string())

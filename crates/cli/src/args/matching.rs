@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use tacit::matching::{MatchRecipient, Normalization};
+use tacit::matching::{KeyNormalization, MatchRecipient};
 
 use super::MeetArgs;
 use super::any_run::{HOW, RowArgs};
@@ -50,7 +50,7 @@ pub(crate) struct MatchArgs {
     /// The normalization of keys before they are compared. Both parties give the same
     #[arg(long, value_name = "HOW", default_value_t, value_parser = normalization())]
     #[arg(help_heading = TABLE)]
-    pub(crate) normalize: Normalization,
+    pub(crate) normalize: KeyNormalization,
     #[command(flatten, next_help_heading = TABLE)]
     pub(crate) rows: RowArgs,
     #[command(flatten)]
@@ -88,24 +88,24 @@ pub(crate) struct MatchArgs {
     pub(crate) plain_loopback: bool,
 }
 
-fn normalization() -> impl TypedValueParser<Value = Normalization> {
-    let values = Normalization::ALL.map(|one| {
+fn normalization() -> impl TypedValueParser<Value = KeyNormalization> {
+    let values = KeyNormalization::ALL.map(|one| {
         PossibleValue::new(one.name()).help(match one {
-            Normalization::None => "Compare them as they stand in the table",
-            Normalization::Email => {
+            KeyNormalization::None => "Compare them as they stand in the table",
+            KeyNormalization::Email => {
                 "Leave out spaces around them, and compare them in lower case, however Unicode \
                  writes a character such as é"
             }
-            Normalization::Phone => {
+            KeyNormalization::Phone => {
                 "Compare the digits of telephone numbers: +49 (0)30 1234 is 0049 30-1234"
             }
-            Normalization::Date => {
+            KeyNormalization::Date => {
                 "Compare dates: 31.3.2024 is 2024-03-31 and 20240331; 3/4/2024 is no date, since \
                  countries read it in two ways"
             }
         })
     });
-    PossibleValuesParser::new(values).try_map(|name| name.parse::<Normalization>())
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<KeyNormalization>())
 }
 
 fn recipient() -> impl TypedValueParser<Value = MatchRecipient> {

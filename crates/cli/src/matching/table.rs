@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use tacit::matching::Normalization;
+use tacit::matching::KeyNormalization;
 use tacit_language::{
     ChosenRows, CsvError, CsvRecords, LeftOut, Malformed, RowRules, WipedTexts, most_like, unmarked,
 };
@@ -19,7 +19,7 @@ pub(crate) struct KeyColumn<'a> {
     /// The file and the name of the column, as in `FILE:COLUMN`.
     pub(crate) named: &'a str,
     /// How keys are normalised.
-    pub(crate) normalize: Normalization,
+    pub(crate) normalize: KeyNormalization,
     /// What happens to rows that do not fit.
     pub(crate) rules: RowRules,
 }
@@ -95,7 +95,7 @@ impl Table {
     }
 }
 
-fn column_as_compared(cells: &WipedTexts, how: Normalization) -> WipedTexts {
+fn column_as_compared(cells: &WipedTexts, how: KeyNormalization) -> WipedTexts {
     let mut normalized = WipedTexts::default();
     for row in 0..cells.len() {
         // A join reads the same cell without the mark.

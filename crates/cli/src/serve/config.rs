@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value as Json, json};
 use tacit::Role;
-use tacit::matching::{MatchRecipient, Normalization};
+use tacit::matching::{KeyNormalization, MatchRecipient};
 use tacit::net::IpNet;
 use tacit::protocols::{Protocol, UnknownProtocol};
 use tacit_gpu::Choice;
@@ -290,7 +290,7 @@ pub(crate) struct Matched {
     pub(crate) name: Option<String>,
     /// How keys are normalised.
     #[serde(default, deserialize_with = "parsed")]
-    pub(crate) normalize: Normalization,
+    pub(crate) normalize: KeyNormalization,
     /// Who gets the common keys: `both`, or `peer` for the peer alone.
     #[serde(default, deserialize_with = "parsed")]
     pub(crate) to: MatchRecipient,

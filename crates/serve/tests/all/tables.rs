@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tacit::join::{Counted, OpenParam};
-use tacit::matching::{Match, MatchOutcome, MatchRecipient, Normalization};
+use tacit::matching::{KeyNormalization, Match, MatchOutcome, MatchRecipient};
 use tacit::session::AbortReason;
 use tacit::{Error, Role, Session};
 use tacit_serve::{Audit, Event, Limits, Offers, Policy, Service, TableOffer};
@@ -120,8 +120,8 @@ fn what_is_not_offered_is_not_matched() {
     let refused = matched(&mut stranger, &own, MatchRecipient::Both);
     refused_with(refused, AbortReason::TableNotAllowed);
     for (order, to) in [
-        (Normalization::None, MatchRecipient::Me),
-        (Normalization::Email, MatchRecipient::Both),
+        (KeyNormalization::None, MatchRecipient::Me),
+        (KeyNormalization::Email, MatchRecipient::Both),
     ] {
         let mut session = scene.session(&service, 0).expect("a session");
         let asked = Match::new(&own).expect("different keys");

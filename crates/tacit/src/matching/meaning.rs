@@ -6,7 +6,7 @@ use core::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
-use tacit_function::join::KeyNormalization as Normalization;
+use tacit_function::join::KeyNormalization;
 use tacit_protocol::matching::KeyEncoding;
 use zeroize::Zeroizing;
 
@@ -151,7 +151,7 @@ pub(super) fn in_words(types: &[PartType]) -> String {
 pub(super) struct Meaning {
     /// The types of a key's parts. Empty for a single text.
     pub(super) types: Vec<PartType>,
-    pub(super) normalization: Normalization,
+    pub(super) normalization: KeyNormalization,
     pub(super) to: MatchRecipient,
 }
 
@@ -163,7 +163,7 @@ impl Meaning {
             of_types.push(types.to_vec());
         }
         of_types.into_iter().flat_map(|types| {
-            Normalization::ALL
+            KeyNormalization::ALL
                 .into_iter()
                 .flat_map(move |normalization| {
                     let types = types.clone();
@@ -178,10 +178,10 @@ impl Meaning {
 
     pub(super) fn digest(&self, side: Side) -> Digest {
         let normalization = match self.normalization {
-            Normalization::None => 0,
-            Normalization::Email => 2,
-            Normalization::Phone => 3,
-            Normalization::Date => 4,
+            KeyNormalization::None => 0,
+            KeyNormalization::Email => 2,
+            KeyNormalization::Phone => 3,
+            KeyNormalization::Date => 4,
         };
         let types: Vec<u8> = self.types.iter().map(|one| *one as u8).collect();
         let hash = Sha256::new_with_prefix(b"tacit match meaning 1\0")
@@ -193,7 +193,7 @@ impl Meaning {
     pub(super) fn text(&self) -> String {
         let to = self.to.text();
         let keys = match self.normalization {
-            Normalization::None => "keys as they are".to_owned(),
+            KeyNormalization::None => "keys as they are".to_owned(),
             how => format!("keys normalised as {how}"),
         };
         match &self.types[..] {

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use tacit_protocol::matching::VolePlan;
 
-use super::{Intersection, Match, MatchOutcome, MatchRecipient, Normalization};
+use super::{Intersection, KeyNormalization, Match, MatchOutcome, MatchRecipient};
 use crate::session::{OtExtension, Side, TableSizes};
 use crate::{Error, Session};
 
@@ -72,7 +72,7 @@ impl HeldMatch {
     }
 
     /// Returns how the keys were normalised.
-    pub fn normalization(&self) -> Normalization {
+    pub fn normalization(&self) -> KeyNormalization {
         self.task.meaning.normalization
     }
 

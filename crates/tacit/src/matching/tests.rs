@@ -4,7 +4,7 @@ use super::*;
 
 fn intersection(keys: u8, to: MatchRecipient) -> Intersection {
     let order = Match::new((0..keys).map(|key| [key])).expect("different keys");
-    order.normalized(Normalization::Email).to(to).task
+    order.normalized(KeyNormalization::Email).to(to).task
 }
 
 /// The digests match those of an independent implementation.
@@ -82,13 +82,13 @@ fn a_peer_may_have_many_keys_and_not_all_there_are() {
 
 #[test]
 fn addresses_are_compared_without_spaces_and_in_lower_case() {
-    let email = |key| Normalization::Email.apply(key).to_string();
+    let email = |key| KeyNormalization::Email.apply(key).to_string();
     assert_eq!(email(" Ann@Example.ORG\u{a0}\r"), "ann@example.org");
     assert_eq!(email("\u{3000}\0Ann@x \0\r\n"), "ann@x");
     assert_eq!(email("JÜRGEN@x"), "jürgen@x");
     assert_eq!(email("JU\u{308}RGEN@x"), "j\u{fc}rgen@x");
-    assert_eq!(*Normalization::None.apply(" A \0"), " A ");
-    for known in Normalization::ALL {
+    assert_eq!(*KeyNormalization::None.apply(" A \0"), " A ");
+    for known in KeyNormalization::ALL {
         assert_eq!(known.name().parse(), Ok(known));
     }
     for known in MatchRecipient::ALL {

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use tacit::cost::Phase;
-use tacit::matching::{KeyPart, Match, MatchOutcome, MatchRecipient, Normalization};
+use tacit::matching::{KeyNormalization, KeyPart, Match, MatchOutcome, MatchRecipient};
 use tacit::session::{Incompatibility, OtExtension};
 use tacit::{Category, Error, Job, ProtocolError, Session};
 
@@ -124,7 +124,7 @@ fn parties_that_want_different_matchings_are_told_in_what_they_differ() {
         differs(&ended[1], words[1]);
     }
     let ended = in_memory(|party, session| {
-        let how = [Normalization::None, Normalization::Email][party];
+        let how = [KeyNormalization::None, KeyNormalization::Email][party];
         order(&[1]).normalized(how).run(session)
     });
     differs(&ended[0], ["as they are", "as email"]);
