@@ -169,8 +169,8 @@ fn tasks(options: &Options) -> Vec<Exchanged> {
     }
     let mut tasks = usual.to_vec();
     for case in EVERY_SCHEME {
-        for rung in &SCHEMES {
-            let task = task(case, rung.id);
+        for scheme in &SCHEMES {
+            let task = task(case, scheme.id);
             if !tasks.contains(&task) {
                 tasks.push(task);
             }
@@ -198,7 +198,7 @@ fn too_slow(place: PartyLink, function: &Function, scheme: SchemeId) -> bool {
     const MOST_SECONDS: u64 = 5;
     let Some(link) = place.0 else { return false };
     // There are as many XOR gates that cost something as AND gates, or up to four times as many.
-    let free_xor = scheme.rung().is_ok_and(|rung| rung.cost.xor.bits == 0);
+    let free_xor = scheme.rung().is_ok_and(|scheme| scheme.cost.xor.bits == 0);
     let bits_an_and = if free_xor { 384 } else { 384 + 4 * 127 };
     let tables = function.and_gates() * bits_an_and;
     let decoding = 128 * function.output_bits(Role::Evaluator) as u64;
@@ -269,7 +269,7 @@ impl Exchanged {
     }
 
     fn scheme(&self) -> SchemeId {
-        self.scheme.parse().expect("a rung's own name")
+        self.scheme.parse().expect("the name of a scheme")
     }
 }
 

@@ -95,8 +95,8 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             if slow && !named && cpu != Cpu::detect() {
                 continue;
             }
-            for rung in &SCHEMES {
-                measure(case, cpu, rung, options, tell)?;
+            for scheme in &SCHEMES {
+                measure(case, cpu, scheme, options, tell)?;
             }
         }
     }
@@ -120,8 +120,8 @@ fn cases(options: &Options) -> Result<Vec<Case>, LibraryError> {
     ];
     let possible = |name: &str| {
         let mut names = Cpu::available().flat_map(|cpu| {
-            SCHEMES.iter().flat_map(move |rung| {
-                ["garbler", "evaluator"].map(|role| case_name(rung, name, cpu, role))
+            SCHEMES.iter().flat_map(move |scheme| {
+                ["garbler", "evaluator"].map(|role| case_name(scheme, name, cpu, role))
             })
         });
         names.any(|name| options.wants(&name))
@@ -194,7 +194,7 @@ fn measure(
         wanted,
         patience,
     };
-    let times = with_scheme_on(cpu, scheme.id, timing).expect("a rung is a scheme of this version");
+    let times = with_scheme_on(cpu, scheme.id, timing).expect("it is one of SCHEMES");
     ceiling = ceiling.with(KernelSeconds::measure(cpu, patience));
     let cost = scheme.program_cost(&case.program);
     let (ands, xors) = (case.program.ands().len(), case.program.xors().len());

@@ -211,8 +211,8 @@ fn tell(
     fingerprints: (Fingerprint, Fingerprint),
     begun: Instant,
 ) -> Result<(), Failure> {
-    let rung = SchemeId::HALF_GATES_TWO_CALL.rung();
-    let rung = rung.map_err(|error| Failure::usage(error.to_string()))?;
+    let scheme = SchemeId::HALF_GATES_TWO_CALL.rung();
+    let scheme = scheme.map_err(|error| Failure::usage(error.to_string()))?;
     if args.json {
         let run = |(task, done): (&Task, &Done)| {
             json!({
@@ -233,8 +233,8 @@ fn tell(
             "version": JSON_VERSION,
             "protocol": Protocol::Direct.name(),
             "threat_model": ThreatModel::SemiHonest.to_string(),
-            "scheme": rung.id.to_string(),
-            "assumption": rung.assumption.to_string(),
+            "scheme": scheme.id.to_string(),
+            "assumption": scheme.assumption.to_string(),
             "garbler": fingerprints.0.to_string(),
             "evaluator": fingerprints.1.to_string(),
             "runs": tasks.iter().zip(done).map(run).collect::<Vec<_>>(),
@@ -247,9 +247,9 @@ fn tell(
          scheme    {}, rests on {} ({} bits)\n\
          Alice     {}\nBob       {}\n\n",
         security(ThreatModel::SemiHonest, None),
-        rung.id,
-        rung.assumption,
-        rung.security_bits,
+        scheme.id,
+        scheme.assumption,
+        scheme.security_bits,
         fingerprints.0,
         fingerprints.1
     );

@@ -59,7 +59,7 @@ pub(crate) fn outsource(
     };
     let runnable = found.runnable(&each.choice)?;
     let function = runnable.function();
-    let rung = scheme(each.runs.scheme.as_deref(), Some(function))?;
+    let scheme = scheme(each.runs.scheme.as_deref(), Some(function))?;
     let parameters = parameters_of(given)?;
     let values = match reading(given) {
         Some((role, reading)) => runnable.inputs(role, &reading, ahead)?,
@@ -75,7 +75,7 @@ pub(crate) fn outsource(
         let values = values
             .iter()
             .map(|(name, value)| (name.as_str(), value.clone()));
-        let job = OutsourcedJob::new(function, parameters).scheme(rung.id);
+        let job = OutsourcedJob::new(function, parameters).scheme(scheme.id);
         values.fold(
             told(job, given, config, chain.as_ref()),
             |job, (name, value)| job.input(name, value),
@@ -85,7 +85,7 @@ pub(crate) fn outsource(
         function,
         role: given.role,
         parameters,
-        rung,
+        scheme,
         others: meeting.others,
         names: meeting.others.map(|(_, who)| config.short_name(&who)),
         chain: chain.as_ref().map(|chain| chain.name.as_str()),
@@ -354,7 +354,7 @@ struct Setting<'a> {
     function: &'a Function,
     role: OutsourcedRole,
     parameters: OutsourcedParameters,
-    rung: &'static SchemeInfo,
+    scheme: &'static SchemeInfo,
     others: [(OutsourcedRole, Fingerprint); 2],
     /// The names of the other parties, for people.
     names: [String; 2],
@@ -387,7 +387,7 @@ impl Setting<'_> {
              {}role      {}\n",
             security(self.threat_model(), bits),
             self.parameters,
-            what_runs(Some(self.rung), self.function),
+            what_runs(Some(self.scheme), self.function),
             self.role,
         );
         for ((other, _), name) in self.others.iter().zip(&self.names) {
@@ -402,7 +402,7 @@ impl Setting<'_> {
     /// Returns the JSON for a program, with the results and, if wanted, the costs.
     fn json(&self, outcome: &Outcome, costs: Option<&[Cost]>) -> Json {
         let of = (Protocol::Outsourced.name(), self.threat_model());
-        let mut object = run_json(of, Some(self.rung), self.function, self.role.name());
+        let mut object = run_json(of, Some(self.scheme), self.function, self.role.name());
         object["statistical_security_bits"] = outcome.statistical_security_bits.into();
         object["copies"] = self.parameters.copies().into();
         object["evaluated_copies"] = self.parameters.evaluated().into();

@@ -272,9 +272,9 @@ fn alternative(one: &Alternative) -> Json {
     json!({
         "protocol": one.protocol.name(),
         "threat_model": one.protocol.threat_model().to_string(),
-        "scheme": one.rung.map(|rung| rung.id.to_string()),
-        "assumption": one.rung.map(|rung| rung.assumption.to_string()),
-        "security_bits": one.rung.map(|rung| rung.security_bits),
+        "scheme": one.scheme.map(|scheme| scheme.id.to_string()),
+        "assumption": one.scheme.map(|scheme| scheme.assumption.to_string()),
+        "security_bits": one.scheme.map(|scheme| scheme.security_bits),
         "ot_extension": one.ot_extension.map(|extension| extension.to_string()),
         "function": {
             "name": one.function.name(),

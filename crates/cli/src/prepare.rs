@@ -194,7 +194,7 @@ fn rest(pause: Duration, cancel: &CancelHandle) {
 /// The components that the arguments order.
 struct ComponentOrder {
     role: Role,
-    rung: &'static SchemeInfo,
+    scheme: &'static SchemeInfo,
     function: Option<(Function, u64)>,
     components: Vec<(Component, u64)>,
     ots: u64,
@@ -220,10 +220,10 @@ impl ComponentOrder {
         let role = role(args, runnable.as_ref(), config)?;
         let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
         let components = args.components.iter().map(component);
-        let rung = function::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
+        let scheme = function::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
         let order = Self {
             role,
-            rung,
+            scheme,
             function,
             components: components.collect::<Result<_, _>>()?,
             ots: args.ots.unwrap_or(0),
@@ -233,7 +233,7 @@ impl ComponentOrder {
     }
 
     fn order(&self) -> Result<Preparation<'static>, Error> {
-        let mut order = Preparation::new(self.role).scheme(self.rung.id);
+        let mut order = Preparation::new(self.role).scheme(self.scheme.id);
         if let Some((function, runs)) = &self.function {
             order = order.enough_for(function, *runs)?;
         }
@@ -255,7 +255,7 @@ impl Order for ComponentOrder {
         });
         let ots = (self.ots > 0).then(|| format!("{} OTs", self.ots));
         let parts: Vec<_> = runs.chain(components).chain(ots).collect();
-        let (role, scheme) = (self.role.name(), self.rung.id);
+        let (role, scheme) = (self.role.name(), self.scheme.id);
         format!("{} by prepared as {role} under {scheme}", parts.join(", "))
     }
 
@@ -283,7 +283,7 @@ impl Order for ComponentOrder {
         let run = leave(session);
         let json = json!({
             "role": self.role.name(),
-            "scheme": self.rung.id.to_string(),
+            "scheme": self.scheme.id.to_string(),
             "kinds": kinds_json(&prepared),
         });
         let cost = Took {

@@ -33,7 +33,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) security_bits: Option<u8>,
     /// Whether unfinished tries of the peer are counted, so that s holds for all runs together.
     pub(crate) counts_tries: bool,
-    pub(crate) rung: &'static SchemeInfo,
+    pub(crate) scheme: &'static SchemeInfo,
     /// The peer's fingerprint, or nothing if the connection is not authenticated.
     pub(crate) peer: Option<String>,
     /// The peer's name in `tacit.toml`, if the arguments gave it.
@@ -58,15 +58,15 @@ impl Setting<'_> {
              peer      {peer}\n",
             self.protocol.name(),
             security(self.protocol.threat_model(), self.security_bits),
-            what_runs(self.rung(), self.function),
+            what_runs(self.scheme(), self.function),
             self.program_text(),
             self.role.name(),
         )
     }
 
     /// Returns the scheme, if the protocol garbles.
-    fn rung(&self) -> Option<&'static SchemeInfo> {
-        self.protocol.is_garbled().then_some(self.rung)
+    fn scheme(&self) -> Option<&'static SchemeInfo> {
+        self.protocol.is_garbled().then_some(self.scheme)
     }
 
     /// Returns the scope in which s holds.
@@ -90,7 +90,7 @@ impl Setting<'_> {
     /// Returns the JSON for a program, with the results and, if wanted, the costs.
     pub(crate) fn json(&self, outputs: Json, costs: Option<&[Cost]>) -> Json {
         let of = (self.protocol.name(), self.protocol.threat_model());
-        let mut object = run_json(of, self.rung(), self.function, self.role.name());
+        let mut object = run_json(of, self.scheme(), self.function, self.role.name());
         object["peer"] = self.peer.clone().into();
         object["outputs"] = outputs;
         if let Some(typed) = self.typed {
@@ -111,12 +111,12 @@ impl Setting<'_> {
 }
 
 /// Returns the scheme, if there is one, and the function of a run, for a person.
-pub(crate) fn what_runs(rung: Option<&SchemeInfo>, function: &Function) -> String {
-    let scheme = rung.map(|rung| {
-        let (assumption, bits) = (rung.assumption, rung.security_bits);
+pub(crate) fn what_runs(scheme: Option<&SchemeInfo>, function: &Function) -> String {
+    let scheme = scheme.map(|scheme| {
+        let (assumption, bits) = (scheme.assumption, scheme.security_bits);
         format!(
             "scheme    {}, rests on {assumption} ({bits} bits)\n",
-            rung.id
+            scheme.id
         )
     });
     format!(
@@ -131,7 +131,7 @@ pub(crate) fn what_runs(rung: Option<&SchemeInfo>, function: &Function) -> Strin
 /// function, the role.
 pub(crate) fn run_json(
     (protocol, model): (&str, ThreatModel),
-    rung: Option<&SchemeInfo>,
+    scheme: Option<&SchemeInfo>,
     function: &Function,
     role: &str,
 ) -> Json {
@@ -139,9 +139,9 @@ pub(crate) fn run_json(
         "version": JSON_VERSION,
         "protocol": protocol,
         "threat_model": model.to_string(),
-        "scheme": rung.map(|rung| rung.id.to_string()),
-        "assumption": rung.map(|rung| rung.assumption.to_string()),
-        "security_bits": rung.map(|rung| rung.security_bits),
+        "scheme": scheme.map(|scheme| scheme.id.to_string()),
+        "assumption": scheme.map(|scheme| scheme.assumption.to_string()),
+        "security_bits": scheme.map(|scheme| scheme.security_bits),
         "function": {
             "name": function.name(),
             "digest": function.digest().to_string(),

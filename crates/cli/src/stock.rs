@@ -196,7 +196,7 @@ fn named(
 ) -> Result<Vec<StockName>, Failure> {
     let scheme = args.scheme.as_deref();
     let scheme = scheme.map(|name| function::scheme(Some(name), None));
-    let scheme = scheme.transpose()?.map(|rung| rung.id);
+    let scheme = scheme.transpose()?.map(|scheme| scheme.id);
     let mut names = match args.command {
         StockCommand::List => {
             let (names, failures) = stocks.list_each()?;

@@ -38,8 +38,8 @@ pub(crate) use value::{Labels, Reader, SavedCopy, check_loads, check_size};
 /// gates that lead to the next run rest, and it must have one Δ for all wires, as free XOR does.
 #[must_use]
 pub fn keeps_under(scheme: SchemeId) -> bool {
-    scheme.rung().is_ok_and(|rung| {
-        rung.assumption == Assumption::IdealCipher && rung.cost.xor == GateCost::FREE
+    scheme.rung().is_ok_and(|scheme| {
+        scheme.assumption == Assumption::IdealCipher && scheme.cost.xor == GateCost::FREE
     })
 }
 

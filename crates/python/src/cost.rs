@@ -130,7 +130,9 @@ fn rows(py: Python<'_>, function: &Function, question: &Question) -> PyResult<Ve
         let (traffic, needs) = (&one.traffic, !one.protocol.is_from_nothing());
         Row {
             protocol: one.protocol.name(),
-            scheme: one.rung.map_or(String::new(), |rung| rung.id.to_string()),
+            scheme: one
+                .scheme
+                .map_or(String::new(), |scheme| scheme.id.to_string()),
             bytes: traffic.garbler_early_bytes
                 + traffic.garbler_late_bytes
                 + traffic.evaluator_bytes,

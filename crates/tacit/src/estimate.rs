@@ -155,9 +155,9 @@ mod tests {
         let parameters = BTreeMap::from([("copies".to_owned(), 4)]);
         let circuit = library::find("aes-128-copies", &parameters).unwrap();
         let program = Program::compile(&circuit);
-        for rung in &SCHEMES {
+        for scheme in &SCHEMES {
             for patience in [Duration::ZERO, Duration::from_millis(1)] {
-                let time = TimeEstimate::measure(rung.id, &program, patience).unwrap();
+                let time = TimeEstimate::measure(scheme.id, &program, patience).unwrap();
                 assert!(time.garbler > Duration::ZERO && time.garbler < Duration::MAX);
                 assert!(time.evaluator > Duration::ZERO && time.evaluator < Duration::MAX);
             }

@@ -229,8 +229,8 @@ impl Planner {
             return Err(no_protocol(self.threat_model));
         }
         let candidate = Candidate::new(asked);
-        let rungs = self.rungs(&candidate.function)?;
-        let (mut alternatives, mut refused) = self.garbled(&candidate, &rungs, &protocols);
+        let schemes = self.schemes(&candidate.function)?;
+        let (mut alternatives, mut refused) = self.garbled(&candidate, &schemes, &protocols);
         let mut elsewhere = Vec::new();
         if self.considers_gmw(&candidate.function)
             && let Some(shallow) = shallow()
@@ -239,7 +239,7 @@ impl Planner {
                 Ok((found, shared)) => {
                     alternatives.extend(found);
                     if let Some(extension) = self.ot_extension {
-                        elsewhere = self.compare(&candidate, &rungs, (&shared, extension));
+                        elsewhere = self.compare(&candidate, &schemes, (&shared, extension));
                     }
                 }
                 Err(error) => refused = refused.or(Some(error)),
@@ -271,25 +271,25 @@ impl Planner {
         })
     }
 
-    /// Returns a run for each garbling protocol and each of `rungs`, and the reason for one that is
+    /// Returns a run for each garbling protocol and each of `schemes`, and the reason for one that is
     /// not possible.
     fn garbled(
         &mut self,
         candidate: &Candidate,
-        rungs: &[&'static SchemeInfo],
+        schemes: &[&'static SchemeInfo],
         protocols: &[Protocol],
     ) -> (Vec<Alternative>, Option<Error>) {
         let way = self.way(self.link);
         let (mut alternatives, mut refused) = (Vec::new(), None);
-        for rung in rungs {
+        for scheme in schemes {
             for protocol in protocols {
                 let machine = (&way, &mut self.calibration);
                 let stock = self.stock.as_ref();
                 let found = match protocol {
-                    Protocol::Batch => candidate.checked(rung, machine, self.runs, stock),
-                    Protocol::Authenticated => candidate.authenticated(rung, machine, stock),
+                    Protocol::Batch => candidate.checked(scheme, machine, self.runs, stock),
+                    Protocol::Authenticated => candidate.authenticated(scheme, machine, stock),
                     Protocol::Direct | Protocol::Prepared => {
-                        candidate.alternative(*protocol, rung, machine, stock)
+                        candidate.alternative(*protocol, scheme, machine, stock)
                     }
                     Protocol::Gmw | Protocol::Outsourced => continue,
                 };
@@ -339,15 +339,15 @@ impl Planner {
     fn compare(
         &mut self,
         candidate: &Candidate,
-        rungs: &[&'static SchemeInfo],
+        schemes: &[&'static SchemeInfo],
         (shared, extension): (&Shared, OtExtension),
     ) -> Vec<OverLink> {
         let links = USUAL_LINKS.iter().filter_map(|link| link.parse().ok());
         let times = links.filter_map(|link: Link| {
             let way = self.way(link);
-            let direct = rungs.iter().filter_map(|rung| {
+            let direct = schemes.iter().filter_map(|scheme| {
                 let machine = (&way, &mut self.calibration);
-                let one = candidate.alternative(Protocol::Direct, rung, machine, None);
+                let one = candidate.alternative(Protocol::Direct, scheme, machine, None);
                 Some(one.ok()?.times.online)
             });
             Some(OverLink {
@@ -361,7 +361,7 @@ impl Planner {
 
     /// Returns the schemes that meet the constraints: the best one for this function under each
     /// assumption. Under the ideal cipher it returns all of them, since they trade bytes for work.
-    fn rungs(&self, function: &Function) -> Result<Vec<&'static SchemeInfo>, Error> {
+    fn schemes(&self, function: &Function) -> Result<Vec<&'static SchemeInfo>, Error> {
         let unknown = |_| Error::ApiMisuse("this scheme is not offered by any protocol");
         let by_default = || self.by_default.then(|| default_scheme(function));
         if let Some(scheme) = self.scheme.or_else(by_default) {
@@ -369,11 +369,11 @@ impl Planner {
         }
         let allowed = SCHEMES
             .iter()
-            .filter(|rung| rung.assumption <= self.assumption);
+            .filter(|scheme| scheme.assumption <= self.assumption);
         Ok(allowed
-            .filter(|rung| match rung.assumption {
+            .filter(|scheme| match scheme.assumption {
                 Assumption::IdealCipher => true,
-                other => best_scheme(other, function) == rung.id,
+                other => best_scheme(other, function) == scheme.id,
             })
             .collect())
     }
@@ -414,9 +414,9 @@ fn fastest(alternatives: &[Alternative], allowed: impl Fn(&Alternative) -> bool)
     };
     let least = allowed().map(|(_, one)| one.times.online).min()?;
     let limit = least.mul_f64(1.0 + TOLERANCE);
-    let rank = |rung: &SchemeInfo| SCHEMES.iter().position(|other| other.id == rung.id);
+    let rank = |scheme: &SchemeInfo| SCHEMES.iter().position(|other| other.id == scheme.id);
     // An alternative without a scheme comes last: at equal times, authentic results are better.
-    let rank = |one: &Alternative| one.rung.map_or(Some(SCHEMES.len()), rank);
+    let rank = |one: &Alternative| one.scheme.map_or(Some(SCHEMES.len()), rank);
     allowed()
         .filter(|(_, one)| one.times.online <= limit)
         .min_by_key(|(_, one)| (rank(one), one.times.from_agreement))

@@ -168,10 +168,10 @@ const COUNTS: [(&str, u64, u64, u64); 11] = [
 fn schemes_have_the_tables_and_cipher_calls_that_they_had() {
     let circuit = library::find("aes-128", &Default::default()).expect("a circuit of the library");
     let program = Program::compile(&circuit);
-    let found = SCHEMES.map(|rung| {
-        let cost = rung.program_cost(&program);
+    let found = SCHEMES.map(|scheme| {
+        let cost = scheme.program_cost(&program);
         let calls = (cost.garbler_calls, cost.evaluator_calls);
-        (rung.id.to_string(), cost.table_bytes, calls.0, calls.1)
+        (scheme.id.to_string(), cost.table_bytes, calls.0, calls.1)
     });
     let expected = COUNTS
         .map(|(scheme, bytes, garbler, evaluator)| (scheme.to_owned(), bytes, garbler, evaluator));

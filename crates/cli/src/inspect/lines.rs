@@ -51,8 +51,8 @@ pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
 
 /// Returns the table bytes of each AND gate, under the function's default scheme.
 fn bytes_per_and(run: &RunCosts) -> u64 {
-    let rung = default_scheme(&run.function).rung();
-    rung.map_or(0, |rung| u64::from(rung.cost.and.bits) / 8)
+    let scheme = default_scheme(&run.function).rung();
+    scheme.map_or(0, |scheme| u64::from(scheme.cost.and.bits) / 8)
 }
 
 /// Returns the cost of a line of the program's own file, or nothing if it costs nothing.

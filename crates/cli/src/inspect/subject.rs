@@ -223,9 +223,9 @@ impl Subject {
     }
 
     /// Returns the cost of all calls under a scheme.
-    fn cost(&self, rung: &SchemeInfo) -> ProgramCost {
+    fn cost(&self, scheme: &SchemeInfo) -> ProgramCost {
         let costs = self.components.iter().enumerate().map(|(i, component)| {
-            rung.program_cost(component.program()) * u64::from(self.calls(i))
+            scheme.program_cost(component.program()) * u64::from(self.calls(i))
         });
         costs.sum()
     }
@@ -235,7 +235,7 @@ impl Subject {
         thread::scope(|scope| {
             let costs = SCHEMES
                 .each_ref()
-                .map(|rung| scope.spawn(|| self.cost(rung)));
+                .map(|scheme| scope.spawn(|| self.cost(scheme)));
             let costs = costs.into_iter().map(ScopedJoinHandle::join);
             costs.map(|cost| cost.expect("costs add up")).collect()
         })
@@ -243,13 +243,13 @@ impl Subject {
 
     /// Measures all calls on this machine under a scheme. Returns the seconds of the garbler and of
     /// the evaluator.
-    fn seconds(&self, rung: &SchemeInfo) -> [f64; 2] {
+    fn seconds(&self, scheme: &SchemeInfo) -> [f64; 2] {
         let patience = PATIENCE / self.components.len().max(1) as u32;
         let mut seconds = [0.0; 2];
         for (i, component) in self.components.iter().enumerate() {
             let calls = f64::from(self.calls(i));
-            let time = tacit::cost::TimeEstimate::measure(rung.id, component.program(), patience);
-            let time = time.expect("a rung is a scheme of this version");
+            let time = tacit::cost::TimeEstimate::measure(scheme.id, component.program(), patience);
+            let time = time.expect("it is one of SCHEMES");
             seconds[0] += calls * time.garbler.as_secs_f64();
             seconds[1] += calls * time.evaluator.as_secs_f64();
         }
@@ -377,17 +377,17 @@ impl Subject {
             "garbler",
             "evaluator"
         );
-        for (rung, cost) in SCHEMES.iter().zip(self.costs()) {
-            let [garbler, evaluator] = self.seconds(rung).map(shown_seconds);
+        for (scheme, cost) in SCHEMES.iter().zip(self.costs()) {
+            let [garbler, evaluator] = self.seconds(scheme).map(shown_seconds);
             let _ = writeln!(
                 text,
                 "  {:<20} {:>14}  {:>11} {:>11}  {garbler:>10} {evaluator:>9}  {}, {} bits",
-                rung.id.to_string(),
+                scheme.id.to_string(),
                 cost.table_bytes,
                 cost.garbler_calls,
                 cost.evaluator_calls,
-                rung.assumption,
-                rung.security_bits
+                scheme.assumption,
+                scheme.security_bits
             );
         }
         text.push_str("  times are of one core of this machine, without network and OTs\n");
@@ -403,15 +403,15 @@ impl Subject {
     }
 
     pub(super) fn json(&self) -> Json {
-        let scheme = |(rung, cost): (&SchemeInfo, ProgramCost)| {
-            let [garbler_seconds, evaluator_seconds] = self.seconds(rung);
+        let scheme = |(scheme, cost): (&SchemeInfo, ProgramCost)| {
+            let [garbler_seconds, evaluator_seconds] = self.seconds(scheme);
             json!({
-                "name": rung.id.to_string(),
-                "assumption": rung.assumption.to_string(),
-                "security_bits": rung.security_bits,
-                "security": rung.security,
-                "bits_per_and": rung.cost.and.bits,
-                "bits_per_xor": rung.cost.xor.bits,
+                "name": scheme.id.to_string(),
+                "assumption": scheme.assumption.to_string(),
+                "security_bits": scheme.security_bits,
+                "security": scheme.security,
+                "bits_per_and": scheme.cost.and.bits,
+                "bits_per_xor": scheme.cost.xor.bits,
                 "table_bytes": cost.table_bytes,
                 "garbler_calls": cost.garbler_calls,
                 "garbler_key_schedules": cost.garbler_key_schedules,

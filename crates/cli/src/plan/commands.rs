@@ -77,9 +77,9 @@ impl<'a> Commands<'a> {
     /// Returns the function's arguments.
     fn function(&self) -> Vec<String> {
         let mut words = shell::function(&self.args.function, &self.args.choice);
-        let named = |rung: &&SchemeInfo| rung.id != default_scheme(&self.of.function);
-        if let Some(rung) = self.of.rung.filter(named) {
-            words.extend(["--scheme".to_owned(), rung.id.to_string()]);
+        let named = |scheme: &&SchemeInfo| scheme.id != default_scheme(&self.of.function);
+        if let Some(scheme) = self.of.scheme.filter(named) {
+            words.extend(["--scheme".to_owned(), scheme.id.to_string()]);
         }
         words
     }

@@ -81,7 +81,11 @@ impl Told<'_> {
 
     fn named(&self, one: &Alternative) -> String {
         let time = &one.times;
-        let under = if one.rung.is_some() { "under" } else { "with" };
+        let under = if one.scheme.is_some() {
+            "under"
+        } else {
+            "with"
+        };
         format!(
             "{} {under} {}: {} ms online, {} with agreement and leases",
             protocol(one),
@@ -301,8 +305,8 @@ fn protocol(one: &Alternative) -> &'static str {
 
 /// Returns the scheme or, for a protocol that garbles nothing, the OTs.
 fn scheme(one: &Alternative) -> String {
-    match (one.rung, one.ot_extension) {
-        (Some(rung), _) => rung.id.to_string(),
+    match (one.scheme, one.ot_extension) {
+        (Some(scheme), _) => scheme.id.to_string(),
         (None, Some(extension)) => format!("OTs by {extension}"),
         (None, None) if one.takes_crosses() => "crosses in stock".to_owned(),
         (None, None) => "—".to_owned(),
@@ -311,10 +315,10 @@ fn scheme(one: &Alternative) -> String {
 
 /// Returns the assumption of a run's security.
 fn rests_on(one: &Alternative) -> String {
-    match one.rung {
-        Some(rung) => format!(
+    match one.scheme {
+        Some(scheme) => format!(
             "{} rests on {} ({} bits)",
-            rung.id, rung.assumption, rung.security_bits
+            scheme.id, scheme.assumption, scheme.security_bits
         ),
         None => {
             let lpn = match one.ot_extension {

@@ -23,7 +23,7 @@ const MAX_EXECUTIONS: u64 = 4096;
 /// The executions that the arguments order.
 pub(super) struct BatchOrder {
     role: Role,
-    rung: &'static SchemeInfo,
+    scheme: &'static SchemeInfo,
     function: Function,
     executions: u64,
     security: StatisticalSecurity,
@@ -56,14 +56,14 @@ impl BatchOrder {
             .runnable(&args.choice)?;
         let role = super::role(args, Some(&runnable), config)?;
         let function = runnable.function().clone();
-        let rung = function::scheme(args.scheme.as_deref(), Some(&function))?;
+        let scheme = function::scheme(args.scheme.as_deref(), Some(&function))?;
         let security = run::statistical_security(
             Protocol::Batch,
             args.security_bits,
             args.insecure_for_measurements,
         )?;
         let (plan, table_bytes, held_bits) = {
-            let order = BatchPreparation::new(role, &function, args.runs).scheme(rung.id);
+            let order = BatchPreparation::new(role, &function, args.runs).scheme(scheme.id);
             let order = order.statistical_security(security);
             let plan = order.plan().map_err(|error| match error {
                 Error::ApiMisuse(what) => usage!(
@@ -76,7 +76,7 @@ impl BatchOrder {
         };
         Ok(Self {
             role,
-            rung,
+            scheme,
             function,
             executions: args.runs,
             security,
@@ -104,7 +104,7 @@ impl Order for BatchOrder {
             runs_of(self.executions, &self.function),
             self.security,
             self.role.name(),
-            self.rung.id
+            self.scheme.id
         )
     }
 
@@ -137,7 +137,7 @@ impl Order for BatchOrder {
         let order = BatchPreparation::new(self.role, &self.function, self.executions);
         let prepared = order
             .statistical_security(self.security)
-            .scheme(self.rung.id)
+            .scheme(self.scheme.id)
             .threads(args.threads)
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
@@ -185,7 +185,7 @@ impl Order for BatchOrder {
             "threat_model": threat_model.to_string(),
             "statistical_security_bits": self.held_bits,
             "role": self.role.name(),
-            "scheme": self.rung.id.to_string(),
+            "scheme": self.scheme.id.to_string(),
             "function": {
                 "name": self.function.name(),
                 "digest": self.function.digest().to_string(),

@@ -55,10 +55,10 @@ impl LotOrder {
         let wanted = match (runnable, args.ands) {
             (Some(runnable), _) => {
                 let (function, runs) = (Box::new(runnable.function().clone()), args.runs);
-                let rung = function::scheme(args.scheme.as_deref(), Some(&function))?;
+                let scheme = function::scheme(args.scheme.as_deref(), Some(&function))?;
                 let instances = LotPreparation::instances_for_runs(role, &function, runs);
                 match instances.map(drop) {
-                    Ok(()) => Wanted::Instances(function, runs, rung),
+                    Ok(()) => Wanted::Instances(function, runs, scheme),
                     Err(
                         Error::Protocol(ProtocolError::Material(why))
                         | Error::Material { what: why, .. },
@@ -95,8 +95,8 @@ impl LotOrder {
     fn order(&self) -> Result<LotPreparation<'_>, Error> {
         let role = self.role;
         let order = match &self.wanted {
-            Wanted::Instances(function, runs, rung) => {
-                LotPreparation::instances_for_runs(role, function, *runs)?.scheme(rung.id)
+            Wanted::Instances(function, runs, scheme) => {
+                LotPreparation::instances_for_runs(role, function, *runs)?.scheme(scheme.id)
             }
             Wanted::TriplesFor(function, runs, _) => {
                 LotPreparation::triples_for_runs(role, function, *runs)?
@@ -168,8 +168,8 @@ impl LotOrder {
             "made": prepared.made(),
             "usable": prepared.available(),
         });
-        if let Wanted::Instances(_, _, rung) = &self.wanted {
-            json["scheme"] = json!(rung.id.to_string());
+        if let Wanted::Instances(_, _, scheme) = &self.wanted {
+            json["scheme"] = json!(scheme.id.to_string());
             json["kinds"] = super::kinds_json(prepared);
         }
         json
@@ -195,9 +195,9 @@ impl Order for LotOrder {
 
     fn described(&self) -> String {
         let what = match &self.wanted {
-            Wanted::Instances(function, runs, rung) => {
+            Wanted::Instances(function, runs, scheme) => {
                 let runs = runs_of(*runs, function);
-                format!("checked components for {runs} under {}", rung.id)
+                format!("checked components for {runs} under {}", scheme.id)
             }
             Wanted::TriplesFor(function, runs, _) => {
                 format!("triples for {}", runs_of(*runs, function))

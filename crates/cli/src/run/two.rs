@@ -39,7 +39,7 @@ pub(super) struct TwoPartyRun<'a> {
     runnable: &'a Runnable,
     role: Role,
     protocol: Protocol,
-    rung: &'static SchemeInfo,
+    scheme: &'static SchemeInfo,
     security: StatisticalSecurity,
     stocks: Option<Stocks>,
     values: BTreeMap<String, Value>,
@@ -117,7 +117,7 @@ impl<'a> TwoPartyRun<'a> {
             runnable,
             role,
             protocol,
-            rung: scheme(args.runs.scheme.as_deref(), Some(function))?,
+            scheme: scheme(args.runs.scheme.as_deref(), Some(function))?,
             security: security(protocol, args)?,
             stocks: stocks(args, config, protocol)?,
             values: runnable.inputs(role, &args.inputs.reading(), given.values)?,
@@ -153,7 +153,7 @@ impl<'a> TwoPartyRun<'a> {
         else {
             return Ok(());
         };
-        let (function, scheme) = (self.runnable.function(), self.rung.id);
+        let (function, scheme) = (self.runnable.function(), self.scheme.id);
         // The plan reports, above all, a scheme that is not for batch.
         let order = BatchPreparation::largest(self.role, function).scheme(scheme);
         order.statistical_security(self.security).plan()?;
@@ -187,7 +187,7 @@ impl<'a> TwoPartyRun<'a> {
             protocol: self.protocol,
             security_bits: self.job()?.held_bits(),
             counts_tries: self.stocks.is_some(),
-            rung: self.rung,
+            scheme: self.scheme,
             peer,
             peer_name: self
                 .args
@@ -296,7 +296,7 @@ impl<'a> TwoPartyRun<'a> {
             .threads(self.args.threads)
             .by(self.protocol, self.stocks.as_ref())?;
         if self.protocol.is_garbled() {
-            job = job.scheme(self.rung.id);
+            job = job.scheme(self.scheme.id);
         }
         let given = &self.args.chain;
         let job = match &given.chain {
@@ -411,7 +411,7 @@ impl<'a> TwoPartyRun<'a> {
             0 => {}
             made if made == runs => {
                 let command = shell::line(&self.prepare(Protocol::Authenticated, "N"));
-                let scheme = self.rung.id;
+                let scheme = self.scheme.id;
                 eprintln!(
                     "triples   made in the run: the parties have none, or too few of one order, \
                      in stock under {scheme}; `{command}` at both prepares some"

@@ -30,10 +30,10 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
             let name = (name, Protocol::Prepared);
             let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
             let function = Arc::new(runnable.function().clone());
-            let rung = function::scheme(stocked.scheme.as_deref(), Some(&function))?;
+            let scheme = function::scheme(stocked.scheme.as_deref(), Some(&function))?;
             let missing = "it is missing; write for how many runs there is to be enough";
             let runs = stocked.runs.ok_or_else(|| wrong("runs", missing))?;
-            (of_function(stocked, function)?, rung.id, runs)
+            (of_function(stocked, function)?, scheme.id, runs)
         }
         (None, Some(ands)) => (triples(stocked)?, LOT_SCHEME, ands),
         _ => {

@@ -223,8 +223,8 @@ fn every_scheme_links_right() {
         comparison(Recipient::Both),
     ];
     for function in &functions {
-        for rung in &SCHEMES {
-            with_scheme(rung.id, RightResult(function)).expect("it is one of SCHEMES");
+        for scheme in &SCHEMES {
+            with_scheme(scheme.id, RightResult(function)).expect("it is one of SCHEMES");
         }
     }
 }
@@ -239,8 +239,8 @@ fn values_that_pass_no_instance() {
             .output("y", "u8", Recipient::Evaluator, "a")
             .output("z", "u8", Recipient::Both, Operand::number(77));
     });
-    for rung in &SCHEMES {
-        with_scheme(rung.id, RightResult(&function)).expect("it is one of SCHEMES");
+    for scheme in &SCHEMES {
+        with_scheme(scheme.id, RightResult(&function)).expect("it is one of SCHEMES");
     }
 }
 
@@ -298,8 +298,8 @@ impl SchemeVisitor for Damaged<'_> {
 #[test]
 fn damage_never_passes_for_a_result() {
     let function = comparison(Recipient::Evaluator);
-    for rung in &SCHEMES {
-        with_scheme(rung.id, Damaged(&function)).expect("it is one of SCHEMES");
+    for scheme in &SCHEMES {
+        with_scheme(scheme.id, Damaged(&function)).expect("it is one of SCHEMES");
     }
 }
 

@@ -42,9 +42,9 @@ impl SchemeVisitor for DirectRun {
 #[test]
 fn direct_under_every_scheme_and_extension() {
     let mut runs = Vec::new();
-    for rung in &SCHEMES {
-        let transcript = with_scheme(rung.id, DirectRun(Extension::default())).expect("known");
-        runs.push((rung.name.to_owned(), transcript));
+    for scheme in &SCHEMES {
+        let transcript = with_scheme(scheme.id, DirectRun(Extension::default())).expect("known");
+        runs.push((scheme.name.to_owned(), transcript));
     }
     for extension in Extension::NAMED {
         let transcript = with_scheme(SchemeId::HALF_GATES_TWO_CALL, DirectRun(extension));

@@ -187,7 +187,7 @@ fn threads_change_nothing() {
         assert!(function.and_gates() >= 1 << 16, "{}", function.and_gates());
         let [mine, yours] = inputs(&function);
         let expected = function.evaluate(&[&mine[..], &yours].concat());
-        for rung in &SCHEMES {
+        for scheme in &SCHEMES {
             let on = |threads| {
                 let run = OnThreads {
                     function: &function,
@@ -195,15 +195,20 @@ fn threads_change_nothing() {
                     threads,
                     fault: None,
                 };
-                with_scheme(rung.id, run).expect("known")
+                with_scheme(scheme.id, run).expect("known")
             };
             let alone = on([1, 1]);
             for threads in [[2, 1], [5, 1], [1, 2], [5, 5]] {
                 let ended = on(threads);
                 for result in &ended.results {
-                    assert_eq!(result.as_ref(), Ok(&expected), "{}, {threads:?}", rung.name);
+                    assert_eq!(
+                        result.as_ref(),
+                        Ok(&expected),
+                        "{}, {threads:?}",
+                        scheme.name
+                    );
                 }
-                assert_eq!(ended.sent, alone.sent, "{}, {threads:?}", rung.name);
+                assert_eq!(ended.sent, alone.sent, "{}, {threads:?}", scheme.name);
             }
         }
     }

@@ -118,9 +118,9 @@ impl SchemeVisitor for Chain {
 #[test]
 fn prepared_under_every_scheme() {
     let mut runs = Vec::new();
-    for rung in &SCHEMES {
-        let transcript = with_scheme(rung.id, Run).expect("known");
-        runs.push((rung.name.to_owned(), transcript));
+    for scheme in &SCHEMES {
+        let transcript = with_scheme(scheme.id, Run).expect("known");
+        runs.push((scheme.name.to_owned(), transcript));
     }
     for (id, name) in [
         (SchemeId::HALF_GATES_TWO_CALL, "half-gates-two-call"),

@@ -35,7 +35,7 @@ pub struct Alternative {
     /// The protocol.
     pub protocol: Protocol,
     /// The garbling scheme. `None` under `gmw`.
-    pub rung: Option<&'static SchemeInfo>,
+    pub scheme: Option<&'static SchemeInfo>,
     /// The OT extension, if the planner was given one.
     pub ot_extension: Option<OtExtension>,
     /// The function, in the form that suits the protocol.
@@ -149,7 +149,7 @@ impl Candidate {
         })
     }
 
-    /// Returns this candidate by `protocol` under the scheme of `rung`. For `batch`, see
+    /// Returns this candidate by `protocol` under `scheme`. For `batch`, see
     /// [`checked`](Self::checked).
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl Candidate {
     pub(super) fn alternative(
         &self,
         protocol: Protocol,
-        rung: &'static SchemeInfo,
+        scheme: &'static SchemeInfo,
         (way, calibration): (&MeasuredLink, &mut Calibration),
         stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
@@ -171,10 +171,10 @@ impl Candidate {
             walk,
             extension: way.extension(need),
         };
-        let outline = with_scheme(rung.id, sketch)
+        let outline = with_scheme(scheme.id, sketch)
             .map_err(|_| Error::ApiMisuse("this scheme is not offered by any protocol"))??;
         let components = function.components().iter();
-        let measured = components.map(|component| calibration.of(rung.id, component));
+        let measured = components.map(|component| calibration.of(scheme.id, component));
         let costs = Costs {
             function,
             times: measured.collect::<Result<Vec<_>, _>>()?,
@@ -187,18 +187,18 @@ impl Candidate {
         let course = Course::of(&outline, &work, way);
         let needs = match protocol {
             Protocol::Direct => Vec::new(),
-            _ => needs(function, rung, stock),
+            _ => needs(function, scheme, stock),
         };
         Ok(Alternative {
             protocol,
-            rung: Some(rung),
+            scheme: Some(scheme),
             ot_extension: way.stated(),
             function: Arc::clone(&self.function),
             traffic: (&outline).into(),
             times: costs.planned(protocol, (&outline, &work), &course, way),
             offline: match protocol {
                 Protocol::Direct => Offline::default(),
-                _ => costs.offline(rung, way),
+                _ => costs.offline(scheme, way),
             },
             runs_in_stock: match protocol {
                 Protocol::Direct => None,
@@ -331,13 +331,13 @@ impl Costs<'_> {
         }
     }
 
-    fn offline(&self, rung: &SchemeInfo, way: &MeasuredLink) -> Offline {
+    fn offline(&self, scheme: &SchemeInfo, way: &MeasuredLink) -> Offline {
         let components = self.function.components().iter();
         let calls = self.function.component_calls().iter();
         let tables: u64 = components
             .zip(calls)
             .map(|(component, calls)| {
-                let tables = rung.program_cost(component.program()).table_bytes + 16;
+                let tables = scheme.program_cost(component.program()).table_bytes + 16;
                 tables.saturating_mul((*calls).into())
             })
             .fold(0, u64::saturating_add);
@@ -362,14 +362,14 @@ pub(super) fn seconds(seconds: f64) -> Duration {
 }
 
 /// Returns the amount of each kind that a run takes. Equal components are added up.
-fn needs(function: &Function, rung: &SchemeInfo, stock: Option<&InStock>) -> Vec<Need> {
+fn needs(function: &Function, scheme: &SchemeInfo, stock: Option<&InStock>) -> Vec<Need> {
     let mut needs: Vec<(Option<&Component>, Need)> = Vec::new();
     let ots = function.input_bits(Role::Evaluator) as u64;
     if ots > 0 {
         let need = Need {
             name: "OTs".to_owned(),
             count: ots,
-            in_stock: stock.map(|stock| stock.ots(rung.id)),
+            in_stock: stock.map(|stock| stock.ots(scheme.id)),
         };
         needs.push((None, need));
     }
@@ -389,7 +389,7 @@ fn needs(function: &Function, rung: &SchemeInfo, stock: Option<&InStock>) -> Vec
                 let need = Need {
                     name: component.name().to_owned(),
                     count: (*calls).into(),
-                    in_stock: stock.map(|stock| stock.instances(rung.id, component)),
+                    in_stock: stock.map(|stock| stock.instances(scheme.id, component)),
                 };
                 needs.push((Some(component), need));
             }

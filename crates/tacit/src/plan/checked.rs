@@ -24,7 +24,7 @@ use crate::scheme::{BlockVisitor, with_block_scheme};
 use crate::stock::{BatchPreparation, NAME_BYTES};
 
 impl Candidate {
-    /// Returns this candidate by `batch` under the scheme of `rung`, with this many runs prepared
+    /// Returns this candidate by `batch` under `scheme`, with this many runs prepared
     /// together.
     ///
     /// # Errors
@@ -32,18 +32,18 @@ impl Candidate {
     /// The function is too large or has saved values, or `batch` does not support the scheme.
     pub(super) fn checked(
         &self,
-        rung: &'static SchemeInfo,
+        scheme: &'static SchemeInfo,
         (way, calibration): (&MeasuredLink, &mut Calibration),
         runs: u64,
         stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
         let function = &*self.function;
         let executions = runs.clamp(1, MAX_EXECUTIONS);
-        let order = BatchPreparation::new(Role::Garbler, function, executions).scheme(rung.id);
+        let order = BatchPreparation::new(Role::Garbler, function, executions).scheme(scheme.id);
         let plan = order.plan()?;
-        let outline = with_block_scheme(rung.id, Protocol::Batch, Sketch { function, plan })??;
+        let outline = with_block_scheme(scheme.id, Protocol::Batch, Sketch { function, plan })??;
         let components = function.components().iter();
-        let measured = components.map(|component| calibration.of(rung.id, component));
+        let measured = components.map(|component| calibration.of(scheme.id, component));
         let times = measured.collect::<Result<Vec<_>, _>>()?;
         let machine = Machine::of(function, times, calibration.hashes());
         let work = machine.online(&outline);
@@ -51,11 +51,11 @@ impl Candidate {
         let needs = vec![Need {
             name: "checked executions".to_owned(),
             count: 1,
-            in_stock: stock.map(|stock| stock.executions(rung.id, function)),
+            in_stock: stock.map(|stock| stock.executions(scheme.id, function)),
         }];
         Ok(Alternative {
             protocol: Protocol::Batch,
-            rung: Some(rung),
+            scheme: Some(scheme),
             ot_extension: way.stated(),
             function: Arc::clone(&self.function),
             traffic: traffic(&outline),

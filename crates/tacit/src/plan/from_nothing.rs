@@ -30,7 +30,7 @@ use crate::session::OtNeed;
 use crate::stock::LotNeeds;
 
 impl Candidate {
-    /// Returns this candidate by `authenticated` under the scheme of `rung`. The plan is for a run
+    /// Returns this candidate by `authenticated` under `scheme`. The plan is for a run
     /// that takes nothing from the stock. If the stock has instances or triples, the plan says for
     /// how many runs they are enough.
     ///
@@ -39,11 +39,11 @@ impl Candidate {
     /// The function loads or saves more than a chain keeps, or the scheme is not half-gates.
     pub(super) fn authenticated(
         &self,
-        rung: &'static SchemeInfo,
+        scheme: &'static SchemeInfo,
         (way, calibration): (&MeasuredLink, &mut Calibration),
         stock: Option<&InStock>,
     ) -> Result<Alternative, Error> {
-        construction(rung.id)?;
+        construction(scheme.id)?;
         let function = &*self.function;
         let security = StatisticalSecurity::DEFAULT.of_lots()?;
         let need = OtNeed::of_lots(function.and_gates(), security);
@@ -56,12 +56,12 @@ impl Candidate {
         let floor = trips + sending;
         let triples = blocks_for(function).saturating_mul(BLOCK_TRIPLES as u64);
         // Triples come last.
-        let ways: Vec<_> = LotNeeds::of_run(function, rung.id).collect();
+        let ways: Vec<_> = LotNeeds::of_run(function, scheme.id).collect();
         let in_stock = stock.filter(|_| triples > 0);
         let in_stock = in_stock.map(|stock| stock.lots(&ways));
         Ok(Alternative {
             protocol: Protocol::Authenticated,
-            rung: Some(rung),
+            scheme: Some(scheme),
             ot_extension: way.stated(),
             function: Arc::clone(&self.function),
             traffic: PlannedTraffic::late(outline.garbler_bytes, outline.evaluator_bytes),

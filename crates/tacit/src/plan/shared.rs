@@ -113,7 +113,7 @@ impl Shared {
         let bytes = outline.bytes();
         Alternative {
             protocol: Protocol::Gmw,
-            rung: None,
+            scheme: None,
             ot_extension: None,
             function: Arc::clone(&self.function),
             traffic: PlannedTraffic::late(

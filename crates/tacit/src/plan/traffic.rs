@@ -86,10 +86,11 @@ mod tests {
                 .scheme(SchemeId::HALF_GATES_TWO_CALL)
                 .threat_model(model);
             let plan = planner.plan(function.clone()).expect("a plan");
-            let is_it = |rung: &&tacit_garble::SchemeInfo| rung.id == SchemeId::HALF_GATES_TWO_CALL;
+            let is_it =
+                |scheme: &&tacit_garble::SchemeInfo| scheme.id == SchemeId::HALF_GATES_TWO_CALL;
             let mut same = plan.alternatives.iter();
             let planned =
-                same.find(|one| one.protocol == protocol && one.rung.as_ref().is_some_and(is_it));
+                same.find(|one| one.protocol == protocol && one.scheme.as_ref().is_some_and(is_it));
             let planned = planned.expect("the same protocol").traffic;
             assert_eq!(traffic.expect("known").bytes, planned, "{protocol:?}");
         }

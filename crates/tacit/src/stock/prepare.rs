@@ -159,8 +159,8 @@ impl Preparation<'_> {
         let kinds = self.task.levels.values();
         let bytes = kinds.map(
             |wanted| match (&wanted.component, self.scheme_id().rung()) {
-                (Some(component), Ok(rung)) => {
-                    let cost = rung.program_cost(component.program());
+                (Some(component), Ok(scheme)) => {
+                    let cost = scheme.program_cost(component.program());
                     cost.table_bytes.saturating_mul(wanted.level)
                 }
                 _ => 0,

@@ -113,7 +113,7 @@ fn shipped_functions_are_right_under_every_scheme() {
             "2",
         ),
     ];
-    for scheme in SCHEMES.iter().map(|rung| rung.id) {
+    for scheme in SCHEMES.iter().map(|scheme| scheme.id) {
         let mut sessions = sessions();
         for (function, inputs, output, expected) in &cases {
             for outcome in run_in(&mut sessions, function, scheme, inputs) {
@@ -154,7 +154,7 @@ fn constants_and_values_that_nothing_computes_reach_the_results() {
         )
         .output("for_garbler", "u8[2]", Recipient::Garbler, "b");
     let function = builder.finish().unwrap();
-    for scheme in SCHEMES.iter().map(|rung| rung.id) {
+    for scheme in SCHEMES.iter().map(|scheme| scheme.id) {
         let [garbler, evaluator] = run(&function, scheme, &[("a", "1"), ("b", "[200, 7]")]);
         let text = |outcome: &Outcome, name: &str| outcome.outputs[name].to_text().replace(' ', "");
         for outcome in [&garbler, &evaluator] {

@@ -294,7 +294,7 @@ fn against_a_malicious_party_it_is_a_batch_once_one_is_prepared() {
     for (cost, protocol) in costs.iter().zip(protocols) {
         let online = cost.phases.iter().find(|cost| cost.phase == Phase::Run);
         let online = online.expect("an online phase").traffic;
-        let planned = by(protocol).find(|one| one.rung.is_some_and(|rung| rung.id == scheme));
+        let planned = by(protocol).find(|one| one.scheme.is_some_and(|one| one.id == scheme));
         let traffic = planned.expect("half-gates").traffic;
         assert_eq!(
             online.received.bytes, traffic.garbler_late_bytes,
@@ -316,14 +316,14 @@ fn no_scheme_rests_on_more_than_was_asked_for() {
         let worst = plan
             .alternatives
             .iter()
-            .filter_map(|one| one.rung)
-            .map(|rung| rung.assumption)
+            .filter_map(|one| one.scheme)
+            .map(|scheme| scheme.assumption)
             .max();
         assert_eq!(worst, Some(most));
         assert!(
             plan.choice()
-                .rung
-                .is_some_and(|rung| rung.assumption <= most)
+                .scheme
+                .is_some_and(|scheme| scheme.assumption <= most)
         );
     }
 }
@@ -363,8 +363,8 @@ fn the_choice_is_made_from_what_is_in_stock() {
     let stocked = plan(&mut planner, "levenshtein-tiles", &lengths);
     let choice = stocked.choice();
     assert_eq!(choice.protocol, Protocol::Prepared, "{choice:?}");
-    let rung = choice.rung.expect("a scheme");
-    assert_eq!(rung.id, SchemeId::HALF_GATES_TWO_CALL);
+    let scheme = choice.scheme.expect("a scheme");
+    assert_eq!(scheme.id, SchemeId::HALF_GATES_TWO_CALL);
     assert_eq!(choice.runs_in_stock, Some(2));
     // Swapped lengths have as many tiles but another distance, which is not in stock.
     let turned = [("rows", 4), ("columns", 3), ("side", 8)];

@@ -189,16 +189,21 @@ fn what_is_made_on_the_spot_has_names_too() {
 fn every_scheme_links_from_the_stock() {
     let parties = Pair::in_folders();
     let mut sessions = parties.meet();
-    for rung in SCHEMES {
+    for scheme in SCHEMES {
         for prepared in prepare(&parties, &mut sessions, |order| {
             order
-                .scheme(rung.id)
+                .scheme(scheme.id)
                 .enough_for(&aes_128(), 1)
                 .expect("no saves")
         }) {
             prepared.expect("prepared");
         }
-        assert_eq!(aes(&parties, &mut sessions, rung.id), [0, 0], "{}", rung.id);
+        assert_eq!(
+            aes(&parties, &mut sessions, scheme.id),
+            [0, 0],
+            "{}",
+            scheme.id
+        );
     }
 }
 

@@ -69,8 +69,8 @@ fn pages_say_the_bits_of_the_code() {
         );
     }
     let of = |id: SchemeId| {
-        let rung = SCHEMES.iter().find(|rung| rung.id == id);
-        rung.expect("on the ladder").security_bits
+        let scheme = SCHEMES.iter().find(|scheme| scheme.id == id);
+        scheme.expect("on the ladder").security_bits
     };
     let batch = "docs/protocols/batch.md";
     let schemes = format!(

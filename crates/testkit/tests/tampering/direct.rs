@@ -69,7 +69,7 @@ fn every_message_under_every_fault() {
 fn judge_all(every: usize, least: usize) {
     let function = millionaires(32);
     let mut cases = Vec::new();
-    for (turn, scheme) in SCHEMES.iter().map(|rung| rung.id).enumerate() {
+    for (turn, scheme) in SCHEMES.iter().map(|scheme| scheme.id).enumerate() {
         for liar in ROLES {
             let honest = Case {
                 function: &function,

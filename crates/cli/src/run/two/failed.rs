@@ -64,7 +64,7 @@ impl TwoPartyRun<'_> {
         };
         let parties = session.own().zip(session.peer());
         let needs = parties.map(|parties| {
-            let mut name = stocks.name(parties, self.role, self.rung.id);
+            let mut name = stocks.name(parties, self.role, self.scheme.id);
             name.lanes = session.lanes();
             stocks.needs(&name, self.runnable.function())
         });
@@ -102,7 +102,7 @@ impl TwoPartyRun<'_> {
     pub(super) fn nothing_checked(&self) -> Failure {
         let mut command = self.prepare(Protocol::Batch, "16");
         command.extend(shell::meeting(self.args));
-        let (function, scheme) = (self.runnable.function().name(), self.rung.id);
+        let (function, scheme) = (self.runnable.function().name(), self.scheme.id);
         let (bits, command) = (self.security.bits(), shell::line(&command));
         failure!(
             Stock;
@@ -127,7 +127,7 @@ impl TwoPartyRun<'_> {
             words.push("--insecure-for-measurements".to_owned());
         }
         if args.runs.scheme.is_some() {
-            words.extend(["--scheme".to_owned(), self.rung.id.to_string()]);
+            words.extend(["--scheme".to_owned(), self.scheme.id.to_string()]);
         }
         words.extend(["--runs", runs].map(str::to_owned));
         words

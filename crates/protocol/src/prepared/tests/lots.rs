@@ -74,8 +74,8 @@ fn a_lot_of_many_frames_is_what_its_seeds_garble() {
             }
         }
     }
-    for rung in &SCHEMES {
-        with_scheme(rung.id, Check).expect("known");
+    for scheme in &SCHEMES {
+        with_scheme(scheme.id, Check).expect("known");
     }
 }
 

@@ -221,7 +221,7 @@ fn other_schemes_keep_nothing() {
         }
     }
     let function = begin();
-    for rung in &SCHEMES {
-        with_scheme(rung.id, Refused(&function)).expect("on the ladder");
+    for scheme in &SCHEMES {
+        with_scheme(scheme.id, Refused(&function)).expect("on the ladder");
     }
 }

@@ -46,9 +46,9 @@ impl Scene {
         self.know_what_is_sent(&mut view);
         let callers = self.callers(wires);
         for caller in &callers {
-            know_call(&mut view, self.rung().hash, self.start, caller);
+            know_call(&mut view, self.scheme().hash, self.start, caller);
         }
-        let public = self.rung().public_relations;
+        let public = self.scheme().public_relations;
         let equal_offsets = public.contains(&PublicRelation::EqualOffsets);
         let untranslated = public.contains(&PublicRelation::UntranslatedInput);
         view.hide_wires(wires, |a, b| {
@@ -56,7 +56,7 @@ impl Scene {
                 || untranslated && (self.goes_only_into(a, b) || self.goes_only_into(b, a))
         });
         for caller in &callers {
-            hide_ciphertexts(&mut view, self.rung().hash, self.start, caller);
+            hide_ciphertexts(&mut view, self.scheme().hash, self.start, caller);
         }
         view
     }
@@ -64,15 +64,15 @@ impl Scene {
     /// Returns whether the tables consist of halves of labels.
     fn is_sliced(&self) -> bool {
         let row = usize::from(self.cost().and.table_bytes);
-        self.rung().hash != Hash::Prf && !row.is_multiple_of(Block::BYTES)
+        self.scheme().hash != Hash::Prf && !row.is_multiple_of(Block::BYTES)
     }
 
-    fn rung(&self) -> &'static SchemeInfo {
+    fn scheme(&self) -> &'static SchemeInfo {
         self.id.rung().expect("it is in the catalogue")
     }
 
     fn cost(&self) -> Cost {
-        self.rung().cost
+        self.scheme().cost
     }
 
     /// Adds tables, links and decoding information.
@@ -92,7 +92,7 @@ impl Scene {
                     table += 1;
                 }
             }
-            if self.rung().hash == Hash::Prf {
+            if self.scheme().hash == Hash::Prf {
                 for (number, block) in part.decoding.as_chunks().0.iter().enumerate() {
                     view.know(Known::Decoding(number), u128::from_le_bytes(*block));
                 }
@@ -187,7 +187,7 @@ impl Scene {
     /// Returns the fields a and b of the tweaks at which a gate of a kind calls, and the input for
     /// each.
     fn calls(&self, usage: Use) -> Vec<([u8; 2], Input)> {
-        let keyed = self.rung().hash == Hash::Prf;
+        let keyed = self.scheme().hash == Hash::Prf;
         let rows = match usage {
             Use::And if keyed => 0..4,
             Use::And => {
@@ -208,7 +208,7 @@ impl Scene {
 
     /// Adds the labels on which decoding and links call.
     fn callers_of_outputs(&self, wires: &[OpenWire], callers: &mut Vec<Caller>) {
-        let keyed = self.rung().hash == Hash::Prf;
+        let keyed = self.scheme().hash == Hash::Prf;
         let selects = if keyed { 0..2 } else { 0..1 };
         let mut calls = |wire: usize, usage, number| {
             callers.extend(selects.clone().map(|select| Caller {
@@ -238,7 +238,7 @@ impl Scene {
         }
         self.know_what_is_sent(&mut view);
         for caller in &self.callers(wires) {
-            know_call(&mut view, self.rung().hash, self.start, caller);
+            know_call(&mut view, self.scheme().hash, self.start, caller);
         }
         for (number, wire) in wires.iter().enumerate() {
             assert!(
