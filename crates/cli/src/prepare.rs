@@ -63,7 +63,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         PrepareFor::Authenticated => Box::new(LotOrder::new(args, &config)?),
         PrepareFor::Gmw => Box::new(CrossOrder::new(args, &config, &party)?),
     };
-    if let Err(failure) = order.check_room(stock::limit_bytes(&config)) {
+    if let Err(failure) = check_room(order.as_ref(), stock::limit_bytes(&config)) {
         // The other party may be there and would wait in vain.
         party.refuse(AbortReason::NoRoom, log);
         return Err(failure);
@@ -77,7 +77,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let mut pause = FIRST_PAUSE;
     let mut retries = args.retries;
     let mut met = false;
-    let told = loop {
+    let (prepared, run) = loop {
         let attempt = party.meet(cancel.clone(), log).and_then(|mut session| {
             met = true;
             log.step(format_args!("connected"));
@@ -85,12 +85,16 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
                 go_to_lane(&mut session, lane)?;
             }
             let lane = session.lanes().peer;
-            let told = order.once(args, &stocks, session, begun);
+            let prepared = order.prepare(args, &stocks, &mut session);
             let peer = args.meet.peer.as_deref();
-            told.map_err(|error| Failure::in_lane(error, peer, lane))
+            let prepared = prepared.map_err(|error| Failure::in_lane(error, peer, lane))?;
+            let run = session.run_id();
+            // Both parties have everything, so a peer that has already left does not matter.
+            let _ = session.close();
+            Ok((prepared, run))
         });
         match attempt {
-            Ok(told) => break told,
+            Ok(ended) => break ended,
             // A peer that was never met is not waited for again; one that was met comes back.
             Err(failure) if met && retries > 0 && failure.is_transient() => {
                 retries -= 1;
@@ -101,11 +105,29 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
             Err(failure) => return Err(with_order(failure, order.as_ref(), args)),
         }
     };
+    let cost = PreparationCost {
+        prepared: &prepared,
+        wall: begun.elapsed(),
+        run,
+    };
     if args.json {
-        output::print(pretty(&told.json).as_bytes())
+        output::print(pretty(&cost.json(order.json(&prepared))).as_bytes())
     } else {
-        output::print(told.text.as_bytes())
+        output::print(order.text(&prepared, &cost).as_bytes())
     }
+}
+
+/// Refuses an order that fits into no stock of at most `limit` bytes.
+fn check_room(order: &dyn Order, limit: u64) -> Result<(), Failure> {
+    let (bytes, what) = order.room()?;
+    if bytes > limit {
+        return Err(usage!(
+            "the order has {} of {what} at this party, and a stock takes at most {}",
+            shown_bytes(bytes), shown_bytes(limit);
+            "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
+        ));
+    }
+    Ok(())
 }
 
 /// Goes to the peer's process of this name.
@@ -151,8 +173,9 @@ fn with_order(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failur
 
 /// The material to be prepared.
 trait Order {
-    /// Refuses an order that fits into no stock of at most `limit` bytes.
-    fn check_room(&self, limit: u64) -> Result<(), Failure>;
+    /// Returns the bytes that the order takes in this party's stock, and what they are. Refuses an
+    /// order that needs too much memory.
+    fn room(&self) -> Result<(u64, &'static str), Failure>;
 
     /// Describes the order, for comparison with the other party's.
     fn described(&self) -> String;
@@ -165,20 +188,19 @@ trait Order {
         None
     }
 
-    /// Prepares over one session. `begun` is the start of the command.
-    fn once(
+    /// Prepares over one session.
+    fn prepare(
         &self,
         args: &PrepareArgs,
         stocks: &Stocks,
-        session: Session,
-        begun: Instant,
-    ) -> Result<Told, Error>;
-}
+        session: &mut Session,
+    ) -> Result<Prepared, Error>;
 
-/// The output of a preparation, as text and as JSON.
-struct Told {
-    text: String,
-    json: Json,
+    /// Describes what was prepared, and its cost.
+    fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String;
+
+    /// Returns what was prepared as JSON, without the fields of every preparation.
+    fn json(&self, prepared: &Prepared) -> Json;
 }
 
 /// Waits for `pause`, or until a signal comes. After a signal, the next meeting reports the
@@ -259,41 +281,41 @@ impl Order for ComponentOrder {
         format!("{} by prepared as {role} under {scheme}", parts.join(", "))
     }
 
-    fn check_room(&self, limit: u64) -> Result<(), Failure> {
-        check_room(self.role, self.order()?.table_bytes(), limit)
+    fn room(&self) -> Result<(u64, &'static str), Failure> {
+        Ok(room_of_tables(self.role, self.order()?.table_bytes()))
     }
 
     fn resumption(&self) -> &'static str {
         "going on from there"
     }
 
-    fn once(
+    fn prepare(
         &self,
         args: &PrepareArgs,
         stocks: &Stocks,
-        mut session: Session,
-        begun: Instant,
-    ) -> Result<Told, Error> {
+        session: &mut Session,
+    ) -> Result<Prepared, Error> {
         let order = self.order()?.threads(args.threads);
         let bar = Bar::new("prepare", order.and_gates(), !args.json);
-        let prepared = order
+        order
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
-            .run(&mut session, stocks)?;
-        let run = leave(session);
-        let json = json!({
+            .run(session, stocks)
+    }
+
+    fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {
+        let kinds = prepared.kinds.iter();
+        let ands: u64 = kinds.map(|kind| kind.made * kind.and_gates).sum();
+        let ots = prepared.ot_extension;
+        let ots = ots.map_or(String::new(), |extension| format!(", OTs by {extension},"));
+        format!("{}{ands} AND gates{ots} in {cost}\n", table(prepared))
+    }
+
+    fn json(&self, prepared: &Prepared) -> Json {
+        json!({
             "role": self.role.name(),
             "scheme": self.scheme.id.to_string(),
-            "kinds": kinds_json(&prepared),
-        });
-        let cost = Took {
-            prepared: &prepared,
-            wall: begun.elapsed(),
-            run,
-        };
-        Ok(Told {
-            text: format!("{} in {cost}\n", text(&prepared)),
-            json: cost.json(json),
+            "kinds": kinds_json(prepared),
         })
     }
 }
@@ -304,30 +326,16 @@ fn runs_of(runs: u64, function: &Function) -> String {
     format!("{runs} of {}", function.name())
 }
 
-/// Closes the session, and returns the name of its order. Both parties have everything, so a peer
-/// that has already left does not matter.
-fn leave(session: Session) -> Option<RunId> {
-    let run = session.run_id();
-    let _ = session.close();
-    run
-}
-
 /// Returns this party's role in the runs to be prepared for.
 fn role(args: &PrepareArgs, runnable: Option<&Runnable>, config: &Config) -> Result<Role, Failure> {
     let signature = runnable.and_then(Runnable::signature);
     run::role(&args.who, args.meet.peer.as_deref(), signature, config)
 }
 
-/// Refuses `bytes` of tables, which the evaluator stores, if they exceed a stock's limit.
-fn check_room(role: Role, bytes: u64, limit: u64) -> Result<(), Failure> {
-    if role == Role::Evaluator && bytes > limit {
-        return Err(usage!(
-            "the order has {} of tables, which the evaluator keeps, and a stock takes at most {}",
-            shown_bytes(bytes), shown_bytes(limit);
-            "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
-        ));
-    }
-    Ok(())
+/// Returns the room of an order with `bytes` of tables, which the evaluator keeps.
+fn room_of_tables(role: Role, bytes: u64) -> (u64, &'static str) {
+    let bytes = if role == Role::Evaluator { bytes } else { 0 };
+    (bytes, "tables")
 }
 
 /// Returns a component of the library or of a circuit file, and the number of its instances.
@@ -390,26 +398,23 @@ fn table(prepared: &Prepared) -> String {
     text
 }
 
-fn text(prepared: &Prepared) -> String {
-    let ands: u64 = prepared
-        .kinds
-        .iter()
-        .map(|kind| kind.made * kind.and_gates)
-        .sum();
-    let ots = prepared.ot_extension;
-    let ots = ots.map_or(String::new(), |extension| format!(", OTs by {extension},"));
-    table(prepared) + &format!("{ands} AND gates{ots}")
+/// Returns the last lines of a text: how OTs were made, if any were, and the cost.
+fn last_lines(prepared: &Prepared, cost: &PreparationCost<'_>) -> String {
+    match prepared.ot_extension {
+        Some(extension) => format!("OTs by {extension}\n{cost}\n"),
+        None => format!("{cost}\n"),
+    }
 }
 
 /// The cost of a preparation.
-struct Took<'a> {
+struct PreparationCost<'a> {
     prepared: &'a Prepared,
     /// The time, including waits.
     wall: Duration,
     run: Option<RunId>,
 }
 
-impl Took<'_> {
+impl PreparationCost<'_> {
     /// Adds to `json` the fields of every preparation.
     fn json(&self, mut json: Json) -> Json {
         let (traffic, ots) = (&self.prepared.traffic, self.prepared.ot_extension);
@@ -425,7 +430,7 @@ impl Took<'_> {
     }
 }
 
-impl fmt::Display for Took<'_> {
+impl fmt::Display for PreparationCost<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

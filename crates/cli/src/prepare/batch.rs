@@ -1,14 +1,12 @@
 //! Checked executions for `batch`.
 
-use std::time::Instant;
-
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tacit::garble::SchemeInfo;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::stock::{BatchPlan, BatchPreparation, Stocks};
+use tacit::stock::{BatchPlan, BatchPreparation, Prepared, Stocks};
 use tacit::{Error, Function, Role, Session};
 
-use super::{Order, Told, Took, check_room, leave, runs_of};
+use super::{Order, PreparationCost, last_lines, room_of_tables, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
@@ -94,8 +92,8 @@ impl BatchOrder {
 }
 
 impl Order for BatchOrder {
-    fn check_room(&self, limit: u64) -> Result<(), Failure> {
-        check_room(self.role, self.table_bytes, limit)
+    fn room(&self) -> Result<(u64, &'static str), Failure> {
+        Ok(room_of_tables(self.role, self.table_bytes))
     }
 
     fn described(&self) -> String {
@@ -126,32 +124,24 @@ impl Order for BatchOrder {
         ))
     }
 
-    fn once(
+    fn prepare(
         &self,
         args: &PrepareArgs,
         stocks: &Stocks,
-        mut session: Session,
-        begun: Instant,
-    ) -> Result<Told, Error> {
+        session: &mut Session,
+    ) -> Result<Prepared, Error> {
         let bar = Bar::new("prepare", self.and_gates(), !args.json);
         let order = BatchPreparation::new(self.role, &self.function, self.executions);
-        let prepared = order
+        order
             .statistical_security(self.security)
             .scheme(self.scheme.id)
             .threads(args.threads)
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
-            .run(&mut session, stocks)?;
-        let run = leave(session);
-        let cost = Took {
-            prepared: &prepared,
-            wall: begun.elapsed(),
-            run,
-        };
-        let bound = prepared
-            .plan
-            .and_then(|plan| plan.bound(&self.function).ok());
-        let threat_model = ThreatModel::Malicious;
+            .run(session, stocks)
+    }
+
+    fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {
         let (made, usable) = (prepared.made(), prepared.available());
         let bits = self.security.bits();
         let mut text = if self.security.is_secure() {
@@ -161,18 +151,21 @@ impl Order for BatchOrder {
         };
         text += &format!(
             "protocol  batch, {}\n{made} checked executions of {} made, {usable} usable\n",
-            security(threat_model, Some(self.held_bits)),
+            security(ThreatModel::Malicious, Some(self.held_bits)),
             self.function.name()
         );
-        if let (Some(plan), Some(bound)) = (&prepared.plan, bound) {
-            text.push_str(&format!("{plan}\nbound     {bound}\n"));
+        if let Some(plan) = &prepared.plan
+            && let Ok(bound) = plan.bound(&self.function)
+        {
+            text += &format!("{plan}\nbound     {bound}\n");
         }
-        if let Some(extension) = prepared.ot_extension {
-            text.push_str(&format!("OTs by {extension}\n"));
-        }
-        text += &format!("{cost}\n");
-        text += "each `tacit run` of it with --protocol batch takes one at both parties\n";
+        text += &last_lines(prepared, cost);
+        text + "each `tacit run` of it with --protocol batch takes one at both parties\n"
+    }
+
+    fn json(&self, prepared: &Prepared) -> Json {
         let plan = prepared.plan.map(|plan| {
+            let bound = plan.bound(&self.function).ok();
             json!({
                 "executions": plan.executions(),
                 "bucket": plan.cut().bucket,
@@ -180,9 +173,9 @@ impl Order for BatchOrder {
                 "bound_bits": bound.map(|bound| bound.total_bits()),
             })
         });
-        let json = json!({
+        json!({
             "protocol": "batch",
-            "threat_model": threat_model.to_string(),
+            "threat_model": ThreatModel::Malicious.to_string(),
             "statistical_security_bits": self.held_bits,
             "role": self.role.name(),
             "scheme": self.scheme.id.to_string(),
@@ -190,11 +183,9 @@ impl Order for BatchOrder {
                 "name": self.function.name(),
                 "digest": self.function.digest().to_string(),
             },
-            "made": made,
-            "usable": usable,
+            "made": prepared.made(),
+            "usable": prepared.available(),
             "plan": plan,
-        });
-        let json = cost.json(json);
-        Ok(Told { text, json })
+        })
     }
 }

@@ -1,7 +1,5 @@
 //! Crosses for `gmw`: for runs of a function, or in a given number.
 
-use std::time::Instant;
-
 use serde_json::{Value as Json, json};
 use tacit::net::Link;
 use tacit::protocols::{Protocol, ThreatModel};
@@ -9,7 +7,7 @@ use tacit::session::OtExtension;
 use tacit::stock::{CrossPreparation, Prepared, Stocks};
 use tacit::{Error, Function, Role, Session};
 
-use super::{Order, Told, Took, kinds_json, leave, runs_of};
+use super::{Order, PreparationCost, kinds_json, last_lines, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
@@ -21,12 +19,12 @@ use crate::report::{security, shown_bytes};
 /// The crosses that the arguments order.
 pub(super) struct CrossOrder {
     role: Role,
-    wanted: Wanted,
+    amount: Amount,
     /// The link and the OT extension, as far as they are known.
     ots: (Option<Link>, Option<OtExtension>),
 }
 
-enum Wanted {
+enum Amount {
     /// The crosses of this many runs of a function.
     Runs(Box<Function>, u64),
     /// This many crosses of each direction.
@@ -61,16 +59,16 @@ impl CrossOrder {
         });
         let runnable = found.transpose()?;
         let role = super::role(args, runnable.as_ref(), config)?;
-        let wanted = match runnable {
-            Some(runnable) => Wanted::Runs(Box::new(runnable.function().clone()), args.runs),
-            None => Wanted::Crosses {
+        let amount = match runnable {
+            Some(runnable) => Amount::Runs(Box::new(runnable.function().clone()), args.runs),
+            None => Amount::Crosses {
                 narrow: args.crosses.unwrap_or(0),
                 wide: args.wide_crosses.unwrap_or(0),
             },
         };
         let order = Self {
             role,
-            wanted,
+            amount,
             ots: party.known_of_ots(),
         };
         if order.order()?.count() == 0 {
@@ -83,9 +81,9 @@ impl CrossOrder {
     }
 
     fn order(&self) -> Result<CrossPreparation<'static>, Error> {
-        match &self.wanted {
-            Wanted::Runs(function, runs) => CrossPreparation::for_runs(self.role, function, *runs),
-            Wanted::Crosses { narrow, wide } => {
+        match &self.amount {
+            Amount::Runs(function, runs) => CrossPreparation::for_runs(self.role, function, *runs),
+            Amount::Crosses { narrow, wide } => {
                 Ok(CrossPreparation::crosses(self.role, *narrow, *wide))
             }
         }
@@ -96,68 +94,17 @@ impl CrossOrder {
         let (link, extension) = self.ots;
         Ok(self.order()?.sent_bytes(link, extension))
     }
-
-    fn text(&self, prepared: &Prepared, cost: &Took<'_>) -> String {
-        let stated = security(ThreatModel::SemiHonest, None);
-        let mut text = format!("protocol  gmw, {stated}\n");
-        text += &format!("{:>14} {:>14}  crosses\n", "made", "usable");
-        for kind in &prepared.kinds {
-            let (made, usable) = (kind.made, kind.available);
-            text += &format!("{made:>14} {usable:>14}  {}\n", kind.name);
-        }
-        let (made, usable) = (prepared.made(), prepared.available());
-        text += &format!("{made} crosses made, {usable} usable");
-        if let Wanted::Runs(function, _) = &self.wanted {
-            let runs = runs_of(prepared.runs.unwrap_or(0), function);
-            text += &format!(", enough for {runs}");
-        }
-        text.push('\n');
-        if let Some(extension) = prepared.ot_extension {
-            text += &format!("OTs by {extension}\n");
-        }
-        text + &format!("{cost}\n")
-    }
-
-    fn json(&self, prepared: &Prepared) -> Json {
-        let function = match &self.wanted {
-            Wanted::Runs(function, _) => json!({
-                "name": function.name(),
-                "digest": function.digest().to_string(),
-                "runs": prepared.runs,
-            }),
-            Wanted::Crosses { .. } => Json::Null,
-        };
-        json!({
-            "protocol": "gmw",
-            "threat_model": ThreatModel::SemiHonest.to_string(),
-            "role": self.role.name(),
-            "function": function,
-            "material": "crosses",
-            "made": prepared.made(),
-            "usable": prepared.available(),
-            "kinds": kinds_json(prepared),
-        })
-    }
 }
 
 impl Order for CrossOrder {
-    fn check_room(&self, limit: u64) -> Result<(), Failure> {
-        let bytes = self.order()?.disk_bytes();
-        if bytes > limit {
-            Err(usage!(
-                "the order has {} of crosses at this party, and a stock takes at most {}",
-                shown_bytes(bytes), shown_bytes(limit);
-                "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
-            ))
-        } else {
-            Ok(())
-        }
+    fn room(&self) -> Result<(u64, &'static str), Failure> {
+        Ok((self.order()?.disk_bytes(), "crosses"))
     }
 
     fn described(&self) -> String {
-        let what = match &self.wanted {
-            Wanted::Runs(function, runs) => format!("crosses for {}", runs_of(*runs, function)),
-            Wanted::Crosses { narrow, wide } => {
+        let what = match &self.amount {
+            Amount::Runs(function, runs) => format!("crosses for {}", runs_of(*runs, function)),
+            Amount::Crosses { narrow, wide } => {
                 format!("{narrow} crosses and {wide} wide ones of each direction")
             }
         };
@@ -180,29 +127,57 @@ impl Order for CrossOrder {
         ))
     }
 
-    fn once(
+    fn prepare(
         &self,
         args: &PrepareArgs,
         stocks: &Stocks,
-        mut session: Session,
-        begun: Instant,
-    ) -> Result<Told, Error> {
+        session: &mut Session,
+    ) -> Result<Prepared, Error> {
         let order = self.order()?;
         let bar = Bar::new("prepare", order.count(), !args.json);
-        let prepared = order
+        order
             .threads(args.threads)
             .time_limit(args.time_limit)
             .watch(move |at| bar.show(at))
-            .run(&mut session, stocks)?;
-        let run = leave(session);
-        let cost = Took {
-            prepared: &prepared,
-            wall: begun.elapsed(),
-            run,
+            .run(session, stocks)
+    }
+
+    fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {
+        let stated = security(ThreatModel::SemiHonest, None);
+        let mut text = format!("protocol  gmw, {stated}\n");
+        text += &format!("{:>14} {:>14}  crosses\n", "made", "usable");
+        for kind in &prepared.kinds {
+            let (made, usable) = (kind.made, kind.available);
+            text += &format!("{made:>14} {usable:>14}  {}\n", kind.name);
+        }
+        let (made, usable) = (prepared.made(), prepared.available());
+        text += &format!("{made} crosses made, {usable} usable");
+        if let Amount::Runs(function, _) = &self.amount {
+            let runs = runs_of(prepared.runs.unwrap_or(0), function);
+            text += &format!(", enough for {runs}");
+        }
+        text.push('\n');
+        text + &last_lines(prepared, cost)
+    }
+
+    fn json(&self, prepared: &Prepared) -> Json {
+        let function = match &self.amount {
+            Amount::Runs(function, _) => json!({
+                "name": function.name(),
+                "digest": function.digest().to_string(),
+                "runs": prepared.runs,
+            }),
+            Amount::Crosses { .. } => Json::Null,
         };
-        Ok(Told {
-            text: self.text(&prepared, &cost),
-            json: cost.json(self.json(&prepared)),
+        json!({
+            "protocol": "gmw",
+            "threat_model": ThreatModel::SemiHonest.to_string(),
+            "role": self.role.name(),
+            "function": function,
+            "material": "crosses",
+            "made": prepared.made(),
+            "usable": prepared.available(),
+            "kinds": kinds_json(prepared),
         })
     }
 }

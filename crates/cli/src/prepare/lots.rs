@@ -1,7 +1,5 @@
 //! Lots for `authenticated`: instances of a function's components, or triples.
 
-use std::time::Instant;
-
 use serde_json::{Value as Json, json};
 use tacit::garble::SchemeInfo;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
@@ -9,24 +7,24 @@ use tacit::stock::{LotPreparation, Prepared, Stocks};
 use tacit::{Error, Function, ProtocolError, Role, Session};
 use tacit_serve::memory::allowed;
 
-use super::{Order, Told, Took, leave, runs_of};
+use super::{Order, PreparationCost, last_lines, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::progress::Bar;
-use crate::report::{security, shown_bytes};
+use crate::report::security;
 use crate::{function, memory, run};
 
 /// The lot that the arguments order.
 pub(super) struct LotOrder {
     role: Role,
-    wanted: Wanted,
+    kind: LotKind,
     security: StatisticalSecurity,
     /// The statistical security of runs that take the lot.
     held_bits: u8,
 }
 
-enum Wanted {
+enum LotKind {
     /// Instances for this many runs of a function, under a scheme.
     Instances(Box<Function>, u64, &'static SchemeInfo),
     /// Triples for this many runs of a function, and the reason it cannot take instances.
@@ -52,23 +50,23 @@ impl LotOrder {
         });
         let runnable = found.transpose()?;
         let role = super::role(args, runnable.as_ref(), config)?;
-        let wanted = match (runnable, args.ands) {
+        let kind = match (runnable, args.ands) {
             (Some(runnable), _) => {
                 let (function, runs) = (Box::new(runnable.function().clone()), args.runs);
                 let scheme = function::scheme(args.scheme.as_deref(), Some(&function))?;
                 let instances = LotPreparation::instances_for_runs(role, &function, runs);
                 match instances.map(drop) {
-                    Ok(()) => Wanted::Instances(function, runs, scheme),
+                    Ok(()) => LotKind::Instances(function, runs, scheme),
                     Err(
                         Error::Protocol(ProtocolError::Material(why))
                         | Error::Material { what: why, .. },
-                    ) => Wanted::TriplesFor(function, runs, why),
-                    Err(error) => Wanted::TriplesFor(function, runs, error.to_string()),
+                    ) => LotKind::TriplesFor(function, runs, why),
+                    Err(error) => LotKind::TriplesFor(function, runs, error.to_string()),
                 }
             }
-            (None, count) => Wanted::Triples(count.unwrap_or(0)),
+            (None, count) => LotKind::Triples(count.unwrap_or(0)),
         };
-        if args.scheme.is_some() && !matches!(wanted, Wanted::Instances(..)) {
+        if args.scheme.is_some() && !matches!(kind, LotKind::Instances(..)) {
             return Err(usage!(
                 "triples are of no garbling scheme: runs under any take them";
                 "leave --scheme out"
@@ -77,7 +75,7 @@ impl LotOrder {
         let bits = args.security_bits;
         let mut order = Self {
             role,
-            wanted,
+            kind,
             security: run::statistical_security(Protocol::Authenticated, bits, false)?,
             held_bits: 0,
         };
@@ -94,39 +92,94 @@ impl LotOrder {
 
     fn order(&self) -> Result<LotPreparation<'_>, Error> {
         let role = self.role;
-        let order = match &self.wanted {
-            Wanted::Instances(function, runs, scheme) => {
+        let order = match &self.kind {
+            LotKind::Instances(function, runs, scheme) => {
                 LotPreparation::instances_for_runs(role, function, *runs)?.scheme(scheme.id)
             }
-            Wanted::TriplesFor(function, runs, _) => {
+            LotKind::TriplesFor(function, runs, _) => {
                 LotPreparation::triples_for_runs(role, function, *runs)?
             }
-            Wanted::Triples(count) => LotPreparation::triples(role, *count),
+            LotKind::Triples(count) => LotPreparation::triples(role, *count),
         };
         Ok(order.statistical_security(self.security))
     }
 
     /// Returns the function of the order, if it has one.
     fn function(&self) -> Option<&Function> {
-        match &self.wanted {
-            Wanted::Instances(function, ..) | Wanted::TriplesFor(function, ..) => Some(function),
-            Wanted::Triples(_) => None,
+        match &self.kind {
+            LotKind::Instances(function, ..) | LotKind::TriplesFor(function, ..) => Some(function),
+            LotKind::Triples(_) => None,
         }
     }
 
     /// Describes the order.
     fn what(&self) -> &'static str {
-        match &self.wanted {
-            Wanted::Instances(..) => "instances",
-            Wanted::TriplesFor(..) | Wanted::Triples(_) => "triples",
+        match &self.kind {
+            LotKind::Instances(..) => "instances",
+            LotKind::TriplesFor(..) | LotKind::Triples(_) => "triples",
+        }
+    }
+}
+
+impl Order for LotOrder {
+    fn room(&self) -> Result<(u64, &'static str), Failure> {
+        let order = self.order()?;
+        let remedy = "order less at both parties";
+        memory::check(("the order", remedy), &order, allowed())?;
+        Ok((order.disk_bytes(), self.what()))
+    }
+
+    fn described(&self) -> String {
+        let what = match &self.kind {
+            LotKind::Instances(function, runs, scheme) => {
+                let runs = runs_of(*runs, function);
+                format!("checked components for {runs} under {}", scheme.id)
+            }
+            LotKind::TriplesFor(function, runs, _) => {
+                format!("triples for {}", runs_of(*runs, function))
+            }
+            LotKind::Triples(count) => format!("{count} triples"),
+        };
+        let (bits, role) = (self.security, self.role.name());
+        format!("{what} by authenticated at s = {bits} as {role}")
+    }
+
+    fn resumption(&self) -> &'static str {
+        "starting over with a new lot"
+    }
+
+    fn announcement(&self) -> Option<String> {
+        match &self.kind {
+            LotKind::Instances(..) => Some(
+                "components, garbled and checked for any function of them; --ands N \
+                 makes triples, which serve any function"
+                    .to_owned(),
+            ),
+            LotKind::TriplesFor(_, _, why) => Some(format!("triples, not components: {why}")),
+            LotKind::Triples(_) => None,
         }
     }
 
-    fn text(&self, prepared: &Prepared, cost: &Took<'_>) -> String {
+    fn prepare(
+        &self,
+        args: &PrepareArgs,
+        stocks: &Stocks,
+        session: &mut Session,
+    ) -> Result<Prepared, Error> {
+        let order = self.order()?;
+        let bar = Bar::new("prepare", order.and_gates(), !args.json);
+        order
+            .threads(args.threads)
+            .time_limit(args.time_limit)
+            .watch(move |at| bar.show(at))
+            .run(session, stocks)
+    }
+
+    fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {
         let threat_model = ThreatModel::Malicious;
         let stated = security(threat_model, Some(self.held_bits));
         let mut text = format!("protocol  authenticated, {stated}\n");
-        if let Wanted::Instances(..) = &self.wanted {
+        if let LotKind::Instances(..) = &self.kind {
             text += &super::table(prepared);
         }
         let (what, made, usable) = (self.what(), prepared.made(), prepared.available());
@@ -143,10 +196,7 @@ impl LotOrder {
                  list`\n"
             );
         }
-        if let Some(extension) = prepared.ot_extension {
-            text += &format!("OTs by {extension}\n");
-        }
-        text + &format!("{cost}\n")
+        text + &last_lines(prepared, cost)
     }
 
     fn json(&self, prepared: &Prepared) -> Json {
@@ -168,85 +218,10 @@ impl LotOrder {
             "made": prepared.made(),
             "usable": prepared.available(),
         });
-        if let Wanted::Instances(_, _, scheme) = &self.wanted {
+        if let LotKind::Instances(_, _, scheme) = &self.kind {
             json["scheme"] = json!(scheme.id.to_string());
             json["kinds"] = super::kinds_json(prepared);
         }
         json
-    }
-}
-
-impl Order for LotOrder {
-    fn check_room(&self, limit: u64) -> Result<(), Failure> {
-        let order = self.order()?;
-        let remedy = "order less at both parties";
-        memory::check(("the order", remedy), &order, allowed())?;
-        let bytes = order.disk_bytes();
-        if bytes > limit {
-            Err(usage!(
-                "the order has {} of {} at this party, and a stock takes at most {}",
-                shown_bytes(bytes), self.what(), shown_bytes(limit);
-                "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
-            ))
-        } else {
-            Ok(())
-        }
-    }
-
-    fn described(&self) -> String {
-        let what = match &self.wanted {
-            Wanted::Instances(function, runs, scheme) => {
-                let runs = runs_of(*runs, function);
-                format!("checked components for {runs} under {}", scheme.id)
-            }
-            Wanted::TriplesFor(function, runs, _) => {
-                format!("triples for {}", runs_of(*runs, function))
-            }
-            Wanted::Triples(count) => format!("{count} triples"),
-        };
-        let (bits, role) = (self.security, self.role.name());
-        format!("{what} by authenticated at s = {bits} as {role}")
-    }
-
-    fn resumption(&self) -> &'static str {
-        "starting over with a new lot"
-    }
-
-    fn announcement(&self) -> Option<String> {
-        match &self.wanted {
-            Wanted::Instances(..) => Some(
-                "components, garbled and checked for any function of them; --ands N \
-                 makes triples, which serve any function"
-                    .to_owned(),
-            ),
-            Wanted::TriplesFor(_, _, why) => Some(format!("triples, not components: {why}")),
-            Wanted::Triples(_) => None,
-        }
-    }
-
-    fn once(
-        &self,
-        args: &PrepareArgs,
-        stocks: &Stocks,
-        mut session: Session,
-        begun: Instant,
-    ) -> Result<Told, Error> {
-        let order = self.order()?;
-        let bar = Bar::new("prepare", order.and_gates(), !args.json);
-        let prepared = order
-            .threads(args.threads)
-            .time_limit(args.time_limit)
-            .watch(move |at| bar.show(at))
-            .run(&mut session, stocks)?;
-        let run = leave(session);
-        let cost = Took {
-            prepared: &prepared,
-            wall: begun.elapsed(),
-            run,
-        };
-        Ok(Told {
-            text: self.text(&prepared, &cost),
-            json: cost.json(self.json(&prepared)),
-        })
     }
 }
