@@ -15,7 +15,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tacit::Identity;
 use tacit::stock::Stocks;
 
@@ -24,7 +24,6 @@ use crate::config::{self, Config};
 use crate::failure::{Failure, input, usage};
 use crate::new_file::{Readers, write_new};
 use crate::output::{self, counted};
-use crate::report::{JSON_VERSION, pretty};
 use crate::{party, stock};
 use file::{Backup, LeftOut, read, read_secret, sealed};
 
@@ -87,15 +86,13 @@ pub(crate) fn backup(args: &BackupArgs, config: Option<&Path>) -> Result<(), Fai
         written.map_err(|error| Failure::write(&args.out, &error))
     })?;
     if args.json {
-        let json = json!({
-            "version": JSON_VERSION,
+        return output::print_json(json!({
             "out": args.out.to_string_lossy(),
             "fingerprint": backup.fingerprint,
             "tries": backup.tries.len(),
             "answered": backup.answered.len(),
             "left_out": backup.left_out,
-        });
-        return output::print(pretty(&json).as_bytes());
+        }));
     }
     let mut told = format!(
         "wrote {}: {}, the identity {fingerprint}, {}\n",
@@ -106,7 +103,7 @@ pub(crate) fn backup(args: &BackupArgs, config: Option<&Path>) -> Result<(), Fai
     for left in &backup.left_out {
         told += &format!("left out  {}\n", left.text(&config));
     }
-    output::print(told.as_bytes())
+    output::print(told)
 }
 
 /// Runs `tacit restore`.
@@ -176,9 +173,9 @@ pub(crate) fn restore(args: &RestoreArgs, config: Option<&Path>) -> Result<(), F
         dropped: &dropped,
     };
     if args.json {
-        output::print(restored.json().as_bytes())
+        output::print_json(restored.json())
     } else {
-        output::print(restored.text(&config).as_bytes())
+        output::print(restored.text(&config))
     }
 }
 
@@ -238,7 +235,7 @@ impl Restored<'_> {
         told
     }
 
-    fn json(&self) -> String {
+    fn json(&self) -> Json {
         let own = &self.backup.fingerprint;
         let dropped = self.dropped.iter().map(|left| {
             let mut json = json!(left);
@@ -246,14 +243,13 @@ impl Restored<'_> {
             json
         });
         let [path, key] = self.files.map(|file| file.to_string_lossy());
-        pretty(&json!({
-            "version": JSON_VERSION,
+        json!({
             "config": path,
             "identity": key,
             "fingerprint": own,
             "tries": self.backup.tries.len(),
             "answered": self.backup.answered.len(),
             "dropped": dropped.collect::<Vec<_>>(),
-        }))
+        })
     }
 }

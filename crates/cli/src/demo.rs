@@ -21,9 +21,7 @@ use crate::failure::Failure;
 use crate::log::Log;
 use crate::output;
 use crate::progress::Bar;
-use crate::report::{
-    JSON_VERSION, cost_json, micros, outputs_json, outputs_text, pretty, security,
-};
+use crate::report::{cost_json, micros, outputs_json, outputs_text, security};
 
 /// From FIPS 197, appendix C.1, so that anybody can look the result up.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -229,8 +227,7 @@ fn tell(
                 },
             })
         };
-        let text = pretty(&json!({
-            "version": JSON_VERSION,
+        return output::print_json(json!({
             "protocol": Protocol::Direct.name(),
             "threat_model": ThreatModel::SemiHonest.to_string(),
             "scheme": scheme.id.to_string(),
@@ -240,7 +237,6 @@ fn tell(
             "runs": tasks.iter().zip(done).map(run).collect::<Vec<_>>(),
             "wall_us": micros(begun.elapsed()),
         }));
-        return output::print(text.as_bytes());
     }
     let mut text = format!(
         "protocol  direct, {}\n\
@@ -267,7 +263,7 @@ fn tell(
         "Times, bytes and rounds are Bob's. All of it took {:.2} s.\n\n{NEXT}",
         begun.elapsed().as_secs_f64()
     ));
-    output::print(text.as_bytes())
+    output::print(text)
 }
 
 fn indented(cost: &Cost) -> String {

@@ -17,7 +17,7 @@ use tacit_serve::memory;
 use crate::args::DoctorArgs;
 use crate::config::{self, Config, Peer};
 use crate::failure::{Failure, usage};
-use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::report::shown_bytes;
 use crate::terminal::escaped;
 use crate::{output, party, serve, stock};
 
@@ -101,17 +101,14 @@ pub(crate) fn doctor(args: &DoctorArgs, explicit: Option<&Path>) -> Result<(), F
         _ => None,
     });
     match (args.json, failed) {
-        (true, None) => {
-            let told = json!({ "version": JSON_VERSION, "findings": told });
-            output::print(pretty(&told).as_bytes())
-        }
+        (true, None) => output::print_json(json!({ "findings": told })),
         // A program gets one object.
         (true, Some(failure)) => {
             let fields = [("findings".to_owned(), Json::Array(told))];
             Err(failure.with_fields(fields.into_iter().collect()))
         }
         (false, failed) => {
-            output::print(text(&findings).as_bytes())?;
+            output::print(text(&findings))?;
             failed.map_or(Ok(()), Err)
         }
     }

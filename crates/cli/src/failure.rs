@@ -14,7 +14,7 @@ use tacit::net::{Lane, NetError};
 use tacit::session::AbortReason;
 
 use crate::remedy;
-use crate::report::{JSON_VERSION, pretty};
+use crate::report::json_text;
 use crate::terminal::escaped;
 
 /// A problem, and its remedy if one is known.
@@ -324,14 +324,13 @@ pub(crate) fn print_json(
     fields: Map<String, Json>,
 ) {
     let mut error = json!({
-        "version": JSON_VERSION,
         "error": { "exit_code": category as u8, "message": what, "remedy": remedy },
     });
     fields
         .into_iter()
         .for_each(|(name, value)| error[name] = value);
     // If standard output is closed too, nobody can be told.
-    let _ = io::stdout().write_all(pretty(&error).as_bytes());
+    let _ = io::stdout().write_all(json_text(error).as_bytes());
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ use crate::log::Log;
 use crate::new_file::{Readers, write_new};
 use crate::output;
 use crate::progress::Bar;
-use crate::report::pretty;
 
 pub(crate) use lines::cost_of_line;
 use subject::Subject;
@@ -75,19 +74,20 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         subject.components.len()
     ));
     if args.ir {
-        return output::print(subject.function_to_show()?.canonical_text().as_bytes());
+        return output::print(subject.function_to_show()?.canonical_text());
     }
     if args.graph {
-        return output::print(graph::text(subject.function_to_show()?).as_bytes());
+        return output::print(graph::text(subject.function_to_show()?));
     }
     let measuring = Bar::without_end("measuring", !args.json);
-    let told = if args.json {
-        pretty(&subject.json())
-    } else {
-        subject.text()
-    };
+    if args.json {
+        let json = subject.json();
+        drop(measuring);
+        return output::print_json(json);
+    }
+    let text = subject.text();
     drop(measuring);
-    output::print(told.as_bytes())
+    output::print(text)
 }
 
 /// Returns the circuit, if a circuit was found.

@@ -11,7 +11,6 @@ use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::output;
 use crate::party;
-use crate::report::{JSON_VERSION, pretty};
 
 /// Runs the command.
 ///
@@ -36,12 +35,10 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
     };
     let fingerprint = identity.fingerprint();
     if args.json {
-        let text = pretty(&json!({
-            "version": JSON_VERSION,
+        return output::print_json(json!({
             "identity": path.display().to_string(),
             "fingerprint": fingerprint.to_string(),
         }));
-        return output::print(text.as_bytes());
     }
     if args.show.is_none() {
         eprintln!(
@@ -50,7 +47,7 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
         );
         eprintln!("Give the other party this fingerprint over a channel nobody can tamper with:");
     }
-    output::print(format!("{fingerprint}\n").as_bytes())
+    output::print(format!("{fingerprint}\n"))
 }
 
 /// Returns the usual path, next to the configuration. Makes the folder if it does not exist.

@@ -16,7 +16,6 @@ use crate::args::{EvalArgs, FmtArgs, ProgramArgs};
 use crate::failure::{Failure, input};
 use crate::output::{self, counted, tell};
 use crate::program::{Program, all_json, found, params, rendered, warn, wrong};
-use crate::report::{JSON_VERSION, pretty};
 use crate::terminal::shown;
 use crate::{inputs, typed};
 
@@ -50,7 +49,7 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
         match args.json {
             true => all.extend(all_json(&errors, map)),
             false if errors.is_empty() => {
-                output::print(format!("{}: right\n", shown(path)).as_bytes())?;
+                output::print(format!("{}: right\n", shown(path)))?;
             }
             false => tell(&rendered(&errors, map)),
         }
@@ -59,8 +58,7 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
         return Err(found(wrong, [("errors", all), ("warnings", warnings)]));
     }
     if args.json {
-        let told = json!({ "version": JSON_VERSION, "errors": all, "warnings": warnings });
-        output::print(pretty(&told).as_bytes())?;
+        output::print_json(json!({ "errors": all, "warnings": warnings }))?;
     }
     Ok(())
 }
@@ -89,7 +87,7 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
         }
         let reports = loaded.run_tests(&params, &files);
         if reports.is_empty() && !args.json {
-            output::print(format!("{}: no tests\n", shown(path)).as_bytes())?;
+            output::print(format!("{}: no tests\n", shown(path)))?;
         }
         for report in reports {
             run += 1;
@@ -107,8 +105,7 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
         return Err(wrong(what, remedy, [("tests", all)]));
     }
     if args.json {
-        let text = pretty(&json!({ "version": JSON_VERSION, "tests": all }));
-        output::print(text.as_bytes())?;
+        output::print_json(json!({ "tests": all }))?;
     }
     Ok(())
 }
@@ -125,7 +122,7 @@ fn print_report(path: &Path, report: &TestReport, map: &SourceMap) -> Result<(),
         .debugged
         .iter()
         .for_each(|line| tell(&format!("{line}\n")));
-    output::print(text.as_bytes())?;
+    output::print(text)?;
     if !report.errors.is_empty() {
         tell(&rendered(&report.errors, map));
     }
@@ -173,13 +170,12 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let named: Vec<_> = names.zip(results).collect();
     files.write(&signature, &named)?;
     if !args.json {
-        return output::print(typed::results_text(&signature, &named).as_bytes());
+        return output::print(typed::results_text(&signature, &named));
     }
     let fields = named.iter();
     let fields = fields.map(|(name, value)| ((*name).to_owned(), signature.json(value)));
     let outputs = Json::Object(fields.collect());
-    let json = json!({ "version": JSON_VERSION, "outputs": outputs });
-    output::print(pretty(&json).as_bytes())
+    output::print_json(json!({ "outputs": outputs }))
 }
 
 /// Runs `tacit fmt`.

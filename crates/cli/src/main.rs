@@ -115,7 +115,7 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Restore(args) => backup::restore(&args, config.as_deref()),
         Command::Config {
             command: ConfigCommand::Schema,
-        } => output::print(config::SCHEMA.as_bytes()),
+        } => output::print(config::SCHEMA),
         Command::Config {
             command: ConfigCommand::Show { json },
         } => config::show(config.as_deref(), json),

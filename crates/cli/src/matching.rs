@@ -19,9 +19,7 @@ use crate::new_file::{Readers, write_new};
 use crate::output;
 use crate::party::Party;
 use crate::progress::Bar;
-use crate::report::{
-    JSON_VERSION, UNAUTHENTICATED, costs_json, costs_text, pretty, security, shown_bytes,
-};
+use crate::report::{UNAUTHENTICATED, costs_json, costs_text, security, shown_bytes};
 use crate::typed::tell_left_out;
 pub(crate) use table::{KeyColumn, Table};
 
@@ -184,7 +182,6 @@ impl Told<'_> {
     fn print_json(&self, peer: Option<String>) -> Result<(), Failure> {
         let (common, left_out) = (self.outcome.common.as_ref(), self.table.left_out);
         let mut told = json!({
-            "version": JSON_VERSION,
             "protocol": ProtocolId::Match.name(),
             "threat_model": self.outcome.threat_model.to_string(),
             "peer": peer,
@@ -208,7 +205,7 @@ impl Told<'_> {
         if self.args.cost {
             told["cost"] = costs_json(std::slice::from_ref(&self.outcome.cost));
         }
-        output::print(pretty(&told).as_bytes())
+        output::print_json(told)
     }
 
     fn print(&self) -> Result<(), Failure> {

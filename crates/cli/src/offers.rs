@@ -14,7 +14,6 @@ use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::log::Log;
 use crate::party::Party;
-use crate::report::{JSON_VERSION, pretty};
 use crate::terminal::escaped;
 use crate::{cancel, output};
 
@@ -44,7 +43,7 @@ pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Resu
         log.step(format_args!("{error}"));
     }
     if args.json {
-        let mut told = json!({ "version": JSON_VERSION, "peer": peer });
+        let mut told = json!({ "peer": peer });
         told["functions"] = json!(offers.functions);
         told["tables"] = json!(offers.tables);
         told["keys_per_day"] = json!(offers.keys_per_day);
@@ -52,12 +51,12 @@ pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Resu
         told["stock"] = json!(offers.stock);
         told["base_ot"] = json!(offers.base_ot);
         told["ot_extension"] = json!(offers.ot_extension);
-        return output::print(pretty(&told).as_bytes());
+        return output::print_json(told);
     }
     // The text comes from the service.
     let lines = text(&offers);
     let lines: Vec<_> = lines.split('\n').map(escaped).collect();
-    output::print(lines.join("\n").as_bytes())
+    output::print(lines.join("\n"))
 }
 
 fn text(offers: &Offers) -> String {

@@ -2,14 +2,22 @@
 
 use std::io::{self, Write as _};
 
+use serde_json::Value as Json;
+
 use crate::failure::Failure;
+use crate::report::json_text;
 
 /// Writes to standard output, whose reader may leave early.
-pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(bytes)
+    out.write_all(text.as_ref())
         .and_then(|()| out.flush())
         .map_err(Failure::from_output)
+}
+
+/// Writes an object to standard output.
+pub(crate) fn print_json(object: Json) -> Result<(), Failure> {
+    print(json_text(object))
 }
 
 /// Writes to standard error, whose reader may be gone.

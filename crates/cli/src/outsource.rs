@@ -27,9 +27,7 @@ use crate::inputs::Reading;
 use crate::log::Log;
 use crate::output;
 use crate::progress::Bar;
-use crate::report::{
-    bits_text, costs_json, costs_text, insecure, pretty, run_json, security, what_runs,
-};
+use crate::report::{bits_text, costs_json, costs_text, insecure, run_json, security, what_runs};
 use crate::typed::Runnable;
 use crate::{cancel, function, party, shell, stock};
 use function::scheme;
@@ -203,9 +201,9 @@ fn tell(
         json["outputs"] = runnable.outputs_json(&last.outputs)?;
         json["runs_done"] = outcomes.len().into();
         json["run"] = names.into();
-        return output::print(pretty(&json).as_bytes());
+        return output::print_json(json);
     }
-    output::print(setting.warning().as_bytes())?;
+    output::print(setting.warning())?;
     if runnable.function().outputs().is_empty() {
         eprintln!("done; this run has no results");
     } else if last.outputs.is_empty() {
@@ -215,7 +213,7 @@ fn tell(
         eprintln!("chain     at version {}", chain.version);
         eprintln!("pin       {chain}, for --pin in a later run");
     }
-    output::print(runnable.outputs_text(&last.outputs)?.as_bytes())?;
+    output::print(runnable.outputs_text(&last.outputs)?)?;
     if told.cost {
         eprint!("{}", costs_text(&costs));
     }

@@ -112,7 +112,7 @@ fn invite(args: &InviteArgs, config: Option<&Path>, log: Log) -> Result<(), Fail
         args.name,
         args.valid.as_secs().div_ceil(60)
     );
-    output::print(format!("{}\n", *line).as_bytes())?;
+    output::print(format!("{}\n", *line))?;
     eprintln!(
         "waiting for {} to run `tacit pair accept` with it",
         args.name

@@ -20,7 +20,6 @@ use crate::failure::{Failure, usage};
 use crate::function::{self, Found};
 use crate::log::Log;
 use crate::output;
-use crate::report::{JSON_VERSION, pretty};
 use crate::typed::{CheckedProgram, Runnable};
 use crate::{party, run, stock};
 use commands::Commands;
@@ -76,9 +75,9 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
         plan: &plan,
     };
     if args.json {
-        output::print(pretty(&told.json()).as_bytes())
+        output::print_json(told.json())
     } else {
-        output::print(told.text().as_bytes())
+        output::print(told.text())
     }
 }
 
@@ -215,7 +214,6 @@ impl Told<'_> {
             object
         };
         json!({
-            "version": JSON_VERSION,
             "function": self.args.function,
             "link": {
                 "one_way_delay_us": self.link.one_way_delay().as_micros() as u64,

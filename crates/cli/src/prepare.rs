@@ -26,7 +26,7 @@ use crate::log::Log;
 use crate::output::{self, counted};
 use crate::party::Party;
 use crate::progress::Bar;
-use crate::report::{JSON_VERSION, micros, pretty, shown_bytes};
+use crate::report::{micros, shown_bytes};
 use crate::typed::Runnable;
 use crate::{cancel, function, run, stock};
 
@@ -111,9 +111,9 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
         run,
     };
     if args.json {
-        output::print(pretty(&cost.json(order.json(&prepared))).as_bytes())
+        output::print_json(cost.json(order.json(&prepared)))
     } else {
-        output::print(order.text(&prepared, &cost).as_bytes())
+        output::print(order.text(&prepared, &cost))
     }
 }
 
@@ -418,7 +418,6 @@ impl PreparationCost<'_> {
     /// Adds to `json` the fields of every preparation.
     fn json(&self, mut json: Json) -> Json {
         let (traffic, ots) = (&self.prepared.traffic, self.prepared.ot_extension);
-        json["version"] = json!(JSON_VERSION);
         json["run"] = json!(self.run.map(|run| run.to_string()));
         json["wall_us"] = json!(micros(self.wall));
         json["preparing_us"] = json!(micros(self.prepared.wall));

@@ -17,7 +17,7 @@ use tacit::{Function, Role, Value};
 use tacit_language::TypedFunction;
 
 /// The version of every JSON object that the command prints.
-pub(crate) const JSON_VERSION: u32 = 1;
+const JSON_VERSION: u32 = 1;
 
 /// The text in place of the fingerprint for a connection without TLS.
 pub(crate) const UNAUTHENTICATED: &str = "anybody (plain loopback, not authenticated)";
@@ -136,7 +136,6 @@ pub(crate) fn run_json(
     role: &str,
 ) -> Json {
     json!({
-        "version": JSON_VERSION,
         "protocol": protocol,
         "threat_model": model.to_string(),
         "scheme": scheme.map(|scheme| scheme.id.to_string()),
@@ -304,13 +303,15 @@ fn run_wall(cost: &Cost) -> Duration {
     phases.map(|phase| phase.wall).sum()
 }
 
-/// Returns JSON as text with a line break at the end. It is indented on a terminal and otherwise
-/// one line, so that a file with appended objects has one on each line.
-pub(crate) fn pretty(json: &Json) -> String {
+/// Returns an object, with the version of the command's JSON, as text with a line break at the end.
+/// It is indented on a terminal and otherwise one line, so that a file with appended objects has
+/// one on each line.
+pub(crate) fn json_text(mut object: Json) -> String {
+    object["version"] = JSON_VERSION.into();
     if std::io::stdout().is_terminal() {
-        format!("{json:#}\n")
+        format!("{object:#}\n")
     } else {
-        format!("{json}\n")
+        format!("{object}\n")
     }
 }
 

@@ -32,7 +32,6 @@ use crate::args::{LogFormat, ServeArgs};
 use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::output::{self, counted};
-use crate::report::{JSON_VERSION, pretty};
 use crate::{party, stock};
 
 /// The default addresses for peers and for metrics.
@@ -253,20 +252,18 @@ fn serve_metrics(
 fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
     if as_json {
         let [peers, functions, tables, levels] = wanted.counts();
-        let json = json!({
-            "version": JSON_VERSION,
+        return output::print_json(json!({
             "peers": peers,
             "functions": functions,
             "tables": tables,
             "levels": levels,
             "warnings": wanted.warnings,
-        });
-        return output::print(pretty(&json).as_bytes());
+        }));
     }
     for warning in &wanted.warnings {
         eprintln!("tacit: warning: {warning}");
     }
-    output::print(format!("right: {}\n", wanted.counted()).as_bytes())
+    output::print(format!("right: {}\n", wanted.counted()))
 }
 
 /// Returns the finding of `tacit doctor` about the service's configuration.

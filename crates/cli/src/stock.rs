@@ -23,7 +23,7 @@ use crate::config::Config;
 use crate::failure::{Failure, failure, usage};
 use crate::output::{self, counted};
 use crate::remedy;
-use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::report::shown_bytes;
 use crate::{function, party};
 
 pub(crate) use chains::check_allowed;
@@ -362,13 +362,11 @@ fn print(
             });
             Json::Array(jsons.collect())
         });
-        let json = json!({
-            "version": JSON_VERSION,
+        return output::print_json(json!({
             "stocks": stocks,
             "chains": chains,
             "tries": tries,
-        });
-        return output::print(pretty(&json).as_bytes());
+        }));
     }
     let stocks = stocks.into_iter().map(|(name, (told, _))| {
         let (role, peer) = (name.role.name(), config.shown(&name.peer));
@@ -382,7 +380,7 @@ fn print(
     let others = others.into_iter().flatten();
     let others = others.map(|(own, (text, _))| (*own, text.clone()));
     let text = by_own(stocks.chain(others));
-    output::print(text.as_bytes())
+    output::print(text)
 }
 
 /// Returns the name of a lane, if there is one.

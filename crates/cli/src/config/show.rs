@@ -10,7 +10,6 @@ use tacit::Role;
 use super::{Config, file};
 use crate::failure::Failure;
 use crate::output;
-use crate::report::{JSON_VERSION, pretty};
 use crate::serve::config::Serve;
 
 impl Config {
@@ -30,7 +29,6 @@ impl Config {
             (name.clone(), peer)
         });
         json!({
-            "version": JSON_VERSION,
             "file": path,
             "exists": path.exists(),
             "identity": self.identity,
@@ -58,7 +56,7 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
     let path = file(explicit)?;
     let config = Config::load(explicit)?;
     if wants_json {
-        return output::print(pretty(&config.json(&path)).as_bytes());
+        return output::print_json(config.json(&path));
     }
     let mut text = String::new();
     let there = if path.exists() {
@@ -119,5 +117,5 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
     if let Some(serve) = &config.serve {
         serve.show(&mut text);
     }
-    output::print(text.as_bytes())
+    output::print(text)
 }

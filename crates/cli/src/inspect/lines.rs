@@ -15,7 +15,6 @@ use crate::language::{self, RunCosts};
 use crate::new_file::{Readers, write_new};
 use crate::output;
 use crate::program::is_program;
-use crate::report::{JSON_VERSION, pretty};
 
 /// Prints the costs of a program's lines, or writes its folded stacks, or both.
 ///
@@ -39,12 +38,11 @@ pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
     }
     if args.lines && args.json {
         let runs: Vec<Json> = runs.iter().map(|run| run_json(&map, run)).collect();
-        let text = pretty(&json!({ "version": JSON_VERSION, "runs": runs }));
-        return output::print(text.as_bytes());
+        return output::print_json(json!({ "runs": runs }));
     }
     if args.lines {
         let texts: Vec<String> = runs.iter().map(|run| run_text(&map, run)).collect();
-        return output::print(texts.join("\n").as_bytes());
+        return output::print(texts.join("\n"));
     }
     Ok(())
 }

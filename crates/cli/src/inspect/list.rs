@@ -7,7 +7,6 @@ use tacit::library;
 
 use crate::failure::Failure;
 use crate::output;
-use crate::report::{JSON_VERSION, pretty};
 
 /// A function of the library, as the list shows it.
 struct Listed {
@@ -66,8 +65,7 @@ pub(super) fn list(json: bool) -> Result<(), Failure> {
             })
         };
         let functions: Vec<Json> = listed.iter().map(function).collect();
-        let text = pretty(&json!({ "version": JSON_VERSION, "functions": functions }));
-        return output::print(text.as_bytes());
+        return output::print_json(json!({ "functions": functions }));
     }
     let width = listed.iter().map(|one| one.name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -94,5 +92,5 @@ pub(super) fn list(json: bool) -> Result<(), Failure> {
             );
         }
     }
-    output::print(text.as_bytes())
+    output::print(text)
 }

@@ -12,7 +12,6 @@ use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::function::Found;
 use crate::output;
-use crate::report::{JSON_VERSION, pretty};
 
 /// The number of passes, of 64 inputs each, in which the circuit is compared with the optimised
 /// one.
@@ -40,9 +39,9 @@ pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure>
         write_circuit(&outcome.optimised.circuit, found, path, args)?;
     }
     if args.json {
-        output::print(pretty(&outcome.json()).as_bytes())
+        output::print_json(outcome.json())
     } else {
-        output::print(outcome.text().as_bytes())
+        output::print(outcome.text())
     }
 }
 
@@ -142,7 +141,6 @@ impl Outcome<'_> {
         });
         let [before, after] = self.sizes();
         json!({
-            "version": JSON_VERSION,
             "name": self.name,
             "passes": passes.collect::<Vec<_>>(),
             "before": size(before),

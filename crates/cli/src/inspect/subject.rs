@@ -18,7 +18,6 @@ use super::shown::{
 use crate::args::InspectArgs;
 use crate::failure::{Failure, usage};
 use crate::function::{Found, Origin};
-use crate::report::JSON_VERSION;
 use crate::typed::{self, CheckedProgram};
 
 /// The time for which each side of each scheme is measured, over all components.
@@ -425,7 +424,6 @@ impl Subject {
         let components = self.components.iter().enumerate();
         let components = components.map(|(i, one)| component_json(one, self.calls(i)));
         json!({
-            "version": JSON_VERSION,
             "name": self.name,
             "origin": self.origin(),
             "program": self.typed.as_deref().map(typed::signature_json),

@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::function::Found;
 use crate::inspect::join;
-use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::report::shown_bytes;
 use crate::{output, shell};
 
 /// Plans the program and prints the plan.
@@ -51,9 +51,9 @@ pub(super) fn plan(
         links: &links,
     };
     if args.json {
-        output::print(pretty(&told.json()).as_bytes())
+        output::print_json(told.json())
     } else {
-        output::print(told.text().as_bytes())
+        output::print(told.text())
     }
 }
 
@@ -133,7 +133,6 @@ impl Told<'_> {
             })
         });
         json!({
-            "version": JSON_VERSION,
             "function": self.args.function,
             "protocol": "gmw",
             "join": join::json(self.typed, self.plan),

@@ -28,7 +28,7 @@ use crate::output;
 use crate::party::Party;
 use crate::program::plain_failure;
 use crate::progress::Bar;
-use crate::report::{Setting, bits_text, costs_text, insecure, pretty};
+use crate::report::{Setting, bits_text, costs_text, insecure};
 use crate::typed::{OutputFiles, Runnable};
 use crate::{memory, shell};
 use chained::KeptVersions;
@@ -345,7 +345,7 @@ impl<'a> TwoPartyRun<'a> {
                 json["chain_version"] = chain.map(|chain| chain.now.to_string()).into();
                 json["chain_from"] = chain.and_then(|chain| chain.from).into();
             }
-            return output::print(pretty(&json).as_bytes());
+            return output::print_json(json);
         }
         if runnable.function().outputs().is_empty() {
             eprintln!("done; this run has no results");
@@ -358,7 +358,7 @@ impl<'a> TwoPartyRun<'a> {
             eprintln!("done; the results go to {peer}");
         }
         if !self.security.is_secure() {
-            output::print(insecure(&bits_text(self.security.bits())).as_bytes())?;
+            output::print(insecure(&bits_text(self.security.bits())))?;
         }
         if let (Some(name), Some(chain)) = (&self.args.chain.chain, chain) {
             eprintln!("chain     {name} at {chain}");
@@ -368,7 +368,7 @@ impl<'a> TwoPartyRun<'a> {
             eprintln!("run       {id}");
         }
         self.tell_from_stock(costs);
-        output::print(runnable.outputs_text(outputs)?.as_bytes())?;
+        output::print(runnable.outputs_text(outputs)?)?;
         if self.args.runs.cost {
             eprint!("{}", costs_text(costs));
         }

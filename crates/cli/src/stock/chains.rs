@@ -17,7 +17,7 @@ use crate::failure::{Failure, usage};
 use crate::output::{self, counted};
 use crate::party;
 use crate::program::Program;
-use crate::report::{JSON_VERSION, pretty, shown_bytes};
+use crate::report::shown_bytes;
 
 /// Returns this party's role in the runs of a chain.
 fn role(chain: &KeptChain) -> &'static str {
@@ -115,8 +115,7 @@ fn drop_chain(
     let chain = named(stocks, name, which)?;
     stocks.drop_chain(&chain)?;
     if json {
-        let json = json!({ "version": JSON_VERSION, "dropped": name });
-        return output::print(pretty(&json).as_bytes());
+        return output::print_json(json!({ "dropped": name }));
     }
     let peer = config.shown(&chain.peer);
     output::print(format!("dropped the chain {name}; {peer} has to drop it, too\n").as_bytes())
@@ -298,18 +297,16 @@ fn allow(
     stocks.allow(chain, who, is_allowed)?;
     let name = &chain.summary.name;
     if json {
-        let json = json!({
-            "version": JSON_VERSION,
+        return output::print_json(json!({
             "chain": name,
             "who": who.to_string(),
             "allowed": is_allowed,
-        });
-        return output::print(pretty(&json).as_bytes());
+        }));
     }
     let may = if is_allowed { "may" } else { "may no longer" };
     let (who, peer) = (config.shown(&who), config.shown(&chain.peer));
     let text = format!("{who} {may} use the chain {name}; {peer} must allow the same\n");
-    output::print(text.as_bytes())
+    output::print(text)
 }
 
 /// Gives a chain to the runs of another program.
@@ -328,12 +325,11 @@ fn adopt(
     let name = &chain.summary.name;
     if json {
         let program = program.to_string();
-        let json = json!({ "version": JSON_VERSION, "chain": name, "program": program });
-        return output::print(pretty(&json).as_bytes());
+        return output::print_json(json!({ "chain": name, "program": program }));
     }
     let peer = config.shown(&chain.peer);
     let text = format!("the chain {name} is for the runs of that program; {peer} does the same\n");
-    output::print(text.as_bytes())
+    output::print(text)
 }
 
 /// Reads a chain's values, and reports damaged ones.

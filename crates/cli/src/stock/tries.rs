@@ -9,7 +9,6 @@ use tacit::{Fingerprint, Identity, Role};
 
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::report::{JSON_VERSION, pretty};
 use crate::stock::{OfOwn, Told};
 use crate::{output, party};
 
@@ -136,8 +135,7 @@ pub(super) fn clear(
     let told: Vec<Told> = records.iter().map(|record| told(record, config)).collect();
     if as_json {
         let cleared: Vec<&Json> = told.iter().map(|(_, json)| json).collect();
-        let json = json!({ "version": JSON_VERSION, "cleared": cleared });
-        return output::print(pretty(&json).as_bytes());
+        return output::print_json(json!({ "cleared": cleared }));
     }
     let mut text: String = told.into_iter().map(|(text, _)| text).collect();
     text += if text.is_empty() {
@@ -145,5 +143,5 @@ pub(super) fn clear(
     } else {
         "these counts are cleared, and start again at 0\n"
     };
-    output::print(text.as_bytes())
+    output::print(text)
 }
