@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use any_run::{Keep, OutputArgs, RowArgs};
+pub(crate) use any_run::{KeptRow, OutputArgs, RowArgs};
 pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use doctor::DoctorArgs;
@@ -44,7 +44,7 @@ pub(crate) use keygen::KeygenArgs;
 pub(crate) use language::{EvalArgs, FmtArgs, ProgramArgs};
 pub(crate) use matching::MatchArgs;
 pub(crate) use offers::OffersArgs;
-pub(crate) use outsource::{Given, Other, OutsourceCommand};
+pub(crate) use outsource::{Other, OutsourceArgs, OutsourceCommand};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
 pub(crate) use party::{MeetArgs, PartyArgs, StockArgs};
 pub(crate) use plan::PlanArgs;

@@ -29,19 +29,19 @@ const CLOCK_SLACK: Duration = Duration::from_secs(60);
 /// A subject and its state.
 struct Finding {
     subject: String,
-    state: State,
+    state: Verdict,
     told: String,
     remedy: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum Verdict {
     Right,
     Warning,
     Failed(Category),
 }
 
-impl State {
+impl Verdict {
     fn word(self) -> &'static str {
         match self {
             Self::Right => "ok",
@@ -55,7 +55,7 @@ impl Finding {
     fn right(subject: impl Into<String>, told: impl Into<String>) -> Self {
         Self {
             subject: subject.into(),
-            state: State::Right,
+            state: Verdict::Right,
             told: told.into(),
             remedy: None,
         }
@@ -63,7 +63,7 @@ impl Finding {
 
     fn warning(subject: impl Into<String>, told: impl Into<String>, remedy: &str) -> Self {
         Self {
-            state: State::Warning,
+            state: Verdict::Warning,
             remedy: Some(remedy.to_owned()),
             ..Self::right(subject, told)
         }
@@ -72,7 +72,7 @@ impl Finding {
     fn failed(subject: impl Into<String>, failure: &Failure) -> Self {
         let (told, remedy) = failure.parts(None);
         Self {
-            state: State::Failed(failure.category()),
+            state: Verdict::Failed(failure.category()),
             remedy,
             ..Self::right(subject, told)
         }
@@ -97,7 +97,7 @@ pub(crate) fn doctor(args: &DoctorArgs, explicit: Option<&Path>) -> Result<(), F
     let findings = look(args, explicit);
     let told: Vec<_> = findings.iter().map(Finding::json).collect();
     let failed = findings.iter().find_map(|finding| match finding.state {
-        State::Failed(category) => Some(Failure::found(category, &finding.subject)),
+        Verdict::Failed(category) => Some(Failure::found(category, &finding.subject)),
         _ => None,
     });
     match (args.json, failed) {

@@ -21,7 +21,7 @@ use crate::program::is_program;
 use crate::typed::{self, CheckedProgram, Runnable};
 
 /// A circuit, function or program that was found by its name.
-pub(crate) enum Found {
+pub(crate) enum FoundFunction {
     /// A circuit, which becomes a function once its ports have owners and its results recipients.
     Circuit(FoundCircuit),
     /// A function that comes with Tacit, with owners and recipients.
@@ -61,7 +61,7 @@ fn is_component(name: &str) -> bool {
 /// # Errors
 ///
 /// Nothing has that name, it cannot be read, or the parameters do not suit it.
-pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
+pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<FoundFunction, Failure> {
     if is_in_library(name) {
         return in_library(name, choice);
     }
@@ -77,7 +77,7 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     if is_program(path) {
         let flags = ["--owner", "--result", "--type", "--bit-order"];
         refuse(choice, name, "a program, which says so itself", &flags)?;
-        return Ok(Found::Program(Box::new(CheckedProgram::read(
+        return Ok(FoundFunction::Program(Box::new(CheckedProgram::read(
             path, choice,
         )?)));
     }
@@ -96,25 +96,25 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> 
     refuse(choice, name, "a circuit file", &["--param"])?;
     order_of_numbers(choice)?;
     let circuit = retype(read(path, choice.bit_order)?, &choice.types)?;
-    Ok(Found::Circuit(FoundCircuit {
+    Ok(FoundFunction::Circuit(FoundCircuit {
         component: Component::new(file_name(name), circuit),
         origin: Origin::File,
         parameters: Vec::new(),
     }))
 }
 
-fn in_library(name: &str, choice: &FunctionArgs) -> Result<Found, Failure> {
+fn in_library(name: &str, choice: &FunctionArgs) -> Result<FoundFunction, Failure> {
     let flags = ["--type", "--bit-order", "--public", "--entry"];
     refuse(choice, name, "in the library", &flags)?;
     if !is_component(name) {
         let what = "a function that has them";
         refuse(choice, name, what, &["--owner", "--result"])?;
         let function = library::function(name, &parameters(choice)?)?;
-        return Ok(Found::Function(Box::new(function)));
+        return Ok(FoundFunction::Function(Box::new(function)));
     }
     let parameters = parameters(choice)?;
     let circuit = library::find(name, &parameters).map_err(tacit::Error::from)?;
-    Ok(Found::Circuit(FoundCircuit {
+    Ok(FoundFunction::Circuit(FoundCircuit {
         component: Component::new(name, circuit),
         origin: Origin::Library,
         parameters: library::parameter_values(name, &parameters),
@@ -247,7 +247,7 @@ fn retype(circuit: Circuit, types: &[(String, String)]) -> Result<Circuit, Failu
     Ok(Circuit::new(inputs, outputs, circuit.gates(), wires).map_err(tacit::Error::from)?)
 }
 
-impl Found {
+impl FoundFunction {
     /// Returns whether it is a program that joins tables.
     pub(crate) fn joins(&self) -> bool {
         let signature = self.signature();
@@ -358,7 +358,7 @@ impl Found {
     ///
     /// # Errors
     ///
-    /// Those of [`Found::runnable`].
+    /// Those of [`FoundFunction::runnable`].
     pub(crate) fn in_both_forms(
         self,
         choice: &FunctionArgs,

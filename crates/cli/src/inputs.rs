@@ -71,11 +71,11 @@ pub(crate) enum Reading<'a> {
     /// with `-`, on standard input.
     Command(&'a [String], Option<&'a Path>),
     /// Each input where this function says. Other inputs are ignored.
-    Named(&'a dyn Fn(&str) -> Option<Given<'a>>),
+    Named(&'a dyn Fn(&str) -> Option<InputOfService<'a>>),
 }
 
 /// The value of an input of a service, or its place.
-pub(crate) enum Given<'a> {
+pub(crate) enum InputOfService<'a> {
     /// This value.
     Json(&'a Json),
     /// In the file at this path, or a column of the table there.
@@ -99,8 +99,8 @@ impl Reading<'_> {
         let names = wanted.names();
         let values = names.iter().map(|(name, _)| {
             let value = match find(name) {
-                Some(Given::Json(json)) => wanted.read(name, Source::Json(json)),
-                Some(Given::File(path)) => from_file(wanted, name, path, false),
+                Some(InputOfService::Json(json)) => wanted.read(name, Source::Json(json)),
+                Some(InputOfService::File(path)) => from_file(wanted, name, path, false),
                 None => Err(input!("{name} is missing"; "this party gives {}", listed(&names))),
             };
             Ok((name.clone(), value?))

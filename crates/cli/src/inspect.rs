@@ -17,7 +17,7 @@ use tacit::{Circuit, Function};
 
 use crate::args::InspectArgs;
 use crate::failure::{Failure, usage};
-use crate::function::{self, Found, FoundCircuit, Origin};
+use crate::function::{self, FoundCircuit, FoundFunction, Origin};
 use crate::log::Log;
 use crate::new_file::{Readers, write_new};
 use crate::output;
@@ -44,12 +44,12 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     };
     let compiling = Bar::without_end("compiling", !args.json);
     let found = match function::find(name, choice)? {
-        Found::Program(program) => {
+        FoundFunction::Program(program) => {
             let (program, sizes) = program.with_example_sizes(choice)?;
             if !sizes.is_empty() {
                 eprintln!("as an example, for {sizes}; --param NAME=ROWS gives other sizes");
             }
-            Found::Program(Box::new(program))
+            FoundFunction::Program(Box::new(program))
         }
         found => found,
     };
@@ -91,11 +91,11 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
 }
 
 /// Returns the circuit, if a circuit was found.
-fn circuit_of(found: &Found) -> Result<&FoundCircuit, Failure> {
+fn circuit_of(found: &FoundFunction) -> Result<&FoundCircuit, Failure> {
     match found {
-        Found::Circuit(found) => Ok(found),
-        Found::Program(program) => Err(not_a_circuit(program.compile(false)?.function())),
-        Found::Function(function) => Err(not_a_circuit(function)),
+        FoundFunction::Circuit(found) => Ok(found),
+        FoundFunction::Program(program) => Err(not_a_circuit(program.compile(false)?.function())),
+        FoundFunction::Function(function) => Err(not_a_circuit(function)),
     }
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     if let Err(error) = session.close() {
         log.step(format_args!("{error}"));
     }
-    let told = Told {
+    let told = MatchReport {
         args,
         table: &table,
         outcome: &outcome,
@@ -112,14 +112,14 @@ fn tell_estimate(order: &Match, party: &Party, keys: u64) -> Result<(), Failure>
 }
 
 /// The output of a matching.
-struct Told<'a> {
+struct MatchReport<'a> {
     args: &'a MatchArgs,
     table: &'a Table,
     outcome: &'a MatchOutcome,
     id: Option<RunId>,
 }
 
-impl Told<'_> {
+impl MatchReport<'_> {
     /// Returns the keys in common as they stand in this party's table, if this party gets them.
     fn common(&self) -> Option<impl Iterator<Item = &str>> {
         let common = self.outcome.common.as_ref()?;

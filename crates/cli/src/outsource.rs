@@ -20,7 +20,7 @@ use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Outcome, Role, Session};
 use tacit_language::TypedFunction;
 
-use crate::args::{Given, OutsourceCommand};
+use crate::args::{OutsourceArgs, OutsourceCommand};
 use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::inputs::Reading;
@@ -122,7 +122,7 @@ pub(crate) fn outsource(
 /// Adds the settings of the arguments and the configuration to `job`.
 fn told<'f>(
     mut job: OutsourcedJob<'f>,
-    given: &Given<'_>,
+    given: &OutsourceArgs<'_>,
     config: &Config,
     chain: Option<&Chain>,
 ) -> OutsourcedJob<'f> {
@@ -148,7 +148,7 @@ fn told<'f>(
 /// wants no more.
 fn runs<'f>(
     [first, second]: &mut [Session; 2],
-    (given, typed, gates): (&Given<'_>, Option<&TypedFunction>, u64),
+    (given, typed, gates): (&OutsourceArgs<'_>, Option<&TypedFunction>, u64),
     log: Log,
     job: impl Fn() -> OutsourcedJob<'f>,
 ) -> Result<Vec<Outcome>, Failure> {
@@ -183,7 +183,7 @@ fn runs<'f>(
 
 /// Prints the results of the last run, with its name at each peer, and the costs of all.
 fn tell(
-    given: &Given<'_>,
+    given: &OutsourceArgs<'_>,
     (runnable, setting): (&Runnable, &Setting<'_>),
     outcomes: &[Outcome],
     names: serde_json::Map<String, serde_json::Value>,
@@ -267,7 +267,7 @@ fn security_bits_text(parameters: &OutsourcedParameters) -> String {
     bits_text(security_bits_of(parameters, None).unwrap_or(0))
 }
 
-fn parameters_of(given: &Given<'_>) -> Result<OutsourcedParameters, Failure> {
+fn parameters_of(given: &OutsourceArgs<'_>) -> Result<OutsourcedParameters, Failure> {
     let each = given.each;
     let copies = each.copies.unwrap_or(COPIES);
     if let Some(asked @ ThreatModel::MaliciousNonColluding) = each.security
@@ -290,7 +290,7 @@ fn parameters_of(given: &Given<'_>) -> Result<OutsourcedParameters, Failure> {
 }
 
 /// Returns the role whose inputs this party gives, and their place. The cloud has none.
-fn reading<'g>(given: &Given<'g>) -> Option<(Role, Reading<'g>)> {
+fn reading<'g>(given: &OutsourceArgs<'g>) -> Option<(Role, Reading<'g>)> {
     let inputs = given.inputs?;
     let role = match given.role {
         OutsourcedRole::Generator => Role::Garbler,
@@ -310,7 +310,7 @@ struct Chain {
 /// Returns the chain of the runs, if this party keeps one.
 fn chain(
     function: &Function,
-    given: &Given<'_>,
+    given: &OutsourceArgs<'_>,
     config: &Config,
     servers: [Fingerprint; 2],
 ) -> Result<Option<Chain>, Failure> {

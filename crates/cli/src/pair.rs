@@ -8,7 +8,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use tacit::net::pairing::{self, Invitation, Inviter, Ledger, Met, Paired, PairingListener, Route};
+use tacit::net::pairing::{
+    self, Invitation, Inviter, Ledger, Paired, PairingListener, Route, UnconfirmedPairing,
+};
 use tacit::net::{CancelHandle, NetError};
 use tacit::{Identity, Role, Settings};
 
@@ -166,7 +168,7 @@ impl Meeting {
         }
     }
 
-    fn wait(&self, waiting: Inviter, own: &Own, log: Log) -> Result<Met, Failure> {
+    fn wait(&self, waiting: Inviter, own: &Own, log: Log) -> Result<UnconfirmedPairing, Failure> {
         let met = match self {
             Self::Here(listener, _) => {
                 let mut refusals = party::Refusals::new(None, log);
@@ -221,7 +223,7 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
 }
 
 /// Asks people to compare the two codes.
-fn compare(met: Met, name: &str, cancel: &CancelHandle) -> Result<Paired, Failure> {
+fn compare(met: UnconfirmedPairing, name: &str, cancel: &CancelHandle) -> Result<Paired, Failure> {
     eprintln!("Speak to {name} now, by telephone or face to face, so that you know the voice.");
     eprintln!("  read this code aloud: {}", met.own_code());
     eprintln!("  type the code that {name} reads, and Enter:");

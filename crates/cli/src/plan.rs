@@ -17,7 +17,7 @@ use tacit::{Function, Role};
 use crate::args::PlanArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::function::{self, Found};
+use crate::function::{self, FoundFunction};
 use crate::log::Log;
 use crate::output;
 use crate::typed::{CheckedProgram, Runnable};
@@ -64,7 +64,7 @@ pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(
         None => planner.plan(subject.function.clone())?,
     };
     let overhead = planner.calibration().overhead;
-    let told = Told {
+    let told = PlanReport {
         args,
         role: subject.role,
         files: &subject.files,
@@ -91,7 +91,7 @@ fn shallow(program: &CheckedProgram, log: Log) -> Option<Function> {
 }
 
 /// The output of a plan.
-struct Told<'a> {
+struct PlanReport<'a> {
     args: &'a PlanArgs,
     /// This party's role, if it is known. This party's commands then name the peer and the stock.
     role: Option<Role>,
@@ -119,7 +119,7 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(args: &PlanArgs, config: &Config, found: Found) -> Result<Self, Failure> {
+    fn new(args: &PlanArgs, config: &Config, found: FoundFunction) -> Result<Self, Failure> {
         let (runnable, shallow) = found.in_both_forms(&args.choice)?;
         Ok(Self {
             shallow,
@@ -194,7 +194,7 @@ fn in_stock(
     Ok(Some(InStock::new(summaries.collect::<Result<_, _>>()?)))
 }
 
-impl Told<'_> {
+impl PlanReport<'_> {
     fn json(&self) -> Json {
         let plan = self.plan;
         let position = |wanted: &Alternative| {

@@ -21,7 +21,7 @@ use tacit::{Category, Error, Function, ProtocolError, Role, Session};
 use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
 use crate::config::Config;
 use crate::failure::{Failure, failure, usage};
-use crate::function::Found;
+use crate::function::FoundFunction;
 use crate::log::Log;
 use crate::output::{self, counted};
 use crate::party::Party;
@@ -346,7 +346,7 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
     };
     let name = &wanted.name;
     match function::find(name, &choice)? {
-        Found::Circuit(found) => {
+        FoundFunction::Circuit(found) => {
             // Each of several sizes gets a name of its own in lists.
             let params = wanted
                 .params
@@ -361,7 +361,7 @@ fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
             };
             Ok((component, wanted.count))
         }
-        Found::Function(_) | Found::Program(_) => Err(usage!(
+        FoundFunction::Function(_) | FoundFunction::Program(_) => Err(usage!(
             "{name} is a function and --component takes circuits";
             "prepare for it with `tacit prepare {name} --runs N`"
         )),

@@ -14,7 +14,7 @@ use tacit_language::Signature;
 use crate::args::{PartyArgs, RunArgs};
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::function::Found;
+use crate::function::FoundFunction;
 use crate::log::Log;
 use crate::party::Party;
 use crate::{cancel, function};
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     let party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let mut party = party.on_threads(args.threads);
     let found = match function::find(&args.function, &args.choice)? {
-        Found::Program(program) if program.signature().entry().join.is_some() => {
+        FoundFunction::Program(program) if program.signature().entry().join.is_some() => {
             return joined::run(args, &config, party, *program, log);
         }
         found => found.in_form_of(protocol),

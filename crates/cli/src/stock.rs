@@ -33,9 +33,9 @@ use list::list;
 const DEFAULT_LIMIT_GIB: u64 = 20;
 
 /// The output about a stock, as text and as JSON.
-type Told = (String, Json);
+type TextAndJson = (String, Json);
 /// The same output, and the identity of this party that it belongs to.
-type OfOwn = (Fingerprint, Told);
+type OfOwn = (Fingerprint, TextAndJson);
 
 /// Opens this party's stocks in `explicit`, in the folder that the configuration names, or in the
 /// usual one.
@@ -224,7 +224,7 @@ fn something_damaged() -> Failure {
 }
 
 /// Returns the output for a stock that cannot be read.
-fn unreadable(failure: &Failure) -> Told {
+fn unreadable(failure: &Failure) -> TextAndJson {
     let (what, remedy) = failure.parts(None);
     let mut text = format!("cannot be read: {what}\n");
     if let Some(remedy) = &remedy {
@@ -312,7 +312,11 @@ fn refuse_to_end_chains(stocks: &Stocks, names: &[StockName]) -> Result<(), Fail
 }
 
 /// Carries out the command on one stock, and returns its output.
-fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
+fn carry_out(
+    command: &StockCommand,
+    stocks: &Stocks,
+    name: &StockName,
+) -> Result<TextAndJson, Failure> {
     match command {
         StockCommand::Check => check(stocks, name),
         StockCommand::Compact => {
@@ -337,7 +341,7 @@ fn carry_out(command: &StockCommand, stocks: &Stocks, name: &StockName) -> Resul
 fn print(
     config: &Config,
     json: bool,
-    stocks: Vec<(StockName, Told)>,
+    stocks: Vec<(StockName, TextAndJson)>,
     others: [&[OfOwn]; 2],
 ) -> Result<(), Failure> {
     if json {
@@ -417,7 +421,7 @@ fn is_damaged(json: &Json) -> bool {
     json["damaged"] != json!([]) && json["damaged"].is_array()
 }
 
-fn check(stocks: &Stocks, name: &StockName) -> Result<Told, Failure> {
+fn check(stocks: &Stocks, name: &StockName) -> Result<TextAndJson, Failure> {
     let report = stocks.check(name)?;
     let mut text = format!("{} instances are whole\n", report.whole);
     let mut damaged = Vec::new();

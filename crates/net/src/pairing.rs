@@ -132,14 +132,14 @@ impl fmt::Display for Refusal {
 }
 
 /// Two parties that have exchanged everything but their codes.
-pub struct Met {
+pub struct UnconfirmedPairing {
     channel: Channel,
     agreed: Agreed,
 }
 
-impl fmt::Debug for Met {
+impl fmt::Debug for UnconfirmedPairing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Met({})", self.agreed.peer)
+        write!(f, "UnconfirmedPairing({})", self.agreed.peer)
     }
 }
 
@@ -152,7 +152,7 @@ pub struct Paired {
     pub room: [u8; 32],
 }
 
-impl Met {
+impl UnconfirmedPairing {
     /// Returns whether `heard` is the code that the other party reads aloud.
     #[must_use]
     pub fn is_theirs(&self, heard: &str) -> bool {
@@ -265,7 +265,7 @@ impl Inviter {
         identity: &Identity,
         settings: &Settings,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
-    ) -> Result<Met, NetError> {
+    ) -> Result<UnconfirmedPairing, NetError> {
         let left = self.invitation.expires().saturating_sub((self.clock)());
         let settings = Settings {
             connect_timeout: Duration::from_secs(left),
@@ -293,7 +293,7 @@ impl Inviter {
         identity: &Identity,
         settings: &Settings,
         refused: &mut dyn FnMut(&NetError),
-    ) -> Result<Met, NetError> {
+    ) -> Result<UnconfirmedPairing, NetError> {
         let hello = Hello {
             room: self.invitation.room(),
             listens: true,
@@ -346,7 +346,7 @@ impl Inviter {
         transport: Transport,
         identity: &Identity,
         settings: &Settings,
-    ) -> Result<Met, NetError> {
+    ) -> Result<UnconfirmedPairing, NetError> {
         let channel = tls::pairing_server(transport, identity, settings)?;
         let time = settings.handshake_timeout;
         self.hear(channel, identity.fingerprint(), time)?
@@ -400,7 +400,7 @@ struct Heard {
 
 impl Heard {
     /// Exchanges the nonces.
-    fn open(self, settings: &Settings) -> Result<Met, NetError> {
+    fn open(self, settings: &Settings) -> Result<UnconfirmedPairing, NetError> {
         let Self {
             mut channel,
             offered,
@@ -410,7 +410,7 @@ impl Heard {
         channel.send(NONCE, &nonce)?;
         let opening = receive(&mut channel, OPENING)?;
         match offered.hear(&nonce, &opening) {
-            Some(agreed) => Ok(Met { channel, agreed }),
+            Some(agreed) => Ok(UnconfirmedPairing { channel, agreed }),
             None => Err(refuse(channel, Refusal::Malformed)),
         }
     }

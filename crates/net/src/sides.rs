@@ -66,14 +66,14 @@ const PREAMBLE: [u8; 8] = *b"tacit-s\n";
 
 /// The direction of a stream's payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum StreamDirection {
     /// From the end that connected.
     Forth,
     /// To the end that connected.
     Back,
 }
 
-impl Way {
+impl StreamDirection {
     pub(crate) const BOTH: [Self; 2] = [Self::Forth, Self::Back];
 }
 
@@ -96,10 +96,10 @@ impl Sides {
         }
     }
 
-    pub(crate) fn way(&self, way: Way) -> &Direction {
+    pub(crate) fn way(&self, way: StreamDirection) -> &Direction {
         match way {
-            Way::Forth => &self.forth,
-            Way::Back => &self.back,
+            StreamDirection::Forth => &self.forth,
+            StreamDirection::Back => &self.back,
         }
     }
 }
@@ -139,9 +139,9 @@ impl ChannelSides {
     /// Returns the direction from this end.
     pub(crate) fn out(&self) -> &Direction {
         let way = if self.connects() {
-            Way::Forth
+            StreamDirection::Forth
         } else {
-            Way::Back
+            StreamDirection::Back
         };
         self.shared.way(way)
     }
@@ -149,9 +149,9 @@ impl ChannelSides {
     /// Returns the direction to this end.
     pub(crate) fn inward(&self) -> &Direction {
         let way = if self.connects() {
-            Way::Back
+            StreamDirection::Back
         } else {
-            Way::Forth
+            StreamDirection::Forth
         };
         self.shared.way(way)
     }
@@ -161,7 +161,11 @@ impl ChannelSides {
         let Some(opener) = &mut self.opener else {
             return;
         };
-        let way = if leaves { Way::Forth } else { Way::Back };
+        let way = if leaves {
+            StreamDirection::Forth
+        } else {
+            StreamDirection::Back
+        };
         let total = &mut self.long_bytes[way as usize];
         let before = *total;
         *total = total.saturating_add(bytes as u64);

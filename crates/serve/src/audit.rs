@@ -13,7 +13,7 @@ use tacit::session::AbortReason;
 use tacit::{Category, Error};
 
 use crate::event::Event;
-use crate::inputs::Asked;
+use crate::inputs::RunRequest;
 use crate::lines::{Durable, LineFile};
 use crate::service::Seat;
 use crate::visit::{RunNames, Turn};
@@ -119,7 +119,7 @@ fn extend(object: &mut Json, fields: Json) {
 
 /// Writes that a run of a function begins, if there is an audit log. Returns the refusal if that is
 /// impossible: no run may be missing there.
-pub(crate) fn begun(seat: &Seat, about: &Asked<'_>) -> Option<Turn> {
+pub(crate) fn begun(seat: &Seat, about: &RunRequest<'_>) -> Option<Turn> {
     let function = about.function;
     let params = function.parameters().iter();
     let params: Map<String, Json> = params

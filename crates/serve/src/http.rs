@@ -67,7 +67,7 @@ impl Server {
         answers: Arc<dyn Answers>,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
-        let told = Arc::new(Told {
+        let told = Arc::new(ServerSettings {
             name: host(address).to_owned(),
             answers,
             patience,
@@ -105,13 +105,13 @@ impl Drop for Server {
 }
 
 /// The settings of a server.
-struct Told {
+struct ServerSettings {
     name: String,
     answers: Arc<dyn Answers>,
     patience: Duration,
 }
 
-fn serve(listener: &TcpListener, stop: &AtomicBool, told: &Arc<Told>) {
+fn serve(listener: &TcpListener, stop: &AtomicBool, told: &Arc<ServerSettings>) {
     let (running, silent) = (Arc::new(()), Arc::new(Silent::new(MAX_SILENT)));
     while !stop.load(Ordering::Acquire) {
         let accepted = if Arc::strong_count(&running) <= MAX_THREADS {
@@ -135,24 +135,24 @@ fn serve(listener: &TcpListener, stop: &AtomicBool, told: &Arc<Told>) {
 }
 
 /// Answers a request, which is `unheard` until all of it has arrived.
-fn answer(socket: &TcpStream, told: &Told, unheard: Unheard) -> io::Result<()> {
+fn answer(socket: &TcpStream, told: &ServerSettings, unheard: Unheard) -> io::Result<()> {
     socket.set_nonblocking(false)?;
     let end = Instant::now() + told.patience;
     let asked = request(socket, &told.name, end)?;
     drop(unheard);
     let answers = told.answers.as_ref();
     let (status, kind, body) = match asked {
-        Some(Asked::Metrics) => (
+        Some(RequestedPath::Metrics) => (
             "200 OK",
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
             answers.metrics(),
         ),
-        Some(Asked::Health) => match answers.health() {
+        Some(RequestedPath::Health) => match answers.health() {
             (true, body) => ("200 OK", "application/json", body),
             (false, body) => ("503 Service Unavailable", "application/json", body),
         },
-        Some(Asked::Live) => ("200 OK", "text/plain", "live\n".to_owned()),
-        Some(Asked::Ready) => {
+        Some(RequestedPath::Live) => ("200 OK", "text/plain", "live\n".to_owned()),
+        Some(RequestedPath::Ready) => {
             if answers.health().0 {
                 ("200 OK", "text/plain", "ready\n".to_owned())
             } else {
@@ -163,12 +163,12 @@ fn answer(socket: &TcpStream, told: &Told, unheard: Unheard) -> io::Result<()> {
                 )
             }
         }
-        Some(Asked::Other) => (
+        Some(RequestedPath::Other) => (
             "404 Not Found",
             "text/plain",
             "/metrics, /health, /readyz or /livez\n".to_owned(),
         ),
-        Some(Asked::Elsewhere) => (
+        Some(RequestedPath::Elsewhere) => (
             "421 Misdirected Request",
             "text/plain",
             "ask by address, as localhost, or by the name under `metrics` in [serve]\n".to_owned(),
@@ -202,7 +202,7 @@ fn write_by(end: Instant, mut socket: &TcpStream, mut rest: &[u8]) -> io::Result
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Asked {
+enum RequestedPath {
     Metrics,
     Health,
     Ready,
@@ -213,7 +213,7 @@ enum Asked {
 }
 
 /// Reads a request to the host called `name`. Returns `None` if it is no GET.
-fn request(mut socket: &TcpStream, name: &str, end: Instant) -> io::Result<Option<Asked>> {
+fn request(mut socket: &TcpStream, name: &str, end: Instant) -> io::Result<Option<RequestedPath>> {
     let (mut head, mut bytes) = (Vec::new(), [0; 1024]);
     loop {
         socket.set_read_timeout(Some(left(end)?))?;
@@ -229,7 +229,7 @@ fn request(mut socket: &TcpStream, name: &str, end: Instant) -> io::Result<Optio
 }
 
 /// Parses a head. The outer `None` means that the head is not complete yet.
-fn parse(head: &[u8], name: &str) -> Option<Option<Asked>> {
+fn parse(head: &[u8], name: &str) -> Option<Option<RequestedPath>> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(head) {
@@ -241,19 +241,23 @@ fn parse(head: &[u8], name: &str) -> Option<Option<Asked>> {
             }
             let path = request.path.unwrap_or_default();
             let asked = match path.split('?').next() {
-                Some("/metrics") => Asked::Metrics,
-                Some("/health") => Asked::Health,
-                Some("/readyz") => Asked::Ready,
-                Some("/livez") => Asked::Live,
-                _ => Asked::Other,
+                Some("/metrics") => RequestedPath::Metrics,
+                Some("/health") => RequestedPath::Health,
+                Some("/readyz") => RequestedPath::Ready,
+                Some("/livez") => RequestedPath::Live,
+                _ => RequestedPath::Other,
             };
             let mut hosts = request.headers.iter();
             let mut hosts = hosts
                 .by_ref()
                 .filter(|field| field.name.eq_ignore_ascii_case("host"));
-            let is_for_any = matches!(asked, Asked::Ready | Asked::Live);
+            let is_for_any = matches!(asked, RequestedPath::Ready | RequestedPath::Live);
             let is_here = is_for_any || hosts.all(|field| is_own(field.value, name));
-            Some(Some(if is_here { asked } else { Asked::Elsewhere }))
+            Some(Some(if is_here {
+                asked
+            } else {
+                RequestedPath::Elsewhere
+            }))
         }
     }
 }
@@ -363,7 +367,7 @@ mod tests {
             &["10.0.0.7"],
             &["Tally.internal:9464"],
         ] {
-            assert_eq!(asked(own), Some(Some(Asked::Health)), "{own:?}");
+            assert_eq!(asked(own), Some(Some(RequestedPath::Health)), "{own:?}");
         }
         for other in [
             &["evil.example"][..],
@@ -374,7 +378,11 @@ mod tests {
             &[""],
             &["[::1"],
         ] {
-            assert_eq!(asked(other), Some(Some(Asked::Elsewhere)), "{other:?}");
+            assert_eq!(
+                asked(other),
+                Some(Some(RequestedPath::Elsewhere)),
+                "{other:?}"
+            );
         }
     }
 

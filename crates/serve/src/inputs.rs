@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 256 << 20;
 
 /// A run that a peer asked for and this party allows.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RunRequest<'a> {
     /// The offer's name.
     pub offer: &'a str,
     /// The function.
@@ -40,7 +40,7 @@ pub struct Asked<'a> {
     pub run: Option<RunId>,
 }
 
-impl Asked<'_> {
+impl RunRequest<'_> {
     /// Returns the names and types of this party's inputs.
     fn own_names(&self) -> Vec<String> {
         let own = self.function.inputs().iter();
@@ -58,14 +58,14 @@ pub trait Inputs: Send + Sync {
     /// # Errors
     ///
     /// The reason for which there are no inputs. It must contain no secret, because it is logged.
-    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String>;
+    fn values(&self, asked: &RunRequest<'_>) -> Result<BTreeMap<String, Value>, String>;
 
     /// Checks that a run would have its inputs, as far as possible without running anything.
     ///
     /// # Errors
     ///
     /// The problem, without a secret.
-    fn check(&self, _asked: &Asked<'_>) -> Result<(), String> {
+    fn check(&self, _asked: &RunRequest<'_>) -> Result<(), String> {
         Ok(())
     }
 }
@@ -79,7 +79,11 @@ pub trait Border: Send + Sync {
     ///
     /// A value is missing or not of its type. The text must contain no secret, because it is
     /// logged.
-    fn values(&self, asked: &Asked<'_>, given: &Pairs) -> Result<BTreeMap<String, Value>, String>;
+    fn values(
+        &self,
+        asked: &RunRequest<'_>,
+        given: &Pairs,
+    ) -> Result<BTreeMap<String, Value>, String>;
 
     /// Returns results as JSON, by name.
     ///
@@ -88,12 +92,12 @@ pub trait Border: Send + Sync {
     /// The results belong to another function.
     fn outputs(
         &self,
-        asked: &Asked<'_>,
+        asked: &RunRequest<'_>,
         outputs: &BTreeMap<String, Value>,
     ) -> Result<serde_json::Value, String>;
 
     /// Returns the params that select this function among those of its offer, by name.
-    fn params(&self, _asked: &Asked<'_>) -> BTreeMap<String, u64> {
+    fn params(&self, _asked: &RunRequest<'_>) -> BTreeMap<String, u64> {
         BTreeMap::new()
     }
 }
@@ -103,7 +107,11 @@ pub trait Border: Send + Sync {
 pub struct Ports;
 
 impl Border for Ports {
-    fn values(&self, asked: &Asked<'_>, given: &Pairs) -> Result<BTreeMap<String, Value>, String> {
+    fn values(
+        &self,
+        asked: &RunRequest<'_>,
+        given: &Pairs,
+    ) -> Result<BTreeMap<String, Value>, String> {
         let own = asked.function.inputs().iter();
         let own = own.filter(|input| input.owner == asked.role);
         own.map(|input| {
@@ -120,7 +128,7 @@ impl Border for Ports {
 
     fn outputs(
         &self,
-        _asked: &Asked<'_>,
+        _asked: &RunRequest<'_>,
         outputs: &BTreeMap<String, Value>,
     ) -> Result<serde_json::Value, String> {
         let fields = outputs.iter();
@@ -134,7 +142,7 @@ impl Border for Ports {
 pub struct NoInputs;
 
 impl Inputs for NoInputs {
-    fn values(&self, _asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
+    fn values(&self, _asked: &RunRequest<'_>) -> Result<BTreeMap<String, Value>, String> {
         Ok(BTreeMap::new())
     }
 }
@@ -144,9 +152,9 @@ pub struct FromProgram<F>(pub F);
 
 impl<F> Inputs for FromProgram<F>
 where
-    F: Fn(&Asked<'_>) -> Result<BTreeMap<String, Value>, String> + Send + Sync,
+    F: Fn(&RunRequest<'_>) -> Result<BTreeMap<String, Value>, String> + Send + Sync,
 {
-    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
+    fn values(&self, asked: &RunRequest<'_>) -> Result<BTreeMap<String, Value>, String> {
         self.0(asked)
     }
 }
@@ -162,7 +170,7 @@ pub struct FromFile {
 }
 
 impl Inputs for FromFile {
-    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
+    fn values(&self, asked: &RunRequest<'_>) -> Result<BTreeMap<String, Value>, String> {
         let path = self.path.display();
         let file =
             File::open(&self.path).map_err(|error| format!("cannot open {path}: {error}"))?;
@@ -171,7 +179,7 @@ impl Inputs for FromFile {
         values.map_err(|error| format!("the inputs in {path}: {error}"))
     }
 
-    fn check(&self, asked: &Asked<'_>) -> Result<(), String> {
+    fn check(&self, asked: &RunRequest<'_>) -> Result<(), String> {
         self.values(asked).map(drop)
     }
 }
@@ -190,7 +198,7 @@ pub struct FromCommand {
 }
 
 impl Inputs for FromCommand {
-    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
+    fn values(&self, asked: &RunRequest<'_>) -> Result<BTreeMap<String, Value>, String> {
         let text = command(&self.command, asked, &[], self.patience, MAX_BYTES)?;
         let values = pairs(&text).and_then(|given| self.border.values(asked, &given));
         values.map_err(|error| format!("the inputs of {}: {error}", self.command[0]))

@@ -66,7 +66,7 @@ pub mod visitors;
 
 pub use audit::Audit;
 pub use event::{Event, Observer};
-pub use inputs::{Asked, Inputs};
+pub use inputs::{Inputs, RunRequest};
 pub use log::Log;
 pub use metrics::Metrics;
 pub use offers::Offers;

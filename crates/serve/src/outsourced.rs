@@ -24,7 +24,7 @@ use tacit::stock::{MAX_OPEN_TO, check_chain_name};
 use tacit::{Error, Fingerprint, Outcome, Role, Session, Settings};
 
 use crate::audit;
-use crate::inputs::Asked;
+use crate::inputs::RunRequest;
 use crate::lobby::{ChainKey, Lent, NoTurn, Turn as ChainTurn};
 use crate::policy::{self, Granted, Offer, Peer, Policy};
 use crate::service::{Seat, Shared, settings};
@@ -256,7 +256,7 @@ impl<'a> Visit<'a> {
         self.seat.shared()
     }
 
-    fn about(&self) -> Asked<'a> {
+    fn about(&self) -> RunRequest<'a> {
         asked_for(self.seat, self.granted, self.asked, self.run)
     }
 

@@ -13,7 +13,7 @@ use tacit::Value;
 use tacit::circuit::wipe_json;
 use zeroize::Zeroizing;
 
-use crate::inputs::{Asked, Border};
+use crate::inputs::{Border, RunRequest};
 use crate::lines::{Durable, LineFile};
 use crate::reading::read_wiped;
 
@@ -27,7 +27,8 @@ pub trait Results: Send + Sync {
     /// # Errors
     ///
     /// The reason why they could not be taken. It must contain no secret, because it is logged.
-    fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String>;
+    fn take(&self, asked: &RunRequest<'_>, outputs: &BTreeMap<String, Value>)
+    -> Result<(), String>;
 
     /// Checks that results could be taken, as far as possible without writing or running anything.
     ///
@@ -44,7 +45,11 @@ pub trait Results: Send + Sync {
 pub struct Dropped;
 
 impl Results for Dropped {
-    fn take(&self, _asked: &Asked<'_>, _outputs: &BTreeMap<String, Value>) -> Result<(), String> {
+    fn take(
+        &self,
+        _asked: &RunRequest<'_>,
+        _outputs: &BTreeMap<String, Value>,
+    ) -> Result<(), String> {
         Ok(())
     }
 }
@@ -54,9 +59,13 @@ pub struct ToProgram<F>(pub F);
 
 impl<F> Results for ToProgram<F>
 where
-    F: Fn(&Asked<'_>, &BTreeMap<String, Value>) -> Result<(), String> + Send + Sync,
+    F: Fn(&RunRequest<'_>, &BTreeMap<String, Value>) -> Result<(), String> + Send + Sync,
 {
-    fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
+    fn take(
+        &self,
+        asked: &RunRequest<'_>,
+        outputs: &BTreeMap<String, Value>,
+    ) -> Result<(), String> {
         self.0(asked, outputs)
     }
 }
@@ -79,7 +88,11 @@ impl ToFile {
 }
 
 impl Results for ToFile {
-    fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
+    fn take(
+        &self,
+        asked: &RunRequest<'_>,
+        outputs: &BTreeMap<String, Value>,
+    ) -> Result<(), String> {
         let line = line(asked, &*self.border, outputs)?;
         self.file.append(&line, Durable::Later)
     }
@@ -102,14 +115,18 @@ pub struct ToCommand {
 }
 
 impl Results for ToCommand {
-    fn take(&self, asked: &Asked<'_>, outputs: &BTreeMap<String, Value>) -> Result<(), String> {
+    fn take(
+        &self,
+        asked: &RunRequest<'_>,
+        outputs: &BTreeMap<String, Value>,
+    ) -> Result<(), String> {
         let line = line(asked, &*self.border, outputs)?;
         command(&self.command, asked, &line, self.patience, MAX_ANSWER_BYTES).map(|_| ())
     }
 }
 
 fn line(
-    asked: &Asked<'_>,
+    asked: &RunRequest<'_>,
     border: &dyn Border,
     outputs: &BTreeMap<String, Value>,
 ) -> Result<Zeroizing<Vec<u8>>, String> {
@@ -137,7 +154,7 @@ fn line(
 /// standard error is that of this process.
 pub(crate) fn command(
     command: &[String],
-    asked: &Asked<'_>,
+    asked: &RunRequest<'_>,
     stdin: &[u8],
     patience: Duration,
     max_bytes: u64,
@@ -236,7 +253,7 @@ mod tests {
     use tacit::session::ProtocolId;
     use tacit::{Function, Identity, Role, library};
 
-    use super::{Asked, Results, ToFile, command};
+    use super::{Results, RunRequest, ToFile, command};
     use crate::inputs::Ports;
 
     /// Returns whether a process with this number exists and has not ended.
@@ -250,8 +267,8 @@ mod tests {
         library::function("millionaires", &BTreeMap::new()).unwrap()
     }
 
-    fn asked(function: &Function) -> Asked<'_> {
-        Asked {
+    fn asked(function: &Function) -> RunRequest<'_> {
+        RunRequest {
             offer: "millionaires",
             function,
             role: Role::Garbler,

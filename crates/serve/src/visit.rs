@@ -11,7 +11,7 @@ use tacit::{Category, Error, Job, Session, Value};
 
 use crate::audit;
 use crate::event::Event;
-use crate::inputs::Asked;
+use crate::inputs::RunRequest;
 use crate::memory::Need;
 use crate::policy::{Denied, Granted, Offer, Policy};
 use crate::rate::Rate;
@@ -269,8 +269,8 @@ pub(crate) fn asked_for<'a>(
     granted: &'a Granted<'a>,
     asked: &Proposal,
     run: Option<RunId>,
-) -> Asked<'a> {
-    Asked {
+) -> RunRequest<'a> {
+    RunRequest {
         offer: &granted.offer.name,
         function: granted.function,
         role: granted.offer.role,
@@ -284,7 +284,7 @@ pub(crate) fn asked_for<'a>(
 /// Returns this party's inputs of a run.
 pub(crate) fn inputs_of(
     seat: &Seat,
-    about: &Asked<'_>,
+    about: &RunRequest<'_>,
     offer: &Offer,
 ) -> Result<BTreeMap<String, Value>, Turn> {
     let shared = seat.shared();

@@ -6,7 +6,7 @@ use tacit_language::editor::{Meaning, words};
 use tacit_language::lower::NoCircuitFiles;
 
 use crate::Refused;
-use crate::program::{Given, error_json, parsed, place, units};
+use crate::program::{GivenProgram, error_json, parsed, place, units};
 
 fn meaning_json(meaning: &Meaning) -> Json {
     json!({ "declared": meaning.declared, "documentation": meaning.documentation })
@@ -14,7 +14,7 @@ fn meaning_json(meaning: &Meaning) -> Json {
 
 /// Returns the names that may be used everywhere in a program, and the words of the language.
 pub(crate) fn names(program: &str) -> Result<Json, Refused> {
-    let given = Given::new(&parsed(program)?)?;
+    let given = GivenProgram::new(&parsed(program)?)?;
     let names = given.loaded.names_in_sight();
     let names = names.into_iter().map(|(name, meaning)| {
         let mut json = meaning_json(&meaning);
@@ -38,14 +38,14 @@ fn byte_of(text: &str, place: usize) -> usize {
     bytes
 }
 
-fn byte_at(given: &Given, offset: u32) -> usize {
+fn byte_at(given: &GivenProgram, offset: u32) -> usize {
     let file = given.loaded.source_map().file(given.loaded.root());
     byte_of(&file.text, offset as usize)
 }
 
 /// Returns the meaning of what is at a place, and its type. Each is null if there is none.
 pub(crate) fn explain(program: &str, offset: u32) -> Result<Json, Refused> {
-    let given = Given::new(&parsed(program)?)?;
+    let given = GivenProgram::new(&parsed(program)?)?;
     let (loaded, offset) = (&given.loaded, byte_at(&given, offset));
     let declared = loaded.definition(loaded.root(), offset);
     let meaning = declared.and_then(|declared| loaded.meaning(declared));
@@ -59,7 +59,7 @@ pub(crate) fn explain(program: &str, offset: u32) -> Result<Json, Refused> {
 
 /// Returns the places that get another name, so that what is at a place has it.
 pub(crate) fn rename(program: &str, offset: u32, name: &str) -> Result<Json, Refused> {
-    let given = Given::new(&parsed(program)?)?;
+    let given = GivenProgram::new(&parsed(program)?)?;
     let at = byte_at(&given, offset);
     let places = given
         .loaded
@@ -73,7 +73,7 @@ pub(crate) fn rename(program: &str, offset: u32, name: &str) -> Result<Json, Ref
 
 /// Runs the tests of a program.
 pub(crate) fn test(program: &str) -> Result<Json, Refused> {
-    let given = Given::new(&parsed(program)?)?;
+    let given = GivenProgram::new(&parsed(program)?)?;
     let map = given.loaded.source_map();
     let report = |report: &TestReport| {
         let errors = report.errors.iter().map(|error| error_json(map, error));

@@ -135,7 +135,7 @@ fn failed(refused: impl Into<Refused>) -> JsValue {
 }
 
 /// Returns the errors of a program as a JSON array, which is empty for a right program. `program`
-/// is JSON: see `program::Given`.
+/// is JSON: see `program::GivenProgram`.
 ///
 /// # Errors
 ///

@@ -52,7 +52,7 @@ const GONE: i32 = 10;
 
 /// The progress of a link, which tells pages more than the error that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum LinkState {
     /// Nobody has been at the other end.
     Unreached,
     /// Another tab is this party already.
@@ -62,11 +62,11 @@ pub(crate) enum State {
 }
 
 /// Returns the progress of the link of this number.
-pub(crate) fn state(link: u32) -> State {
+pub(crate) fn state(link: u32) -> LinkState {
     match link_state(link) {
-        OPENING | UNREACHED => State::Unreached,
-        OCCUPIED => State::Occupied,
-        _ => State::Met,
+        OPENING | UNREACHED => LinkState::Unreached,
+        OCCUPIED => LinkState::Occupied,
+        _ => LinkState::Met,
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn meet(link: u32, hello: Hello, patience: Duration) -> Result<Transp
 
 /// Returns whether somebody is at the other end of the link of this number, or was.
 pub(crate) fn is_met(link: u32) -> bool {
-    state(link) == State::Met
+    state(link) == LinkState::Met
 }
 
 /// Ends the link of this number, and after a pause leaves it to be opened anew.

@@ -124,7 +124,7 @@ fn meet_inviter(
     invitation: &Invitation,
     identity: &Identity,
     patience: Duration,
-) -> Result<pairing::Met, NetError> {
+) -> Result<pairing::UnconfirmedPairing, NetError> {
     if invitation.is_late(pairing::now()?) {
         return Err(NetError::Pairing(Refusal::Late));
     }

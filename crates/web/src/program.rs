@@ -31,14 +31,14 @@ const STEM: &str = "program";
 /// | `params` | a JSON object of whole numbers; may be left out |
 /// | `public` | a JSON object of the values that both parties agree on; may be left out |
 /// | `run` | the name of the run; `main`, or the only one, if left out |
-pub(crate) struct Given {
+pub(crate) struct GivenProgram {
     pub(crate) loaded: Loaded,
     pub(crate) params: ParamValues,
     public: Json,
     run: Option<String>,
 }
 
-impl Given {
+impl GivenProgram {
     /// Reads the program from `json`.
     pub(crate) fn new(json: &Json) -> Result<Self, Refused> {
         let text = json["text"].as_str();
@@ -198,7 +198,7 @@ pub(crate) fn parsed(text: &str) -> Result<Json, Refused> {
 
 /// Returns the errors of a program.
 pub(crate) fn check(program: &str) -> Result<Json, Refused> {
-    let given = Given::new(&parsed(program)?)?;
+    let given = GivenProgram::new(&parsed(program)?)?;
     let errors = given.loaded.check(&given.params, &NoCircuitFiles);
     let errors = errors.iter().map(|error| error_json(given.map(), error));
     Ok(errors.collect())
@@ -212,7 +212,7 @@ pub(crate) fn format(text: &str) -> Result<String, Refused> {
 
 /// Returns the ports of a run and, once its public inputs have values, its cost.
 pub(crate) fn describe(program: &str) -> Result<Json, Refused> {
-    let given = Given::new(&parsed(program)?)?;
+    let given = GivenProgram::new(&parsed(program)?)?;
     let signature = given.signature().map_err(|error| given.told(error))?;
     let mut described = signature.to_json();
     for (place, input) in signature.inputs().iter().enumerate() {
@@ -285,7 +285,7 @@ pub(crate) fn evaluate(order: &str) -> Result<Json, Refused> {
 }
 
 fn evaluated(order: &Json, inputs: &Json) -> Result<Json, Refused> {
-    let given = Given::new(&order["program"])?;
+    let given = GivenProgram::new(&order["program"])?;
     let signature = given.signature().map_err(|error| given.told(error))?;
     let mut values = given.public(&signature)?;
     let secret = |input: &InputPort| input.owner.is_some();
@@ -356,7 +356,7 @@ mod tests {
         let inputs = json!({ "x": r#"[{"id": 1}, {"id": 2}]"#, "y": r#"[{"id": 2}]"# });
         let found = evaluated(program(text, Json::Null), inputs).unwrap();
         assert_eq!(found[0]["value"], 1);
-        let given = Given::new(&program(text, Json::Null)).unwrap();
+        let given = GivenProgram::new(&program(text, Json::Null)).unwrap();
         let Err(refused) = given.function() else {
             panic!("a page runs no join");
         };

@@ -18,8 +18,8 @@ use tacit::{
 };
 
 use crate::Refused;
-use crate::link::{self, State};
-use crate::program::{Given, result_json};
+use crate::link::{self, LinkState};
+use crate::program::{GivenProgram, result_json};
 
 /// The default and the largest value of the longest wait for the other party to come, and then for
 /// each of its messages.
@@ -63,19 +63,19 @@ pub(crate) fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Re
     };
     match (link::state(link), with) {
         _ if refused.kind != "network" => in_session(with, refused),
-        (State::Occupied, _) => {
+        (LinkState::Occupied, _) => {
             let message = "another tab of this browser is this party already: close it, or be \
                            the other party here";
             told("usage", "occupied", message.to_owned())
         }
-        (State::Unreached, With::Tab) => {
+        (LinkState::Unreached, With::Tab) => {
             let message = format!(
                 "no other tab came within {patience:?}: open one in this browser, with the same \
                  program, as the other party"
             );
             told("network", "unreached", message)
         }
-        (State::Unreached, with) => {
+        (LinkState::Unreached, with) => {
             let who = match with {
                 With::Server(server) => server,
                 With::Relay | With::Inviter => "relay",
@@ -87,12 +87,12 @@ pub(crate) fn of_link(link: u32, with: With<'_>, patience: Duration, refused: Re
             );
             told("network", "unreached", message)
         }
-        (State::Met, With::Inviter) if refused.reason == Some("late") => {
+        (LinkState::Met, With::Inviter) if refused.reason == Some("late") => {
             let message = "nobody waits for this link: it was used, or it was changed on its way, \
                            or the page that made it is closed; ask for a new one";
             told("network", "not-awaited", message.to_owned())
         }
-        (State::Met, With::Relay) if refused.reason == Some("late") => {
+        (LinkState::Met, With::Relay) if refused.reason == Some("late") => {
             let message = format!(
                 "the other party did not come to the relay within {patience:?}: it has to run the \
                  same, with this party's fingerprint, at the same relay"
@@ -201,7 +201,7 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
 ///
 /// | member | content |
 /// |---|---|
-/// | `program` | see [`Given`] |
+/// | `program` | see [`GivenProgram`] |
 /// | `party` | the name of this party in the program |
 /// | `protocol` | `direct` or `authenticated` |
 /// | `inputs` | a JSON object of this party's inputs |
@@ -211,7 +211,7 @@ fn outcome_json(outcome: &Outcome, results: Json) -> Json {
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refused> {
     let (order, given) = order(text_of_order)?;
-    let program = Given::new(&order["program"])?;
+    let program = GivenProgram::new(&order["program"])?;
     let typed = program.function()?;
     let signature = typed.signature();
     let party = signature.party(text(&order, "party")?);
@@ -373,7 +373,7 @@ pub(crate) fn authenticated(
 
 thread_local! {
     /// The sessions with servers that are kept for the next run, by the numbers of their links.
-    static MET: RefCell<BTreeMap<u32, Session>> = const { RefCell::new(BTreeMap::new()) };
+    static SESSIONS: RefCell<BTreeMap<u32, Session>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Connects to both servers at once.
@@ -384,7 +384,7 @@ fn open(links: [u32; 2]) {
 /// Returns the session with the server of this name in the order, over this link, and meets the
 /// server if there is none.
 fn met(link: u32, order: &Json, server: &str) -> Result<Session, Refused> {
-    match MET.with_borrow_mut(|met| met.remove(&link)) {
+    match SESSIONS.with_borrow_mut(|kept| kept.remove(&link)) {
         Some(session) => Ok(session),
         None => {
             let patience = patience(order)?;
@@ -395,7 +395,7 @@ fn met(link: u32, order: &Json, server: &str) -> Result<Session, Refused> {
 }
 
 fn keep(link: u32, session: Session) {
-    MET.with_borrow_mut(|met| met.insert(link, session));
+    SESSIONS.with_borrow_mut(|kept| kept.insert(link, session));
 }
 
 /// Meets both servers in advance of the next run. Uses `identity`, `generator`, `cloud` and
@@ -411,7 +411,7 @@ pub(crate) fn meet(generator: u32, cloud: u32, text_of_order: &str) -> Result<()
 
 /// Ends the session over this link, if there is one.
 pub(crate) fn part(link: u32) {
-    let session = MET.with_borrow_mut(|met| met.remove(&link));
+    let session = SESSIONS.with_borrow_mut(|kept| kept.remove(&link));
     // A server that has already left need not be told.
     let _ = session.map(Session::close);
 }

@@ -14,7 +14,7 @@ use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Identity, Listener, Role, Value};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::results::Dropped;
-use tacit_serve::{Asked, Event, Level, Limits, Material, Offer, Peer, Policy, Rate, Service};
+use tacit_serve::{Event, Level, Limits, Material, Offer, Peer, Policy, Rate, RunRequest, Service};
 
 use super::PEERS;
 use crate::Error;
@@ -127,7 +127,7 @@ pub(super) fn start(
 /// Returns an offer, by its place, to these peers.
 pub(super) fn offer(number: usize, peers: &[Peer]) -> Result<Offer, Error> {
     let (name, _, protocol) = OFFERS[number];
-    let inputs = FromProgram(|asked: &Asked<'_>| {
+    let inputs = FromProgram(|asked: &RunRequest<'_>| {
         let values = values(asked.function, asked.role, service_bit);
         values.map_err(|error| error.to_string())
     });

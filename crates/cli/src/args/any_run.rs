@@ -51,7 +51,7 @@ pub(crate) struct RowArgs {
     /// The row to keep of several with one key; of a key that may have N rows, the first N.
     /// Otherwise such rows are an error
     #[arg(long, value_name = "WHICH")]
-    pub(crate) keep: Option<Keep>,
+    pub(crate) keep: Option<KeptRow>,
 }
 
 impl RowArgs {
@@ -59,7 +59,7 @@ impl RowArgs {
     pub(crate) fn rules(self) -> RowRules {
         RowRules {
             drop_missing: self.drop_missing,
-            keep_first: self.keep == Some(Keep::First),
+            keep_first: self.keep == Some(KeptRow::First),
         }
     }
 
@@ -82,7 +82,7 @@ impl RowArgs {
 /// The row to keep of several with one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Keep {
+pub(crate) enum KeptRow {
     /// The first in the file
     First,
 }

@@ -199,7 +199,7 @@ pub(crate) struct ToGeneratorArgs {
 }
 
 /// The arguments of any of the three roles, in one form.
-pub(crate) struct Given<'a> {
+pub(crate) struct OutsourceArgs<'a> {
     pub(crate) role: OutsourcedRole,
     pub(crate) each: &'a EachArgs,
     /// The other parties, in the order in which this party meets them.
@@ -242,11 +242,11 @@ impl ToGeneratorArgs {
 
 impl OutsourceCommand {
     /// Returns the arguments in one form for the three roles.
-    pub(crate) fn given(&self) -> Given<'_> {
+    pub(crate) fn given(&self) -> OutsourceArgs<'_> {
         use OutsourcedRole::{Cloud, Evaluator, Generator};
         let cloud = |name, at| Other::new(Cloud, name, at);
         match self {
-            Self::Generator(args) => Given {
+            Self::Generator(args) => OutsourceArgs {
                 role: Generator,
                 each: &args.each,
                 others: [cloud(&args.cloud, None), args.server.evaluator()],
@@ -254,7 +254,7 @@ impl OutsourceCommand {
                 inputs: Some(&args.inputs),
                 pin: None,
             },
-            Self::Cloud(args) => Given {
+            Self::Cloud(args) => OutsourceArgs {
                 role: Cloud,
                 each: &args.each,
                 others: [args.generator.generator(), args.server.evaluator()],
@@ -262,7 +262,7 @@ impl OutsourceCommand {
                 inputs: None,
                 pin: None,
             },
-            Self::Evaluator(args) => Given {
+            Self::Evaluator(args) => OutsourceArgs {
                 role: Evaluator,
                 each: &args.each,
                 others: [

@@ -10,7 +10,7 @@ use tacit::circuit::{self, Optimised, Size};
 use super::{circuit_of, write_circuit};
 use crate::args::InspectArgs;
 use crate::failure::Failure;
-use crate::function::Found;
+use crate::function::FoundFunction;
 use crate::output;
 
 /// The number of passes, of 64 inputs each, in which the circuit is compared with the optimised
@@ -22,7 +22,7 @@ const COMPARED_PASSES: usize = 16;
 /// # Errors
 ///
 /// The function has many calls, or the result cannot be written.
-pub(super) fn optimise(found: &Found, args: &InspectArgs) -> Result<(), Failure> {
+pub(super) fn optimise(found: &FoundFunction, args: &InspectArgs) -> Result<(), Failure> {
     let found = circuit_of(found)?;
     let circuit = found.component.circuit();
     let optimised = circuit::optimise(circuit);

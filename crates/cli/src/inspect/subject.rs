@@ -17,7 +17,7 @@ use super::shown::{
 };
 use crate::args::InspectArgs;
 use crate::failure::{Failure, usage};
-use crate::function::{Found, Origin};
+use crate::function::{FoundFunction, Origin};
 use crate::typed::{self, CheckedProgram};
 
 /// The time for which each side of each scheme is measured, over all components.
@@ -69,10 +69,10 @@ impl Chain {
 const MAX_CHAINS: usize = 10;
 
 impl Subject {
-    pub(super) fn new(found: Found, args: &InspectArgs) -> Result<Self, Failure> {
+    pub(super) fn new(found: FoundFunction, args: &InspectArgs) -> Result<Self, Failure> {
         let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
         let (mut typed, mut chains) = (None, Vec::new());
-        if let (Found::Circuit(found), false) = (&found, args.ir || args.graph) {
+        if let (FoundFunction::Circuit(found), false) = (&found, args.ir || args.graph) {
             // Meanwhile, another thread digests the circuit and counts its gates.
             let component = found.component.clone();
             thread::spawn(move || {
@@ -80,7 +80,7 @@ impl Subject {
             });
         }
         let (origin, function) = match found {
-            Found::Program(program) => {
+            FoundFunction::Program(program) => {
                 let compiled = if args.is_over_shares() {
                     let (compiled, costs) = program.compile_with_costs()?;
                     let named = costs.chains.iter();
@@ -93,7 +93,7 @@ impl Subject {
                 typed = Some(Box::new(compiled));
                 (Origin::File, function)
             }
-            Found::Circuit(found) if found.origin == Origin::File && !said => {
+            FoundFunction::Circuit(found) if found.origin == Origin::File && !said => {
                 return Ok(Self {
                     name: found.component.name().to_owned(),
                     origin: found.origin,
@@ -104,8 +104,8 @@ impl Subject {
                     chains,
                 });
             }
-            Found::Circuit(found) => (found.origin, found.function(&args.choice)?),
-            Found::Function(function) => (Origin::Library, *function),
+            FoundFunction::Circuit(found) => (found.origin, found.function(&args.choice)?),
+            FoundFunction::Function(function) => (Origin::Library, *function),
         };
         let (name, components) = (function.name().to_owned(), function.components().to_vec());
         let joins = typed.as_ref().is_some_and(|typed| typed.join().is_some());

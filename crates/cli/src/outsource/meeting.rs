@@ -8,7 +8,7 @@ use tacit::net::{Awaited, CancelHandle, NetError};
 use tacit::outsourced::OutsourcedRole;
 use tacit::{Fingerprint, Identity, Listener, Session, Settings};
 
-use crate::args::{Given, Other};
+use crate::args::{Other, OutsourceArgs};
 use crate::config::Config;
 use crate::failure::{Failure, failure, usage};
 use crate::log::Log;
@@ -37,7 +37,7 @@ impl Meeting {
     /// # Errors
     ///
     /// They do not identify another party or give its address, or they name one party twice.
-    pub(super) fn new(given: &Given<'_>, config: &Config) -> Result<Self, Failure> {
+    pub(super) fn new(given: &OutsourceArgs<'_>, config: &Config) -> Result<Self, Failure> {
         let path = party::identity_path(given.each.session.identity.as_ref(), config)?;
         let identity = Identity::load(&path).map_err(tacit::Error::from)?;
         let who = |other: &Other<'_>| {
@@ -203,7 +203,7 @@ fn connects(role: OutsourcedRole, other: OutsourcedRole) -> bool {
 
 /// Returns the address at which this party listens: the given one, or the one at which it listens
 /// for runs of two parties with these peers.
-fn listen(given: &Given<'_>, config: &Config) -> Result<Option<String>, Failure> {
+fn listen(given: &OutsourceArgs<'_>, config: &Config) -> Result<Option<String>, Failure> {
     let Some(server) = given.server else {
         return Ok(None);
     };

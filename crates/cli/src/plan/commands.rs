@@ -8,7 +8,7 @@ use tacit::plan::Alternative;
 use tacit::protocols::Protocol;
 use tacit::scheme::default_scheme;
 
-use super::Told;
+use super::PlanReport;
 use crate::args::PlanArgs;
 use crate::shell;
 
@@ -23,7 +23,7 @@ pub(super) struct Commands<'a> {
 }
 
 impl<'a> Commands<'a> {
-    pub(super) fn new(told: &Told<'a>, of: &'a Alternative) -> Self {
+    pub(super) fn new(told: &PlanReport<'a>, of: &'a Alternative) -> Self {
         Self {
             args: told.args,
             own: told.role,

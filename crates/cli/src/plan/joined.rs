@@ -16,7 +16,7 @@ use super::text::asked;
 use crate::args::PlanArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::function::Found;
+use crate::function::FoundFunction;
 use crate::inspect::join;
 use crate::report::shown_bytes;
 use crate::{output, shell};
@@ -29,7 +29,7 @@ use crate::{output, shell};
 pub(super) fn plan(
     args: &PlanArgs,
     config: &Config,
-    (link, found): (Link, Found),
+    (link, found): (Link, FoundFunction),
 ) -> Result<(), Failure> {
     check_terms(args)?;
     found.check_sizes()?;
@@ -44,7 +44,7 @@ pub(super) fn plan(
         planner = planner.ot_extension(extension);
     }
     let links = planner.plan_join(typed.function().clone(), plan)?;
-    let told = Told {
+    let told = JoinReport {
         args,
         typed,
         plan,
@@ -77,7 +77,7 @@ fn check_terms(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 /// The output of a plan.
-struct Told<'a> {
+struct JoinReport<'a> {
     args: &'a PlanArgs,
     typed: &'a TypedFunction,
     plan: &'a JoinPlan,
@@ -85,7 +85,7 @@ struct Told<'a> {
     links: &'a [JoinOverLink],
 }
 
-impl Told<'_> {
+impl JoinReport<'_> {
     fn text(&self) -> String {
         let args = self.args;
         let mut text = asked(&args.function, &args.choice.params);

@@ -8,12 +8,12 @@ use tacit::plan::Alternative;
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::session::OtExtension;
 
-use super::Told;
+use super::PlanReport;
 use super::commands::Commands;
 use crate::report::shown_bytes;
 use crate::shell;
 
-impl Told<'_> {
+impl PlanReport<'_> {
     pub(super) fn text(&self) -> String {
         let (args, choice) = (self.args, self.plan.choice());
         let mut text = String::new();

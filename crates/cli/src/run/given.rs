@@ -9,7 +9,7 @@ use super::role;
 use crate::args::RunArgs;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::function::Found;
+use crate::function::FoundFunction;
 use crate::typed::OutputFiles;
 
 /// The inputs and result files, as far as they are checked before the function is compiled. For a
@@ -28,7 +28,7 @@ impl GivenInputs {
     /// An input is missing or not of its type, or a file for a result exists or is not for a table.
     pub(super) fn new(
         args: &RunArgs,
-        (found, protocol): (&Found, Protocol),
+        (found, protocol): (&FoundFunction, Protocol),
         config: &Config,
     ) -> Result<Self, Failure> {
         let signature = found.signature();

@@ -12,7 +12,7 @@ use crate::args::RunArgs;
 use crate::cancel;
 use crate::config::Config;
 use crate::failure::{Failure, input, usage};
-use crate::function::Found;
+use crate::function::FoundFunction;
 use crate::log::Log;
 use crate::party::Party;
 use crate::typed::{CheckedProgram, OutputFiles, values};
@@ -105,7 +105,7 @@ pub(super) fn run(
         program = program.with_sizes(&args.choice, &sizes)?;
         session = Some(met);
     }
-    let found = Found::Program(Box::new(program)).in_form_of(Protocol::Gmw);
+    let found = FoundFunction::Program(Box::new(program)).in_form_of(Protocol::Gmw);
     let runnable = found.runnable(&args.choice)?;
     let plan = runnable.typed().and_then(TypedFunction::join);
     let plan = plan.ok_or_else(joins_nothing)?;

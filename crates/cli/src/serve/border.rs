@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 use tacit::circuit::Digest;
 use tacit::{Function, Value};
 use tacit_serve::inputs::{Border, Pairs, Ports};
-use tacit_serve::{Asked, Inputs};
+use tacit_serve::{Inputs, RunRequest};
 
-use crate::inputs::{Given, Reading};
+use crate::inputs::{InputOfService, Reading};
 use crate::typed::Runnable;
 
 /// The functions that a service offers under one name: one function, or a program with each choice
@@ -39,7 +39,7 @@ impl Offered {
     }
 
     /// Returns the requested function.
-    fn asked(&self, asked: &Asked<'_>) -> Result<&Runnable, String> {
+    fn asked(&self, asked: &RunRequest<'_>) -> Result<&Runnable, String> {
         let member = self.0.get(&asked.function.digest());
         let member = member.map(|member| &*member.runnable);
         member.ok_or_else(|| format!("{} is not what is offered", asked.function.name()))
@@ -48,8 +48,8 @@ impl Offered {
     /// Reads the inputs of the requested function.
     fn read<'g>(
         &self,
-        asked: &Asked<'_>,
-        find: &'g dyn Fn(&str) -> Option<Given<'g>>,
+        asked: &RunRequest<'_>,
+        find: &'g dyn Fn(&str) -> Option<InputOfService<'g>>,
     ) -> Result<BTreeMap<String, Value>, String> {
         let values = self
             .asked(asked)?
@@ -59,16 +59,20 @@ impl Offered {
 }
 
 impl Border for Offered {
-    fn values(&self, asked: &Asked<'_>, given: &Pairs) -> Result<BTreeMap<String, Value>, String> {
+    fn values(
+        &self,
+        asked: &RunRequest<'_>,
+        given: &Pairs,
+    ) -> Result<BTreeMap<String, Value>, String> {
         match self.asked(asked)?.typed() {
-            Some(_) => self.read(asked, &|name| given.find(name).map(Given::Json)),
+            Some(_) => self.read(asked, &|name| given.find(name).map(InputOfService::Json)),
             None => Ports.values(asked, given),
         }
     }
 
     fn outputs(
         &self,
-        asked: &Asked<'_>,
+        asked: &RunRequest<'_>,
         outputs: &BTreeMap<String, Value>,
     ) -> Result<Json, String> {
         let runnable = self.asked(asked)?;
@@ -80,7 +84,7 @@ impl Border for Offered {
         }
     }
 
-    fn params(&self, asked: &Asked<'_>) -> BTreeMap<String, u64> {
+    fn params(&self, asked: &RunRequest<'_>) -> BTreeMap<String, u64> {
         let member = self.0.get(&asked.function.digest());
         member.map_or_else(BTreeMap::new, |member| member.params.clone())
     }
@@ -93,12 +97,12 @@ pub(super) struct FromFiles {
 }
 
 impl Inputs for FromFiles {
-    fn values(&self, asked: &Asked<'_>) -> Result<BTreeMap<String, Value>, String> {
-        let find = |name: &str| self.files.get(name).map(|path| Given::File(path));
+    fn values(&self, asked: &RunRequest<'_>) -> Result<BTreeMap<String, Value>, String> {
+        let find = |name: &str| self.files.get(name).map(|path| InputOfService::File(path));
         self.offered.read(asked, &find)
     }
 
-    fn check(&self, asked: &Asked<'_>) -> Result<(), String> {
+    fn check(&self, asked: &RunRequest<'_>) -> Result<(), String> {
         self.values(asked).map(drop)
     }
 }

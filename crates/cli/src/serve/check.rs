@@ -8,7 +8,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use tacit::Fingerprint;
 use tacit_serve::Policy;
-use tacit_serve::inputs::Asked;
+use tacit_serve::inputs::RunRequest;
 
 use super::Fixed;
 use crate::failure::{Failure, input, usage};
@@ -77,7 +77,7 @@ fn sources(policy: &Policy) -> Result<(), Failure> {
         for (function, protocol) in each {
             let peer = offer.peers.first().copied();
             let peer = peer.unwrap_or(Fingerprint([0; 32]));
-            let asked = Asked {
+            let asked = RunRequest {
                 offer: &offer.name,
                 function,
                 role: offer.role,

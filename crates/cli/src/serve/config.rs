@@ -18,7 +18,7 @@ use tacit::protocols::{Protocol, UnknownProtocol};
 use tacit_gpu::Choice;
 use tacit_serve::{Audit, Rate, Server};
 
-use crate::args::{self, Keep};
+use crate::args::{self, KeptRow};
 use crate::config::fields::{gpu, read_text, required_text, time};
 use crate::failure::Failure;
 
@@ -183,7 +183,7 @@ pub(crate) struct Served {
     pub(crate) drop_missing: bool,
     /// The row of that table to keep of several with one key.
     #[serde(default)]
-    pub(crate) keep: Option<Keep>,
+    pub(crate) keep: Option<KeptRow>,
     /// A JSON file with this party's inputs.
     #[serde(default)]
     pub(crate) inputs_file: Option<PathBuf>,
@@ -299,7 +299,7 @@ pub(crate) struct Matched {
     pub(crate) drop_missing: bool,
     /// The row to keep of several with one key.
     #[serde(default)]
-    pub(crate) keep: Option<Keep>,
+    pub(crate) keep: Option<KeptRow>,
     /// The peers that may ask; everybody in [peers] if not given.
     #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,

@@ -14,7 +14,7 @@ use tacit::{Error, Job, Role, Session, Value};
 use tacit_language::{PortValue, TypedFunction};
 use tacit_serve::offers::{OfferedSize, OfferedTable};
 use tacit_serve::tables::{Matching, Ran, RunOfPeer, SizedMatching};
-use tacit_serve::{Asked, TableOffer};
+use tacit_serve::{RunRequest, TableOffer};
 
 use super::border::{Member, Offered};
 use super::config::{NamedProtocol, Served, ServedRole};
@@ -23,8 +23,8 @@ use super::sources::results;
 use crate::args::{FunctionArgs, RowArgs};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::function::{self, Found};
-use crate::inputs::{Given, Reading};
+use crate::function::{self, FoundFunction};
+use crate::inputs::{InputOfService, Reading};
 use crate::typed::{CheckedProgram, Runnable, values};
 
 /// A program with this party's table and its other inputs.
@@ -61,7 +61,7 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
     let ports = [&served.owners, &served.results, &served.types];
     let (entry, order) = (served.entry.as_deref(), served.bit_order.as_deref());
     let choice = choice(entry, texts.collect(), &served.public, ports, order)?;
-    let Found::Program(program) = function::find(&served.function, &choice)? else {
+    let FoundFunction::Program(program) = function::find(&served.function, &choice)? else {
         return Ok(None);
     };
     let rows = RowArgs {
@@ -84,7 +84,12 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
              param N: 0..=1_000_000 = len(customers)",
         ));
     }
-    let find = |name: &str| served.input_files.get(name).map(|path| Given::File(path));
+    let find = |name: &str| {
+        served
+            .input_files
+            .get(name)
+            .map(|path| InputOfService::File(path))
+    };
     let values = values(&signature, role, &Reading::Named(&find))?;
     let rows = values.get(table);
     let rows = rows.ok_or_else(|| wrong("input_files", &format!("{table} is missing")))?;
@@ -178,7 +183,7 @@ impl Held {
     /// Compiles the program for these sizes.
     fn compiled(&self, sizes: &BTreeMap<String, u64>) -> Result<Runnable, Failure> {
         let program = self.program.clone().with_sizes(&self.choice, sizes)?;
-        let found = Found::Program(Box::new(program)).in_form_of(Protocol::Gmw);
+        let found = FoundFunction::Program(Box::new(program)).in_form_of(Protocol::Gmw);
         found.runnable(&self.choice)
     }
 }
@@ -261,7 +266,7 @@ impl JoinRun {
         outputs: &BTreeMap<String, Value>,
     ) -> Result<(), String> {
         let held = &self.held;
-        let asked = Asked {
+        let asked = RunRequest {
             offer: run.offer,
             function: self.runnable.function(),
             role: held.role,

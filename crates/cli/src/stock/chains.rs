@@ -10,7 +10,7 @@ use tacit::protocols::Protocol;
 use tacit::stock::{ForeignChains, KeptChain, Stocks};
 use tacit::{Fingerprint, Role};
 
-use super::{Told, in_lanes, shown_lane};
+use super::{TextAndJson, in_lanes, shown_lane};
 use crate::args::StockCommand;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
@@ -209,7 +209,7 @@ pub(super) fn remove_foreign(
     stocks: &Stocks,
     chains: &ForeignChains,
     config: &Config,
-) -> Result<(Fingerprint, Told), Failure> {
+) -> Result<(Fingerprint, TextAndJson), Failure> {
     stocks.remove_foreign_chains(chains)?;
     let (protocol, role) = (chains.protocol.name(), chains.role.name());
     let peer = config.shown(&chains.peer);
@@ -341,7 +341,7 @@ pub(super) fn check_chain(
     stocks: &Stocks,
     chain: &KeptChain,
     config: &Config,
-) -> Result<Told, Failure> {
+) -> Result<TextAndJson, Failure> {
     let damaged = stocks.check_chain(chain)?;
     let name = &chain.summary.name;
     let peer = config.shown(&chain.peer);

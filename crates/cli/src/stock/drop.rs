@@ -7,7 +7,7 @@
 use serde_json::json;
 use tacit::stock::{StockName, StockSummary, StockedKind, Stocks};
 
-use super::Told;
+use super::TextAndJson;
 use super::list::shown_digests;
 use crate::failure::{Failure, usage};
 use crate::report::shown_bytes;
@@ -22,7 +22,7 @@ pub(super) fn drop_component(
     stocks: &Stocks,
     names: &[StockName],
     component: &str,
-) -> Result<(StockName, Told), Failure> {
+) -> Result<(StockName, TextAndJson), Failure> {
     let summaries = names.iter().map(|name| stocks.summary(name));
     let summaries: Vec<_> = summaries.collect::<Result<_, _>>()?;
     let (stock, kind) = the_one(&summaries, component)?;

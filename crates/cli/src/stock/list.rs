@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::json;
 use tacit::stock::{ComponentDigest, StockSummary};
 
-use super::Told;
+use super::TextAndJson;
 use crate::report::shown_bytes;
 
 /// Returns the epoch and bytes of a stock, and a line for each kind.
-pub(super) fn list(summary: &StockSummary) -> Told {
+pub(super) fn list(summary: &StockSummary) -> TextAndJson {
     let mut text = String::new();
     let _ = writeln!(
         text,

@@ -9,7 +9,7 @@ use tacit::{Fingerprint, Identity, Role};
 
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::stock::{OfOwn, Told};
+use crate::stock::{OfOwn, TextAndJson};
 use crate::{output, party};
 
 /// Returns the records of this peer and role, or of any. They are those in the folder's list, and
@@ -71,7 +71,7 @@ pub(super) fn told_each(records: &[(TryName, TryRecord)], config: &Config) -> Ve
 }
 
 /// Returns the output about a record.
-fn told((name, record): &(TryName, TryRecord), config: &Config) -> Told {
+fn told((name, record): &(TryName, TryRecord), config: &Config) -> TextAndJson {
     let TryRecord {
         unfinished, cheats, ..
     } = *record;
@@ -132,7 +132,7 @@ pub(super) fn clear(
     for (name, _) in &records {
         stocks.clear_tries(name)?;
     }
-    let told: Vec<Told> = records.iter().map(|record| told(record, config)).collect();
+    let told: Vec<TextAndJson> = records.iter().map(|record| told(record, config)).collect();
     if as_json {
         let cleared: Vec<&Json> = told.iter().map(|(_, json)| json).collect();
         return output::print_json(json!({ "cleared": cleared }));

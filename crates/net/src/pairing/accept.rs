@@ -2,7 +2,8 @@
 
 use super::exchange::Accepting;
 use super::{
-    Invitation, Ledger, Met, NONCE, OFFER, OPENING, Refusal, Route, nonce, now, receive, refuse,
+    Invitation, Ledger, NONCE, OFFER, OPENING, Refusal, Route, UnconfirmedPairing, nonce, now,
+    receive, refuse,
 };
 use crate::relay::{self, Hello};
 use crate::tcp::{self, Reach};
@@ -19,7 +20,7 @@ pub fn accept(
     ledger: &Ledger,
     identity: &Identity,
     settings: &Settings,
-) -> Result<Met, NetError> {
+) -> Result<UnconfirmedPairing, NetError> {
     if invitation.is_late(now()?) {
         return Err(NetError::Pairing(Refusal::Late));
     }
@@ -80,7 +81,7 @@ pub fn accept_over(
     ledger: &Ledger,
     identity: &Identity,
     settings: &Settings,
-) -> Result<Met, NetError> {
+) -> Result<UnconfirmedPairing, NetError> {
     let channel = meet_inviter(transport, invitation, identity, settings)?;
     offer(channel, invitation, ledger, identity)
 }
@@ -91,7 +92,7 @@ fn offer(
     invitation: &Invitation,
     ledger: &Ledger,
     identity: &Identity,
-) -> Result<Met, NetError> {
+) -> Result<UnconfirmedPairing, NetError> {
     let own = identity.fingerprint();
     let (state, offer) = Accepting::new(invitation, own, channel.binding(), nonce()?);
     channel.send(OFFER, &offer)?;
@@ -106,5 +107,5 @@ fn offer(
     }
     channel.send(OPENING, &opening)?;
     channel.flush()?;
-    Ok(Met { channel, agreed })
+    Ok(UnconfirmedPairing { channel, agreed })
 }

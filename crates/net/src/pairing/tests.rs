@@ -64,7 +64,7 @@ impl Alice {
     fn meets<T: Send>(
         &self,
         other: impl FnOnce(Transport) -> T + Send,
-    ) -> (Result<Met, NetError>, T) {
+    ) -> (Result<UnconfirmedPairing, NetError>, T) {
         let (here, there) = memory::raw_pair(1 << 16);
         thread::scope(|scope| {
             let other = scope.spawn(|| other(there.into_transport()));
@@ -76,7 +76,7 @@ impl Alice {
         })
     }
 
-    fn meets_bob(&self, with: &Invitation) -> [Result<Met, NetError>; 2] {
+    fn meets_bob(&self, with: &Invitation) -> [Result<UnconfirmedPairing, NetError>; 2] {
         let bob = Bob::new();
         let (alice, bob) = self.meets(|transport| bob.accepts(transport, with));
         [alice, bob]
@@ -94,14 +94,18 @@ impl Bob {
         Self { identity, folder }
     }
 
-    fn accepts(&self, transport: Transport, with: &Invitation) -> Result<Met, NetError> {
+    fn accepts(
+        &self,
+        transport: Transport,
+        with: &Invitation,
+    ) -> Result<UnconfirmedPairing, NetError> {
         let ledger = Ledger::open(self.folder.path()).unwrap();
         let settings = Settings::default();
         accept_over(transport, with, &ledger, &self.identity, &settings)
     }
 }
 
-fn refusals(met: [Result<Met, NetError>; 2]) -> [Refusal; 2] {
+fn refusals(met: [Result<UnconfirmedPairing, NetError>; 2]) -> [Refusal; 2] {
     met.map(|met| match met {
         Err(NetError::Pairing(refusal)) => refusal,
         other => panic!("{other:?}"),
@@ -357,7 +361,7 @@ impl Mallory {
         &self,
         bob: &Bob,
         mallory: impl FnOnce(Channel, Vec<u8>) -> T + Send,
-    ) -> (T, Result<Met, NetError>) {
+    ) -> (T, Result<UnconfirmedPairing, NetError>) {
         let (here, there) = memory::raw_pair(1 << 16);
         thread::scope(|scope| {
             let bob = scope.spawn(|| bob.accepts(there.into_transport(), &self.to_bob));

@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ServerConfig};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::{PREAMBLE, Sides, Way, work};
+use super::{PREAMBLE, Sides, StreamDirection, work};
 use crate::tls::{SideHandshake, TlsStream};
 use crate::{Awaited, Fingerprint, Interrupt, NetError, Settings, Transport, Wait, tcp};
 
@@ -33,7 +33,7 @@ type Proof = Zeroizing<[u8; PROOF_BYTES]>;
 /// The values that bind a stream to its session. Only the two ends of the session know them.
 #[derive(Clone)]
 pub(crate) struct Token {
-    way: Way,
+    way: StreamDirection,
     place: usize,
     id: Id,
     /// The proof of the end that connects.
@@ -47,7 +47,7 @@ impl Token {
     pub(crate) const BYTES: usize = ID_BYTES + 2 * PROOF_BYTES;
 
     /// Makes the token of the `place`th stream of a direction from the exporter.
-    pub(crate) fn new(way: Way, place: usize, exported: &[u8; Self::BYTES]) -> Self {
+    pub(crate) fn new(way: StreamDirection, place: usize, exported: &[u8; Self::BYTES]) -> Self {
         let (mut id, mut connecting) = ([0; ID_BYTES], Zeroizing::new([0; PROOF_BYTES]));
         let mut listening = Zeroizing::new([0; PROOF_BYTES]);
         let (head, proofs) = exported.split_at(ID_BYTES);
@@ -85,7 +85,7 @@ pub(crate) struct Opener {
 impl Opener {
     /// Opens the streams of a direction in the background. If that fails, the direction stays
     /// without.
-    pub(super) fn open(&mut self, way: Way, sides: &Arc<Sides>) {
+    pub(super) fn open(&mut self, way: StreamDirection, sides: &Arc<Sides>) {
         let (these, others) = self.tokens.drain(..).partition(|token| token.way == way);
         self.tokens = others;
         let these: Vec<Token> = these;
@@ -142,7 +142,7 @@ impl OneOpening {
         if peer != self.peer || !is_same(&answer, &self.token.listening) {
             return Err(NetError::ForeignStream);
         }
-        let leaves = self.token.way == Way::Forth;
+        let leaves = self.token.way == StreamDirection::Forth;
         let begun = work::begin(
             &self.sides,
             (self.token.way, self.token.place),
@@ -299,7 +299,7 @@ pub(crate) fn join(
         return Err(NetError::ForeignStream);
     }
     say(&mut stream, &entry.token.listening, &wait).map_err(failed)?;
-    let leaves = entry.token.way == Way::Back;
+    let leaves = entry.token.way == StreamDirection::Back;
     let place = (entry.token.way, entry.token.place);
     let begun = work::begin(&entry.sides, place, leaves, stream);
     begun.map_err(|error| failed(Interrupt::Io(error)))

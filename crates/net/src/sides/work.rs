@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::{Direction, FrameBuffer, Sides, Way};
+use super::{Direction, FrameBuffer, Sides, StreamDirection};
 use crate::channel::{DIRECT_BYTES, FRAME_BYTES};
 use crate::meter::WireCounter;
 use crate::tls::TlsStream;
@@ -20,7 +20,7 @@ const LENGTH_BYTES: usize = 4;
 /// Starts using an open stream: the `place`th of its direction.
 pub(super) fn begin(
     sides: &Arc<Sides>,
-    (way, place): (Way, usize),
+    (way, place): (StreamDirection, usize),
     leaves: bool,
     stream: TlsStream,
 ) -> io::Result<()> {

@@ -9,7 +9,7 @@ use rustls::{ClientConfig, ServerConfig};
 use super::{
     Agreed, HandshakeTerms, TlsStream, call, channel, failed, io_failed, pinned, transport,
 };
-use crate::sides::{self, ChannelSides, Opener, Sides, Token, Way};
+use crate::sides::{self, ChannelSides, Opener, Sides, StreamDirection, Token};
 use crate::tcp::Listening;
 use crate::{CancelHandle, Channel, Fingerprint, Identity, NetError, Settings, Transport};
 
@@ -96,7 +96,7 @@ pub(crate) fn side_client_config(
 /// Returns the tokens that bind each side stream of both directions to this session.
 fn tokens(stream: &TlsStream, side_streams: u8) -> Result<Vec<Token>, NetError> {
     let mut tokens = Vec::new();
-    for way in Way::BOTH {
+    for way in StreamDirection::BOTH {
         for place in 0..side_streams {
             let exported = stream.export(LABEL, &[way as u8, place])?;
             tokens.push(Token::new(way, place.into(), &exported));

@@ -18,10 +18,10 @@ use crate::{ApiMisuse, Error, Security, SessionTag};
 pub type SourceReceiver = Source<Receiving>;
 
 /// The extension at the receiver.
-pub struct Receiving(State);
+pub struct Receiving(ExtensionState);
 
 /// The state of the extension that makes the OTs.
-enum State {
+enum ExtensionState {
     SoftSpoken(CotReceiver),
     /// The first correlated OTs of silent OT are still to be sent.
     First(CotReceiver),
@@ -37,45 +37,49 @@ impl Engine for Receiving {
 
     fn progress(&self) -> Progress {
         match &self.0 {
-            State::SoftSpoken(cot) => Progress::SoftSpoken {
+            ExtensionState::SoftSpoken(cot) => Progress::SoftSpoken {
                 head_bytes: cot.head_bytes(),
             },
-            State::Silent(silent) => Progress::Silent(silent.schedule()),
+            ExtensionState::Silent(silent) => Progress::Silent(silent.schedule()),
             _ => Progress::First,
         }
     }
 
     fn is_busy(&self) -> bool {
-        matches!(self.0, State::Batch(..))
+        matches!(self.0, ExtensionState::Batch(..))
     }
 
     fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
         match &mut self.0 {
-            State::Silent(silent) => silent.far(),
-            State::Batch(batch, _) => batch.far(),
-            State::SoftSpoken(_) | State::First(_) | State::Ended => None,
+            ExtensionState::Silent(silent) => silent.far(),
+            ExtensionState::Batch(batch, _) => batch.far(),
+            ExtensionState::SoftSpoken(_) | ExtensionState::First(_) | ExtensionState::Ended => {
+                None
+            }
         }
     }
 
     fn set_threads(&mut self, threads: NonZeroUsize) {
         match &mut self.0 {
-            State::SoftSpoken(cot) | State::First(cot) => cot.set_threads(threads),
-            State::Silent(silent) => silent.set_threads(threads),
-            State::Batch(batch, _) => batch.set_threads(threads),
-            State::Ended => {}
+            ExtensionState::SoftSpoken(cot) | ExtensionState::First(cot) => {
+                cot.set_threads(threads)
+            }
+            ExtensionState::Silent(silent) => silent.set_threads(threads),
+            ExtensionState::Batch(batch, _) => batch.set_threads(threads),
+            ExtensionState::Ended => {}
         }
     }
 
     fn set_device(&mut self, device: &Arc<dyn Device>) {
         match &mut self.0 {
-            State::Silent(silent) => silent.set_device(device.clone()),
-            State::Batch(batch, _) => batch.set_device(device.clone()),
-            State::SoftSpoken(_) | State::First(_) | State::Ended => {}
+            ExtensionState::Silent(silent) => silent.set_device(device.clone()),
+            ExtensionState::Batch(batch, _) => batch.set_device(device.clone()),
+            ExtensionState::SoftSpoken(_) | ExtensionState::First(_) | ExtensionState::Ended => {}
         }
     }
 
     fn end(&mut self) {
-        self.0 = State::Ended;
+        self.0 = ExtensionState::Ended;
     }
 }
 
@@ -96,8 +100,8 @@ impl SourceReceiver {
     ) -> Result<Self, Error> {
         let cot = CotReceiver::with_security(base, tag, extension.field(), security)?;
         let state = match extension {
-            Extension::SoftSpoken(_) => State::SoftSpoken(cot),
-            Extension::Silent => State::First(cot),
+            Extension::SoftSpoken(_) => ExtensionState::SoftSpoken(cot),
+            Extension::Silent => ExtensionState::First(cot),
         };
         let engine = Receiving(state);
         Ok(Self::of(engine, tag, (extension, security), first))
@@ -117,7 +121,7 @@ impl SourceReceiver {
         message: &mut Vec<u8>,
     ) -> Result<Turn, Error> {
         self.wanted.check()?;
-        if let State::Batch(batch, reply) = &mut self.engine.0 {
+        if let ExtensionState::Batch(batch, reply) = &mut self.engine.0 {
             if let Some(reply) = reply.take() {
                 *message = reply;
                 return Ok(Turn::Send);
@@ -133,7 +137,7 @@ impl SourceReceiver {
         if self.wanted.count == 0 {
             return Ok(Turn::Idle);
         }
-        if let State::Silent(silent) = &self.engine.0 {
+        if let ExtensionState::Silent(silent) = &self.engine.0 {
             let bytes = silent.trees_bytes();
             return Ok(Turn::Receive { bytes });
         }
@@ -146,8 +150,8 @@ impl SourceReceiver {
         rng: &mut R,
         message: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        match core::mem::replace(&mut self.engine.0, State::Ended) {
-            State::SoftSpoken(mut cot) => {
+        match core::mem::replace(&mut self.engine.0, ExtensionState::Ended) {
+            ExtensionState::SoftSpoken(mut cot) => {
                 let count = self.wanted.count.min(CHUNK);
                 let mut seed = Zeroizing::new([0; 32]);
                 rng.fill_bytes(&mut *seed);
@@ -156,15 +160,15 @@ impl SourceReceiver {
                 if self.wanted.made(count) {
                     cot.step_keys();
                 }
-                self.engine.0 = State::SoftSpoken(cot);
+                self.engine.0 = ExtensionState::SoftSpoken(cot);
                 Ok(())
             }
-            State::First(cot) => {
+            ExtensionState::First(cot) => {
                 let (mut silent, first) = SilentReceiver::start(cot, &self.tag, rng)?;
                 if let Some(device) = &self.device {
                     silent.set_device(device.clone());
                 }
-                self.engine.0 = State::Silent(silent);
+                self.engine.0 = ExtensionState::Silent(silent);
                 *message = first;
                 Ok(())
             }
@@ -180,8 +184,10 @@ impl SourceReceiver {
     pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wanted.check()?;
         let expects = match &self.engine.0 {
-            State::Silent(_) => self.wanted.count > 0,
-            State::Batch(_, reply) => self.security == Security::Malicious && reply.is_none(),
+            ExtensionState::Silent(_) => self.wanted.count > 0,
+            ExtensionState::Batch(_, reply) => {
+                self.security == Security::Malicious && reply.is_none()
+            }
             _ => false,
         };
         if !expects {
@@ -192,14 +198,14 @@ impl SourceReceiver {
     }
 
     fn take_message(&mut self, message: &[u8]) -> Result<(), Error> {
-        match core::mem::replace(&mut self.engine.0, State::Ended) {
-            State::Silent(silent) => {
+        match core::mem::replace(&mut self.engine.0, ExtensionState::Ended) {
+            ExtensionState::Silent(silent) => {
                 let (batch, reply) = silent.take(message)?;
                 let reply = (self.security == Security::Malicious).then_some(reply);
-                self.engine.0 = State::Batch(batch, reply);
+                self.engine.0 = ExtensionState::Batch(batch, reply);
                 Ok(())
             }
-            State::Batch(batch, _) => self.end_batch(batch, message),
+            ExtensionState::Batch(batch, _) => self.end_batch(batch, message),
             _ => Err(ApiMisuse::Ended.into()),
         }
     }
@@ -209,7 +215,7 @@ impl SourceReceiver {
         let (mut silent, t) = batch.finish(answer)?;
         let is_far = silent.far().is_some();
         silent.use_again(self.add_batch(count, is_far, t));
-        self.engine.0 = State::Silent(silent);
+        self.engine.0 = ExtensionState::Silent(silent);
         Ok(())
     }
 

@@ -18,13 +18,13 @@ pub type SourceSender = Source<Sending>;
 /// The extension at the sender.
 pub struct Sending {
     delta: Delta,
-    state: State,
+    state: ExtensionState,
     /// A message that is still to be sent.
     answer: Option<Vec<u8>>,
 }
 
 /// The state of the extension that makes the OTs.
-enum State {
+enum ExtensionState {
     SoftSpoken(CotSender),
     /// The first correlated OTs of silent OT have not arrived yet.
     First(CotSender),
@@ -40,10 +40,10 @@ impl Engine for Sending {
 
     fn progress(&self) -> Progress {
         match &self.state {
-            State::SoftSpoken(cot) => Progress::SoftSpoken {
+            ExtensionState::SoftSpoken(cot) => Progress::SoftSpoken {
                 head_bytes: cot.head_bytes(),
             },
-            State::Silent(silent) => Progress::Silent(silent.schedule()),
+            ExtensionState::Silent(silent) => Progress::Silent(silent.schedule()),
             _ => Progress::First,
         }
     }
@@ -54,31 +54,35 @@ impl Engine for Sending {
 
     fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
         match &mut self.state {
-            State::Silent(silent) => silent.far(),
-            State::Batch(batch) => batch.far(),
-            State::SoftSpoken(_) | State::First(_) | State::Ended => None,
+            ExtensionState::Silent(silent) => silent.far(),
+            ExtensionState::Batch(batch) => batch.far(),
+            ExtensionState::SoftSpoken(_) | ExtensionState::First(_) | ExtensionState::Ended => {
+                None
+            }
         }
     }
 
     fn set_threads(&mut self, threads: NonZeroUsize) {
         match &mut self.state {
-            State::SoftSpoken(cot) | State::First(cot) => cot.set_threads(threads),
-            State::Silent(silent) => silent.set_threads(threads),
-            State::Batch(batch) => batch.set_threads(threads),
-            State::Ended => {}
+            ExtensionState::SoftSpoken(cot) | ExtensionState::First(cot) => {
+                cot.set_threads(threads)
+            }
+            ExtensionState::Silent(silent) => silent.set_threads(threads),
+            ExtensionState::Batch(batch) => batch.set_threads(threads),
+            ExtensionState::Ended => {}
         }
     }
 
     fn set_device(&mut self, device: &Arc<dyn Device>) {
         match &mut self.state {
-            State::Silent(silent) => silent.set_device(device.clone()),
-            State::Batch(batch) => batch.set_device(device.clone()),
-            State::SoftSpoken(_) | State::First(_) | State::Ended => {}
+            ExtensionState::Silent(silent) => silent.set_device(device.clone()),
+            ExtensionState::Batch(batch) => batch.set_device(device.clone()),
+            ExtensionState::SoftSpoken(_) | ExtensionState::First(_) | ExtensionState::Ended => {}
         }
     }
 
     fn end(&mut self) {
-        self.state = State::Ended;
+        self.state = ExtensionState::Ended;
     }
 }
 
@@ -101,8 +105,8 @@ impl SourceSender {
         let field = extension.field();
         let cot = CotSender::with_security(delta.clone(), base, tag, field, security)?;
         let state = match extension {
-            Extension::SoftSpoken(_) => State::SoftSpoken(cot),
-            Extension::Silent => State::First(cot),
+            Extension::SoftSpoken(_) => ExtensionState::SoftSpoken(cot),
+            Extension::Silent => ExtensionState::First(cot),
         };
         let engine = Sending {
             delta,
@@ -134,7 +138,7 @@ impl SourceSender {
             *message = answer;
             return Ok(Turn::Send);
         }
-        if let State::Batch(batch) = &mut self.engine.state {
+        if let ExtensionState::Batch(batch) = &mut self.engine.state {
             if self.security == Security::Malicious {
                 batch.expand();
                 let bytes = batch.reply_bytes();
@@ -146,18 +150,20 @@ impl SourceSender {
         if self.wanted.count == 0 {
             return Ok(Turn::Idle);
         }
-        match core::mem::replace(&mut self.engine.state, State::Ended) {
-            State::Silent(silent) => {
+        match core::mem::replace(&mut self.engine.state, ExtensionState::Ended) {
+            ExtensionState::Silent(silent) => {
                 let begun = silent.begin(rng);
                 let (batch, trees) = self.or_end(begun)?;
                 *message = trees;
-                self.engine.state = State::Batch(Box::new(batch));
+                self.engine.state = ExtensionState::Batch(Box::new(batch));
                 Ok(Turn::Send)
             }
             engine => {
                 let bytes = match &engine {
-                    State::SoftSpoken(cot) => cot.message_len(self.wanted.count.min(CHUNK)),
-                    State::First(cot) => cot.message_len(SilentSender::base_count()),
+                    ExtensionState::SoftSpoken(cot) => {
+                        cot.message_len(self.wanted.count.min(CHUNK))
+                    }
+                    ExtensionState::First(cot) => cot.message_len(SilentSender::base_count()),
                     _ => return Err(ApiMisuse::Ended.into()),
                 };
                 self.engine.state = engine;
@@ -174,9 +180,9 @@ impl SourceSender {
     pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wanted.check()?;
         let expects = match &self.engine.state {
-            State::SoftSpoken(_) | State::First(_) => self.wanted.count > 0,
-            State::Batch(_) => self.security == Security::Malicious,
-            State::Silent(_) | State::Ended => false,
+            ExtensionState::SoftSpoken(_) | ExtensionState::First(_) => self.wanted.count > 0,
+            ExtensionState::Batch(_) => self.security == Security::Malicious,
+            ExtensionState::Silent(_) | ExtensionState::Ended => false,
         };
         if !expects {
             return Err(ApiMisuse::NotItsTurn.into());
@@ -186,26 +192,26 @@ impl SourceSender {
     }
 
     fn take_message(&mut self, message: &[u8]) -> Result<(), Error> {
-        match core::mem::replace(&mut self.engine.state, State::Ended) {
-            State::SoftSpoken(mut cot) => {
+        match core::mem::replace(&mut self.engine.state, ExtensionState::Ended) {
+            ExtensionState::SoftSpoken(mut cot) => {
                 let count = self.wanted.count.min(CHUNK);
                 cot.extend_random(self.buffer.grow(count), message)?;
                 if self.wanted.made(count) {
                     cot.step_keys();
                 }
-                self.engine.state = State::SoftSpoken(cot);
+                self.engine.state = ExtensionState::SoftSpoken(cot);
                 Ok(())
             }
-            State::First(cot) => {
+            ExtensionState::First(cot) => {
                 let mut silent = SilentSender::start(cot, &self.tag, message)?;
                 if let Some(device) = &self.device {
                     silent.set_device(device.clone());
                 }
-                self.engine.state = State::Silent(Box::new(silent));
+                self.engine.state = ExtensionState::Silent(Box::new(silent));
                 Ok(())
             }
-            State::Batch(batch) => self.end_batch(*batch, message),
-            State::Silent(_) | State::Ended => Err(ApiMisuse::Ended.into()),
+            ExtensionState::Batch(batch) => self.end_batch(*batch, message),
+            ExtensionState::Silent(_) | ExtensionState::Ended => Err(ApiMisuse::Ended.into()),
         }
     }
 
@@ -215,7 +221,7 @@ impl SourceSender {
         self.engine.answer = (!answer.is_empty()).then_some(answer);
         let is_far = silent.far().is_some();
         silent.use_again(self.add_batch(count, is_far, q));
-        self.engine.state = State::Silent(Box::new(silent));
+        self.engine.state = ExtensionState::Silent(Box::new(silent));
         Ok(())
     }
 

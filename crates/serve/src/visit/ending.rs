@@ -10,7 +10,7 @@ use tacit::{Category, Error};
 use super::{RUN_FAILED, Turn};
 use crate::audit::{self, RunEnd};
 use crate::event::Event;
-use crate::inputs::Asked;
+use crate::inputs::RunRequest;
 use crate::policy::Granted;
 use crate::service::Seat;
 
@@ -27,7 +27,7 @@ pub(crate) struct RunNames<'a> {
 
 impl<'a> RunNames<'a> {
     /// Returns the names of a run of a function.
-    pub(crate) fn of(about: &Asked<'a>) -> Self {
+    pub(crate) fn of(about: &RunRequest<'a>) -> Self {
         Self {
             offer: about.offer,
             protocol: about.protocol,
@@ -49,7 +49,7 @@ pub(super) fn shown(run: Option<RunId>) -> Option<String> {
 /// Reports the end of a run, and delivers its results.
 pub(crate) fn finish(
     seat: &Seat,
-    about: &Asked<'_>,
+    about: &RunRequest<'_>,
     granted: &Granted<'_>,
     outcome: Result<tacit::Outcome, Error>,
 ) -> Turn {

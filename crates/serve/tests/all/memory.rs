@@ -103,7 +103,7 @@ fn no_peer_holds_the_memory_of_all() {
     let greedy = scene.fingerprint(0);
     let offer = Offer {
         // Runs of the one peer last as long as the test wants.
-        inputs: Arc::new(FromProgram(move |asked: &tacit_serve::Asked<'_>| {
+        inputs: Arc::new(FromProgram(move |asked: &tacit_serve::RunRequest<'_>| {
             if asked.peer == greedy {
                 tells.lock().unwrap().send(()).unwrap();
                 held.lock().unwrap().recv().unwrap();
@@ -140,7 +140,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
     let (held, tells) = (Mutex::new(held), Mutex::new(tells));
     let offer = Offer {
         // The service's side of a run that lasts as long as the test wants.
-        inputs: Arc::new(FromProgram(move |_: &tacit_serve::Asked<'_>| {
+        inputs: Arc::new(FromProgram(move |_: &tacit_serve::RunRequest<'_>| {
             tells.lock().unwrap().send(()).unwrap();
             held.lock().unwrap().recv().unwrap();
             Ok([("a".to_owned(), Value::from(A))].into())
@@ -212,7 +212,7 @@ fn an_order_waits_outside_while_runs_hold_the_memory() {
     let (tells, begun) = mpsc::channel::<()>();
     let (held, tells) = (Mutex::new(held), Mutex::new(tells));
     let offer = Offer {
-        inputs: Arc::new(FromProgram(move |_: &tacit_serve::Asked<'_>| {
+        inputs: Arc::new(FromProgram(move |_: &tacit_serve::RunRequest<'_>| {
             tells.lock().unwrap().send(()).unwrap();
             held.lock().unwrap().recv().unwrap();
             Ok([("a".to_owned(), Value::from(A))].into())

@@ -67,7 +67,7 @@ fn parameters() -> OutsourcedParameters {
 }
 
 fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Identity]) -> Offer {
-    let own = |_: &tacit_serve::Asked<'_>| {
+    let own = |_: &tacit_serve::RunRequest<'_>| {
         let inputs = [("a", 5_u32), ("id", 3)];
         let inputs = inputs.map(|(name, value)| (name.to_owned(), Value::from(value)));
         Ok(BTreeMap::from(inputs))
@@ -91,9 +91,9 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
         peers: clients.iter().map(Identity::fingerprint).collect(),
         inputs: match server {
             Server::Generator => Arc::new(FromProgram(own)),
-            Server::Cloud => Arc::new(FromProgram(
-                |_: &tacit_serve::Asked<'_>| Ok(BTreeMap::new()),
-            )),
+            Server::Cloud => Arc::new(FromProgram(|_: &tacit_serve::RunRequest<'_>| {
+                Ok(BTreeMap::new())
+            })),
         },
         results: Arc::new(Dropped),
         rate: None,

@@ -99,7 +99,7 @@ impl Scene {
             security: StatisticalSecurity::DEFAULT,
             scheme: None,
             peers: everybody,
-            inputs: Arc::new(FromProgram(|_: &tacit_serve::Asked<'_>| {
+            inputs: Arc::new(FromProgram(|_: &tacit_serve::RunRequest<'_>| {
                 let inputs = [("a", Value::from(A)), ("key", bytes(KEY))];
                 Ok(inputs.map(|(name, value)| (name.to_owned(), value)).into())
             })),

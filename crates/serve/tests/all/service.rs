@@ -112,7 +112,7 @@ fn a_peer_that_leaves_in_a_run_is_told_of_and_gives_its_seat_back() {
     let mut offer = scene.offer(vec![function.clone()]);
     // The pause is long enough for the peer to be gone when the run begins.
     let inputs = offer.inputs.clone();
-    offer.inputs = Arc::new(FromProgram(move |asked: &tacit_serve::Asked<'_>| {
+    offer.inputs = Arc::new(FromProgram(move |asked: &tacit_serve::RunRequest<'_>| {
         thread::sleep(Duration::from_millis(300));
         inputs.values(asked)
     }));
@@ -141,7 +141,7 @@ fn a_run_that_is_under_way_when_the_service_stops_ends_well() {
     let inputs = offer.inputs.clone();
     let (begun, has_begun) = channel();
     let begun = Mutex::new(begun);
-    offer.inputs = Arc::new(FromProgram(move |asked: &tacit_serve::Asked<'_>| {
+    offer.inputs = Arc::new(FromProgram(move |asked: &tacit_serve::RunRequest<'_>| {
         let _ = begun.lock().expect("no panic").send(());
         thread::sleep(Duration::from_millis(500));
         inputs.values(asked)
@@ -271,7 +271,7 @@ fn inputs_that_are_not_to_be_had_are_this_partys_fault() {
     let scene = Scene::new(1);
     let function = millionaires(8);
     let mut offer = scene.offer(vec![function.clone()]);
-    offer.inputs = Arc::new(FromProgram(|_: &tacit_serve::Asked<'_>| {
+    offer.inputs = Arc::new(FromProgram(|_: &tacit_serve::RunRequest<'_>| {
         Err::<BTreeMap<_, _>, _>("the disk is gone".to_owned())
     }));
     let service = scene.start(scene.policy(vec![offer], Vec::new(), Scene::limits()));

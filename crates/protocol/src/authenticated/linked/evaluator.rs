@@ -12,7 +12,7 @@ use super::super::share::Share;
 use super::super::terms::{Terms, open_results, results};
 use super::calls::Following;
 use super::kept::{EvaluatorSide, Side as _};
-use super::linking::{Followed, Found, Linking, follow};
+use super::linking::{Followed, LinkedWires, Linking, follow};
 use super::wiring::{Leaves, Wiring};
 use super::{FRAME_LINKS, LinkedRun, check_inputs, messages};
 use crate::bits::{check_bits, pack, unpack};
@@ -102,12 +102,12 @@ impl<'r> LinkedRun<'r> {
     async fn prove(
         &self,
         io: &mut Io<'_>,
-        (mut epoch, found): (Epoch, Found<'r, EvaluatorSide>),
+        (mut epoch, found): (Epoch, LinkedWires<'r, EvaluatorSide>),
         links: Zeroizing<Vec<Block>>,
         masked: &[bool],
     ) -> Result<Ended<'r>, Error> {
         let run = found.run();
-        let Found {
+        let LinkedWires {
             numbers,
             mut pieces,
             results,
@@ -153,7 +153,7 @@ impl<'r> LinkedRun<'r> {
 /// The links to wires, while they arrive.
 struct Links<'a, 'f> {
     wiring: &'a Wiring,
-    found: &'a Found<'f, EvaluatorSide>,
+    found: &'a LinkedWires<'f, EvaluatorSide>,
     /// d of each wire.
     differences: &'a [bool],
     /// The link to each wire that has arrived.

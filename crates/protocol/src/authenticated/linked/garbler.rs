@@ -11,7 +11,7 @@ use super::super::share::Share;
 use super::super::terms::{Terms, open_results, results};
 use super::kept::{GarblerSide, GarblerWire, Side as _};
 #[cfg(test)]
-use super::linking::Found;
+use super::linking::LinkedWires;
 use super::linking::Linking;
 use super::wiring::{Leaves, Wiring};
 use super::{FRAME_LINKS, LinkedRun, check_inputs, messages};
@@ -191,7 +191,7 @@ pub(crate) mod cheats {
         pub(crate) static TURNED_LINK: Cell<Option<usize>> = const { Cell::new(None) };
     }
 
-    pub(super) fn turn_link(found: &mut Found<'_, GarblerSide>) {
+    pub(super) fn turn_link(found: &mut LinkedWires<'_, GarblerSide>) {
         if let Some(wire) = TURNED_LINK.get() {
             found.sums[wire].label ^= *found.delta;
         }

@@ -33,7 +33,7 @@ pub(crate) struct Linking<'f, S: Side> {
 }
 
 /// The result of [`Linking`].
-pub(super) struct Found<'f, S: Side> {
+pub(super) struct LinkedWires<'f, S: Side> {
     pub(super) delta: Zeroizing<Block>,
     /// The number of each call's instance.
     pub(super) numbers: Vec<u32>,
@@ -129,13 +129,13 @@ impl<'f, S: Side> Linking<'f, S> {
     }
 
     /// Returns the result, after the end.
-    pub(super) fn finish(mut self) -> Found<'f, S> {
+    pub(super) fn finish(mut self) -> LinkedWires<'f, S> {
         // The walk over the rest of the function needs a piece, even an empty one.
         if self.pieces.is_empty() {
             self.pieces.push_back((0, S::piece(0)));
         }
         let sums = self.walk.calls().take_sums();
-        Found {
+        LinkedWires {
             delta: self.delta,
             numbers: self.numbers,
             wires: self.wires,
@@ -146,7 +146,7 @@ impl<'f, S: Side> Linking<'f, S> {
     }
 }
 
-impl<S: Side> Found<'_, S> {
+impl<S: Side> LinkedWires<'_, S> {
     /// Returns the run's number in the epoch: that of its first instance, which no other run has.
     pub(super) fn run(&self) -> u64 {
         self.numbers.first().copied().map_or(0, u64::from)

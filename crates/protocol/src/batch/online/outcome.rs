@@ -15,7 +15,7 @@ use crate::malicious::commitment::{Committing, pads};
 /// The findings about an output of a circuit: whether its O is that of 0 or of 1, and the value
 /// that the mask under it hides.
 #[derive(Clone, Copy, Zeroize)]
-struct Found {
+struct OutputFinding {
     zero: u8,
     one: u8,
     /// R, if O is that of 0.
@@ -26,7 +26,7 @@ struct Found {
 
 /// The findings about an evaluated circuit, output by output.
 #[derive(Zeroize, ZeroizeOnDrop)]
-pub(super) struct CircuitOutcome(Vec<Found>);
+pub(super) struct CircuitOutcome(Vec<OutputFinding>);
 
 impl CircuitOutcome {
     /// Returns the findings for a circuit with these output labels. `masks` has both masks of each
@@ -45,7 +45,7 @@ impl CircuitOutcome {
         pads(oracle, Domain::OutputMask, number, &mut under);
         let found = under.iter().zip(masks.as_chunks::<2>().0);
         let mut outcome = Self(Vec::with_capacity(labels.len()));
-        outcome.0.extend(found.map(|(pad, masks)| Found {
+        outcome.0.extend(found.map(|(pad, masks)| OutputFinding {
             zero: 0,
             one: 0,
             under_zero: *pad ^ Block::from_bytes(masks[0]),
@@ -62,7 +62,7 @@ impl CircuitOutcome {
 
     /// Whether every output is that of 0 or of 1.
     fn is_complete(&self) -> Choice {
-        let opens = |found: &Found| Choice::from(found.zero ^ found.one);
+        let opens = |found: &OutputFinding| Choice::from(found.zero ^ found.one);
         self.0
             .iter()
             .fold(Choice::from(1), |all, found| all & opens(found))
