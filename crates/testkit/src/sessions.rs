@@ -100,7 +100,7 @@ impl Folders {
     pub fn copy(&self) -> Self {
         let copies = Self::empty();
         for (from, to) in self.0.iter().zip(&copies.0) {
-            copy(from.path(), to.path());
+            copy_folder(from.path(), to.path());
         }
         copies
     }
@@ -122,13 +122,14 @@ impl Folders {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder with all that it holds.
+pub fn copy_folder(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a folder");
     for entry in std::fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("an entry");
         let to = to.join(entry.file_name());
         if entry.file_type().expect("a type").is_dir() {
-            copy(&entry.path(), &to);
+            copy_folder(&entry.path(), &to);
         } else {
             std::fs::copy(entry.path(), to).expect("a copy");
         }

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+
+use tacit_testkit::sessions::copy_folder;
 
 use crate::process::{Ended, Parties, tacit, words};
 
@@ -76,19 +77,6 @@ fn encrypt(parties: &Parties, taken: &mut Taken) -> [Ended; 2] {
     ended
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        if entry.file_type().expect("a kind").is_dir() {
-            copy(&entry.path(), &to)
-        } else {
-            drop(fs::copy(entry.path(), to).expect("a file"))
-        }
-    }
-}
-
 fn succeeded(ended: [Ended; 2]) {
     for ended in ended {
         ended.succeeded();
@@ -107,7 +95,7 @@ fn what_was_prepared_never_comes_back_with_a_backup() {
     succeeded(both(&parties, &start, WHO));
     succeeded(both(&parties, &set, to));
     succeeded(encrypt(&parties, &mut taken));
-    copy(&folder.join("alice-stock"), &folder.join("copy"));
+    copy_folder(&folder.join("alice-stock"), &folder.join("copy"));
     let backup = words("backup --out alice.backup --config alice.toml");
     let told = tacit(folder, &backup);
     let left = "left out  the chain total of prepared with bob as garbler";
@@ -121,7 +109,7 @@ fn what_was_prepared_never_comes_back_with_a_backup() {
     for lost in ["alice.toml", "alice.key"] {
         fs::remove_file(folder.join(lost)).expect("a file");
     }
-    copy(&folder.join("copy"), &folder.join("alice-stock"));
+    copy_folder(&folder.join("copy"), &folder.join("alice-stock"));
     let restore = words("restore alice.backup --config alice.toml");
     tacit(folder, &restore).failed(2, &["not empty", "--retire", "Nothing was restored"]);
     assert!(!folder.join("alice.toml").exists() && !folder.join("alice.key").exists());

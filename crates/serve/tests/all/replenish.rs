@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::scene::{Scene, aes, millionaires};
+use crate::scene::{Scene, aes, copy_folder, millionaires};
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
 use tacit::session::ProtocolId;
@@ -306,21 +305,6 @@ fn checked_executions_are_kept_in_stock_and_run() {
     let _ = service.stop(PATIENCE);
 }
 
-fn copy_files(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let (from, to) = (
-            entry.as_ref().unwrap().path(),
-            to.join(entry.unwrap().file_name()),
-        );
-        if from.is_dir() {
-            copy_files(&from, &to)
-        } else {
-            drop(fs::copy(&from, &to).unwrap())
-        }
-    }
-}
-
 /// It does not matter whether the peer lies about its record or this party's disk was set back:
 /// each try costs a session, a meeting and a pass over the whole record, so they are limited.
 #[test]
@@ -346,12 +330,12 @@ fn a_record_beside_which_ours_looks_old_counts_as_a_refusal() {
     let service = start();
     prepare(&service, 2).unwrap();
     drop(service);
-    copy_files(&folder.join("alice"), &folder.join("old"));
+    copy_folder(&folder.join("alice"), &folder.join("old"));
     let service = start();
     prepare(&service, 4).unwrap();
     drop(service);
     fs::remove_dir_all(folder.join("alice")).unwrap();
-    copy_files(&folder.join("old"), &folder.join("alice"));
+    copy_folder(&folder.join("old"), &folder.join("alice"));
     let service = start();
     for _ in 0..2 {
         prepare(&service, 4).expect_err("a stock that went back");

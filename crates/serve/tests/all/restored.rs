@@ -1,26 +1,12 @@
 //! A service whose stock was restored from a copy.
 
 use std::fs;
-use std::path::Path;
 
 use tacit::stock::Stocks;
 use tacit::{Job, Role};
 use tacit_serve::Event;
 
-use crate::scene::{Scene, aes};
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("room");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        if entry.file_type().expect("a type").is_dir() {
-            copy(&entry.path(), &to)
-        } else {
-            drop(fs::copy(entry.path(), to).expect("room"))
-        }
-    }
-}
+use crate::scene::{Scene, aes, copy_folder};
 
 /// The peer has done nothing, and would be blocked for something that it cannot fix.
 #[test]
@@ -37,7 +23,7 @@ fn a_stock_that_this_party_restored_is_not_held_against_the_peer() {
     scene.prepare(&mut session, &theirs, 3).expect("a stock");
     session.close().expect("in order");
     drop(service);
-    copy(&own, &backup);
+    copy_folder(&own, &backup);
     let service = scene.start_on(policy(), open());
     let mut session = scene.session(&service, 0).expect("a session");
     scene.encrypt(&mut session, &theirs);

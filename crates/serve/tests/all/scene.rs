@@ -1,6 +1,7 @@
 //! A service of one party in this process, and peers that connect to it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,6 +35,20 @@ pub(crate) fn refused_with<T: std::fmt::Debug>(result: Result<T, Error>, reason:
     match result {
         Err(Error::Protocol(ProtocolError::PeerAborted(found))) => assert_eq!(found, reason),
         other => panic!("{other:?} where {reason:?} was due"),
+    }
+}
+
+/// Copies a folder with all that it holds.
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).expect("a copy");
+        }
     }
 }
 
