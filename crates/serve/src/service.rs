@@ -12,8 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tacit::net::{Admitted, CancelHandle, Lane};
-use tacit::session::Door;
+use tacit::net::{Admitted, CancelHandle, Door, Lane};
 use tacit::stock::Stocks;
 use tacit::{Error, Fingerprint, Identity, Listener, Session, Settings};
 
@@ -290,7 +289,6 @@ pub(crate) fn settings(limits: &Limits, cancel: CancelHandle, lane: Lane) -> Set
 
 /// Accepts peers until the service stops.
 fn accept(shared: &Arc<Shared>, mut door: Door) {
-    let own = shared.identity.fingerprint();
     let refusals = Arc::new(());
     while !shared.is_stopping() {
         if shared.peers_changed.swap(false, Ordering::AcqRel) {
@@ -302,22 +300,22 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
         let mut stranger = |from: SocketAddr, reason: &tacit::net::NetError| {
             shared.refused(None, Some(from), "connection", &reason.to_string());
         };
-        let Some(arrival) = door.next(&own, ACCEPT_PAUSE, &mut stranger) else {
+        let Some(arrived) = door.next(ACCEPT_PAUSE, &mut stranger) else {
             continue;
         };
-        match shared.admit(&arrival) {
+        match shared.admit(&arrived) {
             Ok(seat) => {
                 let name = thread::Builder::new().name("session".to_owned());
                 // If no thread can be started, the seat is given back and the connection closed.
-                let _ = name.spawn(move || visit::visit(&seat, arrival));
+                let _ = name.spawn(move || visit::visit(&seat, arrived));
             }
             Err((told, what, reason)) => {
-                shared.put_off(arrival.peer(), Some(arrival.from()), what, &reason);
+                shared.put_off(arrived.channel.peer(), Some(arrived.from), what, &reason);
                 if Arc::strong_count(&refusals) <= MAX_REFUSALS {
                     let refusals = Arc::clone(&refusals);
                     // If no thread can be started, the connection is closed without a message.
                     let _ = thread::Builder::new().spawn(move || {
-                        arrival.refuse(told, REFUSAL_TIME);
+                        Session::turn_away(arrived, told, REFUSAL_TIME);
                         drop(refusals);
                     });
                 }

@@ -5,8 +5,9 @@ mod ending;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use tacit::net::Arrived;
 use tacit::protocols::Protocol;
-use tacit::session::{AbortReason, Arrival, Proposal, ProtocolId, Request, RunId};
+use tacit::session::{AbortReason, Proposal, ProtocolId, Request, RunId};
 use tacit::{Category, Error, Job, Session, Value};
 
 use crate::audit;
@@ -48,13 +49,13 @@ pub(crate) enum Turn {
 }
 
 /// Serves a peer until its session ends.
-pub(crate) fn visit(seat: &Seat, arrival: Arrival) {
+pub(crate) fn visit(seat: &Seat, arrived: Arrived) {
     let shared = seat.shared();
     let begun = Instant::now();
-    let from = arrival.from();
+    let from = arrived.from;
     let policy = shared.policy();
     let settings = settings(policy.limits(), seat.cancel.clone(), shared.lane());
-    let mut session = match arrival.greet(&settings) {
+    let mut session = match Session::greet(arrived, &shared.identity.fingerprint(), &settings) {
         Ok(session) => session,
         Err(error) => {
             let reason = format!("no greeting: {error}");

@@ -33,7 +33,7 @@ use crate::driver::{abort, flush, receive, run_exchange, run_script, send};
 use crate::stock::{ChainAttempt, OpenedStock};
 
 pub use crate::cost::BaseOtSource;
-pub use doors::{Arrival, Door, Listener, PlainListener};
+pub use doors::{Listener, PlainListener};
 use greeting::{Greeting, greet, hear, introduce};
 use lanes::WayBack;
 pub use lanes::{ChainLanes, LaneHomes, NotAHome};

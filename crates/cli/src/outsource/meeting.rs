@@ -157,13 +157,13 @@ impl Meeting {
                 );
             }
             let mut refused = |from: SocketAddr, reason: &NetError| refusals.tell(from, reason);
-            let Some(arrival) = door.next(&own, PAUSE, &mut refused) else {
+            let Some(arrived) = door.next(PAUSE, &mut refused) else {
                 continue;
             };
             let mut others = self.others.iter();
-            if let Some(place) = others.position(|(_, who)| Some(*who) == arrival.peer()) {
+            if let Some(place) = others.position(|(_, who)| Some(*who) == arrived.channel.peer()) {
                 let (other, _) = self.others[place];
-                let session = arrival.greet(settings);
+                let session = Session::greet(arrived, &own, settings);
                 let session = session.map_err(|error| error.of_party(other))?;
                 // A party whose command was restarted connects again; its last connection counts.
                 let again = met[place].replace(session).map_or("", |_| " again");

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tacit::Fingerprint;
+use tacit::net::Arrived;
 use tacit::net::CancelHandle;
-use tacit::session::{AbortReason, Arrival};
+use tacit::session::AbortReason;
 use tacit::stock::Stocks;
 
 use super::{ServiceState, Shared};
@@ -56,10 +57,10 @@ fn busy(reason: &str) -> NoSeat {
 }
 
 /// Finds out who has arrived: a peer of the policy, or a visitor by its token.
-fn guest(policy: &Policy, arrival: &Arrival) -> Result<Guest, NoSeat> {
+fn guest(policy: &Policy, arrived: &Arrived) -> Result<Guest, NoSeat> {
     let unknown = |reason: String| (AbortReason::Unknown, "token", reason);
     let nobody = || busy("it is no longer among the peers");
-    let identity = arrival.peer().ok_or_else(nobody)?;
+    let identity = arrived.channel.peer().ok_or_else(nobody)?;
     if let Some(peer) = policy.peer(&identity) {
         return Ok(Guest {
             peer: identity,
@@ -72,7 +73,7 @@ fn guest(policy: &Policy, arrival: &Arrival) -> Result<Guest, NoSeat> {
     if policy.sites().is_empty() {
         return Err(nobody());
     }
-    let token = arrival.introduction();
+    let token = arrived.introduction.as_ref();
     let token = token.ok_or_else(|| unknown("it is none of the peers, and has no token".into()))?;
     let mut wrong = String::new();
     for site in policy.sites() {
@@ -94,9 +95,9 @@ fn guest(policy: &Policy, arrival: &Arrival) -> Result<Guest, NoSeat> {
 
 impl Shared {
     /// Gives a peer a seat, or returns the reason why not.
-    pub(super) fn admit(self: &Arc<Self>, arrival: &Arrival) -> Result<Seat, NoSeat> {
+    pub(super) fn admit(self: &Arc<Self>, arrived: &Arrived) -> Result<Seat, NoSeat> {
         let policy = self.policy();
-        let guest = guest(&policy, arrival)?;
+        let guest = guest(&policy, arrived)?;
         self.seat(&policy, guest).map_err(busy)
     }
 

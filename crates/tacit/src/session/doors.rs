@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tacit_net::tls::{Admitted, Arrived, Introduction};
+use tacit_net::tls::{Admitted, Arrived, Door};
 use tacit_net::{Fingerprint, Identity, NetError, Settings, plain, tls};
 use tacit_protocol::message::{AbortReason, Kind};
 
@@ -81,15 +81,6 @@ impl Listener {
     }
 }
 
-/// An address at which several peers connect, one after another or at the same time.
-pub struct Door(tls::Door);
-
-/// A peer that has connected and proved its identity, but has no session yet.
-pub struct Arrival {
-    arrived: Arrived,
-    own: Fingerprint,
-}
-
 impl Listener {
     /// Opens the address to all that are admitted.
     ///
@@ -102,79 +93,32 @@ impl Listener {
         admitted: &Admitted,
         settings: &Settings,
     ) -> Result<Door, Error> {
-        Ok(Door(self.0.open(identity, admitted, settings)?))
+        Ok(self.0.open(identity, admitted, settings)?)
     }
 }
 
-impl Door {
-    /// Returns the address with the actual port.
-    pub fn local_address(&self) -> SocketAddr {
-        self.0.local_address()
-    }
-
-    /// Returns the next peer that connects to `own`, or `None` after `pause`. Calls `refused` for
-    /// each peer that does not prove an allowed identity in time. Other peers are not delayed.
-    pub fn next(
-        &mut self,
-        own: &Fingerprint,
-        pause: Duration,
-        refused: &mut dyn FnMut(SocketAddr, &NetError),
-    ) -> Option<Arrival> {
-        let arrived = self.0.next(pause, refused)?;
-        let own = *own;
-        Some(Arrival { arrived, own })
-    }
-
-    /// Admits these peers from now on. Open sessions stay open.
-    ///
-    /// # Errors
-    ///
-    /// The identity cannot be used.
-    pub fn admit(&mut self, identity: &Identity, admitted: &Admitted) -> Result<(), Error> {
-        Ok(self.0.admit(identity, admitted)?)
-    }
-}
-
-impl Arrival {
-    /// Returns the peer's fingerprint, if the channel is authenticated.
-    pub fn peer(&self) -> Option<Fingerprint> {
-        self.arrived.channel.peer()
-    }
-
-    /// Returns how the peer introduced itself, if it is not among the known ones and did so.
-    #[must_use]
-    pub fn introduction(&self) -> Option<&Introduction> {
-        self.arrived.introduction.as_ref()
-    }
-
-    /// Returns the address that the peer connected from.
-    pub fn from(&self) -> SocketAddr {
-        self.arrived.from
-    }
-
-    /// Starts the session. The peer must send its greeting within the time limit of the handshake.
-    /// After that, the other limits and the cancel handle of `settings` apply.
+impl Session {
+    /// Starts the session with a peer that has arrived at a door of `own`. The peer must send its
+    /// greeting within the time limit of the handshake. After that, the other limits and the cancel
+    /// handle of `settings` apply.
     ///
     /// # Errors
     ///
     /// The peer does not send its greeting in time, or speaks another version.
-    pub fn greet(self, settings: &Settings) -> Result<Session, Error> {
-        let mut channel = self.arrived.channel;
+    pub fn greet(arrived: Arrived, own: &Fingerprint, settings: &Settings) -> Result<Self, Error> {
+        let mut channel = arrived.channel;
         channel.set_cancel_handle(settings.cancel.clone());
         channel.set_timeout(settings.handshake_timeout);
-        let (own, lane) = (Some(&self.own), settings.lane);
-        let mut session = Session::in_lane(channel, Side::Listening, own, lane)?;
+        let mut session = Self::in_lane(channel, Side::Listening, Some(own), settings.lane)?;
         session.channel.set_timeout(settings.timeout);
         Ok(session)
     }
 
-    /// Tells the peer, within `time`, why there will be no session.
-    pub fn refuse(self, reason: AbortReason, time: Duration) {
+    /// Tells a peer that has arrived, within `time`, why there will be no session.
+    pub fn turn_away(arrived: Arrived, reason: AbortReason, time: Duration) {
+        let channel = arrived.channel;
         // If the peer has left, there is nobody to tell.
-        let _ = self
-            .arrived
-            .channel
-            .abort(Kind::Abort.byte(), &[reason.byte()], time);
+        let _ = channel.abort(Kind::Abort.byte(), &[reason.byte()], time);
     }
 }
 
