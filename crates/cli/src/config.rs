@@ -37,7 +37,6 @@ const MAX_BYTES: u64 = 1 << 20;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
     /// This party's identity file.
-    #[serde(default)]
     pub(crate) identity: Option<PathBuf>,
     /// The assumption under the base oblivious transfers of sessions.
     #[serde(default, deserialize_with = "fields::kind")]
@@ -55,7 +54,6 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) timeouts: Waits,
     /// The settings of `tacit serve`.
-    #[serde(default)]
     pub(crate) serve: Option<Serve>,
     /// The folder of the file, if the configuration was read from a file.
     #[serde(skip)]
@@ -67,10 +65,8 @@ pub(crate) struct Config {
 #[serde(deny_unknown_fields)]
 pub(crate) struct StockPlace {
     /// The folder of all stocks.
-    #[serde(default)]
     pub(crate) folder: Option<PathBuf>,
     /// A folder outside the stocks' folder that records how far each stock is used.
-    #[serde(default)]
     pub(crate) witness: Option<PathBuf>,
     /// The name of this process, if several of this party have a folder each.
     #[serde(default, deserialize_with = "fields::lane")]
@@ -88,14 +84,11 @@ pub(crate) struct Peer {
     #[serde(deserialize_with = "fields::fingerprint")]
     pub(crate) fingerprint: Fingerprint,
     /// The address at which it listens, `HOST:PORT`.
-    #[serde(default)]
     pub(crate) address: Option<String>,
     /// The address at which this party listens for it, `HOST:PORT`. This party then does not
     /// connect.
-    #[serde(default)]
     pub(crate) listen: Option<String>,
     /// The relay to which both parties connect, `HOST:PORT`, and the name of the room.
-    #[serde(default)]
     pub(crate) relay: Option<String>,
     #[serde(default, deserialize_with = "fields::room")]
     pub(crate) room: Option<[u8; 32]>,

@@ -65,28 +65,13 @@ impl Stocks {
         folder: &Path,
         root: RootKey,
     ) -> Result<Self, StockError> {
-        Self::open_within(storage, folder, root, LOCK_AT_MOST)
-    }
-
-    /// Opens the folder as [`Stocks::open`] does, with `at_most` as the longest wait for another
-    /// process that opens the folder.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Stocks::open`].
-    pub fn open_within(
-        storage: Arc<dyn Storage>,
-        folder: &Path,
-        root: RootKey,
-        at_most: Duration,
-    ) -> Result<Self, StockError> {
         storage
             .create_folder(folder)
             .map_err(StockError::io(folder, "make the folder"))?;
         let has_key_file = matches!(root, RootKey::Beside);
         let root = match root {
             RootKey::Given(key) => key,
-            RootKey::Beside => root_key(storage.as_ref(), folder, at_most)?,
+            RootKey::Beside => root_key(storage.as_ref(), folder)?,
         };
         Ok(Self {
             storage,
@@ -331,11 +316,11 @@ pub(crate) struct StockLocation {
 }
 
 /// Reads the root key, or creates it if the folder is new.
-fn root_key(storage: &dyn Storage, folder: &Path, at_most: Duration) -> Result<Key, StockError> {
+fn root_key(storage: &dyn Storage, folder: &Path) -> Result<Key, StockError> {
     let path = folder.join(FILE_NAME);
     // Several processes may open a new folder at once. The first to get the lock writes the key.
     // The others read it once it is whole and durable.
-    let _lock = wait_for_lock(storage, &folder.join("root.lock"), at_most)?;
+    let _lock = wait_for_lock(storage, &folder.join("root.lock"), LOCK_AT_MOST)?;
     let Some(file) = storage.find(&path)? else {
         if unused(storage, folder)? {
             return make_root_key(storage, folder, &path);

@@ -107,7 +107,6 @@ pub(crate) struct Site {
     /// This service's name in tokens.
     pub(crate) audience: String,
     /// The largest number of keys of a visitor about which it is told on a day.
-    #[serde(default)]
     pub(crate) keys_per_day: Option<u64>,
 }
 
@@ -118,7 +117,6 @@ pub(crate) struct Served {
     /// A name from the library, or a file.
     pub(crate) function: String,
     /// The run of a program; `main` if not given.
-    #[serde(default)]
     pub(crate) entry: Option<String>,
     /// The function's name in this service.
     pub(crate) name: Option<String>,
@@ -126,24 +124,20 @@ pub(crate) struct Served {
     pub(crate) role: ServedRole,
     /// The other server, by its name in [peers]: the cloud if this party is the generator, and the
     /// generator if it is the cloud.
-    #[serde(default)]
     pub(crate) other_server: Option<String>,
     /// The number of circuits in a run of three parties.
-    #[serde(default)]
     pub(crate) copies: Option<u32>,
     /// Allows s below 40 under `batch`, and for runs of three parties circuits and k that give
     /// less.
     #[serde(default)]
     pub(crate) insecure_for_measurements: bool,
     /// The chain in which values are kept.
-    #[serde(default)]
     pub(crate) chain: Option<String>,
     /// Whether a function may discard a value of the chain by saving it without loading it.
     /// Otherwise such a function is refused.
     #[serde(default)]
     pub(crate) replace: bool,
     /// The threads of a run of three parties.
-    #[serde(default)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// The parameters: a value, a list of allowed values, or bounds.
     #[serde(default)]
@@ -161,19 +155,14 @@ pub(crate) struct Served {
     #[serde(default)]
     pub(crate) types: BTreeMap<String, String>,
     /// The bit order of a circuit file.
-    #[serde(default)]
     pub(crate) bit_order: Option<String>,
     /// `direct`, `prepared`, `batch` or several; only `outsourced` for a server of three parties.
-    #[serde(default)]
     pub(crate) protocols: Option<Vec<NamedProtocol>>,
     /// s of runs by `batch`; k of runs of three parties.
-    #[serde(default)]
     pub(crate) security_bits: Option<u8>,
     /// The garbling scheme.
-    #[serde(default)]
     pub(crate) scheme: Option<String>,
     /// The peers that may ask; everybody in [peers] if not given.
-    #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,
     /// A file for each of this party's inputs.
     #[serde(default)]
@@ -182,19 +171,14 @@ pub(crate) struct Served {
     #[serde(default)]
     pub(crate) drop_missing: bool,
     /// The row of that table to keep of several with one key.
-    #[serde(default)]
     pub(crate) keep: Option<KeptRow>,
     /// A JSON file with this party's inputs.
-    #[serde(default)]
     pub(crate) inputs_file: Option<PathBuf>,
     /// A command that prints this party's inputs.
-    #[serde(default)]
     pub(crate) inputs_command: Option<Vec<String>>,
     /// A file that receives this party's results.
-    #[serde(default)]
     pub(crate) results_file: Option<PathBuf>,
     /// A command that receives this party's results.
-    #[serde(default)]
     pub(crate) results_command: Option<Vec<String>>,
     /// The longest time of these commands.
     #[serde(default, deserialize_with = "time")]
@@ -225,7 +209,6 @@ pub(crate) struct Stocked {
     /// A name from the library, or a file. There is none if `ands` gives a number of triples.
     pub(crate) function: Option<String>,
     /// The run of a program; `main` if not given.
-    #[serde(default)]
     pub(crate) entry: Option<String>,
     /// This party's role.
     #[serde(deserialize_with = "role")]
@@ -246,29 +229,23 @@ pub(crate) struct Stocked {
     #[serde(default)]
     pub(crate) types: BTreeMap<String, String>,
     /// The bit order of a circuit file.
-    #[serde(default)]
     pub(crate) bit_order: Option<String>,
     /// The protocol: `prepared` if not given, or `batch`, or `authenticated`, which `ands` implies.
-    #[serde(default)]
     pub(crate) protocol: Option<NamedProtocol>,
     /// s of the material for `batch` and `authenticated`.
-    #[serde(default)]
     pub(crate) security_bits: Option<u8>,
     /// Allows s below 40 under `batch`.
     #[serde(default)]
     pub(crate) insecure_for_measurements: bool,
     /// The garbling scheme.
-    #[serde(default)]
     pub(crate) scheme: Option<String>,
     /// The peers with whom it is kept; everybody in [peers] if not given.
-    #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,
     /// The number of runs that the stock suffices for.
     pub(crate) runs: Option<u64>,
     /// The number of AND gates of any functions that the triples suffice for, all of one order.
     pub(crate) ands: Option<u64>,
     /// The level at which the stock is refilled; half of `runs`, or of `ands`, if not given.
-    #[serde(default)]
     pub(crate) refill_below: Option<u64>,
 }
 
@@ -298,10 +275,8 @@ pub(crate) struct Matched {
     #[serde(default)]
     pub(crate) drop_missing: bool,
     /// The row to keep of several with one key.
-    #[serde(default)]
     pub(crate) keep: Option<KeptRow>,
     /// The peers that may ask; everybody in [peers] if not given.
-    #[serde(default)]
     pub(crate) peers: Option<Vec<String>>,
     /// The rate at which each peer may ask.
     #[serde(default, deserialize_with = "rate")]

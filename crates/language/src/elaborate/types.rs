@@ -175,7 +175,10 @@ impl<'a> Elaborator<'a> {
         match generic {
             GenericArgument::Number(number) => self.const_integer(number, "a size"),
             GenericArgument::Type(ty) => match &ty.kind {
-                TypeExpressionKind::Named(path) => self.const_path(path, "a size"),
+                TypeExpressionKind::Named(path) => {
+                    let term = self.path(path)?;
+                    self.integer_of(term, path.span, "a size")
+                }
                 _ => {
                     let error = Diagnostic::new(ty.span, "a number is expected, not a type");
                     self.fail(error)
@@ -349,12 +352,6 @@ impl<'a> Elaborator<'a> {
             }
         }
         self.named_type(path)
-    }
-
-    /// Returns the number that a path names as a value.
-    pub(super) fn const_path(&mut self, path: &'a Path, what: &str) -> Done<BigInt> {
-        let term = self.path(path)?;
-        self.integer_of(term, path.span, what)
     }
 
     /// Returns the enum that an expression names, for loops over its variants.
