@@ -126,7 +126,7 @@ impl<'a> Elaborator<'a> {
                     let error = Diagnostic::new(of.span, "this number is beyond 2^127");
                     return self.fail(error);
                 };
-                self.numbers(of, a, b).map(Some)
+                Ok(Some(self.numbers(of, a, b)))
             }
             (Term::Fraction(_) | Term::Integer(_), Term::Fraction(_))
             | (Term::Fraction(_), Term::Integer(_)) => self
@@ -180,19 +180,18 @@ impl<'a> Elaborator<'a> {
         Ok(Term::Integer(number))
     }
 
-    fn numbers(&mut self, of: Operands, a: Number, b: Number) -> Done<Term> {
+    fn numbers(&mut self, of: Operands, a: Number, b: Number) -> Term {
         let number = match of.operator {
             B::Greater => Number::binary(B::Less, b, a),
             B::GreaterEqual => Number::binary(B::LessEqual, b, a),
             operator => Number::binary(operator, a, b),
         };
         if of.operator.is_comparison() {
-            Ok(self.guard(number, of.span))
-        } else {
-            Ok(match number.as_constant() {
-                Some(value) => Term::Integer(value.into()),
-                None => Term::Number(number),
-            })
+            return self.guard(number, of.span);
+        }
+        match number.as_constant() {
+            Some(value) => Term::Integer(value.into()),
+            None => Term::Number(number),
         }
     }
 

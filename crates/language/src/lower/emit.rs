@@ -71,7 +71,7 @@ pub(super) fn function(
     let told: &dyn Fn(u64) = if traces == 2 { &second } else { &tell };
     let run = trace(program, entry, (files, told), random, options)?;
     let emitted = |level: u64, levels: u64| tell(traces * steps + steps * level / levels);
-    Emitter::new(program, entry, &run, files)?.emit(name, &emitted)
+    Emitter::new(program, entry, &run, files).emit(name, &emitted)
 }
 
 /// The place of a gate that nothing outside its region reads.
@@ -129,13 +129,13 @@ impl<'r, 'p> Emitter<'r, 'p> {
         entry: &'p Entry,
         run: &'r Run,
         files: &'p dyn CircuitFiles,
-    ) -> Lower<Self> {
+    ) -> Self {
         let traced = Traced::new(run);
         let live = Live::new(&traced);
         let levels = levels(&traced, &live);
         let costs = Costs::new(&traced, run);
         let value = unused(run, "wires", |name, taken| taken == name);
-        Ok(Self {
+        Self {
             program,
             entry,
             run,
@@ -162,7 +162,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             names: Vec::new(),
             widths: Vec::new(),
             costs,
-        })
+        }
     }
 
     /// Emits the function. `tell` gets the number of completed levels and of all levels.
