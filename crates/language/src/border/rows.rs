@@ -130,6 +130,17 @@ impl ChosenRows {
         }
         Ok(())
     }
+
+    /// Refuses more keys than the parties agreed on.
+    pub(crate) fn check_number_of_keys(&self, table: &str, agreed: u64) -> Result<(), String> {
+        if self.keys as u64 > agreed {
+            let found = self.keys;
+            return Err(format!(
+                "{table} has {found} keys, where {agreed} were agreed on"
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Lists the first of `things` in a sentence, with the number of the others.
@@ -188,12 +199,9 @@ impl Signature {
             let field = field.map_or(String::new(), |field| format!(" of {field}"));
             rows.name(place(row)) + &field
         })?;
-        if chosen.keys as u64 > join.keys[side] {
-            let (found, most) = (chosen.keys, join.keys[side]);
-            return Err(BorderError::Request(format!(
-                "{table} has {found} keys, where {most} were agreed on"
-            )));
-        }
+        chosen
+            .check_number_of_keys(table, join.keys[side])
+            .map_err(BorderError::Request)?;
         value.left_out = chosen.left_out();
         if chosen.taken.len() < read {
             self.keep_rows(join, side, value, &chosen.taken);

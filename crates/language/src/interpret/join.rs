@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use tacit_function::join::KeyKind;
 
+use crate::border::{ChosenRows, RowRules};
 use crate::program::{Entry, Join, JoinKeyField, Program, TypeId, TypeKind, Value};
 
 /// Returns the pairs of a join: one for each row of the placer's table, in its order, and zeros up
@@ -42,22 +43,21 @@ pub(crate) fn pairs(program: &Program, entry: &Entry, given: &[Value]) -> Result
     let mut pairs: Vec<Value> = placers
         .keys
         .iter()
-        .map(
-            |key| match (by_left.get(&key[..]), by_right.get(&key[..])) {
-                (Some(left), Some(right)) => matched([left, right]),
-                _ => zero.clone(),
-            },
-        )
+        .map(|key| key.as_deref())
+        .map(|key| match (by_left.get(&key), by_right.get(&key)) {
+            (Some(left), Some(right)) => matched([left, right]),
+            _ => zero.clone(),
+        })
         .collect();
     pairs.resize(join.sizes.all_bins() as usize, zero);
     Ok(Value::List(pairs))
 }
 
 /// Returns the numbers of the rows of each key, in order. It copies no key.
-fn by_key(keys: &[Vec<u8>]) -> HashMap<&[u8], Vec<usize>> {
-    let mut by_key: HashMap<&[u8], Vec<usize>> = HashMap::new();
+fn by_key(keys: &[Option<Vec<u8>>]) -> HashMap<Option<&[u8]>, Vec<usize>> {
+    let mut by_key: HashMap<_, Vec<usize>> = HashMap::new();
     for (number, key) in keys.iter().enumerate() {
-        by_key.entry(key).or_default().push(number);
+        by_key.entry(key.as_deref()).or_default().push(number);
     }
     by_key
 }
@@ -106,10 +106,8 @@ struct Table<'v> {
     rows: &'v [Value],
     /// The fields of a row that a pair contains.
     kept: Vec<usize>,
-    /// The key of each row.
-    keys: Vec<Vec<u8>>,
-    /// The first row whose key has an empty text as a part.
-    has_empty: Option<usize>,
+    /// The key of each row, if no part of it is an empty text.
+    keys: Vec<Option<Vec<u8>>>,
     most_keys: u64,
 }
 
@@ -124,61 +122,34 @@ impl<'v> Table<'v> {
         };
         let fields = types.fields(row_type);
         let kept = (0..fields.len()).filter(|place| !types.is_open(fields[*place]));
-        let mut has_empty = None;
-        let keys = rows.iter().enumerate().map(|(number, row)| {
+        let keys = rows.iter().map(|row| {
+            let row = row.as_list();
             let mut bytes = Vec::new();
-            for part in &join.key[side] {
-                let (value, ty) = (
-                    &row.as_list()[part.field as usize],
-                    fields[part.field as usize],
-                );
-                if !push_part(program, part, (value, ty), &mut bytes) {
-                    has_empty.get_or_insert(number);
-                }
-            }
-            bytes
+            let is_whole = join.key[side].iter().all(|part| {
+                let field = part.field as usize;
+                push_part(program, part, (&row[field], fields[field]), &mut bytes)
+            });
+            is_whole.then_some(bytes)
         });
-        let keys = keys.collect();
         Self {
             name: entry.inputs[input].name.to_string(),
             rows,
             kept: kept.collect(),
-            keys,
-            has_empty,
+            keys: keys.collect(),
             most_keys: join.keys[side],
         }
     }
 
-    /// Refuses keys that a join does not accept: the first row with an empty text, or with a key
-    /// that has too many rows, or more keys than agreed on.
+    /// Refuses rows that a join does not take, and more keys than agreed on.
     fn check(&self, most: usize) -> Result<(), String> {
-        let name = &self.name;
-        if let Some(row) = self.has_empty {
-            let row = row + 1;
-            return Err(format!(
-                "row {row} of `{name}` has an empty text as its key"
-            ));
-        }
-        let by_key = by_key(&self.keys);
-        let too_many = by_key.values().filter(|rows| rows.len() > most);
-        if let Some(rows) = too_many.min_by_key(|rows| rows[most]) {
-            let (row, first) = (rows[most] + 1, rows[0] + 1);
-            return Err(match most {
-                1 => format!("row {row} of `{name}` has the key of row {first}"),
-                _ => format!(
-                    "row {row} of `{name}` has the key of row {first} and of {} more, where a key \
-                     has {most} at most",
-                    most - 1
-                ),
-            });
-        }
-        if by_key.len() as u64 > self.most_keys {
-            let (found, most) = (by_key.len(), self.most_keys);
-            return Err(format!(
-                "`{name}` has {found} keys, where {most} were agreed on"
-            ));
-        }
-        Ok(())
+        let name = format!("`{}`", self.name);
+        let chosen = ChosenRows::of(self.keys.iter().map(Option::as_deref), most);
+        chosen
+            .check(RowRules::default(), (&name, most), |row| {
+                format!("row {}", row + 1)
+            })
+            .map_err(|unfit| unfit.to_string())?;
+        chosen.check_number_of_keys(&name, self.most_keys)
     }
 
     fn row_in_pair(&self, number: usize) -> Value {

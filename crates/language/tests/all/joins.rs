@@ -364,11 +364,17 @@ fn keys_that_a_join_does_not_take_are_told_with_their_rows() {
         bob,
         "",
     );
-    assert_eq!(told, ["row 3 of `left` has the key of row 1"]);
+    assert_eq!(
+        told,
+        ["`left` has a key in several rows: row 3 has the key of row 1"]
+    );
     let told = rows(ann, &format!("{bob}, {bob}"), "");
-    assert_eq!(told, ["row 2 of `right` has the key of row 1"]);
+    assert_eq!(
+        told,
+        ["`right` has a key in several rows: row 2 has the key of row 1"]
+    );
     let told = rows(ann, "R { first: \"bob\", last: \"\", y: 1 }", "");
-    assert_eq!(told, ["row 1 of `right` has an empty text as its key"]);
+    assert_eq!(told, ["`right` has no valid value in row 1"]);
     assert!(!rows(&format!("{ann}, {ann}"), bob, "with N = 1, M = 1").is_empty());
     assert!(rows(ann, bob, "with N = 100, M = 1").is_empty());
 }
