@@ -46,8 +46,11 @@ pub(crate) struct Table<'a> {
 pub(crate) trait ExpectedInputs {
     /// The value of one input.
     type Value;
-    /// The flag that gives a value, for messages: `--input`.
-    const FLAG: &'static str;
+
+    /// Returns the flag that gives a value, for messages.
+    fn flag(&self) -> &'static str {
+        "--input"
+    }
 
     /// Checks that an input of this name is expected.
     fn admit(&self, name: &str) -> Result<(), Failure>;
@@ -157,7 +160,7 @@ impl<W: ExpectedInputs> Gathered<'_, W> {
             .filter(|(name, _)| !name.is_empty())
         else {
             // The argument may be a secret without its name, so the message does not repeat it.
-            let flag = W::FLAG;
+            let flag = self.wanted.flag();
             return Err(usage!("an {flag} has no `NAME=`"; "write {flag} NAME=VALUE"));
         };
         self.admit(name)?;
@@ -320,7 +323,6 @@ impl OfRole<'_> {
 
 impl ExpectedInputs for OfRole<'_> {
     type Value = Value;
-    const FLAG: &'static str = "--input";
 
     fn admit(&self, name: &str) -> Result<(), Failure> {
         let role = self.role.name();

@@ -152,7 +152,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
         args.rows.refuse()?;
     }
     let files = typed::OutputFiles::new(&args.outputs, Some(&signature), None)?;
-    let wanted = typed::OfAll(&signature);
+    let wanted = typed::WantedInputs(&signature, typed::InputsOf::All);
     let values = inputs::gather(&wanted, &args.inputs, args.input_file.as_deref())?;
     values
         .iter()

@@ -15,7 +15,7 @@ use zeroize::Zeroize;
 
 pub(crate) use checked::{CheckedProgram, values};
 pub(crate) use text::{results_text, signature_json, signature_text};
-pub(crate) use wanted::OfAll;
+pub(crate) use wanted::{InputsOf, WantedInputs};
 
 use crate::args::OutputArgs;
 use crate::failure::{Failure, usage};

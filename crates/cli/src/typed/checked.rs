@@ -10,7 +10,7 @@ use tacit::circuit::builder::CircuitForm;
 use tacit_language::lower::{LineCosts, Progress};
 use tacit_language::{PortValue, Signature, Span, TypedFunction};
 
-use super::wanted::{OfParty, Public};
+use super::wanted::{InputsOf, WantedInputs};
 use crate::args::FunctionArgs;
 use crate::failure::Failure;
 use crate::inputs::{self, Reading};
@@ -38,7 +38,11 @@ impl CheckedProgram {
     pub(crate) fn read(path: &Path, choice: &FunctionArgs) -> Result<Self, Failure> {
         let program = Program::read(path)?;
         let signature = program.signature(&choice.params, choice.entry.as_deref())?;
-        let public = inputs::gather(&Public(&signature), &choice.public, None)?;
+        let public = inputs::gather(
+            &WantedInputs(&signature, InputsOf::Public),
+            &choice.public,
+            None,
+        )?;
         // With sizes that the parties announce, the program is the largest possible one.
         if signature.open_params().is_empty() {
             let checked = signature.check_size();
@@ -76,7 +80,11 @@ impl CheckedProgram {
     ) -> Result<Self, Failure> {
         let signature = self.signature.with_sizes(&self.program.loaded, sizes);
         let signature = signature.map_err(|error| self.program.failure(error))?;
-        let public = inputs::gather(&Public(&signature), &choice.public, None)?;
+        let public = inputs::gather(
+            &WantedInputs(&signature, InputsOf::Public),
+            &choice.public,
+            None,
+        )?;
         Ok(Self {
             signature,
             public,
@@ -168,7 +176,7 @@ pub(crate) fn values(
     reading: &Reading<'_>,
 ) -> Result<BTreeMap<String, PortValue>, Failure> {
     let party = signature.party_of(role);
-    let values = reading.values(&OfParty { signature, party })?;
+    let values = reading.values(&WantedInputs(signature, InputsOf::Party(party)))?;
     // A service has its own log.
     if matches!(reading, Reading::Command(..)) {
         values

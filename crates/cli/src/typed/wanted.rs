@@ -7,17 +7,19 @@ use crate::failure::{Failure, input};
 use crate::inputs::{self, ExpectedInputs, Source};
 use crate::program::plain_failure;
 
-/// The inputs of a party.
-pub(crate) struct OfParty<'s> {
-    pub(crate) signature: &'s Signature,
-    pub(crate) party: usize,
+/// The inputs of a program that a command expects.
+pub(crate) struct WantedInputs<'s>(pub(crate) &'s Signature, pub(crate) InputsOf);
+
+/// The owners of expected inputs.
+#[derive(Clone, Copy)]
+pub(crate) enum InputsOf {
+    /// The party of this number.
+    Party(usize),
+    /// Nobody: the public inputs.
+    Public,
+    /// All parties, and nobody.
+    All,
 }
-
-/// The public inputs.
-pub(crate) struct Public<'s>(pub(crate) &'s Signature);
-
-/// The inputs of all parties, and the public ones.
-pub(crate) struct OfAll<'s>(pub(crate) &'s Signature);
 
 fn read(signature: &Signature, name: &str, source: Source<'_>) -> Result<PortValue, Failure> {
     let input = signature.input(name).map_err(plain_failure)?;
@@ -53,68 +55,37 @@ fn read(signature: &Signature, name: &str, source: Source<'_>) -> Result<PortVal
     value.map_err(plain_failure)
 }
 
-fn names<'s>(
-    signature: &'s Signature,
-    wanted: impl Fn(&InputPort) -> bool + 's,
-) -> Vec<(String, String)> {
-    let inputs = signature.inputs().iter().filter(|input| wanted(input));
-    let names = inputs.map(|input| (input.name.to_string(), signature.type_name(input.ty)));
-    names.collect()
-}
-
-impl ExpectedInputs for OfParty<'_> {
+impl ExpectedInputs for WantedInputs<'_> {
     type Value = PortValue;
-    const FLAG: &'static str = "--input";
 
-    fn admit(&self, name: &str) -> Result<(), Failure> {
-        let signature = self.signature;
-        let input = signature.input(name).map_err(plain_failure)?;
-        let me = signature.party_name(self.party);
-        match input.owner {
-            Some(owner) if owner == self.party => Ok(()),
-            Some(owner) => Err(Failure::input(format!(
-                "input {name:?} is {other}'s and this party is {me}; leave it out, or start this \
-                 party as {other} if it is {other} (inputs of {me}: {})",
-                inputs::listed(&self.names()),
-                other = signature.party_name(owner)
-            ))),
-            None => Err(input!(
-                "input {name:?} is public, so that both parties give it the same";
-                "write --public {name}=VALUE"
-            )),
+    fn flag(&self) -> &'static str {
+        match self.1 {
+            InputsOf::Party(_) | InputsOf::All => "--input",
+            InputsOf::Public => "--public",
         }
     }
 
-    fn read(&self, name: &str, source: Source<'_>) -> Result<PortValue, Failure> {
-        read(self.signature, name, source)
-    }
-
-    fn names(&self) -> Vec<(String, String)> {
-        names(self.signature, |input| input.owner == Some(self.party))
-    }
-
-    fn missing(&self, inputs: &str) -> Failure {
-        input!(
-            "{} has given no value for {inputs}", self.signature.party_name(self.party);
-            "add --input NAME=VALUE for each, or --input-file"
-        )
-    }
-
-    fn has_tables(&self) -> bool {
-        true
-    }
-}
-
-impl ExpectedInputs for Public<'_> {
-    type Value = PortValue;
-    const FLAG: &'static str = "--public";
-
     fn admit(&self, name: &str) -> Result<(), Failure> {
-        let input = self.0.input(name).map_err(plain_failure)?;
-        match input.owner {
-            None => Ok(()),
-            Some(owner) => Err(input!(
-                "--public {name}: it is a secret of {}, not public", self.0.party_name(owner);
+        let signature = self.0;
+        let input = signature.input(name).map_err(plain_failure)?;
+        match (self.1, input.owner) {
+            (InputsOf::All, _) | (InputsOf::Public, None) => Ok(()),
+            (InputsOf::Party(party), Some(owner)) if owner == party => Ok(()),
+            (InputsOf::Party(party), Some(owner)) => {
+                let me = signature.party_name(party);
+                Err(Failure::input(format!(
+                    "input {name:?} is {other}'s and this party is {me}; leave it out, or start \
+                     this party as {other} if it is {other} (inputs of {me}: {})",
+                    inputs::listed(&self.names()),
+                    other = signature.party_name(owner)
+                )))
+            }
+            (InputsOf::Party(_), None) => Err(input!(
+                "input {name:?} is public, so that both parties give it the same";
+                "write --public {name}=VALUE"
+            )),
+            (InputsOf::Public, Some(owner)) => Err(input!(
+                "--public {name}: it is a secret of {}, not public", signature.party_name(owner);
                 "that party writes --input {name}=VALUE"
             )),
         }
@@ -125,42 +96,32 @@ impl ExpectedInputs for Public<'_> {
     }
 
     fn names(&self) -> Vec<(String, String)> {
-        names(self.0, |input| input.owner.is_none())
+        let is_wanted = |input: &&InputPort| match self.1 {
+            InputsOf::Party(party) => input.owner == Some(party),
+            InputsOf::Public => input.owner.is_none(),
+            InputsOf::All => true,
+        };
+        let inputs = self.0.inputs().iter().filter(is_wanted);
+        let name = |input: &InputPort| {
+            let ty = self.0.type_name(input.ty);
+            (input.name.to_string(), ty)
+        };
+        inputs.map(name).collect()
     }
 
     fn missing(&self, inputs: &str) -> Failure {
-        input!(
-            "no value is given for the public {inputs}";
-            "both parties give the same --public NAME=VALUE"
-        )
-    }
-
-    fn has_tables(&self) -> bool {
-        true
-    }
-}
-
-impl ExpectedInputs for OfAll<'_> {
-    type Value = PortValue;
-    const FLAG: &'static str = "--input";
-
-    fn admit(&self, name: &str) -> Result<(), Failure> {
-        self.0.input(name).map(drop).map_err(plain_failure)
-    }
-
-    fn read(&self, name: &str, source: Source<'_>) -> Result<PortValue, Failure> {
-        read(self.0, name, source)
-    }
-
-    fn names(&self) -> Vec<(String, String)> {
-        names(self.0, |_| true)
-    }
-
-    fn missing(&self, inputs: &str) -> Failure {
-        input!(
-            "no value is given for {inputs}";
-            "add --input NAME=VALUE for each, or --input-file"
-        )
+        const REMEDY: &str = "add --input NAME=VALUE for each, or --input-file";
+        match self.1 {
+            InputsOf::Party(party) => {
+                let party = self.0.party_name(party);
+                input!("{party} has given no value for {inputs}"; "{REMEDY}")
+            }
+            InputsOf::Public => input!(
+                "no value is given for the public {inputs}";
+                "both parties give the same --public NAME=VALUE"
+            ),
+            InputsOf::All => input!("no value is given for {inputs}"; "{REMEDY}"),
+        }
     }
 
     fn has_tables(&self) -> bool {
