@@ -130,14 +130,17 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
         .map(|peer| party::fingerprint("--with", peer, &config))
         .transpose()?;
     let role = args.role;
-    let which = chains::Which {
+    let which = chains::ChainFilter {
         peer,
         role,
         protocol: args.protocol,
         lane: args.lane,
     };
-    if chains::command(&args.command, &stocks, which, &config, args.json)? {
-        return Ok(());
+    if let Some((text, json)) = chains::command(&args.command, &stocks, which, &config)? {
+        if args.json {
+            return output::print_json(json);
+        }
+        return output::print(text);
     }
     if let StockCommand::ClearTries = &args.command {
         return tries::clear(&stocks, (peer, role), args.json, &config);
@@ -238,7 +241,7 @@ fn unreadable(failure: &Failure) -> TextAndJson {
 fn told_chains(
     command: &StockCommand,
     stocks: &Stocks,
-    which: chains::Which,
+    which: chains::ChainFilter,
     config: &Config,
 ) -> Result<Vec<OfOwn>, Failure> {
     let mut chains = match command {

@@ -7,14 +7,14 @@ use tacit::circuit::Digest;
 use tacit::net::Lane;
 use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
-use tacit::stock::{ForeignChains, KeptChain, Stocks};
+use tacit::stock::{ForeignChains, KeptChain, Lanes, Stocks};
 use tacit::{Fingerprint, Role};
 
 use super::{TextAndJson, in_lanes, shown_lane};
 use crate::args::StockCommand;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::output::{self, counted};
+use crate::output::counted;
 use crate::party;
 use crate::program::Program;
 use crate::report::shown_bytes;
@@ -108,37 +108,36 @@ pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
 fn drop_chain(
     stocks: &Stocks,
     name: &str,
-    which: Which,
+    which: ChainFilter,
     config: &Config,
-    json: bool,
-) -> Result<(), Failure> {
+) -> Result<TextAndJson, Failure> {
     let chain = named(stocks, name, which)?;
     stocks.drop_chain(&chain)?;
-    if json {
-        return output::print_json(json!({ "dropped": name }));
-    }
     let peer = config.shown(&chain.peer);
-    output::print(format!("dropped the chain {name}; {peer} has to drop it, too\n").as_bytes())
+    let text = format!("dropped the chain {name}; {peer} has to drop it, too\n");
+    Ok((text, json!({ "dropped": name })))
 }
 
 /// The properties that tell several chains of one name apart.
 #[derive(Clone, Copy)]
-pub(super) struct Which {
+pub(super) struct ChainFilter {
     pub(super) peer: Option<Fingerprint>,
     pub(super) role: Option<Role>,
     pub(super) protocol: Option<Protocol>,
     pub(super) lane: Option<Lane>,
 }
 
-impl Which {
+impl ChainFilter {
     /// Returns whether this chain may be the one that is meant.
     pub(super) fn admits(&self, chain: &KeptChain) -> bool {
-        self.peer.is_none_or(|peer| chain.peer == peer)
-            && self.role.is_none_or(|role| chain.role == role)
-            && self.lane.is_none_or(|lane| chain.lanes.peer == lane)
-            && self
-                .protocol
-                .is_none_or(|protocol| chain.protocol == protocol)
+        self.admits_of(chain.peer, chain.role, chain.protocol, chain.lanes)
+    }
+
+    fn admits_of(&self, peer: Fingerprint, role: Role, protocol: Protocol, lanes: Lanes) -> bool {
+        self.peer.is_none_or(|wanted| wanted == peer)
+            && self.role.is_none_or(|wanted| wanted == role)
+            && self.protocol.is_none_or(|wanted| wanted == protocol)
+            && self.lane.is_none_or(|wanted| wanted == lanes.peer)
     }
 }
 
@@ -147,7 +146,7 @@ impl Which {
 /// # Errors
 ///
 /// There is no such chain, or there are several.
-fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure> {
+fn named(stocks: &Stocks, name: &str, which: ChainFilter) -> Result<KeptChain, Failure> {
     let mut chains = stocks.chains()?;
     chains.retain(|chain| chain.summary.name == name && which.admits(chain));
     let count = chains.len();
@@ -170,16 +169,9 @@ fn named(stocks: &Stocks, name: &str, which: Which) -> Result<KeptChain, Failure
 /// # Errors
 ///
 /// The folder cannot be read.
-pub(super) fn foreign(stocks: &Stocks, which: Which) -> Result<Vec<ForeignChains>, Failure> {
+pub(super) fn foreign(stocks: &Stocks, which: ChainFilter) -> Result<Vec<ForeignChains>, Failure> {
     let mut foreign = stocks.foreign_chains()?;
-    foreign.retain(|chains| {
-        which.peer.is_none_or(|peer| chains.peer == peer)
-            && which.lane.is_none_or(|lane| chains.lanes.peer == lane)
-            && which.role.is_none_or(|role| chains.role == role)
-            && which
-                .protocol
-                .is_none_or(|protocol| chains.protocol == protocol)
-    });
+    foreign.retain(|all| which.admits_of(all.peer, all.role, all.protocol, all.lanes));
     Ok(foreign)
 }
 
@@ -226,7 +218,8 @@ pub(super) fn remove_foreign(
     Ok((chains.own, (text, json)))
 }
 
-/// Carries out a command about one chain. Returns whether the command was one.
+/// Carries out a command about one chain, and returns its output. Returns nothing for another
+/// command.
 ///
 /// # Errors
 ///
@@ -234,19 +227,18 @@ pub(super) fn remove_foreign(
 pub(super) fn command(
     command: &StockCommand,
     stocks: &Stocks,
-    which: Which,
+    which: ChainFilter,
     config: &Config,
-    json: bool,
-) -> Result<bool, Failure> {
-    match command {
-        StockCommand::DropChain { chain } => drop_chain(stocks, chain, which, config, json)?,
+) -> Result<Option<TextAndJson>, Failure> {
+    Ok(Some(match command {
+        StockCommand::DropChain { chain } => drop_chain(stocks, chain, which, config)?,
         StockCommand::Allow { chain, who, remove } => {
             let chain = named(stocks, chain, which)?;
             let allowed = party::fingerprint("allow", who, config)?;
             if !remove && chain.protocol == Protocol::Outsourced {
                 check_allowed(allowed, [chain.own, chain.peer], who)?;
             }
-            allow(stocks, &chain, (allowed, !remove), config, json)?;
+            allow(stocks, &chain, (allowed, !remove), config)?
         }
         StockCommand::Adopt {
             chain,
@@ -254,11 +246,10 @@ pub(super) fn command(
             params,
         } => {
             let digest = Program::read(program)?.chain_digest(params)?;
-            adopt(stocks, &named(stocks, chain, which)?, digest, config, json)?;
+            adopt(stocks, &named(stocks, chain, which)?, digest, config)?
         }
-        _ => return Ok(false),
-    }
-    Ok(true)
+        _ => return Ok(None),
+    }))
 }
 
 /// Checks that `who` is none of the `servers` that keep a chain, which may not use its values.
@@ -292,21 +283,14 @@ fn allow(
     chain: &KeptChain,
     (who, is_allowed): (Fingerprint, bool),
     config: &Config,
-    json: bool,
-) -> Result<(), Failure> {
+) -> Result<TextAndJson, Failure> {
     stocks.allow(chain, who, is_allowed)?;
     let name = &chain.summary.name;
-    if json {
-        return output::print_json(json!({
-            "chain": name,
-            "who": who.to_string(),
-            "allowed": is_allowed,
-        }));
-    }
+    let json = json!({ "chain": name, "who": who.to_string(), "allowed": is_allowed });
     let may = if is_allowed { "may" } else { "may no longer" };
     let (who, peer) = (config.shown(&who), config.shown(&chain.peer));
     let text = format!("{who} {may} use the chain {name}; {peer} must allow the same\n");
-    output::print(text)
+    Ok((text, json))
 }
 
 /// Gives a chain to the runs of another program.
@@ -319,17 +303,15 @@ fn adopt(
     chain: &KeptChain,
     program: Digest,
     config: &Config,
-    json: bool,
-) -> Result<(), Failure> {
+) -> Result<TextAndJson, Failure> {
     stocks.adopt(chain, program)?;
     let name = &chain.summary.name;
-    if json {
-        let program = program.to_string();
-        return output::print_json(json!({ "chain": name, "program": program }));
-    }
     let peer = config.shown(&chain.peer);
     let text = format!("the chain {name} is for the runs of that program; {peer} does the same\n");
-    output::print(text)
+    Ok((
+        text,
+        json!({ "chain": name, "program": program.to_string() }),
+    ))
 }
 
 /// Reads a chain's values, and reports damaged ones.
