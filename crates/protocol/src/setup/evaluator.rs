@@ -55,15 +55,6 @@ pub struct OfferedBase {
 }
 
 impl EvaluatorSetup {
-    /// Returns a setup with the default base OTs and extension.
-    ///
-    /// # Errors
-    ///
-    /// None that the caller can cause.
-    pub fn new<R: CryptoRng + ?Sized>(tag: &RunTag, rng: &mut R) -> Result<Self, Error> {
-        Self::with(OtSettings::default(), tag, rng)
-    }
-
     /// Returns a setup.
     ///
     /// # Errors

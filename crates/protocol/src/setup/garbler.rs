@@ -59,15 +59,6 @@ pub struct ChosenBase {
 }
 
 impl GarblerSetup {
-    /// Returns a setup with a fresh Δ and the default base OTs and extension.
-    ///
-    /// # Errors
-    ///
-    /// None that the caller can cause.
-    pub fn new<R: CryptoRng + ?Sized>(tag: &RunTag, rng: &mut R) -> Result<Self, Error> {
-        Self::with(OtSettings::default(), tag, rng)
-    }
-
     /// Returns a setup with a fresh Δ.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use crate::outsourced::{
 };
 use crate::saved::{StoredChain as _, StoredValue as _};
 use crate::session::{Hello, SessionTag};
-use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, dealt};
+use crate::setup::{EvaluatorOt, EvaluatorSetup, GarblerOt, GarblerSetup, OtSettings, dealt};
 
 pub(super) fn scheme() -> HalfGates {
     HalfGates::new(Construction::TwoCall)
@@ -96,8 +96,8 @@ fn session_tag(number: u8) -> crate::session::RunTag {
 pub(super) fn semi_honest_ots() -> (GarblerOt, EvaluatorOt) {
     let mut rng = UnwrapErr(getrandom::SysRng);
     let tag = session_tag(1);
-    let garbler = GarblerSetup::new(&tag, &mut rng).expect("a setup");
-    let evaluator = EvaluatorSetup::new(&tag, &mut rng).expect("a setup");
+    let garbler = GarblerSetup::with(OtSettings::default(), &tag, &mut rng).expect("a setup");
+    let evaluator = EvaluatorSetup::with(OtSettings::default(), &tag, &mut rng).expect("a setup");
     let made = run_both(
         async |io| garbler.run(io).await?.ots(),
         async |io| evaluator.run(io).await?.ots(),
