@@ -172,6 +172,13 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// Returns the memory of a run that takes these bytes.
+    #[cfg(test)]
+    pub(crate) fn of(lot: u64) -> Self {
+        let kept = Vec::new();
+        Self { lot, kept }
+    }
+
     /// Returns all bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let kept = self.kept.iter().map(|(_, bytes)| *bytes);

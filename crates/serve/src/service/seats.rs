@@ -195,6 +195,27 @@ impl ServiceState {
             .fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
+    /// Returns the limit that a session with this number would exceed with this memory: the bytes
+    /// of all runs and preparations, or those of its peer. Visitors together leave a peer's share.
+    fn exceeded(&self, number: u64, own: &Held, [all, per_peer]: [u64; 2]) -> Option<&'static str> {
+        let session = self.sessions.get(&number)?;
+        let held = |counts: &dyn Fn(&OpenSession) -> bool| {
+            let others = self.sessions.iter();
+            let others = others.filter(|(other, session)| **other != number && counts(session));
+            let bytes = others.map(|(_, session)| session.memory.bytes());
+            bytes.fold(own.bytes(), u64::saturating_add)
+        };
+        if held(&|other| other.peer == session.peer) > per_peer {
+            return Some("memory_mib_per_peer");
+        }
+        let of_visitors = all.saturating_sub(per_peer).max(per_peer);
+        if session.is_visitors && held(&|other| other.is_visitors) > of_visitors {
+            return Some("memory_mib of visitors");
+        }
+        let of_all = held(&|_| true).saturating_add(self.preparing_bytes());
+        (of_all > all).then_some("memory_mib")
+    }
+
     /// Returns the bytes of preparations and of the runs of all sessions.
     pub(super) fn held_bytes(&self) -> u64 {
         let sessions = self.sessions.values();
@@ -257,19 +278,8 @@ impl Seat {
         if own.bytes() == 0 {
             return Ok(());
         }
-        let held = |of_all: bool| {
-            let others = state.sessions.iter();
-            let others = others.filter(|(number, _)| **number != self.number);
-            let others = others.filter(|(_, session)| of_all || session.peer == self.peer);
-            let bytes = others.map(|(_, session)| session.memory.bytes());
-            bytes.fold(own.bytes(), u64::saturating_add)
-        };
-        if held(false) > per_peer {
-            return Err("memory_mib_per_peer");
-        }
-        let preparing = state.preparing_bytes();
-        if held(true).saturating_add(preparing) > all {
-            return Err("memory_mib");
+        if let Some(limit) = state.exceeded(self.number, &own, [all, per_peer]) {
+            return Err(limit);
         }
         if let Some(session) = state.sessions.get_mut(&self.number) {
             session.memory = own;
@@ -326,5 +336,33 @@ mod tests {
         assert!(state.peer(visitor(1), &policy, later).refusals.take(later));
         assert!(state.has_room_for_visitor(visitor(MAX_VISITORS), later));
         assert_eq!(state.peers.len(), 1);
+    }
+
+    #[test]
+    fn visitors_leave_memory_for_the_peers() {
+        let session = |number: u8, is_visitors, bytes| OpenSession {
+            peer: Fingerprint([number; 32]),
+            cancel: CancelHandle::new(),
+            running: true,
+            is_visitors,
+            memory: Held::of(bytes),
+        };
+        let mut state = ServiceState::default();
+        let limits = [100, 25];
+        for number in 0..3 {
+            let own = Held::of(25);
+            let of = session(number, true, 0);
+            state.sessions.insert(u64::from(number), of);
+            assert_eq!(state.exceeded(u64::from(number), &own, limits), None);
+            let of = session(number, true, 25);
+            state.sessions.insert(u64::from(number), of);
+        }
+        // A fourth visitor would leave nothing to the peers, of which one still has its share.
+        state.sessions.insert(3, session(3, true, 0));
+        state.sessions.insert(4, session(4, false, 0));
+        let own = Held::of(25);
+        let limit = state.exceeded(3, &own, limits);
+        assert_eq!(limit, Some("memory_mib of visitors"));
+        assert_eq!(state.exceeded(4, &own, limits), None);
     }
 }
