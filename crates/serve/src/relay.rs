@@ -19,7 +19,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tacit::net::NetError;
-use tacit::net::networks::subnet;
+use tacit::net::networks::{self, subnet};
 use tacit::net::relay::{Answer, Guest, Hello};
 
 use crate::http::Answers;
@@ -233,6 +233,19 @@ fn waiting(rooms: &HashMap<[u8; 32], Room>) -> usize {
     rooms.values().flatten().flatten().count()
 }
 
+/// Takes out a party of the network from which most wait, so that the parties of one network do not
+/// keep all others out: the one of them that has waited longest.
+fn give_way(rooms: &mut HashMap<[u8; 32], Room>) -> Option<Waiting> {
+    let mut places: Vec<_> = rooms.values_mut().flatten().collect();
+    places.retain(|place| place.is_some());
+    places.sort_by_key(|place| place.as_ref().map(|waiting| waiting.since));
+    let waiting = places.iter().flat_map(|place| place.iter());
+    let gives_way = networks::gives_way(waiting.map(|waiting| waiting.seat.subnet))?;
+    let gone = places.swap_remove(gives_way).take();
+    rooms.retain(|_, room| room.iter().any(Option::is_some));
+    gone
+}
+
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let silent = Arc::new(Silent::new(MAX_SILENT));
     let mut swept = Instant::now();
@@ -296,21 +309,17 @@ fn enter(seat: Seat, hello: Hello) {
         .take()
         .filter(|other| other.seat.guest.is_silent());
     let Some(there) = there else {
-        let replaced = room[own].take();
-        if count >= shared.limits.waiting && replaced.is_none() {
-            if room.iter().all(Option::is_none) {
-                rooms.remove(&hello.room);
-            }
-            drop(rooms);
-            return seat.refuse(Answer::Full);
-        }
-        room[own] = Some(Waiting {
+        let replaced = room[own].replace(Waiting {
             seat,
             since: Instant::now(),
         });
+        let is_full = count >= shared.limits.waiting && replaced.is_none();
+        let full = is_full.then(|| give_way(&mut rooms)).flatten();
         drop(rooms);
-        if let Some(replaced) = replaced {
-            replaced.seat.refuse(Answer::Replaced);
+        for (left, answer) in [(replaced, Answer::Replaced), (full, Answer::Full)] {
+            if let Some(left) = left {
+                left.seat.refuse(answer);
+            }
         }
         return;
     };

@@ -12,6 +12,16 @@ use super::RelayLimits;
 /// The longest time that a thread sleeps before it checks the limits again.
 const SLICE: Duration = Duration::from_millis(100);
 
+/// How far ahead of the rate a party may send.
+const AHEAD: Duration = Duration::from_secs(1);
+
+/// Returns when the bytes of a party have taken their time at this rate, if those before had at
+/// `due` and `count` more come `now`. Time in which nothing comes is not saved up.
+fn due_after(due: Duration, now: Duration, count: u64, bytes_per_second: u64) -> Duration {
+    let rate = bytes_per_second.max(1) as f64;
+    due.max(now) + Duration::from_secs_f64(count as f64 / rate)
+}
+
 /// A room in use.
 struct Course<'a> {
     limits: &'a RelayLimits,
@@ -66,7 +76,7 @@ impl Course<'_> {
     }
 
     fn copy(&self, from: &Guest, to: &Guest) -> io::Result<()> {
-        let mut sent = 0_u64;
+        let mut due = Duration::ZERO;
         loop {
             self.check()?;
             let (heard, count) = from.hear()?;
@@ -85,8 +95,13 @@ impl Course<'_> {
                 }
                 Heard::End => return Ok(()),
             }
-            sent = sent.saturating_add(count);
-            self.pace(sent)?;
+            due = due_after(
+                due,
+                self.begun.elapsed(),
+                count,
+                self.limits.bytes_per_second,
+            );
+            self.pace(due)?;
         }
     }
 
@@ -97,17 +112,15 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Sleeps until `sent` bytes one way are no more than the rate allows. A second's worth may be
-    /// sent at once.
-    fn pace(&self, sent: u64) -> io::Result<()> {
-        let rate = self.limits.bytes_per_second.max(1) as f64;
+    /// Sleeps until `due`, from the start of the room. A second's worth may be sent ahead of it.
+    fn pace(&self, due: Duration) -> io::Result<()> {
         loop {
-            let due = sent as f64 / rate - 1.0 - self.begun.elapsed().as_secs_f64();
-            if due <= 0.0 {
+            let early = due.saturating_sub(self.begun.elapsed() + AHEAD);
+            if early.is_zero() {
                 return Ok(());
             }
             self.check()?;
-            thread::sleep(Duration::from_secs_f64(due).min(SLICE));
+            thread::sleep(early.min(SLICE));
         }
     }
 
@@ -127,5 +140,21 @@ impl Course<'_> {
         self.over.store(true, Ordering::Relaxed);
         a.end();
         b.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quiet_room_saves_no_rate() {
+        let [hour, minute] = [3600, 60].map(Duration::from_secs);
+        let sent = due_after(Duration::ZERO, Duration::ZERO, 6000, 100);
+        assert_eq!(sent, minute);
+        // Behind the rate: the next bytes wait for those before.
+        assert_eq!(due_after(sent, minute / 2, 6000, 100), 2 * minute);
+        // After an hour of silence they take their time from then on.
+        assert_eq!(due_after(sent, hour, 6000, 100), hour + minute);
     }
 }

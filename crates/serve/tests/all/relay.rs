@@ -190,13 +190,31 @@ fn who_waits_is_told_why_it_is_refused() {
 fn rooms_and_who_waits_are_bounded() {
     let relay = relay(|limits| (limits.rooms, limits.waiting) = (1, 1));
     let _open = pair(&relay, 1);
-    let mut waits = party(&relay, 2, true);
+    let mut first = party(&relay, 2, true);
     until_waiting(&relay, 1);
-    let mut too_many = party(&relay, 3, true);
-    hears(&mut too_many, Answer::Full);
-    let mut comes = party(&relay, 2, false);
+    let mut waits = party(&relay, 3, true);
+    hears(&mut first, Answer::Full);
+    let mut comes = party(&relay, 3, false);
     hears(&mut comes, Answer::Full);
     hears(&mut waits, Answer::Full);
+}
+
+#[test]
+fn a_full_relay_gives_way_to_other_networks() {
+    let relay = relay(|limits| limits.waiting = 2);
+    let waits = |last: u8, room| {
+        let mut party = speak(connect_from(last, &relay), None).unwrap();
+        party.send(hello(room, true)).unwrap();
+        party
+    };
+    let mut flood: Vec<Party> = (1..3).map(|room| waits(1, room)).collect();
+    until_waiting(&relay, 2);
+    let _other = waits(2, 3);
+    hears(&mut flood[0], Answer::Full);
+    // Those that come later take the place of their own.
+    let _next = waits(1, 4);
+    hears(&mut flood[1], Answer::Full);
+    hears(&mut party(&relay, 3, false), Answer::Go);
 }
 
 #[test]
