@@ -11,7 +11,7 @@ use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outline::FRAME_BYTES;
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
 use tacit_protocol::party::{OnlyPeer, PeerName, Progress, admit};
-use tacit_stock::StockError;
+use tacit_stock::{OfProcess, StockError};
 use zeroize::Zeroizing;
 
 use crate::{Category, Error};
@@ -21,6 +21,10 @@ const _: () = assert!(FRAME_BYTES == tacit_net::FRAME_BYTES as u64);
 
 /// A door and a session must agree on the kind of an introduction.
 const _: () = assert!(Kind::Introduction as u8 == tacit_net::tls::INTRODUCTION);
+
+/// The error of a session in a process that was forked from the one that opened it.
+pub(crate) const FORKED: Error =
+    Error::ApiMisuse("a session serves the process that opened it; open one after the fork");
 
 /// Draws a secret seed for one party of one run.
 pub(crate) fn seed() -> Zeroizing<[u8; 32]> {
@@ -55,6 +59,7 @@ pub(crate) fn run_script_hearing<T>(
             of_peer: |error, _| error,
             watch: &mut |_| (),
             heard,
+            process: OfProcess::default(),
             failure: None,
         },
         script,
@@ -75,6 +80,7 @@ pub(crate) fn run_script_over<P: PeerName, T>(
             of_peer,
             watch,
             heard: &mut || (),
+            process: OfProcess::default(),
             failure: None,
         },
         script,
@@ -93,6 +99,7 @@ pub(crate) fn run_exchange<T>(
             of_peer: |error, _| error,
             watch: &mut |_| (),
             heard: &mut || (),
+            process: OfProcess::default(),
             failure: None,
         },
         script,
@@ -132,6 +139,8 @@ struct Blocking<'a, 'c, P> {
     of_peer: fn(Error, P) -> Error,
     watch: &'a mut dyn FnMut(Progress),
     heard: &'a mut dyn FnMut(),
+    /// The process that runs the script. `watch` and `heard` may fork.
+    process: OfProcess<()>,
     /// The channel's error, for which [`ProtocolError::Wire`] stands.
     failure: Option<Error>,
 }
@@ -145,8 +154,10 @@ impl<P: PeerName> Blocking<'_, '_, P> {
         Ok(())
     }
 
-    /// Checks that the run is neither cancelled nor out of time.
+    /// Checks that the run is neither cancelled nor out of time, and not in a process that was
+    /// forked since it began.
     fn check(&self) -> Result<(), Error> {
+        self.process.get().ok_or(FORKED)?;
         for (_, channel) in &*self.links {
             channel.check()?;
         }
@@ -320,4 +331,34 @@ pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortR
         Error::StockLacks { .. } => AbortReason::NothingInStock,
         _ => AbortReason::Failed,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use tacit_net::memory;
+
+    use super::*;
+
+    /// A callback may fork, after which both processes have the run.
+    #[test]
+    fn a_run_goes_on_in_its_own_process_alone() {
+        let (mut channel, mut other) = memory::pair_with_raw();
+        let mut wire = Blocking {
+            links: &mut [(OnlyPeer, &mut channel)],
+            of_peer: |error, _| error,
+            watch: &mut |_| (),
+            heard: &mut || (),
+            process: OfProcess::default(),
+            failure: None,
+        };
+        wire.process.set_as_if_forked();
+        assert!(wire.send(OnlyPeer, Kind::Hello, &[0; 48]).is_err());
+        assert!(matches!(wire.failure, Some(Error::ApiMisuse(_))));
+        drop(channel);
+        let mut bytes = Vec::new();
+        other.read_to_end(&mut bytes).expect("the end");
+        assert!(bytes.is_empty());
+    }
 }

@@ -291,7 +291,11 @@ impl Session {
         let result = work(self);
         match &result {
             Ok(_) => self.spent = false,
-            Err(error) => abort(&mut self.channel, error, self.party),
+            // What ran may have forked.
+            Err(error) if self.check_process().is_ok() => {
+                abort(&mut self.channel, error, self.party);
+            }
+            Err(_) => {}
         }
         result
     }

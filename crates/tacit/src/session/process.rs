@@ -3,6 +3,7 @@
 
 use super::Session;
 use crate::Error;
+use crate::driver::FORKED;
 
 impl Session {
     /// Checks that this process opened the session.
@@ -11,9 +12,7 @@ impl Session {
     ///
     /// This process was forked from the one that opened the session.
     pub(super) fn check_process(&self) -> Result<(), Error> {
-        self.process.get().copied().ok_or(Error::ApiMisuse(
-            "a session serves the process that opened it; open one after the fork",
-        ))
+        self.process.get().copied().ok_or(FORKED)
     }
 }
 
@@ -68,5 +67,23 @@ mod tests {
             end(session);
             assert_eq!(heard(other), greeting);
         }
+    }
+
+    /// A callback of the run may fork, and what the forked process does next, such as to leave by
+    /// an error, ends the run there.
+    #[test]
+    fn a_session_that_is_forked_during_a_run_tells_the_peer_nothing() {
+        let (session, other) = forked();
+        drop(session);
+        let greeting = heard(other);
+        let (mut session, other) = forked();
+        session.process = OfProcess::default();
+        let ended = session.guarded(|session| -> Result<(), Error> {
+            session.process.set_as_if_forked();
+            Err(Error::ApiMisuse("an end of its own"))
+        });
+        assert!(ended.is_err());
+        drop(session);
+        assert_eq!(heard(other), greeting);
     }
 }
