@@ -134,6 +134,16 @@ fn a_visitor_runs_what_is_offered_to_its_site_and_a_peer_does_not() {
 }
 
 #[test]
+fn a_peer_that_brings_a_token_is_a_peer() {
+    let scene = Scene::new(1);
+    let service = scene.start(policy(&scene, Scene::limits(), None, None));
+    let bob = &scene.peers[0];
+    let token = token("user-1", bob, now_s() + 600);
+    let mut session = session(&scene, &service, bob, Some(token)).expect("a session");
+    refused_with(matched(&mut session), AbortReason::TableNotAllowed);
+}
+
+#[test]
 fn a_stranger_without_a_token_is_refused() {
     let scene = Scene::new(1);
     let service = scene.start(policy(&scene, Scene::limits(), None, None));

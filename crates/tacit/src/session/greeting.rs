@@ -1,5 +1,6 @@
 //! The greetings of a session, which determine its tag.
 
+use tacit_net::tls::Introduction;
 use tacit_net::{Channel, Fingerprint, Lane, Settings};
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
@@ -56,7 +57,19 @@ pub(super) fn hear(
     ours: &Hello,
 ) -> Result<Greeting, Error> {
     // Not with `receive`: a peer that has closed has sent its greeting first, and then its reason.
-    let frame = channel.receive(Kind::MAX_CONTROL_BYTES)?;
+    // A peer that this party knows may bring a token, which it does not need.
+    let is_listening = matches!(side, Side::Listening);
+    let longest = if is_listening {
+        Introduction::MAX_BYTES
+    } else {
+        Kind::MAX_CONTROL_BYTES
+    };
+    let first = channel.receive(longest)?;
+    let frame = if is_listening && first.kind == Kind::Introduction.byte() {
+        channel.receive(Kind::MAX_CONTROL_BYTES)?
+    } else {
+        first
+    };
     admit(
         Kind::Hello,
         Kind::MAX_CONTROL_BYTES,
