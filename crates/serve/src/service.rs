@@ -7,7 +7,7 @@ mod seats;
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -32,7 +32,8 @@ pub(crate) use seats::Seat;
 /// The time that the acceptor waits for a connection before it checks for a stop or for changed
 /// peers.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// The longest time for a refusal to reach its peer, and the number of refusals at once.
+/// The longest time for a refusal to reach its peer, and the number of refusals at once, of peers
+/// and of strangers.
 const REFUSAL_TIME: Duration = Duration::from_millis(500);
 const MAX_REFUSALS: usize = 16;
 /// The longest wait for sessions that were cut off.
@@ -63,6 +64,8 @@ pub(crate) struct Shared {
     policy: RwLock<Arc<Policy>>,
     /// Whether the acceptor has to look at the policy's peers again.
     peers_changed: AtomicBool,
+    /// The day since 1970 on which the counts of past days were last removed.
+    pub(crate) swept_day: AtomicU64,
     stopping: AtomicBool,
     /// Cancels the work that this party starts itself.
     pub(crate) own_work: CancelHandle,
@@ -140,6 +143,7 @@ impl Service {
             health: Health::default(),
             policy: RwLock::new(Arc::new(policy)),
             peers_changed: AtomicBool::new(false),
+            swept_day: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
             own_work: CancelHandle::new(),
             lobby: Lobby::default(),
@@ -289,7 +293,7 @@ pub(crate) fn settings(limits: &Limits, cancel: CancelHandle, lane: Lane) -> Set
 
 /// Accepts peers until the service stops.
 fn accept(shared: &Arc<Shared>, mut door: Door) {
-    let refusals = Arc::new(());
+    let refusals = [Arc::new(()), Arc::new(())];
     while !shared.is_stopping() {
         if shared.peers_changed.swap(false, Ordering::AcqRel) {
             let admitted = admitted(&shared.policy());
@@ -310,9 +314,14 @@ fn accept(shared: &Arc<Shared>, mut door: Door) {
                 let _ = name.spawn(move || visit::visit(&seat, arrived));
             }
             Err((told, what, reason)) => {
-                shared.put_off(arrived.channel.peer(), Some(arrived.from), what, &reason);
-                if Arc::strong_count(&refusals) <= MAX_REFUSALS {
-                    let refusals = Arc::clone(&refusals);
+                let peer = arrived.channel.peer();
+                shared.put_off(peer, Some(arrived.from), what, &reason);
+                // Strangers keep no peer from being told.
+                let policy = shared.policy();
+                let is_peer = peer.is_some_and(|peer| policy.peer(&peer).is_some());
+                let refusals = &refusals[usize::from(is_peer)];
+                if Arc::strong_count(refusals) <= MAX_REFUSALS {
+                    let refusals = Arc::clone(refusals);
                     // If no thread can be started, the connection is closed without a message.
                     let _ = thread::Builder::new().spawn(move || {
                         Session::turn_away(arrived, told, REFUSAL_TIME);

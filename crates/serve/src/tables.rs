@@ -10,11 +10,14 @@
 //!    not the number that the peer tells, which it could understate.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tacit::circuit::Digest;
 use tacit::cost::Cost;
 use tacit::matching::{HeldMatch, MAX_KEYS, Match, PeerAsks, SizedMatch};
 use tacit::session::{AbortReason, ProtocolId, RunId, TableSizes};
+use tacit::stock::Stocks;
 use tacit::{Category, Error, Fingerprint, Session};
 
 use crate::audit;
@@ -27,11 +30,10 @@ use crate::visit::{REFUSED, RunNames, Turn, busy, done, failed, may_run};
 
 /// A table of this party, and what peers may do with it. It is read and checked when this is made.
 pub trait Matching: Send + Sync {
-    /// Whether a peer that told these sizes wants this matching.
-    fn is_for(&self, told: &TableSizes) -> bool;
+    /// Returns the digest by which the peer asks for this matching.
+    fn meaning(&self) -> Digest;
 
-    /// Returns the run with a peer that told these sizes, which [are for](Self::is_for) this
-    /// matching.
+    /// Returns the run with a peer that asked for this matching and told these sizes.
     ///
     /// # Errors
     ///
@@ -83,7 +85,7 @@ pub struct RunOfPeer<'a> {
     /// The run's name in the logs of both parties.
     pub run: Option<RunId>,
     /// This party's stocks.
-    pub stocks: Option<&'a tacit::stock::Stocks>,
+    pub stocks: Option<&'a Stocks>,
 }
 
 /// A run that ended well.
@@ -96,8 +98,8 @@ pub struct Ran {
 }
 
 impl Matching for HeldMatch {
-    fn is_for(&self, told: &TableSizes) -> bool {
-        Self::is_for(self, told)
+    fn meaning(&self) -> Digest {
+        Self::meaning(self)
     }
 
     fn sized(&self, told: &TableSizes) -> Result<Box<dyn SizedMatching>, Error> {
@@ -166,6 +168,16 @@ fn today() -> u64 {
 }
 
 impl Shared {
+    /// Removes the counts of past days, once a day. The last day may go on elsewhere: clocks
+    /// differ.
+    fn sweep_answered(&self, stocks: &Stocks) -> Result<(), Error> {
+        let today = today();
+        if self.swept_day.swap(today, Ordering::AcqRel) == today {
+            return Ok(());
+        }
+        stocks.forget_answered(today.saturating_sub(1))
+    }
+
     /// Returns the number of keys about which the peer may still be told today. If it cannot be
     /// read it is none.
     pub(crate) fn keys_left(&self, peer: Fingerprint, most: u64) -> u64 {
@@ -184,7 +196,7 @@ pub(crate) fn serve(
     (told, runs): (&TableSizes, u64),
 ) -> Turn {
     let mut offers = policy.tables_for(&seat.of_policy);
-    let Some(offer) = offers.find(|offer| offer.matching.is_for(told)) else {
+    let Some(offer) = offers.find(|offer| offer.matching.meaning() == told.meaning()) else {
         let why = format!(
             "it wants to match tables by {}, which it may not",
             told.meaning()
@@ -251,7 +263,8 @@ fn no_memory(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -
     let takes = format!("{} takes {} MiB at its sizes", offer.name, need.mib());
     if need.bytes() > of_peer {
         let why = format!("{takes}, and {bound} allows {}", of_peer >> 20);
-        seat.shared().put_off(Some(seat.peer), None, "run", &why);
+        // To fit a program to sizes that never run takes time.
+        seat.shared().refused(Some(seat.peer), None, "run", &why);
         return Some(Turn::Refuse(AbortReason::TooLarge, REFUSED.to_owned()));
     }
     let why = format!("{takes}, and with it more memory would be in use than {bound} allows");
@@ -275,7 +288,8 @@ fn no_keys(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -> 
         return Some(Turn::Refuse(AbortReason::TooLarge, REFUSED.to_owned()));
     }
     let parties = [shared.identity.fingerprint(), seat.peer];
-    match stocks.answer_keys(parties, today(), keys, most) {
+    let swept = shared.sweep_answered(stocks);
+    match swept.and_then(|()| stocks.answer_keys(parties, today(), keys, most)) {
         Ok(true) => None,
         Ok(false) => {
             let left = shared.keys_left(seat.peer, most);

@@ -66,6 +66,15 @@ impl Stocks {
         Ok(is_counted)
     }
 
+    /// Removes the records of days before this one. Visitors may be many, and each has a record.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`answer_keys`](Self::answer_keys).
+    pub fn forget_answered(&self, before_day: u64) -> Result<(), StockError> {
+        INDEX.forget(self, |[day, _]| day < before_day)
+    }
+
     /// Raises the count of a record to that of a backup. It does not fall.
     ///
     /// # Errors
@@ -146,5 +155,32 @@ mod tests {
         assert_eq!(counted, expected.map(|(day, keys)| saved(day, keys)));
         assert!(!stocks.answer_keys([own, peer], 4, (1, 10)).expect("room"));
         assert!(stocks.answer_keys([own, peer], 4, (1, 11)).expect("room"));
+    }
+
+    #[test]
+    fn past_days_leave_neither_records_nor_notes() {
+        let disk = std::sync::Arc::new(crate::Memory::new());
+        let root = || crate::RootKey::Beside;
+        let disk: std::sync::Arc<dyn crate::Storage> = disk;
+        let witness = crate::Witness::open(disk.clone(), "w".as_ref()).expect("room");
+        let files = || disk.list("w".as_ref()).expect("a folder");
+        let stocks = Stocks::open(disk.clone(), "s".as_ref(), root()).expect("room");
+        let stocks = stocks.witnessed(witness);
+        let parties = |peer| [PeerId([1; 32]), PeerId([peer; 32])];
+        let answer = |peer, day| {
+            stocks
+                .answer_keys(parties(peer), day, (6, 10))
+                .expect("room")
+        };
+        assert!(answer(2, 4) && answer(3, 5));
+        let before = files().len();
+        stocks.forget_answered(5).expect("room");
+        let left = stocks.all_answered().expect("readable");
+        assert_eq!(left.len(), 1);
+        assert_eq!((left[0].peer, left[0].day), (PeerId([3; 32]), 5));
+        assert_eq!(files().len(), before - 1);
+        // What is left still counts, and one that was forgotten begins anew.
+        assert!(!answer(3, 5));
+        assert!(answer(2, 5) && !answer(2, 5));
     }
 }

@@ -70,6 +70,27 @@ impl<const N: usize> CountIndex<N> {
         Ok(numbers)
     }
 
+    /// Removes the records and notes whose numbers `is_over` says are of no more use.
+    pub(crate) fn forget(
+        &self,
+        stocks: &Stocks,
+        is_over: impl Fn([u64; N]) -> bool,
+    ) -> Result<(), StockError> {
+        let path = stocks.folder.join(self.file_name);
+        stocks.storage.index(&path)?.update(&mut |entries| {
+            let found = entries.scan(&[]);
+            for (key, value) in found.map_err(StockError::io(&path, "read it"))? {
+                if is_over(self.latest(stocks, &key, Some(&value))?.numbers) {
+                    let removed = entries.remove(&key);
+                    removed.map_err(StockError::io(&path, "write it"))?;
+                    // Inside the transaction: an old note hides a record that begins anew.
+                    stocks.notes().forget_record(&[self.note, &key]);
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Returns the numbers at every key, which `parse` reads.
     pub(crate) fn all<K>(
         &self,

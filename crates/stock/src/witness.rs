@@ -344,6 +344,11 @@ impl Notes {
         }
     }
 
+    /// Removes the note about a record that is removed as well.
+    pub(crate) fn forget_record(&self, name: &[&[u8]]) {
+        self.forget(&self.name(name));
+    }
+
     /// Returns the note about a record of this name.
     pub(crate) fn record(&self, name: &[&[u8]]) -> Result<Option<Note>, StockError> {
         let witness = self.witness.as_ref();

@@ -23,6 +23,17 @@ pub enum Error {
         /// Another.
         other: String,
     },
+    /// Two tables are for the same peer, which cannot tell them apart.
+    #[error(
+        "tables {one:?} and {other:?} are matched alike for the same peer, which could not say \
+         which of them it means; leave one out, or give them different peers"
+    )]
+    TwoTables {
+        /// A table.
+        one: String,
+        /// Another.
+        other: String,
+    },
     /// An offer or level names a peer that may not connect.
     #[error("{what} names {peer}, which is not one of the peers; add it to [peers]")]
     UnknownPeer {

@@ -25,7 +25,8 @@ pub struct TableOffer {
     pub time_limit: Duration,
 }
 
-/// Checks that no peer has two offers of one name, and that all peers may connect.
+/// Checks that no peer has two offers of one name or two tables of one meaning, and that all peers
+/// may connect.
 pub(super) fn check_tables(
     peers: &[Peer],
     offers: &[Offer],
@@ -40,6 +41,15 @@ pub(super) fn check_tables(
             return Err(Error::UnknownPeer { what, peer: *peer });
         }
         let before = tables[..number].iter();
+        // A peer asks by the meaning, and would get either table.
+        let meaning = table.matching.meaning();
+        let twice = before.clone().find(|other| {
+            other.matching.meaning() == meaning && !other.peers.is_disjoint(&table.peers)
+        });
+        if let Some(other) = twice {
+            let (one, other) = (other.name.clone(), name);
+            return Err(Error::TwoTables { one, other });
+        }
         let before = before.map(|table| (&table.name, &table.peers));
         // The remaining rate of a peer is recorded under the offer's name.
         let mut others = functions.clone().chain(before);

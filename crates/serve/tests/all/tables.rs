@@ -98,6 +98,26 @@ fn peers_match_their_tables_with_the_services() {
 }
 
 #[test]
+fn two_tables_that_a_peer_cannot_tell_apart_are_refused() {
+    let scene = Scene::new(2);
+    let offer = |name, to, peer: usize| TableOffer {
+        peers: [scene.fingerprint(peer)].into(),
+        ..table(&scene, name, &names(0..3), to)
+    };
+    let first = || offer("first", MatchRecipient::Both, 0);
+    let policy = || scene.policy(vec![], vec![], Scene::limits());
+    let alike = offer("second", MatchRecipient::Both, 0);
+    let refused = policy().tables(vec![first(), alike]);
+    assert!(matches!(refused, Err(tacit_serve::Error::TwoTables { .. })));
+    for other in [
+        offer("second", MatchRecipient::Peer, 0),
+        offer("second", MatchRecipient::Both, 1),
+    ] {
+        policy().tables(vec![first(), other]).expect("a policy");
+    }
+}
+
+#[test]
 fn an_empty_table_has_nothing_in_common() {
     let scene = Scene::new(1);
     let empty = [table(&scene, "t", &[], MatchRecipient::Both)];

@@ -2,10 +2,11 @@
 
 use std::num::NonZeroUsize;
 
+use tacit_circuit::Digest;
 use tacit_protocol::matching::VolePlan;
 
 use super::{Intersection, KeyNormalization, Match, MatchOutcome, MatchRecipient};
-use crate::session::{OtExtension, Side, TableSizes};
+use crate::session::{OtExtension, Side};
 use crate::{Error, Session};
 
 /// The bytes of a matching that do not depend on its sizes: buffers, OTs in batches.
@@ -66,9 +67,9 @@ impl HeldMatch {
         order.most_peer_keys(u64::MAX)
     }
 
-    /// Whether the peer that connected wants this matching.
-    pub fn is_for(&self, told: &TableSizes) -> bool {
-        self.task.meaning.digest(Side::Listening) == told.meaning()
+    /// Returns the digest by which a peer that connected asks for this matching.
+    pub fn meaning(&self) -> Digest {
+        self.task.meaning.digest(Side::Listening)
     }
 
     /// Returns how the keys were normalised.

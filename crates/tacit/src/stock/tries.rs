@@ -154,6 +154,15 @@ impl Stocks {
         Ok(self.stocks.answer_keys(parties, day, (keys, most))?)
     }
 
+    /// Removes the counts of answered keys of days before this one since 1970.
+    ///
+    /// # Errors
+    ///
+    /// The record cannot be written, or is damaged.
+    pub fn forget_answered(&self, before_day: u64) -> Result<(), Error> {
+        Ok(self.stocks.forget_answered(before_day)?)
+    }
+
     /// Returns the number of keys that `own` has answered `peer` on `day` since 1970.
     ///
     /// # Errors
