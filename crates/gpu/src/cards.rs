@@ -196,10 +196,8 @@ mod tests {
         }
     }
 
-    /// A GPU that is asked for and cannot serve is never passed over in silence, and few OTs are
-    /// made by threads.
     #[test]
-    fn a_card_is_taken_if_it_is_named_or_worth_it() {
+    fn few_ots_and_a_card_that_is_not_there_take_no_card() {
         let tell = |_: &Notice| ();
         assert!(matches!(Choice::Never.device(tell), Ok(None)));
         assert!(Choice::Number(usize::MAX).device(tell).is_err());

@@ -187,8 +187,8 @@ impl UnconfirmedPairing {
         Ok(paired)
     }
 
-    /// Ends the pairing without codes. Then whoever read the invitation could come as its guest,
-    /// and whoever could change it on its way may be between the two.
+    /// Ends the pairing without codes. Then the peer may be anybody who read the invitation, and
+    /// somebody who could change the invitation on its way may be between the two.
     #[must_use]
     pub fn without_codes(self) -> Paired {
         let paired = Paired {

@@ -77,7 +77,7 @@ export function makeLink(address) {
   return number;
 }
 
-/** Opens a link, unless it is: a service waits for whoever has connected only so long. */
+/** Opens a link, unless it is open: a service closes connections that say nothing for long. */
 export function link_open(number) {
   const link = links.get(number);
   if (link.isOpened) return;

@@ -335,8 +335,8 @@ export class Tacit {
   ): Promise<MatchOutcome>;
   /**
    * Makes an invitation, hands its text to `onInvitation`, and waits at the relay for the page that
-   * accepts it. One page can, within so many `minutes`: 15 if left out. The text is secret: whoever
-   * has it can come as the guest, and it belongs in the part of an address after `#`. It is of no
+   * accepts it. One page can, within so many `minutes`: 15 if left out. The text is secret: anybody
+   * with it can come as the guest, so it belongs in the part of an address after `#`. It is of no
    * use once this call has ended.
    */
   invite(

@@ -3,7 +3,7 @@
 //! The link holds an invitation of `tacit::net::pairing`: the fingerprint of the page that made it,
 //! a secret, and a relay. Both pages connect to the relay, the guest proves within TLS that it
 //! knows the secret, and each knows the other's fingerprint from then on. They compare no codes, so
-//! whoever reads the link before it is used can come in the guest's place.
+//! anybody who reads the link before it is used can come in the guest's place.
 
 use std::time::Duration;
 

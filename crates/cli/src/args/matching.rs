@@ -34,8 +34,8 @@ Examples, with a party that `tacit pair` has made known:
   A table with empty cells, or with a key in several rows:
   tacit match customers.csv:email --with bob --drop-missing --keep first
 
-The first line of a table names its columns. Each party learns how many keys the other has, and \
-whoever gets the result learns which of its own keys the other has, as they stand in its own \
+The first line of a table names its columns. Each party learns how many keys the other has. A \
+party that gets the result learns which of its own keys the other has, as they stand in its own \
 table. Nothing else is shown, as long as both parties follow the protocol: a party that does not \
 may learn more. A run answers as many keys as the other party brings, up to --most-keys, and it \
 may have made them up: decide how often you run it with whom. docs/matching.md says more.";

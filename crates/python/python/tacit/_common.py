@@ -68,7 +68,7 @@ def common(
     `to` says who gets the result: one party says `me` and the other `peer`, or both say `both`.
     `normalize="email"` leaves out spaces around texts, and compares them in lower case and in one
     form of Unicode (NFC); `"phone"` compares the digits of telephone numbers, and `"date"` dates
-    however they are written. Both parties say the same.
+    in any of the forms that docs/matching.md lists. Both parties say the same.
 
     `threads` is how many this party works on, whatever the other one does; without it as many as
     there are cores. `timeout` bounds all of it, in seconds.
