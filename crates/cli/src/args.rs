@@ -74,8 +74,8 @@ Examples:
   tacit man | man -l -                             read the first page now";
 
 const LSP_HELP: &str = "\
-An editor starts it without arguments for files that end in .tacit. docs/language.md says what it \
-does there.";
+An editor starts it without arguments, for files that end in .tacit. docs/language.md lists what \
+it does.";
 
 const CONFIG_HELP: &str = "\
 Examples:
@@ -86,17 +86,17 @@ docs/guide.md has an example of the file.";
 
 const EXAMPLES: &str = "\
 Examples:
-  tacit demo                            see it work: both parties on this machine
+  tacit demo                            run both parties on this machine
   tacit pair --help                     how to pair with another party
   tacit inspect --list                  the functions that come with Tacit
   tacit inspect millionaires            a function's inputs, results and cost
   tacit run millionaires --with bob --input a=41      run it with a party that you paired with
-  tacit match customers.csv:email --with bob    find the customers that both have
-  tacit check gap.tacit                 find errors in a program of your own, gap.tacit
+  tacit match customers.csv:email --with bob    find the customers that both parties have
+  tacit check gap.tacit                 find errors in your program gap.tacit
   tacit eval gap.tacit --input a=500 --input b=490    try it alone, on the inputs of both
   tacit plan aes-128 --link 33ms,50mbit how to run it over a link, and what to prepare
 
-docs/README.md has five first tasks, docs/language.md how to write programs.
+docs/README.md has five first tasks; docs/language.md teaches to write programs.
 
 Exit codes: 0 done, 2 usage, 3 input, 4 the peer misbehaved, 5 the parties want different things, \
 6 network, 7 stock, 130 cancelled.";
@@ -108,7 +108,7 @@ Exit codes: 0 done, 2 usage, 3 input, 4 the peer misbehaved, 5 the parties want 
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Print each step on standard error, never a secret; twice for more
+    /// Print each step on standard error, but never a secret; give it twice for more
     #[arg(short, long, global = true, display_order = 998, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Read this configuration instead of tacit/tacit.toml in your configuration folder
@@ -119,10 +119,10 @@ pub(crate) struct Cli {
 /// The commands of `tacit`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Both parties on this machine, over TLS: AES-128 and a comparison, checked
+    /// Run both parties on this machine, over TLS: AES-128 and a comparison, checked
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoArgs),
-    /// Look at everything that a run needs: configuration, identity, peers, stock, service
+    /// Check everything that a run needs: configuration, identity, peers, stock, service
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(DoctorArgs),
     /// Make an identity and print the fingerprint that the other party needs
@@ -134,7 +134,7 @@ pub(crate) enum Command {
     /// Show a function's inputs, results, cost and assumption
     #[command(after_help = inspect::EXAMPLES)]
     Inspect(InspectArgs),
-    /// Look for errors in programs of the language
+    /// Find errors in programs of the language
     #[command(after_help = language::CHECK_EXAMPLES)]
     Check(ProgramArgs),
     /// Run the tests of programs of the language
@@ -150,10 +150,10 @@ pub(crate) enum Command {
     /// input and output
     #[command(after_help = LSP_HELP)]
     Lsp,
-    /// Find the protocol, scheme and cut of a function that cost least over a link
+    /// Find the protocol and scheme that cost least over a link, for one function
     #[command(after_help = plan::EXAMPLES)]
     Plan(Box<PlanArgs>),
-    /// Show what a service lets this party run and order
+    /// Show the functions, tables and orders that a service offers this party
     #[command(after_help = offers::EXAMPLES)]
     Offers(Box<OffersArgs>),
     /// Run a function with a peer, each party on its own private inputs
@@ -162,20 +162,20 @@ pub(crate) enum Command {
     /// Find the keys that this party's table and the peer's have in common
     #[command(after_help = matching::EXAMPLES)]
     Match(Box<MatchArgs>),
-    /// Run a function with a cloud, a third party, that does one party's work and may keep values
+    /// Run a function between three: a cloud does one party's work, and may keep values
     #[command(after_help = outsource::short_examples())]
     #[command(after_long_help = outsource::examples())]
     Outsource {
         #[command(subcommand)]
         command: OutsourceCommand,
     },
-    /// Garble components with a peer before function and inputs are known, and store them
+    /// Prepare material with a peer, before function and inputs are known, and store it
     #[command(after_help = prepare::EXAMPLES)]
     Prepare(Box<PrepareArgs>),
-    /// Answer the functions in tacit.toml for many peers, and keep the stock filled
+    /// Run the functions in tacit.toml with many peers, and keep the stock filled
     #[command(after_help = serve::EXAMPLES)]
     Serve(ServeArgs),
-    /// Carry sealed bytes between parties that nobody can connect to
+    /// Pass encrypted bytes between parties that cannot connect to each other
     #[command(after_help = relay::EXAMPLES)]
     Relay(RelayArgs),
     /// List, check and drop prepared material and chains of kept values
@@ -184,7 +184,7 @@ pub(crate) enum Command {
     /// Save the configuration, the identity and the counts; never prepared material or chains
     #[command(after_help = backup::BACKUP_EXAMPLES)]
     Backup(BackupArgs),
-    /// Put a backup back, and say what was dropped and what each peer has to do
+    /// Restore a backup, and print what was dropped and what each peer must do
     #[command(after_help = backup::RESTORE_EXAMPLES)]
     Restore(RestoreArgs),
     /// Show the configuration file, or its schema

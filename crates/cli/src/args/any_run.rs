@@ -44,11 +44,11 @@ impl InputArgs {
 /// What happens to rows that a join or a matching does not take.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct RowArgs {
-    /// Leave out rows of this party's table without a key, or with an empty cell where the join
-    /// needs a value. Otherwise such a row is an error
+    /// Leave out rows of this party's table without a key, or with an empty cell in a column that
+    /// the join needs. Otherwise such a row is an error
     #[arg(long)]
     pub(crate) drop_missing: bool,
-    /// The row to keep of several with one key; of a key that may have N rows, the first N.
+    /// Of several rows with one key, keep the first; if a key may have N rows, the first N.
     /// Otherwise such rows are an error
     #[arg(long, value_name = "WHICH")]
     pub(crate) keep: Option<KeptRow>,
@@ -109,8 +109,8 @@ pub(crate) struct RunsArgs {
     #[arg(long, visible_alias = "assumption", value_name = "NAME")]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) scheme: Option<String>,
-    /// Longest time for each run, from its first message to its result, such as 10m. Default: only
-    /// each wait is bounded
+    /// Longest time for each run, from its first message to its result, such as 10m. Default: no
+    /// limit for the run, only for each wait
     #[arg(long, value_name = "TIME", value_parser = duration)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) time_limit: Option<Duration>,
@@ -131,7 +131,7 @@ pub(crate) struct RunsArgs {
 #[command(next_help_heading = KEPT)]
 pub(crate) struct ChainArgs {
     /// Keep values in the chain of this name; the other party that keeps them gives the same name.
-    /// A run that saves values and loads none starts it
+    /// A run that saves values and loads none starts the chain
     #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) chain: Option<String>,
     /// With --chain, at both: let a function discard a kept value that it saves without loading it

@@ -9,19 +9,19 @@ Examples:
   tacit backup --out alice.backup
   tacit backup --out alice.backup --config /etc/tacit/tacit.toml
 
-It contains tacit.toml with the peers and the policy, the identity, and the counts of tries that \
-peers did not finish and of keys that peers were told about on their last day. It lists prepared \
-material and chains of kept values, and contains none of them: what was used since would be used \
-again. Keep the file as secret as the identity.";
+It contains tacit.toml with the peers and the policy, the identity, and two counts for each peer: \
+tries that it did not finish, and keys that it was told about on its last day. It lists prepared \
+material and chains of kept values, but does not contain them, since a restored copy would be used \
+a second time. Keep the file as secret as the identity.";
 
 pub(super) const RESTORE_EXAMPLES: &str = "\
 Examples:
   tacit restore alice.backup
   tacit restore alice.backup --config /etc/tacit/tacit.toml
-  tacit restore alice.backup --retire     a folder of stocks came back by other means: destroy it
+  tacit restore alice.backup --retire     also destroy a folder of stocks that came from a copy
 
 It replaces no file: move tacit.toml and the identity away if they differ from the backup's. It \
-says what each peer has to do.";
+prints what each peer must do.";
 
 /// Arguments of `tacit backup`.
 #[derive(Debug, Args)]

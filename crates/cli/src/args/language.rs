@@ -9,14 +9,14 @@ use super::text::{pair, refused};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
-  tacit check auction.tacit                 its errors, with their places and what to do
+  tacit check auction.tacit                 its errors, their places and remedies
   tacit check auction.tacit --param LOTS=3
 
 Exits with 0 if there is no error, otherwise with 3.";
 
 pub(super) const TEST_EXAMPLES: &str = "\
 Examples:
-  tacit test auction.tacit                  each test on fresh states, on this machine alone
+  tacit test auction.tacit                  each test on fresh states, on this machine
 
 Each test runs twice: in the clear, and by the function that two parties would run. It passes if \
 both agree and its assertions hold. Exits with 0 if all pass, otherwise with 3.";
@@ -34,8 +34,8 @@ Examples:
   tacit fmt auction.tacit                   formats the file
   tacit fmt --check *.tacit                 lists files in another format, and writes nothing
 
-Spaces, indents and empty lines change; line breaks stay. Exits with 0, or with 3 if --check finds \
-such a file or a file has errors.";
+It changes spaces, indents and empty lines, but no line breaks. Exits with 0, or with 3 if --check \
+finds such a file or a file has errors.";
 
 /// Arguments of `tacit check` and `tacit test`.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(crate) struct ProgramArgs {
     /// Programs of the language
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// A param of the program; those that are left out have their defaults
+    /// A param of the program; others have their defaults
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
     pub(crate) params: Vec<(String, String)>,
     /// Print JSON
@@ -61,7 +61,7 @@ pub(crate) struct EvalArgs {
     /// A program of the language
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// A param of the program; those that are left out have their defaults
+    /// A param of the program; others have their defaults
     #[arg(long = "param", value_name = "NAME=VALUE", value_delimiter = ',', value_parser = pair)]
     pub(crate) params: Vec<(String, String)>,
     /// The run of the program. Default: `main`

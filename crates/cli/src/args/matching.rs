@@ -23,7 +23,7 @@ Examples, with a party that `tacit pair` has made known:
   tacit match customers.csv:email --with bob --normalize email
   tacit match visitors.csv:address --with alice --normalize email
 
-  The result to one party alone, which the other says from its side:
+  The result to one party alone; the other party states the same from its side:
   tacit match customers.csv:email --with bob --to me --out common.txt
   tacit match visitors.csv:address --with alice --to peer
 
@@ -34,11 +34,11 @@ Examples, with a party that `tacit pair` has made known:
   A table with empty cells, or with a key in several rows:
   tacit match customers.csv:email --with bob --drop-missing --keep first
 
-The first line of a table names its columns. Each party learns how many keys the other has. A \
-party that gets the result learns which of its own keys the other has, as they stand in its own \
-table. Nothing else is shown, as long as both parties follow the protocol: a party that does not \
-may learn more. A run answers as many keys as the other party brings, up to --most-keys, and it \
-may have made them up: decide how often you run it with whom. docs/matching.md says more.";
+The first line of a table names its columns. Each party learns how many keys the other has, and a \
+party that gets the result learns which of its own keys the other has. If both parties follow the \
+protocol, nothing else is shown; a party that does not may learn more. The other party may make up \
+its keys, as many as --most-keys allows: decide how often you run it with whom. docs/matching.md \
+has the details.";
 
 /// Arguments of `tacit match`.
 #[derive(Debug, Args)]
@@ -77,8 +77,8 @@ pub(crate) struct MatchArgs {
     #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,
-    /// Longest time for the run, from its first message to its result, such as 10m. Default: only
-    /// each wait is bounded
+    /// Longest time for the run, from its first message to its result, such as 10m. Default: no
+    /// limit for the run, only for each wait
     #[arg(long, value_name = "TIME", value_parser = duration)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) time_limit: Option<Duration>,
@@ -91,16 +91,16 @@ pub(crate) struct MatchArgs {
 fn normalization() -> impl TypedValueParser<Value = KeyNormalization> {
     let values = KeyNormalization::ALL.map(|one| {
         PossibleValue::new(one.name()).help(match one {
-            KeyNormalization::None => "Compare them as they stand in the table",
+            KeyNormalization::None => "Compare keys as they are in the table",
             KeyNormalization::Email => {
-                "Leave out spaces around them, and compare them in lower case, however Unicode \
-                 writes a character such as é"
+                "Compare e-mail addresses in lower case, without spaces around them, in one form \
+                 of Unicode"
             }
             KeyNormalization::Phone => {
                 "Compare the digits of telephone numbers: +49 (0)30 1234 is 0049 30-1234"
             }
             KeyNormalization::Date => {
-                "Compare dates: 31.3.2024 is 2024-03-31 and 20240331; 3/4/2024 is no date, since \
+                "Compare dates: 31.3.2024 is 2024-03-31 and 20240331; 3/4/2024 is refused, since \
                  countries read it in two ways"
             }
         })

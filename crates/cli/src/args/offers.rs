@@ -6,8 +6,8 @@ use super::party::MeetArgs;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  tacit offers --with alice             what her service lets this party run and order
-  tacit offers --with alice --json      the same for a program, with the digest of each function";
+  tacit offers --with alice             what her service offers this party
+  tacit offers --with alice --json      the same as JSON, with the digest of each function";
 
 /// Arguments of `tacit offers`.
 #[derive(Debug, Args)]

@@ -137,13 +137,14 @@ pub(crate) struct EachArgs {
     /// meanwhile.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = OTHERS)]
     pub(crate) timeout: Option<Duration>,
-    /// Make N circuits, of which the cloud evaluates two fifths and checks the others
+    /// Make N circuits; the cloud evaluates two fifths and checks the others
     ///
     /// Default: 256. Parties that follow the protocol may give 1. All three give the same.
     #[arg(long, value_name = "N", help_heading = HOW)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) copies: Option<u32>,
-    /// Refuse --copies that withstand less than this: semi-honest or malicious-non-colluding
+    /// Refuse --copies that protect against less than this model: semi-honest or
+    /// malicious-non-colluding
     #[arg(long, value_name = "MODEL", value_parser = model)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security: Option<ThreatModel>,

@@ -17,8 +17,8 @@ other: each reads a code of six digits aloud and types the other's. Now each has
 tacit.toml. By default Alice listens and garbles:
   tacit run FUNCTION --with bob --input …
 
-An invitation is valid once, for an hour. An attacker between the two has one chance in a million \
-against each of them to stay unnoticed (docs/pairing.md).";
+An invitation is valid once, for an hour. An attacker between the two stays unnoticed by each of \
+them with a chance of one in a million (docs/pairing.md).";
 
 const INVITE_EXAMPLES: &str = "\
 Examples:

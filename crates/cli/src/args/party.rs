@@ -49,7 +49,7 @@ pub(super) fn named(protocol: Protocol) -> PossibleValue {
 pub(crate) struct MeetArgs {
     /// Wait for the peer at this address
     ///
-    /// Port 0 takes a free one and prints it. Without this, --connect and --relay, tacit.toml
+    /// Port 0 takes a free port and prints it. Without --listen, --connect and --relay, tacit.toml
     /// decides.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["connect", "relay"])]
     pub(crate) listen: Option<String>,
@@ -57,22 +57,22 @@ pub(crate) struct MeetArgs {
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "relay")]
     pub(crate) connect: Option<String>,
     /// Meet the peer, a command or a page, at this relay: both connect to it, and give each other's
-    /// fingerprint
+    /// fingerprint as --peer
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) relay: Option<String>,
-    /// The peer: its name in tacit.toml, which says how to meet it, or its fingerprint
+    /// The peer: its name in tacit.toml, which has its address, or its fingerprint
     #[arg(long, visible_alias = "with", value_name = "NAME|FINGERPRINT")]
     pub(crate) peer: Option<String>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     /// The method of oblivious transfer: softspoken-2, softspoken-4 or softspoken-8, each with
     /// fewer bytes and more work than the one before, or silent, which rests on LPN. Default: the
-    /// party that connects takes softspoken-2, or softspoken-4 where transfers are most of a run,
-    /// or the fastest for the link in tacit.toml, and the other follows
+    /// party that connects takes softspoken-2, or softspoken-4 if transfers are most of a run, or
+    /// the fastest for the link in tacit.toml, and the other follows
     #[arg(long, value_name = "NAME", value_parser = ot_extension, hide_short_help = true)]
     pub(crate) ot_extension: Option<OtExtension>,
-    /// Make the OTs of gmw on a GPU, if they are silent: auto takes one or two that are there for
-    /// large work, N the one of this number, from 0. The peer needs none
+    /// Make the OTs of gmw on a GPU, if they are silent: auto takes one or two GPUs for large work,
+    /// if there are any; N takes that one, from 0. The peer needs none
     #[arg(
         long,
         value_name = "never|auto|N",

@@ -20,21 +20,20 @@ Examples:
   tacit plan levenshtein --param n=60,m=60 --peer bob       from what is in stock with bob
   tacit plan aes-128 --link 500us,1gbit --security malicious --runs 1024
   tacit plan auction.tacit --link 40ms,100mbit --json
-  tacit plan table.tacit --link 33ms,50mbit --ot-extension silent       gmw, too
+  tacit plan table.tacit --link 33ms,50mbit --ot-extension silent       with gmw
   tacit plan join.tacit --param N=50000,M=80000 --link 33ms,50mbit      a join of tables
 
 A function can be run by several protocols and garbled under several schemes. A plan compares \
-them: bytes, which are exact; times, from the link and from how fast this machine garbles and \
-evaluates, which is measured for less than a second; and what must be prepared. Larger components \
-need fewer links and cost less online; smaller ones serve more functions. So plan each function \
-that computes what you want.
+their bytes, which are exact, their times, predicted from the link and the speed of this machine, \
+which takes less than a second to measure, and what must be prepared. Larger components need fewer \
+links and cost less online; smaller ones serve more functions. So plan each function that computes \
+what you want.
 
 With --ot-extension, or one in tacit.toml, the plan considers gmw: a fiftieth of the bytes, and \
-half a round trip for each layer of AND gates. silent says that the run may rest on LPN.
+half a round trip for each layer of AND gates. With silent the run may rest on LPN.
 
 With --peer or --stock the plan uses the stock: it chooses the fastest protocol for which there is \
-enough, and says what would be faster once prepared. It never chooses anything weaker than asked \
-for.
+enough, and names what would be faster once prepared. It never chooses a weaker threat model.
 
 A link is its delay one way and its rate: the round trip of 33ms,50mbit takes 66 ms. `ping` shows \
 round trips. The times of a plan assume no loss, no slow start and no other traffic.";

@@ -21,7 +21,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples, with a party that `tacit pair` has made known:
   tacit prepare aes-128-rounds --runs 20 --with bob
   tacit prepare aes-128-rounds --runs 20 --with alice
-  tacit prepare gap.tacit --runs 20 --with bob      a program, of which both have the same file
+  tacit prepare gap.tacit --runs 20 --with bob      a program; both have the same file
 
 Without pairing, one line in each of two terminals (identities from `tacit keygen`):
   tacit prepare aes-128-rounds --runs 20 --role garbler --listen 127.0.0.1:7000 \\
@@ -91,9 +91,9 @@ pub(crate) struct PrepareArgs {
     ]))]
     #[arg(help_heading = WHAT)]
     pub(crate) protocol: PrepareFor,
-    /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with probability at
-    /// most two to minus this number. Default: 40. Both parties give the same. Runs from a batch
-    /// give it too; material for authenticated serves runs at this s or a lower one
+    /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with probability 2^-S
+    /// at most. Default: 40. Both parties give the same. Runs from a batch give it too; material
+    /// for authenticated serves runs at this S or a lower one
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
     #[arg(help_heading = WHAT)]
     pub(crate) security_bits: Option<u8>,
@@ -108,13 +108,13 @@ pub(crate) struct PrepareArgs {
     #[arg(value_parser = counted)]
     #[arg(help_heading = WHAT)]
     pub(crate) components: Vec<Counted>,
-    /// N oblivious transfers in addition, rounded up: one for each input bit of the evaluator
+    /// N additional oblivious transfers, rounded up: one for each input bit of the evaluator
     #[arg(long, value_name = "N")]
     #[arg(help_heading = WHAT)]
     pub(crate) ots: Option<u64>,
-    /// Under authenticated: triples for N AND gates of any functions, and for their inputs: each
-    /// input bit of the party that has more of them takes one too. All are of one order, as the
-    /// triples of a run must be; an order that has this many left counts
+    /// Under authenticated: triples for N AND gates and inputs of any functions. A run takes one
+    /// for each AND gate, and for each input bit of the party that has more of them, all of one
+    /// order. An order that has this many left counts
     #[arg(long, value_name = "N", conflicts_with = "function")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     #[arg(help_heading = WHAT)]
@@ -143,23 +143,23 @@ pub(crate) struct PrepareArgs {
     pub(crate) scheme: Option<String>,
     #[command(flatten, next_help_heading = HOW)]
     pub(crate) stock: StockArgs,
-    /// With a peer that has several processes: prepare with this one of them. Default: the one that
-    /// is reached first. Runs go where the material is
+    /// If the peer has several processes, prepare with this one. Default: the first one reached.
+    /// Runs go where the material is
     #[arg(long, value_name = "LANE", value_parser = str::parse::<Lane>)]
     #[arg(help_heading = HOW)]
     pub(crate) lane: Option<Lane>,
-    /// Make OTs, garble, and check on N threads. Where both parties give two or more, long messages
-    /// go over several connections
+    /// Make OTs, garble, and check on N threads. If both parties give two or more, long messages go
+    /// over several connections
     #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW)]
     pub(crate) threads: NonZeroUsize,
-    /// Reconnect up to N times when the connection breaks, each time after a longer pause. A peer
-    /// that never came, that was cancelled or that failed on its side is not waited for again
+    /// Reconnect up to N times when the connection breaks, each time after a longer pause. Do not
+    /// wait again for a peer that never came, was cancelled or failed on its side
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(help_heading = HOW)]
     pub(crate) retries: u32,
-    /// Longest time for the preparation over one connection, such as 10m. Default: only each wait
-    /// is bounded
+    /// Longest time for the preparation over one connection, such as 10m. Default: no limit for it,
+    /// only for each wait
     #[arg(long, value_name = "TIME", value_parser = duration)]
     #[arg(help_heading = HOW)]
     pub(crate) time_limit: Option<Duration>,

@@ -12,7 +12,7 @@ Examples:
   tacit relay --listen 127.0.0.1:7400 --origins https://game.example    for pages too
   tacit pair invite --name bob --relay relay.example:7400    at a party that nobody can connect to
 
-A relay sees addresses, sizes and times, and nothing that the parties say. docs/pairing.md has \
+A relay sees addresses, sizes and times, but no content. docs/pairing.md has \
 more.";
 
 /// Arguments of `tacit relay`.

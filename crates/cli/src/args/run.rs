@@ -16,7 +16,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples, with a party that `tacit pair` has made known:
   tacit run millionaires --with bob --input a=41
   tacit run millionaires --with alice --input b=40
-  tacit run gap.tacit --with bob --input a=500      a program, of which both have the same file
+  tacit run gap.tacit --with bob --input a=500      a program; both have the same file
 
 Without pairing, one line in each of two terminals (identities from `tacit keygen`):
   tacit run millionaires --role garbler --listen 127.0.0.1:7000 \\
@@ -40,14 +40,14 @@ columns:
   tacit run match.tacit --as bob … --input ids=@customers.csv:id --public limit=10
   A text that begins with @, or is -, is given in a JSON file with --input-file.
 
-  A circuit file names neither the owner of an input nor who gets a result:
+  A circuit file does not state who owns an input or gets a result:
   tacit run adder64.txt --role garbler … --owner in0=garbler,in1=evaluator \\
       --result out0=both --bit-order as-given --type in0=u64 --type in1=u64 \\
       --type out0=u64 --input in0=41
-  It does not say how it numbers bits either, and the wrong --bit-order gives a wrong result.
+  It does not state how it numbers bits either, and a wrong --bit-order gives a wrong result.
 
-Arguments show in the list of processes and in your shell's history. A secret that others on this \
-machine must not see goes through `name=@FILE`, `name=-` or --input-file.
+Arguments show in the list of processes and in your shell's history. If others on this machine \
+must not see an input, give it by `name=@FILE`, `name=-` or --input-file.
 
   With what `tacit prepare` has put in stock, on both sides:
   tacit run aes-128-rounds --protocol prepared …
@@ -56,19 +56,19 @@ machine must not see goes through `name=@FILE`, `name=-` or --input-file.
   tacit run total.tacit --entry start --protocol prepared --chain total …
   tacit run total.tacit --entry spend --protocol prepared --chain total …
   tacit run total.tacit --entry spend --security malicious --chain total …   if a party may cheat
-`tacit outsource` does so with a third party, a cloud.
+`tacit outsource` does the same with a third party, a cloud.
 
 The protocols `direct` and `prepared` are secure against semi-honest parties: both follow the \
 protocol. `authenticated` and `batch` are secure against a malicious party. `authenticated` runs \
-any function at once; `batch` runs what `tacit prepare --protocol batch` has put in stock and \
-nothing else, on both sides:
+any function at once; `batch` runs only what `tacit prepare --protocol batch` has put in stock, on \
+both sides:
   tacit run aes-128 --protocol authenticated …
   tacit run aes-128 --protocol batch …
   tacit run aes-128 --security malicious …   batch if it is in stock, otherwise authenticated; \
 refuses any protocol that promises less
 
-`gmw`, semi-honest too, sends less for wide functions over slow links. Programs that join two \
-tables run by it and by nothing else:
+`gmw`, also semi-honest, sends less for wide functions over slow links. Programs that join two \
+tables run only by it:
   tacit run sums.tacit --as shop --protocol gmw --ot-extension silent …
   tacit run shops.tacit --as shop … --input customers=@customers.csv
 
@@ -104,13 +104,13 @@ pub(crate) struct RunArgs {
     pub(crate) outputs: OutputArgs,
     /// The protocol. Both parties give the same
     ///
-    /// Default: direct; for a program that joins tables gmw, which alone does that; with
-    /// --security malicious, batch if a checked execution is in stock, otherwise authenticated.
+    /// Default: direct; gmw for a program that joins tables; with --security malicious, batch if a
+    /// checked execution is in stock, otherwise authenticated.
     #[arg(long, value_parser = protocol(), help_heading = HOW)]
     pub(crate) protocol: Option<Protocol>,
     /// The threat model: semi-honest or malicious parties
     ///
-    /// A protocol for a weaker one is refused.
+    /// A protocol for a weaker model is refused.
     #[arg(long, value_name = "MODEL", default_value_t = ThreatModel::SemiHonest)]
     #[arg(value_parser = model, help_heading = HOW)]
     pub(crate) security: ThreatModel,
@@ -123,8 +123,8 @@ pub(crate) struct RunArgs {
     /// may succeed
     #[arg(long, help_heading = HOW, hide_short_help = true)]
     pub(crate) insecure_for_measurements: bool,
-    /// Work on N threads: under direct and batch all of the work, under other protocols what OTs
-    /// take. Where both parties give two or more, long messages go over several connections
+    /// Work on N threads: direct and batch with all of their work, other protocols with their OTs.
+    /// If both parties give two or more, long messages go over several connections
     #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,

@@ -8,17 +8,17 @@ use super::StockArgs;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  tacit serve --check                   is [serve] in tacit.toml right?
+  tacit serve --check                   check [serve] in tacit.toml
   tacit serve --check --json            the same for programs
   tacit serve
   tacit serve --log json
   kill -HUP PID                         read tacit.toml again; keep the old one if it is wrong
-  curl http://127.0.0.1:9464/metrics    metrics; /health says whether it accepts peers
+  curl http://127.0.0.1:9464/metrics    metrics; /health shows whether it accepts peers
 
 SIGTERM and Ctrl-C stop it: runs get some time to end, and the second signal ends it at once. \
 docs/operate.md shows a configuration and a systemd unit; docs/outsourced.md, two servers.
 
-By `tacit prepare` peers may order what [[serve.stock]] keeps with them, and no more.";
+With `tacit prepare` peers may order what [[serve.stock]] keeps with them, and no more.";
 
 /// Arguments of `tacit serve`.
 #[derive(Debug, Default, Args)]

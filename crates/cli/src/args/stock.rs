@@ -70,18 +70,18 @@ pub(crate) enum StockCommand {
     List,
     /// Read everything, and name and withdraw damaged instances
     Check,
-    /// Drop all instances of one component, which no function uses any more, in one stock
+    /// Drop all instances of one component in one stock, if no function uses it any more
     Drop {
         /// The component: its name in `tacit stock list`, or the beginning of its digest
         #[arg(value_name = "NAME|DIGEST")]
         component: String,
     },
-    /// Let somebody use the values of a chain of outsourced; both servers do the same
+    /// Let a party use the values of a chain of outsourced; both servers do the same
     Allow {
         /// The chain, as `tacit stock list` has it
         #[arg(value_name = "CHAIN")]
         chain: String,
-        /// Who: a fingerprint, or a name in tacit.toml
+        /// The party: a fingerprint, or a name in tacit.toml
         #[arg(value_name = "FINGERPRINT|NAME")]
         who: String,
         /// Take the permission away
@@ -101,7 +101,7 @@ pub(crate) enum StockCommand {
         /// The program
         #[arg(value_name = "FILE")]
         program: PathBuf,
-        /// A param of the program; those that are left out have their defaults
+        /// A param of the program; others have their defaults
         #[arg(
             long = "param",
             value_name = "NAME=VALUE",
@@ -110,8 +110,8 @@ pub(crate) enum StockCommand {
         )]
         params: Vec<(String, String)>,
     },
-    /// Remove a chain of kept values, killed or not; once the other party that keeps it has done
-    /// the same, the name is free again
+    /// Remove a chain of kept values, even a killed one; once the other party that keeps it has
+    /// done the same, the name is free again
     DropChain {
         /// The chain, as `tacit stock list` has it
         #[arg(value_name = "NAME")]
@@ -119,8 +119,8 @@ pub(crate) enum StockCommand {
     },
     /// Remove used-up lots, and free their disk space
     Compact,
-    /// Clear the count of batches and runs by authenticated that this peer did not finish; it
-    /// raises the security, and so the cost, of later ones. Only if you know the reason
+    /// Clear the count of batches and runs by authenticated that this peer did not finish, which
+    /// makes later ones more expensive. Only if you know the reason
     ClearTries,
     /// Destroy stocks; once the peer has done the same, the next preparation starts under a new Δ.
     /// Chains of `prepared` with this peer end too. The remedy for a stock restored from an old
