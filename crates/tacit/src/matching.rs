@@ -24,7 +24,9 @@ use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_ot::Security;
-use tacit_protocol::matching::{KeyEncoding, Keys, Plain, PlainSizes, VolePlan, exchange_sizes};
+use tacit_protocol::matching::{
+    DuplicateKey, KeyEncoding, Keys, Plain, PlainSizes, VolePlan, exchange_sizes,
+};
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_protocol::{Error as ProtocolError, Incompatibility};
@@ -103,9 +105,7 @@ impl Match {
     ///
     /// A key occurs twice, or there are more than 2^26.
     pub fn new(keys: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Self, Error> {
-        let keys = keys.into_iter();
-        let encodings = keys.map(|key| KeyEncoding::default().text(key.as_ref()));
-        Self::of_encodings(encodings, Vec::new())
+        Self::of_keys(Keys::of_texts(keys), Vec::new())
     }
 
     /// Creates a matching of keys that consist of parts, with the result for both parties. The
@@ -147,14 +147,12 @@ impl Match {
         }
         let types = types.unwrap_or_default();
         let is_text = types == [PartType::Text];
-        Self::of_encodings(encodings, if is_text { Vec::new() } else { types })
+        let keys = Keys::new(encodings);
+        Self::of_keys(keys, if is_text { Vec::new() } else { types })
     }
 
-    fn of_encodings(
-        encodings: impl IntoIterator<Item = KeyEncoding>,
-        types: Vec<PartType>,
-    ) -> Result<Self, Error> {
-        let keys = Keys::new(encodings).map_err(|twice| Error::Input(twice.to_string()))?;
+    fn of_keys(keys: Result<Keys, DuplicateKey>, types: Vec<PartType>) -> Result<Self, Error> {
+        let keys = keys.map_err(|twice| Error::Input(twice.to_string()))?;
         if keys.len() as u64 > MAX_KEYS {
             let found = keys.len();
             return Err(Error::Input(format!(

@@ -39,8 +39,8 @@ impl<'a> KeyColumn<'a> {
 pub(crate) struct Table {
     /// The cells of the column.
     cells: WipedTexts,
-    /// The normalized cells, which are compared.
-    normalized: WipedTexts,
+    /// The normalized cells, which are compared in place of the cells.
+    normalized: Option<WipedTexts>,
     /// The indices of the rows that are matched, from 0.
     rows: Vec<usize>,
     /// The number of rows that were left out.
@@ -63,8 +63,8 @@ impl Table {
 
     fn of(column: Column, path: &str, args: KeyColumn<'_>) -> Result<Self, Failure> {
         let Column { name, cells, lines } = column;
-        let normalized = column_as_compared(&cells, args.normalize);
-        let keys = (0..lines.len()).map(|row| text(&normalized, row));
+        let normalized = normalized(&cells, args.normalize);
+        let keys = (0..lines.len()).map(|row| compared(&cells, normalized.as_ref(), row));
         let keys = keys.map(|key| Some(key).filter(|key| !key.trim().is_empty()));
         let chosen = ChosenRows::of(keys, 1);
         let table = format!("{path}: column {name:?}");
@@ -84,9 +84,12 @@ impl Table {
         self.rows.len()
     }
 
-    /// Returns the normalized keys.
+    /// Returns the keys as they are compared.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.rows.iter().map(|row| text(&self.normalized, *row))
+        let normalized = self.normalized.as_ref();
+        self.rows
+            .iter()
+            .map(move |row| compared(&self.cells, normalized, *row))
     }
 
     /// Returns a key as it stands in the table.
@@ -95,13 +98,25 @@ impl Table {
     }
 }
 
-fn column_as_compared(cells: &WipedTexts, how: KeyNormalization) -> WipedTexts {
+/// Returns the normalized cells, or none if they are compared as they stand.
+fn normalized(cells: &WipedTexts, how: KeyNormalization) -> Option<WipedTexts> {
+    if how == KeyNormalization::None {
+        return None;
+    }
     let mut normalized = WipedTexts::default();
     for row in 0..cells.len() {
-        // A join reads the same cell without the mark.
-        normalized.push(how.apply(unmarked(text(cells, row))).as_bytes());
+        normalized.push(how.apply(compared(cells, None, row)).as_bytes());
     }
-    normalized
+    Some(normalized)
+}
+
+/// Returns the key of a row as it is compared.
+fn compared<'t>(cells: &'t WipedTexts, normalized: Option<&'t WipedTexts>, row: usize) -> &'t str {
+    match normalized {
+        Some(normalized) => text(normalized, row),
+        // A join reads the same cell without the mark.
+        None => unmarked(text(cells, row)),
+    }
 }
 
 /// Returns a text by its number: only texts are pushed.

@@ -1,6 +1,7 @@
 //! The encoded keys of a table, each once.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 
 use tacit_kernels::{Block, share_out, workers};
@@ -26,8 +27,7 @@ impl KeyEncoding {
     /// Adds text, or bytes, of variable length: the length, then the bytes.
     #[must_use]
     pub fn text(mut self, bytes: &[u8]) -> Self {
-        extend_wiping(&mut self.0, &(bytes.len() as u64).to_le_bytes());
-        extend_wiping(&mut self.0, bytes);
+        push_text(&mut self.0, bytes);
         self
     }
 
@@ -46,6 +46,12 @@ impl KeyEncoding {
         extend_wiping(&mut self.0, bytes);
         self
     }
+}
+
+/// Appends the encoding of a text.
+fn push_text(into: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
+    extend_wiping(into, &(bytes.len() as u64).to_le_bytes());
+    extend_wiping(into, bytes);
 }
 
 /// Appends bytes. If the memory has to grow, the old memory is wiped.
@@ -159,15 +165,43 @@ impl Keys {
             extend_wiping(&mut encodings, &key.0);
             ends.push(encodings.len());
         }
-        let keys = Self { encodings, ends };
-        let mut rows = HashMap::with_capacity(keys.len());
-        for (row, encoding) in keys.encodings().enumerate() {
+        Self { encodings, ends }.each_once()
+    }
+
+    /// Returns the keys that are one text each.
+    ///
+    /// # Errors
+    ///
+    /// A key occurs twice.
+    pub fn of_texts(
+        texts: impl IntoIterator<Item = impl AsRef<[u8]>>,
+    ) -> Result<Self, DuplicateKey> {
+        let (mut encodings, mut ends) = (Zeroizing::new(Vec::new()), Vec::new());
+        for text in texts {
+            push_text(&mut encodings, text.as_ref());
+            ends.push(encodings.len());
+        }
+        Self { encodings, ends }.each_once()
+    }
+
+    /// Returns the keys if each occurs once.
+    fn each_once(self) -> Result<Self, DuplicateKey> {
+        // To sort hashes takes a fraction of a map's time.
+        let hasher = RandomState::new();
+        let hashes = self.encodings().map(|encoding| hasher.hash_one(encoding));
+        let mut hashes: Vec<u64> = hashes.collect();
+        hashes.sort_unstable();
+        if hashes.is_sorted_by(|one, next| one < next) {
+            return Ok(self);
+        }
+        let mut rows = HashMap::with_capacity(self.len());
+        for (row, encoding) in self.encodings().enumerate() {
             if let Some(first) = rows.insert(encoding, row) {
                 return Err(DuplicateKey { row, first });
             }
         }
         drop(rows);
-        Ok(keys)
+        Ok(self)
     }
 
     /// Returns the number of keys.
