@@ -251,16 +251,17 @@ impl Failure {
         self.category() == Category::Network && !is_final
     }
 
-    /// Returns the failure of a run with the peer's process of this name. A command that starts a
-    /// new epoch is for that process alone.
+    /// Returns the failure of a run with the peer's process of this name. An error of the stock
+    /// names the process, and a command that starts a new epoch is for that process alone.
     pub(crate) fn in_lane(error: tacit::Error, peer: Option<&str>, lane: Lane) -> Self {
         let advice = error.advice();
         let begins_epoch = advice.remedies().any(|remedy| *remedy == Remedy::NewEpoch);
-        if lane.is_none() || !begins_epoch {
+        let is_of_stock = begins_epoch || error.category() == Category::Stock;
+        if lane.is_none() || !is_of_stock {
             return error.into();
         }
         let peer = format!("{} --lane {lane}", peer.unwrap_or("PEER"));
-        let remedy = remedy::told(&advice, Some(&peer));
+        let remedy = (!advice.is_empty()).then(|| remedy::told(&advice, Some(&peer)));
         let what = format!("with lane {lane} of the peer: {error}");
         Self::Own {
             category: error.category(),

@@ -84,9 +84,9 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
             if let Some(lane) = args.lane {
                 go_to_lane(&mut session, lane)?;
             }
-            let lane = session.lanes().peer;
             let prepared = order.prepare(args, &stocks, &mut session);
-            let peer = args.meet.peer.as_deref();
+            // The peer's greeting, which names its lane, may have come only now.
+            let (lane, peer) = (session.lanes().peer, args.meet.peer.as_deref());
             let prepared = prepared.map_err(|error| Failure::in_lane(error, peer, lane))?;
             let run = session.run_id();
             // Both parties have everything, so a peer that has already left does not matter.

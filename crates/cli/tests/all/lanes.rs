@@ -1,5 +1,6 @@
 //! `tacit serve` as several processes of one party, as the operator's page shows it.
 
+use std::fs;
 use std::net::TcpListener;
 
 use crate::operate_page::blocks;
@@ -79,6 +80,7 @@ fn three_processes_follow_the_page() {
         "{listed}"
     );
     a_process_dies(&parties, &mut services, ports);
+    a_folder_is_lost(&parties, services, ports);
 }
 
 /// Process a dies at once. Runs go on from lane c, and its own material stays as it was.
@@ -147,4 +149,45 @@ fn a_process_dies(parties: &process::Parties, services: &mut Vec<ChildProcess>, 
     ];
     let meet = ["--config", "bob.toml", "--with", "alice", "--connect", &b];
     tacit(folder, &[&nobody[..], &meet].concat()).failed(5, &["lane a", "lane b answers"]);
+}
+
+/// Process c comes back without its folder. A preparation that meets it says which lane to end, and
+/// Bob's material with the other processes stays.
+fn a_folder_is_lost(parties: &process::Parties, mut services: Vec<ChildProcess>, ports: [u16; 3]) {
+    let folder = parties.folder();
+    let [_, b, c] = ports.map(|port| format!("127.0.0.1:{port}"));
+    let prepare = |address: &str, more: &[&str]| {
+        let prepare = ["prepare", "aes-128-rounds", "--role", "evaluator"];
+        let meet = [
+            "--config",
+            "bob.toml",
+            "--with",
+            "alice",
+            "--connect",
+            address,
+        ];
+        tacit(folder, &[&prepare[..], &meet, more].concat())
+    };
+    for address in [&b, &c] {
+        prepare(address, &[]).succeeded();
+    }
+    services.pop().expect("process c").kill();
+    fs::remove_dir_all(folder.join("stock-c")).expect("the folder of c");
+    let mut started = process::start(folder, &["serve", "--config", "service-c.toml"], "");
+    started.line_after("listening address=");
+    let end_c = "new-epoch --peer alice --lane c`";
+    prepare(&c, &[]).failed(7, &["with lane c of the peer: ", end_c]);
+    let command = "stock new-epoch --config bob.toml --peer alice --lane c";
+    tacit(folder, &words(command)).succeeded();
+    let listed = tacit(folder, &["stock", "list", "--config", "bob.toml"]);
+    assert!(listed.succeeded().contains("its lane b"), "{listed:?}");
+    prepare(&c, &[]).succeeded();
+    // Where Bob has nothing, no command of his helps.
+    let lost = prepare(&c, &["--stock", "elsewhere"]);
+    let said = "have the other party drop its half, by a new epoch with this party";
+    lost.failed(
+        7,
+        &["with lane c of the peer: ", "this party has none", said],
+    );
+    assert!(!lost.stderr.contains("tacit stock new-epoch"), "{lost:?}");
 }

@@ -204,11 +204,18 @@ fn may_begin(
 fn one_sided(ours: bool) -> crate::Error {
     let [has, lacks] = ["this party", "the other party"];
     let (has, lacks) = if ours { (has, lacks) } else { (lacks, has) };
+    let advice = match ours {
+        true => advice!("have the other party use the folder that it was prepared in or, if that "
+            "is lost, drop this party's half with "(NewEpoch)),
+        // There is nothing here that could be dropped.
+        false => advice!("use the folder that it was prepared in or, if that is lost, have the "
+            "other party drop its half, by a new epoch with this party"),
+    };
     crate::Error::material(
         format!(
             "{has} has a stock with this peer, role and scheme, and {lacks} has none: one was \
              removed or is in another folder"
         ),
-        advice!("use the folder that it was prepared in, or drop both halves with "(NewEpoch)),
+        advice,
     )
 }
