@@ -19,6 +19,7 @@ fn help_is_printed_and_nothing_else_done() {
         "python",
         "release",
         "remove-defences",
+        "scale",
     ] {
         let ended = script(name, "--help");
         assert!(ended.status.success(), "{name}: {ended:?}");
