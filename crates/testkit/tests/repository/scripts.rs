@@ -13,6 +13,7 @@ fn script(name: &str, argument: &str) -> Output {
 #[test]
 fn help_is_printed_and_nothing_else_done() {
     for name in [
+        "chart",
         "crates",
         "fuzz",
         "gpu",
