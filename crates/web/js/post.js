@@ -28,14 +28,59 @@ const SUBPROTOCOL = "tacit-2";
 const STEP = 256 << 10;
 /** How often a tab calls for the other one, in ms. */
 const CALL_MS = 200;
+/** Messages of at most this many bytes are joined into buffers of at most this many bytes. */
+const JOINED_BYTES = 64 << 10;
 
 const links = new Map();
+
+/**
+ * Bytes that came and have no room in the ring yet. Two buffers in a row have more than JOINED_BYTES
+ * together: a peer that sends each byte in a message of its own has no object here for each.
+ */
+class Arrived {
+  #buffers = [];
+  /** The short messages that came after the buffers. */
+  #short = new Uint8Array(JOINED_BYTES);
+  #filled = 0;
+
+  get isEmpty() {
+    return this.#buffers.length === 0 && this.#filled === 0;
+  }
+
+  keep(bytes) {
+    const isShort = bytes.length <= JOINED_BYTES;
+    if (!isShort || this.#filled + bytes.length > JOINED_BYTES) this.#endShort();
+    if (!isShort) return void this.#buffers.push(bytes);
+    this.#short.set(bytes, this.#filled);
+    this.#filled += bytes.length;
+  }
+
+  #endShort() {
+    if (this.#filled > 0) this.#buffers.push(this.#short.slice(0, this.#filled));
+    this.#filled = 0;
+  }
+
+  /** The oldest buffer, which the caller gives back if bytes of it are left. */
+  take() {
+    if (this.#buffers.length === 0) this.#endShort();
+    return this.#buffers.shift();
+  }
+
+  giveBack(bytes) {
+    this.#buffers.unshift(bytes);
+  }
+
+  clear() {
+    this.#buffers = [];
+    this.#filled = 0;
+  }
+}
 
 class Shared {
   constructor(shared) {
     this.counters = new Int32Array(shared, 0, COUNTERS);
     this.ring = new Uint8Array(shared, 4 * COUNTERS);
-    this.queue = [];
+    this.arrived = new Arrived();
     /** Bytes that came and of which the peer was not told that they were taken. */
     this.held = 0;
     this.untold = 0;
@@ -64,11 +109,11 @@ class Shared {
     if (this.ending !== null || bytes.length === 0) return;
     this.held += bytes.length;
     if (this.held > WINDOW) {
-      this.queue = [];
+      this.arrived.clear();
       return this.end(FLOODED);
     }
-    this.queue.push(bytes);
-    this.pump();
+    // While something waits for room, the ring is full.
+    this.arrived.keep(this.arrived.isEmpty ? this.fill(bytes) : bytes);
   }
 
   /** The peer says that it took this many bytes; false where it cannot have. */
@@ -89,29 +134,36 @@ class Shared {
     this.untold = 0;
   }
 
-  pump() {
+  /** Moves bytes to the ring, as far as there is room; returns the rest. */
+  fill(bytes) {
     const { counters, ring } = this;
-    while (this.queue.length > 0) {
+    while (bytes.length > 0) {
       const received = counters[RECEIVED];
       const room = RING_BYTES - ((received - Atomics.load(counters, TAKEN)) >>> 0);
       if (room === 0) {
         Atomics.store(counters, HUNGRY, 1);
         // The reader may have made room before it could see that.
         if ((received - Atomics.load(counters, TAKEN)) >>> 0 !== RING_BYTES) continue;
-        return;
+        return bytes;
       }
-      const head = this.queue[0];
       const start = (received >>> 0) % RING_BYTES;
-      const count = Math.min(head.length, room, RING_BYTES - start);
-      ring.set(head.subarray(0, count), start);
-      if (count === head.length) this.queue.shift();
-      else this.queue[0] = head.subarray(count);
+      const count = Math.min(bytes.length, room, RING_BYTES - start);
+      ring.set(bytes.subarray(0, count), start);
+      bytes = bytes.subarray(count);
       Atomics.store(counters, RECEIVED, (received + count) | 0);
       this.ring_bell();
       this.taken(count);
     }
+    return bytes;
+  }
+
+  pump() {
+    for (let bytes = this.arrived.take(); bytes; bytes = this.arrived.take()) {
+      const rest = this.fill(bytes);
+      if (rest.length > 0) return this.arrived.giveBack(rest);
+    }
     if (this.ending !== null) {
-      Atomics.store(counters, STATE, this.ending);
+      Atomics.store(this.counters, STATE, this.ending);
       this.ring_bell();
     }
   }
