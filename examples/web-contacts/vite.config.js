@@ -1,4 +1,5 @@
 import { defineConfig } from "vite";
+import { login } from "./login.js";
 
 // A page that uses Tacit must be isolated, since its workers share memory. Your own server sends
 // these headers, too, with the page and with each script.
@@ -8,6 +9,7 @@ const headers = {
 };
 
 export default defineConfig({
+  plugins: [login()],
   server: { headers },
   preview: { headers },
   // The package finds its workers and its WebAssembly next to its own modules.

@@ -1,12 +1,16 @@
 // The package in Chromium: how calls end, and how much a page holds.
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import {
+  AUDIENCE,
   Gate,
   browse,
   isAccessible,
   open,
   person,
+  root,
   serveProgram,
   serveTable,
   serveBare,
@@ -15,6 +19,8 @@ import {
   stopAll,
   until,
 } from "./scene.mjs";
+
+const { signed } = await import(path.join(root, "examples/web-contacts/login.js"));
 
 let address;
 let browser;
@@ -310,5 +316,75 @@ test("a page finds which of its contacts a service has", async () => {
   assert.deepEqual(found.parts, found.parts.toSorted((a, b) => a - b));
   assert.equal(found.parts.at(-1), 1);
   assert.equal(again.reason, "too-often", again.message);
+  await page.close();
+});
+
+/** A site's login, and what makes a token of it: with other claims, or by another key. */
+function makeLogin() {
+  const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+  const exp = Math.floor(Date.now() / 1000) + 600;
+  const token = (fingerprint, sub, other = {}, key = privateKey) =>
+    signed({ sub, aud: AUDIENCE, exp, cnf: { tacit: fingerprint }, ...other }, key);
+  return { publicKey, token };
+}
+
+test("a visitor is let in by its own token and by no other", async () => {
+  const page = await blank();
+  const me = await makeIdentity(page);
+  const { publicKey, token } = makeLogin();
+  const login = { publicKey, rate: "10/1h" };
+  const keys = ["ann@example.org"];
+  const held = await serveTable({ keys, keysPerDay: 10_000, login, address });
+  const refused = {
+    none: undefined,
+    "no token at all": "x",
+    "one that was changed": token(me, "ann").replace(".", ".e"),
+    "one of another site": makeLogin().token(me, "ann"),
+    "one that somebody else got": token(held.fingerprint, "eve"),
+    "one for another service": token(me, "ann", { aud: "https://elsewhere.example" }),
+    "one that has expired": token(me, "ann", { exp: Math.floor(Date.now() / 1000) - 60 }),
+    "one of no algorithm": token(me, "ann").replace(/^[^.]*/, btoa('{"alg":"none"}').replace("=", "")),
+  };
+  const brought = Object.values(refused).map((token) => ({ keys, token }));
+  const told = await matchWith(page, held, brought);
+  Object.keys(refused).forEach((what, place) => {
+    const { kind, reason, message } = told[place];
+    assert.deepEqual([kind, reason], ["incompatible", "unknown"], `${what}: ${message}`);
+    assert.match(message, /bring a new token of the site/, what);
+  });
+  const [empty, found] = await matchWith(page, held, [
+    { keys, token: "" },
+    { keys, token: token(me, "ann") },
+  ]);
+  assert.match(empty.message, /a token is a text of 1 to \d+ bytes/);
+  assert.deepEqual(found.value?.common, [0], found.message);
+  // The operator sees who came, and no token.
+  await until(() => /peer=members\/ann/.test(held.service.told), "the run in the log");
+  assert.match(held.service.told, /another identity/);
+  assert.ok(!held.service.told.includes(token(me, "ann").split(".")[1]));
+  // A function is offered in the same way.
+  const served = { text: RICHER, role: "garbler", inputs: { a: 2 }, login, address };
+  const program = await serveProgram(served);
+  const { results, message } = await runWith(page, program, RICHER, { token: token(me, "ann") });
+  assert.equal(results?.[0].value, false, message);
+  const stranger = await runWith(page, program, RICHER);
+  assert.equal(stranger.reason, "unknown", stranger.message);
+  await page.close();
+});
+
+test("a visitor counts by its subject, whatever key it has", async () => {
+  const page = await blank();
+  const { publicKey, token } = makeLogin();
+  const login = { publicKey, rate: "2/1h" };
+  const keys = ["ann@example.org"];
+  const held = await serveTable({ keys, keysPerDay: 10_000, login, address });
+  const asks = async (subjects) => {
+    const me = await makeIdentity(page);
+    const orders = subjects.map((sub) => ({ keys, token: token(me, sub) }));
+    const told = await matchWith(page, held, orders);
+    return told.map(({ value, reason }) => value?.common ?? reason);
+  };
+  assert.deepEqual(await asks(["ann", "ann", "ann"]), [[0], [0], "too-often"]);
+  assert.deepEqual(await asks(["ann", "eve"]), ["too-often", [0]]);
   await page.close();
 });

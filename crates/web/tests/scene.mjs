@@ -140,40 +140,60 @@ export async function commandAtRelay({ text, party, peer, input, port, protocol 
   return { fingerprint, command: await run };
 }
 
-/** A service for pages of `address`, which knows `peer`: with these files, limits and offer. */
-async function serve({ peer, address }, files, limits, offer) {
+/** The name of services in the tokens of a site's login. */
+export const AUDIENCE = "https://tables.example";
+
+/** What a service's configuration says of those for whom its offer is. */
+function knows({ peer, login }) {
+  if (peer) return [`[peers.page]\nfingerprint = "${peer}"`, ""];
+  const site = `[[serve.visitors]]
+name = "members"
+key_file = "login.pub.pem"
+audience = "${AUDIENCE}"`;
+  return [site, `peers = ["members"]\nrate = "${login.rate}"`];
+}
+
+/**
+ * A service for pages of `address`, with these files, limits and offer. It knows `peer`, or lets in
+ * visitors who come by the `login` of a site: its `publicKey`, and the `rate` of each visitor.
+ */
+async function serve({ address, ...who }, files, limits, offer) {
   const { cwd, fingerprint } = await makeCommand();
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(cwd, name), text);
+  const [known, theirs] = knows(who);
+  const key = who.login?.publicKey.export({ type: "spki", format: "pem" }) ?? "";
+  const all = { ...files, "login.pub.pem": key };
+  for (const [name, text] of Object.entries(all)) await writeFile(path.join(cwd, name), text);
   const config = `identity = "identity.key"
 [stock]
 folder = "stock"
-[peers]
-page = { fingerprint = "${peer}" }
 [serve]
 listen = "127.0.0.1:0"
 origins = ["${new URL(address).origin}"]
 metrics = ""
 ${limits}
+${known}
 ${offer}
+${theirs}
 `;
   await writeFile(path.join(cwd, "service.toml"), config);
   const args = ["serve", "--config", "service.toml"];
   const service = await start(tacit, args, /listening address=(\S*)/, { cwd });
-  return { url: `ws://${service.said[1]}`, fingerprint };
+  return { url: `ws://${service.said[1]}`, fingerprint, service };
 }
 
 /** A service that plays `role` in a program with `peer`, for pages of `address`. */
 export function serveProgram({ text, role, inputs, ...who }) {
   const files = { "served.tacit": text, "inputs.json": JSON.stringify(inputs) };
+  const protocols = who.login ? ["direct"] : ["direct", "authenticated"];
   const offer = `[[serve.function]]
 function = "served.tacit"
 role = "${role}"
-protocols = ["direct", "authenticated"]
+protocols = ${JSON.stringify(protocols)}
 inputs_file = "inputs.json"`;
   return serve(who, files, "", offer);
 }
 
-/** A service that holds a table of addresses, and answers `peer` so many of them on a day. */
+/** A service that holds a table of addresses, and answers each visitor so many of them on a day. */
 export function serveTable({ keys, keysPerDay, ...who }) {
   const files = { "table.csv": ["email", ...keys, ""].join("\n") };
   const offer = `[[serve.match]]

@@ -1,53 +1,108 @@
-// The starter project, made by its README in a folder of its own, in Chromium with a real service.
+// The starter project, made by its README in a folder of its own, in Chromium.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cp, mkdtemp, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
-import { after, test } from "node:test";
-import { browse, isAccessible, open, person, root, serveTable, site, start, stopAll } from "./scene.mjs";
+import { after, before, test } from "node:test";
+import {
+  browse,
+  isAccessible,
+  open,
+  person,
+  root,
+  site,
+  start,
+  stopAll,
+  tacit,
+} from "./scene.mjs";
 
 let browser;
+
+before(async () => {
+  browser = await browse();
+});
 
 after(async () => {
   await browser?.close();
   await stopAll();
 });
 
-/** Installs the project with the package in a folder of its own; what runs npm there. */
-async function installed(folder) {
-  await cp(path.join(root, "examples/web-contacts"), folder, { recursive: true });
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A project with the package in a folder of its own; `serve` builds its pages with these settings. */
+async function installed(name) {
+  const folder = await mkdtemp(path.join(os.tmpdir(), `tacit-${name}-`));
+  await cp(path.join(root, "examples", name), folder, { recursive: true });
   const npm = (...args) => execFileSync("npm", args, { cwd: folder, encoding: "utf8" }).trim();
   const packed = npm("pack", "--silent", path.join(site, "tacit"));
   npm("install", "--no-audit", "--no-fund", "--silent", `./${packed}`);
-  return npm;
+  const port = await freePort();
+  const serve = async (settings) => {
+    const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
+    await writeFile(path.join(folder, ".env.local"), lines.join(""));
+    npm("run", "build");
+    const vite = path.join(folder, "node_modules/.bin/vite");
+    const args = ["preview", "--port", String(port), "--strictPort", "--host", "127.0.0.1"];
+    await start(vite, args, /http:\/\/127\.0\.0\.1:\d+/, { cwd: folder });
+  };
+  return { folder, address: `http://127.0.0.1:${port}`, serve };
 }
 
-test("the starter project finds contacts, and says what is wrong", async () => {
-  const folder = await mkdtemp(path.join(os.tmpdir(), "tacit-starter-"));
-  const npm = await installed(folder);
-  npm("run", "build");
-  const vite = path.join(folder, "node_modules/.bin/vite");
-  const args = ["preview", "--port", "0", "--host", "127.0.0.1"];
-  const preview = await start(vite, args, /http:\/\/127\.0\.0\.1:\d+/, { cwd: folder });
-  const address = preview.said[0];
-  browser = await browse();
+/** Changes texts of a file. */
+async function edit(file, changes) {
+  let text = await readFile(file, "utf8");
+  for (const [before, now] of Object.entries(changes)) {
+    assert.ok(text.includes(before), before);
+    text = text.replace(before, now);
+  }
+  await writeFile(file, text);
+}
+
+test("the contacts: a user is let in by a token, finds contacts, and learns what is wrong", async () => {
+  const { folder, address, serve } = await installed("web-contacts");
+  const keygen = ["keygen", "--out", path.join(folder, "service/service.key")];
+  const peer = execFileSync(tacit, keygen, { encoding: "utf8", stdio: "pipe" }).trim();
+  const listen = `127.0.0.1:${await freePort()}`;
+  await edit(path.join(folder, "service/service.toml"), {
+    "127.0.0.1:7000": listen,
+    "http://localhost:5173": address,
+    "keys_per_day = 5000": "keys_per_day = 300",
+  });
+  await serve({ VITE_TACIT_URL: `ws://${listen}`, VITE_TACIT_PEER: peer });
   const page = await open(await person(browser), address);
   await page.locator("#find:enabled").waitFor();
-  const peer = await page.locator("#me").innerText();
-  const table = ["ann@example.org", "zoe@example.org"];
-  const { url, fingerprint } = await serveTable({ keys: table, keysPerDay: 300, peer, address });
-  const named = `VITE_TACIT_URL=${url}\nVITE_TACIT_PEER=${fingerprint}\n`;
-  await writeFile(path.join(folder, ".env.local"), named);
-  npm("run", "build");
-  await page.reload();
-  await isAccessible(page, "starter");
+  await isAccessible(page, "contacts");
   const contacts = page.getByLabel("E-mail addresses, one a line");
   await contacts.fill("Ann@example.org, bob@example.org\nzoe@Example.org");
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByText(/The service cannot be reached/).waitFor();
+  const service = ["serve", "--config", "service/service.toml"];
+  await start(tacit, service, /listening/, { cwd: folder });
   await page.getByRole("button", { name: "Find" }).click();
   await page.getByText("2 contacts are members.").waitFor();
   const found = await page.locator("#found li").allInnerTexts();
   assert.deepEqual(found, ["Ann@example.org", "zoe@Example.org"]);
+  await isAccessible(page, "contacts-found");
+  // The same user in another browser.
+  const other = await open(await person(browser), address);
+  await other.getByLabel("E-mail addresses, one a line").fill("ann@example.org");
+  await other.getByRole("button", { name: "Find" }).click();
+  await other.getByText(/as many addresses as the service allows today/).waitFor();
+  // Somebody whom the site's login does not know.
+  await page.route("**/token*", (route) => route.fulfill({ status: 401 }));
   await page.getByRole("button", { name: "Find" }).click();
-  await page.getByText(/as many addresses as the service allows today/).waitFor();
+  await page.getByText("Log in to the site, and try again.").waitFor();
+  await page.unroute("**/token*");
+  await page.route("**/token*", (route) => route.fulfill({ body: "a.b.c" }));
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByText(/The service does not let you in/).waitFor();
+  await isAccessible(page, "contacts-refused");
 });

@@ -1,6 +1,5 @@
 import { Tacit, TacitError, type Identity } from "tacit-web";
-import { getIdentity, putIdentity } from "tacit-web/keep";
-import { SERVICE } from "./config";
+import { LOGIN, SERVICE } from "./config";
 import { words } from "./words";
 
 const $ = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
@@ -12,18 +11,17 @@ const progress = $<HTMLProgressElement>("progress");
 const status = $("status");
 const found = $<HTMLUListElement>("found");
 
-/** Who this visitor is, from one visit to the next. */
-async function visitor(tacit: Tacit): Promise<Identity> {
-  const kept = await getIdentity("me");
-  if (kept) return kept;
-  const made = await tacit.generateIdentity();
-  await putIdentity("me", made);
-  return made;
+/** What the site's login signs of its user: a token, for the key that this page has. */
+async function token(tacit: Tacit, identity: Identity): Promise<string> {
+  const fingerprint = encodeURIComponent(await tacit.fingerprint(identity));
+  const answer = await fetch(`${LOGIN}?fingerprint=${fingerprint}`, { method: "POST" });
+  if (!answer.ok) throw new Error("Log in to the site, and try again.");
+  return answer.text();
 }
 
 function tell(error: unknown) {
   console.error(error);
-  status.textContent = error instanceof TacitError ? words(error) : String(error);
+  status.textContent = error instanceof TacitError ? words(error) : (error as Error).message;
 }
 
 function show(common: string[]) {
@@ -39,7 +37,8 @@ function show(common: string[]) {
 
 async function search(tacit: Tacit, identity: Identity, signal: AbortSignal) {
   const keys = contacts.value.split(/[\s,;]+/).filter((address) => address.includes("@"));
-  const order = { keys, normalize: "email", identity, peer: SERVICE.peer } as const;
+  const who = { identity, peer: SERVICE.peer, token: await token(tacit, identity) };
+  const order = { keys, normalize: "email", ...who } as const;
   const onProgress = (part: number) => (progress.value = part);
   const { common } = await tacit.match({ url: SERVICE.url }, order, { signal, onProgress });
   show(common.map((place) => keys[place]));
@@ -53,8 +52,8 @@ function isSearching(is: boolean) {
 
 async function start() {
   const tacit = new Tacit();
-  const identity = await visitor(tacit);
-  $("me").textContent = await tacit.fingerprint(identity);
+  // The service knows the user by the token, so the page keeps no identity.
+  const identity = await tacit.generateIdentity();
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const controller = new AbortController();

@@ -6,7 +6,7 @@ type Kind = TacitError["kind"];
 const OF_REASON: Partial<Record<Reason, string>> = {
   "not-isolated": "This page is served without the headers that it needs.",
   unreached: "The service cannot be reached. Check your network and try again.",
-  unknown: "The service does not know you. Give its operator the name at the foot of this page.",
+  unknown: "The service does not let you in. Log in to the site again, and try again.",
   "not-allowed": "The service does not allow this search.",
   "too-often": "You have searched for as many addresses as the service allows today.",
   "too-large": "These are more addresses than the service allows. Give fewer.",
