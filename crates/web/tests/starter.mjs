@@ -1,4 +1,4 @@
-// The starter project, made by its README in a folder of its own, in Chromium.
+// The starter projects, each made by its README in a folder of its own, in Chromium.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
@@ -14,8 +14,10 @@ import {
   root,
   site,
   start,
+  startRelay,
   stopAll,
   tacit,
+  until,
 } from "./scene.mjs";
 
 let browser;
@@ -105,4 +107,79 @@ test("the contacts: a user is let in by a token, finds contacts, and learns what
   await page.getByRole("button", { name: "Find" }).click();
   await page.getByText(/The service does not let you in/).waitFor();
   await isAccessible(page, "contacts-refused");
+});
+
+/** What the QR code of a page says. */
+async function decoded(page, folder) {
+  const { default: decode } = await import(path.join(folder, "node_modules/qr/decode.js"));
+  const image = await page.locator("#code").evaluate(async (shown) => {
+    await shown.decode();
+    const canvas = new OffscreenCanvas(512, 512).getContext("2d");
+    canvas.fillStyle = "white";
+    canvas.fillRect(0, 0, 512, 512);
+    canvas.drawImage(shown, 16, 16, 480, 480);
+    return [...canvas.getImageData(0, 0, 512, 512).data];
+  });
+  return decode({ width: 512, height: 512, data: Uint8ClampedArray.from(image) });
+}
+
+/** The link that a page shows, once that is another one. */
+async function newLink(page, before) {
+  const link = page.getByLabel("Send this link to one person");
+  await until(async () => (await link.inputValue()) !== before, "a new link");
+  return link.inputValue();
+}
+
+async function bid(page, amount) {
+  await page.getByLabel("Your bid").fill(String(amount));
+  await page.getByRole("button", { name: "Bid", exact: true }).click();
+}
+
+test("the auction: two visitors meet by a link, bid, and both learn winner and price", async () => {
+  const { folder, address, serve } = await installed("web-auction");
+  const { port } = await startRelay(address);
+  await serve({ VITE_TACIT_RELAY: `ws://127.0.0.1:${port}` });
+  const host = await open(await person(browser), address);
+  const invite = host.getByRole("button", { name: "Invite somebody" });
+  await invite.waitFor();
+  await isAccessible(host, "auction-start");
+  // An invitation is withdrawn, and of no use then.
+  await invite.click();
+  const withdrawn = await newLink(host, "");
+  await host.getByRole("button", { name: "Cancel" }).click();
+  await host.getByText("Cancelled.").waitFor();
+  await invite.click();
+  const link = await newLink(host, withdrawn);
+  assert.equal(await decoded(host, folder), link);
+  await isAccessible(host, "auction-link");
+  const guest = await open(await person(browser), withdrawn);
+  await guest.getByRole("button", { name: "Accept" }).click();
+  await guest.getByText(/Nobody waits for this link/).waitFor();
+  await guest.goto(link);
+  await guest.getByRole("button", { name: "Accept" }).waitFor();
+  assert.equal(new URL(guest.url()).hash, "");
+  await isAccessible(guest, "auction-invited");
+  await guest.getByRole("button", { name: "Accept" }).click();
+  for (const page of [host, guest]) await page.getByText("The other person is here.").waitFor();
+  await isAccessible(guest, "auction-bid");
+  await bid(host, 12);
+  await host.getByText("Waiting for the other bid…").waitFor();
+  await isAccessible(host, "auction-waiting");
+  // A bid may be taken back as long as the other person has not bid.
+  await host.getByRole("button", { name: "Cancel" }).click();
+  await host.getByText("Cancelled.").waitFor();
+  for (const [bids, won, lost] of [
+    [[40, 30], host, guest],
+    [[7, 31], guest, host],
+    [[8, 8], host, guest],
+  ]) {
+    await Promise.all([bid(host, bids[0]), bid(guest, bids[1])]);
+    const price = Math.min(...bids);
+    await won.getByText(`You win, and pay ${price}.`).waitFor();
+    await lost.getByText(`The other person wins, and pays ${price}.`).waitFor();
+  }
+  await isAccessible(guest, "auction-lost");
+  const damaged = await open(await person(browser), link.slice(0, -3));
+  await damaged.getByRole("button", { name: "Accept" }).click();
+  await damaged.getByText(/This link is damaged/).waitFor();
 });
