@@ -42,7 +42,9 @@
 //! | tags | 119 | [`PlainSizes::tag_bytes`] each, in frames of whole tags, up to 2^20 bytes |
 //! | matches | 120 | bit i for tag i of the shard, then zeros |
 //!
-//! OTs are treated as ideal, AES as an ideal cipher and BLAKE3 as a random oracle. A run tells the
+//! The OTs of an ask withstand a malicious placer ([`ASK_SECURITY`]): if it learned Δ, it could
+//! compute F everywhere and try keys without end. OTs are treated as ideal, AES as an ideal cipher
+//! and BLAKE3 as a random oracle. A run tells the
 //! placer which of the agreed number of keys, which it chooses freely, the programmer has: owners
 //! decide how many runs they allow. Encoding and decoding branch on the digests of a party's own
 //! keys (`vartime` in the names), so *when* its messages leave depends on its keys, under hashes
@@ -64,6 +66,7 @@ mod vole;
 
 use tacit_function::join::sizes;
 
+pub use asking::ASK_SECURITY;
 pub use hashes::MatchTag;
 pub use join::{BinValues, Join, PlacedBins};
 pub use keys::{DuplicateKey, KeyEncoding, Keys, TooManyRows};

@@ -13,7 +13,7 @@
 //! | [`peer_asks`] | at a service: what the run takes, before it is answered |
 //! | [`Job::join`](crate::Job::join) | the run |
 //!
-//! The parties agree on a digest: SHA-256 of "tacit join run 2\0" ‖ the function's digest (32) ‖
+//! The parties agree on a digest: SHA-256 of "tacit join run 3\0" ‖ the function's digest (32) ‖
 //! for left and right: the input's name, most rows (8), most keys (8), the owner (1: 0 garbler, 1
 //! evaluator), the number of parts of a key (8), for each part the field's name, its kind (1: 1
 //! text, 5 text as an email address in NFC, 3 bytes, 4 a number of bits) and bits (8), the number
@@ -228,7 +228,7 @@ pub(crate) fn stage_ots(plan: &JoinPlan) -> u64 {
 
 /// Computes the digest on which both parties agree.
 pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
-    let mut hash = Sha256::new_with_prefix(b"tacit join run 2\0");
+    let mut hash = Sha256::new_with_prefix(b"tacit join run 3\0");
     hash.update(function.digest().0);
     let number = |hash: &mut Sha256, number: u64| hash.update(number.to_le_bytes());
     let name = |hash: &mut Sha256, name: &str| {

@@ -7,6 +7,7 @@
 use core::num::NonZeroUsize;
 
 use tacit_kernels::{Block, Prg, share_out, workers};
+use tacit_ot::Security;
 use zeroize::Zeroizing;
 
 use super::hashes::{AT_ONCE, MatchTag, Row, ShardHashes};
@@ -37,6 +38,11 @@ const SPAN_COLUMNS: usize = if cfg!(test) { 1 << 10 } else { 1 << 15 };
 /// OTs that SoftSpoken makes from a set.
 const SHARDS_OF_SET: u32 = 16;
 
+/// The adversary that the OTs of an ask withstand. A placer that learned Δ from a lie in them could
+/// compute F at every point, and so try any number of keys against the tags or the hint. The
+/// programmer checks all OTs of an ask before it answers.
+pub const ASK_SECURITY: Security = Security::Malicious;
+
 /// The parameters of the base OTs of a matching.
 #[derive(Clone, Copy)]
 pub(super) struct SetupTerms {
@@ -66,7 +72,7 @@ impl SetupTerms {
         prg: &mut Prg,
     ) -> Result<&'o mut PlacerOts, Error> {
         if let Some(tag) = self.set(shard) {
-            let setup = EvaluatorSetup::with(self.settings, &tag, prg)?;
+            let setup = EvaluatorSetup::with(self.settings, &tag, prg)?.secured(ASK_SECURITY);
             let ot = setup.run(io).await?.ots()?;
             *ots = Some(PlacerOts::new(ot, self.vole, &tag));
         }
@@ -82,7 +88,7 @@ impl SetupTerms {
         prg: &mut Prg,
     ) -> Result<&'o mut ProgrammerOts, Error> {
         if let Some(tag) = self.set(shard) {
-            let setup = GarblerSetup::with(self.settings, &tag, prg)?;
+            let setup = GarblerSetup::with(self.settings, &tag, prg)?.secured(ASK_SECURITY);
             let ot = setup.run(io).await?.ots()?;
             *ots = Some(ProgrammerOts::new(ot, self.vole, &tag));
         }

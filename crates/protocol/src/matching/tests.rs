@@ -3,6 +3,7 @@
 
 mod intersection;
 mod join;
+mod lying;
 mod silent;
 mod threads;
 mod vectors;

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use tacit_net::Link;
-use tacit_ot::Security;
 use tacit_ot::source::Choice;
-use tacit_protocol::matching::VolePlan;
+use tacit_protocol::matching::{ASK_SECURITY, VolePlan};
 
 use super::{Intersection, Match, MatchRecipient};
 use crate::Error;
@@ -76,7 +75,7 @@ impl Intersection {
         let link = ot_link(link);
         let vole = VolePlan::of(extension, sizes.shards * sizes.ask_columns);
         let count = usize::try_from(vole.ots()).unwrap_or(usize::MAX);
-        let ots = Choice::told(extension, link, Security::SemiHonest, count);
+        let ots = Choice::told(extension, link, ASK_SECURITY, count);
         let matches = match self.meaning.to {
             MatchRecipient::Both => sizes.programmer_keys.div_ceil(8),
             MatchRecipient::Me | MatchRecipient::Peer => 0,

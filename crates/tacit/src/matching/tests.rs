@@ -23,7 +23,7 @@ fn digests_are_known() {
     );
     assert_eq!(
         run.to_string(),
-        "5861124fa7a38f185991f8964a15aee50cfe89399fcf70de58cdffd2f5f7ed24"
+        "b35a7b954520df3543d940c5013023579bf651d3221ce88eb895c86dcafbd743"
     );
 }
 

@@ -13,7 +13,7 @@ use tacit_function::join::JoinPlan;
 use tacit_net::Link;
 use tacit_ot::Security;
 use tacit_ot::source::Choice;
-use tacit_protocol::matching::VolePlan;
+use tacit_protocol::matching::{ASK_SECURITY, VolePlan};
 
 use super::alternative::seconds;
 use super::course::MeasuredLink;
@@ -107,7 +107,7 @@ fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> StageCo
     }
     let vole = VolePlan::of(extension, sizes.shards * sizes.ask_columns);
     let count = usize::try_from(vole.ots()).unwrap_or(usize::MAX);
-    let made = Choice::told(extension, ot_link(None), Security::SemiHonest, count);
+    let made = Choice::told(extension, ot_link(None), ASK_SECURITY, count);
     let tables = sizes.shards * (sizes.ask_bytes() + sizes.hint_bytes()) + vole.bytes();
     let of_ots = [made.cost.sender_bytes, made.cost.receiver_bytes];
     // The OTs of a shard take a round trip, and ask and hint another one.

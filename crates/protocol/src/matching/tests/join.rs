@@ -17,7 +17,7 @@ use crate::message::Kind;
 use crate::setup::OtSettings;
 use crate::{Error, Incompatibility, Misbehaviour};
 
-fn sized(placer: u64, programmer: u64, upto: u64, programmer_bits: u32) -> Sizes {
+pub(super) fn sized(placer: u64, programmer: u64, upto: u64, programmer_bits: u32) -> Sizes {
     let widths = Widths {
         placer_bits: 8,
         programmer_bits,
@@ -40,7 +40,7 @@ fn payloads(sizes: &Sizes, count: usize) -> Vec<Block> {
     all
 }
 
-fn run_with(
+pub(super) fn run_with(
     sizes: Sizes,
     placer: &Keys,
     programmer: (&Keys, &[Block]),
