@@ -5,6 +5,11 @@ use std::collections::HashSet;
 use tacit_circuit::RowProgram;
 use tacit_function::Schedule;
 use tacit_function::schedule::LastRead;
+use tacit_kernels::Block;
+
+use super::hashed::ROLES;
+use super::queue::BitQueue;
+use super::stock::{CrossDemand, CrossKind};
 
 /// Bytes of a row program for each wire of its circuit, and the additional bytes while the largest
 /// program is made: [`tacit_circuit::RowProgram`].
@@ -69,8 +74,8 @@ fn values(schedule: &Schedule) -> u64 {
     u64::try_from(most.max().unwrap_or_default()).unwrap_or(u64::MAX)
 }
 
-/// Returns the size of the masks of all crosses, which may be made before the first step, and of
-/// the longest messages of a step, once as bytes and once as words.
+/// Returns the size of the masks of all crosses, which may be made before the first step or come
+/// from a stock, and of the longest messages of a step, once as bytes and once as words.
 fn masks(schedule: &Schedule) -> u64 {
     let (mut opened, mut longest) = ([0_u64; 2], 0);
     for step in schedule.steps() {
@@ -84,10 +89,27 @@ fn masks(schedule: &Schedule) -> u64 {
     // bits the sender holds two bits; the receiver holds w bits and one.
     let sent = |party: usize| opened[party].saturating_sub(ots[1 - party]);
     let of = |party: usize| 2 * sent(party) + sent(1 - party) + ots[1 - party];
-    of(0)
-        .max(of(1))
-        .div_ceil(8)
-        .saturating_add(2 * longest.div_ceil(8))
+    let made = of(0).max(of(1)).div_ceil(8);
+    // A stock has all bits of a wide cross, of which a run takes w.
+    let stocked = stocked(&CrossDemand::of(schedule));
+    made.max(stocked).saturating_add(2 * longest.div_ceil(8))
+}
+
+/// Returns the bytes of masks from a stock, the same at both parties: two bits of a narrow cross, and
+/// two blocks of a wide one, whatever its number of gates.
+pub(super) fn stocked(demand: &CrossDemand) -> u64 {
+    let of = |sender| {
+        let [narrow, wide] = CrossKind::ALL.map(|kind| {
+            let blocks = demand.blocks(kind, sender);
+            blocks.saturating_mul(kind.crosses() as u64)
+        });
+        let wide = wide.saturating_mul(Block::BYTES as u64);
+        BitQueue::memory_bytes(narrow).saturating_add(wide)
+    };
+    let halves = ROLES.map(of).into_iter();
+    halves.fold(0, |sum: u64, half| {
+        sum.saturating_add(half.saturating_mul(2))
+    })
 }
 
 /// Returns the size of the schedule and its programs.

@@ -18,6 +18,12 @@ pub(super) struct BitQueue {
 }
 
 impl BitQueue {
+    /// Returns the bytes of a queue to which this many bits are added.
+    pub(super) fn memory_bytes(bits: u64) -> u64 {
+        let segments = bits.div_ceil(64 * SEGMENT_WORDS);
+        segments.saturating_mul(8 * SEGMENT_WORDS)
+    }
+
     /// Adds `bits` zeros. Returns the number of the first one.
     pub(super) fn add(&mut self, bits: u64) -> u64 {
         let first = self.end;
@@ -66,6 +72,13 @@ impl BitQueue {
             .segments
             .get((place / SEGMENT_WORDS - self.gone) as usize);
         segment.map_or(0, |words| words[(place % SEGMENT_WORDS) as usize])
+    }
+
+    /// Returns the bytes that are held.
+    #[cfg(test)]
+    pub(super) fn held_bytes(&self) -> u64 {
+        let words = self.segments.iter().map(|segment| segment.capacity());
+        8 * words.sum::<usize>() as u64
     }
 
     /// Wipes the whole segments before number `before`, which are no longer read.

@@ -245,6 +245,18 @@ impl StockedCrosses {
         self.role
     }
 
+    /// Returns the bytes that are held.
+    #[cfg(test)]
+    pub(super) fn held_bytes(&self) -> u64 {
+        let narrow = self.narrow.as_flattened().iter();
+        let wide = self
+            .wide
+            .iter()
+            .flat_map(|wide| [&wide.first, &wide.second]);
+        let wide = wide.map(|blocks| (blocks.capacity() * Block::BYTES) as u64);
+        narrow.map(BitQueue::held_bytes).sum::<u64>() + wide.sum::<u64>()
+    }
+
     /// Wipes the narrow crosses that the steps so far have used.
     pub(super) fn end_step(&mut self) {
         for (queues, read) in self.narrow.iter_mut().zip(self.read) {

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use super::functions::{Draw, random_case};
 use super::lying::ands;
 use super::*;
-use crate::gmw::{CrossBlock, CrossDemand, CrossKind, StockedCrosses, prepare};
+use crate::gmw::memory::stocked;
+use crate::gmw::{CrossBlock, CrossDemand, CrossKind, StockedCrosses, memory_bytes, prepare};
 use crate::io::Io;
 
 /// A party's blocks, in the order in which they were made.
@@ -147,6 +148,28 @@ fn blocks_are_halves_of_crosses_and_no_two_are_alike() {
         assert!(!seen.contains(&begins));
         seen.push(begins);
     }
+}
+
+/// A service admits a run by what is said before it, and a peer chooses what its runs take. A wide
+/// cross of the stock takes 256 bits, however few gates it serves.
+#[test]
+fn memory_of_a_run_from_stock_is_within_what_is_said() {
+    let mut wide = 0;
+    for number in 0..12 {
+        let schedule = random_case(&mut Draw(prg(2000 + number))).schedule();
+        let demand = CrossDemand::of(&schedule);
+        wide += demand.wide.iter().sum::<u64>();
+        for role in ROLES {
+            let masks = StockedCrosses::new(&schedule, role, |kind, sender| {
+                let bytes = kind.bytes(sender == role);
+                CrossBlock::from_bytes(kind, sender == role, Zeroizing::new(vec![0; bytes]))
+            });
+            let (held, said) = (masks.expect("blocks").held_bytes(), memory_bytes(&schedule));
+            assert_eq!(held, stocked(&demand));
+            assert!(held <= said, "{held} bytes, and {said} are said");
+        }
+    }
+    assert!(wide > 0);
 }
 
 /// Otherwise a party whose disk is full would make all other OTs of the order for nothing.
