@@ -26,7 +26,7 @@ use crate::order::{Garbled, Order, Secured};
 use crate::ports;
 use crate::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use crate::scheme::default_scheme;
-use crate::session::{BaseOt, OrderTerms, OtNeed};
+use crate::session::{BaseOt, OrderTerms, OtExtension, OtNeed};
 use crate::stock::{ChainVersion, LeaseOrder, StockName, Stocks, TakenNumbers};
 use crate::{Error, Session};
 
@@ -64,12 +64,13 @@ trait ProtocolRun: Sync {
         None
     }
 
-    /// Returns for how many runs of the job, with OTs resting on `base_ot`, a stock has enough.
+    /// Returns for how many runs of the job, with OTs resting on `base_ot` and on what `extension`
+    /// rests on, a stock has enough.
     fn runs_in_stock(
         &self,
         _job: &Job<'_>,
         _stock: (&Stocks, &StockName),
-        _base_ot: BaseOt,
+        _ots: (BaseOt, OtExtension),
     ) -> Result<u64, Error> {
         Ok(0)
     }

@@ -63,7 +63,8 @@ pub use traffic::RunTraffic;
 use crate::Error;
 use crate::protocols::{Protocol, ThreatModel};
 use crate::scheme::{best_scheme, default_scheme};
-use crate::session::OtExtension;
+use crate::session::{BaseOt, OtExtension};
+use crate::stock::OtOrigin;
 
 /// Predictions that differ by less than this share count as equal.
 const TOLERANCE: f64 = 0.01;
@@ -313,11 +314,17 @@ impl Planner {
         way.with_ots(self.ot_extension)
     }
 
+    /// Returns how a run would make its OTs.
+    fn ots(&self) -> OtOrigin {
+        OtOrigin::new(BaseOt::default(), self.ot_extension.unwrap_or_default())
+    }
+
     /// Whether `gmw` is considered: if an OT extension is named, or crosses are in stock.
     fn considers_gmw(&self, function: &Function) -> bool {
         let protects = Protocol::against(self.threat_model).contains(&Protocol::Gmw);
         let is_allowed = protects && HASH_ASSUMPTION <= self.assumption && self.scheme.is_none();
-        let has_crosses = self.stock.as_ref().is_some_and(InStock::has_crosses);
+        let stock = self.stock.as_ref();
+        let has_crosses = stock.is_some_and(|stock| stock.has_crosses(self.ots()));
         is_allowed && (self.ot_extension.is_some() || has_crosses) && !function.has_saved_values()
     }
 
@@ -327,7 +334,7 @@ impl Planner {
         let way = self.way(self.link);
         let mut found = Vec::new();
         if let Some(stock) = &self.stock {
-            found.extend(shared.stocked(stock, &way)?);
+            found.extend(shared.stocked((stock, self.ots()), &way)?);
         }
         if let Some(extension) = self.ot_extension {
             found.push(shared.alternative(extension, &way)?);

@@ -75,7 +75,7 @@ pub use contents::{StockName, StockNeed, StockSummary, StockedKind};
 pub(crate) use crosses::kinds_of_crosses;
 pub use crosses::{CrossPreparation, Crosses};
 pub(crate) use crosses::{
-    NeededCrosses, are_crosses, lease_crosses, runs_from_crosses, takes_crosses,
+    NeededCrosses, OtOrigin, crosses_serve, lease_crosses, runs_from_crosses, takes_crosses,
 };
 pub use lanes::Lanes;
 pub(crate) use lanes::{Home, Keepers};

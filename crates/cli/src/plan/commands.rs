@@ -7,6 +7,7 @@ use tacit::garble::SchemeInfo;
 use tacit::plan::Alternative;
 use tacit::protocols::Protocol;
 use tacit::scheme::default_scheme;
+use tacit::session::OtExtension;
 
 use super::PlanReport;
 use crate::args::PlanArgs;
@@ -19,6 +20,8 @@ pub(super) struct Commands<'a> {
     own: Option<Role>,
     /// The files that inputs are read from, by input.
     files: &'a BTreeMap<String, String>,
+    /// Whether runs may take silent crosses.
+    allows_silent: bool,
     of: &'a Alternative,
 }
 
@@ -28,6 +31,7 @@ impl<'a> Commands<'a> {
             args: told.args,
             own: told.role,
             files: told.files,
+            allows_silent: told.ot_extension == Some(OtExtension::Silent),
             of,
         }
     }
@@ -88,7 +92,9 @@ impl<'a> Commands<'a> {
     /// its peer and stock.
     fn party(&self, role: Role) -> Vec<String> {
         let mut words = vec!["--role".to_owned(), role.name().to_owned()];
-        if let Some(extension) = self.of.ot_extension {
+        let takes_silent = self.allows_silent && self.of.takes_crosses();
+        let silent = takes_silent.then_some(OtExtension::Silent);
+        if let Some(extension) = self.of.ot_extension.or(silent) {
             words.extend(["--ot-extension".to_owned(), extension.to_string()]);
         }
         if self.own == Some(role) {

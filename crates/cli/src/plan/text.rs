@@ -102,7 +102,7 @@ impl PlanReport<'_> {
             "{} is secure against {} parties, as asked; {}",
             choice.protocol.name(),
             choice.protocol.threat_model(),
-            rests_on(choice)
+            rests_on(choice, self.ot_extension)
         )];
         reasons.extend(self.why_gmw());
         if choice.protocol == Protocol::Batch {
@@ -313,18 +313,18 @@ fn scheme(one: &Alternative) -> String {
     }
 }
 
-/// Returns the assumption of a run's security.
-fn rests_on(one: &Alternative) -> String {
+/// Returns the assumption of a run's security, if its parties name this OT extension.
+fn rests_on(one: &Alternative, named: Option<OtExtension>) -> String {
     match one.scheme {
         Some(scheme) => format!(
             "{} rests on {} ({} bits)",
             scheme.id, scheme.assumption, scheme.security_bits
         ),
         None => {
-            let lpn = match one.ot_extension {
-                Some(OtExtension::Silent) => ", and on LPN",
-                Some(_) => "",
-                None => ", and on what made its crosses: by silent OT, LPN too",
+            let lpn = match (one.ot_extension, named) {
+                (Some(OtExtension::Silent), _) => ", and on LPN",
+                (None, Some(OtExtension::Silent)) => ", and on LPN if its crosses are silent",
+                _ => "",
             };
             format!(
                 "it garbles nothing, and rests on {}{lpn}",

@@ -104,6 +104,13 @@ impl Extension {
         (f64::from(work_log2) - self.check_bits()).min(0.0)
     }
 
+    /// Returns whether OTs of this extension may be used in a session whose parties agreed on
+    /// `asked`. A session that did not agree on silent OT excludes everything that rests on LPN.
+    #[must_use]
+    pub const fn serves(self, asked: Self) -> bool {
+        self.lpn_bits().is_none() || asked.lpn_bits().is_some()
+    }
+
     /// Returns the field of the first correlated OTs.
     pub(super) const fn field(self) -> FieldBits {
         match self {

@@ -10,7 +10,7 @@ use crate::cost::{Clock, Phase};
 use crate::driver::{run_script, seed};
 use crate::kept::ChainPlace;
 use crate::protocols::{Protocol, StatisticalSecurity};
-use crate::session::{BaseOt, CountedEpoch, OtNeed};
+use crate::session::{BaseOt, CountedEpoch, OtExtension, OtNeed};
 use crate::stock::{StockName, StockedRun, Stocks};
 use crate::{Error, Session};
 
@@ -43,7 +43,7 @@ impl ProtocolRun for Authenticated {
         &self,
         job: &Job<'_>,
         (stocks, name): (&Stocks, &StockName),
-        base_ot: BaseOt,
+        (base_ot, _): (BaseOt, OtExtension),
     ) -> Result<u64, Error> {
         stocks.lots_for(name, job.task.function, (job.security, base_ot))
     }

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::cost::Clock;
 use crate::protocols::{Protocol, StatisticalSecurity};
 use crate::scheme::with_block_scheme;
-use crate::session::{BaseOt, OtNeed};
+use crate::session::{BaseOt, OtExtension, OtNeed};
 use crate::stock::{BatchRun, OpenedStock, StockName, Stocks};
 
 pub(super) struct Batch;
@@ -35,7 +35,7 @@ impl ProtocolRun for Batch {
         &self,
         job: &Job<'_>,
         (stocks, name): (&Stocks, &StockName),
-        _base_ot: BaseOt,
+        _ots: (BaseOt, OtExtension),
     ) -> Result<u64, Error> {
         stocks.executions_left(name, job.task.function, job.security)
     }

@@ -11,7 +11,7 @@ use crate::driver::{run_script, seed};
 use crate::join::stage_ots;
 use crate::ports;
 use crate::protocols::Protocol;
-use crate::session::{BaseOt, OtNeed};
+use crate::session::{BaseOt, OtExtension, OtNeed};
 use crate::stock::{StockName, Stocks, lease_crosses, takes_crosses};
 use crate::{Error, Session};
 
@@ -39,9 +39,9 @@ impl ProtocolRun for Gmw {
         &self,
         job: &Job<'_>,
         (stocks, name): (&Stocks, &StockName),
-        base_ot: BaseOt,
+        ots: (BaseOt, OtExtension),
     ) -> Result<u64, Error> {
-        stocks.gmw_runs_left(name, job.task.function, base_ot)
+        stocks.gmw_runs_left(name, job.task.function, ots)
     }
 
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error> {

@@ -25,7 +25,8 @@ impl Job<'_> {
         } else {
             stocks.lanes_with(&name, |name| {
                 let by = self.task.by;
-                by.runs_in_stock(self, (stocks, name), session.base_ot())
+                let ots = (session.base_ot(), session.ot_extension());
+                by.runs_in_stock(self, (stocks, name), ots)
             })?
         };
         session.go_to_lane(&lanes).map(drop)

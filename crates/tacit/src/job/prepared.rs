@@ -8,7 +8,7 @@ use super::{AgreedRun, Job, NOT_OFFERED, ProtocolOutcome, ProtocolRun};
 use crate::Error;
 use crate::cost::Clock;
 use crate::protocols::Protocol;
-use crate::session::{BaseOt, OtNeed};
+use crate::session::{BaseOt, OtExtension, OtNeed};
 use crate::stock::{OpenedStock, PreparedRun, StockName, Stocks};
 
 pub(super) struct Prepared;
@@ -32,7 +32,7 @@ impl ProtocolRun for Prepared {
         &self,
         job: &Job<'_>,
         (stocks, name): (&Stocks, &StockName),
-        _base_ot: BaseOt,
+        _ots: (BaseOt, OtExtension),
     ) -> Result<u64, Error> {
         stocks.runs_left(name, job.task.function)
     }

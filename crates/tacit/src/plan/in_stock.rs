@@ -7,8 +7,8 @@ use tacit_garble::SchemeId;
 use crate::protocols::StatisticalSecurity;
 use crate::session::BaseOt;
 use crate::stock::{
-    ComponentDigest, Lot, LotNeeds, LotTerms, NeededCrosses, StockSummary, are_crosses, family,
-    kind_of, ot_kind, runs_from_crosses,
+    ComponentDigest, Lot, LotNeeds, LotTerms, NeededCrosses, OtOrigin, StockSummary, crosses_serve,
+    family, kind_of, ot_kind, runs_from_crosses,
 };
 
 /// The contents of the stock with a peer, by scheme.
@@ -58,19 +58,23 @@ impl InStock {
         (there, runs)
     }
 
-    /// Whether there are any crosses.
-    pub(super) fn has_crosses(&self) -> bool {
+    /// Whether there are any crosses that a run may take whose OTs would be `asked`.
+    pub(super) fn has_crosses(&self, asked: OtOrigin) -> bool {
         let mut kinds = self.stocks.iter().flat_map(|stock| &stock.kinds);
-        kinds.any(|kind| kind.available > 0 && are_crosses(&kind.digest))
+        kinds.any(|kind| kind.available > 0 && crosses_serve(&kind.digest, asked))
     }
 
-    /// Returns the number of runs with this schedule for which there are crosses, and what a run
-    /// takes, for the role that has enough for more runs.
-    pub(super) fn crosses(&self, schedule: &Schedule) -> (u64, Vec<NeededCrosses>) {
+    /// Returns the number of runs with this schedule, whose OTs would be `asked`, for which there
+    /// are crosses, and what a run takes, for the role that has enough for more runs.
+    pub(super) fn crosses(
+        &self,
+        schedule: &Schedule,
+        asked: OtOrigin,
+    ) -> (u64, Vec<NeededCrosses>) {
         let stocks = self.stocks.iter().map(|stock| {
             let kinds = stock.kinds.iter();
             let kinds = kinds.map(|kind| (kind.digest, kind.available)).collect();
-            runs_from_crosses(schedule, &kinds)
+            runs_from_crosses(schedule, asked, &kinds)
         });
         stocks.max_by_key(|(runs, _)| *runs).unwrap_or_default()
     }
@@ -103,13 +107,14 @@ mod tests {
     use super::*;
     use crate::library;
     use crate::net::Link;
-    use crate::plan::{Calibration, Plan, Planner};
+    use crate::plan::{Alternative, Calibration, Plan, Planner};
     use crate::protocols::Protocol;
+    use crate::session::OtExtension;
     use crate::stock::{EpochId, LOT_SCHEME, Lanes, StockName, StockedKind, kinds_of_crosses};
 
-    /// Returns a stock with this number of crosses of each kind.
-    fn stock_of(crosses: u64) -> InStock {
-        let kinds = kinds_of_crosses().map(|digest| StockedKind {
+    /// Returns a stock with this number of crosses of each kind of this extension.
+    fn stock_of(crosses: u64, extension: OtExtension) -> InStock {
+        let kinds = kinds_of_crosses(extension).map(|digest| StockedKind {
             name: String::new(),
             other_names: Vec::new(),
             digest,
@@ -141,7 +146,8 @@ mod tests {
     fn plan(link: &str, crosses: u64) -> Plan {
         let link: Link = link.parse().expect("a link");
         let function = library::function("matrix-product", &BTreeMap::from([("n".into(), 6)]));
-        let mut planner = Planner::with(link, Calibration::default()).stock(stock_of(crosses));
+        let stock = stock_of(crosses, OtExtension::default());
+        let mut planner = Planner::with(link, Calibration::default()).stock(stock);
         planner.plan(function.expect("a function")).expect("a plan")
     }
 
@@ -172,5 +178,28 @@ mod tests {
         let wide = plan("100ms,20gbit", 1 << 24);
         assert!(is_gmw(&wide));
         assert_eq!(wide.choice().protocol, Protocol::Direct);
+    }
+
+    /// A plan rests on LPN only if silent OT is named.
+    #[test]
+    fn a_plan_takes_silent_crosses_only_where_silent_ot_is_named() {
+        let stock = stock_of(1 << 24, OtExtension::Silent);
+        let link: Link = "250us,1mbit".parse().expect("a link");
+        let function = library::function("matrix-product", &BTreeMap::from([("n".into(), 6)]));
+        let function = function.expect("a function");
+        for (named, is_taken) in [
+            (None, false),
+            (Some(OtExtension::default()), false),
+            (Some(OtExtension::Silent), true),
+        ] {
+            let planner = Planner::with(link, Calibration::default()).stock(stock.clone());
+            let mut planner = match named {
+                Some(extension) => planner.ot_extension(extension),
+                None => planner,
+            };
+            let plan = planner.plan(function.clone()).expect("a plan");
+            let takes = plan.alternatives.iter().any(Alternative::takes_crosses);
+            assert_eq!(takes, is_taken, "{named:?}");
+        }
     }
 }

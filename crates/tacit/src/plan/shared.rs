@@ -20,6 +20,7 @@ use super::{Alternative, InStock, Need, Offline, PlannedTimes, PlannedTraffic};
 use crate::Error;
 use crate::protocols::Protocol;
 use crate::session::{OtExtension, ot_link};
+use crate::stock::OtOrigin;
 
 /// The assumption of the hash of crosses.
 pub(super) const HASH_ASSUMPTION: Assumption = Assumption::IdealCipher;
@@ -78,17 +79,18 @@ impl Shared {
         })
     }
 
-    /// Returns a run with crosses from a stock, or `None` if the stock has too few for one.
+    /// Returns a run with crosses from a stock, or `None` if the stock has too few that serve where
+    /// OTs would be `asked`.
     ///
     /// # Errors
     ///
     /// `gmw` cannot run it.
     pub(super) fn stocked(
         &self,
-        stock: &InStock,
+        (stock, asked): (&InStock, OtOrigin),
         way: &MeasuredLink,
     ) -> Result<Option<Alternative>, Error> {
-        let (runs, needs) = stock.crosses(&self.schedule);
+        let (runs, needs) = stock.crosses(&self.schedule, asked);
         if runs == 0 {
             return Ok(None);
         }

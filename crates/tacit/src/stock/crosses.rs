@@ -6,9 +6,10 @@
 //! | `order` | an order for crosses, and the lots that it makes |
 //! | `run` | leases what a run takes at both parties, and reads it |
 //!
-//! A kind has narrow or wide crosses, whose OTs one fixed party sends, from base OTs of one kind.
-//! An instance is a [block](CrossBlock). A block depends on no other and holds no Δ. So a run may
-//! take blocks from several lots, and a kind's numbers continue from one lot to the next.
+//! A kind has narrow or wide crosses, whose OTs one fixed party sends, from base OTs of one kind, by
+//! SoftSpoken or by silent OT. A run takes no crosses whose OTs rest on more than it allows. An
+//! instance is a [block](CrossBlock). A block depends on no other and holds no Δ. So a run may take
+//! blocks from several lots, and a kind's numbers continue from one lot to the next.
 //!
 //! All kinds are in the stock of [`LOT_SCHEME`]: crosses have no garbling scheme.
 //!
@@ -26,6 +27,7 @@ use tacit_stock::{ComponentDigest, InstanceSize};
 
 use super::authenticated::LOT_SCHEME;
 use super::{StockName, Stocks};
+use crate::session::OtExtension;
 use crate::{Error, Session};
 
 pub use order::{CrossPreparation, Crosses};
@@ -37,24 +39,68 @@ const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 /// The number of kinds of blocks that a run takes together.
 const BLOCK_KINDS: usize = ROLES.len() * CrossKind::ALL.len();
 
+/// How OTs are made, and so what they rest on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OtOrigin {
+    /// The kind of base OTs.
+    base_ot: BaseOt,
+    /// Whether they are silent, and so rest on LPN.
+    is_silent: bool,
+}
+
+impl OtOrigin {
+    /// Returns how OTs are made from such base OTs by this extension.
+    pub(crate) fn new(base_ot: BaseOt, extension: OtExtension) -> Self {
+        Self {
+            base_ot,
+            is_silent: extension == OtExtension::Silent,
+        }
+    }
+
+    /// Returns how OTs are made in this session.
+    fn of(session: &Session) -> Self {
+        Self::new(session.base_ot(), session.ot_extension())
+    }
+
+    /// Iterates over all, those first that the fewest runs may take.
+    fn all() -> impl Iterator<Item = Self> {
+        let both = |base_ot| [true, false].map(|is_silent| Self { base_ot, is_silent });
+        BaseOt::ALL.into_iter().flat_map(both)
+    }
+
+    /// Whether a run may take such OTs if those that it makes are `asked`.
+    fn serves(self, asked: Self) -> bool {
+        self.base_ot.serves(asked.base_ot) && self.extension().serves(asked.extension())
+    }
+
+    /// Returns an extension that makes such OTs.
+    fn extension(self) -> OtExtension {
+        if self.is_silent {
+            OtExtension::Silent
+        } else {
+            OtExtension::default()
+        }
+    }
+}
+
 /// The properties of a kind of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockKind {
     crosses: CrossKind,
     /// The party that sends the OTs of the crosses.
     sender: Role,
-    /// The kind of base OTs.
-    base_ot: BaseOt,
+    /// How its OTs are made.
+    ots: OtOrigin,
 }
 
 impl BlockKind {
-    /// Returns the kinds of blocks that are made from such base OTs, in the order in which a run
-    /// takes them.
-    fn all_on(base_ot: BaseOt) -> [Self; BLOCK_KINDS] {
+    /// Returns the kinds of blocks that are made from such OTs, in the order in which a run takes
+    /// them.
+    fn all_from(ots: OtOrigin) -> [Self; BLOCK_KINDS] {
         std::array::from_fn(|place| Self {
             crosses: CrossKind::ALL[place % CrossKind::ALL.len()],
             sender: ROLES[place / CrossKind::ALL.len()],
-            base_ot,
+            ots,
         })
     }
 
@@ -64,14 +110,21 @@ impl BlockKind {
             CrossKind::Narrow => "narrow",
             CrossKind::Wide => "wide",
         };
-        let (sender, base_ot) = (self.sender.name(), self.base_ot);
-        ComponentDigest::of_kind(&format!("{crosses} crosses, {sender}, {base_ot}"))
+        let (sender, base_ot) = (self.sender.name(), self.ots.base_ot);
+        let extension = if self.ots.is_silent {
+            "silent"
+        } else {
+            "softspoken"
+        };
+        ComponentDigest::of_kind(&format!(
+            "{crosses} crosses, {sender}, {base_ot}, {extension}"
+        ))
     }
 
     /// Returns the kind with this digest, if it is one of crosses.
     pub(super) fn of(digest: &ComponentDigest) -> Option<Self> {
-        let all = BaseOt::ALL.into_iter().flat_map(Self::all_on);
-        all.into_iter().find(|kind| kind.digest() == *digest)
+        let mut all = OtOrigin::all().flat_map(Self::all_from);
+        all.find(|kind| kind.digest() == *digest)
     }
 
     /// Returns the name for people.
@@ -80,11 +133,14 @@ impl BlockKind {
             CrossKind::Narrow => "crosses",
             CrossKind::Wide => "wide crosses",
         };
-        let name = format!("{crosses} sent by the {}", self.sender.name());
-        match self.base_ot {
-            BaseOt::Ristretto255 => name,
-            base_ot => format!("{name} from {base_ot}"),
+        let mut name = format!("{crosses} sent by the {}", self.sender.name());
+        if self.ots.base_ot != BaseOt::default() {
+            name += &format!(" from {}", self.ots.base_ot);
         }
+        if self.ots.is_silent {
+            name += " by silent OT";
+        }
+        name
     }
 
     /// Returns the number of crosses in a block.
@@ -100,18 +156,19 @@ impl BlockKind {
         }
     }
 
-    /// Returns the index of the kind among those on one base OT.
+    /// Returns the index of the kind among those of one origin.
     fn place(crosses: CrossKind, sender: Role) -> usize {
         CrossKind::ALL.len() * sender as usize + crosses as usize
     }
 }
 
-/// The number of blocks of each kind on one base OT, in their order.
+/// The number of blocks of each kind of one origin, in their order.
 type Blocks = [u64; BLOCK_KINDS];
 
-/// Returns the number of blocks of each kind on one base OT in `demand`.
+/// Returns the number of blocks of each kind of one origin in `demand`.
 fn blocks_of(demand: &CrossDemand) -> Blocks {
-    BlockKind::all_on(BaseOt::default()).map(|kind| demand.blocks(kind.crosses, kind.sender))
+    let kinds = BlockKind::all_from(OtOrigin::default());
+    kinds.map(|kind| demand.blocks(kind.crosses, kind.sender))
 }
 
 /// Returns the demand that a preparation gets to make these blocks.
@@ -151,16 +208,17 @@ pub(crate) struct NeededCrosses {
     pub(crate) in_stock: u64,
 }
 
-/// Whether a stock has crosses of this kind.
-pub(crate) fn are_crosses(kind: &ComponentDigest) -> bool {
-    BlockKind::of(kind).is_some()
+/// Whether a run may take crosses of this kind, if the OTs that it would make are `asked`.
+pub(crate) fn crosses_serve(kind: &ComponentDigest, asked: OtOrigin) -> bool {
+    BlockKind::of(kind).is_some_and(|kind| kind.ots.serves(asked))
 }
 
 /// Returns the number of runs with this schedule for which a stock has enough, and what a run
-/// takes. `kinds` has the crosses of each kind, counted one by one. A function that takes no
-/// crosses takes none from a stock.
+/// takes, if the OTs that the run would make are `asked`. `kinds` has the crosses of each kind,
+/// counted one by one. A function that takes no crosses takes none from a stock.
 pub(crate) fn runs_from_crosses(
     schedule: &Schedule,
+    asked: OtOrigin,
     kinds: &BTreeMap<ComponentDigest, u64>,
 ) -> (u64, Vec<NeededCrosses>) {
     let needed = blocks_of(&CrossDemand::of(schedule));
@@ -168,14 +226,15 @@ pub(crate) fn runs_from_crosses(
         return (0, Vec::new());
     }
     let (mut left, mut there) = (0_u64, [0_u64; BLOCK_KINDS]);
-    for digests in kinds_serving(BaseOt::default()) {
+    let of_a_run = BlockKind::all_from(OtOrigin::default());
+    for digests in kinds_serving(asked) {
         let crosses = available_of(&digests, kinds);
-        let units = BlockKind::all_on(BaseOt::default()).map(BlockKind::unit);
+        let units = of_a_run.map(BlockKind::unit);
         let blocks = std::array::from_fn(|kind| crosses[kind] / units[kind]);
         left = left.saturating_add(runs(&blocks, &needed));
         there = std::array::from_fn(|kind| there[kind].saturating_add(crosses[kind]));
     }
-    let kinds = BlockKind::all_on(BaseOt::default()).into_iter().zip(needed);
+    let kinds = of_a_run.into_iter().zip(needed);
     let kinds = kinds.zip(there).filter(|((_, needed), _)| *needed > 0);
     let needs = kinds.map(|((kind, needed), in_stock)| NeededCrosses {
         name: kind.name(),
@@ -186,9 +245,9 @@ pub(crate) fn runs_from_crosses(
 }
 
 impl Stocks {
-    /// Returns the number of runs of `function` by `gmw`, whose OTs rest on `base_ot`, for which a
-    /// stock has crosses, whatever the scheme of `name`. It is zero if the stock does not exist. It
-    /// is `u64::MAX` for a function that takes no crosses.
+    /// Returns the number of runs of `function` by `gmw` for which a stock has crosses, whatever the
+    /// scheme of `name`. The runs' OTs rest on `base_ot` and on what `extension` rests on. It is
+    /// zero if the stock does not exist. It is `u64::MAX` for a function that takes no crosses.
     ///
     /// # Errors
     ///
@@ -197,12 +256,12 @@ impl Stocks {
         &self,
         name: &StockName,
         function: &Function,
-        base_ot: BaseOt,
+        (base_ot, extension): (BaseOt, OtExtension),
     ) -> Result<u64, Error> {
         let kinds = self.lot_kinds(name)?;
         let needed = needs(function)?;
-        let left =
-            kinds_serving(base_ot).map(|digests| runs(&available_of(&digests, &kinds), &needed));
+        let serving = kinds_serving(OtOrigin::new(base_ot, extension));
+        let left = serving.map(|digests| runs(&available_of(&digests, &kinds), &needed));
         Ok(left.fold(0, u64::saturating_add))
     }
 
@@ -212,17 +271,16 @@ impl Stocks {
             return Ok(false);
         };
         let kinds = self.lot_kinds(&name)?;
-        let mut serving = kinds_serving(session.base_ot());
+        let mut serving = kinds_serving(OtOrigin::of(session));
         Ok(serving.any(|digests| runs(&available_of(&digests, &kinds), needed) > 0))
     }
 }
 
-/// Iterates over the kinds from which a run may take, if its OTs must rest on `asked`: those of
-/// each base OT.
-fn kinds_serving(asked: BaseOt) -> impl Iterator<Item = [ComponentDigest; BLOCK_KINDS]> {
-    let serving = BaseOt::ALL.into_iter();
-    let serving = serving.filter(move |base_ot| base_ot.serves(asked));
-    serving.map(|base_ot| BlockKind::all_on(base_ot).map(BlockKind::digest))
+/// Iterates over the kinds from which a run may take, if the OTs that it would make are `asked`:
+/// those of each origin.
+fn kinds_serving(asked: OtOrigin) -> impl Iterator<Item = [ComponentDigest; BLOCK_KINDS]> {
+    let serving = OtOrigin::all().filter(move |ots| ots.serves(asked));
+    serving.map(|ots| BlockKind::all_from(ots).map(BlockKind::digest))
 }
 
 /// Returns the available number of each of these kinds.
@@ -233,21 +291,22 @@ fn available_of(
     digests.map(|kind| kinds.get(&kind).copied().unwrap_or_default())
 }
 
-/// Returns all kinds of crosses from the default base OTs.
+/// Returns all kinds of crosses of this extension from the default base OTs.
 #[cfg(test)]
-pub(crate) fn kinds_of_crosses() -> [ComponentDigest; BLOCK_KINDS] {
-    BlockKind::all_on(BaseOt::default()).map(BlockKind::digest)
+pub(crate) fn kinds_of_crosses(extension: OtExtension) -> [ComponentDigest; BLOCK_KINDS] {
+    let ots = OtOrigin::new(BaseOt::default(), extension);
+    BlockKind::all_from(ots).map(BlockKind::digest)
 }
 
-/// Returns both kinds of crosses that the evaluator sends, from the default base OTs.
+/// Returns both kinds of crosses that the evaluator sends, of the default origin.
 #[cfg(test)]
 pub(super) fn kinds_of_evaluator() -> [ComponentDigest; 2] {
     CrossKind::ALL.map(|crosses| {
-        let (sender, base_ot) = (Role::Evaluator, BaseOt::default());
+        let (sender, ots) = (Role::Evaluator, OtOrigin::default());
         let kind = BlockKind {
             crosses,
             sender,
-            base_ot,
+            ots,
         };
         kind.digest()
     })
@@ -264,15 +323,38 @@ mod tests {
     #[test]
     fn each_kind_is_known_by_a_digest_of_its_own() {
         let mut seen = BTreeSet::new();
-        for base_ot in BaseOt::ALL {
-            for (place, kind) in BlockKind::all_on(base_ot).into_iter().enumerate() {
+        for ots in OtOrigin::all() {
+            for (place, kind) in BlockKind::all_from(ots).into_iter().enumerate() {
                 assert_eq!(BlockKind::place(kind.crosses, kind.sender), place);
                 assert_eq!(BlockKind::of(&kind.digest()), Some(kind));
                 assert!(seen.insert(kind.digest()), "{}", kind.name());
             }
         }
-        assert_eq!(seen.len(), 2 * BLOCK_KINDS);
+        assert_eq!(seen.len(), 4 * BLOCK_KINDS);
         assert_eq!(BlockKind::of(&ComponentDigest([7; 32])), None);
+    }
+
+    /// A user who does not name silent OT does not rest on LPN.
+    #[test]
+    fn silent_crosses_serve_runs_that_allow_silent_ot_alone() {
+        for base_ot in BaseOt::ALL {
+            let [usual, large, silent] = [
+                OtExtension::default(),
+                OtExtension::NAMED[2],
+                OtExtension::Silent,
+            ]
+            .map(|extension| OtOrigin::new(base_ot, extension));
+            assert!(!silent.serves(usual) && !silent.serves(large));
+            assert!(silent.serves(silent) && large.serves(silent) && large.serves(usual));
+        }
+        let serving = |extension| {
+            let asked = OtOrigin::new(BaseOt::default(), extension);
+            kinds_serving(asked).flatten().collect::<BTreeSet<_>>()
+        };
+        let silent = kinds_of_crosses(OtExtension::Silent);
+        let without = serving(OtExtension::default());
+        assert!(silent.iter().all(|kind| !without.contains(kind)));
+        assert_eq!(serving(OtExtension::Silent).len(), 2 * without.len());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use tacit::cost::FromStock;
-use tacit::session::BaseOt;
+use tacit::session::{BaseOt, OtExtension};
 use tacit::stock::{
     ComponentDigest, CrossPreparation, LOT_SCHEME, Prepared, StockName, Stocks, TakenNumbers,
 };
@@ -52,7 +52,7 @@ fn stock_name(pair: &Pair, party: usize) -> StockName {
 fn left(pair: &Pair, function: &Function) -> [u64; 2] {
     [0, 1].map(|party| {
         let (stocks, name) = (pair.stocks(party), stock_name(pair, party));
-        let left = stocks.gmw_runs_left(&name, function, BaseOt::default());
+        let left = stocks.gmw_runs_left(&name, function, Default::default());
         left.expect("a stock")
     })
 }
@@ -193,6 +193,50 @@ fn a_run_takes_nothing_that_rests_on_less() {
     // A run without such a requirement takes any crosses.
     prepare_on(post_quantum);
     assert_eq!([run_on(usual), run_on(usual)], [[true; 2], [false; 2]]);
+}
+
+/// Users choose their assumption: a run whose parties did not name silent OT does not rest on LPN,
+/// not even by crosses that were made before it.
+#[test]
+fn a_run_without_silent_takes_no_silent_crosses() {
+    let (parties, function) = (Pair::in_memory(), millionaires(8));
+    let (usual, silent) = (OtExtension::default(), OtExtension::Silent);
+    let prepare_by = |extension: OtExtension| {
+        each(parties.both(|party, session, stocks| {
+            session.set_ot_extension(extension)?;
+            CrossPreparation::for_runs(ROLES[party], &function, 1)?.run(session, stocks)
+        }))
+    };
+    let run_by = |extension: Option<OtExtension>| {
+        let ran = parties.both(|party, session, stocks| {
+            if let Some(extension) = extension {
+                session.set_ot_extension(extension)?;
+            }
+            run(&function, party, session, stocks)
+        });
+        each(ran).map(|ran| is_from_stock(&ran))
+    };
+    for prepared in prepare_by(silent) {
+        let mut names = prepared.kinds.iter().map(|kind| &kind.name);
+        assert!(names.all(|name| name.ends_with(" by silent OT")));
+    }
+    let left_for = |extension| {
+        let (stocks, name) = (parties.stocks(0), stock_name(&parties, 0));
+        let left = stocks.gmw_runs_left(&name, &function, (BaseOt::default(), extension));
+        left.expect("a stock")
+    };
+    assert_eq!([usual, silent].map(left_for), [0, 1]);
+    assert_eq!(run_by(None), [false, false]);
+    assert_eq!(run_by(Some(usual)), [false, false]);
+    assert_eq!(run_by(Some(silent)), [true, true]);
+    // A run that allows silent OT takes any crosses, silent ones first.
+    prepare_by(silent);
+    prepare_by(usual);
+    assert_eq!([usual, silent].map(left_for), [1, 2]);
+    assert_eq!(run_by(Some(silent)), [true, true]);
+    assert_eq!([usual, silent].map(left_for), [1, 1]);
+    assert_eq!(run_by(Some(silent)), [true, true]);
+    assert_eq!(run_by(Some(silent)), [false, false]);
 }
 
 /// If a party lost its stock, never had one, or meets another peer, both make crosses, and the

@@ -15,7 +15,7 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, LotWriter, Preparation as Right, Span};
 
-use super::{BLOCK_KINDS, BlockKind, Blocks, ROLES, demand_of, needs};
+use super::{BLOCK_KINDS, BlockKind, Blocks, OtOrigin, ROLES, demand_of, needs};
 use crate::driver::seed;
 use crate::order::Order;
 use crate::session::{OrderTerms, OtExtension, OtNeed};
@@ -75,7 +75,7 @@ impl CrossPreparation<'_> {
     /// that both parties share takes one cross of each direction. `narrow` ones serve gates that
     /// share no operand. Each of the `wide` ones serves up to 128 gates that share one.
     pub fn crosses(role: Role, narrow: u64, wide: u64) -> Self {
-        let levels = BlockKind::all_on(Default::default()).map(|kind| {
+        let levels = BlockKind::all_from(OtOrigin::default()).map(|kind| {
             let wanted = match kind.crosses {
                 CrossKind::Narrow => narrow,
                 CrossKind::Wide => wide,
@@ -107,7 +107,9 @@ impl CrossPreparation<'_> {
         while left != [0; BLOCK_KINDS] {
             let lot = blocks_of_lot(&left);
             for sender in ROLES {
-                let kinds = BlockKind::all_on(Default::default()).into_iter().zip(lot);
+                let kinds = BlockKind::all_from(OtOrigin::default())
+                    .into_iter()
+                    .zip(lot);
                 let kinds = kinds.filter(|(kind, _)| kind.sender == sender);
                 let ots: u64 = kinds.map(|(kind, blocks)| kind.unit() * blocks).sum();
                 if ots > 0 {
@@ -126,7 +128,7 @@ impl CrossPreparation<'_> {
 
     /// Returns the sum of `of` over all blocks.
     fn sum(&self, of: impl Fn(BlockKind) -> u64) -> u64 {
-        let kinds = BlockKind::all_on(Default::default());
+        let kinds = BlockKind::all_from(OtOrigin::default());
         let kinds = kinds.into_iter().zip(self.task.levels);
         let each = kinds.map(|(kind, blocks)| blocks.saturating_mul(of(kind)));
         each.fold(0, u64::saturating_add)
@@ -134,7 +136,7 @@ impl CrossPreparation<'_> {
 
     /// Returns the digest of the order, which both parties compare before they prepare.
     pub fn digest(&self) -> Digest {
-        let mut hash = Sha256::new_with_prefix(b"tacit crosses order 1\0");
+        let mut hash = Sha256::new_with_prefix(b"tacit crosses order 2\0");
         for blocks in self.task.levels {
             hash.update(blocks.to_le_bytes());
         }
@@ -165,7 +167,7 @@ impl StockOrder for CrossPreparation<'_> {
         opened: &mut OpenedStock,
         tag: RunTag,
     ) -> Result<Stocked, Error> {
-        let kinds = BlockKind::all_on(session.base_ot());
+        let kinds = BlockKind::all_from(OtOrigin::of(session));
         let made = self.make_missing(session, opened, (tag, &kinds))?;
         let ordered = kinds.into_iter().zip(made).zip(self.task.levels);
         let ordered = ordered.filter(|(_, level)| *level > 0);
@@ -242,7 +244,7 @@ fn blocks_of_lot(missing: &Blocks) -> Blocks {
 
 /// Returns the number of crosses in these blocks.
 fn crosses(blocks: &Blocks) -> u64 {
-    let kinds = BlockKind::all_on(Default::default())
+    let kinds = BlockKind::all_from(OtOrigin::default())
         .into_iter()
         .zip(blocks);
     kinds.map(|(kind, blocks)| kind.unit() * blocks).sum()

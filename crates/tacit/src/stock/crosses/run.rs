@@ -7,7 +7,7 @@ use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Lease};
 use zeroize::Zeroizing;
 
-use super::{BLOCK_KINDS, BlockKind, Blocks, blocks_of, kinds_serving, runs};
+use super::{BLOCK_KINDS, BlockKind, Blocks, OtOrigin, blocks_of, kinds_serving, runs};
 use crate::protocols::Protocol;
 use crate::stock::authenticated::LOT_SCHEME;
 use crate::stock::failure::StockFailure;
@@ -74,7 +74,7 @@ fn lease(
     order: LeaseOrder<'_>,
 ) -> Result<Option<Vec<Lease>>, Error> {
     let agreed = |kind| opened.agreed(&kind);
-    let lots = kinds_serving(session.base_ot());
+    let lots = kinds_serving(OtOrigin::of(session));
     let lots = lots.filter(|digests| runs(&digests.map(agreed), needed) > 0);
     let lots: Vec<_> = lots.map(Vec::from).collect();
     if lots.is_empty() {
