@@ -17,8 +17,8 @@
 //! The bits that a step opens, and all lengths, follow from the function alone
 //! ([`Schedule`](tacit_function::Schedule)). A party's own inputs cost nothing.
 //!
-//! **Limits**: a malicious party can flip any opened bit and any result undetected, and can learn
-//! an operand of a gate from the result.
+//! **Limits**: a malicious party can flip any opened bit and any result undetected. By lies in the
+//! OTs, whose extension is semi-honest, it can learn the other's Δ, and with it the other's inputs.
 //!
 //! **Cost**: an AND of two shared bits takes an OT each way and 4 opened bits. An AND with an
 //! operand that one party owns takes half of both. ANDs with a common operand share its OTs. A step
