@@ -12,18 +12,39 @@ use crate::Block;
 ///
 /// If `count` blocks do not fit into the address space.
 pub fn zero_blocks(count: usize) -> Vec<Block> {
-    let layout = Layout::array::<Block>(count).expect("blocks that fit into memory");
+    zeros(count)
+}
+
+/// Does the same for other values.
+pub(crate) fn zeros<T: ZeroBytes>(count: usize) -> Vec<T> {
+    let layout = Layout::array::<T>(count).expect("values that fit into memory");
     if layout.size() == 0 {
         return Vec::new();
     }
     // SAFETY: the layout's size is not zero.
-    let memory = unsafe { alloc_zeroed(layout) }.cast::<Block>();
+    let memory = unsafe { alloc_zeroed(layout) }.cast::<T>();
     if memory.is_null() {
         handle_alloc_error(layout);
     }
-    // SAFETY: the global allocator gave this memory for `count` blocks, and zero bytes are blocks.
+    // SAFETY: the global allocator gave this memory for `count` values, and zero bytes are values.
     unsafe { Vec::from_raw_parts(memory, count, count) }
 }
+
+/// A type of which zero bytes are a value.
+///
+/// # Safety
+///
+/// They must be one.
+pub unsafe trait ZeroBytes: Copy {}
+
+// SAFETY: an integer's bytes may be zero.
+unsafe impl ZeroBytes for u32 {}
+// SAFETY: as above.
+unsafe impl ZeroBytes for u64 {}
+// SAFETY: a block is two integers.
+unsafe impl ZeroBytes for Block {}
+// SAFETY: so are those of each value of an array.
+unsafe impl<T: ZeroBytes, const N: usize> ZeroBytes for [T; N] {}
 
 /// The least size in bytes of memory that contains a whole page of 2 MiB at any address.
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@
 //! | masks from correlated OTs | [`CrossHash`], [`low_bits`] |
 //! | OT extension's matrix | [`transpose_128`] |
 //! | memory for many blocks | [`zero_blocks`], [`hint_large_pages`] |
+//! | many secrets | [`WipedVec`] |
 //! | work on several threads | [`share_out`] |
 //! | telling a process from its forks | [`process_generation`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
@@ -47,6 +48,7 @@ mod stack;
 mod threads;
 mod transpose;
 mod tweak;
+mod wiped;
 
 pub use aes::{Aes128, encrypt_each, encrypt_each_twice};
 pub use block::Block;
@@ -55,7 +57,7 @@ pub use crosses::{CrossHash, low_bits};
 pub use forks::process_generation;
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
-pub use large_pages::{hint_large_pages, zero_blocks};
+pub use large_pages::{ZeroBytes, hint_large_pages, zero_blocks};
 pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
 pub use simd::{BlockVectors, MAX_LANES, Simd};
@@ -64,3 +66,4 @@ pub use stack::wiping_stack;
 pub use threads::{share_out, workers};
 pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};
+pub use wiped::WipedVec;

@@ -2,8 +2,8 @@
 
 use tacit_kernels::leftovers::{Watching, on_own_stack, watch};
 use tacit_kernels::{
-    Aes128, Block, Construction, Cpu, Tweak, TweakableHash, Use, encrypt_each, encrypt_each_twice,
-    wiping_stack,
+    Aes128, Block, Construction, Cpu, Tweak, TweakableHash, Use, WipedVec, encrypt_each,
+    encrypt_each_twice, wiping_stack,
 };
 use zeroize::Zeroizing;
 
@@ -33,6 +33,21 @@ fn what_is_not_wiped_is_found() {
     });
     if let Some(stack) = stack {
         assert!(stack.count(&secret) > 0);
+    }
+}
+
+#[test]
+fn a_long_vector_of_secrets_is_wiped_as_a_whole() {
+    let secret = blocks(7, 100);
+    let bytes: Vec<u8> = secret.iter().flat_map(|block| block.to_bytes()).collect();
+    let ((), memory) = watch(|| {
+        drop(WipedVec::of(secret.iter().copied()));
+        let mut filled = WipedVec::zeros(100);
+        filled.copy_from_slice(&secret);
+        drop(core::mem::replace(&mut filled, WipedVec::zeros(1)));
+    });
+    for block in bytes.chunks(Block::BYTES) {
+        assert_eq!(memory.anywhere(block), 0);
     }
 }
 

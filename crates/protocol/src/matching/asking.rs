@@ -6,7 +6,7 @@
 
 use core::num::NonZeroUsize;
 
-use tacit_kernels::{Block, Prg, share_out, workers};
+use tacit_kernels::{Block, Prg, WipedVec, share_out, workers};
 use tacit_ot::Security;
 use zeroize::Zeroizing;
 
@@ -105,7 +105,7 @@ pub(super) struct Shard {
     place: (u64, u64),
     /// The rows of the keys in the table.
     pub(super) rows: Vec<u32>,
-    pub(super) digests: Zeroizing<Vec<Block>>,
+    pub(super) digests: WipedVec<Block>,
 }
 
 impl Shard {
@@ -118,20 +118,21 @@ impl Shard {
         most: u64,
     ) -> Result<Vec<Self>, Error> {
         let (digests, count) = (keys.digests(tag, threads), count as u32);
-        // Reserve room for all keys of a shard, so that growing leaves no copy behind.
-        let room = digests.len().min(most as usize);
-        let shard = |number| Self {
-            hashes: ShardHashes::new(tag, number),
-            place: (number.into(), count.into()),
-            rows: Vec::new(),
-            digests: Zeroizing::new(Vec::with_capacity(room)),
-        };
-        let mut shards: Vec<Self> = (0..count).map(shard).collect();
         let of = tag.shards_of(&digests, count);
+        let mut sizes = vec![0; count as usize];
+        of.iter().for_each(|shard| sizes[*shard as usize] += 1);
+        let shard = |(number, size): (u32, &usize)| Self {
+            hashes: ShardHashes::new(tag, number).on_threads(threads),
+            place: (number.into(), count.into()),
+            rows: vec![0; *size],
+            digests: WipedVec::zeros(*size),
+        };
+        let mut shards: Vec<Self> = (0..).zip(&sizes).map(shard).collect();
+        let mut filled = vec![0; shards.len()];
         for ((row, digest), shard) in (0..).zip(digests.iter()).zip(of.iter()) {
-            let shard = &mut shards[*shard as usize];
-            shard.rows.push(row);
-            shard.digests.push(*digest);
+            let (at, shard) = (&mut filled[*shard as usize], &mut shards[*shard as usize]);
+            (shard.rows[*at], shard.digests[*at]) = (row, *digest);
+            *at += 1;
         }
         if shards.iter().all(|shard| shard.rows.len() as u64 <= most) {
             return Ok(shards);
@@ -140,6 +141,12 @@ impl Shard {
             1 => Err(Error::ApiMisuse("no more keys than were agreed on")),
             _ => Err(Error::MatchingFailed),
         }
+    }
+
+    /// Returns the points of the keys where there are no bins.
+    pub(super) fn points(&self) -> WipedVec<Block> {
+        self.hashes
+            .points(self.digests.len(), |key| self.digests[key])
     }
 
     /// Returns the columns of the shard's ask, of which each has `count`.
@@ -160,14 +167,13 @@ pub(super) struct Points<'s> {
     row: Row,
     points: &'s [Block],
     /// The rows of the points, in the order of their starts.
-    order: Zeroizing<Vec<OrderedRow>>,
-    threads: NonZeroUsize,
+    order: WipedVec<OrderedRow>,
 }
 
 /// The hashes of some points.
 struct Hashed {
-    points: Zeroizing<Vec<Block>>,
-    bands: Zeroizing<[Band; AT_ONCE]>,
+    points: WipedVec<Block>,
+    bands: WipedVec<Band>,
 }
 
 impl<'s> Points<'s> {
@@ -184,28 +190,26 @@ impl<'s> Points<'s> {
             row,
             points,
             order: order_vartime(&starts),
-            threads: NonZeroUsize::MIN,
         }
     }
 
-    /// Returns the same points, encoded and decoded on `threads` threads.
-    pub(super) fn on_threads(self, threads: NonZeroUsize) -> Self {
-        Self { threads, ..self }
+    fn threads(&self) -> NonZeroUsize {
+        self.hashes.threads()
     }
 
     fn hashed(&self, rows: &[OrderedRow]) -> Hashed {
-        let points = rows.iter().map(|row| self.points[row.row as usize]);
+        let points = rows.iter().map(|[_, row]| self.points[*row as usize]);
         let mut hashed = Hashed {
-            points: Zeroizing::new(points.collect()),
-            bands: Zeroizing::new([[0; 4]; AT_ONCE]),
+            points: WipedVec::of(points),
+            bands: WipedVec::zeros(rows.len()),
         };
-        let bands = &mut hashed.bands[..rows.len()];
-        self.hashes.bands(self.row, &hashed.points, bands);
+        self.hashes
+            .bands(self.row, &hashed.points, &mut hashed.bands);
         hashed
     }
 
-    fn elements(&self, hashed: &Hashed) -> Zeroizing<Vec<Block>> {
-        let mut elements = Zeroizing::new(vec![Block::ZERO; hashed.points.len()]);
+    fn elements(&self, hashed: &Hashed) -> WipedVec<Block> {
+        let mut elements = WipedVec::zeros(hashed.points.len());
         self.hashes.elements(&hashed.points, &mut elements);
         elements
     }
@@ -218,12 +222,12 @@ impl<'s> Points<'s> {
         columns: u64,
         value: impl Fn(usize) -> Value<N> + Sync,
         prg: &mut Prg,
-    ) -> Result<Zeroizing<Vec<Value<N>>>, Error> {
+    ) -> Result<WipedVec<Value<N>>, Error> {
         let push = |span: &mut ColumnSpan<'_, N>, rows: &[OrderedRow]| {
             let hashed = self.hashed(rows);
             let mut rows = rows.iter().zip(hashed.bands.iter());
-            rows.try_for_each(|(row, band)| {
-                span.push_vartime(row.start, *band, value(row.row as usize))
+            rows.try_for_each(|([start, row], band)| {
+                span.push_vartime(*start, *band, value(*row as usize))
             })
         };
         self.encode_by(io, columns, push, prg).await
@@ -237,7 +241,7 @@ impl<'s> Points<'s> {
         mut each: impl FnMut(usize, Value<N>),
     ) -> Result<(), Error> {
         let mut decoders = self.decoders(columns);
-        let mut sums = Zeroizing::new(vec![[Block::ZERO; N]; self.turn_rows()]);
+        let mut sums = WipedVec::<Value<N>>::zeros(self.turn_rows());
         for rows in self.order.chunks(self.turn_rows()) {
             let spans = rows.chunks(SPAN_ROWS).zip(sums.chunks_mut(SPAN_ROWS));
             share_out(&mut decoders, spans, |decoder, (rows, sums)| {
@@ -245,13 +249,13 @@ impl<'s> Points<'s> {
                 for (rows, sums) in lots {
                     let hashed = self.hashed(rows);
                     let rows = rows.iter().zip(hashed.bands.iter());
-                    for ((row, band), sum) in rows.zip(sums) {
-                        *sum = decoder.sum_vartime(row.start, *band);
+                    for (([start, _], band), sum) in rows.zip(sums) {
+                        *sum = decoder.sum_vartime(*start, *band);
                     }
                 }
             });
-            for (row, sum) in rows.iter().zip(sums.iter()) {
-                each(row.row as usize, *sum);
+            for ([_, row], sum) in rows.iter().zip(sums.iter()) {
+                each(*row as usize, *sum);
             }
             io.breathe().await?;
         }
@@ -260,13 +264,13 @@ impl<'s> Points<'s> {
 
     /// Returns a decoder for each thread.
     fn decoders<'c, const N: usize>(&self, columns: &'c [Value<N>]) -> Vec<Decoder<'c, N>> {
-        let decoders = (0..self.threads.get()).map(|_| Decoder::new(columns));
+        let decoders = (0..self.threads().get()).map(|_| Decoder::new(columns));
         decoders.collect()
     }
 
     /// Returns the number of rows after which a party yields.
     fn turn_rows(&self) -> usize {
-        (TURN_ROWS * self.threads.get())
+        (TURN_ROWS * self.threads().get())
             .min(self.order.len())
             .max(1)
     }
@@ -277,14 +281,14 @@ impl<'s> Points<'s> {
         io: &mut Io<'_>,
         columns: u64,
         prg: &mut Prg,
-    ) -> Result<Zeroizing<Vec<Value<1>>>, Error> {
+    ) -> Result<WipedVec<Value<1>>, Error> {
         let push = |span: &mut ColumnSpan<'_, 1>, rows: &[OrderedRow]| {
             let hashed = self.hashed(rows);
             let elements = self.elements(&hashed);
             let rows = rows.iter().zip(hashed.bands.iter());
             let mut rows = rows.zip(elements.iter());
-            rows.try_for_each(|((row, band), element)| {
-                span.push_vartime(row.start, *band, [*element])
+            rows.try_for_each(|(([start, _], band), element)| {
+                span.push_vartime(*start, *band, [*element])
             })
         };
         self.encode_by(io, columns, push, prg).await
@@ -297,7 +301,7 @@ impl<'s> Points<'s> {
         columns: u64,
         push: impl Fn(&mut ColumnSpan<'_, N>, &[OrderedRow]) -> Result<(), Dependent> + Sync,
         prg: &mut Prg,
-    ) -> Result<Zeroizing<Vec<Value<N>>>, Error> {
+    ) -> Result<WipedVec<Value<N>>, Error> {
         let push_all = |span: &mut ColumnSpan<'_, N>, rows: &[OrderedRow]| {
             let mut lots = rows.chunks(AT_ONCE);
             let pushed = lots.try_for_each(|rows| push(span, rows));
@@ -306,21 +310,21 @@ impl<'s> Points<'s> {
         let mut encoder = Encoder::new(columns as usize, prg);
         let mut last = &self.order[..];
         let mut across = Zeroizing::new(Vec::new());
-        if self.threads.get() > 1 {
+        if self.threads().get() > 1 {
             // Reserve room for all, so that growing leaves no copy behind.
             across.reserve_exact(columns as usize / SPAN_COLUMNS * 2 * BAND as usize);
             let mut spans = encoder.spans(SPAN_COLUMNS).peekable();
             while spans.peek().is_some() {
                 let mut turn = Vec::new();
-                for span in spans.by_ref().take(self.threads.get()) {
+                for span in spans.by_ref().take(self.threads().get()) {
                     let (own, rest) = within(last, &span);
-                    let ends = rest.partition_point(|row| (row.start as usize) < span.end());
+                    let ends = rest.partition_point(|[start, _]| (*start as usize) < span.end());
                     across.extend_from_slice(&rest[..ends]);
                     last = &rest[ends..];
                     turn.push((span, own, Ok(())));
                 }
                 share_out(
-                    &mut workers(self.threads),
+                    &mut workers(self.threads()),
                     &mut turn,
                     |(), (span, own, pushed)| {
                         *pushed = push_all(span, own);
@@ -366,10 +370,10 @@ impl<'s> Points<'s> {
         columns: &[Block],
         times: Option<&TimesDelta>,
         blocks: usize,
-    ) -> Result<Zeroizing<Vec<Block>>, Error> {
-        let mut all = Zeroizing::new(vec![Block::ZERO; blocks * self.points.len()]);
+    ) -> Result<WipedVec<Block>, Error> {
+        let mut all = WipedVec::zeros(blocks * self.points.len());
         let mut decoders = self.decoders(columns.as_chunks().0);
-        let mut pads = Zeroizing::new(vec![Block::ZERO; blocks * self.turn_rows()]);
+        let mut pads = WipedVec::zeros(blocks * self.turn_rows());
         for rows in self.order.chunks(self.turn_rows()) {
             let spans = rows.chunks(SPAN_ROWS);
             let spans = spans.zip(pads.chunks_mut(blocks * SPAN_ROWS));
@@ -379,8 +383,8 @@ impl<'s> Points<'s> {
                     self.evaluate_lot(decoder, rows, times, &mut pads[..blocks * rows.len()]);
                 }
             });
-            for (row, pad) in rows.iter().zip(pads.chunks_exact(blocks)) {
-                all[blocks * row.row as usize..][..blocks].copy_from_slice(pad);
+            for ([_, row], pad) in rows.iter().zip(pads.chunks_exact(blocks)) {
+                all[blocks * *row as usize..][..blocks].copy_from_slice(pad);
             }
             io.breathe().await?;
         }
@@ -396,12 +400,12 @@ impl<'s> Points<'s> {
         pads: &mut [Block],
     ) {
         let hashed = self.hashed(rows);
-        let sum = |(row, band): (&OrderedRow, &Band)| {
-            let [sum] = decoder.sum_vartime(row.start, *band);
+        let sum = |([start, _], band): (&OrderedRow, &Band)| {
+            let [sum] = decoder.sum_vartime(*start, *band);
             sum
         };
         let sums = rows.iter().zip(hashed.bands.iter()).map(sum);
-        let mut sums: Zeroizing<Vec<Block>> = Zeroizing::new(sums.collect());
+        let mut sums = WipedVec::of(sums);
         if let Some(times) = times {
             times.add_to(&mut sums, &self.elements(&hashed));
         }
@@ -415,7 +419,7 @@ fn within<'r, const N: usize>(
     rows: &'r [OrderedRow],
     span: &ColumnSpan<'_, N>,
 ) -> (&'r [OrderedRow], &'r [OrderedRow]) {
-    let lies_within = |row: &OrderedRow| row.start as usize + BAND as usize <= span.end();
+    let lies_within = |[start, _]: &OrderedRow| *start as usize + BAND as usize <= span.end();
     rows.split_at(rows.partition_point(lies_within))
 }
 

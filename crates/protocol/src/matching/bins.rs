@@ -7,8 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tacit_kernels::Prg;
-use zeroize::Zeroizing;
+use tacit_kernels::{Prg, WipedVec};
 
 /// The mark of a bin without a key.
 pub(crate) const EMPTY: u32 = u32::MAX;
@@ -24,8 +23,9 @@ pub(crate) fn place_vartime(
     places: &[[u32; 3]],
     bins: usize,
     prg: &mut Prg,
-) -> Result<Zeroizing<Vec<u32>>, NoPlacement> {
-    let mut table = Zeroizing::new(vec![EMPTY; bins]);
+) -> Result<WipedVec<u32>, NoPlacement> {
+    let mut table = WipedVec::zeros(bins);
+    table.fill(EMPTY);
     let mut steps = Steps {
         prg,
         bits: 0,

@@ -18,14 +18,19 @@
 //! its pad, so many points are no better a target for guesses of Δ than one. Blocks are
 //! little-endian integers.
 
+use std::num::NonZeroUsize;
+
 use sha2::{Digest as _, Sha256};
-use tacit_kernels::{Aes128, Block, Cpu, encrypt_each};
+use tacit_kernels::{Aes128, Block, Cpu, WipedVec, encrypt_each, share_out, workers};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::okvs::Band;
 
 /// The number of points that are hashed at once: their blocks fit in the first-level cache.
 pub(crate) const AT_ONCE: usize = 256;
+
+/// The number of points or digests that a thread hashes at a time: some 20 µs of work.
+const SPAN: usize = 16 * AT_ONCE;
 
 /// T: the tag that the hashes of one join of a run are bound to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,12 +74,18 @@ impl MatchTag {
     }
 
     /// Returns the shard of each digest. The number of shards is a power of two.
-    pub(crate) fn shards_of(&self, digests: &[Block], shards: u32) -> Zeroizing<Vec<u32>> {
+    pub(crate) fn shards_of(&self, digests: &[Block], shards: u32) -> WipedVec<u32> {
         let cipher = self.cipher(Cpu::detect(), 1);
-        let mut hashes = Zeroizing::new(vec![Block::ZERO; digests.len()]);
-        hash(&cipher, digests, &mut hashes);
-        let low = |hash: &Block| hash.to_u128() as u32 & (shards - 1);
-        Zeroizing::new(hashes.iter().map(low).collect())
+        let (mut of, mut hashes) = (WipedVec::zeros(digests.len()), [Block::ZERO; AT_ONCE]);
+        for (of, digests) in of.chunks_mut(AT_ONCE).zip(digests.chunks(AT_ONCE)) {
+            let hashes = &mut hashes[..digests.len()];
+            hash(&cipher, digests, hashes);
+            for (of, hash) in of.iter_mut().zip(hashes) {
+                *of = hash.to_u128() as u32 & (shards - 1);
+            }
+        }
+        hashes.zeroize();
+        of
     }
 }
 
@@ -106,6 +117,7 @@ pub(crate) struct ShardHashes {
     cpu: Cpu,
     /// E_2 to E_12.
     ciphers: [Aes128; 11],
+    threads: NonZeroUsize,
 }
 
 impl ShardHashes {
@@ -114,42 +126,87 @@ impl ShardHashes {
         Self {
             cpu,
             ciphers: core::array::from_fn(|i| tag.cipher(cpu, i as u8 + 2)),
+            threads: NonZeroUsize::MIN,
         }
+    }
+
+    /// Returns the same hashes, made on this many threads.
+    pub(crate) fn on_threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads, ..self }
+    }
+
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads
     }
 
     fn hash(&self, number: usize, blocks: &[Block], hashes: &mut [Block]) {
         hash(&self.ciphers[number - 2], blocks, hashes);
     }
 
-    /// Returns E_i of each block.
-    fn hashed(&self, number: usize, blocks: &[Block]) -> Zeroizing<Vec<Block>> {
-        let mut hashes = Zeroizing::new(vec![Block::ZERO; blocks.len()]);
-        self.hash(number, blocks, &mut hashes);
-        hashes
+    /// Calls `each` with parts of `made`, the number of the first value of each, and room for as
+    /// many hashes.
+    fn by_parts<T: Send>(
+        &self,
+        made: &mut [T],
+        each: impl Fn(usize, &mut [T], &mut [Block]) + Sync,
+    ) {
+        let spans = made.chunks_mut(SPAN).enumerate();
+        share_out(&mut workers(self.threads), spans, |(), (number, span)| {
+            let mut room = Zeroizing::new([Block::ZERO; AT_ONCE]);
+            let parts = span.chunks_mut(AT_ONCE);
+            for (first, part) in (number * SPAN..).step_by(AT_ONCE).zip(parts) {
+                let room = &mut room[..part.len()];
+                each(first, part, room);
+            }
+        });
     }
 
     /// Returns the three places of each digest among `bins` bins, one in each third.
-    pub(crate) fn places(&self, digests: &[Block], bins: u64) -> Zeroizing<Vec<[u32; 3]>> {
-        let (first, last) = (self.hashed(2, digests), self.hashed(3, digests));
-        let third = bins / 3;
-        let places = |(first, last): (&Block, &Block)| {
-            let (first, last) = (first.to_u128(), last.to_u128());
-            let words = [first as u64, (first >> 64) as u64, last as u64];
-            core::array::from_fn(|j| j as u32 * third as u32 + scaled(words[j], third))
-        };
-        Zeroizing::new(first.iter().zip(last.iter()).map(places).collect())
+    pub(crate) fn places(&self, digests: &[Block], bins: u64) -> WipedVec<[u32; 3]> {
+        let (mut places, third) = (WipedVec::<[u32; 3]>::zeros(digests.len()), bins / 3);
+        self.by_parts(&mut places, |first, places, hashes| {
+            let digests = &digests[first..first + places.len()];
+            self.hash(2, digests, hashes);
+            for (places, hash) in places.iter_mut().zip(&*hashes) {
+                let hash = hash.to_u128();
+                places[0] = scaled(hash as u64, third);
+                places[1] = third as u32 + scaled((hash >> 64) as u64, third);
+            }
+            self.hash(3, digests, hashes);
+            for (places, hash) in places.iter_mut().zip(&*hashes) {
+                places[2] = 2 * third as u32 + scaled(hash.to_u128() as u64, third);
+            }
+        });
+        places
     }
 
-    /// Returns the points of digests. Where there are bins, each digest already includes its bin.
-    pub(crate) fn points(&self, digests: &[Block]) -> Zeroizing<Vec<Block>> {
-        self.hashed(4, digests)
+    /// Returns the points of `count` digests. Where there are bins, each digest already includes
+    /// its bin.
+    pub(crate) fn points(
+        &self,
+        count: usize,
+        digest: impl Fn(usize) -> Block + Sync,
+    ) -> WipedVec<Block> {
+        let mut points = WipedVec::zeros(count);
+        self.by_parts(&mut points, |first, points, digests| {
+            for (into, number) in digests.iter_mut().zip(first..) {
+                *into = digest(number);
+            }
+            self.hash(4, digests, points);
+        });
+        points
     }
 
     /// Returns the start of each point's row among `starts` starts.
-    pub(crate) fn starts(&self, row: Row, points: &[Block], starts: u64) -> Zeroizing<Vec<u32>> {
-        let hashes = self.hashed(row as usize, points);
-        let start = |hash: &Block| scaled(hash.to_u128() as u64, starts);
-        Zeroizing::new(hashes.iter().map(start).collect())
+    pub(crate) fn starts(&self, row: Row, points: &[Block], starts: u64) -> WipedVec<u32> {
+        let mut found = WipedVec::zeros(points.len());
+        self.by_parts(&mut found, |first, found, hashes| {
+            self.hash(row as usize, &points[first..first + found.len()], hashes);
+            for (start, hash) in found.iter_mut().zip(&*hashes) {
+                *start = scaled(hash.to_u128() as u64, starts);
+            }
+        });
+        found
     }
 
     /// Writes the bands of the rows of up to [`AT_ONCE`] points.
@@ -173,8 +230,9 @@ impl ShardHashes {
     /// of a point are pseudorandom to anyone who does not know all of v.
     pub(crate) fn pads(&self, values: &[Block], points: &[Block], pads: &mut [Block]) {
         let blocks = pads.len() / points.len().max(1);
-        let point_keys = self.hashed(12, points);
-        let mut keys = Zeroizing::new(vec![Block::ZERO; pads.len()]);
+        let mut point_keys = WipedVec::zeros(points.len());
+        self.hash(12, points, &mut point_keys);
+        let mut keys = WipedVec::zeros(pads.len());
         for (i, (value, key)) in values.iter().zip(point_keys.iter()).enumerate() {
             let mut value = value.to_u128();
             let high = value >> 64;
@@ -185,7 +243,7 @@ impl ShardHashes {
             }
             value.zeroize();
         }
-        let inputs = Zeroizing::new(pads.to_vec());
+        let inputs = WipedVec::of(pads.iter().copied());
         encrypt_each(self.cpu, &keys, pads);
         for (pad, input) in pads.iter_mut().zip(inputs.iter()) {
             *pad ^= *input;

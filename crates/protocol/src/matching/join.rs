@@ -14,19 +14,20 @@
 //! Each of a key's three points includes its bin, so the placer has F only at the places where it
 //! put its keys. Otherwise it would learn which pairs of its rows both matched.
 
-use tacit_kernels::{Block, Prg};
+use tacit_kernels::{Block, Prg, WipedVec, share_out, workers};
 use zeroize::Zeroizing;
 
 use super::asking::{Points, SetupTerms, Shard, take_ask};
 use super::bins::{EMPTY, place_vartime};
 use super::hashes::{MatchTag, Row};
-use super::keys::Keys;
+use super::keys::{Keys, SPAN_KEYS};
 use super::messages::{self, FRAME_BYTES};
 use super::okvs::Value;
 use super::sizes::Sizes;
 use super::stage::JoinedTable;
 use super::vole::{PlacerOts, ProgrammerOts, VolePlan};
 use crate::Error;
+use crate::bits::append_blocks;
 use crate::io::{Io, boxed};
 use crate::session::RunTag;
 use crate::setup::OtSettings;
@@ -55,7 +56,7 @@ pub struct PlacedBins {
 /// Secret.
 pub struct BinValues {
     value_blocks: usize,
-    blocks: Zeroizing<Vec<Block>>,
+    blocks: WipedVec<Block>,
 }
 
 impl BinValues {
@@ -126,12 +127,15 @@ impl Join {
         }
     }
 
-    /// Returns `count` random values.
-    fn drawn(&self, count: usize, prg: &mut Prg) -> Zeroizing<Vec<Block>> {
-        let mut values = Zeroizing::new(vec![Block::ZERO; count * self.value_blocks()]);
-        prg.fill_blocks(&mut values);
-        self.trim(&mut values);
-        values
+    /// Returns room for `count` values.
+    fn values(&self, count: usize) -> WipedVec<Block> {
+        WipedVec::zeros(count * self.value_blocks())
+    }
+
+    /// Draws values.
+    fn draw(&self, values: &mut [Block], prg: &mut Prg) {
+        prg.fill_blocks(values);
+        self.trim(values);
     }
 
     /// Returns the shards of a table, or none if either table has no keys.
@@ -161,71 +165,73 @@ impl Join {
         let mut prg = Prg::from_seed(seed);
         let shards = self.shards(keys, self.sizes.placer_keys)?;
         let mut rows = Zeroizing::new(Vec::new());
-        let mut blocks = Zeroizing::new(Vec::new());
-        let count = shards.len() * self.sizes.bins as usize;
-        rows.reserve_exact(count);
-        blocks.reserve_exact(count * self.value_blocks());
+        let bins = self.sizes.bins as usize;
+        rows.reserve_exact(shards.len() * bins);
+        let mut blocks = self.values(shards.len() * bins);
+        let values = blocks.chunks_exact_mut((bins * self.value_blocks()).max(1));
         let mut ots = None;
-        for (number, shard) in (0..).zip(shards) {
+        for (number, (shard, values)) in (0..).zip(shards.iter().zip(values)) {
             let ots = self.setup().place(io, number, &mut ots, &mut prg).await?;
-            let (table, values) = self.place_shard(io, &shard, ots, &mut prg).await?;
+            let table = self.place_shard(io, shard, ots, (values, &mut prg)).await?;
             let row = |key: u32| shard.rows.get(key as usize).copied();
             rows.extend(table.iter().copied().map(row));
-            blocks.extend_from_slice(&values);
         }
-        let value_blocks = self.value_blocks();
         let values = BinValues {
-            value_blocks,
+            value_blocks: self.value_blocks(),
             blocks,
         };
         Ok(PlacedBins { rows, values })
     }
 
-    /// Returns the key of each bin of a shard, or [`EMPTY`], and o ‖ p' of each bin.
+    /// Returns the key of each bin of a shard, or [`EMPTY`]. Writes o ‖ p' of each bin.
     async fn place_shard(
         &self,
         io: &mut Io<'_>,
         shard: &Shard,
         ots: &mut PlacerOts,
-        prg: &mut Prg,
-    ) -> Result<(Zeroizing<Vec<u32>>, Zeroizing<Vec<Block>>), Error> {
+        (values, prg): (&mut [Block], &mut Prg),
+    ) -> Result<WipedVec<u32>, Error> {
         let places = shard.hashes.places(&shard.digests, self.sizes.bins);
         let table = place_vartime(&places, self.sizes.bins as usize, prg)
             .map_err(|_| Error::MatchingFailed)?;
-        let taken = (0..table.len() as u32).filter(|bin| table[*bin as usize] != EMPTY);
-        let taken: Zeroizing<Vec<u32>> = Zeroizing::new(taken.collect());
-        let in_bin = |bin: &u32| in_bin(shard.digests[table[*bin as usize] as usize], *bin);
-        let digests: Zeroizing<Vec<Block>> = Zeroizing::new(taken.iter().map(in_bin).collect());
-        let points = shard.hashes.points(&digests);
-        let columns = self.sizes.ask_columns;
+        let mut bins = (0..table.len() as u32).filter(|bin| table[*bin as usize] != EMPTY);
+        let mut taken = WipedVec::zeros(shard.digests.len());
+        taken.fill_with(|| bins.next().unwrap_or(EMPTY));
+        let points = shard.hashes.points(taken.len(), |number| {
+            let bin = taken[number];
+            in_bin(shard.digests[table[bin as usize] as usize], bin)
+        });
+        let (width, columns) = (self.value_blocks(), self.sizes.ask_columns);
         let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
-        let asked = asked.on_threads(self.settings.threads);
         let w = asked.ask(io, shard.columns(columns), ots, prg).await?;
-        let evaluated = asked.evaluate(io, &w, None, self.value_blocks()).await?;
+        let evaluated = asked.evaluate(io, &w, None, width).await?;
         drop(asked);
 
-        let hint = self.receive_hint(io).await?;
+        // What does not depend on the hint is done while the programmer makes it.
         let points = Points::new(&shard.hashes, Row::Hint, &points, self.sizes.hint_columns);
-        let points = points.on_threads(self.settings.threads);
-        let mut values = self.drawn(table.len(), prg);
-        let width = self.value_blocks();
-        for (number, evaluated) in evaluated.chunks_exact(width).enumerate() {
-            values[taken[number] as usize * width..][..width].copy_from_slice(evaluated);
+        self.draw(values, prg);
+        for (bin, evaluated) in taken.iter().zip(evaluated.chunks_exact(width)) {
+            values[*bin as usize * width..][..width].copy_from_slice(evaluated);
         }
+        drop(evaluated);
+        let hint = self.receive_hint(io).await?;
         for first in (0..width).step_by(WIDEST) {
             of_width!(width - first, N => {
-                let part = part::<N>(&hint, width, first);
                 let add = |number: usize, sum: Value<N>| {
                     let at = taken[number] as usize * width + first;
                     for (value, sum) in values[at..].iter_mut().zip(sum) {
                         *value ^= sum;
                     }
                 };
-                points.decode(io, &part, add).await?;
+                if width == N {
+                    points.decode(io, hint.as_chunks::<N>().0, add).await?;
+                } else {
+                    points.decode(io, &part::<N>(&hint, width, first), add).await?;
+                }
             });
         }
-        self.trim(&mut values);
-        Ok((table, values))
+        self.trim(values);
+        Ok(table)
     }
 
     /// Runs the programmer's side, and returns r ‖ p of the bins of all shards. `payloads` has a
@@ -249,7 +255,8 @@ impl Join {
         let shards = self.shards(keys, self.sizes.programmer_keys)?;
         let value_blocks = self.value_blocks();
         let bins = self.sizes.bins as usize;
-        let blocks = self.drawn(shards.len() * bins, &mut prg);
+        let mut blocks = self.values(shards.len() * bins);
+        self.draw(&mut blocks, &mut prg);
         let masks = blocks.chunks_exact((bins * value_blocks).max(1));
         let mut ots = None;
         for (number, (shard, masks)) in (0..).zip(shards.iter().zip(masks)) {
@@ -320,78 +327,96 @@ impl Join {
         let (columns, width) = (self.sizes.ask_columns, self.value_blocks());
         let places = shard.hashes.places(&shard.digests, self.sizes.bins);
         let places = places.as_flattened();
-        let in_bins = places.iter().enumerate();
-        let in_bins = in_bins.map(|(number, bin)| in_bin(shard.digests[number / 3], *bin));
-        let points = shard
-            .hashes
-            .points(&Zeroizing::new(in_bins.collect::<Vec<_>>()));
-        let (k, times) = take_ask(io, shard.columns(columns), ots, prg).await?;
+        let points = shard.hashes.points(places.len(), |number| {
+            in_bin(shard.digests[number / 3], places[number])
+        });
+        // What does not depend on the ask is done while the placer makes it.
         let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
-        let asked = asked.on_threads(self.settings.threads);
+        let programmed = Points::new(&shard.hashes, Row::Hint, &points, self.sizes.hint_columns);
+        let (k, times) = take_ask(io, shard.columns(columns), ots, prg).await?;
         let mut values = asked.evaluate(io, &k, Some(&times), width).await?;
         drop((asked, k));
 
         let size = self.payload_blocks();
-        for (number, value) in values.chunks_exact_mut(width).enumerate() {
-            let row = shard.rows[number / 3] as usize;
-            let mask = &masks[places[number] as usize * width..][..width];
-            for (value, mask) in value.iter_mut().zip(mask) {
-                *value ^= *mask;
-            }
-            add_shifted(value, &payloads[row * size..][..size], self.sizes.tag_bits);
-        }
-        self.trim(&mut values);
+        let spans = values.chunks_mut(3 * SPAN_KEYS * width).enumerate();
+        share_out(
+            &mut workers(self.settings.threads),
+            spans,
+            |(), (span, values)| {
+                let first = 3 * SPAN_KEYS * span;
+                for (number, value) in (first..).zip(values.chunks_exact_mut(width)) {
+                    let row = shard.rows[number / 3] as usize;
+                    let mask = &masks[places[number] as usize * width..][..width];
+                    for (value, mask) in value.iter_mut().zip(mask) {
+                        *value ^= *mask;
+                    }
+                    add_shifted(value, &payloads[row * size..][..size], self.sizes.tag_bits);
+                }
+                self.trim(values);
+            },
+        );
         let columns = self.sizes.hint_columns;
-        let programmed = Points::new(&shard.hashes, Row::Hint, &points, columns);
-        let programmed = programmed.on_threads(self.settings.threads);
-        let mut hint = vec![Block::ZERO; columns as usize * width];
+        let mut hint = match width {
+            0..=WIDEST => WipedVec::default(),
+            _ => WipedVec::zeros(columns as usize * width),
+        };
         for first in (0..width).step_by(WIDEST) {
             of_width!(width - first, N => {
                 let value = |number: usize| {
                     let value = &values[number * width + first..][..N];
                     core::array::from_fn::<_, N, _>(|i| value[i])
                 };
-                let part = programmed.encode::<N>(io, columns, value, prg).await?;
+                let mut part = programmed.encode::<N>(io, columns, value, prg).await?;
+                if width == N {
+                    return self.send_hint(io, part.as_flattened_mut()).await;
+                }
                 for (column, part) in hint.chunks_exact_mut(width).zip(part.iter()) {
                     column[first..first + N].copy_from_slice(part);
                 }
             });
         }
-        self.trim(&mut hint);
-        self.send_hint(io, &hint).await
+        self.send_hint(io, &mut hint).await
     }
 
-    /// Sends the columns of the hint. Each has as many bytes as hold a value's bits.
-    async fn send_hint(&self, io: &mut Io<'_>, hint: &[Block]) -> Result<(), Error> {
+    /// Sends the columns of the hint. Each has as many bytes as hold a value's bits, and zeros above
+    /// these.
+    async fn send_hint(&self, io: &mut Io<'_>, hint: &mut [Block]) -> Result<(), Error> {
+        self.trim(hint);
         let size = self.sizes.hint_column_bytes() as usize;
-        let mut all = Vec::with_capacity(self.sizes.hint_bytes() as usize);
+        let (mut waiting, mut left) = (Vec::new(), self.sizes.hint_bytes() as usize);
         for column in hint.chunks_exact(self.value_blocks()) {
-            let bytes = column.iter().flat_map(|block| block.to_bytes());
-            all.extend(bytes.take(size));
-        }
-        for frame in all.chunks(FRAME_BYTES) {
-            io.message().clear();
-            io.message().extend(frame);
-            io.send(messages::hint(frame.len()))?;
-            io.breathe().await?;
+            let whole = waiting.len() + size;
+            append_blocks(&mut waiting, column);
+            waiting.truncate(whole);
+            while left > 0 && waiting.len() >= FRAME_BYTES.min(left) {
+                let bytes = FRAME_BYTES.min(left);
+                io.message().clear();
+                io.message().extend(waiting.drain(..bytes));
+                io.send(messages::hint(bytes))?;
+                io.breathe().await?;
+                left -= bytes;
+            }
         }
         Ok(())
     }
 
-    async fn receive_hint(&self, io: &mut Io<'_>) -> Result<Vec<Block>, Error> {
+    async fn receive_hint(&self, io: &mut Io<'_>) -> Result<WipedVec<Block>, Error> {
         let (size, width) = (self.sizes.hint_column_bytes() as usize, self.value_blocks());
-        let mut all = vec![0; self.sizes.hint_bytes() as usize];
-        for frame in all.chunks_mut(FRAME_BYTES) {
-            let expected = messages::hint(frame.len());
-            frame.copy_from_slice(io.receive(expected).await?);
-        }
-        let mut hint = Vec::with_capacity(self.sizes.hint_columns as usize * width);
-        for column in all.chunks_exact(size) {
-            for part in column.chunks(Block::BYTES) {
-                let mut block = [0; Block::BYTES];
-                block[..part.len()].copy_from_slice(part);
-                hint.push(Block::from_bytes(block));
+        let mut hint = WipedVec::zeros(self.sizes.hint_columns as usize * width);
+        let mut columns = hint.chunks_exact_mut(width);
+        let (mut waiting, mut left) = (Vec::new(), self.sizes.hint_bytes() as usize);
+        while left > 0 {
+            let bytes = FRAME_BYTES.min(left);
+            waiting.extend_from_slice(io.receive(messages::hint(bytes)).await?);
+            left -= bytes;
+            for (bytes, column) in waiting.chunks_exact(size).zip(&mut columns) {
+                for (block, part) in column.iter_mut().zip(bytes.chunks(Block::BYTES)) {
+                    let mut bytes = [0; Block::BYTES];
+                    bytes[..part.len()].copy_from_slice(part);
+                    *block = Block::from_bytes(bytes);
+                }
             }
+            waiting.drain(..waiting.len() / size * size);
         }
         Ok(hint)
     }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 
-use tacit_kernels::{Block, share_out, workers};
+use tacit_kernels::{Block, WipedVec, share_out, workers};
 use zeroize::Zeroizing;
 
 use super::hashes::MatchTag;
 
-/// The number of keys that a thread hashes at a time.
-const SPAN_KEYS: usize = 1 << 12;
+/// The number of keys on which a thread works at a time.
+pub(super) const SPAN_KEYS: usize = 1 << 12;
 
 /// The encoding of a key. Both parties encode equal keys equally, and different keys of one type
 /// differently. Private: it is wiped, and `Debug` prints none of it.
@@ -228,8 +228,8 @@ impl Keys {
     }
 
     /// Returns the digest of each key, made on `threads` threads.
-    pub(crate) fn digests(&self, tag: &MatchTag, threads: NonZeroUsize) -> Zeroizing<Vec<Block>> {
-        let mut digests = Zeroizing::new(vec![Block::ZERO; self.len()]);
+    pub(crate) fn digests(&self, tag: &MatchTag, threads: NonZeroUsize) -> WipedVec<Block> {
+        let mut digests = WipedVec::zeros(self.len());
         let spans = digests.chunks_mut(SPAN_KEYS).enumerate();
         share_out(&mut workers(threads), spans, |(), (number, digests)| {
             let encodings = self.encodings_from(number * SPAN_KEYS);

@@ -18,8 +18,8 @@
 //! Cost: some 50 steps of 64 bytes to find the pivot of a row, and 65 table reads to solve or
 //! decode a row. Times depend on starts and bands.
 
-use tacit_kernels::{Block, Prg};
-use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
+use tacit_kernels::{Block, Prg, WipedVec};
+use zeroize::{Zeroize, Zeroizing};
 
 /// The number of words in which a band is stored: 512 columns, twice the width of a band.
 const WORDS: usize = 8;
@@ -101,9 +101,9 @@ impl<const N: usize> Drop for Sums<N> {
 /// An encoder that takes rows and returns columns.
 pub(crate) struct Encoder<const N: usize> {
     /// The band of the pivot of each column, or zeros.
-    pivots: Zeroizing<Vec<[u64; WORDS]>>,
+    pivots: WipedVec<[u64; WORDS]>,
     /// The value of the pivot of each column, or a uniform value.
-    columns: Zeroizing<Vec<Value<N>>>,
+    columns: WipedVec<Value<N>>,
 }
 
 /// Neighbouring columns of an encoder. They take the rows that lie within them.
@@ -166,10 +166,10 @@ impl<const N: usize> ColumnSpan<'_, N> {
 impl<const N: usize> Encoder<N> {
     /// Returns an encoder with `columns` columns. `prg` draws the columns that no row takes.
     pub(crate) fn new(columns: usize, prg: &mut Prg) -> Self {
-        let mut values = Zeroizing::new(vec![[Block::ZERO; N]; columns]);
+        let mut values = WipedVec::<Value<N>>::zeros(columns);
         prg.fill_blocks(values.as_flattened_mut());
         Self {
-            pivots: Zeroizing::new(vec![[0; WORDS]; columns]),
+            pivots: WipedVec::zeros(columns),
             columns: values,
         }
     }
@@ -195,7 +195,7 @@ impl<const N: usize> Encoder<N> {
     }
 
     /// Returns the columns.
-    pub(crate) fn finish_vartime(mut self) -> Zeroizing<Vec<Value<N>>> {
+    pub(crate) fn finish_vartime(mut self) -> WipedVec<Value<N>> {
         let mut sums = Sums::new();
         for column in (0..self.columns.len()).rev() {
             let (band, group) = (&self.pivots[column], column / 4);
@@ -259,24 +259,39 @@ impl<'c, const N: usize> Decoder<'c, N> {
     }
 }
 
-/// A row by its number, with its start, so that later steps need not look the start up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OrderedRow {
-    pub(crate) start: u32,
-    pub(crate) row: u32,
-}
+/// A row by its number, with its start, so that later steps need not look the start up: start, then
+/// number.
+pub(crate) type OrderedRow = [u32; 2];
 
-impl DefaultIsZeroes for OrderedRow {}
+/// The bits of starts by which one pass orders rows: its counters stay in the first-level cache.
+const PASS_BITS: u32 = 11;
 
-/// Returns rows in the order of their starts.
-pub(crate) fn order_vartime(starts: &[u32]) -> Zeroizing<Vec<OrderedRow>> {
-    let keyed = (0_u64..).zip(starts);
-    let keyed = keyed.map(|(row, start)| u64::from(*start) << 32 | row);
-    let mut keyed: Zeroizing<Vec<u64>> = Zeroizing::new(keyed.collect());
-    keyed.sort_unstable();
-    let ordered = |keyed: &u64| OrderedRow {
-        start: (keyed >> 32) as u32,
-        row: *keyed as u32,
-    };
-    Zeroizing::new(keyed.iter().map(ordered).collect())
+/// Returns rows in the order of their starts, and those of one start in their own order.
+pub(crate) fn order_vartime(starts: &[u32]) -> WipedVec<OrderedRow> {
+    let mut ordered = WipedVec::of(
+        starts
+            .iter()
+            .enumerate()
+            .map(|(row, start)| [*start, row as u32]),
+    );
+    let most = starts.iter().max().copied().unwrap_or_default();
+    let mut other = WipedVec::zeros(starts.len());
+    for shift in (0..u32::BITS - most.leading_zeros()).step_by(PASS_BITS as usize) {
+        let digit = |start: u32| (start >> shift) as usize % (1 << PASS_BITS);
+        let mut places = Zeroizing::new([0_u32; 1 << PASS_BITS]);
+        for [start, _] in ordered.iter() {
+            places[digit(*start)] += 1;
+        }
+        let mut before = 0;
+        for place in places.iter_mut() {
+            before += core::mem::replace(place, before);
+        }
+        for row in ordered.iter() {
+            let place = &mut places[digit(row[0])];
+            other[*place as usize] = *row;
+            *place += 1;
+        }
+        core::mem::swap(&mut ordered, &mut other);
+    }
+    ordered
 }

@@ -140,9 +140,8 @@ impl Plain {
         ots: &mut PlacerOts,
         prg: &mut Prg,
     ) -> Result<Zeroizing<Vec<u128>>, Error> {
-        let points = shard.hashes.points(&shard.digests);
+        let points = shard.points();
         let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
-        let points = points.on_threads(self.settings.threads);
         let columns = shard.columns(self.sizes.ask_columns);
         let w = points.ask(io, columns, ots, prg).await?;
         Ok(self.tags(&points.evaluate(io, &w, None, 1).await?))
@@ -156,9 +155,8 @@ impl Plain {
         ots: &mut ProgrammerOts,
         prg: &mut Prg,
     ) -> Result<Zeroizing<Vec<u128>>, Error> {
-        let points = shard.hashes.points(&shard.digests);
+        let points = shard.points();
         let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
-        let points = points.on_threads(self.settings.threads);
         let columns = shard.columns(self.sizes.ask_columns);
         let (keys, times) = take_ask(io, columns, ots, prg).await?;
         Ok(self.tags(&points.evaluate(io, &keys, Some(&times), 1).await?))

@@ -205,13 +205,18 @@ pub(crate) struct TimesDelta {
 impl TimesDelta {
     /// Adds Δ times each of `factors` to the block at the same position.
     pub(crate) fn add_to(&self, blocks: &mut [Block], factors: &[Block]) {
-        let mut sums = Zeroizing::new(vec![Gf128Sum::default(); blocks.len()]);
-        for (sum, block) in sums.iter_mut().zip(blocks.iter()) {
-            sum.add(*block);
-        }
-        inner_products(self.cpu, &[*self.delta], factors, &mut sums);
-        for (block, sum) in blocks.iter_mut().zip(sums.iter()) {
-            *block = sum.reduce();
+        let mut sums = Zeroizing::new([Gf128Sum::default(); SPAN_COLUMNS]);
+        let parts = blocks.chunks_mut(SPAN_COLUMNS);
+        for (blocks, factors) in parts.zip(factors.chunks(SPAN_COLUMNS)) {
+            let sums = &mut sums[..blocks.len()];
+            for (sum, block) in sums.iter_mut().zip(&*blocks) {
+                *sum = Gf128Sum::default();
+                sum.add(*block);
+            }
+            inner_products(self.cpu, &[*self.delta], factors, sums);
+            for (block, sum) in blocks.iter_mut().zip(&*sums) {
+                *block = sum.reduce();
+            }
         }
     }
 }
