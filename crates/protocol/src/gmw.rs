@@ -37,6 +37,7 @@ mod stock;
 #[cfg(test)]
 mod tests;
 
+pub use crate::shares::{InputShares, MadeBits};
 pub use directions::{DirectionSetup, Directions};
 pub use memory::memory_bytes;
 pub use messages::LAYER_FRAME_BYTES;

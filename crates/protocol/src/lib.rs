@@ -39,5 +39,6 @@ mod result;
 pub mod saved;
 pub mod session;
 pub mod setup;
+mod shares;
 
 pub use error::{Check, Error, Incompatibility, Misbehaviour};

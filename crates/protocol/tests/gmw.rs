@@ -48,7 +48,7 @@ fn a_run_of_gmw_that_is_dropped_leaves_no_secret() {
             let roles = (role, Role::Garbler);
             let setup = DirectionSetup::new(&session, roles, OtSettings::default());
             let mut directions = setup.run(io, &seeds[0]).await?;
-            run.run(io, &bits, &mut directions, &seeds[1]).await
+            run.run(io, &bits[..], &mut directions, &seeds[1]).await
         };
         let mut sent = 0;
         let (ended, memory) = watch(|| {

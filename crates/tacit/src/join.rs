@@ -26,6 +26,7 @@
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Type, Value};
 use tacit_function::{Function, Role};
+use tacit_protocol::gmw::MadeBits;
 use tacit_protocol::matching::{Join, VolePlan};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
@@ -203,12 +204,12 @@ pub fn peer_asks(plan: &JoinPlan, role: Role, function: &Function) -> Result<Pee
         STAGE_BYTES,
         silent_vole_bytes(sizes.shards * sizes.ask_columns),
         COLUMN_BYTES * sizes.ask_columns,
-        // The values, the columns and the message.
-        3 * sizes.hint_columns * column_bytes,
+        // The pivots of the columns, and the columns, twice if their values are long.
+        (64 + 2 * column_bytes) * sizes.hint_columns,
         KEY_BYTES * own_keys,
-        // The table, and a byte for each bit of the bins, twice.
+        // The table, and the bits of the bins, once packed and once as rows.
         plan.table(side_of(plan, role)).most_keys * (64 + 2 * row_bytes * plan.most_rows_of_key),
-        2 * plan.bin_count() * element_bits,
+        2 * (plan.bin_count() * element_bits).div_ceil(8),
     ];
     Ok(PeerAsks {
         keys: sizes.shards * of_shard,
@@ -339,7 +340,7 @@ impl JoinOfRun<'_> {
         session: &mut Session,
         (role, tag): (Role, RunTag),
         watch: &mut dyn FnMut(Progress),
-    ) -> Result<(Zeroizing<Vec<bool>>, Option<KeyOfBin>), Error> {
+    ) -> Result<(MadeBits, Option<KeyOfBin>), Error> {
         let join = Join::new(self.plan.sizes, tag, session.ot_settings());
         let (table, seed) = (self.table, seed());
         let channel = session.channel();

@@ -48,19 +48,11 @@ pub(crate) fn input_bits(
     Ok(bits)
 }
 
-/// Returns the input bits of `role`: the given ones, with the bits of the input named `made`
-/// inserted at their place.
-pub(crate) fn with_made(
-    function: &Function,
-    role: Role,
-    given: &[bool],
-    (made, bits): (&str, &[bool]),
-) -> Zeroizing<Vec<bool>> {
+/// Returns the number of input bits of `role` before the input named `made`.
+pub(crate) fn bits_before(function: &Function, role: Role, made: &str) -> usize {
     let own = function.inputs().iter().filter(|input| input.owner == role);
     let before = own.take_while(|input| input.port.name != made);
-    let before = before.map(|input| input.port.ty.width()).sum();
-    let (first, last) = given.split_at(before);
-    Zeroizing::new([first, bits, last].concat())
+    before.map(|input| input.port.ty.width()).sum()
 }
 
 /// Decodes the results of `role` by name, from its output bits.

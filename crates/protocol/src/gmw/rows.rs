@@ -35,6 +35,8 @@ use bits::words_of_bytes;
 use group::{GroupRows, OpenedStep};
 use store::Store;
 
+use crate::shares::InputShares;
+
 /// The OTs of a cross of a group, one OT for each instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossOts {
@@ -190,7 +192,25 @@ impl<'s> Rows<'s> {
     /// party's share of each bit of that input, in port order. It is not called for inputs that
     /// only the other party owns. The share of a public input is its value.
     #[must_use]
-    pub fn new(schedule: &'s Schedule, role: Role, share: impl FnMut(usize) -> bool) -> Self {
+    pub fn new(schedule: &'s Schedule, role: Role, mut share: impl FnMut(usize) -> bool) -> Self {
+        let count = Self::share_count(schedule, role) as usize;
+        let mut shares = Zeroizing::new(Vec::with_capacity(count));
+        for (number, bits) in store::held_inputs(schedule, role) {
+            shares.extend((0..bits).map(|_| share(number)));
+        }
+        Self::of_shares(schedule, role, InputShares::from(&shares))
+    }
+
+    /// Returns the number of shares of input bits that a party holds.
+    pub(super) fn share_count(schedule: &Schedule, role: Role) -> u64 {
+        store::held_inputs(schedule, role)
+            .map(|(_, bits)| bits)
+            .sum()
+    }
+
+    /// Returns the rows before the first step, with these shares, one of each bit that the party
+    /// holds.
+    pub(super) fn of_shares(schedule: &'s Schedule, role: Role, shares: InputShares<'_>) -> Self {
         let starts: Box<dyn Iterator<Item = u32> + Send + 's> =
             Box::new(schedule.starts().map(|group| group.number()));
         let mut steps = schedule.steps();
@@ -202,7 +222,7 @@ impl<'s> Rows<'s> {
             narrow_ots: [0; 2],
             starts: starts.peekable(),
             at_work: Vec::new(),
-            store: Store::new(schedule, role, share),
+            store: Store::new(schedule, role, shares),
         };
         rows.begin(0);
         rows

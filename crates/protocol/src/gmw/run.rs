@@ -17,6 +17,7 @@ use crate::direct::check_without_values;
 use crate::io::{Io, boxed};
 use crate::message::Kind;
 use crate::party::Progress;
+use crate::shares::InputShares;
 use crate::{Error, Misbehaviour};
 
 /// The number of frames of a step that a party sends before it waits for the peer's first frame.
@@ -109,7 +110,7 @@ impl Run<'_> {
     pub async fn run(
         self,
         io: &mut Io<'_>,
-        shares: &[bool],
+        shares: impl Into<InputShares<'_>>,
         directions: &mut Directions,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Zeroizing<Vec<bool>>, Error> {
@@ -121,6 +122,7 @@ impl Run<'_> {
             rng: Box::new(Prg::from_seed(seed)),
             masks: MadeMasks::new(self.schedule, role),
         };
+        let shares = shares.into();
         boxed(|| self.run_by(io, role, shares, making)).await
     }
 
@@ -132,9 +134,10 @@ impl Run<'_> {
     pub async fn run_stocked(
         self,
         io: &mut Io<'_>,
-        shares: &[bool],
+        shares: impl Into<InputShares<'_>>,
         masks: StockedCrosses,
     ) -> Result<Zeroizing<Vec<bool>>, Error> {
+        let shares = shares.into();
         boxed(|| self.run_by(io, masks.role(), shares, masks)).await
     }
 
@@ -142,7 +145,7 @@ impl Run<'_> {
         self,
         io: &mut Io<'_>,
         role: Role,
-        shares: &[bool],
+        shares: InputShares<'_>,
         mut masks: impl MaskSource,
     ) -> Result<Zeroizing<Vec<bool>>, Error> {
         let mut rows = self.rows(role, shares)?;
@@ -160,18 +163,12 @@ impl Run<'_> {
     }
 
     /// Returns the party's rows before the first step.
-    fn rows(&self, role: Role, shares: &[bool]) -> Result<Rows<'_>, Error> {
+    fn rows(&self, role: Role, shares: InputShares<'_>) -> Result<Rows<'_>, Error> {
         check(self.function)?;
-        let inputs = self.schedule.inputs().iter();
-        let own = inputs.filter(|input| input.owners.is_public() || input.owners.includes(role));
-        let bits = own.map(|input| u64::from(input.rows) * u64::from(input.instances));
-        if bits.sum::<u64>() != shares.len() as u64 {
+        if Rows::share_count(self.schedule, role) != shares.len() as u64 {
             return Err(Error::ApiMisuse("a share of each bit that a party holds"));
         }
-        let mut shares = shares.iter();
-        Ok(Rows::new(self.schedule, role, |_| {
-            shares.next().is_some_and(|share| *share)
-        }))
+        Ok(Rows::of_shares(self.schedule, role, shares))
     }
 
     /// Returns the progress of a party before this step. Gates are counted by their OTs.

@@ -31,6 +31,7 @@ use crate::bits::append_blocks;
 use crate::io::{Io, boxed};
 use crate::session::RunTag;
 use crate::setup::OtSettings;
+use crate::shares::MadeBits;
 
 /// The largest number of blocks of values that are encoded at once.
 const WIDEST: usize = 4;
@@ -281,7 +282,7 @@ impl Join {
         io: &mut Io<'_>,
         table: &JoinedTable,
         seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<(Zeroizing<Vec<bool>>, Zeroizing<Vec<Option<u32>>>), Error> {
+    ) -> Result<(MadeBits, Zeroizing<Vec<Option<u32>>>), Error> {
         if table.payload_bits() as u64 != self.sizes.placer_bits {
             return Err(Error::ApiMisuse("rows of as many bits as were agreed on"));
         }
@@ -301,7 +302,7 @@ impl Join {
         io: &mut Io<'_>,
         table: &JoinedTable,
         seed: &Zeroizing<[u8; 32]>,
-    ) -> Result<Zeroizing<Vec<bool>>, Error> {
+    ) -> Result<MadeBits, Error> {
         if table.payload_bits() as u64 != self.sizes.payload_bits {
             return Err(Error::ApiMisuse("rows of as many bits as were agreed on"));
         }
@@ -378,8 +379,8 @@ impl Join {
         self.send_hint(io, &mut hint).await
     }
 
-    /// Sends the columns of the hint. Each has as many bytes as hold a value's bits, and zeros above
-    /// these.
+    /// Sends the columns of the hint. Each has as many bytes as hold a value's bits, and zeros
+    /// above these.
     async fn send_hint(&self, io: &mut Io<'_>, hint: &mut [Block]) -> Result<(), Error> {
         self.trim(hint);
         let size = self.sizes.hint_column_bytes() as usize;

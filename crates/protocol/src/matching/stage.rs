@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use super::join::{BinValues, PlacedBins};
 use super::keys::{KeyEncoding, Keys, TooManyRows};
 use super::sizes::Sizes;
+use crate::shares::MadeBits;
 
 /// The rows of a party's table as they are read, each with its key and its bits. Private: it is
 /// wiped, and `Debug` prints only the number of rows.
@@ -157,20 +158,18 @@ impl JoinedTable {
 impl PlacedBins {
     /// Returns the bits of the placer's input: for each bin o, the row in it, and p'.
     #[must_use]
-    pub fn input_bits(&self, sizes: &Sizes, table: &JoinedTable) -> Zeroizing<Vec<bool>> {
+    pub fn input_bits(&self, sizes: &Sizes, table: &JoinedTable) -> MadeBits {
         let (tag, row) = (sizes.tag_bits as usize, sizes.placer_bits as usize);
-        let value_bits = tag + sizes.payload_bits as usize;
-        let mut bits = Zeroizing::new(Vec::with_capacity(self.rows.len() * (value_bits + row)));
-        for (key, value) in self.rows.iter().zip(self.values.values()) {
-            bits.extend((0..tag).map(|i| bit(value, i)));
-            match key {
-                Some(key) => {
-                    let payload = table.payload(*key as usize);
-                    bits.extend((0..row).map(|i| bit(payload, i)));
-                }
-                None => bits.extend(std::iter::repeat_n(false, row)),
+        let payload = sizes.payload_bits as usize;
+        let width = tag + row + payload;
+        let mut bits = MadeBits::zeros(self.rows.len() * width);
+        let bins = self.rows.iter().zip(self.values.values());
+        for (at, (key, value)) in (0..).step_by(width).zip(bins) {
+            bits.put(at, value, 0, tag);
+            if let Some(key) = key {
+                bits.put(at + tag, table.payload(*key as usize), 0, row);
             }
-            bits.extend((tag..value_bits).map(|i| bit(value, i)));
+            bits.put(at + tag + row, value, tag, payload);
         }
         bits
     }
@@ -179,20 +178,14 @@ impl PlacedBins {
 impl BinValues {
     /// Returns the bits of the programmer's input: for each bin r and p.
     #[must_use]
-    pub fn input_bits(&self, sizes: &Sizes) -> Zeroizing<Vec<bool>> {
-        let value_bits = sizes.tag_bits as usize + sizes.payload_bits as usize;
-        let values = self.values();
-        let mut bits = Zeroizing::new(Vec::with_capacity(values.len() * value_bits));
-        for value in values {
-            bits.extend((0..value_bits).map(|i| bit(value, i)));
+    pub fn input_bits(&self, sizes: &Sizes) -> MadeBits {
+        let width = sizes.tag_bits as usize + sizes.payload_bits as usize;
+        let mut bits = MadeBits::zeros(self.values().len() * width);
+        for (at, value) in (0..).step_by(width).zip(self.values()) {
+            bits.put(at, value, 0, width);
         }
         bits
     }
-}
-
-/// Returns bit `i` of a value.
-fn bit(value: &[Block], i: usize) -> bool {
-    value[i / 128].to_u128() >> (i % 128) & 1 == 1
 }
 
 /// XORs `bits` into `to`, from bit `at` on. Bits beyond the last block are dropped.

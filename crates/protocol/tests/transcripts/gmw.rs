@@ -36,8 +36,8 @@ fn gmw_by_every_extension() {
             let mut transcript = Transcript::default();
             let (mut garbler, mut evaluator) = directions(base, extension, &mut transcript);
             let (ours, theirs) = transcript.run_scripts(
-                async |io| run.run(io, &INPUTS[0], &mut garbler, &seed(3)).await,
-                async |io| run.run(io, &INPUTS[1], &mut evaluator, &seed(4)).await,
+                async |io| run.run(io, &INPUTS[0][..], &mut garbler, &seed(3)).await,
+                async |io| run.run(io, &INPUTS[1][..], &mut evaluator, &seed(4)).await,
             );
             assert_eq!(ours, theirs);
             runs.push((format!("{base} {extension}"), transcript));

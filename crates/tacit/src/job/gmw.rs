@@ -2,7 +2,7 @@
 
 use tacit_function::Schedule;
 use tacit_ot::Security;
-use tacit_protocol::gmw::{self, Run};
+use tacit_protocol::gmw::{self, InputShares, Run};
 use tacit_protocol::party::Progress;
 
 use super::{AgreedRun, Job, ProtocolOutcome, ProtocolRun};
@@ -65,11 +65,14 @@ impl ProtocolRun for Gmw {
             let after = schedule.total_ots().iter().sum();
             let watch = &mut part_of_all(&mut job.watch, [0, after]);
             let (bits, keys) = join.run(session, (role, tag), watch)?;
-            staged = Some(ports::with_made(function, role, inputs, (made, &bits)));
+            staged = Some((ports::bits_before(function, role, made), bits));
             keys_of_bins = keys;
             phases.push(clock.stop(Phase::Match, session));
         }
-        let inputs = staged.as_ref().map_or(inputs, |bits| &bits[..]);
+        let inputs = match &staged {
+            Some((before, made)) => InputShares::with_made(inputs, *before, made),
+            None => InputShares::from(inputs),
+        };
         if let Some(mut ran) = job.run_from_crosses(session, schedule, inputs)? {
             phases.append(&mut ran.phases);
             return Ok(ProtocolOutcome {
@@ -139,7 +142,7 @@ impl Job<'_> {
         &mut self,
         session: &mut Session,
         schedule: &Schedule,
-        inputs: &[bool],
+        inputs: InputShares<'_>,
     ) -> Result<Option<ProtocolOutcome>, Error> {
         let preparation = Clock::start(session);
         let (function, role) = (self.task.function, self.task.role);

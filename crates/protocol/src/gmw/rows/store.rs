@@ -6,10 +6,12 @@ use tacit_circuit::{NO_SLOT, Role};
 use tacit_function::schedule::{
     Argument, Block, Constants, Group, InputBlock, LastRead, OutputSpan, Run, Schedule,
 };
+use tacit_kernels::{Block as SquareRow, Cpu, transpose_128};
 use zeroize::Zeroizing;
 
 use super::bits::{self, BitWriter, words_for};
 use super::group::GroupRows;
+use crate::shares::InputShares;
 
 /// The rows of a block, one after the other.
 type Words = Zeroizing<Vec<u64>>;
@@ -27,22 +29,19 @@ pub(super) struct Store<'s> {
 
 impl<'s> Store<'s> {
     /// Returns a store of the inputs.
-    pub(super) fn new(
-        schedule: &'s Schedule,
-        role: Role,
-        mut share: impl FnMut(usize) -> bool,
-    ) -> Self {
+    pub(super) fn new(schedule: &'s Schedule, role: Role, shares: InputShares<'_>) -> Self {
         let mut store = Self {
             schedule,
             role,
             blocks: HashMap::new(),
             releases: HashMap::new(),
         };
-        for (number, input) in schedule.inputs().iter().enumerate() {
-            if input.owners.includes(role) || input.owners.is_public() {
-                let words = transposed(input, || share(number));
-                store.put(Block::Input(number as u32), input.last_read, words);
-            }
+        let mut before = 0;
+        for (number, bits) in held_inputs(schedule, role) {
+            let input = &schedule.inputs()[number];
+            let words = transposed(input, |at, count| shares.word(before + at, count));
+            store.put(Block::Input(number as u32), input.last_read, words);
+            before += bits as usize;
         }
         store
     }
@@ -230,21 +229,48 @@ impl Source<'_> {
     }
 }
 
-/// Returns the rows of an input, whose bits come element by element.
-fn transposed(input: &InputBlock, mut share: impl FnMut() -> bool) -> Words {
+/// Returns the inputs of whose bits a party holds shares, each with its number of bits.
+pub(super) fn held_inputs(
+    schedule: &Schedule,
+    role: Role,
+) -> impl Iterator<Item = (usize, u64)> + '_ {
+    let inputs = schedule.inputs().iter().enumerate();
+    let held =
+        inputs.filter(move |(_, input)| input.owners.includes(role) || input.owners.is_public());
+    held.map(|(number, input)| (number, u64::from(input.rows) * u64::from(input.instances)))
+}
+
+/// The side of a square of bits that is transposed at once.
+const SIDE: usize = 128;
+
+/// Returns the rows of an input. `share` returns up to 64 of its bits from a number on. Bits are
+/// numbered element by element.
+fn transposed(input: &InputBlock, share: impl Fn(usize, usize) -> u64) -> Words {
     let (rows, instances) = (input.rows as usize, input.instances as usize);
     let mut words = Zeroizing::new(vec![0; words_for(instances * rows)]);
-    let mut columns = Zeroizing::new(vec![0_u64; rows]);
-    for first in (0..instances).step_by(64) {
-        columns.fill(0);
-        let count = (instances - first).min(64);
-        for i in 0..count {
-            for column in &mut *columns {
-                *column |= u64::from(share()) << i;
-            }
+    let mut elements = Zeroizing::new([SquareRow::ZERO; SIDE]);
+    let mut columns = elements.clone();
+    let squares = (0..instances).step_by(SIDE).flat_map(|first| {
+        let rows = (0..rows).step_by(SIDE);
+        rows.map(move |row| (first, row))
+    });
+    for (first, row) in squares {
+        let (count, width) = ((instances - first).min(SIDE), (rows - row).min(SIDE));
+        for (element, instance) in elements[..count].iter_mut().zip(first..) {
+            let at = instance * rows + row;
+            let low = share(at, width.min(64));
+            let high = if width > 64 {
+                share(at + 64, width - 64)
+            } else {
+                0
+            };
+            *element = SquareRow::from_u128(u128::from(high) << 64 | u128::from(low));
         }
-        for (row, column) in columns.iter().enumerate() {
-            bits::copy(&[*column], 0, count, &mut words, row * instances + first);
+        transpose_128(Cpu::detect(), &*elements, &mut *columns);
+        for (column, row) in columns[..width].iter().zip(row..) {
+            let column = column.to_u128();
+            let column = [column as u64, (column >> 64) as u64];
+            bits::copy(&column, 0, count, &mut words, row * instances + first);
         }
     }
     words

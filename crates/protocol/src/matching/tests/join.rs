@@ -201,6 +201,7 @@ fn inputs_have_tags_rows_and_payloads_in_their_order() {
     );
     let ((placers, keys), programmers) = ended.both().unwrap();
     let (tag_bits, payload) = (sizes.tag_bits as usize, sizes.payload_bits as usize);
+    let (placers, programmers) = (placers.to_bools(), programmers.to_bools());
     let placers: Vec<_> = placers.chunks_exact(tag_bits + 6 + payload).collect();
     let programmers: Vec<_> = programmers.chunks_exact(tag_bits + payload).collect();
     assert_eq!(placers.len() as u64, sizes.all_bins());
