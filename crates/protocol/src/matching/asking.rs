@@ -223,14 +223,10 @@ impl<'s> Points<'s> {
         value: impl Fn(usize) -> Value<N> + Sync,
         prg: &mut Prg,
     ) -> Result<WipedVec<Value<N>>, Error> {
-        let push = |span: &mut ColumnSpan<'_, N>, rows: &[OrderedRow]| {
-            let hashed = self.hashed(rows);
-            let mut rows = rows.iter().zip(hashed.bands.iter());
-            rows.try_for_each(|([start, row], band)| {
-                span.push_vartime(*start, *band, value(*row as usize))
-            })
+        let values = |rows: &[OrderedRow], _: &Hashed| {
+            WipedVec::of(rows.iter().map(|[_, row]| value(*row as usize)))
         };
-        self.encode_by(io, columns, push, prg).await
+        self.encode_by(io, columns, values, prg).await
     }
 
     /// Calls `each` with the number of each point and the sum of its row.
@@ -282,30 +278,33 @@ impl<'s> Points<'s> {
         columns: u64,
         prg: &mut Prg,
     ) -> Result<WipedVec<Value<1>>, Error> {
-        let push = |span: &mut ColumnSpan<'_, 1>, rows: &[OrderedRow]| {
-            let hashed = self.hashed(rows);
-            let elements = self.elements(&hashed);
-            let rows = rows.iter().zip(hashed.bands.iter());
-            let mut rows = rows.zip(elements.iter());
-            rows.try_for_each(|(([start, _], band), element)| {
-                span.push_vartime(*start, *band, [*element])
-            })
+        let values = |_: &[OrderedRow], hashed: &Hashed| {
+            let elements = self.elements(hashed);
+            WipedVec::of(elements.iter().map(|element| [*element]))
         };
-        self.encode_by(io, columns, push, prg).await
+        self.encode_by(io, columns, values, prg).await
     }
 
-    /// Returns columns for the rows of all points. `push` adds up to [`AT_ONCE`] of them to a span.
+    /// Returns columns for the rows of all points. `values` returns the values of up to [`AT_ONCE`]
+    /// of them. It is called for many, since each lies somewhere else in memory.
     async fn encode_by<const N: usize>(
         &self,
         io: &mut Io<'_>,
         columns: u64,
-        push: impl Fn(&mut ColumnSpan<'_, N>, &[OrderedRow]) -> Result<(), Dependent> + Sync,
+        values: impl Fn(&[OrderedRow], &Hashed) -> WipedVec<Value<N>> + Sync,
         prg: &mut Prg,
     ) -> Result<WipedVec<Value<N>>, Error> {
-        let push_all = |span: &mut ColumnSpan<'_, N>, rows: &[OrderedRow]| {
-            let mut lots = rows.chunks(AT_ONCE);
-            let pushed = lots.try_for_each(|rows| push(span, rows));
-            pushed.map_err(|_| Error::MatchingFailed)
+        let push_all = |span: &mut ColumnSpan<'_, N>, rows: &[OrderedRow]| -> Result<(), Error> {
+            for rows in rows.chunks(AT_ONCE) {
+                let hashed = self.hashed(rows);
+                let values = values(rows, &hashed);
+                let bands = hashed.bands.iter().zip(values.iter());
+                for ([start, _], (band, value)) in rows.iter().zip(bands) {
+                    let pushed = span.push_vartime(*start, *band, *value);
+                    pushed.map_err(|Dependent| Error::MatchingFailed)?;
+                }
+            }
+            Ok(())
         };
         let mut encoder = Encoder::new(columns as usize, prg);
         let mut last = &self.order[..];
