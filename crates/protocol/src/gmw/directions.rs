@@ -13,7 +13,7 @@ use core::num::NonZeroUsize;
 use std::sync::Arc;
 
 use tacit_circuit::Role;
-use tacit_kernels::{Block, CrossHash, Prg, share_out, workers};
+use tacit_kernels::{CrossHash, Prg};
 use tacit_ot::Outputs;
 use tacit_ot::silent::{Device, HashedBits};
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
@@ -160,7 +160,7 @@ impl Directions {
 
     /// Returns the Δ of the OTs that this party sends.
     #[cfg(test)]
-    pub(super) fn delta(&self) -> Block {
+    pub(super) fn delta(&self) -> tacit_kernels::Block {
         self.sender.delta().to_block()
     }
 
@@ -267,13 +267,11 @@ impl Directions {
                 let number = self.sender.available().start;
                 let (delta, mut q) = self.sender.take(number, count)?.into_correlated();
                 hash.sent(number, (&delta, &mut q), take)?;
-                wipe(&mut q, self.threads);
                 self.sender.use_again(q);
             } else {
                 let number = self.receiver.available().start;
                 let mut t = self.receiver.take(number, count)?.into_blocks();
-                hash.received(number, &t, take)?;
-                wipe(&mut t, self.threads);
+                hash.received(number, &mut t, take)?;
                 self.receiver.use_again(t);
             }
         }
@@ -333,13 +331,4 @@ impl Directions {
             sink.take_bits(sender, bits)?;
         }
     }
-}
-
-/// Wipes OTs that are hashed, so that their memory serves again.
-fn wipe(ots: &mut [Block], threads: NonZeroUsize) {
-    /// The blocks for which another thread pays off: 4 MiB.
-    const PART: usize = 1 << 18;
-    share_out(&mut workers(threads), ots.chunks_mut(PART), |(), part| {
-        part.fill(Block::ZERO);
-    });
 }

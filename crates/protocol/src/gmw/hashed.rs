@@ -109,7 +109,8 @@ impl OtHash<'_> {
         (self.hash, &mut self.room[..count])
     }
 
-    /// Hashes OTs numbered from `number` on, at their sender, and passes them to `take` in parts.
+    /// Hashes OTs numbered from `number` on, at their sender, and passes them to `take` in parts,
+    /// which are then wiped.
     pub(super) fn sent(
         mut self,
         number: u64,
@@ -131,20 +132,22 @@ impl OtHash<'_> {
                 }
             });
             give_on(first, alpha, &mut take)?;
+            wipe(first, threads);
         }
         Ok(())
     }
 
-    /// Hashes OTs numbered from `number` on, at their receiver, and passes them to `take` in parts.
+    /// Hashes OTs numbered from `number` on, at their receiver, and passes them to `take` in parts,
+    /// which are then wiped.
     pub(super) fn received(
         mut self,
         number: u64,
-        t: &[Block],
+        t: &mut [Block],
         mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let (turn, threads) = (self.turn(), self.threads);
         let (hash, rho) = self.room(t.len());
-        for (number, first) in (number..).step_by(turn).zip(t.chunks(turn)) {
+        for (number, first) in (number..).step_by(turn).zip(t.chunks_mut(turn)) {
             let parts = first.chunks(HASHED_OTS);
             let parts = parts.zip(rho.chunks_mut(HASHED_OTS)).enumerate();
             share_out(&mut workers(threads), parts, |(), (part, both)| {
@@ -155,6 +158,7 @@ impl OtHash<'_> {
                 wiping_stack(|| hash.hash(number, second));
             });
             give_on(first, rho, &mut take)?;
+            wipe(first, threads);
         }
         Ok(())
     }
@@ -172,4 +176,12 @@ fn give_on(
         take(HashedOts { first, second })?;
     }
     Ok(())
+}
+
+/// Wipes OTs that were passed on, while they lie in a cache. Their memory serves again.
+fn wipe(ots: &mut [Block], threads: NonZeroUsize) {
+    let parts = ots.chunks_mut(HASHED_OTS * PARTS_OF_TURN);
+    share_out(&mut workers(threads), parts, |(), part| {
+        part.fill(Block::ZERO)
+    });
 }
