@@ -168,10 +168,12 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// An offer has the name of another one for the same peer, or names an unknown peer.
+    /// An offer has the name of another one for the same peer, or names an unknown peer or visitors
+    /// who are not [semi-honest](Visitors::semi_honest).
     pub fn tables(mut self, tables: Vec<TableOffer>) -> Result<Self, Error> {
         check_tables(&self.peers, &self.offers, &tables)?;
         self.tables = tables;
+        self.check_strangers()?;
         Ok(self)
     }
 

@@ -27,6 +27,10 @@ pub struct Visitors {
     pub key: IssuerKey,
     /// This service's name in the tokens.
     pub audience: String,
+    /// Whether this party counts on each of them to follow protocols. Visitors are strangers, and
+    /// all that they may run is semi-honest: one who does not follow the protocol can learn more
+    /// than results, up to everything that this party puts into the run, such as a table's rows.
+    pub semi_honest: bool,
     /// The number of keys about which runs may tell one visitor on a day; that of peers if `None`.
     pub keys_per_day: Option<u64>,
 }

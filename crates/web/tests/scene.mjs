@@ -149,7 +149,8 @@ function knows({ peer, login }) {
   const site = `[[serve.visitors]]
 name = "members"
 key_file = "login.pub.pem"
-audience = "${AUDIENCE}"`;
+audience = "${AUDIENCE}"
+semi_honest = true`;
   return [site, `peers = ["members"]\nrate = "${login.rate}"`];
 }
 

@@ -106,6 +106,9 @@ pub(crate) struct Site {
     pub(crate) key_file: PathBuf,
     /// This service's name in tokens.
     pub(crate) audience: String,
+    /// Whether this party counts on its visitors to follow protocols.
+    #[serde(default)]
+    pub(crate) semi_honest: bool,
     /// The largest number of keys of a visitor about which it is told on a day.
     pub(crate) keys_per_day: Option<u64>,
 }
@@ -448,7 +451,8 @@ impl Serve {
         let matched = self.matched.iter();
         let matched = matched.map(|matched| json!({ "name": matched.shown_name() }));
         let visitors = self.visitors.iter();
-        let visitors = visitors.map(|site| json!({ "name": site.name }));
+        let visitors =
+            visitors.map(|site| json!({ "name": site.name, "semi_honest": site.semi_honest }));
         let stock = self.stock.iter().map(|stocked| {
             json!({
                 "function": stocked.function,

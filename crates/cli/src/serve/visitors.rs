@@ -41,6 +41,7 @@ pub(super) fn visitors(config: &Config, serve: &Serve) -> Result<Vec<Visitors>, 
             name: name.clone(),
             key,
             audience: site.audience.clone(),
+            semi_honest: site.semi_honest,
             keys_per_day: keys
                 .map(|keys| keys_per_day(config, serve, keys))
                 .transpose()?,

@@ -286,6 +286,35 @@ fn a_joined_table_is_held_until_a_good_one_replaces_it() {
     service.end().succeeded();
 }
 
+/// A public key of RFC 8410, 10.1.
+const PUBLIC_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
+                          MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n\
+                          -----END PUBLIC KEY-----\n";
+
+/// A visitor that places all its candidate keys into one bin of a join, where all share a mask,
+/// finds those that this party's table has, and reads their rows.
+#[test]
+fn a_join_for_visitors_needs_to_say_so() {
+    let parties = Parties::new();
+    parties.file("common_spend.tacit", COMMON_SPEND);
+    parties.file("login.pub.pem", PUBLIC_KEY);
+    customers(&parties, 40);
+    let site = "[[serve.visitors]]\nname = \"members\"\nkey_file = \"login.pub.pem\"\n\
+                audience = \"https://tables.example\"\n";
+    let check = words("serve --config alice.toml --check");
+    let matched = format!("{MATCH}keep = \"first\"\n");
+    for offer in [JOIN, &matched] {
+        let offer = format!("{offer}peers = [\"members\"]\n");
+        config(&parties, &format!("{offer}{site}"));
+        let said = ["follow the protocol", "semi_honest = true"];
+        tacit(parties.folder(), &check).failed(2, &said);
+        let looked = tacit(parties.folder(), &words("doctor --config alice.toml"));
+        assert!(looked.stdout.contains("semi_honest = true"), "{looked:?}");
+        config(&parties, &format!("{offer}{site}semi_honest = true\n"));
+        tacit(parties.folder(), &check).succeeded();
+    }
+}
+
 #[test]
 fn joins_have_the_limit_of_keys_too_and_fields_that_fit() {
     let parties = Parties::new();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use tacit::Fingerprint;
+use tacit::protocols::{Protocol, ThreatModel};
 use tacit::session::ProtocolId;
 
 use super::{Error, Offer, Policy};
@@ -14,7 +15,8 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// A site is none of the peers, or gets what its visitors cannot have, or there are too many.
+    /// A site is none of the peers, or gets what its visitors cannot have or what is for
+    /// [semi-honest](Visitors::semi_honest) ones alone, or there are too many.
     pub fn visitors(mut self, visitors: Vec<Visitors>) -> Result<Self, Error> {
         if visitors.len() > MAX_SITES {
             return Err(Error::OutOfBounds {
@@ -40,7 +42,34 @@ impl Policy {
             });
         }
         self.visitors = visitors;
+        self.check_strangers()?;
         Ok(self)
+    }
+
+    /// Checks that everything that trusts peers to follow a protocol is for visitors whom this
+    /// party trusts so.
+    pub(super) fn check_strangers(&self) -> Result<(), Error> {
+        let strangers = self.visitors.iter().filter(|site| !site.semi_honest);
+        let strangers: BTreeSet<_> = strangers.map(Visitors::fingerprint).collect();
+        let is_semi_honest = |id: &ProtocolId| {
+            let protocol = Protocol::of_wire(*id);
+            protocol.is_none_or(|protocol| protocol.threat_model() == ThreatModel::SemiHonest)
+        };
+        let offers = self.offers.iter();
+        let offers = offers.filter(|offer| offer.protocols.iter().any(is_semi_honest));
+        let functions = offers.map(|offer| ("function", &offer.name, &offer.peers));
+        let tables = self.tables.iter();
+        let tables = tables.map(|table| ("table", &table.name, &table.peers));
+        let mut all = functions.chain(tables);
+        match all.find(|(.., peers)| !strangers.is_disjoint(peers)) {
+            None => Ok(()),
+            Some((what, name, _)) => Err(Error::NotForVisitors {
+                what: format!("{what} {name:?}"),
+                reason: "it is secure only against peers that follow the protocol, and visitors \
+                         are strangers; write semi_honest = true in their [[serve.visitors]] if \
+                         this party counts on each of them to follow it, or name other `peers`",
+            }),
+        }
     }
 
     /// Returns the sites whose visitors may connect.

@@ -31,6 +31,7 @@ fn site(keys_per_day: Option<u64>) -> Visitors {
         name: SITE.to_owned(),
         key: pem.parse().expect("a key"),
         audience: AUDIENCE.to_owned(),
+        semi_honest: true,
         keys_per_day,
     }
 }
@@ -58,9 +59,8 @@ fn token(subject: &str, identity: &Identity, expires_s: u64) -> String {
     )
 }
 
-/// Returns the policy with a table of ten keys for visitors, and none for the peers.
-fn policy(scene: &Scene, limits: Limits, rate: Option<Rate>, keys: Option<u64>) -> Policy {
-    let site = site(keys);
+/// Returns the peers, and the visitors of a site.
+fn peers_and(scene: &Scene, site: &Visitors) -> Vec<Peer> {
     let mut peers = scene.peer_list();
     peers.push(Peer {
         name: SITE.to_owned(),
@@ -68,16 +68,27 @@ fn policy(scene: &Scene, limits: Limits, rate: Option<Rate>, keys: Option<u64>) 
         address: None,
         link: None,
     });
+    peers
+}
+
+/// Returns a table of ten keys for the visitors of a site.
+fn table(site: &Visitors, rate: Option<Rate>) -> TableOffer {
     let held = Match::new((0..10).map(|key| key.to_string())).expect("different keys");
-    let table = TableOffer {
+    TableOffer {
         name: "table".to_owned(),
         matching: Arc::new(held.to(MatchRecipient::Peer).held()),
         peers: [site.fingerprint()].into(),
         rate,
         time_limit: Duration::from_secs(60),
-    };
+    }
+}
+
+/// Returns the policy with a table of ten keys for visitors, and none for the peers.
+fn policy(scene: &Scene, limits: Limits, rate: Option<Rate>, keys: Option<u64>) -> Policy {
+    let site = site(keys);
+    let peers = peers_and(scene, &site);
     let policy = Policy::new(peers, vec![], vec![], limits, None).expect("a policy");
-    let policy = policy.tables(vec![table]).expect("a table");
+    let policy = policy.tables(vec![table(&site, rate)]).expect("a table");
     policy.visitors(vec![site]).expect("a site")
 }
 
@@ -283,13 +294,7 @@ fn without_sites_nobody_is_let_in_by_a_token() {
 fn visitors_get_nothing_that_is_kept() {
     let scene = Scene::new(1);
     let site = site(None);
-    let mut peers = scene.peer_list();
-    peers.push(Peer {
-        name: SITE.to_owned(),
-        fingerprint: site.fingerprint(),
-        address: None,
-        link: None,
-    });
+    let peers = peers_and(&scene, &site);
     let policy = |protocols: Vec<ProtocolId>| {
         let offer = Offer {
             protocols,
@@ -315,4 +320,53 @@ fn visitors_get_nothing_that_is_kept() {
     let unnamed = unnamed.expect("a policy").visitors(vec![site.clone()]);
     assert!(unnamed.is_err());
     assert_ne!(site.fingerprint(), Fingerprint([0; 32]));
+}
+
+/// Visitors are strangers. One who does not follow a semi-honest protocol learns this party's
+/// inputs: by candidate keys that it encodes all into one bin, the rows of a table that a program
+/// joins; by lies in OTs, everything else.
+#[test]
+fn what_is_semi_honest_is_for_visitors_of_a_site_that_says_so() {
+    let scene = Scene::new(1);
+    let site = |semi_honest| Visitors {
+        semi_honest,
+        ..site(None)
+    };
+    let policy = |offers: Vec<Offer>| {
+        let peers = peers_and(&scene, &site(true));
+        Policy::new(peers, offers, vec![], Scene::limits(), None).expect("a policy")
+    };
+    let refused = |made: Result<Policy, tacit_serve::Error>, what: &str| {
+        let error = made.err().expect("an error").to_string();
+        assert!(error.starts_with(what), "{error}");
+        assert!(error.contains("semi_honest = true"), "{error}");
+    };
+    for protocol in [ProtocolId::Direct, ProtocolId::Gmw] {
+        let offer = || Offer {
+            protocols: vec![protocol],
+            peers: [site(true).fingerprint()].into(),
+            ..scene.offer(vec![millionaires(32)])
+        };
+        let of = |says| policy(vec![offer()]).visitors(vec![site(says)]);
+        assert!(of(true).is_ok());
+        refused(of(false), "function");
+    }
+    let (trusted, stranger) = (site(true), site(false));
+    let tables = || vec![table(&stranger, None)];
+    let before = |site: &Visitors| {
+        policy(vec![])
+            .tables(tables())?
+            .visitors(vec![site.clone()])
+    };
+    let after = |site: &Visitors| {
+        policy(vec![])
+            .visitors(vec![site.clone()])?
+            .tables(tables())
+    };
+    assert!(before(&trusted).is_ok() && after(&trusted).is_ok());
+    refused(before(&stranger), "table");
+    refused(after(&stranger), "table");
+    // What is for peers alone needs no word.
+    let of_peers = policy(vec![scene.offer(vec![millionaires(32)])]);
+    assert!(of_peers.visitors(vec![stranger.clone()]).is_ok());
 }
