@@ -95,8 +95,8 @@ fn masks(schedule: &Schedule) -> u64 {
     made.max(stocked).saturating_add(2 * longest.div_ceil(8))
 }
 
-/// Returns the bytes of masks from a stock, the same at both parties: two bits of a narrow cross, and
-/// two blocks of a wide one, whatever its number of gates.
+/// Returns the bytes of masks from a stock, the same at both parties: two bits of a narrow cross,
+/// and two blocks of a wide one, whatever its number of gates.
 pub(super) fn stocked(demand: &CrossDemand) -> u64 {
     let of = |sender| {
         let [narrow, wide] = CrossKind::ALL.map(|kind| {

@@ -6,8 +6,8 @@
 //! | `order` | an order for crosses, and the lots that it makes |
 //! | `run` | leases what a run takes at both parties, and reads it |
 //!
-//! A kind has narrow or wide crosses, whose OTs one fixed party sends, from base OTs of one kind, by
-//! SoftSpoken or by silent OT. A run takes no crosses whose OTs rest on more than it allows. An
+//! A kind has narrow or wide crosses, whose OTs one fixed party sends, from base OTs of one kind,
+//! by SoftSpoken or by silent OT. A run takes no crosses whose OTs rest on more than it allows. An
 //! instance is a [block](CrossBlock). A block depends on no other and holds no Δ. So a run may take
 //! blocks from several lots, and a kind's numbers continue from one lot to the next.
 //!
@@ -245,9 +245,10 @@ pub(crate) fn runs_from_crosses(
 }
 
 impl Stocks {
-    /// Returns the number of runs of `function` by `gmw` for which a stock has crosses, whatever the
-    /// scheme of `name`. The runs' OTs rest on `base_ot` and on what `extension` rests on. It is
-    /// zero if the stock does not exist. It is `u64::MAX` for a function that takes no crosses.
+    /// Returns the number of runs of `function` by `gmw` for which a stock has crosses, whatever
+    /// the scheme of `name`. The runs' OTs rest on `base_ot` and on what `extension` rests on. The
+    /// number is zero if the stock does not exist, and `u64::MAX` for a function that takes no
+    /// crosses.
     ///
     /// # Errors
     ///
