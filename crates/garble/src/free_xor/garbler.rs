@@ -23,7 +23,9 @@ pub struct FreeXorGarbler<A: Ands> {
     instance: u32,
     /// The next segment.
     next: usize,
-    pub(crate) slots: Slots,
+    slots: Slots,
+    /// Whether the program was garbled elsewhere, and the first slots hold its outputs, in order.
+    elsewhere: bool,
     /// The source of random blocks, if the AND gates need any. It is boxed so that the garbler
     /// contains no unwritten memory: earlier stack contents there, such as Δ, would move along with
     /// it.
@@ -53,6 +55,7 @@ impl<A: Ands> FreeXorGarbler<A> {
             instance: 0,
             next: 0,
             slots: Slots::default(),
+            elsewhere: false,
             coins,
             drawn: Vec::with_capacity(most),
         }
@@ -92,8 +95,11 @@ impl<A: Ands> FreeXorGarbler<A> {
         });
     }
 
-    /// Continues as if every segment had been garbled, because that was done elsewhere.
-    pub(crate) fn skip_to_end(&mut self, program: &Program) {
+    /// Continues as if every segment had been garbled, because that was done elsewhere, with these
+    /// labels of outputs: 0 for a constant.
+    pub(crate) fn skip_to_end(&mut self, program: &Program, outputs: impl Iterator<Item = Block>) {
+        self.slots.hold(outputs, program.outputs().len());
+        self.elsewhere = true;
         self.next = program.segments().len();
     }
 
@@ -117,6 +123,7 @@ impl<A: Ands> Garbler for FreeXorGarbler<A> {
     fn begin(&mut self, instance: u32, program: &Program, inputs: &[Block]) {
         self.slots.begin(program, inputs);
         self.instance = instance;
+        self.elsewhere = false;
         self.next = 0;
     }
 
@@ -130,8 +137,12 @@ impl<A: Ands> Garbler for FreeXorGarbler<A> {
             program.segments().len(),
             "every segment is garbled before the end"
         );
-        outputs.extend(program.outputs().iter().map(|output| match *output {
-            Output::Slot { slot, negated } => self.negated_if(self.slots.get(slot), negated),
+        let numbered = (0..).zip(program.outputs());
+        outputs.extend(numbered.map(|(number, output)| match *output {
+            Output::Slot { slot, negated } => {
+                let slot = if self.elsewhere { number } else { slot };
+                self.negated_if(self.slots.get(slot), negated)
+            }
             Output::Constant(bit) => self.negated_if(Block::ZERO, bit),
         }));
     }

@@ -12,8 +12,8 @@ use tacit_kernels::{Block, Construction, Kernel, MAX_LANES, Simd};
 use zeroize::Zeroizing;
 
 use super::{AND_BYTES, HalfGates, garble_gate};
+use crate::WholeGarbling;
 use crate::hashing::{Hashing, InstancesInLanes, Rekeyed, TwoCall};
-use crate::{Garbler, WholeGarbling};
 
 /// The vectors of garblings that share a walk: with both inputs of a gate and both labels of each,
 /// eight labels are in flight.
@@ -50,8 +50,12 @@ pub(super) fn garble(
     }
     let labels = &mut *Zeroizing::new(vec![Block::ZERO; MOST * program.slots()]);
     for garblings in garblings.chunks_mut(MOST) {
-        for one in &mut *garblings {
-            one.garbler.begin(instance, program, one.inputs);
+        for one in &*garblings {
+            assert_eq!(
+                one.inputs.len(),
+                program.inputs(),
+                "a program is begun with as many inputs as it has"
+            );
             assert_eq!(
                 one.tables.len(),
                 AND_BYTES * program.ands().len(),
@@ -74,8 +78,8 @@ pub(super) fn garble(
     }
 }
 
-/// Moves the labels of outputs from those of all lanes to the places where consecutive garblings
-/// would leave them, and advances these garblings to their end.
+/// Gives the labels of outputs, which are among those of all lanes, to their garblers, and advances
+/// these to their end.
 fn take_outputs(
     program: &Program,
     width: usize,
@@ -83,17 +87,15 @@ fn take_outputs(
     garblings: &mut [WholeGarbling<'_, HalfGates>],
 ) {
     for (lane, one) in garblings.iter_mut().enumerate() {
-        let slots = one.garbler.slots.as_mut_slice();
-        for output in program.outputs() {
-            if let Output::Slot { slot, .. } = *output {
-                slots[slot as usize] = labels[width * slot as usize + lane];
-            }
-        }
-        one.garbler.skip_to_end(program);
+        let outputs = program.outputs().iter().map(|output| match *output {
+            Output::Slot { slot, .. } => labels[width * slot as usize + lane],
+            Output::Constant(_) => Block::ZERO,
+        });
+        one.garbler.skip_to_end(program, outputs);
     }
 }
 
-/// Started garblings, at most [`MOST`], with room for as many labels in each slot. The result is
+/// Garblings, at most [`MOST`], with room for as many labels in each slot. The result is
 /// the number that share a walk: a group's labels are next to each other.
 struct SideBySide<'a, 'b> {
     construction: Construction,

@@ -108,13 +108,26 @@ impl Slots {
             "a program is begun with as many inputs as it has"
         );
         let length = length_for(program.slots());
+        self.make_room(length);
+        self.0.resize(length, Block::ZERO);
+        self.0[length - SPARE_SLOTS] = Block::ZERO;
+        self.0[..inputs.len()].copy_from_slice(inputs);
+    }
+
+    /// Makes room for this number of labels. Leaves no copy of old labels in freed memory.
+    fn make_room(&mut self, length: usize) {
         if length > self.0.capacity() {
             self.zeroize();
             self.0 = Vec::with_capacity(length);
         }
-        self.0.resize(length, Block::ZERO);
-        self.0[length - SPARE_SLOTS] = Block::ZERO;
-        self.0[..inputs.len()].copy_from_slice(inputs);
+    }
+
+    /// Holds only these `count` labels, from slot 0 on, until the next program begins.
+    pub fn hold(&mut self, labels: impl Iterator<Item = Block>, count: usize) {
+        self.zeroize();
+        self.make_room(count);
+        self.0.clear();
+        self.0.extend(labels.take(count));
     }
 
     /// Returns all slots, a power of two of them, with the spare ones last.
