@@ -29,10 +29,22 @@ const NARROW: usize = 8;
 /// The most slots for which the labels of all lanes fit into the second-level cache.
 const MOST_SLOTS: usize = 2048;
 
-/// Returns whether garblings of `program` are faster side by side than one after the other.
-fn is_worth_it(program: &Program) -> bool {
+/// Returns how many of `count` garblings of `program` are faster side by side, in vectors of
+/// `lanes`. The others are faster one after the other.
+///
+/// All garblings of a narrow program are. Those of other programs gain only by XOR gates, of which
+/// one serves all lanes, and lose by idle lanes. So they share the widest vectors, and fill them.
+fn count_together(count: usize, program: &Program, lanes: usize) -> usize {
     let narrow = program.ands().len() < NARROW * program.batches().len();
-    narrow && program.slots() <= MOST_SLOTS
+    if count < 2 || program.slots() > MOST_SLOTS {
+        0
+    } else if narrow {
+        count
+    } else if lanes == MAX_LANES {
+        count - count % MOST
+    } else {
+        0
+    }
 }
 
 /// Garbles `program` with each of `garblings`, side by side if that is faster.
@@ -42,10 +54,12 @@ pub(super) fn garble(
     program: &Program,
     garblings: &mut [WholeGarbling<'_, HalfGates>],
 ) {
-    if garblings.len() < 2 || !is_worth_it(program) {
-        for one in garblings {
-            one.garble(scheme, instance, program);
-        }
+    let together = count_together(garblings.len(), program, scheme.cpu.dispatch(Lanes));
+    let (garblings, alone) = garblings.split_at_mut(together);
+    for one in alone {
+        one.garble(scheme, instance, program);
+    }
+    if garblings.is_empty() {
         return;
     }
     let labels = &mut *Zeroizing::new(vec![Block::ZERO; MOST * program.slots()]);
@@ -75,6 +89,18 @@ pub(super) fn garble(
             (of_group, labels) = labels.split_at(width * program.slots());
             take_outputs(program, width, of_group, garblings);
         }
+    }
+}
+
+/// The lanes of the vectors that [`SideBySide`] takes.
+struct Lanes;
+
+impl Kernel for Lanes {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _simd: S) -> usize {
+        S::LANES
     }
 }
 
@@ -254,12 +280,17 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn small_components_share_vectors_and_wide_ones_do_not() {
+    fn narrow_programs_share_vectors_and_others_only_fill_them() {
         let program = |name| {
             let circuit = tacit_components::library::find(name, &BTreeMap::new());
             Program::compile(&circuit.expect("the library has it"))
         };
-        assert!(is_worth_it(&program("adder")));
-        assert!(!is_worth_it(&program("aes-128")));
+        let (narrow, wide) = (program("adder"), program("aes-128"));
+        for (count, lanes, expected) in [(1, 4, 0), (2, 4, 2), (3, 1, 3), (9, 2, 9)] {
+            assert_eq!(count_together(count, &narrow, lanes), expected);
+        }
+        for (count, lanes, expected) in [(7, 4, 0), (8, 4, 8), (23, 4, 16), (16, 2, 0)] {
+            assert_eq!(count_together(count, &wide, lanes), expected);
+        }
     }
 }
