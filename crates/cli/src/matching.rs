@@ -225,7 +225,7 @@ impl MatchReport<'_> {
             }
         }
         if self.args.out.is_none() && self.args.to != MatchRecipient::Peer {
-            output::print(&self.lines())?;
+            output::print(self.lines())?;
         }
         if self.args.cost {
             eprint!("{}", costs_text(std::slice::from_ref(&self.outcome.cost)));

@@ -272,8 +272,8 @@ impl Planner {
         })
     }
 
-    /// Returns a run for each garbling protocol and each of `schemes`, and the reason for one that is
-    /// not possible.
+    /// Returns a run for each garbling protocol and each of `schemes`, and the reason for one that
+    /// is not possible.
     fn garbled(
         &mut self,
         candidate: &Candidate,

@@ -278,11 +278,9 @@ impl Writer<'_> {
         match self.chance.below(4) {
             0 | 1 if !fits.is_empty() => {
                 let (counter, turns) = &fits[self.chance.below(fits.len())];
-                if self.chance.bit() {
-                    counter.clone()
-                } else {
-                    format!("{} - {counter}", turns - 1)
-                }
+                let is_up = self.chance.bit();
+                let down = || format!("{} - {counter}", turns - 1);
+                if is_up { counter.clone() } else { down() }
             }
             0 | 1 => self.chance.below(n).to_string(),
             chosen => {
