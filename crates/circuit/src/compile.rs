@@ -28,9 +28,9 @@ use crate::{Circuit, Digest, Output, Program};
 use schedule::schedule;
 use wires::Wires;
 
-/// Whether computing the circuit's digest takes longer than starting a thread.
+/// Whether there are threads, and computing the circuit's digest takes longer than starting one.
 fn is_large(circuit: &Circuit) -> bool {
-    circuit.gate_count() >= 1 << 16
+    cfg!(not(target_family = "wasm")) && circuit.gate_count() >= 1 << 16
 }
 
 impl Program {

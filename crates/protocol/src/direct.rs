@@ -60,7 +60,9 @@ impl<S: Scheme> Run<'_, S> {
     /// Whether other threads garble or evaluate: a small function is over before they have started,
     /// and a single one takes as long as this thread.
     fn is_on_threads(&self) -> bool {
-        self.threads > 2 && self.function.and_gates() >= spans::LEAST_ANDS
+        cfg!(not(target_family = "wasm"))
+            && self.threads > 2
+            && self.function.and_gates() >= spans::LEAST_ANDS
     }
 
     /// Checks that the function can be run with these inputs of the party in `role`.

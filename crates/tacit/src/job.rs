@@ -424,9 +424,14 @@ impl<'f> Job<'f> {
         })
     }
 
+    /// Returns this party's stocks, if the job has any.
+    fn stocks_if_any(&self) -> Option<&Stocks> {
+        self.task.stocks.as_ref().filter(|_| Stocks::ARE_POSSIBLE)
+    }
+
     /// Returns this party's stocks, for a protocol that takes from them.
     fn stocks(&self) -> Result<Stocks, Error> {
-        let stocks = self.task.stocks.clone();
+        let stocks = self.stocks_if_any().cloned();
         stocks.ok_or(Error::ApiMisuse("a job by this protocol has stocks"))
     }
 

@@ -142,6 +142,10 @@ mod nowhere {
 }
 
 impl Stocks {
+    /// Whether there can be stocks. The compiler does not see everywhere that a browser has none.
+    pub(crate) const ARE_POSSIBLE: bool =
+        cfg!(not(all(target_family = "wasm", target_os = "unknown")));
+
     /// Opens the folder, and creates it if it does not exist. No stock in it grows beyond
     /// `max_bytes`.
     ///

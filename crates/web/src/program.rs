@@ -131,9 +131,7 @@ impl GivenProgram {
     /// Returns an error with its places in the program.
     pub(crate) fn told(&self, error: BorderError) -> Refused {
         match error {
-            BorderError::Program(errors) => {
-                tacit_language::render_all(&errors, self.map(), false).into()
-            }
+            BorderError::Program(errors) => errors_text(self.map(), &errors).into(),
             other => other.to_string().into(),
         }
     }
@@ -190,6 +188,18 @@ pub(crate) fn error_json(map: &SourceMap, error: &Diagnostic) -> Json {
     })
 }
 
+/// Returns errors as text, a line each. The renderer for terminals is not part of the package.
+fn errors_text(map: &SourceMap, errors: &[Diagnostic]) -> String {
+    let lines = errors.iter().map(|error| {
+        let (line, column) = map.line_and_column(error.span);
+        let label = Some(&error.label).filter(|label| !label.is_empty());
+        let more = label.into_iter().chain(&error.help);
+        let more: String = more.map(|text| format!("; {text}")).collect();
+        format!("line {line}, column {column}: {}{more}", error.message)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Parses a text as JSON.
 pub(crate) fn parsed(text: &str) -> Result<Json, Refused> {
     // The library's own text may quote a secret.
@@ -206,8 +216,7 @@ pub(crate) fn check(program: &str) -> Result<Json, Refused> {
 
 /// Returns a program in the standard format.
 pub(crate) fn format(text: &str) -> Result<String, Refused> {
-    tacit_language::format(NAME, text)
-        .map_err(|(map, errors)| tacit_language::render_all(&errors, &map, false).into())
+    tacit_language::format(NAME, text).map_err(|(map, errors)| errors_text(&map, &errors).into())
 }
 
 /// Returns the ports of a run and, once its public inputs have values, its cost.
@@ -398,6 +407,15 @@ mod tests {
         let at = |end: &str| errors[0]["at"][end].as_u64().unwrap() as usize;
         let marked = String::from_utf16(&units[at("from")..at("to")]).unwrap();
         assert_eq!(marked, "c");
+    }
+
+    #[test]
+    fn the_errors_of_a_program_that_is_run_have_their_places() {
+        let wrong = program(&RICHER.replace("a > b", "a > c"), Json::Null);
+        let error = evaluated(wrong, json!({ "a": 7, "b": 5 })).unwrap_err();
+        let message = error.message;
+        assert!(message.starts_with("line 4, column 9: "), "{message}");
+        assert!(!message.contains('\n'), "{message}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) fn in_parts<T: Send, E: Send>(
     work: impl Fn(Range<usize>) -> Result<Vec<T>, E> + Sync,
 ) -> Result<Vec<T>, E> {
     let part = count.div_ceil(threads.get()).max(MIN_PART);
-    if part >= count {
+    if part >= count || cfg!(target_family = "wasm") {
         return work(0..count);
     }
     let work = &work;

@@ -49,7 +49,7 @@ impl ProtocolRun for Authenticated {
     }
 
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error> {
-        let stocks = job.task.stocks.clone();
+        let stocks = job.stocks_if_any().cloned();
         let stocks = stocks.as_ref();
         if let Some(place) = stocks.and_then(|stocks| job.chain_place(stocks)) {
             return job.run_in_chain(&place, agreed);

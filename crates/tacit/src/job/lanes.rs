@@ -8,7 +8,7 @@ impl Job<'_> {
     /// chain, some material for the run; the best first. A chain that is not there yet starts with
     /// the process that the peer names.
     pub(super) fn find_lane(&self, session: &mut Session) -> Result<(), Error> {
-        let (Some(stocks), true) = (&self.task.stocks, session.may_seek()) else {
+        let (Some(stocks), true) = (self.stocks_if_any(), session.may_seek()) else {
             return Ok(());
         };
         let (Some(parties), role) = (session.own().zip(session.peer()), self.task.role) else {

@@ -307,7 +307,7 @@ impl CountedTry {
 
 impl Drop for CountedTry {
     fn drop(&mut self) {
-        if !self.stays {
+        if Stocks::ARE_POSSIBLE && !self.stays {
             // A try that cannot be taken off the count stays there. That raises s and weakens
             // nothing.
             let _ = self.take_off();
