@@ -14,6 +14,9 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 
 const STEPS: usize = 60;
 
+/// A place that no key has: none is to be avoided.
+const ANY: usize = 3;
+
 /// The error that no placement exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoPlacement;
@@ -47,17 +50,20 @@ struct Steps<'p> {
 }
 
 impl Steps<'_> {
-    /// Returns 0, 1 or 2, but never `not` if that is one of them.
+    /// Returns 0, 1 or 2, each equally likely, but never `not` if that is one of them.
     fn choose(&mut self, not: usize) -> usize {
-        if self.left == 0 {
-            (self.bits, self.left) = (self.prg.next_block().to_u128(), 64);
-        }
-        let drawn = self.bits as usize & 3;
-        self.bits >>= 2;
-        self.left -= 1;
-        match not {
-            0..3 => (not + 1 + drawn % 2) % 3,
-            _ => drawn % 3,
+        loop {
+            if self.left == 0 {
+                (self.bits, self.left) = (self.prg.next_block().to_u128(), 64);
+            }
+            let drawn = self.bits as usize & 3;
+            self.bits >>= 2;
+            self.left -= 1;
+            match not {
+                0..3 => return (not + 1 + drawn % 2) % 3,
+                _ if drawn < 3 => return drawn,
+                _ => {}
+            }
         }
     }
 }
@@ -73,11 +79,14 @@ fn walk(
     let mut last = EMPTY;
     for _ in 0..STEPS {
         let own = &places[key as usize];
-        if let Some(free) = own.iter().find(|bin| table[**bin as usize] == EMPTY) {
-            table[*free as usize] = key;
+        // If a key took its first free place, a peer could guess in which of its places it is.
+        let begin = steps.choose(ANY);
+        let mut bins = (begin..begin + 3).map(|place| own[place % 3]);
+        if let Some(free) = bins.find(|bin| table[*bin as usize] == EMPTY) {
+            table[free as usize] = key;
             return None;
         }
-        let not = own.iter().position(|bin| *bin == last).unwrap_or(3);
+        let not = own.iter().position(|bin| *bin == last).unwrap_or(ANY);
         last = own[steps.choose(not)];
         core::mem::swap(&mut key, &mut table[last as usize]);
     }
@@ -111,4 +120,42 @@ fn augment(places: &[[u32; 3]], table: &mut [u32], key: u32) -> Result<(), NoPla
         }
     }
     Err(NoPlacement)
+}
+
+#[cfg(test)]
+mod tests {
+    use tacit_kernels::Block;
+
+    use super::*;
+    use crate::matching::sizes;
+
+    /// A peer programs a value for one place of each key, and then learns of a third of its keys.
+    #[test]
+    fn a_key_is_in_each_of_its_places_equally_often() {
+        for keys in [1, 10, 100] {
+            let bins = sizes::bins(keys);
+            let third = bins as u32 / 3;
+            let mut prg = Prg::new(Block::from_u128(u128::from(keys)));
+            let mut counts = [0_u32; 3];
+            let rounds = 6000 / keys;
+            for _ in 0..rounds {
+                let places: Vec<[u32; 3]> = (0..keys)
+                    .map(|_| {
+                        let drawn = prg.next_block().to_u128();
+                        let within = |part: u32| (drawn >> (32 * part)) as u32 % third;
+                        [0, 1, 2].map(|part| part * third + within(part))
+                    })
+                    .collect();
+                let Ok(table) = place_vartime(&places, bins as usize, &mut prg) else {
+                    continue;
+                };
+                for (key, own) in places.iter().enumerate() {
+                    let place = own.iter().position(|bin| table[*bin as usize] == key as u32);
+                    counts[place.expect("a place")] += 1;
+                }
+            }
+            let all: u32 = counts.iter().sum();
+            assert!(counts.iter().all(|count| 3 * count.abs_diff(all / 3) < all / 8), "{counts:?}");
+        }
+    }
 }
