@@ -191,11 +191,27 @@ impl Failure {
     }
 
     /// Returns the failure of writing the file at `path`.
-    pub(crate) fn write(path: &Path, reason: &dyn std::error::Error) -> Self {
-        input!(
-            "cannot write {}: {reason}", path.display();
-            "check that the folder exists and is writable"
-        )
+    pub(crate) fn write(path: &Path, reason: &io::Error) -> Self {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        let remedy = match reason.kind() {
+            StorageFull | QuotaExceeded => "free some space",
+            _ => "check that the folder exists and is writable",
+        };
+        input!("cannot write {}: {reason}", path.display(); "{remedy}")
+    }
+
+    /// Returns the failure with `more` after the problem.
+    pub(crate) fn and(self, more: &str) -> Self {
+        match self {
+            Self::Own {
+                category,
+                explained: Explained { what, remedy },
+            } => Self::Own {
+                category,
+                explained: Explained::new(format!("{what}{more}"), remedy),
+            },
+            other => other,
+        }
     }
 
     /// Returns the failure of writing a new file at `path`, which must not exist.
@@ -364,6 +380,12 @@ mod tests {
     fn each_kind_has_its_code_and_a_remedy_on_a_line_of_its_own() {
         let path = Path::new("a/b");
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        assert!(
+            Failure::write(path, &full())
+                .to_string()
+                .ends_with("; free some space")
+        );
         let exists = io::Error::from(io::ErrorKind::AlreadyExists);
         for (failure, code) in [
             (usage!("this"; "do that"), 2),
@@ -375,6 +397,7 @@ mod tests {
             (Failure::input("a text of the library; do that"), 3),
             (Failure::read("input a", denied()), 3),
             (Failure::write(path, &denied()), 3),
+            (Failure::write(path, &full()), 3),
             (Failure::write_new(path, &exists), 3),
             (Failure::wrong_result("AES-128"), 3),
             (Failure::output(&"reason"), 3),

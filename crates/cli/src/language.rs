@@ -168,7 +168,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
         .iter()
         .map(|result| result.name.as_str());
     let named: Vec<_> = names.zip(results).collect();
-    files.write(&signature, &named)?;
+    files.write(&signature, &named, |_| ())?;
     if !args.json {
         return output::print(typed::results_text(&signature, &named));
     }

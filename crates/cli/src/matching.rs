@@ -2,7 +2,6 @@
 
 mod table;
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
@@ -15,7 +14,7 @@ use crate::cancel;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::log::Log;
-use crate::new_file::{Readers, write_new};
+use crate::new_file::{Readers, check_new, write_new};
 use crate::output;
 use crate::party::Party;
 use crate::progress::Bar;
@@ -36,8 +35,8 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let mut party = party.on_threads(args.threads);
     party.use_gpu(args.meet.gpu, false, log)?;
-    if let Some(path) = args.out.as_deref().filter(|path| path.exists()) {
-        return Err(Failure::write_new(path, &ErrorKind::AlreadyExists.into()));
+    if let Some(path) = &args.out {
+        check_new(path, Readers::Owner)?;
     }
     if args.out.is_some() && args.to == MatchRecipient::Peer {
         return Err(usage!(

@@ -5,7 +5,6 @@ mod text;
 mod wanted;
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json};
@@ -20,7 +19,7 @@ pub(crate) use wanted::{InputsOf, WantedInputs};
 use crate::args::OutputArgs;
 use crate::failure::{Failure, usage};
 use crate::inputs::{OfRole, Reading};
-use crate::new_file::{Readers, write_new};
+use crate::new_file::{Readers, check_new, write_new};
 use crate::output::counted;
 use crate::program::plain_failure;
 use crate::report;
@@ -128,7 +127,7 @@ pub(crate) struct OutputFiles {
 
 impl OutputFiles {
     /// Checks `given` before anything runs: each name must be a table that `party` gets, or any
-    /// table if there is no party, and each file must be new.
+    /// table if there is no party, and each file must be new and in a folder that can be written.
     ///
     /// # Errors
     ///
@@ -170,9 +169,7 @@ impl OutputFiles {
                 ));
             }
             let path = PathBuf::from(path);
-            if path.exists() {
-                return Err(Failure::write_new(&path, &ErrorKind::AlreadyExists.into()));
-            }
+            check_new(&path, Readers::Owner)?;
             files.push((name.clone(), path));
         }
         let texts = if given.plain_texts {
@@ -183,16 +180,19 @@ impl OutputFiles {
         Ok(Self { files, texts })
     }
 
-    /// Writes the results into the files.
+    /// Writes the results into the files. Calls `unwritten` with the text of each file that cannot
+    /// be written, since the run cannot be had again.
     ///
     /// # Errors
     ///
-    /// A file cannot be written.
+    /// A file cannot be written. This is the error of the first of them.
     pub(crate) fn write(
         &self,
         signature: &Signature,
         results: &[(&str, PortValue)],
+        mut unwritten: impl FnMut(&[u8]),
     ) -> Result<(), Failure> {
+        let mut ended = Ok(());
         for (name, value) in results {
             let files = self.files.iter().filter(|(output, _)| output == name);
             for (_, path) in files {
@@ -201,11 +201,14 @@ impl OutputFiles {
                     file.write_all(&text)
                         .map_err(|error| Failure::write(path, &error))
                 });
+                if written.is_err() {
+                    unwritten(&text);
+                }
                 text.zeroize();
-                written?;
+                ended = ended.and(written);
             }
         }
-        Ok(())
+        ended
     }
 }
 

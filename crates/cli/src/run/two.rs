@@ -7,6 +7,7 @@ mod failed;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::Value as Json;
 use tacit::cost::{Cost, FromStock};
 use tacit::garble::SchemeInfo;
 use tacit::join::{JoinPlan, JoinedTable};
@@ -331,10 +332,7 @@ impl<'a> TwoPartyRun<'a> {
         costs: &[Cost],
     ) -> Result<(), Failure> {
         let runnable = self.runnable;
-        if let Some(typed) = runnable.typed() {
-            let results = typed.results(outputs).map_err(plain_failure)?;
-            self.files.write(typed.signature(), &results)?;
-        }
+        let unwritten = self.write_files(outputs)?;
         if self.args.runs.json {
             let told = self.args.runs.cost.then_some(costs);
             let mut json = setting.json(runnable.outputs_json(outputs)?, told);
@@ -345,7 +343,10 @@ impl<'a> TwoPartyRun<'a> {
                 json["chain_version"] = chain.map(|chain| chain.now.to_string()).into();
                 json["chain_from"] = chain.and_then(|chain| chain.from).into();
             }
-            return output::print_json(json);
+            return match (unwritten, json) {
+                (Some(failure), Json::Object(fields)) => Err(failure.with_fields(fields)),
+                (_, json) => output::print_json(json),
+            };
         }
         if runnable.function().outputs().is_empty() {
             eprintln!("done; this run has no results");
@@ -372,7 +373,24 @@ impl<'a> TwoPartyRun<'a> {
         if self.args.runs.cost {
             eprint!("{}", costs_text(costs));
         }
-        Ok(())
+        unwritten.map_or(Ok(()), Err)
+    }
+
+    /// Writes the files for results. Returns the failure if one of them cannot be written; its
+    /// table is then on standard output, as text here and in the JSON of the results.
+    fn write_files(&self, outputs: &BTreeMap<String, Value>) -> Result<Option<Failure>, Failure> {
+        let Some(typed) = self.runnable.typed() else {
+            return Ok(None);
+        };
+        let results = typed.results(outputs).map_err(plain_failure)?;
+        let written = self.files.write(typed.signature(), &results, |text| {
+            if !self.args.runs.json {
+                // If standard output fails too, the results below fail as well.
+                let _ = output::print(text);
+            }
+        });
+        let failure = written.err();
+        Ok(failure.map(|failure| failure.and(", so its table is on standard output")))
     }
 
     /// Prints what runs by `authenticated` or `gmw` took from the stock.

@@ -381,6 +381,8 @@ fn inputs_and_files_for_results_are_checked_before_the_program_is_compiled() {
         3,
         &["old.csv already exists"],
     );
+    let nowhere = "--input a=1 --output y=absent/new.csv";
+    fails(nowhere, 3, &["cannot write absent/new.csv: No such file"]);
     fails("--input a=1", 3, &["more than 2^24 gates"]);
 }
 
@@ -413,4 +415,45 @@ fn programs_are_tried_in_the_clear() {
     }
     let json = tacit(folder.path(), &["inspect", path, "--json"]).json();
     assert_eq!(json["program"]["inputs"][0]["owner"], "alice");
+}
+
+#[test]
+fn a_table_whose_file_cannot_be_written_after_the_run_is_printed() {
+    let parties = Parties::new();
+    let text = "parties alice, bob;
+        main(a: [u8; 2] of alice, b: u8 of bob) -> (y: [u8; 2] to alice) { [a[0] + b, a[1] + b] }";
+    let program = parties.file("add.tacit", text);
+    let program = program.to_str().unwrap();
+    for json in [false, true] {
+        let out = parties.folder().join("out");
+        std::fs::create_dir(&out).unwrap();
+        let mut args = vec![program];
+        args.extend(words("--as alice --input a=[1,2] --output y=out/y.csv"));
+        args.extend(json.then_some("--json"));
+        let (alice, address) = parties.alice_listens(&args, "");
+        assert_eq!(
+            out.read_dir().unwrap().count(),
+            0,
+            "nothing is left in the folder"
+        );
+        std::fs::remove_dir(&out).unwrap();
+        let bob = [&[program], &words("--as bob --input b=40")[..]].concat();
+        parties.bob_connects(&address, &bob, "").succeeded();
+        let alice = alice.end();
+        alice.failed(
+            3,
+            &[
+                "cannot write out/y.csv: No such file",
+                "its table is on standard",
+            ],
+        );
+        assert!(!alice.stderr.contains("at path"), "{alice:?}");
+        if json {
+            let json = alice.json();
+            assert_eq!(json["outputs"]["y"], serde_json::json!([41, 42]));
+            assert_eq!(json["error"]["exit_code"], 3);
+        } else {
+            assert_eq!(alice.stdout, "y\n41\n42\ny = [41, 42]\n");
+        }
+    }
 }
