@@ -131,9 +131,18 @@ impl Failure {
         Self::own(Category::Input, text)
     }
 
-    /// Adds fields to the JSON of the failure.
-    pub(crate) fn with_fields(self, fields: Map<String, Json>) -> Self {
-        let failure = Box::new(self);
+    /// Adds fields to the JSON of the failure, which keeps those that it has.
+    pub(crate) fn with_fields(self, mut fields: Map<String, Json>) -> Self {
+        let failure = match self {
+            Self::WithFields {
+                failure,
+                fields: own,
+            } => {
+                fields.extend(own);
+                failure
+            }
+            failure => Box::new(failure),
+        };
         Self::WithFields { failure, fields }
     }
 

@@ -1,18 +1,16 @@
-//! `tacit run` between two parties: the checks before the peer is contacted, the runs, and their
-//! output.
+//! `tacit run` between two parties: the checks before the peer is contacted, and the runs.
 
 mod chained;
 mod failed;
+mod told;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value as Json;
-use tacit::cost::{Cost, FromStock};
 use tacit::garble::SchemeInfo;
 use tacit::join::{JoinPlan, JoinedTable};
 use tacit::protocols::{Protocol, StatisticalSecurity};
-use tacit::session::{AbortReason, RunId};
+use tacit::session::AbortReason;
 use tacit::stock::{BatchPreparation, LotPreparation, StockName, Stocks};
 use tacit::{Job, Outcome, Role, SecurityScope, Session, Value};
 use tacit_serve::memory::allowed;
@@ -22,17 +20,15 @@ use super::material::{checked_in_stock, is_open, security, stocks};
 use super::{check_chain, role};
 use crate::args::RunArgs;
 use crate::config::Config;
-use crate::failure::{Failure, usage};
+use crate::failure::{Failure, failure, usage};
 use crate::function::scheme;
 use crate::log::Log;
-use crate::output;
+use crate::memory;
 use crate::party::Party;
-use crate::program::plain_failure;
 use crate::progress::Bar;
-use crate::report::{Setting, bits_text, costs_text, insecure};
+use crate::report::Setting;
 use crate::typed::{OutputFiles, Runnable};
-use crate::{memory, shell};
-use chained::KeptVersions;
+use told::FinishedRuns;
 
 /// One party's runs of a function with one peer, checked and ready.
 pub(super) struct TwoPartyRun<'a> {
@@ -201,25 +197,27 @@ impl<'a> TwoPartyRun<'a> {
             eprint!("{}", setting.text());
             self.tell_chain(&session);
         }
-        let (mut costs, mut outputs, mut chain) = (Vec::new(), BTreeMap::new(), None);
+        let (mut done, mut failure) = (FinishedRuns::default(), None);
         for run in 0..self.args.runs.repeat {
-            let Some(outcome) = self.once(run, &mut session)? else {
-                break;
-            };
-            costs.push(outcome.cost);
-            outputs = outcome.outputs;
-            chain = KeptVersions::of(outcome.chain, session.chain_attempt());
+            match self.once(run, &mut session) {
+                Ok(outcome) => done.add(outcome, &session),
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
         }
-        let id = session.run_id();
         // The results are here, so a peer that has already left does not matter.
-        if let Err(error) = session.close() {
+        if failure.is_none()
+            && let Err(error) = session.close()
+        {
             self.log.step(format_args!("{error}"));
         }
-        self.tell(&setting, (&outputs, chain, id), &costs)
+        self.tell(&setting, &done, failure)
     }
 
-    /// Makes run number `run`. Returns nothing if the other party wants no more.
-    fn once(&self, run: u32, session: &mut Session) -> Result<Option<Outcome>, Failure> {
+    /// Makes run number `run`.
+    fn once(&self, run: u32, session: &mut Session) -> Result<Outcome, Failure> {
         let (args, log) = (self.args, self.log);
         let and_gates = self.runnable.function().and_gates();
         let bar = Bar::new(
@@ -243,25 +241,26 @@ impl<'a> TwoPartyRun<'a> {
         }
         let outcome = match job.run(session) {
             Err(tacit::Error::SessionOver { runs }) => {
-                eprintln!(
-                    "the other party ended after run {runs} of {}; give both the same --repeat",
-                    args.runs.repeat
-                );
-                return Ok(None);
+                return Err(failure!(
+                    Network;
+                    "the other party ended early, after run {runs} of {}: it asked for fewer runs, \
+                     or was stopped", args.runs.repeat;
+                    "give both the same --repeat, and run again for the rest"
+                ));
             }
             Err(tacit::Error::NothingChecked { .. }) if run > 0 => {
-                eprintln!(
-                    "the stock was used up after run {run} of {}; `tacit prepare` adds to it",
-                    args.runs.repeat
-                );
-                return Ok(None);
+                return Err(failure!(
+                    Stock;
+                    "the stock was used up after run {run} of {}", args.runs.repeat;
+                    "add to it with `tacit prepare`, and run again for the rest"
+                ));
             }
             Err(tacit::Error::NothingChecked { .. }) => return Err(self.nothing_checked()),
             Err(error) => return Err(self.failed(error, session)),
             Ok(outcome) => outcome,
         };
         self.report(run, session, &outcome);
-        Ok(Some(outcome))
+        Ok(outcome)
     }
 
     /// Tells what run number `run` took, beyond its results.
@@ -318,124 +317,5 @@ impl<'a> TwoPartyRun<'a> {
             job = job.from_stock_alone();
         }
         Ok(job)
-    }
-
-    /// Prints the results and, if wanted, the costs.
-    fn tell(
-        &self,
-        setting: &Setting<'_>,
-        (outputs, chain, id): (
-            &BTreeMap<String, Value>,
-            Option<KeptVersions>,
-            Option<RunId>,
-        ),
-        costs: &[Cost],
-    ) -> Result<(), Failure> {
-        let runnable = self.runnable;
-        let unwritten = self.write_files(outputs)?;
-        if self.args.runs.json {
-            let told = self.args.runs.cost.then_some(costs);
-            let mut json = setting.json(runnable.outputs_json(outputs)?, told);
-            json["runs_done"] = costs.len().into();
-            json["run"] = id.map(|id| id.to_string()).into();
-            if let Some(name) = &self.args.chain.chain {
-                json["chain"] = name.as_str().into();
-                json["chain_version"] = chain.map(|chain| chain.now.to_string()).into();
-                json["chain_from"] = chain.and_then(|chain| chain.from).into();
-            }
-            return match (unwritten, json) {
-                (Some(failure), Json::Object(fields)) => Err(failure.with_fields(fields)),
-                (_, json) => output::print_json(json),
-            };
-        }
-        if runnable.function().outputs().is_empty() {
-            eprintln!("done; this run has no results");
-        } else if outputs.is_empty() {
-            let other = self.role.other();
-            let peer = match runnable.typed().map(|typed| typed.signature()) {
-                None => format!("the {}", other.name()),
-                Some(signature) => signature.party_name(signature.party_of(other)).to_owned(),
-            };
-            eprintln!("done; the results go to {peer}");
-        }
-        if !self.security.is_secure() {
-            output::print(insecure(&bits_text(self.security.bits())))?;
-        }
-        if let (Some(name), Some(chain)) = (&self.args.chain.chain, chain) {
-            eprintln!("chain     {name} at {chain}");
-            eprintln!("pin       {}, for --pin in a later run", chain.now);
-        }
-        if let Some(id) = id {
-            eprintln!("run       {id}");
-        }
-        self.tell_from_stock(costs);
-        output::print(runnable.outputs_text(outputs)?)?;
-        if self.args.runs.cost {
-            eprint!("{}", costs_text(costs));
-        }
-        unwritten.map_or(Ok(()), Err)
-    }
-
-    /// Writes the files for results. Returns the failure if one of them cannot be written; its
-    /// table is then on standard output, as text here and in the JSON of the results.
-    fn write_files(&self, outputs: &BTreeMap<String, Value>) -> Result<Option<Failure>, Failure> {
-        let Some(typed) = self.runnable.typed() else {
-            return Ok(None);
-        };
-        let results = typed.results(outputs).map_err(plain_failure)?;
-        let written = self.files.write(typed.signature(), &results, |text| {
-            if !self.args.runs.json {
-                // If standard output fails too, the results below fail as well.
-                let _ = output::print(text);
-            }
-        });
-        let failure = written.err();
-        Ok(failure.map(|failure| failure.and(", so its table is on standard output")))
-    }
-
-    /// Prints what runs by `authenticated` or `gmw` took from the stock.
-    fn tell_from_stock(&self, costs: &[Cost]) {
-        if self.protocol == Protocol::Gmw {
-            let taken = costs.iter().filter(|cost| cost.from_stock.is_some());
-            match (taken.count(), costs.len()) {
-                (0, _) => {}
-                (taken, runs) if taken == runs => eprintln!("crosses   from stock"),
-                (taken, runs) => eprintln!("crosses   from stock in {taken} of {runs} runs"),
-            }
-        }
-        if self.protocol != Protocol::Authenticated || self.stocks.is_none() || costs.is_empty() {
-            return;
-        }
-        if self.args.chain.chain.is_some() {
-            eprintln!("triples   made in the run, under the Δ of the chain");
-            return;
-        }
-        let runs = costs.len();
-        let mut made = runs;
-        for (what, label) in [
-            (FromStock::Instances, "instances"),
-            (FromStock::Triples, "triples  "),
-        ] {
-            let taken = costs.iter().filter(|cost| cost.from_stock == Some(what));
-            let taken = taken.count();
-            made -= taken;
-            match taken {
-                0 => {}
-                taken if taken == runs => eprintln!("{label} from stock"),
-                taken => eprintln!("{label} from stock in {taken} of {runs} runs"),
-            }
-        }
-        match made {
-            0 => {}
-            made if made == runs => {
-                let command = shell::line(&self.prepare(Protocol::Authenticated, "N"));
-                let scheme = self.scheme.id;
-                eprintln!(
-                    "triples   made in the run: the parties have none, or too few of one order, \
-                     in stock under {scheme}; `{command}` at both prepares some"
-                );
-            }
-            made => eprintln!("triples   made in {made} of {runs} runs"),
-        }
     }
 }

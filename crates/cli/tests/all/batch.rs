@@ -62,6 +62,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
     // One is left, and gives its result.
     let twice = [&batch[..], &["--repeat", "2"]].concat();
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &twice) {
+        assert_eq!(ended.code, 7, "{ended:?}");
         let json = ended.json();
         assert_eq!(json["runs_done"], 1);
         assert_eq!(json["threat_model"], "malicious");

@@ -262,14 +262,29 @@ fn both_end_where_the_shorter_repeats_end() {
         &runs("evaluator", "b=40", "5"),
     );
     alice.succeeded();
-    assert_eq!(bob.succeeded(), "a_is_richer = 1\n");
-    assert!(bob.stderr.contains("ended after run 3 of 5"), "{bob:?}");
+    let told = [
+        "done      3 of 5 runs",
+        "the other party ended early, after run 3 of 5: it asked for fewer runs, or was stopped",
+    ];
+    bob.failed(6, &told);
+    assert_eq!(bob.stdout, "a_is_richer = 1\n");
+    let last = |ended: &Ended| {
+        let mut lines = ended.stderr.lines();
+        let name = lines.find_map(|line| line.strip_prefix("run       "));
+        name.expect("a run's name").to_owned()
+    };
+    assert!(last(&alice).ends_with("-3"), "{alice:?}");
+    assert_eq!(last(&alice), last(&bob));
     let [alice, bob] = parties.act(
         &[&runs("garbler", "a=41", "1")[..], &["--json"]].concat(),
         &[&runs("evaluator", "b=40", "2")[..], &["--json"]].concat(),
     );
-    assert_eq!(alice.json()["runs_done"], 1);
-    assert_eq!(bob.json()["runs_done"], 1);
+    let (alice, bob) = (alice.json(), bob.json());
+    for same in ["runs_done", "run", "outputs"] {
+        assert_eq!(alice[same], bob[same], "{same}");
+    }
+    assert_eq!(bob["runs_done"], 1);
+    assert_eq!(bob["error"]["exit_code"], 6);
 }
 
 #[test]

@@ -261,6 +261,36 @@ fn many_runs_over_one_connection() {
 }
 
 #[test]
+fn results_of_finished_runs_are_told_when_a_party_is_stopped() {
+    let parties = Parties::new();
+    let run = |role, input| {
+        let mut all = words("run millionaires --repeat 1000000 --json -v --role");
+        all.extend([role, "--input", input]);
+        all
+    };
+    for signal in ["TERM", "HUP", "KILL"] {
+        let (mut alice, address) = parties.alice_starts(&run("garbler", "a=41"), "");
+        let bob = parties.bob_starts(&address, &run("evaluator", "b=40"), "");
+        alice.line_after("run 3 took");
+        alice.signal(signal);
+        let (alice, bob) = (alice.end(), bob.end());
+        let mut told = vec![(bob, 6)];
+        if signal == "KILL" {
+            assert_eq!(alice.code, -1, "{alice:?}");
+        } else {
+            told.push((alice, 130));
+        }
+        for (ended, code) in told {
+            ended.failed(code, &[]);
+            let json = ended.json();
+            assert!(json["runs_done"].as_u64() >= Some(3), "{json}");
+            assert_eq!(json["outputs"]["a_is_richer"], 1);
+            assert_eq!(json["error"]["exit_code"], code);
+        }
+    }
+}
+
+#[test]
 fn plain_loopback_says_so_loudly() {
     let parties = Parties::new();
     let arguments = ["run", "millionaires", "--plain-loopback"];
