@@ -1,5 +1,6 @@
-//! Ctrl-C and SIGTERM during a session: the first tells the peer and ends the run, the second ends
-//! the process. Before a session there is no peer to tell, so the system's default action applies.
+//! Ctrl-C, SIGTERM and SIGHUP, which a closed terminal sends, during a session: the first tells the
+//! peer and ends the run, the second ends the process. Before a session there is no peer to tell,
+//! so the system's default action applies.
 
 use tacit::Category;
 use tacit::net::CancelHandle;

@@ -14,6 +14,20 @@
 //! | [`cancel`] | Ctrl-C |
 #![forbid(unsafe_code)]
 
+/// Writes to standard error as the macro of std does, but without a panic if nobody is left to read
+/// it, such as after the terminal was closed.
+macro_rules! eprint {
+    ($($text:tt)*) => {{
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!($($text)*));
+    }};
+}
+
+/// Writes a line to standard error, as [`eprint`] does.
+macro_rules! eprintln {
+    ($($text:tt)*) => { eprint!("{}
+", format_args!($($text)*)) };
+}
+
 mod args;
 mod backup;
 mod cancel;

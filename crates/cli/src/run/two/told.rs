@@ -72,8 +72,8 @@ impl TwoPartyRun<'_> {
                 (_, json) => output::print_json(json),
             };
         }
-        self.tell_text(done)?;
-        failure.map_or(Ok(()), Err)
+        let printed = self.tell_text(done);
+        failure.map_or(printed, Err)
     }
 
     /// Returns the results as JSON.
