@@ -281,7 +281,7 @@ fn results_of_finished_runs_are_told_when_a_party_is_stopped() {
             told.push((alice, 130));
         }
         for (ended, code) in told {
-            ended.failed(code, &[]);
+            ended.failed(code, &["what to do"][..usize::from(code == 6)]);
             let json = ended.json();
             assert!(json["runs_done"].as_u64() >= Some(3), "{json}");
             assert_eq!(json["outputs"]["a_is_richer"], 1);
@@ -394,4 +394,25 @@ fn each_parameter_that_differs_is_named_with_both_values() {
     );
     alice.failed(5, &["bits is 16 here and 24 at the peer"]);
     bob.failed(5, &["bits is 24 here and 16 at the peer"]);
+}
+
+/// A closed terminal sends SIGHUP, and then fails every write.
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_who_reads_the_messages_is_no_reason_to_lose_the_result() {
+    let parties = Parties::new();
+    let (alice, address) =
+        parties.alice_listens(&words("millionaires --role garbler --input a=41"), "");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let bob = std::process::Command::new(env!("CARGO_BIN_EXE_tacit"))
+        .args(words("run millionaires --role evaluator --input b=40"))
+        .args(["--identity", "bob.key", "--connect", &address])
+        .args(["--peer", parties.fingerprints()[0]])
+        .current_dir(parties.folder())
+        .stderr(full.unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(bob.status.code(), Some(0));
+    assert_eq!(bob.stdout, b"a_is_richer = 1\n");
+    alice.end().succeeded();
 }

@@ -14,7 +14,8 @@ pub(super) fn advice(error: &NetError) -> Advice {
         Net::Timeout { awaited, .. } => (= wait(*awaited)),
         Net::TimeLimit { .. } => ("the peer is slow or stalls; or allow a longer time limit"),
         Net::OnlyOthers { reason, .. } => (= advice(reason)),
-        Net::Closed { .. } => ("the other party's own error message says why it left"),
+        Net::Closed { .. } => ("the other party's own error message says why it left; without one "
+            "it was killed, or the network broke"),
         Net::TooLong { .. } | Net::WrongFrame { .. } => ("it speaks another protocol or "
             "misbehaves"),
         Net::OneSidedTls => ("give " [PlainTcp] " to both, for measurements, or to neither"),

@@ -87,6 +87,7 @@ fn of_abort(reason: AbortReason) -> Advice {
     advices! { reason;
         AbortReason::Incompatible => ("compare the commands, and see what it printed"),
         AbortReason::Failed => ("see the error that it printed"),
+        AbortReason::Cancelled => ("start again when the other party does"),
         AbortReason::NotAllowed => ("compare role, protocol and parameters with " (ListOffers)
             ", or ask it to add them to " (OfferedFunctions)),
         AbortReason::Busy => ("try again later"),
