@@ -173,6 +173,10 @@ pub enum NetError {
         /// The TLS library's message.
         reason: String,
     },
+    /// The peer does not speak the application protocol that this side asked for, such as that of a
+    /// pairing.
+    #[error("the program that answers there serves another purpose, or is of another version")]
+    OtherPurpose,
     /// Plain TCP was requested with an address outside this machine.
     #[error("{address} is not a loopback address, and plain TCP goes nowhere else")]
     NotLoopback {

@@ -161,6 +161,27 @@ fn who_waits_in_vain_is_told_at_once_for_what() {
 }
 
 #[test]
+fn an_invitation_to_a_place_where_a_run_waits_by_now_is_over() {
+    let pair = Pair::new();
+    let (alice, invitation) = pair.invite(&[]);
+    drop(alice);
+    let mut bob = pair.accept(&invitation);
+    let told = bob.line_after("waiting for alice at ");
+    let (address, _) = told.split_once(", for").unwrap();
+    let mut run = words("run millionaires --role garbler --input a=1 --listen");
+    run.extend([address, "--peer"]);
+    run.push("tacit:ebjop2fwrmo5u4nn3fyjrn5kgl27kvkayi5il7vaeilz7iotlgwkuujb");
+    let mut alice = start(pair.alice.path(), &run, "");
+    alice.line_after("listening on ");
+    bob.end().failed(
+        5,
+        &["no longer waits", "what to do: ask for a new invitation"],
+    );
+    alice.interrupt();
+    assert_eq!(alice.end().code, 130);
+}
+
+#[test]
 fn who_comes_late_is_told() {
     let pair = Pair::new();
     let (alice, invitation) = pair.invite(&["--valid", "1s"]);

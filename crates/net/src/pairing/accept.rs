@@ -66,6 +66,8 @@ fn meet_inviter(
     let channel = tls::pairing_client(transport, identity, &invitation.inviter(), settings);
     channel.map_err(|error| match error {
         NetError::WrongIdentity { .. } => NetError::Pairing(Refusal::OtherParty),
+        // A service or a run took the place of the command that made the invitation.
+        NetError::OtherPurpose => NetError::Pairing(Refusal::Withdrawn),
         other => other,
     })
 }

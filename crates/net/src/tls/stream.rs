@@ -300,6 +300,7 @@ impl TlsStream {
                 own: self.own,
                 alert: format!("{alert:?}"),
             },
+            Error::AlertReceived(AlertDescription::NoApplicationProtocol) => NetError::OtherPurpose,
             _ => tls(error),
         };
         Interrupt::Failed(Box::new(explained))

@@ -26,6 +26,8 @@ pub(super) fn advice(error: &NetError) -> Advice {
             "whose fingerprint it has"),
         Net::Tls { .. } => ("check that both sides run the same version of Tacit, neither with "
             [PlainTcp] ", and that nothing in between changes the connection"),
+        Net::OtherPurpose => ("check that both give the same command, of the same version of "
+            "Tacit"),
         Net::NotLoopback { .. } => ("use TLS, or 127.0.0.1 or [::1]"),
         Net::Unreachable { .. } => ("check that the other party listens there and does not "
             "connect as well, and that no firewall is in the way"),

@@ -102,9 +102,10 @@ fn network_category(error: &NetError) -> Category {
     match error {
         NetError::Cancelled { .. } => Category::Cancelled,
         NetError::TooLong { .. } | NetError::WrongFrame { .. } => Category::Peer,
-        NetError::WrongIdentity { .. } | NetError::Refused { .. } | NetError::OneSidedTls => {
-            Category::Incompatible
-        }
+        NetError::WrongIdentity { .. }
+        | NetError::Refused { .. }
+        | NetError::OneSidedTls
+        | NetError::OtherPurpose => Category::Incompatible,
         NetError::Pairing(Refusal::Malformed) => Category::Peer,
         NetError::Pairing(_) => Category::Incompatible,
         NetError::OnlyOthers { reason, .. } => network_category(reason),
