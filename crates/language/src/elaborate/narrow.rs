@@ -97,7 +97,8 @@ impl<'p> Known<'p> {
         let warning = Diagnostic::warning(span, message);
         let warning = warning.label(format!("`{}` has {least} to {greatest}", types.name(to)));
         Some(warning.help(format!(
-            "`{wide}` is wide enough; or keep to what fits first, as `min(…, …)` and `max(…, …)` do"
+            "convert to `{wide}` here, which holds what these types make (wider parts may need \
+             more); or keep to what fits first, as `min(…, …)` and `max(…, …)` do"
         )))
     }
 

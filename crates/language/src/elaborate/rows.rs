@@ -34,6 +34,7 @@ pub(super) fn warnings(program: &Program, loaded: &Loaded) -> Vec<Diagnostic> {
             padded: HashMap::new(),
             seen: Seen::default(),
             loops: 0,
+            bound_in: HashMap::new(),
             found: Vec::new(),
         };
         walk.block(block);
@@ -99,6 +100,8 @@ struct RowCheck<'p> {
     padded: HashMap<*const Expression, Table>,
     seen: Seen,
     loops: u32,
+    /// The number of loops around the place where a variable is bound.
+    bound_in: HashMap<LocalId, u32>,
     found: Vec<Diagnostic>,
 }
 
@@ -116,7 +119,8 @@ impl<'p> Visit<'p> for RowCheck<'p> {
                 self.place(place);
             }
             StatementKind::For(each) => {
-                let seen = self.turn(|walk| walk.statements(&each.body));
+                let mut seen = self.turn(|walk| walk.statements(&each.body));
+                self.leave_out_changeless(&mut seen, &each.body);
                 if let Some((table, span)) = self.unguarded(seen) {
                     let is_zero = |place: &ValuePath| self.is_items(place, &table);
                     if !Changes::of(self.program, &each.body, &is_zero).is_empty() {
@@ -209,7 +213,35 @@ impl<'p> RowCheck<'p> {
         found
     }
 
+    /// Removes tables of an outer loop's own turn from what an inner loop reads if their zeros
+    /// change nothing in the inner loop: what the outer loop counts is then not their items.
+    fn leave_out_changeless(&self, seen: &mut Seen, body: &'p [Statement]) {
+        seen.items.retain(|(table, _)| {
+            let is_zero = |place: &ValuePath| self.is_items(place, table);
+            self.loops == 0
+                || !self.is_of_turn(table)
+                || !Changes::of(self.program, body, &is_zero).is_empty()
+        });
+    }
+
+    /// Whether a table is in a variable of the current loop's turn, such as the row of a loop over
+    /// rows.
+    fn is_of_turn(&self, table: &Table) -> bool {
+        let mut locals = self
+            .bound_in
+            .iter()
+            .filter(|(_, loops)| **loops == self.loops);
+        locals.any(|(local, _)| match self.names.get(local) {
+            Some(Named::Within(whole)) => {
+                let is_element = whole.path.contains(&ELEMENT);
+                is_element && whole.local == table.local && table.path.starts_with(&whole.path)
+            }
+            _ => *local == table.local,
+        })
+    }
+
     fn bind(&mut self, local: LocalId, value: &'p Expression) {
+        self.bound_in.insert(local, self.loops);
         if let K::Read(place) = &value.kind {
             let named = match self.place_in(place) {
                 Some(Place::Table(table)) => Some(Named::Within(table)),
