@@ -214,7 +214,7 @@ pub(crate) fn wrong<const N: usize>(
 /// Returns the failure for an error without a program text to show.
 pub(crate) fn plain_failure(error: BorderError) -> Failure {
     match error {
-        BorderError::Value(error) => {
+        error @ (BorderError::Value(_) | BorderError::Table { .. }) => {
             let failure = Failure::input(format!("input {error}"));
             match failure.parts(None) {
                 (_, Some(_)) => failure,

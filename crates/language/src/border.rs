@@ -121,6 +121,16 @@ pub enum BorderError {
     /// A value does not fit its type.
     #[error(transparent)]
     Value(#[from] CircuitError),
+    /// A table file without the form that its value needs. No cell of a row is in the error.
+    #[error("{at}: expected {expected}, found {found}")]
+    Table {
+        /// The input and the file.
+        at: String,
+        /// The form that the file should have.
+        expected: String,
+        /// A description of the form found, and the remedy after a semicolon.
+        found: String,
+    },
     /// Rows of a table that is joined do not fit.
     #[error(transparent)]
     Rows(#[from] UnfitRows),

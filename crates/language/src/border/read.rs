@@ -116,6 +116,11 @@ impl<'t> Reader<'t> {
         self.at = at;
     }
 
+    /// Returns the name of the part that is read.
+    pub(super) fn place(&self) -> &str {
+        &self.at
+    }
+
     pub(super) fn error(
         &self,
         ty: TypeId,
@@ -287,7 +292,10 @@ impl<'t> Reader<'t> {
         let value = Leaf::from_json(leaf, json).map_err(|error| match error {
             CircuitError::Value {
                 expected, found, ..
-            } => self.error(ty, expected, found),
+            } => {
+                let remedy = remedy(leaf, json, &found);
+                self.error(ty, expected, found + remedy)
+            }
             other => other,
         })?;
         self.bits.extend_from_slice(&value.to_bits());
@@ -327,9 +335,9 @@ impl<'t> Reader<'t> {
                 let mut variants = of.variants.iter();
                 let is_alike = variants.any(|variant| variant.as_str().eq_ignore_ascii_case(name));
                 let found = match is_alike && start == of.name.as_str() {
-                    true => "one of these with other capital letters",
-                    false if text.trim().is_empty() => "an empty text",
-                    false => "another text",
+                    true => "one of these with other capital letters; write it as the program does",
+                    false if text.trim().is_empty() => "an empty text; write one of these",
+                    false => "another text; write one of these",
                 };
                 Err(self.error(ty, self.expected(ty), found))
             }
@@ -421,6 +429,30 @@ impl<'t> Reader<'t> {
                 Err(self.error(whole, self.expected(whole), format!("also {meant}")))
             }
         }
+    }
+}
+
+/// Returns what to do about a number that does not suit its type, to be appended to what was found.
+fn remedy(leaf: &Type, json: &Json, found: &str) -> &'static str {
+    let is_negative = match json {
+        Json::String(text) => text.starts_with('-'),
+        json => json.as_f64().is_some_and(|number| number < 0.0),
+    };
+    match leaf.kind() {
+        Kind::Unsigned(_) | Kind::Signed(_) if found.contains("decimal point") => {
+            "; give whole numbers, such as cents, or both parties change the type to `fixed<…>`"
+        }
+        Kind::Unsigned(_) if found.contains("out of range") && is_negative => {
+            "; if negative numbers are meant, both parties change the type to a signed one, such \
+             as `i32`"
+        }
+        _ if found.contains("out of range") => {
+            "; if the number is right, both parties change the type to a wider one"
+        }
+        _ if found.contains("between them") => {
+            "; write a number without separators, with a point before decimals"
+        }
+        _ => "",
     }
 }
 

@@ -1,14 +1,18 @@
 //! Values from and to CSV. The first line names the columns, and each later line is a row.
 
+mod form;
+
 use std::io::Read;
 
 use tacit_circuit::CircuitError;
 
-use super::csv::{self, CsvError, CsvRecords, CsvTexts, Malformed};
+use super::csv::{self, CsvRecords, CsvTexts};
 use super::read::Reader;
 use super::strict::Rows;
-use super::write;
+use super::{BorderError, write};
+use crate::elaborate::most_like;
 use crate::program::{TypeId, TypeKind, TypeTable};
+use form::{SEPARATED, broken, columns_that_are_names, wrong_form};
 
 /// The greatest number of columns of a table.
 const MAX_COLUMNS: usize = 1 << 12;
@@ -106,7 +110,6 @@ type RowLines = (Vec<u64>, Vec<(u64, String)>);
 struct Table<'r, 't> {
     reader: &'r mut Reader<'t>,
     types: &'t TypeTable,
-    ty: TypeId,
     row: TypeId,
     /// The file's name in messages.
     name: &'r str,
@@ -126,16 +129,15 @@ pub(super) fn read<'t>(
     (name, from): (&str, &mut dyn Read),
     column: Option<&str>,
     fills: Fills,
-) -> Result<Rows, CircuitError> {
+) -> Result<Rows, BorderError> {
     reader.locate(name.to_owned());
     let Some((row, most, is_table)) = rows_of(types, ty) else {
         let found = "a CSV file, which is for arrays and tables";
-        return Err(reader.error(ty, "a value", found));
+        return Err(reader.error(ty, "a value", found).into());
     };
     let mut table = Table {
         reader,
         types,
-        ty,
         row,
         name,
         records: CsvRecords::new(from),
@@ -167,7 +169,8 @@ pub(super) fn read<'t>(
                 1 => "1 row".to_owned(),
                 count => format!("{count} rows"),
             };
-            return Err(table.error(format!("{most} rows"), found));
+            let remedy = "; the program sets this number, so both parties change it there";
+            return Err(table.error(format!("{most} rows"), found + remedy));
         }
         (Fills::Table, None) => 0,
     };
@@ -180,15 +183,15 @@ pub(super) fn read<'t>(
 }
 
 impl<'t> Table<'_, 't> {
-    fn error(&self, expected: impl Into<String>, found: impl Into<String>) -> CircuitError {
-        self.reader.error(self.ty, expected, found)
+    fn error(&self, expected: impl Into<String>, found: impl Into<String>) -> BorderError {
+        wrong_form(self.reader, expected, found)
     }
 
     /// Reads the next line, and returns whether there is one.
-    fn advance(&mut self) -> Result<bool, CircuitError> {
+    fn advance(&mut self) -> Result<bool, BorderError> {
         let read = self.records.advance();
         let read = read.and_then(|is_there| self.records.check().map(|()| is_there));
-        read.map_err(|error| broken(self.reader, (self.ty, self.name), error))
+        read.map_err(|error| broken(self.reader, self.name, error))
     }
 
     /// Returns a cell of the current line.
@@ -203,7 +206,7 @@ impl<'t> Table<'_, 't> {
     }
 
     /// Finds the column of each cell of a row.
-    fn choose(&mut self, column: Option<&str>) -> Result<(), CircuitError> {
+    fn choose(&mut self, column: Option<&str>) -> Result<(), BorderError> {
         let Some(cells) = cells(self.types, self.row) else {
             let expected = "rows whose parts have one cell each";
             let found = format!(
@@ -218,13 +221,14 @@ impl<'t> Table<'_, 't> {
                 let found = format!("the one column {column:?}");
                 return Err(self.error(format!("{} columns", cells.len()), found));
             };
-            let place = self.column(column)?;
+            let place = self.column(column, "ask for one that is there")?;
             self.columns = vec![(cell.clone(), place)];
             return Ok(());
         }
         if is_named {
             for cell in cells {
-                let place = self.column(&cell.0)?;
+                let remedy = "write the names of the program's fields in line 1";
+                let place = self.column(&cell.0, remedy)?;
                 self.columns.push((cell, place));
             }
             return Ok(());
@@ -234,55 +238,65 @@ impl<'t> Table<'_, 't> {
                 1 => "one column, or the name of one as in table.csv:NAME".to_owned(),
                 n => format!("{n} columns"),
             };
-            return Err(self.error(expected, self.found_columns()));
+            let remedy = match (cells.len(), self.has_other_separators()) {
+                (_, true) => SEPARATED,
+                (1, _) => "name the column that is meant",
+                _ => "leave the other columns out",
+            };
+            return Err(self.error(expected, format!("{}; {remedy}", self.found_columns())));
         }
         self.refuse_values_as_names(&cells)?;
         self.columns = cells.into_iter().zip(0..).collect();
         Ok(())
     }
 
-    /// Returns the index of the column `name`.
-    fn column(&self, name: &str) -> Result<usize, CircuitError> {
+    /// Returns the index of the column `name`. The error gives `remedy` if there is none.
+    fn column(&self, name: &str, remedy: &str) -> Result<usize, BorderError> {
         let named = self.headers().enumerate();
         let mut places = named.filter(|(_, header)| *header == name);
         match (places.next(), places.next()) {
             (Some((place, _)), None) => Ok(place),
-            (Some(_), Some(_)) => {
-                Err(self.error(format!("one column {name:?}"), "two columns of that name"))
-            }
+            (Some(_), Some(_)) => Err(self.error(
+                format!("one column {name:?}"),
+                "two columns of that name; give each a name of its own in line 1",
+            )),
             (None, _) => {
                 let expected = format!("a column {name:?} (the first line names the columns)");
-                let mut alike = self.headers().zip(1..);
-                let alike = alike.find(|(header, _)| header.eq_ignore_ascii_case(name));
-                let found = match alike {
-                    Some((header, place)) => {
-                        format!("{header:?} in cell {place}, with other capitals")
+                let mut headers = self.headers();
+                let alike = headers.find(|header| header.eq_ignore_ascii_case(name));
+                let found = match (alike, columns_that_are_names(self.headers())) {
+                    (Some(header), _) => format!("{header:?}, with other capitals; {remedy}"),
+                    (None, Some(names)) => match most_like(name, self.headers()) {
+                        Some(meant) => format!("{names}; {remedy} (is {meant:?} meant?)"),
+                        None => format!("{names}; {remedy}"),
+                    },
+                    (None, None) if self.has_other_separators() => {
+                        format!("{}; {SEPARATED}", self.found_columns())
                     }
-                    None => self.found_columns(),
+                    (None, None) => format!("{}; {remedy}", self.found_columns()),
                 };
-                let remedy = "; write this name in line 1, or ask for one that is there";
-                let remedy = if found.contains("; ") { "" } else { remedy };
-                Err(self.error(expected, found + remedy))
+                Err(self.error(expected, found))
             }
         }
+    }
+
+    /// Whether the first line is a single cell that seems to hold several.
+    fn has_other_separators(&self) -> bool {
+        self.records.width() == 1 && self.cell(0).contains([';', '\t'])
     }
 
     /// Describes the first line without quoting it. In a file without names it is a row, and
     /// secret.
     fn found_columns(&self) -> String {
-        let mut headers = self.headers();
-        match (headers.next(), headers.count()) {
-            (None, _) => "no line".to_owned(),
-            (Some(only), 0) if only.contains([';', '\t']) => {
-                "1 cell in line 1; cells are separated by commas".to_owned()
-            }
-            (Some(_), 0) => "1 cell in line 1".to_owned(),
-            (Some(_), others) => format!("{} cells in line 1", 1 + others),
+        match self.headers().count() {
+            0 => "no line".to_owned(),
+            1 => "1 cell in line 1".to_owned(),
+            count => format!("{count} cells in line 1"),
         }
     }
 
     /// Checks that the first line is not a row, which would be lost, if no names are compared.
-    fn refuse_values_as_names(&self, cells: &[Cell]) -> Result<(), CircuitError> {
+    fn refuse_values_as_names(&self, cells: &[Cell]) -> Result<(), BorderError> {
         let is_value = |(cell, header): (&Cell, &str)| {
             !is_text(self.types, cell.1)
                 && Reader::new(self.types, cell.1, "")
@@ -302,7 +316,7 @@ impl<'t> Table<'_, 't> {
 
     /// Reads all rows, at most `most`. Returns the line of each, and those of the rows of a joined
     /// table that lack a value, with the column.
-    fn rows(&mut self, most: u32, fills: Fills) -> Result<RowLines, CircuitError> {
+    fn rows(&mut self, most: u32, fills: Fills) -> Result<RowLines, BorderError> {
         let (mut lines, mut lacking) = (Vec::new(), Vec::new());
         while self.advance()? {
             let line = self.records.first_line();
@@ -358,39 +372,9 @@ impl<'t> Table<'_, 't> {
 /// Says that a cell without the value that it needs is empty.
 fn empty_cell(mut error: CircuitError) -> CircuitError {
     if let CircuitError::Value { found, .. } = &mut error {
-        "an empty cell: fill it in, or remove the row".clone_into(found);
+        "an empty cell; fill it in, or remove the row".clone_into(found);
     }
     error
-}
-
-/// Describes the error in the form of a CSV file, without its text.
-fn broken(reader: &Reader<'_>, (ty, name): (TypeId, &str), error: CsvError) -> CircuitError {
-    let malformed = match error {
-        CsvError::Malformed(malformed) => malformed,
-        CsvError::Unreadable(error) => {
-            return CircuitError::Io {
-                path: name.to_owned(),
-                message: error.to_string(),
-            };
-        }
-    };
-    let found = match malformed {
-        Malformed::Cells { line, found, first } => {
-            format!("{found} cells in line {line} where line 1 has {first}")
-        }
-        Malformed::Open { line } => {
-            format!("a quotation mark in the row that begins in line {line}, which nothing closes")
-        }
-        Malformed::NoUtf8 { line } => format!("bytes that are not UTF-8 in line {line}"),
-        Malformed::Empty { line } => {
-            format!("line {line}, which is empty: is a value missing there?")
-        }
-        Malformed::TooLong { line, most } => {
-            format!("more than {most} bytes in the row that begins in line {line}")
-        }
-    };
-    let expected = "CSV in UTF-8, with as many cells in each line as in the first";
-    reader.error(ty, expected, found)
 }
 
 fn is_text(types: &TypeTable, ty: TypeId) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use serde_json::Value as Json;
-use tacit_circuit::{CircuitError, HostValue, UniqueJson};
+use tacit_circuit::{HostValue, UniqueJson};
 
 use super::read::Reader;
 use super::strict::{self, Rows};
@@ -104,11 +104,14 @@ impl Signature {
         }
     }
 
-    fn read<'t>(
+    fn read<'t, E>(
         &'t self,
         input: &InputPort,
-        read: impl FnOnce(&mut Reader<'t>) -> Result<Rows, CircuitError>,
-    ) -> Result<PortValue, BorderError> {
+        read: impl FnOnce(&mut Reader<'t>) -> Result<Rows, E>,
+    ) -> Result<PortValue, BorderError>
+    where
+        BorderError: From<E>,
+    {
         let joined = self.joined_table(input);
         let mut reader = match joined {
             Some(_) => Reader::of_rows(&self.program.types, input.name.as_str()),
