@@ -69,6 +69,16 @@ pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<FoundFunction, F
     if !path.exists() {
         let meant =
             meant(path, name).map_or(String::new(), |meant| format!("did you mean {meant}? "));
+        if is_program(path) {
+            let folder = match path.parent() {
+                Some(folder) if folder != Path::new("") => folder.to_owned(),
+                _ => std::env::current_dir().unwrap_or_default(),
+            };
+            return Err(input!(
+                "there is no file {} in {}", file_name(name), folder.display();
+                "{meant}give the path of the program's file"
+            ));
+        }
         return Err(input!(
             "{name} is neither a file nor a function of the library";
             "{meant}`tacit inspect --list` lists the library"

@@ -242,6 +242,10 @@ fn functions_that_are_not_there() {
         (&["rot13"], &["rot13", "tacit inspect --list"]),
         (&["milionaires"], &["did you mean millionaires?"]),
         (&["absent.txt"], &["absent.txt is neither a file"]),
+        (
+            &["there/absent.tacit"],
+            &["there is no file absent.tacit in there"],
+        ),
         (&["gap.tcit"], &["did you mean gap.tacit?"]),
         (&["./gap"], &["did you mean ./gap.tacit?"]),
         (&["sha-256"], &["bytes"]),
