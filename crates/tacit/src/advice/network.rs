@@ -22,15 +22,15 @@ pub(super) fn advice(error: &NetError) -> Advice {
         Net::TooLongToSend { .. } => ("send it in parts"),
         Net::WrongIdentity { .. } => ("get the fingerprint again from the other party over a "
             "channel that you trust, and check the address"),
-        Net::Refused { .. } => ("give the other party this fingerprint, or run with the identity "
-            "whose fingerprint it has"),
+        Net::Refused { .. } => ("the other side expects another fingerprint: give the other party "
+            "this one, or run with the identity whose fingerprint it has"),
         Net::Tls { .. } => ("check that both sides run the same version of Tacit, neither with "
             [PlainTcp] ", and that nothing in between changes the connection"),
         Net::OtherPurpose => ("check that both give the same command, of the same version of "
             "Tacit"),
         Net::NotLoopback { .. } => ("use TLS, or 127.0.0.1 or [::1]"),
-        Net::Unreachable { .. } => ("check that the other party listens there and does not "
-            "connect as well, and that no firewall is in the way"),
+        Net::Unreachable { .. } => ("check that the other party or its service runs, listens "
+            "there and does not connect as well, and that no firewall is in the way"),
         Net::RelayUnreachable { .. } => ("check that a relay runs there and that no firewall is "
             "in the way"),
         Net::Address { reason, .. } => (= address(reason)),
@@ -66,8 +66,8 @@ fn wait(awaited: tacit_net::Awaited) -> Advice {
 
 fn address(reason: &io::Error) -> Advice {
     advices! { reason.kind();
-        io::ErrorKind::AddrInUse => ("another program listens there, perhaps a service of Tacit "
-            "(`ss -ltnp` shows it): stop it, or take another port"),
+        io::ErrorKind::AddrInUse => ("another program listens there, perhaps a service or an earlier "
+            "run of Tacit (`ss -ltnp` shows it): stop it, or take another port"),
         io::ErrorKind::PermissionDenied => ("ports below 1024 need privileges; take another"),
         io::ErrorKind::InvalidInput => ("an address is HOST:PORT: to listen, HOST is this "
             "machine's own; to connect, it is a name or number that leads to the other party"),
