@@ -97,10 +97,16 @@ impl<'a> Commands<'a> {
         if let Some(extension) = self.of.ot_extension.or(silent) {
             words.extend(["--ot-extension".to_owned(), extension.to_string()]);
         }
-        if self.own == Some(role) {
-            if let Some(peer) = &self.args.peer {
-                words.extend(["--with".to_owned(), peer.clone()]);
+        let peer = self.args.peer.as_deref();
+        match (peer, self.own) {
+            (Some(peer), Some(own)) if own == role => {
+                words.extend(["--with".to_owned(), peer.to_owned()]);
             }
+            // The other party has its own name for this one.
+            (Some(_), Some(_)) => words.extend(["--with".to_owned(), "NAME".to_owned()]),
+            _ => {}
+        }
+        if self.own == Some(role) {
             if let Some(stock) = &self.args.stock
                 && (self.of.takes_crosses() || !self.of.protocol.is_from_nothing())
             {

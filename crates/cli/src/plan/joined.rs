@@ -9,6 +9,7 @@ use tacit::garble::Assumption;
 use tacit::net::Link;
 use tacit::plan::{JoinCost, JoinOverLink, Planner};
 use tacit::protocols::{Protocol, ThreatModel};
+use tacit::session::OtExtension;
 use tacit_language::{JoinPlan, TypedFunction};
 
 use super::ms;
@@ -44,11 +45,21 @@ pub(super) fn plan(
         planner = planner.ot_extension(extension);
     }
     let links = planner.plan_join(typed.function().clone(), plan)?;
+    let is_silent = |over: &JoinOverLink| over.ot_extension == OtExtension::Silent;
+    let mut silent = None;
+    if !links.iter().any(is_silent) {
+        let planner = Planner::new(link)?.ot_extension(OtExtension::Silent);
+        silent = planner
+            .plan_join(typed.function().clone(), plan)?
+            .first()
+            .copied();
+    }
     let told = JoinReport {
         args,
         typed,
         plan,
         links: &links,
+        silent,
     };
     if args.json {
         output::print_json(told.json())
@@ -83,6 +94,8 @@ struct JoinReport<'a> {
     plan: &'a JoinPlan,
     /// The asked link first.
     links: &'a [JoinOverLink],
+    /// The asked link with silent OT, if no other line shows that.
+    silent: Option<JoinOverLink>,
 }
 
 impl JoinReport<'_> {
@@ -95,7 +108,7 @@ impl JoinReport<'_> {
             "  {:>10}  {:>5}  {:>9}  {:>10}  {:>5}  {:>9}  {:<13}  link",
             "bytes", "trips", "time", "from stock", "trips", "time", "OTs"
         );
-        for over in self.links {
+        for over in self.links.iter().chain(&self.silent) {
             let (made, taken) = (cells(&over.from_nothing), cells(&over.from_stock));
             let link = match over.link.one_way_delay() {
                 Duration::ZERO => "loopback".to_owned(),
@@ -105,13 +118,17 @@ impl JoinReport<'_> {
             let _ = writeln!(text, "  {made}  {taken}  {ots:<13}  {link}");
         }
         text.push_str(LEGEND);
-        let _ = writeln!(
-            text,
-            "\nTo prepare for {} runs, each party in its role:\n\n  {}",
-            args.runs,
-            self.prepare()
-        );
-        let _ = writeln!(text, "\nTo run, each with its table:\n\n  {}", self.run());
+        if self.silent.is_some() {
+            text.push_str(SILENT);
+        }
+        let _ = writeln!(text, "\nTo prepare for {} runs:\n", args.runs);
+        for party in self.parties() {
+            let _ = writeln!(text, "  {} {}", self.prepare(), self.of_party(party, false));
+        }
+        let _ = writeln!(text, "\nTo run, each with its table:\n");
+        for party in self.parties() {
+            let _ = writeln!(text, "  {} {}", self.run(), self.of_party(party, true));
+        }
         text
     }
 
@@ -123,7 +140,7 @@ impl JoinReport<'_> {
                 "ms": ms(cost.time),
             })
         };
-        let over_links = self.links.iter().map(|over| {
+        let over_link = |over: &JoinOverLink| {
             json!({
                 "one_way_delay_us": over.link.one_way_delay().as_micros() as u64,
                 "rate_bits_per_s": over.link.rate_bits_per_s(),
@@ -131,13 +148,26 @@ impl JoinReport<'_> {
                 "from_nothing": cost(&over.from_nothing),
                 "from_stock": cost(&over.from_stock),
             })
-        });
+        };
+        let of_parties = |command: &str, has_inputs: bool| {
+            let signature = self.typed.signature();
+            let line = |party| {
+                let line = format!("{command} {}", self.of_party(party, has_inputs));
+                (signature.party_name(party).to_owned(), Json::String(line))
+            };
+            Json::Object(self.parties().map(line).collect())
+        };
         json!({
             "function": self.args.function,
             "protocol": "gmw",
             "join": join::json(self.typed, self.plan),
-            "over_links": over_links.collect::<Vec<_>>(),
+            "over_links": self.links.iter().map(over_link).collect::<Vec<_>>(),
+            "silent": self.silent.as_ref().map(over_link),
             "commands": { "prepare": self.prepare(), "run": self.run() },
+            "commands_of_parties": {
+                "prepare": of_parties(&self.prepare(), false),
+                "run": of_parties(&self.run(), true),
+            },
         })
     }
 
@@ -148,6 +178,36 @@ impl JoinReport<'_> {
 
     fn run(&self) -> String {
         self.command("run", &[])
+    }
+
+    /// Returns the numbers of both parties.
+    fn parties(&self) -> impl Iterator<Item = usize> {
+        0..self.typed.signature().parties().count()
+    }
+
+    /// Returns the arguments for a party, its peer and, for a run, its inputs.
+    fn of_party(&self, party: usize, has_inputs: bool) -> String {
+        let signature = self.typed.signature();
+        let own = signature.party_name(party);
+        let given = &self.args.who.party;
+        // The peer's name that was given is this party's, if this party is known.
+        let peer = match (&self.args.peer, given) {
+            (Some(peer), Some(given)) if given == own => peer,
+            _ => "NAME",
+        };
+        let mut words = ["--as", own, "--with", peer].map(str::to_owned).to_vec();
+        let inputs = signature.inputs().iter();
+        let inputs = inputs.filter(|input| has_inputs && input.owner == Some(party));
+        for input in inputs {
+            let ending = if signature.is_table(input.ty) {
+                "csv"
+            } else {
+                "txt"
+            };
+            let value = format!("{0}=@{0}.{ending}", input.name);
+            words.extend(["--input".to_owned(), value]);
+        }
+        shell::line(&words)
     }
 
     /// Returns a command, without the arguments for this party, its peer and its inputs.
@@ -166,6 +226,9 @@ impl JoinReport<'_> {
 const LEGEND: &str = "\n  from stock: with all crosses prepared\n  bytes: of both parties, exact \
                       but for some kilobytes; trips: round trips; time: predicted, on one core a \
                       party, reading the table apart\n";
+
+const SILENT: &str = "  silent: if both give --ot-extension silent; secure if LPN is hard, which \
+                      the other OTs do not need\n";
 
 fn cells(cost: &JoinCost) -> String {
     let (bytes, time) = (shown_bytes(cost.bytes), cost.time.as_secs_f64());

@@ -409,7 +409,15 @@ fn a_plan_of_a_join_is_told_by_link() {
         tacit(parties.folder(), &words(&all))
     };
     let ended = plan("--param N=5,M=7");
-    for said in ["from stock", "loopback", "1ms,1gbit", "--runs 10"] {
+    for said in [
+        "from stock",
+        "loopback",
+        "1ms,1gbit",
+        "--runs 10",
+        "silent: if both give --ot-extension silent",
+        " --param N=5,M=7 --as shop --with NAME --input customers=@customers.csv\n",
+        " --param N=5,M=7 --as bank --with NAME --input payments=@payments.csv\n",
+    ] {
         assert!(ended.succeeded().contains(said), "{said}: {ended:?}");
     }
     for (args, said) in [
