@@ -5,7 +5,7 @@
 //! without it. If it cannot be written, the run is refused.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value as Json, json};
 use tacit::cost::Cost;
@@ -74,7 +74,7 @@ impl Audit {
             match end {
                 RunEnd::Done(cost, [sent, received]) => json!({
                     "outcome": "done",
-                    "milliseconds": 1e3 * cost.wall().as_secs_f64(),
+                    "milliseconds": shown_ms(cost.wall()),
                     "bytes_sent": sent,
                     "bytes_received": received,
                 }),
@@ -98,6 +98,11 @@ impl Audit {
         self.file
             .append(format!("{line}\n").as_bytes(), self.durable)
     }
+}
+
+/// Returns a time in milliseconds, rounded to a tenth of one.
+pub(crate) fn shown_ms(time: Duration) -> f64 {
+    (1e4 * time.as_secs_f64()).round() / 10.0
 }
 
 /// Returns the party or thing that caused a failure. The reason itself is in the log.

@@ -102,13 +102,12 @@ pub(crate) fn done(
         [sent + traffic.sent.bytes, received + traffic.received.bytes]
     });
     audit::ended(seat, names, &RunEnd::Done(cost, bytes));
-    let wall = cost.wall().as_secs_f64();
     shared.metrics.run(&offer, &protocol, cost, bytes);
     shared.tell(&Event::Run {
         peer: seat.peer_name.clone(),
         offer: offer.clone(),
         protocol,
-        milliseconds: 1e3 * wall,
+        milliseconds: audit::shown_ms(cost.wall()),
         bytes_sent: bytes[0],
         bytes_received: bytes[1],
         and_gates_on_the_spot: cost.and_gates_on_the_spot,
