@@ -15,7 +15,7 @@ use crate::failure::{Failure, usage};
 use crate::log::Log;
 use crate::party::Party;
 use crate::terminal::escaped;
-use crate::{cancel, output};
+use crate::{cancel, output, shell};
 
 /// The largest number of listed values of a parameter. Of more values only the smallest and the
 /// largest are shown.
@@ -94,9 +94,12 @@ fn text(offers: &Offers) -> String {
 
 fn function_text(function: &OfferedFunction) -> String {
     let mut text = format!(
-        "{}\n  role {}, protocol {}",
+        "{}\n  {}, protocol {}",
         function.name,
-        function.role,
+        match &function.party {
+            Some(party) => format!("--as {party} (the {})", function.role),
+            None => format!("role {}", function.role),
+        },
         function.protocols.join(" or ")
     );
     if let Some(bits) = function.security_bits {
@@ -136,7 +139,54 @@ fn function_text(function: &OfferedFunction) -> String {
             let _ = writeln!(text, "  scheme {}", schemes.join(" or "));
         }
     }
+    // A name of the service must not stand for a flag.
+    if !function.name.starts_with('-') {
+        let _ = writeln!(text, "  {}", command(function));
+    }
     text
+}
+
+/// Returns the command that runs a function with the service, apart from its inputs.
+fn command(function: &OfferedFunction) -> String {
+    let mut words = vec!["tacit".to_owned()];
+    if function.other_server.is_some() || function.copies.is_some() {
+        words.extend(["outsource".to_owned(), "--help".to_owned()]);
+        return shell::line(&words);
+    }
+    words.push("run".to_owned());
+    match function.name.split_once(".tacit ") {
+        Some((file, entry)) => {
+            words.extend([
+                format!("{file}.tacit"),
+                "--entry".to_owned(),
+                entry.to_owned(),
+            ]);
+        }
+        None => words.push(function.name.clone()),
+    }
+    let params = params(&function.choices);
+    let params = params.iter().filter_map(|(name, values)| {
+        let shown = values.first().filter(|_| values.len() == 1);
+        Some(format!("{name}={}", shown?))
+    });
+    let params: Vec<_> = params.collect();
+    if !params.is_empty() {
+        words.extend(["--param".to_owned(), params.join(",")]);
+    }
+    if let [one] = &function.protocols[..]
+        && one != ProtocolId::Direct.name()
+    {
+        words.extend(["--protocol".to_owned(), one.clone()]);
+    }
+    if let Some(chain) = &function.chain {
+        words.extend(["--chain".to_owned(), chain.clone()]);
+    }
+    words.extend(match &function.party {
+        Some(party) => ["--as".to_owned(), party.clone()],
+        None => ["--role".to_owned(), function.role.clone()],
+    });
+    words.extend(["--with", "NAME", "--input", "INPUT=VALUE"].map(str::to_owned));
+    shell::line(&words)
 }
 
 fn table_text(table: &OfferedTable) -> String {

@@ -43,6 +43,9 @@ pub struct OfferedFunction {
     pub name: String,
     /// The peer's role: garbler or evaluator; in a run of three, evaluator or cloud.
     pub role: String,
+    /// The peer's name in a program.
+    #[serde(default)]
+    pub party: Option<String>,
     /// The protocols that may run it.
     pub protocols: Vec<String>,
     /// s of the protocols that have one.
@@ -219,6 +222,7 @@ fn function(
     OfferedFunction {
         name: without_folder(&offer.name),
         role: role.to_owned(),
+        party: offer.peer_party.clone(),
         protocols: offer.protocols.iter().map(ProtocolId::to_string).collect(),
         security_bits: bits.max().filter(|bits| *bits > 0),
         chain: offer

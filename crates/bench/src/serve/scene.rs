@@ -136,6 +136,7 @@ pub(super) fn offer(number: usize, peers: &[Peer]) -> Result<Offer, Error> {
         name: name.to_owned(),
         functions: vec![Arc::new(function(number)?)],
         role: Role::Garbler,
+        peer_party: None,
         shallow: Vec::new(),
         protocols: vec![protocol],
         outsourced: None,

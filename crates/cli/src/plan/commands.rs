@@ -106,12 +106,11 @@ impl<'a> Commands<'a> {
             (Some(_), Some(_)) => words.extend(["--with".to_owned(), "NAME".to_owned()]),
             _ => {}
         }
-        if self.own == Some(role) {
-            if let Some(stock) = &self.args.stock
-                && (self.of.takes_crosses() || !self.of.protocol.is_from_nothing())
-            {
-                words.extend(["--stock".to_owned(), stock.display().to_string()]);
-            }
+        if self.own == Some(role)
+            && let Some(stock) = &self.args.stock
+            && (self.of.takes_crosses() || !self.of.protocol.is_from_nothing())
+        {
+            words.extend(["--stock".to_owned(), stock.display().to_string()]);
         }
         words
     }

@@ -150,6 +150,21 @@ fn limits(config: &Config, serve: &Serve, allowed: Option<u64>) -> Result<Limits
     })
 }
 
+/// Returns this party's role. A server of three parties has the garbler's.
+fn served_role(served: &Served) -> Role {
+    match served.role {
+        ServedRole::OfTwo(role) => role,
+        ServedRole::OfThree(_) => Role::Garbler,
+    }
+}
+
+/// Returns the peer's name in a program, from this party's role.
+fn peer_party(members: &[Member], role: Role) -> Option<String> {
+    let signature = members.first()?.runnable.signature()?;
+    let party = signature.party_of(role.other());
+    Some(signature.party_name(party).to_owned())
+}
+
 fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     if served.drop_missing || served.keep.is_some() {
         let what = "is for the table of a program that joins two; leave it out";
@@ -163,8 +178,9 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     let outsourced = servers(config, served)?;
     let protocols = protocols(served, outsourced.is_some())?;
     let [functions, shallow] = forms(served, &protocols)?;
-    let offered = functions.iter().chain(&shallow).cloned();
-    let offered = Offered::new(offered.collect());
+    let offered = Offered::new(functions.iter().chain(&shallow).cloned().collect());
+    let role = served_role(served);
+    let peer_party = peer_party(&functions, role).filter(|_| outsourced.is_none());
     let [functions, shallow] = [functions, shallow].map(|members| {
         let functions = members.iter();
         functions
@@ -180,10 +196,6 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         Some(name) => Some(function::scheme(Some(name), first)?.id),
         None => None,
     };
-    let role = match served.role {
-        ServedRole::OfTwo(role) => role,
-        ServedRole::OfThree(_) => Role::Garbler,
-    };
     let peers = match (&served.peers, &outsourced) {
         // Every peer except the other server is a client.
         (None, Some(servers)) => {
@@ -196,6 +208,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
     Ok(Offer {
         name: served.shown_name(),
         role,
+        peer_party,
         protocols,
         security: match outsourced {
             // The security of its checks of inputs is among its parameters.

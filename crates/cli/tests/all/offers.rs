@@ -19,6 +19,7 @@ fn a_client_asks_what_a_service_offers_and_runs_it() {
     let text = asked.succeeded();
     for line in [
         "millionaires\n  role evaluator, protocol direct, at most 100/3600s\n  bits = 7 or 8\n",
+        "  tacit run millionaires --role evaluator --with NAME --input INPUT=VALUE\n",
         "to order: aes-128-rounds\n  role evaluator, for prepared, up to --runs 2, scheme ",
         // Text from a service does not control this party's terminal.
         "a\\u{1b}[31mes\n",

@@ -35,6 +35,8 @@ pub struct Offer {
     /// This party's role. A server of `outsourced` has the garbler's, which both servers are to the
     /// evaluator.
     pub role: Role,
+    /// The peer's name in a program, if the functions are one.
+    pub peer_party: Option<String>,
     /// The protocols that run them: some of those of two parties, or `outsourced` alone.
     pub protocols: Vec<ProtocolId>,
     /// This party's settings as a server of `outsourced`, if it is one.

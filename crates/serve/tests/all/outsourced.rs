@@ -75,6 +75,7 @@ fn offer(server: Server, other: Fingerprint, of: Arc<Function>, clients: &[Ident
     Offer {
         name: format!("{} {}", of.name(), of.input_bits(Role::Evaluator)),
         role: Role::Garbler,
+        peer_party: None,
         protocols: vec![ProtocolId::Outsourced],
         outsourced: Some(Outsourced {
             server,

@@ -106,6 +106,7 @@ impl Scene {
             name: functions[0].name().to_owned(),
             functions,
             role: Role::Garbler,
+            peer_party: None,
             shallow: Vec::new(),
             protocols: vec![ProtocolId::Direct, ProtocolId::Prepared],
             outsourced: None,
