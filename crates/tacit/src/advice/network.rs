@@ -66,8 +66,8 @@ fn wait(awaited: tacit_net::Awaited) -> Advice {
 
 fn address(reason: &io::Error) -> Advice {
     advices! { reason.kind();
-        io::ErrorKind::AddrInUse => ("another program listens there, perhaps a service or an earlier "
-            "run of Tacit (`ss -ltnp` shows it): stop it, or take another port"),
+        io::ErrorKind::AddrInUse => ("another program listens there, perhaps a service or an "
+            "earlier run of Tacit (`ss -ltnp` shows it): stop it, or take another port"),
         io::ErrorKind::PermissionDenied => ("ports below 1024 need privileges; take another"),
         io::ErrorKind::InvalidInput => ("an address is HOST:PORT: to listen, HOST is this "
             "machine's own; to connect, it is a name or number that leads to the other party"),
