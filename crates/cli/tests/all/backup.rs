@@ -119,7 +119,7 @@ fn what_was_prepared_never_comes_back_with_a_backup() {
     assert_eq!(restored["fingerprint"], own);
     // Until Bob follows, nothing of the old stock is used, and the chain goes on nowhere.
     for ended in encrypt(&parties, &mut taken) {
-        ended.failed(7, &["new-epoch"]);
+        ended.failed(7, &["epoch"]);
     }
     let look = format!("run total.tacit --entry look {CHAIN}");
     for ended in both(&parties, &look, WHO) {
