@@ -150,12 +150,19 @@ mod tests {
                     continue;
                 };
                 for (key, own) in places.iter().enumerate() {
-                    let place = own.iter().position(|bin| table[*bin as usize] == key as u32);
+                    let place = own
+                        .iter()
+                        .position(|bin| table[*bin as usize] == key as u32);
                     counts[place.expect("a place")] += 1;
                 }
             }
             let all: u32 = counts.iter().sum();
-            assert!(counts.iter().all(|count| 3 * count.abs_diff(all / 3) < all / 8), "{counts:?}");
+            assert!(
+                counts
+                    .iter()
+                    .all(|count| 3 * count.abs_diff(all / 3) < all / 8),
+                "{counts:?}"
+            );
         }
     }
 }
