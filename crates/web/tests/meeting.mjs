@@ -115,7 +115,7 @@ test("two people meet by a link and run a program with each other", async () => 
       await page.getByRole("button", { name: "Run", exact: true }).click();
     }
     for (const page of [alice, bob]) {
-      const told = page.locator("#run-results", { hasText: new RegExp(`price\\s+${12 * round}`) });
+      const told = page.locator("#run-results", { hasText: new RegExp(`price\\s*${12 * round}`) });
       await told.waitFor();
     }
   }
