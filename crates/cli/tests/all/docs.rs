@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::tacit;
 
-const PAGES: [&str; 28] = [
+const PAGES: [&str; 29] = [
     "README.md",
     "docs/README.md",
     "SECURITY.md",
@@ -25,6 +25,7 @@ const PAGES: [&str; 28] = [
     "docs/outsourced.md",
     "docs/pairing.md",
     "docs/plan.md",
+    "docs/processes.md",
     "docs/protocols/authenticated.md",
     "docs/protocols/batch.md",
     "docs/protocols/direct.md",

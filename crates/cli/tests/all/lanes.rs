@@ -1,4 +1,4 @@
-//! `tacit serve` as several processes of one party, as the operator's page shows it.
+//! `tacit serve` as several processes of one party, as docs/processes.md shows it.
 
 use std::fs;
 use std::net::TcpListener;
@@ -20,7 +20,7 @@ fn three_processes_follow_the_page() {
     let folder = parties.folder();
     let [alice, bob] = parties.fingerprints();
     let ports = free_ports();
-    let page = blocks("docs/operate.md").into_iter();
+    let page = blocks("docs/processes.md").into_iter();
     let mut page = page.skip_while(|(_, block)| !block.starts_with("# file: service-a.toml"));
     let (_, config) = page.next().expect("the configuration of a process");
     let mut config = config.replace("BOBS-FINGERPRINT", bob);
