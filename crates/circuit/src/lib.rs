@@ -1,7 +1,7 @@
 //! Boolean circuits, typed ports and values, and the programs that circuits are compiled to.
 //!
-//! This crate has no cryptography but digests. `tacit-components` has named circuits and the
-//! optimiser. `tacit-function` describes the computations that two parties agree on.
+//! This crate has no cryptography but digests. `tacit-components` has named circuits.
+//! `tacit-function` describes the computations that two parties agree on.
 #![forbid(unsafe_code)]
 
 pub mod builder;
@@ -9,7 +9,6 @@ mod circuit;
 mod compile;
 mod component;
 mod digest;
-mod equivalence;
 mod error;
 mod evaluate;
 pub mod formats;

@@ -2,7 +2,7 @@
 //!
 //! A [`Literal`] names a node or its negation, so that NOT costs no node. XOR nodes move the
 //! negations of their inputs to their own literal. This is the representation of XOR-AND graphs in
-//! logic synthesis. The builder, the compiler and optimisers build on it.
+//! logic synthesis. The builder and the compiler build on it.
 //!
 //! # Invariants
 //!
@@ -13,7 +13,7 @@
 
 mod sharing;
 
-pub use sharing::Sharing;
+pub(crate) use sharing::Sharing;
 
 /// A node's value, its negation, or a constant. In a builder it may also be a late input or its
 /// negation, which is not a node yet.
@@ -308,31 +308,6 @@ impl Netlist {
         }
         live
     }
-
-    /// Drops the gates that no root depends on, and renumbers the roots accordingly. Inputs stay.
-    pub fn retain_live(&mut self, roots: &mut [Literal]) {
-        let live = self.live(roots);
-        let mut renamed = vec![0_u32; self.nodes.len()];
-        let rename = |renamed: &[u32], literal: Literal| match literal.as_constant() {
-            Some(_) => literal,
-            None => Literal::of(renamed[literal.node() as usize]).negated_if(literal.is_negated()),
-        };
-        let mut kept = 0;
-        for number in (0..self.nodes.len()).filter(|&number| live[number]) {
-            let node = match self.nodes[number].unpack() {
-                Node::Input(input) => Node::Input(input),
-                Node::Xor(a, b) => Node::Xor(rename(&renamed, a), rename(&renamed, b)),
-                Node::And(a, b) => Node::And(rename(&renamed, a), rename(&renamed, b)),
-            };
-            self.nodes[kept] = PackedNode::pack(node);
-            renamed[number] = kept as u32;
-            kept += 1;
-        }
-        self.nodes.truncate(kept);
-        for root in roots {
-            *root = rename(&renamed, *root);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -368,23 +343,5 @@ mod tests {
         ] {
             assert_eq!(PackedNode::pack(node).unpack(), node);
         }
-    }
-
-    #[test]
-    fn dead_gates_go_and_inputs_stay() {
-        let mut netlist = Netlist::default();
-        let (x, y, z) = (
-            netlist.push_input(),
-            netlist.push_input(),
-            netlist.push_input(),
-        );
-        let dead = netlist.push(Node::And(x, y));
-        netlist.push(Node::Xor(x, dead));
-        let kept = netlist.push(Node::And(x, !z));
-        let mut roots = [!kept, Literal::TRUE];
-        netlist.retain_live(&mut roots);
-        assert_eq!(netlist.node_count(), 4);
-        assert_eq!(roots, [!Literal::of(3), Literal::TRUE]);
-        assert_eq!(netlist.node(3), Node::And(x, !z));
     }
 }

@@ -179,8 +179,7 @@ impl Failure {
         usage!("cannot catch Ctrl-C: {error}"; "run tacit where signals are allowed")
     }
 
-    /// Returns the failure for two computations that must agree and differ: garbled and plain, or
-    /// given and optimised.
+    /// Returns the failure for two computations that must agree and differ: garbled and plain.
     pub(crate) fn wrong_result(what: &str) -> Self {
         input!(
             "{what} is wrong: two computations that must agree differ";

@@ -4,7 +4,6 @@ mod graph;
 pub(crate) mod join;
 mod lines;
 mod list;
-mod optimise;
 mod shown;
 mod subject;
 
@@ -13,7 +12,7 @@ use std::path::Path;
 
 use tacit::circuit::{Component, formats};
 use tacit::protocols::Protocol;
-use tacit::{Circuit, Function};
+use tacit::Function;
 
 use crate::args::InspectArgs;
 use crate::failure::{Failure, usage};
@@ -59,13 +58,8 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
         Some(protocol) => found.in_form_of(protocol),
         None => found,
     };
-    if args.optimise {
-        drop(compiling);
-        return optimise::optimise(&found, args);
-    }
     if let Some(path) = &args.out {
-        let found = circuit_of(&found)?;
-        write_circuit(found.component.circuit(), found, path, args)?;
+        write_circuit(circuit_of(&found)?, path, args)?;
     }
     let subject = Subject::new(found, args)?;
     drop(compiling);
@@ -103,18 +97,14 @@ fn not_a_circuit(function: &Function) -> Failure {
     let components = function.components().iter();
     let names: Vec<&str> = components.map(Component::name).collect();
     usage!(
-        "--optimise and --out take a circuit, and {} is a function of calls", function.name();
+        "--out takes a circuit, and {} is a function of calls", function.name();
         "its components are {}", names.join(", ")
     )
 }
 
-/// Writes `circuit`, which is `found` or was made from it, in Bristol Fashion into a new file.
-fn write_circuit(
-    circuit: &Circuit,
-    found: &FoundCircuit,
-    path: &Path,
-    args: &InspectArgs,
-) -> Result<(), Failure> {
+/// Writes the circuit in Bristol Fashion into a new file.
+fn write_circuit(found: &FoundCircuit, path: &Path, args: &InspectArgs) -> Result<(), Failure> {
+    let circuit = found.component.circuit();
     let mut ports = circuit.inputs().iter().chain(circuit.outputs());
     let has_number = ports.any(|port| port.ty.to_string().starts_with(['u', 'i', 'f']));
     if found.origin == Origin::Library && has_number && args.choice.bit_order.is_none() {

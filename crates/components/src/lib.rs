@@ -1,8 +1,4 @@
-//! A library of named circuits, and an optimiser of circuits. The only cryptography here is
-//! digests.
+//! A library of named circuits. The only cryptography here is digests.
 #![forbid(unsafe_code)]
 
 pub mod library;
-mod optimise;
-
-pub use optimise::{Optimised, Pass, PassName, Size, optimise};

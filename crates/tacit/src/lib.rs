@@ -43,7 +43,7 @@
 //! | [`plan`] | the cheapest protocol, scheme and partition of a function over a link, and why |
 //! | [`scheme`], [`garble`] | the default scheme of a run; all schemes |
 //! | [`cost`] | the cost of a run, and of a scheme on this machine |
-//! | [`circuit`] | components, families of functions, file formats, the builder and optimiser |
+//! | [`circuit`] | components, families of functions, file formats, the builder |
 //! | [`session`] | the terms of a session's orders, and the source of its OTs |
 //! | [`net`] | channels, transports, links, cancelling, pairing, relays |
 #![forbid(unsafe_code)]

@@ -83,9 +83,13 @@ impl Builder {
     }
 }
 
-/// Makes the circuit. A constant at an output becomes `x ⊕ x` of the first input bit.
+/// Makes the circuit of the gates that an output depends on, in their order. A constant at an
+/// output becomes `x ⊕ x` of the first input bit. The netlist's memory is reused for the wires of
+/// the written gates. The rest of the memory is one byte a node, and the circuit.
 pub(super) fn finish(gates: Sharing, draft: Draft) -> Result<Circuit, CircuitError> {
-    circuit_of(netlist_of(gates)?, draft)
+    let netlist = netlist_of(gates)?;
+    let live = netlist.live(&draft.roots);
+    write(netlist, &live, draft)
 }
 
 /// Makes the same circuit, and returns for each of its gates the number of gates that the builder
@@ -123,40 +127,6 @@ pub(super) fn netlist_of(gates: Sharing) -> Result<Netlist, CircuitError> {
     netlist.ok_or_else(|| CircuitError::TooManyWires {
         at: "the circuit under construction".to_owned(),
     })
-}
-
-/// Returns the circuit of the gates that an output depends on, in their order. See [`finish`] for
-/// constants. The netlist's memory is reused for the wires of the written gates. The rest of the
-/// memory is one byte a node, and the circuit.
-fn circuit_of(netlist: Netlist, draft: Draft) -> Result<Circuit, CircuitError> {
-    let live = netlist.live(&draft.roots);
-    write(netlist, &live, draft)
-}
-
-impl Netlist {
-    /// Returns the circuit of the gates that an output depends on, in their order, with the ports
-    /// of `given`. `roots` holds the bits of its outputs.
-    ///
-    /// # Errors
-    ///
-    /// Including its INV gates, the circuit has more wires than [`Circuit::MAX_WIRES`].
-    ///
-    /// # Panics
-    ///
-    /// If the number of `roots` is not the number of output bits, or the number of the netlist's
-    /// inputs is not the number of input bits.
-    pub fn into_circuit(
-        self,
-        given: &Circuit,
-        roots: Vec<Literal>,
-    ) -> Result<Circuit, CircuitError> {
-        let draft = Draft {
-            inputs: given.inputs().to_vec(),
-            outputs: given.outputs().to_vec(),
-            roots,
-        };
-        circuit_of(self, draft)
-    }
 }
 
 /// Makes the same circuit from the known live gates.
