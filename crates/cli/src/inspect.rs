@@ -1,6 +1,5 @@
 //! `tacit inspect`: a function's inputs, results, costs and assumption.
 
-mod graph;
 pub(crate) mod join;
 mod lines;
 mod list;
@@ -34,7 +33,7 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     let Some(name) = &args.function else {
         return list::list(args.json);
     };
-    if args.lines || args.folded.is_some() {
+    if args.lines {
         return lines::show(name, args);
     }
     let choice = match &args.out {
@@ -69,9 +68,6 @@ pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     ));
     if args.ir {
         return output::print(subject.function_to_show()?.canonical_text());
-    }
-    if args.graph {
-        return output::print(graph::text(subject.function_to_show()?));
     }
     let measuring = Bar::without_end("measuring", !args.json);
     if args.json {

@@ -46,7 +46,7 @@ pub(crate) use component::external;
 pub(crate) use order_free::{Judged, Kind, addition, same_value, variable};
 
 pub use chains::ChainedLoop;
-pub use lines::{CostFrame, CostStack, Line, LineCost, LineCosts};
+pub use lines::{CostStack, Line, LineCost, LineCosts};
 use tacit_circuit::Circuit;
 use tacit_function::Function;
 use tacit_function::join::JoinPlan;

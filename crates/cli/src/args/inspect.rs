@@ -19,7 +19,6 @@ Examples:
   tacit inspect millionaires --param bits=64
   tacit inspect adder64.txt --type in0=u64 --type in1=u64 --type out0=u64 --bit-order as-given
   tacit inspect auction.tacit           parties, types, ports, meaning and cost of a program
-  tacit inspect levenshtein --param n=8,m=8 --graph
   tacit inspect aes-128 --out aes.txt   the circuit in Bristol Fashion
   tacit inspect auction.tacit --lines   the cost of each line of a program
   tacit inspect table.tacit --protocol gmw   its layers, and the loops that have many";
@@ -39,14 +38,9 @@ pub(crate) struct InspectArgs {
     #[arg(long)]
     #[arg(help_heading = TOLD)]
     pub(crate) list: bool,
-    /// Print the function's graph as text: components, the number of calls of each, and the steps
-    #[arg(long, conflicts_with_all = ["list", "json"])]
-    #[arg(help_heading = TOLD)]
-    pub(crate) graph: bool,
     /// Print the text that the function's digest covers: inputs, steps that call components,
     /// results
-    #[arg(long, conflicts_with_all = ["list", "graph"])]
-    #[arg(conflicts_with_all = ["out", "json"])]
+    #[arg(long, conflicts_with_all = ["list", "out", "json"])]
     #[arg(help_heading = TOLD)]
     pub(crate) ir: bool,
     /// Write the circuit into this new file, in Bristol Fashion and in the bit order of
@@ -57,15 +51,9 @@ pub(crate) struct InspectArgs {
     /// Print the cost of each line of a program: AND gates with and without those of the functions
     /// that it calls; bytes of tables; bits that go into components
     #[arg(long)]
-    #[arg(conflicts_with_all = ["list", "graph", "out"])]
+    #[arg(conflicts_with_all = ["list", "out"])]
     #[arg(help_heading = TOLD)]
     pub(crate) lines: bool,
-    /// Write the AND gates of each line of a program, with the calls that lead to it, into this new
-    /// file, as folded stacks for tools that draw flame graphs
-    #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["list", "graph", "out"])]
-    #[arg(help_heading = TOLD)]
-    pub(crate) folded: Option<PathBuf>,
     /// Compile a program as this protocol runs it. gmw takes the shallow form: more AND gates in
     /// fewer layers, each of which costs a message. The output then also names the layers, and the
     /// loops whose turns wait for each other

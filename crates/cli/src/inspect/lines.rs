@@ -1,6 +1,5 @@
-//! `tacit inspect --lines` and `--folded`: the cost of each line of a program.
+//! `tacit inspect --lines`: the cost of each line of a program.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -12,39 +11,28 @@ use tacit_language::lower::{Line, LineCost, LineCosts};
 use crate::args::InspectArgs;
 use crate::failure::Failure;
 use crate::language::{self, RunCosts};
-use crate::new_file::{Readers, write_new};
 use crate::output;
 use crate::program::is_program;
 
-/// Prints the costs of a program's lines, or writes its folded stacks, or both.
+/// Prints the costs of a program's lines.
 ///
 /// # Errors
 ///
-/// It is no program, or cannot be read, lowered or written.
+/// It is no program, or cannot be read or lowered.
 pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
     let path = Path::new(name);
     if !is_program(path) {
         return Err(Failure::usage(format!(
-            "--lines and --folded take a program of the language, a .tacit file, and not {name}"
+            "--lines takes a program of the language, a .tacit file, and not {name}"
         )));
     }
     let (map, runs) = language::costs(path, &args.choice.params, args.form())?;
-    if let Some(out) = &args.folded {
-        write_new(out, Readers::All, |file| {
-            let text = folded(&map, &runs);
-            let written = file.write_all(text.as_bytes());
-            written.map_err(|error| Failure::write(out, &error))
-        })?;
-    }
-    if args.lines && args.json {
+    if args.json {
         let runs: Vec<Json> = runs.iter().map(|run| run_json(&map, run)).collect();
         return output::print_json(json!({ "runs": runs }));
     }
-    if args.lines {
-        let texts: Vec<String> = runs.iter().map(|run| run_text(&map, run)).collect();
-        return output::print(texts.join("\n"));
-    }
-    Ok(())
+    let texts: Vec<String> = runs.iter().map(|run| run_text(&map, run)).collect();
+    output::print(texts.join("\n"))
 }
 
 /// Returns the table bytes of each AND gate, under the function's default scheme.
@@ -127,27 +115,4 @@ fn run_json(map: &SourceMap, run: &RunCosts) -> Json {
         "link_bits": link_bits,
         "lines": lines.collect::<Vec<_>>(),
     })
-}
-
-/// Returns a line for each stack, from the run inwards, with its AND gates: the input of flame
-/// graph tools.
-fn folded(map: &SourceMap, runs: &[RunCosts]) -> String {
-    let mut text = String::new();
-    for run in runs {
-        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-        for stack in &run.costs.stacks {
-            let frames = stack.frames.iter().map(|frame| {
-                let line = frame.line(map);
-                let file = map.file(line.file).name.rsplit('/').next();
-                let file = file.unwrap_or_default();
-                format!("{} {file}:{}", frame.function, line.number)
-            });
-            let frames: Vec<String> = frames.collect();
-            *sums.entry(frames.join(";")).or_default() += stack.and_gates;
-        }
-        for (stack, and_gates) in sums.into_iter().filter(|(_, and_gates)| *and_gates > 0) {
-            let _ = writeln!(text, "{stack} {and_gates}");
-        }
-    }
-    text
 }

@@ -72,7 +72,7 @@ impl Subject {
     pub(super) fn new(found: FoundFunction, args: &InspectArgs) -> Result<Self, Failure> {
         let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
         let (mut typed, mut chains) = (None, Vec::new());
-        if let (FoundFunction::Circuit(found), false) = (&found, args.ir || args.graph) {
+        if let (FoundFunction::Circuit(found), false) = (&found, args.ir) {
             // Meanwhile, another thread digests the circuit and counts its gates.
             let component = found.component.clone();
             thread::spawn(move || {
@@ -126,8 +126,8 @@ impl Subject {
     pub(super) fn function_to_show(&self) -> Result<&Function, Failure> {
         self.function.as_ref().ok_or_else(|| {
             usage!(
-                "--graph and --ir show functions, and {} is a circuit that does not say whose its \
-                 inputs are", self.name;
+                "--ir shows functions, and {} is a circuit that does not say whose its inputs are",
+                self.name;
                 "give --owner and --result"
             )
         })

@@ -429,7 +429,7 @@ fn arguments_that_are_not_right_are_told_as_json_where_it_is_asked_for() {
             &["eval", "gap.tacit", "--public", "a=1", "--json"],
             "--public",
         ),
-        (&["inspect", "aes-128", "--graph", "--json"], "--graph"),
+        (&["inspect", "aes-128", "--ir", "--json"], "--ir"),
     ] {
         let ended = tacit(parties.folder(), wrong);
         ended.failed(2, &["error: "]);

@@ -24,7 +24,7 @@ pub(super) fn circuit(
         let circuit = external(program, function, files)?;
         let recorder = Recorder::new(id, function.span);
         let sites = vec![recorder.site(); circuit.gate_count()];
-        let lines = recorded.then(|| costs(program, &recorder, &circuit, &sites));
+        let lines = recorded.then(|| costs(&recorder, &circuit, &sites));
         return Ok((circuit, lines));
     }
     let builder = Builder::bounded(MAX_GATES + 1).in_form(program.form);
@@ -43,12 +43,11 @@ pub(super) fn circuit(
     tracer.check_gates(0, function.span)?;
     let recorder = tracer.recorder.take();
     builder.output("result", &Bus::from_bits(&builder, result));
-    finish(program, builder, recorder, function.span)
+    finish(builder, recorder, function.span)
 }
 
 /// Returns the circuit of a builder, and the costs of its lines if they were recorded.
 pub(super) fn finish(
-    program: &Program,
     builder: Builder,
     recorder: Option<Recorder>,
     span: Span,
@@ -58,19 +57,19 @@ pub(super) fn finish(
     };
     let (circuit, numbers) = builder.finish_numbered().map_err(Diagnostic::at(span))?;
     let sites = recorder.sites_of(&numbers);
-    let lines = costs(program, &recorder, &circuit, &sites);
+    let lines = costs(&recorder, &circuit, &sites);
     Ok((circuit, Some(lines)))
 }
 
 /// Returns the costs of a circuit, given the sites of its gates.
-fn costs(program: &Program, recorder: &Recorder, circuit: &Circuit, sites: &[SiteId]) -> LineCosts {
+fn costs(recorder: &Recorder, circuit: &Circuit, sites: &[SiteId]) -> LineCosts {
     let mut costs = SiteCosts::default();
     for (gate, &site) in circuit.gates().zip(sites) {
         if matches!(gate, Gate::And(..)) {
             costs.add(site, 1, 0);
         }
     }
-    LineCosts::new(program, recorder, &costs, std::iter::empty())
+    LineCosts::new(recorder, &costs, std::iter::empty())
 }
 
 /// Returns the circuit of the library or a file for which a function stands, if it has the same

@@ -200,7 +200,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             random: random.map(|given| given.name.clone()).collect(),
             join,
         };
-        let mut lines = self.costs.lines(self.program, self.run);
+        let mut lines = self.costs.lines(self.run);
         if let Some(recorder) = &self.run.recorder {
             let depth = |call: usize| {
                 let called = self.run.calls.list[call].called;

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tacit_circuit::Circuit;
 
 use super::chains::{ChainedLoop, TracedLoop};
-use crate::program::{FunctionId, Program};
-use crate::source::{FileId, SourceMap, Span, Symbol};
+use crate::program::FunctionId;
+use crate::source::{FileId, SourceMap, Span};
 
 /// The costs of a run by origin. Their sums are those of the function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,21 +25,13 @@ pub struct LineCosts {
 /// A place in the source, the calls that lead to it, and its costs over the whole run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostStack {
-    /// The frames from the run inwards. The last one makes the gates.
-    pub frames: Vec<CostFrame>,
+    /// The expression or statement in each function, from the run inwards. The last one makes the
+    /// gates.
+    pub spans: Vec<Span>,
     /// The number of AND gates.
     pub and_gates: u64,
     /// The number of bits that enter components here.
     pub link_bits: u64,
-}
-
-/// A place in a function.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CostFrame {
-    /// The function, or the run.
-    pub function: Symbol,
-    /// The expression or statement.
-    pub span: Span,
 }
 
 /// A line of a file, counted from 1. Lines are ordered by file first.
@@ -63,15 +55,6 @@ pub struct LineCost {
     pub link_bits: u64,
 }
 
-impl CostFrame {
-    /// Returns the line of the frame.
-    pub fn line(&self, map: &SourceMap) -> Line {
-        let (number, _) = map.line_and_column(self.span);
-        let file = self.span.file;
-        Line { file, number }
-    }
-}
-
 impl LineCosts {
     /// Returns the AND gates of the whole run, and the bits that enter components.
     pub fn sums(&self) -> (u64, u64) {
@@ -85,13 +68,17 @@ impl LineCosts {
     pub fn by_line(&self, map: &SourceMap) -> Vec<(Line, LineCost)> {
         let mut lines: BTreeMap<Line, LineCost> = BTreeMap::new();
         for stack in &self.stacks {
-            let frames: Vec<Line> = stack.frames.iter().map(|one| one.line(map)).collect();
-            for line in frames.iter().collect::<BTreeSet<_>>() {
+            let line = |span: &Span| Line {
+                file: span.file,
+                number: map.line_and_column(*span).0,
+            };
+            let called: Vec<Line> = stack.spans.iter().map(line).collect();
+            for line in called.iter().collect::<BTreeSet<_>>() {
                 let cost = lines.entry(*line).or_default();
                 cost.and_gates += stack.and_gates;
                 cost.link_bits += stack.link_bits;
             }
-            if let Some(line) = frames.last() {
+            if let Some(line) = called.last() {
                 lines.entry(*line).or_default().own_and_gates += stack.and_gates;
             }
         }
@@ -108,7 +95,6 @@ const NO_SITE: SiteId = SiteId::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Site {
     caller: SiteId,
-    function: FunctionId,
     span: Span,
 }
 
@@ -157,17 +143,11 @@ impl Recorder {
     /// Moves to `span`, which makes the gates from number `gates` on.
     pub(super) fn go_to(&mut self, span: Span, gates: usize) -> RecorderMark {
         let before = self.top;
-        let RecorderMark {
-            caller, function, ..
-        } = before;
+        let caller = before.caller;
         let new = self.sites.len() as SiteId;
         let site = *self.known.entry((caller, span)).or_insert(new);
         if site == new {
-            self.sites.push(Site {
-                caller,
-                function,
-                span,
-            });
+            self.sites.push(Site { caller, span });
         }
         self.mark(site, gates);
         before
@@ -210,19 +190,16 @@ impl Recorder {
         numbers.iter().map(site_of).collect()
     }
 
-    fn frames(&self, program: &Program, site: SiteId) -> Vec<CostFrame> {
-        let mut frames = Vec::new();
+    /// Returns the spans of a site and of those that led to it, from the run inwards.
+    fn spans(&self, site: SiteId) -> Vec<Span> {
+        let mut spans = Vec::new();
         let mut next = site;
         while let Some(site) = self.sites.get(next as usize) {
-            let function = &program.functions[site.function.0 as usize];
-            frames.push(CostFrame {
-                function: function.name.clone(),
-                span: site.span,
-            });
+            spans.push(site.span);
             next = site.caller;
         }
-        frames.reverse();
-        frames
+        spans.reverse();
+        spans
     }
 }
 
@@ -242,7 +219,7 @@ impl LineCosts {
     /// Returns the costs of a circuit without lines of its own, which count for its caller.
     pub(super) fn of_caller(circuit: &Circuit) -> Self {
         let stack = CostStack {
-            frames: Vec::new(),
+            spans: Vec::new(),
             and_gates: circuit.statistics().and as u64,
             link_bits: 0,
         };
@@ -255,28 +232,27 @@ impl LineCosts {
     /// Returns costs by the places of a recorder. `calls` lists how often a site calls components,
     /// and the costs of these.
     pub(super) fn new<'c>(
-        program: &Program,
         recorder: &Recorder,
         costs: &SiteCosts,
         calls: impl Iterator<Item = (SiteId, u64, &'c Self)>,
     ) -> Self {
-        let mut sums: BTreeMap<Vec<CostFrame>, (u64, u64)> = BTreeMap::new();
+        let mut sums: BTreeMap<Vec<Span>, (u64, u64)> = BTreeMap::new();
         for (&site, &(and_gates, link_bits)) in &costs.0 {
-            let sum = sums.entry(recorder.frames(program, site)).or_default();
+            let sum = sums.entry(recorder.spans(site)).or_default();
             sum.0 += and_gates;
             sum.1 += link_bits;
         }
         for (site, times, inner) in calls {
-            let outer = recorder.frames(program, site);
+            let outer = recorder.spans(site);
             for stack in &inner.stacks {
-                let frames = [&outer[..], &stack.frames[..]].concat();
-                let sum = sums.entry(frames).or_default();
+                let spans = [&outer[..], &stack.spans[..]].concat();
+                let sum = sums.entry(spans).or_default();
                 sum.0 += times * stack.and_gates;
                 sum.1 += times * stack.link_bits;
             }
         }
-        let stack = |(frames, (and_gates, link_bits))| CostStack {
-            frames,
+        let stack = |(spans, (and_gates, link_bits))| CostStack {
+            spans,
             and_gates,
             link_bits,
         };

@@ -150,7 +150,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         }
         let mut bits = Vec::new();
         if has_results {
-            let (turn, lines) = finish(self.program, builder, recorder, span)?;
+            let (turn, lines) = finish(builder, recorder, span)?;
             let number = self.pair_loops.len() as u32;
             self.pair_loops.push(PairLoop {
                 turn,
@@ -189,7 +189,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
         let recorder = turn.tracer.recorder.take();
         let width = bits.len();
         builder.output("r0", &Bus::from_bits(&builder, bits));
-        let (turn, lines) = finish(self.program, builder, recorder, span)?;
+        let (turn, lines) = finish(builder, recorder, span)?;
         self.by_pair = Some(self.pair_loops.len() as u32);
         self.pair_loops.push(PairLoop {
             turn,

@@ -141,34 +141,33 @@ fn the_costs_of_lines_add_up_to_those_of_the_function() {
 
 #[test]
 fn a_line_costs_what_its_calls_cost() {
-    let program = program_of(
-        "parties alice, bob;\n\
+    let text = "parties alice, bob;\n\
          component fn both(a: u8, b: u8) -> u8 { a & b }\n\
          fn twice(a: u8, b: u8) -> u8 {\n\
          both(a, b) ^\n\
          both(b, both(a, b))\n}\n\
          main(a: u8 of alice, b: u8 of bob) -> (result: u8 to both) {\n\
          let dropped = a * b;\n\
-         twice(a, b) & (a ^ b)\n}\n",
-    );
+         twice(a, b) & (a ^ b)\n}\n";
+    let loaded = Loaded::new("snippet.tacit", text, &NoFiles);
+    let program = loaded.program(&ParamValues::new()).expect("a program");
     let (id, _) = lower(&program, "main");
     let costed = program.lower_with_costs("main", id, &NoCircuitFiles);
     let (_, costs) = costed.expect("a function");
-    let mut found: BTreeMap<Vec<&str>, (u64, u64)> = BTreeMap::new();
-    for stack in &costs.stacks {
-        let frames = stack.frames.iter().map(|frame| frame.function.as_str());
-        let sum = found.entry(frames.collect()).or_default();
-        sum.0 += stack.and_gates;
-        sum.1 += stack.link_bits;
-    }
+    let found = costs.by_line(loaded.source_map()).into_iter();
+    let found = found.map(|(line, cost)| {
+        let ands = [cost.and_gates, cost.own_and_gates];
+        (line.number, ands, cost.link_bits)
+    });
     let expected = [
-        // The gates of `dropped` are gone. Its last line reads `a` and `b`.
-        (vec!["main"], (8, 16)),
-        // Three calls, and the XOR of two of their results.
-        (vec!["main", "twice"], (0, 3 * 16 + 16)),
-        (vec!["main", "twice", "both"], (3 * 8, 0)),
+        (2, [3 * 8, 3 * 8], 0),
+        // A call, and the XOR of two results.
+        (4, [8, 0], 16 + 16),
+        (5, [2 * 8, 0], 2 * 16),
+        // The gates of `dropped` are gone. This line calls, and reads `a` and `b`.
+        (9, [3 * 8 + 8, 8], 4 * 16 + 16),
     ];
-    assert_eq!(found, BTreeMap::from(expected));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
 /// Compares `main` of a program with these types and this body with the interpreter, on random

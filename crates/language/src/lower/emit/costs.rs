@@ -8,7 +8,6 @@ use super::super::cut::Traced;
 use super::super::lines::{LineCosts, SiteCosts, SiteId};
 use super::super::run::Run;
 use super::super::trace::Called;
-use crate::program::Program;
 
 /// The costs so far. They stay empty if nothing is recorded.
 #[derive(Debug)]
@@ -80,7 +79,7 @@ impl Costs {
         }
     }
 
-    pub(super) fn lines(&self, program: &Program, run: &Run) -> LineCosts {
+    pub(super) fn lines(&self, run: &Run) -> LineCosts {
         let Some(recorder) = &run.recorder else {
             return LineCosts::default();
         };
@@ -88,6 +87,6 @@ impl Costs {
             .calls
             .iter()
             .map(|(&(site, called), &times)| (site, times, &self.components[&called]));
-        LineCosts::new(program, recorder, &self.sites, calls)
+        LineCosts::new(recorder, &self.sites, calls)
     }
 }
