@@ -87,15 +87,13 @@ pub(crate) struct Report {
 }
 
 /// The usual workloads of the field, starting with those of a first look.
-const FUNCTIONS: [Case; 9] = [
+const FUNCTIONS: [Case; 7] = [
     ("millionaires", &[("bits", 64)]),
     ("aes-128", &[]),
     ("sha-256-compress", &[]),
     ("aes-128-copies", &[("copies", 160)]),
     ("edit-distance", &[("x_symbols", 128), ("y_symbols", 128)]),
     ("matrix-product", &[("n", 8)]),
-    ("sort", &[("count", 1024)]),
-    ("set-intersection-size", &[("elements", 1024)]),
     // 100 million AND gates.
     ("sha-256-chain", &[("n", 4757)]),
 ];

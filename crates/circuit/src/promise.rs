@@ -9,28 +9,20 @@
 //!
 //! | promise | action of the owner's machine |
 //! |---|---|
-//! | [`Set`](Promise::Set) | sorts the numbers; refuses two that are equal |
-//! | [`Ascending`](Promise::Ascending) | refuses another order, and two that are equal |
 //! | [`Within`](Promise::Within) | refuses a number out of the range |
 //! | [`RunCounts`](Promise::RunCounts) | refuses a state that no run has |
 //!
 //! No step branches or indexes on the value until the value is refused.
 
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
-use zeroize::Zeroizing;
+use subtle::{Choice, ConstantTimeEq, ConstantTimeGreater};
 
-use crate::builder::{RunCounter, sorting_network};
+use crate::builder::RunCounter;
 use crate::{CircuitError, Kind, Port, Type, Value};
 
 /// A condition on the value of an input port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Promise {
-    /// An array of distinct numbers whose order has no meaning. The component takes them in
-    /// ascending order, compared as bits of an unsigned number.
-    Set,
-    /// An array of distinct numbers whose order also matters to another reader of the input.
-    Ascending,
     /// A number, or a nested array of numbers, each in this range.
     Within {
         /// The least number.
@@ -58,9 +50,6 @@ impl Promise {
     /// Returns the promise that implies both this one and `other`, if there is one.
     pub fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
-            (Self::Set | Self::Ascending, Self::Set | Self::Ascending) => {
-                Some(if self == other { self } else { Self::Ascending })
-            }
             (
                 Self::Within { least, greatest },
                 Self::Within {
@@ -78,27 +67,16 @@ impl Promise {
         }
     }
 
-    /// Returns the same promise for an input that has another reader, so that its order matters.
-    #[must_use]
-    pub fn with_order(self) -> Self {
+    /// Checks that `value`, of type `ty`, keeps the promise.
+    fn check(self, ty: &Type, value: &Value) -> Result<(), BrokenPromise> {
         match self {
-            Self::Set => Self::Ascending,
-            other => other,
-        }
-    }
-
-    /// Returns `value`, of type `ty`, in the form that the component takes.
-    fn upheld(self, ty: &Type, value: Value) -> Result<Value, BrokenPromise> {
-        match self {
-            Self::Set => sorted(ty, &value),
-            Self::Ascending => is_ascending(ty, &value).map(|()| value),
             Self::Within { least, greatest } => {
                 let is_out = |bits: &[bool], signed| out_of_range(bits, signed, least, greatest);
-                each(ty, &value, is_out, self, "a number out of range").map(|()| value)
+                each(ty, value, is_out, self, "a number out of range")
             }
             Self::RunCounts { longest } => {
                 let is_out = |bits: &[bool], _| is_no_run(bits, longest);
-                each(ty, &value, is_out, self, "another state").map(|()| value)
+                each(ty, value, is_out, self, "another state")
             }
         }
     }
@@ -107,8 +85,6 @@ impl Promise {
 impl core::fmt::Display for Promise {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Set => f.write_str("a set: different numbers, which its owner's machine sorts"),
-            Self::Ascending => f.write_str("different numbers in ascending order"),
             Self::Within { least, greatest } => write!(f, "a number from {least} to {greatest}"),
             Self::RunCounts { longest } => write!(
                 f,
@@ -124,25 +100,22 @@ impl Port {
     /// are as close to zero as the promise allows.
     pub fn least_value(&self) -> Value {
         let of = element(&self.ty);
-        let number = |index: usize| match self.promise {
-            Some(Promise::Set | Promise::Ascending) => index as i64,
+        let number = match self.promise {
             Some(Promise::Within { least, greatest }) => 0.clamp(least, greatest),
-            Some(Promise::RunCounts { .. }) | None => 0,
+            Some(Promise::RunCounts { .. }) | None => 0_i64,
         };
-        let bit = |i: usize| {
-            let (index, place) = (i / of.width(), i % of.width());
-            number(index) >> place.min(63) & 1 == 1
-        };
+        let bit = |i: usize| number >> (i % of.width()).min(63) & 1 == 1;
         let bits: Vec<bool> = (0..self.ty.width()).map(bit).collect();
         Value::from_bits(&self.ty, &bits).expect("as many bits as the type has")
     }
 
-    /// Returns `value`, which has this port's type, in the form that the port's promise requires.
+    /// Returns `value`, which has this port's type, if it keeps the port's promise.
     pub(crate) fn uphold(&self, value: Value) -> Result<Value, CircuitError> {
         let Some(promise) = self.promise else {
             return Ok(value);
         };
-        promise.upheld(&self.ty, value).map_err(|broken| {
+        let kept = promise.check(&self.ty, &value).map(|()| value);
+        kept.map_err(|broken| {
             let index = broken.index.map(|index| format!("[{index}]"));
             CircuitError::Value {
                 at: format!("{}{}", self.name, index.unwrap_or_default()),
@@ -160,98 +133,6 @@ fn element(mut ty: &Type) -> &Type {
         ty = of;
     }
     ty
-}
-
-/// Numbers of one width, each in limbs from the most significant on. They are wiped when dropped.
-struct Numbers {
-    limbs: Zeroizing<Vec<u64>>,
-    each: usize,
-}
-
-impl Numbers {
-    fn of(bits: &[bool], width: usize) -> Self {
-        let each = width.div_ceil(64);
-        let mut limbs = Zeroizing::new(vec![0_u64; bits.len() / width * each]);
-        for (number, bits) in bits.chunks_exact(width).enumerate() {
-            for (i, bit) in bits.iter().enumerate() {
-                limbs[(number + 1) * each - 1 - i / 64] |= u64::from(*bit) << (i % 64);
-            }
-        }
-        Self { limbs, each }
-    }
-
-    fn len(&self) -> usize {
-        self.limbs.len() / self.each
-    }
-
-    fn number(&self, index: usize) -> &[u64] {
-        &self.limbs[index * self.each..][..self.each]
-    }
-
-    /// Returns whether number `a` is greater than number `b`, and whether they are equal.
-    fn compare(&self, a: usize, b: usize) -> (Choice, Choice) {
-        let (mut greater, mut equal) = (Choice::from(0), Choice::from(1));
-        for (a, b) in self.number(a).iter().zip(self.number(b)) {
-            greater |= equal & a.ct_gt(b);
-            equal &= a.ct_eq(b);
-        }
-        (greater, equal)
-    }
-
-    fn swap_if(&mut self, swap: Choice, a: usize, b: usize) {
-        let (before, from_b) = self.limbs.split_at_mut(b * self.each);
-        let a = &mut before[a * self.each..][..self.each];
-        for (a, b) in a.iter_mut().zip(from_b) {
-            u64::conditional_swap(a, b, swap);
-        }
-    }
-
-    fn sort(&mut self) {
-        for (low, high) in sorting_network(self.len()) {
-            let (greater, _) = self.compare(low, high);
-            self.swap_if(greater, low, high);
-        }
-    }
-
-    fn bits(&self, width: usize) -> Zeroizing<Vec<bool>> {
-        let mut bits = Zeroizing::new(Vec::with_capacity(self.len() * width));
-        for number in 0..self.len() {
-            let limbs = self.number(number);
-            bits.extend((0..width).map(|i| limbs[self.each - 1 - i / 64] >> (i % 64) & 1 == 1));
-        }
-        bits
-    }
-}
-
-fn sorted(ty: &Type, value: &Value) -> Result<Value, BrokenPromise> {
-    let width = element(ty).width();
-    let mut numbers = Numbers::of(&value.to_bits(), width);
-    numbers.sort();
-    let is_equal = |i| numbers.compare(i, i + 1).1;
-    let repeated = (0..numbers.len() - 1).fold(Choice::from(0), |any, i| any | is_equal(i));
-    if repeated.into() {
-        return Err(BrokenPromise {
-            index: None,
-            expected: format!("a set of {} different numbers, in any order", numbers.len()),
-            found: "a number that is there twice; give each once, and set the size accordingly",
-        });
-    }
-    let value = Value::from_bits(ty, &numbers.bits(width));
-    Ok(value.expect("the bits of a value of this type in another order"))
-}
-
-fn is_ascending(ty: &Type, value: &Value) -> Result<(), BrokenPromise> {
-    let numbers = Numbers::of(&value.to_bits(), element(ty).width());
-    let is_less = |i| numbers.compare(i + 1, i).0;
-    let kept = (0..numbers.len() - 1).fold(Choice::from(1), |all, i| all & is_less(i));
-    if kept.into() {
-        return Ok(());
-    }
-    Err(BrokenPromise {
-        index: None,
-        expected: format!("{} {}", numbers.len(), Promise::Ascending),
-        found: "another order or a number that is there twice; sort them, and what belongs to them",
-    })
 }
 
 /// Checks that no element is out of range.

@@ -34,8 +34,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, parameters) in [
         ("aes-128", vec![]),
         ("sha-256-compress", vec![]),
-        ("sha-512-compress", vec![]),
-        ("sort", vec![("count", 1024), ("bits", 32)]),
         ("min-cut-250k-synthetic", vec![]),
     ] {
         let begun = Instant::now();

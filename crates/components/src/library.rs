@@ -1,9 +1,9 @@
 //! The component library: generators of named circuits.
 //!
-//! A generator is a plain function over handles of a [`Builder`], so components nest. The registry
-//! gives finished circuits by name: [`list`] lists them, and [`find`] makes one. All circuits use
-//! the library's bit order: byte strings in order, each byte least significant bit first, and
-//! integers least significant bit first.
+//! A generator is a plain function over handles of a [`Builder`], so components nest. [`list`] lists
+//! the components, and [`find`] makes the circuit of one. All circuits use the library's bit order:
+//! byte strings in order, each byte least significant bit first, and integers least significant bit
+//! first.
 
 mod aes;
 mod aes_rounds;
@@ -11,7 +11,6 @@ mod arithmetic;
 mod catalogue;
 mod cell_map;
 mod chacha20;
-mod classify;
 mod edit_distance;
 mod error;
 mod hmac;
@@ -19,29 +18,10 @@ mod integers;
 mod keccak;
 mod min_cut;
 mod sha2;
-mod subsequence;
+mod substring;
 mod tables;
 
-pub use aes::{aes_128, aes_128_copies};
-pub use aes_rounds::{
-    aes, aes_cbc, aes_expand_key, aes_last_round, aes_round, aes_with_round_keys,
-};
-pub use cell_map::{cell_map_get, cell_map_set};
-pub use chacha20::chacha20_block;
-pub use classify::{DecisionNode, decision_tree, linear_classifier, naive_bayes};
-pub use edit_distance::{
-    edit_distance, edit_distance_plain, levenshtein_cell, levenshtein_distance,
-    levenshtein_plain_tile, levenshtein_tile,
-};
 pub use error::LibraryError;
-pub use hmac::hmac_sha_256;
-pub use integers::{adder, comparator, millionaires};
-pub use keccak::{keccak_f_1600, sha3_256};
-pub use sha2::{sha_256, sha_256_compress, sha_512, sha_512_compress};
-pub use subsequence::{
-    Substrings, longest_common_subsequence, longest_common_substring, subsequence_tile,
-};
-pub use tables::{keyed_database, median, set_intersection_size};
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! The promises of a function's inputs, which come from the ports that they go into.
 //!
-//! An input that goes into a port unchanged takes over the port's promise. If anything else reads
-//! the input as well, the order of its elements matters there. A part of an input cannot promise
-//! what is said of a whole value. No owner's machine knows the values that steps compute, or saved
-//! values. That these keep a promise must follow from the function, or its author has to ensure it.
+//! An input that goes into a port unchanged takes over the port's promise. A part of an input cannot
+//! promise what is said of a whole value. No owner's machine knows the values that steps compute, or
+//! saved values. That these keep a promise must follow from the function, or its author has to
+//! ensure it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,41 +21,21 @@ pub(super) fn promise(source: &Source, ports: &mut [Port]) -> Result<(), Functio
         copies: HashSet::new(),
     };
     for port in &*ports {
-        let of = (port.ty.clone(), Reads::default());
+        let of = (port.ty.clone(), None);
         readers.inputs.insert(port.name.clone(), of);
     }
     while readers.find_copies(&source.steps) {}
     readers.steps(&source.steps)?;
-    for output in &source.outputs {
-        readers.others(&output.value);
-    }
     for port in ports {
-        port.promise = readers.inputs[&port.name].1.promise();
+        port.promise = readers.inputs[&port.name].1;
     }
     Ok(())
 }
 
-/// The readers of an input.
-#[derive(Default)]
-struct Reads {
-    promise: Option<Promise>,
-    has_others: bool,
-}
-
-impl Reads {
-    fn promise(&self) -> Option<Promise> {
-        if self.has_others {
-            self.promise.map(Promise::with_order)
-        } else {
-            self.promise
-        }
-    }
-}
-
 struct Readers<'s> {
     source: &'s Source,
-    /// The type and the readers of each input.
-    inputs: HashMap<String, (Type, Reads)>,
+    /// The type of each input, and what its readers so far ask it to promise.
+    inputs: HashMap<String, (Type, Option<Promise>)>,
     /// The values to which steps move bits of inputs.
     copies: HashSet<&'s str>,
 }
@@ -82,12 +62,8 @@ impl<'s> Readers<'s> {
     }
 
     fn assignment(&mut self, assignment: &'s Assignment) -> Result<(), FunctionError> {
-        let (name, arguments) = match assignment {
-            Assignment::Call(_, name, arguments) => (name, arguments),
-            Assignment::Move(_, value) => {
-                self.others(value);
-                return Ok(());
-            }
+        let Assignment::Call(_, name, arguments) = assignment else {
+            return Ok(());
         };
         // The lowering has already compared names and numbers of arguments.
         let Some(number) = self.source.component(name) else {
@@ -95,9 +71,8 @@ impl<'s> Readers<'s> {
         };
         let ports = self.source.components[number].component.circuit().inputs();
         for (value, port) in arguments.iter().zip(ports) {
-            match port.promise {
-                None => self.others(value),
-                Some(promise) => self.promised(assignment, value, port, promise)?,
+            if let Some(promise) = port.promise {
+                self.promised(assignment, value, port, promise)?;
             }
         }
         Ok(())
@@ -121,13 +96,15 @@ impl<'s> Readers<'s> {
             [Item::Part(Part { name, indices })]
                 if indices.is_empty() && !self.copies.contains(name.as_str()) =>
             {
-                if let Some((ty, reads)) = self.inputs.get_mut(name) {
+                if let Some((ty, promised)) = self.inputs.get_mut(name) {
                     if *ty != port.ty {
                         return Err(wrong("give the input the port's type"));
                     }
-                    let promises = [Some(promise), reads.promise].into_iter().flatten();
-                    let together = promises.map(Some).reduce(|a, b| a?.and(b?)).flatten();
-                    reads.promise = Some(together.ok_or_else(|| {
+                    let together = match *promised {
+                        Some(other) => promise.and(other),
+                        None => Some(promise),
+                    };
+                    *promised = Some(together.ok_or_else(|| {
                         wrong("another port needs something else of the same input")
                     })?);
                 }
@@ -148,16 +125,5 @@ impl<'s> Readers<'s> {
             }
             Item::Constant(..) => false,
         })
-    }
-
-    /// Records that something without a promise reads `value`.
-    fn others(&mut self, value: &'s Operand) {
-        for item in &value.0 {
-            if let Item::Part(Part { name, .. }) = item
-                && let Some((_, reads)) = self.inputs.get_mut(name)
-            {
-                reads.has_others = true;
-            }
-        }
     }
 }

@@ -1,93 +1,13 @@
 //! Tests of what inputs promise beyond their types, and that the owners' machines ensure it.
 
-use serde_json::json;
 use tacit_circuit::{Circuit, Port, Promise, Value};
 use tacit_components::library;
-use tacit_function::{Function, FunctionBuilder, FunctionError, Part, Recipient, Role};
+use tacit_function::{FunctionBuilder, FunctionError, Part, Recipient, Role};
 
 /// Returns a component of the library.
 fn component(name: &str, given: &[(&str, u64)]) -> Circuit {
     let given = given.iter().map(|&(name, value)| (name.to_owned(), value));
     library::find(name, &given.collect()).unwrap()
-}
-
-/// Returns a component as a function whose first input is the garbler's.
-fn function(name: &str, given: &[(&str, u64)]) -> Function {
-    let circuit = component(name, given);
-    let first = circuit.inputs()[0].name.clone();
-    let owner = |port: &Port| {
-        if port.name == first {
-            Role::Garbler
-        } else {
-            Role::Evaluator
-        }
-    };
-    Function::of_circuit(name, circuit, owner, |_| Recipient::Both).unwrap()
-}
-
-/// Returns the result of a function with one result as text, on inputs as owners write them.
-fn result(function: &Function, inputs: &[&str]) -> Result<String, String> {
-    let mut bits = Vec::new();
-    for (input, text) in function.inputs().iter().zip(inputs) {
-        let value = input
-            .port
-            .parse_value(text)
-            .map_err(|error| error.to_string())?;
-        bits.extend_from_slice(&value.to_bits());
-    }
-    let result = function.evaluate(&bits);
-    let value = Value::from_bits(&function.outputs()[0].port.ty, &result);
-    Ok(value.unwrap().to_text())
-}
-
-#[test]
-fn sets_are_sorted_by_their_owners() {
-    let function = function("set-intersection-size", &[("elements", 3), ("bits", 8)]);
-    assert_eq!(
-        result(&function, &["[3,1,2]", "[2,9,3]"]).as_deref(),
-        Ok("2")
-    );
-    assert_eq!(
-        result(&function, &["[255,0,128]", "[128,255,0]"]).as_deref(),
-        Ok("3")
-    );
-    let port = &function.inputs()[0].port;
-    assert_eq!(port.promise, Some(Promise::Set));
-    let sorted = Value::parse(&port.ty, "[1,2,255]").unwrap();
-    assert_eq!(port.value_from_json(&json!([255, 2, 1])).unwrap(), sorted);
-    let other_type = Value::parse(&"u16[3]".parse().unwrap(), "[255,1,2]").unwrap();
-    assert_eq!(port.convert_value(&other_type).unwrap(), sorted);
-}
-
-#[test]
-fn many_wide_elements_are_counted_right() {
-    let function = function("set-intersection-size", &[("elements", 300), ("bits", 64)]);
-    // The numbers differ only in the upper half, and each is far from its sorted position.
-    let list = |step: u64| {
-        let numbers: Vec<_> = (0..300_u64)
-            .map(|i| (i * 7919 % 300 * step) << 33)
-            .collect();
-        json!(numbers.iter().map(u64::to_string).collect::<Vec<_>>()).to_string()
-    };
-    // Multiples of 2 below 600 and multiples of 3 below 900. Their intersection is the multiples of
-    // 6 below 600.
-    assert_eq!(
-        result(&function, &[&list(2), &list(3)]).as_deref(),
-        Ok("100")
-    );
-}
-
-#[test]
-fn a_set_with_a_number_twice_is_refused() {
-    let function = function("set-intersection-size", &[("elements", 3), ("bits", 8)]);
-    let error = result(&function, &["[1,2,3]", "[2,2,2]"]).unwrap_err();
-    assert_eq!(
-        error,
-        "b is of type u8[3]: expected a set of 3 different numbers, in any order, found a number \
-         that is there twice; give each once, and set the size accordingly"
-    );
-    // Equal numbers that are not adjacent.
-    assert!(result(&function, &["[7,2,7]", "[1,2,3]"]).is_err());
 }
 
 /// A component, its parameters, a port, a value that is refused, and one that is accepted.
@@ -100,20 +20,6 @@ type Row = (
 );
 
 const BROKEN: &[Row] = &[
-    (
-        "set-intersection-size",
-        &[("elements", 2)],
-        "a",
-        "[5,5]",
-        "[5,4]",
-    ),
-    (
-        "set-intersection-size",
-        &[("elements", 2)],
-        "b",
-        "[0,0]",
-        "[1,0]",
-    ),
     (
         "levenshtein-tile",
         &[("side", 2)],
@@ -155,20 +61,6 @@ const BROKEN: &[Row] = &[
         "length",
         "5",
         "4",
-    ),
-    (
-        "naive-bayes",
-        &[("classes", 2), ("features", 2), ("values", 3)],
-        "sample",
-        "[0,3]",
-        "[0,2]",
-    ),
-    (
-        "decision-tree",
-        &[("depth", 1), ("features", 5)],
-        "features",
-        "[5]",
-        "[4]",
     ),
 ];
 
@@ -247,34 +139,26 @@ fn each_promise_of_the_library_is_seen_to() {
     }
 }
 
-/// Builds the size of the intersection of `theirs` and of what these steps make from `mine`, of
-/// type `ty`.
-fn meeting(ty: &str, steps: impl FnOnce(&mut FunctionBuilder)) -> FunctionBuilder {
-    let mut builder = FunctionBuilder::new("meeting");
-    let sizes = [("elements", 3), ("bits", 8)];
+/// Builds the distance of what these steps make from `mine`, of type `ty`.
+fn distance(ty: &str, steps: impl FnOnce(&mut FunctionBuilder)) -> FunctionBuilder {
+    let mut builder = FunctionBuilder::new("distance");
+    let (end, tile) = ([("rows", 3), ("columns", 3)], [("side", 3)]);
     builder
-        .library("meet", "set-intersection-size", &sizes)
-        .library("sort", "sort", &[("count", 3), ("bits", 8)])
+        .library("end", "levenshtein-distance", &end)
+        .library("tile", "levenshtein-tile", &tile)
         .input("mine", ty, Role::Garbler)
-        .input("theirs", "u8[3]", Role::Evaluator)
-        .value("copy", "u8[3]")
+        .input("theirs", "i2[3]", Role::Evaluator)
+        .value("copy", "i2[3]")
+        .value("below", "i2[3]")
         .value("n", "u2");
     steps(&mut builder);
-    builder.output("size", "u2", Recipient::Both, "n");
+    builder.output("distance", "u2", Recipient::Both, "n");
     builder
 }
 
-/// Adds `n = meet(mine, theirs)`, with this value in place of `mine`.
-fn meet(builder: &mut FunctionBuilder, mine: impl Into<Part>) {
-    builder.call(["n"], "meet", [mine.into(), Part::of("theirs")]);
-}
-
-fn builder(reads_more: bool) -> FunctionBuilder {
-    let mut builder = meeting("u8[3]", |f| meet(f, "mine"));
-    if reads_more {
-        builder.output("first", "u8", Recipient::Both, Part::of("mine").at(0));
-    }
-    builder
+/// Adds `n = end(mine)`, with this value in place of `mine`.
+fn end(builder: &mut FunctionBuilder, mine: impl Into<Part>) {
+    builder.call(["n"], "end", [mine.into()]);
 }
 
 fn promises(builder: &mut FunctionBuilder) -> Result<Vec<Option<Promise>>, FunctionError> {
@@ -286,41 +170,35 @@ fn promises(builder: &mut FunctionBuilder) -> Result<Vec<Option<Promise>>, Funct
         .collect())
 }
 
+const DIFFERENCES: Option<Promise> = Some(Promise::Within {
+    least: -1,
+    greatest: 1,
+});
+
 #[test]
-fn inputs_of_function_files_take_over_promises() {
-    assert_eq!(
-        promises(&mut builder(false)).unwrap(),
-        [Some(Promise::Set); 2]
-    );
-    // Another reader sees the order, which is then the owner's responsibility.
-    let both = promises(&mut builder(true)).unwrap();
-    assert_eq!(both, [Some(Promise::Ascending), Some(Promise::Set)]);
-    let function = builder(true).finish().unwrap();
-    let port = &function.inputs()[0].port;
-    assert!(port.parse_value("[1,2,3]").is_ok());
-    for other in ["[1,3,2]", "[1,2,2]"] {
-        let error = port.parse_value(other).unwrap_err().to_string();
-        assert!(
-            error.contains("sort them, and what belongs to them"),
-            "{error}"
-        );
-    }
+fn inputs_take_over_promises() {
+    let mut builder = distance("i2[3]", |f| end(f, "mine"));
+    assert_eq!(promises(&mut builder).unwrap(), [DIFFERENCES, None]);
+    let function = builder.finish().unwrap();
+    let error = function.inputs()[0].port.parse_value("[1,0,-2]");
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("mine[2]") && error.contains("-1 to 1"), "{error}");
 }
 
 #[test]
 fn what_cannot_be_promised_is_refused() {
     let mine = || Part::of("mine");
     let mut refused = [
-        meeting("u8[4]", |f| meet(f, mine().range(0, 3))),
-        meeting("bytes[3]", |f| meet(f, "mine")),
-        meeting("u8[3]", |f| {
+        distance("i2[4]", |f| end(f, mine().range(0, 3))),
+        distance("u2[3]", |f| end(f, "mine")),
+        distance("i2[3]", |f| {
             f.assign("copy", "mine");
-            meet(f, "copy");
+            end(f, "copy");
         }),
-        meeting("u8[3]", |f| {
+        distance("i2[3]", |f| {
             f.assign(Part::of("copy").at(0), mine().at(1));
             f.assign(Part::of("copy").range(1, 3), mine().range(1, 3));
-            meet(f, "copy");
+            end(f, "copy");
         }),
     ];
     for (row, refused) in refused.iter_mut().enumerate() {
@@ -334,9 +212,9 @@ fn what_cannot_be_promised_is_refused() {
 
 #[test]
 fn what_steps_compute_is_the_function_s_own_matter() {
-    let mut sorted = meeting("u8[3]", |f| {
-        f.call(["copy"], "sort", ["mine"]);
-        meet(f, "copy");
+    let mut of_a_tile = distance("u8[3]", |f| {
+        f.call(["copy", "below"], "tile", ["mine", "mine", "theirs", "theirs"]);
+        end(f, "copy");
     });
-    assert_eq!(promises(&mut sorted).unwrap(), [None, Some(Promise::Set)]);
+    assert_eq!(promises(&mut of_a_tile).unwrap(), [None, DIFFERENCES]);
 }

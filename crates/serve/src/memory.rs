@@ -315,14 +315,14 @@ mod tests {
         let authenticated = of(ProtocolId::Authenticated, usual);
         assert_eq!((authenticated.mib(), authenticated.kept), (212, 32 * MIB));
         // A million AND gates and more, all at once if they are instances.
-        let sort = tacit::library::function("sort", &[("count".to_owned(), 1024)].into());
-        let sort = sort.expect("a function");
-        let sort = Need::of(
-            (&sort, 0),
+        let large =
+            tacit::library::function("aes-128-copies", &[("copies".to_owned(), 240)].into());
+        let large = Need::of(
+            (&large.expect("a function"), 0),
             (ProtocolId::Authenticated, Role::Evaluator),
             usual,
         );
-        assert!((446 * MIB..520 * MIB).contains(&sort.lot), "{}", sort.lot);
+        assert!((446 * MIB..520 * MIB).contains(&large.lot), "{}", large.lot);
         let direct = of(ProtocolId::Direct, OtExtension::Silent);
         assert_eq!((direct.lot, direct.kept), (0, 40 * MIB + 32 * 32));
         // Rows and masks, and the sources of OTs. Silent sources leave a batch in each direction.

@@ -124,7 +124,7 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     let prepare = ["prepare", "aes-128", "--protocol", "batch"];
     let prf = [&prepare[..], &["--scheme", "prf"]].concat();
     alone(&prf).failed(2, &["batch", "half-gates or three-halves"]);
-    let vast = words("prepare hamming-distance --param bits=200000 --protocol batch");
+    let vast = words("prepare xor --param bytes=25000 --protocol batch");
     let limit = "at most 130000 input bits of the evaluator in `batch`";
     alone(&vast).failed(2, &[limit, "`authenticated` takes any number"]);
     let ots = [&prepare[..], &["--ots", "64"]].concat();

@@ -14,11 +14,7 @@ use tacit_circuit::builder::{Array, Bit, Builder, Bytes, UInt};
 const ROUNDS: usize = 10;
 
 /// Encrypts `block` under `key` with AES-128. Both are 16 bytes, in the byte order of FIPS 197.
-///
-/// # Panics
-///
-/// If a length is not 16 bytes.
-pub fn aes_128<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
+fn aes_128<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
     assert_eq!((key.len(), block.len()), (16, 16), "bytes of key and block");
     let builder = key.bus().builder();
     let mut round_key: Vec<UInt<'b>> = key.bytes().collect();
@@ -42,11 +38,7 @@ pub fn aes_128<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
 }
 
 /// Encrypts each block under the key of the same index.
-///
-/// # Panics
-///
-/// If the numbers of keys and blocks differ, or one of them is not 16 bytes.
-pub fn aes_128_copies<'b>(keys: &Array<Bytes<'b>>, blocks: &Array<Bytes<'b>>) -> Array<Bytes<'b>> {
+fn aes_128_copies<'b>(keys: &Array<Bytes<'b>>, blocks: &Array<Bytes<'b>>) -> Array<Bytes<'b>> {
     assert_eq!(keys.len(), blocks.len(), "keys for as many blocks");
     Array::new(
         keys.iter()

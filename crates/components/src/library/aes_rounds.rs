@@ -19,11 +19,7 @@ use tacit_circuit::builder::{Array, Builder, Bytes, UInt};
 use super::aes::{double_constant, mix_column, s_box, shift_rows};
 
 /// Returns the round keys of a key of 16, 24 or 32 bytes: 11, 13 or 15 keys of 16 bytes.
-///
-/// # Panics
-///
-/// If the key has another length.
-pub fn aes_expand_key<'b>(key: &Bytes<'b>) -> Array<Bytes<'b>> {
+fn aes_expand_key<'b>(key: &Bytes<'b>) -> Array<Bytes<'b>> {
     assert!(
         matches!(key.len(), 16 | 24 | 32),
         "an AES key of {} bytes",
@@ -61,11 +57,7 @@ pub fn aes_expand_key<'b>(key: &Bytes<'b>) -> Array<Bytes<'b>> {
 }
 
 /// Encrypts a block of 16 bytes with AES, under the round keys of [`aes_expand_key`].
-///
-/// # Panics
-///
-/// If there are fewer than three round keys, or a length is not 16 bytes.
-pub fn aes_with_round_keys<'b>(round_keys: &Array<Bytes<'b>>, block: &Bytes<'b>) -> Bytes<'b> {
+fn aes_with_round_keys<'b>(round_keys: &Array<Bytes<'b>>, block: &Bytes<'b>) -> Bytes<'b> {
     let rounds = round_keys.len() - 1;
     assert!(rounds >= 2, "round keys of AES");
     let state = (0..rounds - 1).fold(block.clone(), |state, round| {
@@ -75,11 +67,7 @@ pub fn aes_with_round_keys<'b>(round_keys: &Array<Bytes<'b>>, block: &Bytes<'b>)
 }
 
 /// Applies a round: adds the round key to the state, then SubBytes, ShiftRows and MixColumns.
-///
-/// # Panics
-///
-/// If a length is not 16 bytes.
-pub fn aes_round<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Bytes<'b> {
+fn aes_round<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Bytes<'b> {
     let state = substitute_and_shift(state, round_key);
     let mixed: Vec<UInt<'b>> = state.chunks(4).flat_map(mix_column).collect();
     Bytes::from_bytes(round_key.bus().builder(), &mixed)
@@ -87,11 +75,7 @@ pub fn aes_round<'b>(state: &Bytes<'b>, round_key: &Bytes<'b>) -> Bytes<'b> {
 
 /// Applies the last round: adds its round key, then SubBytes, ShiftRows, and adds the last round
 /// key.
-///
-/// # Panics
-///
-/// If a length is not 16 bytes.
-pub fn aes_last_round<'b>(
+fn aes_last_round<'b>(
     state: &Bytes<'b>,
     round_key: &Bytes<'b>,
     last_round_key: &Bytes<'b>,
@@ -101,21 +85,13 @@ pub fn aes_last_round<'b>(
 }
 
 /// Encrypts a block of 16 bytes with AES, under a key of 16, 24 or 32 bytes.
-///
-/// # Panics
-///
-/// If a length differs from these.
-pub fn aes<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
+fn aes<'b>(key: &Bytes<'b>, block: &Bytes<'b>) -> Bytes<'b> {
     aes_with_round_keys(&aes_expand_key(key), block)
 }
 
 /// Encrypts with cipher block chaining (NIST SP 800-38A, section 6.2): adds each block to the
 /// previous ciphertext, the first one to `initialization_vector`, and encrypts the sum.
-///
-/// # Panics
-///
-/// The same as for [`aes`].
-pub fn aes_cbc<'b>(
+fn aes_cbc<'b>(
     key: &Bytes<'b>,
     initialization_vector: &Bytes<'b>,
     blocks: &Array<Bytes<'b>>,
@@ -170,10 +146,6 @@ pub(super) fn circuit_of_last_round(builder: &Builder) {
     let (state, key) = (builder.bytes("state", 16), builder.bytes("round_key", 16));
     let last_key = builder.bytes("last_round_key", 16);
     builder.output("ciphertext", &aes_last_round(&state, &key, &last_key));
-}
-
-pub(super) fn circuit_of_s_box(builder: &Builder) {
-    builder.output("substituted", &s_box(&builder.uint("byte", 8)));
 }
 
 /// Builds the XOR of two byte strings, by which CBC adds a block to the previous ciphertext.

@@ -35,9 +35,3 @@ pub(super) fn circuit_of_signed_divider(builder: &Builder, bits: usize) {
     builder.output("quotient", &quotient);
     builder.output("remainder", &remainder);
 }
-
-/// Builds the number of bits in which two strings differ.
-pub(super) fn circuit_of_hamming_distance(builder: &Builder, bits: usize) {
-    let (a, b) = (builder.bus("a", bits), builder.bus("b", bits));
-    builder.output("distance", &(a ^ b).count_ones());
-}

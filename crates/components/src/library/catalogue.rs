@@ -6,10 +6,9 @@
 
 use core::ops::RangeInclusive;
 
-use super::sha2::{SHA_256, SHA_512};
 use super::{
-    Entry, Parameter, aes, aes_rounds, arithmetic, build, cell_map, chacha20, classify,
-    edit_distance, hmac, integers, keccak, min_cut, sha2, subsequence, tables,
+    Entry, Parameter, aes, aes_rounds, arithmetic, build, cell_map, chacha20, edit_distance, hmac,
+    integers, keccak, min_cut, sha2, substring, tables,
 };
 
 /// The thing that a parameter counts, its range, and its default if it has one.
@@ -41,9 +40,7 @@ const SIDE: Counted = ("symbols along each edge", 1..=64, None);
 const CELLS: Counted = ("cells of the map", 1..=65536, Some(256));
 const ID_BITS: Counted = ("width of an ID in bits", 1..=32, Some(8));
 const DISTANCE_BITS: Counted = ("width of a distance in bits", 1..=32, Some(8));
-const COUNT: Counted = ("number of values", 1..=1024, None);
 const VALUE_BITS: Counted = ("width of a value in bits", 1..=64, Some(32));
-const NUMBER_BITS: Counted = ("width of each number in bits", 1..=32, Some(16));
 
 /// Builds entries from rows `name: description, [parameter: counted, …] => circuit;`. The circuit
 /// is described to a builder, with the parameters' values by name.
@@ -83,8 +80,6 @@ pub(super) const ENTRIES: &[Entry] = components! {
         [] => aes_rounds::circuit_of_round(builder);
     "aes-last-round": "the last round of AES, with its own round key and the last one",
         [] => aes_rounds::circuit_of_last_round(builder);
-    "aes-s-box": "the S-box of AES",
-        [] => aes_rounds::circuit_of_s_box(builder);
     "aes-128-cbc": "AES-128 in CBC mode, the key expanded once inside",
         [blocks: ("number of blocks of 16 bytes", 1..=256, None)]
             => aes_rounds::circuit_of_cbc(builder, blocks);
@@ -94,13 +89,9 @@ pub(super) const ENTRIES: &[Entry] = components! {
     "chacha20-block": "a block of the key stream of ChaCha20",
         [] => chacha20::circuit(builder);
     "sha-256": "SHA-256 of a message of fixed length, padding inside",
-        [bytes: message_bytes(16384)] => sha2::circuit(builder, &SHA_256, bytes);
+        [bytes: message_bytes(16384)] => sha2::circuit(builder, bytes);
     "sha-256-compress": "the bare compression function of SHA-256",
-        [] => sha2::circuit_of_compression(builder, &SHA_256);
-    "sha-512": "SHA-512 of a message of fixed length, padding inside",
-        [bytes: message_bytes(4096)] => sha2::circuit(builder, &SHA_512, bytes);
-    "sha-512-compress": "the bare compression function of SHA-512",
-        [] => sha2::circuit_of_compression(builder, &SHA_512);
+        [] => sha2::circuit_of_compression(builder);
     "sha3-256": "SHA3-256 of a message of fixed length, padding inside",
         [bytes: message_bytes(8192)] => keccak::circuit_of_sha3_256(builder, bytes);
     "keccak-f-1600": "the bare permutation of SHA-3",
@@ -128,16 +119,9 @@ pub(super) const ENTRIES: &[Entry] = components! {
         [bits: FACTOR_BITS] => arithmetic::circuit_of_divider(builder, bits);
     "divider-signed": "quotient and remainder of signed integers; by zero -1 and the dividend",
         [bits: FACTOR_BITS] => arithmetic::circuit_of_signed_divider(builder, bits);
-    "hamming-distance": "in how many bits two strings differ",
-        [bits: ("length of the strings in bits", 1..=1_048_576, None)]
-            => arithmetic::circuit_of_hamming_distance(builder, bits);
     "edit-distance": "Levenshtein's distance of two strings, by differences of neighbouring cells",
         [x_symbols: symbols(512), y_symbols: symbols(512), symbol_bits: SYMBOL_BITS]
             => edit_distance::circuit(builder, (x_symbols, y_symbols), symbol_bits);
-    "edit-distance-plain": "Levenshtein's distance of two strings, with whole distances in the \
-        cells",
-        [x_symbols: symbols(256), y_symbols: symbols(256), symbol_bits: SYMBOL_BITS]
-            => edit_distance::circuit_plain(builder, (x_symbols, y_symbols), symbol_bits);
     "levenshtein-tile": "a square tile of a table of edit distances, from and to differences at \
         its edges",
         [side: SIDE, symbol_bits: SYMBOL_BITS]
@@ -149,24 +133,13 @@ pub(super) const ENTRIES: &[Entry] = components! {
     "levenshtein-cell": "the core cell of a table of edit distances, from whole distances",
         [bits: DISTANCE_BITS, symbol_bits: SYMBOL_BITS]
             => edit_distance::circuit_of_cell(builder, bits, symbol_bits);
-    "levenshtein-plain-tile": "a square tile of a table of edit distances, from and to whole \
-        distances",
-        [side: SIDE, bits: DISTANCE_BITS, symbol_bits: SYMBOL_BITS]
-            => edit_distance::circuit_of_plain_tile(builder, side, bits, symbol_bits);
-    "longest-common-subsequence": "the length of the longest subsequence that two strings share, \
-        gaps allowed",
-        [x_symbols: symbols(512), y_symbols: symbols(512), symbol_bits: SYMBOL_BITS]
-            => subsequence::circuit_of_subsequence(builder, (x_symbols, y_symbols), symbol_bits);
-    "subsequence-tile": "a square tile of a table of longest common subsequences",
-        [side: SIDE, symbol_bits: SYMBOL_BITS]
-            => subsequence::circuit_of_subsequence_tile(builder, side, symbol_bits);
     "longest-common-substring": "the length of the longest substring that two strings share",
         [x_symbols: symbols(512), y_symbols: symbols(512), symbol_bits: SYMBOL_BITS]
-            => subsequence::circuit_of_substring(builder, (x_symbols, y_symbols), symbol_bits);
+            => substring::circuit_of_substring(builder, (x_symbols, y_symbols), symbol_bits);
     "longest-common-substring-step": "one more symbol in the search for the longest common \
         substring, from state to state",
         [length: symbols(4096), symbol_bits: ("width of a symbol in bits", 1..=16, Some(1))]
-            => subsequence::circuit_of_substring_step(builder, length, symbol_bits);
+            => substring::circuit_of_substring_step(builder, length, symbol_bits);
     "keyed-database": "the value whose key is asked for; of several the last, zero if there is \
         none",
         [entries: ("entries of the database", 1..=4096, None),
@@ -180,26 +153,6 @@ pub(super) const ENTRIES: &[Entry] = components! {
     "dot-product": "the sum of products of two vectors, wrapping, where the sum of each is given",
         [count: ("numbers of a vector", 1..=64, None), bits: VALUE_BITS]
             => tables::circuit_of_dot_product(builder, count, bits);
-    "sort": "unsigned integers in ascending order",
-        [count: COUNT, bits: VALUE_BITS] => tables::circuit_of_sort(builder, count, bits);
-    "median": "the median of unsigned integers, the lower one of an even number",
-        [count: COUNT, bits: VALUE_BITS] => tables::circuit_of_median(builder, count, bits);
-    "set-intersection-size": "how many elements two sets share, each in strictly ascending order",
-        [elements: ("elements of each set", 1..=2048, None), bits: VALUE_BITS]
-            => tables::circuit_of_set_intersection_size(builder, elements, bits);
-    "linear-classifier": "on which side of a plane a sample lies",
-        [features: ("features of a sample", 1..=1024, None), bits: NUMBER_BITS]
-            => classify::circuit_of_linear_classifier(builder, features, bits);
-    "naive-bayes": "the most probable class of a sample, from logarithms of probabilities",
-        [classes: ("number of classes", 2..=32, None),
-         features: ("features of a sample", 1..=64, None),
-         values: ("values that a feature can take", 2..=64, None), bits: NUMBER_BITS]
-            => classify::circuit_of_naive_bayes(builder, classes, features, values, bits);
-    "decision-tree": "the label that a complete decision tree gives a sample, its path hidden",
-        [depth: ("comparisons on a path", 1..=8, None),
-         features: ("features of a sample", 1..=256, None),
-         bits: ("width of each number in bits", 1..=64, Some(16))]
-            => classify::circuit_of_decision_tree(builder, depth, features, bits);
     last Entry {
         name: "min-cut-250k-synthetic",
         description: "a synthetic circuit of the size of the lost benchmark Min-Cut 250,000, \

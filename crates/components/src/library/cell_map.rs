@@ -14,11 +14,7 @@ use tacit_circuit::Type;
 use tacit_circuit::builder::{Array, Bit, Builder, Bus, UInt};
 
 /// Returns the ID in the cell `at`, or zero if the cell is empty or `at` is past the last cell.
-///
-/// # Panics
-///
-/// If the index has too few bits to reach past the last cell.
-pub fn cell_map_get<'b>(map: &Array<UInt<'b>>, at: &UInt<'b>) -> UInt<'b> {
+fn cell_map_get<'b>(map: &Array<UInt<'b>>, at: &UInt<'b>) -> UInt<'b> {
     let nobody = UInt::constant(at.bus().builder(), map[0].width(), 0);
     // A lookup treats every index past the end as the last one.
     let extended = map.iter().cloned().chain([nobody]).collect();
@@ -28,11 +24,7 @@ pub fn cell_map_get<'b>(map: &Array<UInt<'b>>, at: &UInt<'b>) -> UInt<'b> {
 /// Returns the map after `id` has moved to the cell `at`, and the cell's other occupant. If there
 /// is one, the map is unchanged. If `at` is past the last cell, `id` leaves the map. The ID zero
 /// changes nothing and learns the occupant.
-///
-/// # Panics
-///
-/// If the ID is not as wide as a cell.
-pub fn cell_map_set<'b>(
+fn cell_map_set<'b>(
     map: &Array<UInt<'b>>,
     id: &UInt<'b>,
     at: &UInt<'b>,

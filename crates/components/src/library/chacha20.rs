@@ -22,11 +22,7 @@ const QUARTER_ROUNDS: [[usize; 4]; 8] = [
 
 /// Returns the 64 bytes of key stream of block `counter`, under a key of 32 bytes and a nonce of
 /// 12.
-///
-/// # Panics
-///
-/// If a length differs from these, or the counter is not 32 bits wide.
-pub fn chacha20_block<'b>(key: &Bytes<'b>, counter: &UInt<'b>, nonce: &Bytes<'b>) -> Bytes<'b> {
+fn chacha20_block<'b>(key: &Bytes<'b>, counter: &UInt<'b>, nonce: &Bytes<'b>) -> Bytes<'b> {
     assert_eq!((key.len(), nonce.len()), (32, 12), "bytes of key and nonce");
     assert_eq!(counter.width(), 32, "bits of the counter");
     let builder = key.bus().builder();

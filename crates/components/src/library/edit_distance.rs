@@ -24,12 +24,7 @@ use tacit_circuit::{Promise, Type};
 
 /// Returns the differences along the right and the lower edge of a tile, from those along the left
 /// and the upper edge. The left edge is as long as `x`, and the upper edge as long as `y`.
-///
-/// # Panics
-///
-/// If an edge has another length, a difference is not two bits wide, or the symbols' widths
-/// differ.
-pub fn levenshtein_tile<'b>(
+fn levenshtein_tile<'b>(
     x: &Array<UInt<'b>>,
     y: &Array<UInt<'b>>,
     left: &Array<Int<'b>>,
@@ -75,11 +70,7 @@ fn difference_cell<'b>(equal: Bit<'b>, left: &Int<'b>, above: &Int<'b>) -> (Int<
 }
 
 /// Returns the distance of a table of `columns` columns, from the differences down its right edge.
-///
-/// # Panics
-///
-/// If a difference is not two bits wide.
-pub fn levenshtein_distance<'b>(right: &Array<Int<'b>>, columns: usize) -> UInt<'b> {
+fn levenshtein_distance<'b>(right: &Array<Int<'b>>, columns: usize) -> UInt<'b> {
     let builder = right[0].bus().builder();
     let width = width_of(right.len().max(columns));
     // Each difference plus one is 0, 1 or 2. The ones are subtracted again at the end.
@@ -95,11 +86,7 @@ pub fn levenshtein_distance<'b>(right: &Array<Int<'b>>, columns: usize) -> UInt<
 }
 
 /// Returns the edit distance, in as few bits as it can need, by the form with differences.
-///
-/// # Panics
-///
-/// If the symbols' widths differ.
-pub fn edit_distance<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
+fn edit_distance<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
     let one = Int::constant(x[0].bus().builder(), 2, 1);
     let edge = |len| Array::new(vec![one.clone(); len]);
     let (right, below) = levenshtein_tile(x, y, &edge(x.len()), &edge(y.len()));
@@ -113,11 +100,7 @@ pub fn edit_distance<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
 
 /// Computes a cell in the plain form: D\[i\]\[j\] from its upper, left and diagonal neighbours,
 /// wrapping.
-///
-/// # Panics
-///
-/// If widths differ.
-pub fn levenshtein_cell<'b>(
+fn levenshtein_cell<'b>(
     above: &UInt<'b>,
     left: &UInt<'b>,
     diagonal: &UInt<'b>,
@@ -130,65 +113,6 @@ pub fn levenshtein_cell<'b>(
     let step = from_side | !x.equals(y);
     let builder = least.bus().builder();
     &least + UInt::from_bits(builder, [step]).resize(least.width())
-}
-
-/// Returns the right column and the lower row of a tile in the plain form, from the corner above
-/// and to its left, the column to its left, and the row above.
-///
-/// # Panics
-///
-/// If an edge has another length than the symbols along it, or widths differ.
-pub fn levenshtein_plain_tile<'b>(
-    x: &Array<UInt<'b>>,
-    y: &Array<UInt<'b>>,
-    corner: &UInt<'b>,
-    left: &Array<UInt<'b>>,
-    above: &Array<UInt<'b>>,
-) -> (Array<UInt<'b>>, Array<UInt<'b>>) {
-    assert_eq!(
-        (left.len(), above.len()),
-        (x.len(), y.len()),
-        "distances along the edges"
-    );
-    let mut row: Vec<UInt<'b>> = above.iter().cloned().collect();
-    let mut corner = corner.clone();
-    let right = x.iter().zip(left).map(|(x, left)| {
-        let mut diagonal = core::mem::replace(&mut corner, left.clone());
-        row.iter_mut()
-            .zip(y)
-            .fold(left.clone(), |left, (above, y)| {
-                let cell = levenshtein_cell(above, &left, &diagonal, x, y);
-                diagonal = core::mem::replace(above, cell.clone());
-                cell
-            })
-    });
-    let right = Array::new(right.collect());
-    (right, Array::new(row))
-}
-
-/// Returns the edit distance, in as few bits as it can need, by the plain form.
-///
-/// # Panics
-///
-/// If the symbols' widths differ.
-pub fn edit_distance_plain<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
-    let builder = x[0].bus().builder();
-    let mut row: Vec<UInt<'b>> = (0..=y.len())
-        .map(|j| UInt::constant(builder, width_of(j), j as u128))
-        .collect();
-    for (i, x) in x.iter().enumerate() {
-        let first = UInt::constant(builder, width_of(i + 1), i as u128 + 1);
-        let mut diagonal = core::mem::replace(&mut row[0], first);
-        for j in 1..=y.len() {
-            // A distance is at most the longer string's length, and has no more bits than that.
-            let width = width_of((i + 1).max(j));
-            let [above, left, from] =
-                [&row[j], &row[j - 1], &diagonal].map(|distance| distance.resize(width));
-            let cell = levenshtein_cell(&above, &left, &from, x, &y[j - 1]);
-            diagonal = core::mem::replace(&mut row[j], cell);
-        }
-    }
-    row.swap_remove(y.len())
 }
 
 /// Returns the bits of a distance that is at most `greatest`.
@@ -219,11 +143,6 @@ const DIFFERENCES: Promise = Promise::Within {
     least: -1,
     greatest: 1,
 };
-
-pub(super) fn circuit_plain(builder: &Builder, lengths: (usize, usize), symbol_bits: usize) {
-    let (x, y) = strings(builder, lengths, symbol_bits);
-    builder.output("distance", &edit_distance_plain(&x, &y));
-}
 
 pub(super) fn circuit_of_tile(builder: &Builder, side: usize, symbol_bits: usize) {
     let (x, y) = strings(builder, (side, side), symbol_bits);
@@ -256,22 +175,4 @@ pub(super) fn circuit_of_cell(builder: &Builder, bits: usize, symbol_bits: usize
         "distance",
         &levenshtein_cell(&above, &left, &diagonal, &x, &y),
     );
-}
-
-pub(super) fn circuit_of_plain_tile(
-    builder: &Builder,
-    side: usize,
-    bits: usize,
-    symbol_bits: usize,
-) {
-    let (x, y) = strings(builder, (side, side), symbol_bits);
-    let corner = builder.uint("corner", bits);
-    let edge = Type::unsigned(bits).array(side);
-    let (left, above) = (
-        builder.input("left", edge.clone()),
-        builder.input("above", edge),
-    );
-    let (right, below) = levenshtein_plain_tile(&x, &y, &corner, &left, &above);
-    builder.output("right", &right);
-    builder.output("below", &below);
 }

@@ -12,7 +12,7 @@ use super::sha2::sha_256;
 const BLOCK_BYTES: usize = 64;
 
 /// Computes HMAC-SHA-256 of a message of any fixed length under a key of any fixed length.
-pub fn hmac_sha_256<'b>(key: &Bytes<'b>, message: &Bytes<'b>) -> Bytes<'b> {
+fn hmac_sha_256<'b>(key: &Bytes<'b>, message: &Bytes<'b>) -> Bytes<'b> {
     let builder = key.bus().builder();
     let key = if key.len() > BLOCK_BYTES {
         sha_256(key)

@@ -1,37 +1,7 @@
 //! Small components on integers.
 
 use tacit_circuit::Type;
-use tacit_circuit::builder::{Bit, Builder, UInt};
-
-/// Whether `a` is richer than `b`. The number of AND gates is the width.
-///
-/// # Panics
-///
-/// If the widths differ.
-pub fn millionaires<'b>(a: &UInt<'b>, b: &UInt<'b>) -> Bit<'b> {
-    a.greater_than(b)
-}
-
-/// Returns the wrapping sum. Costs one AND gate less than the width.
-///
-/// # Panics
-///
-/// If the widths differ.
-pub fn adder<'b>(a: &UInt<'b>, b: &UInt<'b>) -> UInt<'b> {
-    a + b
-}
-
-/// Returns whether `a` is less than, equal to, and greater than `b`. Costs two AND gates per bit,
-/// less one.
-///
-/// # Panics
-///
-/// If the widths differ.
-pub fn comparator<'b>(a: &UInt<'b>, b: &UInt<'b>) -> [Bit<'b>; 3] {
-    let (less, equal) = (a.less_than(b), a.equals(b));
-    // At most one of them holds, so their OR is their XOR.
-    [less, equal, !(less ^ equal)]
-}
+use tacit_circuit::builder::{Builder, Ordered, UInt};
 
 /// Builds the millionaires' circuit. Some benchmarks compare more bits than any number type has.
 /// Above that limit the ports are bit strings.
@@ -43,7 +13,7 @@ pub(super) fn circuit_of_millionaires(builder: &Builder, bits: usize) {
             UInt::new(builder.bus(name, bits))
         }
     };
-    builder.output("a_is_richer", &millionaires(&input("a"), &input("b")));
+    builder.output("a_is_richer", &input("a").greater_than(&input("b")));
 }
 
 pub(super) fn circuit_of_selector(builder: &Builder, bits: usize) {
@@ -54,13 +24,14 @@ pub(super) fn circuit_of_selector(builder: &Builder, bits: usize) {
 
 pub(super) fn circuit_of_adder(builder: &Builder, bits: usize) {
     let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
-    builder.output("sum", &adder(&a, &b));
+    builder.output("sum", &(a + b));
 }
 
 pub(super) fn circuit_of_comparator(builder: &Builder, bits: usize) {
     let (a, b) = (builder.uint("a", bits), builder.uint("b", bits));
-    let [less, equal, greater] = comparator(&a, &b);
+    let (less, equal) = (a.less_than(&b), a.equals(&b));
     builder.output("less", &less);
     builder.output("equal", &equal);
-    builder.output("greater", &greater);
+    // At most one of them holds, so their OR is their XOR.
+    builder.output("greater", &!(less ^ equal));
 }

@@ -51,11 +51,7 @@ const ROTATIONS: [usize; 25] = [
 const RATE: usize = 136;
 
 /// Applies the permutation `Keccak-f[1600]`.
-///
-/// # Panics
-///
-/// If the state is not 25 lanes of 64 bits.
-pub fn keccak_f_1600<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
+fn keccak_f_1600<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
     assert_eq!(state.len(), 25, "lanes of the state");
     ROUND_CONSTANTS
         .iter()
@@ -65,7 +61,7 @@ pub fn keccak_f_1600<'b>(state: &[UInt<'b>]) -> Vec<UInt<'b>> {
 }
 
 /// Computes SHA3-256 of a message of any fixed length, including the padding.
-pub fn sha3_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
+fn sha3_256<'b>(message: &Bytes<'b>) -> Bytes<'b> {
     let builder = message.bus().builder();
     let padded = message.concat(&Bytes::constant(builder, &padding(message.len())));
     let mut state = vec![UInt::constant(builder, 64, 0); 25];

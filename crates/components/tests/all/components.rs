@@ -4,8 +4,8 @@
 use crate::by_name::{component, computes};
 use crate::oracle::{self, Bits, Random, agrees_on, outputs};
 use crate::plain::{aes, hashes, strings};
-use sha2::block_api::{compress256, compress512};
-use sha2::{Digest, Sha256, Sha512};
+use sha2::block_api::compress256;
+use sha2::{Digest, Sha256};
 use tacit_circuit::Circuit;
 
 fn known(circuit: &Circuit, inputs: &[Bits], output: &str) {
@@ -92,12 +92,6 @@ fn cbc_known_answer() {
 #[test]
 fn aes_parts_on_random_inputs() {
     let aes = aes::Aes::new();
-    computes("aes-s-box", &[], |ports| {
-        vec![Bits::of(
-            aes::s_box_table()[ports[0].uint() as usize].into(),
-            8,
-        )]
-    });
     for name in ["aes-128", "aes-192", "aes-256"] {
         computes(name, &[], |ports| {
             vec![Bits::of_bytes(
@@ -159,12 +153,6 @@ fn hash_known_answers() {
         let sha_256 = component("sha-256", &[("bytes", message.len() as u64)]);
         known(&sha_256, &[Bits::of_bytes(message.as_bytes())], digest);
     }
-    let sha_512 = component("sha-512", &[("bytes", 3)]);
-    let digest = concat!(
-        "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a",
-        "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
-    );
-    known(&sha_512, &[Bits::of_bytes(b"abc")], digest);
     let sha3 = component("sha3-256", &[("bytes", 3)]);
     let digest = "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532";
     known(&sha3, &[Bits::of_bytes(b"abc")], digest);
@@ -216,11 +204,6 @@ fn hashes_on_random_inputs() {
             vec![Bits::of_bytes(&Sha256::digest(ports[0].bytes()))]
         });
     }
-    for bytes in [1, 111, 112] {
-        computes("sha-512", &[("bytes", bytes)], |ports| {
-            vec![Bits::of_bytes(&Sha512::digest(ports[0].bytes()))]
-        });
-    }
     for bytes in [32, 135, 136] {
         computes("sha3-256", &[("bytes", bytes)], |ports| {
             vec![Bits::of_bytes(&hashes::sha3_256(&ports[0].bytes()))]
@@ -249,13 +232,7 @@ fn hashes_on_random_inputs() {
 }
 
 #[test]
-fn bare_compressions_on_random_inputs() {
-    computes("sha-512-compress", &[], |ports| {
-        let words = ports[0].numbers(64).into_iter().map(|word| word as u64);
-        let mut state: [u64; 8] = words.collect::<Vec<_>>().try_into().unwrap();
-        compress512(&mut state, &[ports[1].bytes().try_into().unwrap()]);
-        vec![Bits::of_numbers(state.map(u128::from), 64)]
-    });
+fn the_bare_compression_on_random_inputs() {
     computes("sha-256-compress", &[], |ports| {
         let words = ports[0].numbers(32).into_iter().map(|word| word as u32);
         let mut state: [u32; 8] = words.collect::<Vec<_>>().try_into().unwrap();
@@ -278,25 +255,11 @@ fn draw_strings(lengths: [usize; 2], symbol_bits: usize) -> impl Fn(&mut Random)
 
 #[test]
 fn distances_of_known_strings() {
-    for name in ["edit-distance", "edit-distance-plain"] {
-        for (x, y, distance) in [
-            ("kitten", "sitting", 3),
-            ("saturday", "sunday", 3),
-            ("a", "a", 0),
-            ("abc", "xyz", 3),
-        ] {
-            let lengths = [("x_symbols", x.len() as u64), ("y_symbols", y.len() as u64)];
-            let inputs = [x, y].map(|text| Bits::of_bytes(text.as_bytes()));
-            assert_eq!(
-                outputs(&component(name, &lengths), &inputs)[0].uint(),
-                distance,
-                "{x} {y}"
-            );
-        }
-    }
-    for (name, x, y, length) in [
-        ("longest-common-subsequence", "xmjyauz", "mzjawxu", 4),
-        ("longest-common-subsequence", "ab", "cd", 0),
+    for (name, x, y, expected) in [
+        ("edit-distance", "kitten", "sitting", 3),
+        ("edit-distance", "saturday", "sunday", 3),
+        ("edit-distance", "a", "a", 0),
+        ("edit-distance", "abc", "xyz", 3),
         ("longest-common-substring", "photograph", "tomography", 6),
         ("longest-common-substring", "ab", "cd", 0),
         ("longest-common-substring", "banana", "anan", 4),
@@ -305,7 +268,7 @@ fn distances_of_known_strings() {
         let inputs = [x, y].map(|text| Bits::of_bytes(text.as_bytes()));
         assert_eq!(
             outputs(&component(name, &lengths), &inputs)[0].uint(),
-            length,
+            expected,
             "{x} {y}"
         );
     }
@@ -314,13 +277,8 @@ fn distances_of_known_strings() {
 #[test]
 fn whole_tables_on_random_strings() {
     type Plain = fn(&[u128], &[u128]) -> u128;
-    let functions: [(&str, Plain); 4] = [
+    let functions: [(&str, Plain); 2] = [
         ("edit-distance", strings::edit_distance),
-        ("edit-distance-plain", strings::edit_distance),
-        (
-            "longest-common-subsequence",
-            strings::longest_common_subsequence,
-        ),
         (
             "longest-common-substring",
             strings::longest_common_substring,
@@ -376,18 +334,17 @@ fn differences(edge: &[u128]) -> impl Iterator<Item = i128> + '_ {
 #[test]
 fn tiles_on_random_edges() {
     for side in [1, 4, 8, 10, 16] {
-        let draw_edge = |random: &mut Random, least: i128, span: u64| {
-            let differences = (0..side).map(|_| least + i128::from(random.below(span)));
+        let draw_edge = |random: &mut Random| {
+            let differences = (0..side).map(|_| i128::from(random.below(3)) - 1);
             Bits(differences.flat_map(|d| Bits::of_int(d, 2).0).collect())
         };
         let symbols = draw_strings([side, side], 8);
         let draw = |random: &mut Random| {
             let mut inputs = symbols(random);
-            inputs.extend([draw_edge(random, -1, 3), draw_edge(random, -1, 3)]);
+            inputs.extend([draw_edge(random), draw_edge(random)]);
             inputs
         };
-        let parameters = [("side", side as u64)];
-        let tile = component("levenshtein-tile", &parameters);
+        let tile = component("levenshtein-tile", &[("side", side as u64)]);
         agrees_on(&format!("tile of {side}"), &tile, draw, |ports| {
             let (x, y) = (ports[0].numbers(8), ports[1].numbers(8));
             let (left, above) = (
@@ -405,40 +362,11 @@ fn tiles_on_random_edges() {
             };
             vec![bits(&right), bits(&below)]
         });
-        let draw = |random: &mut Random| {
-            let mut inputs = symbols(random);
-            inputs.extend([random.bits(side), random.bits(side)]);
-            inputs
-        };
-        let tile = component("subsequence-tile", &parameters);
-        agrees_on(
-            &format!("subsequence tile of {side}"),
-            &tile,
-            draw,
-            |ports| {
-                let (x, y) = (ports[0].numbers(8), ports[1].numbers(8));
-                let edge = |bits: &Bits| {
-                    integrate(
-                        0,
-                        &bits
-                            .numbers(1)
-                            .iter()
-                            .map(|&bit| bit as i128)
-                            .collect::<Vec<_>>(),
-                    )
-                };
-                let table = strings::subsequence_table(&x, &y, &edge(&ports[2]), &edge(&ports[3]));
-                let (right, below) = right_and_below(&table);
-                [right, below]
-                    .map(|edge| Bits(differences(&edge).map(|d| d == 1).collect()))
-                    .to_vec()
-            },
-        );
     }
 }
 
 #[test]
-fn plain_tiles_and_cells_on_random_inputs() {
+fn cells_and_distances_on_random_inputs() {
     let cell = component("levenshtein-cell", &[]);
     let draw = |random: &mut Random| {
         // Small enough that no sum wraps around, and close together half of the time.
@@ -454,31 +382,6 @@ fn plain_tiles_and_cells_on_random_inputs() {
         let diagonal = diagonal + u128::from(x != y);
         vec![Bits::of(diagonal.min(above + 1).min(left + 1), 8)]
     });
-    for side in [1_usize, 4, 8] {
-        let tile = component("levenshtein-plain-tile", &[("side", side as u64)]);
-        let draw = |random: &mut Random| {
-            let mut inputs = draw_strings([side, side], 8)(random);
-            let edge = |random: &mut Random| {
-                Bits::of_numbers((0..side).map(|_| random.below(200).into()), 8)
-            };
-            inputs.extend([
-                Bits::of(random.below(200).into(), 8),
-                edge(random),
-                edge(random),
-            ]);
-            inputs
-        };
-        agrees_on(&format!("plain tile of {side}"), &tile, draw, |ports| {
-            let (x, y) = (ports[0].numbers(8), ports[1].numbers(8));
-            let corner = ports[2].uint();
-            let edge = |port: &Bits| [vec![corner], port.numbers(8)].concat();
-            let table = strings::levenshtein_table(&x, &y, &edge(&ports[3]), &edge(&ports[4]));
-            let (right, below) = right_and_below(&table);
-            [right, below]
-                .map(|edge| Bits::of_numbers(edge.into_iter().skip(1), 8))
-                .to_vec()
-        });
-    }
     for (rows, columns) in [(1, 1), (5, 9), (9, 5)] {
         let circuit = component(
             "levenshtein-distance",

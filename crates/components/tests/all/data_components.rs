@@ -1,8 +1,8 @@
-//! Components on numbers, tables, sets and models: random inputs compared with plain functions.
+//! Components on numbers and tables: random inputs compared with plain functions.
 
 use crate::by_name::{component, computes};
 use crate::oracle::numbers;
-use crate::oracle::{self, Bits, Random, agrees, agrees_on, outputs};
+use crate::oracle::{self, Bits, Random, agrees_on, outputs};
 
 #[test]
 fn arithmetic_on_random_inputs() {
@@ -40,12 +40,6 @@ fn arithmetic_on_random_inputs() {
             } else {
                 ports[2].clone()
             }]
-        });
-        let hamming = component("hamming-distance", &given);
-        let result = hamming.outputs()[0].ty.width();
-        agrees("hamming-distance", &hamming, |ports| {
-            let distance = (ports[0].uint() ^ ports[1].uint()).count_ones();
-            vec![Bits::of(distance.into(), result)]
         });
     }
 }
@@ -189,117 +183,6 @@ fn dot_products() {
                 .zip(ports[1].numbers(width));
             let sum = pairs.fold(0_u128, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(b)));
             vec![Bits::of(sum, width)]
-        });
-    }
-}
-
-#[test]
-fn sorting_and_medians() {
-    for (count, bits) in [(1, 8), (2, 1), (9, 6), (16, 32)] {
-        let parameters = [("count", count), ("bits", bits)];
-        let width = bits as usize;
-        let sorted = |ports: &[Bits]| {
-            let mut values = ports[0].numbers(width);
-            values.sort_unstable();
-            values
-        };
-        computes("sort", &parameters, |ports| {
-            vec![Bits::of_numbers(sorted(ports), width)]
-        });
-        computes("median", &parameters, |ports| {
-            vec![Bits::of(sorted(ports)[(count as usize - 1) / 2], width)]
-        });
-    }
-}
-
-#[test]
-fn sizes_of_set_intersections() {
-    for (elements, bits) in [(1, 1), (2, 2), (5, 4), (32, 7), (20, 32)] {
-        let parameters = [("elements", elements), ("bits", bits)];
-        let circuit = component("set-intersection-size", &parameters);
-        let width = circuit.outputs()[0].ty.width();
-        let draw = |random: &mut Random| {
-            let mut pool = std::collections::BTreeSet::new();
-            let size = elements + random.below(elements + 1).min((1 << bits) - elements);
-            while (pool.len() as u64) < size {
-                pool.insert(random.below(1 << bits));
-            }
-            let set = |random: &mut Random| {
-                let mut left: Vec<u64> = pool.iter().copied().collect();
-                while left.len() as u64 > elements {
-                    left.remove(random.below(left.len() as u64) as usize);
-                }
-                Bits::of_numbers(left.into_iter().map(u128::from), bits as usize)
-            };
-            vec![set(random), set(random)]
-        };
-        agrees_on("set-intersection-size", &circuit, draw, |ports| {
-            let [a, b] = [0, 1].map(|port| ports[port].numbers(bits as usize));
-            let size = a.iter().filter(|element| b.contains(element)).count();
-            vec![Bits::of(size as u128, width)]
-        });
-    }
-}
-
-#[test]
-fn classifiers() {
-    for (features, bits) in [(1, 1), (3, 8), (10, 16)] {
-        let parameters = [("features", features), ("bits", bits)];
-        let width = bits as usize;
-        computes("linear-classifier", &parameters, |ports| {
-            let pairs = ports[0].ints(width).into_iter().zip(ports[1].ints(width));
-            let score = pairs
-                .map(|(feature, weight)| feature * weight)
-                .sum::<i128>();
-            vec![Bits(vec![score + ports[2].int() >= 0])]
-        });
-    }
-    for (classes, features, values, bits) in [(2, 1, 2, 4), (3, 4, 5, 8), (5, 3, 3, 16)] {
-        let parameters = [
-            ("classes", classes),
-            ("features", features),
-            ("values", values),
-            ("bits", bits),
-        ];
-        let circuit = component("naive-bayes", &parameters);
-        let value_bits = circuit.inputs()[0].ty.width() / features as usize;
-        let width = circuit.outputs()[0].ty.width();
-        agrees("naive-bayes", &circuit, |ports| {
-            let (features, values) = (features as usize, values as usize);
-            let sample = ports[0].numbers(value_bits);
-            let tables = ports[2].ints(bits as usize);
-            let score = |(class, prior): (usize, i128)| {
-                let term = |feature: usize| {
-                    let value = (sample[feature] as usize).min(values - 1);
-                    tables[(class * features + feature) * values + value]
-                };
-                prior + (0..features).map(term).sum::<i128>()
-            };
-            let scores: Vec<i128> = ports[1]
-                .ints(bits as usize)
-                .into_iter()
-                .enumerate()
-                .map(score)
-                .collect();
-            let best = scores.iter().max().unwrap();
-            let class = scores.iter().position(|score| score == best).unwrap();
-            vec![Bits::of(class as u128, width)]
-        });
-    }
-    for (depth, features, bits) in [(1, 1, 8), (2, 3, 4), (4, 5, 16)] {
-        let parameters = [("depth", depth), ("features", features), ("bits", bits)];
-        let circuit = component("decision-tree", &parameters);
-        let (nodes, width) = ((1_usize << depth) - 1, bits as usize);
-        let index_bits = circuit.inputs()[1].ty.width() / nodes;
-        agrees("decision-tree", &circuit, |ports| {
-            let (sample, thresholds) = (ports[0].ints(width), ports[2].ints(width));
-            let indices = ports[1].numbers(index_bits);
-            let mut node = 0;
-            while node < nodes {
-                let feature = sample[(indices[node] as usize).min(sample.len() - 1)];
-                node = 2 * node + if feature > thresholds[node] { 2 } else { 1 };
-            }
-            vec![Bits::of(ports[3].numbers(8)[node - nodes], 8)]
         });
     }
 }

@@ -209,7 +209,7 @@ fn each_peer_runs_a_function_as_often_as_it_may() {
 #[test]
 fn a_batch_is_judged_by_its_size_and_told_in_the_words_of_the_file() {
     let scene = Scene::new(1);
-    let function = tacit::library::function("sort", &[("count".to_owned(), 512)].into());
+    let function = tacit::library::function("aes-128-copies", &[("copies".to_owned(), 97)].into());
     let function = Arc::new(function.expect("a function"));
     let policy = |runs| {
         let offer = Offer {

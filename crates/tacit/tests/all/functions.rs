@@ -272,18 +272,18 @@ fn another_function_is_named_with_the_parameters_that_differ() {
 
 #[test]
 fn an_input_is_held_to_its_promise_before_anything_is_sent() {
-    let sizes = BTreeMap::from([("elements".to_owned(), 3), ("bits".to_owned(), 8)]);
-    let function = library::function("set-intersection-size", &sizes).expect("in the library");
-    let inputs = [("a", "[3,1,2]"), ("b", "[2,9,3]")];
-    for outcome in run(&function, SchemeId::HALF_GATES_TWO_CALL, &inputs) {
-        assert_eq!(outcome.outputs["size"].to_text(), "2");
+    let sizes = BTreeMap::from(["rows", "columns"].map(|name| (name.to_owned(), 2)));
+    let function = library::function("levenshtein-distance", &sizes).expect("in the library");
+    for outcome in run(
+        &function,
+        SchemeId::HALF_GATES_TWO_CALL,
+        &[("right", "[-1,1]")],
+    ) {
+        assert_eq!(outcome.outputs["distance"].to_text(), "2");
     }
-    let twice = Value::parse(&Type::unsigned(8).array(3), "[2,2,2]").expect("a value");
-    let job = Job::new(&function, Role::Evaluator).input("b", twice);
-    let error = job.input_bits().expect_err("a number three times");
+    let beyond = Value::parse(&Type::signed(2).array(2), "[0,-2]").expect("a value");
+    let job = Job::new(&function, Role::Evaluator).input("right", beyond);
+    let error = job.input_bits().expect_err("no difference of neighbouring cells");
     assert_eq!(error.category(), Category::Input);
-    assert!(
-        error.to_string().contains("a number that is there twice"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("-1 to 1"), "{error}");
 }

@@ -116,7 +116,6 @@ impl Subject {
             Self::new("aes-128", &[]),
             Self::new("sha-256-compress", &[]),
             Self::new("aes-128-copies", &[("copies", 16)]),
-            Self::new("set-intersection-size", &[("elements", 64)]),
             Self::new("edit-distance", &[("x_symbols", 16), ("y_symbols", 16)]),
             Self::new("matrix-product", &[("n", 6)]),
             Self::new("levenshtein", &[("n", 12), ("m", 12)]),

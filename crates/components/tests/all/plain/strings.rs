@@ -25,30 +25,6 @@ pub(crate) fn edit_distance(x: &[u128], y: &[u128]) -> u128 {
     levenshtein_table(x, y, &count(x.len()), &count(y.len()))[x.len()][y.len()]
 }
 
-/// Computes the table of lengths of common subsequences, from the given first column and row.
-pub(crate) fn subsequence_table(
-    x: &[u128],
-    y: &[u128],
-    column: &[u128],
-    row: &[u128],
-) -> Vec<Vec<u128>> {
-    let mut table = vec![row.to_vec()];
-    for (i, x) in x.iter().enumerate() {
-        let mut next = vec![column[i + 1]];
-        for (j, y) in y.iter().enumerate() {
-            let with_both = table[i][j] + u128::from(x == y);
-            next.push(with_both.max(table[i][j + 1]).max(next[j]));
-        }
-        table.push(next);
-    }
-    table
-}
-
-pub(crate) fn longest_common_subsequence(x: &[u128], y: &[u128]) -> u128 {
-    let none = |len: usize| vec![0; len + 1];
-    subsequence_table(x, y, &none(x.len()), &none(y.len()))[x.len()][y.len()]
-}
-
 pub(crate) fn longest_common_substring(x: &[u128], y: &[u128]) -> u128 {
     let run = |i: usize, j: usize| {
         x[i..]

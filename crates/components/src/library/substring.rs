@@ -1,16 +1,8 @@
-//! The common parts of two strings: the longest subsequence and the longest substring.
+//! The longest common substring of two strings. Its symbols are side by side in both.
 //!
-//! **Subsequence** (its symbols in order, with gaps). Neighbouring cells of the table of lengths
-//! differ by 0 or 1 (Allison and Dix, "A bit-string longest-common-subsequence algorithm",
-//! Information Processing Letters 23 (1986)). Let v and h be the differences down the left and
-//! along the upper edge of a cell. The diagonal difference is (xᵢ = yⱼ) ∨ v ∨ h. The right edge is
-//! the diagonal difference minus h, and the lower edge is the diagonal difference minus v. No
-//! difference is negative, so both are XORs. A cell costs two AND gates, plus one gate less than a
-//! symbol has bits.
-//!
-//! **Substring** (its symbols side by side). A cell holds the number of equal symbols up to it: one
-//! more than its diagonal neighbour, or zero. Only the greatest of all cells is wanted. It grows by
-//! at most one with each symbol of y, namely if the longest run so far continues somewhere.
+//! A cell of the table of runs holds the number of equal symbols up to it: one more than its
+//! diagonal neighbour, or zero. Only the greatest of all cells is wanted. It grows by at most one
+//! with each symbol of y, namely if the longest run so far continues somewhere.
 //!
 //! Linear feedback shift registers count the runs, instead of binary counters. A register's next
 //! state is linear in its state, so counting is free, and runs are only ever compared with the
@@ -21,65 +13,10 @@
 //! the longest run from the previous computation. This is the incremental benchmark of stateful
 //! computation on garbled values.
 
-use tacit_circuit::builder::{Array, Bit, Builder, Bus, RunCounter, UInt};
+use tacit_circuit::builder::{Array, Builder, Bus, RunCounter, UInt};
 use tacit_circuit::{Promise, Type};
 
 use super::edit_distance::strings;
-
-/// Returns the differences down the right and along the lower edge of a tile of the table of
-/// lengths, from those down the left and along the upper edge. The left edge is as long as `x`, and
-/// the upper edge as long as `y`. Along the border of the whole table, all are zero.
-///
-/// # Panics
-///
-/// If an edge has another length, or the symbols' widths differ.
-pub fn subsequence_tile<'b>(
-    x: &Array<UInt<'b>>,
-    y: &Array<UInt<'b>>,
-    left: &Bus<'b>,
-    above: &Bus<'b>,
-) -> (Bus<'b>, Bus<'b>) {
-    assert_eq!(
-        (left.width(), above.width()),
-        (x.len(), y.len()),
-        "differences along the edges"
-    );
-    let builder = left.builder();
-    let mut above: Vec<Bit<'b>> = above.bits().collect();
-    let right: Vec<Bit<'b>> = x
-        .iter()
-        .zip(left.bits())
-        .map(|(x, left)| {
-            above.iter_mut().zip(y).fold(left, |left, (above, y)| {
-                let diagonal = x.equals(y) | left | *above;
-                let right = diagonal ^ *above;
-                *above = diagonal ^ left;
-                right
-            })
-        })
-        .collect();
-    (
-        Bus::from_bits(builder, right),
-        Bus::from_bits(builder, above),
-    )
-}
-
-/// Returns the length of the longest common subsequence, in as few bits as it can need.
-///
-/// # Panics
-///
-/// If the symbols' widths differ.
-pub fn longest_common_subsequence<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
-    let builder = x[0].bus().builder();
-    let edge = |len| Bus::constant(builder, vec![false; len]);
-    let (right, below) = subsequence_tile(x, y, &edge(x.len()), &edge(y.len()));
-    // Either edge leads to the lower right corner. The shorter one takes fewer gates to count.
-    if x.len() <= y.len() {
-        right.count_ones()
-    } else {
-        below.count_ones()
-    }
-}
 
 /// The state of the longest common substring of a text x and the symbols of y so far.
 #[derive(Clone, Debug)]
@@ -95,7 +32,7 @@ pub struct Substrings<'b> {
 
 impl<'b> Substrings<'b> {
     /// Returns the state before the first symbol of y: no run, in a text of `len` symbols.
-    pub fn none(builder: &'b Builder, len: usize) -> Self {
+    fn none(builder: &'b Builder, len: usize) -> Self {
         let counter = RunCounter::up_to(len);
         let none = Bus::constant(builder, vec![false; counter.width()]);
         let length = UInt::constant(builder, counter.width(), 0);
@@ -111,7 +48,7 @@ impl<'b> Substrings<'b> {
     /// # Panics
     ///
     /// If the text's length is not the number of runs, or the symbols' widths differ.
-    pub fn next(&self, text: &Array<UInt<'b>>, symbol: &UInt<'b>) -> Self {
+    fn next(&self, text: &Array<UInt<'b>>, symbol: &UInt<'b>) -> Self {
         assert_eq!(
             self.runs.len(),
             text.len(),
@@ -140,32 +77,11 @@ impl<'b> Substrings<'b> {
 }
 
 /// Returns the length of the longest common substring, in as many bits as a run takes.
-///
-/// # Panics
-///
-/// If the symbols' widths differ.
-pub fn longest_common_substring<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
+fn longest_common_substring<'b>(x: &Array<UInt<'b>>, y: &Array<UInt<'b>>) -> UInt<'b> {
     let start = Substrings::none(x[0].bus().builder(), x.len());
     y.iter()
         .fold(start, |known, symbol| known.next(x, symbol))
         .length
-}
-
-pub(super) fn circuit_of_subsequence(
-    builder: &Builder,
-    lengths: (usize, usize),
-    symbol_bits: usize,
-) {
-    let (x, y) = strings(builder, lengths, symbol_bits);
-    builder.output("length", &longest_common_subsequence(&x, &y));
-}
-
-pub(super) fn circuit_of_subsequence_tile(builder: &Builder, side: usize, symbol_bits: usize) {
-    let (x, y) = strings(builder, (side, side), symbol_bits);
-    let (left, above) = (builder.bus("left", side), builder.bus("above", side));
-    let (right, below) = subsequence_tile(&x, &y, &left, &above);
-    builder.output("right", &right);
-    builder.output("below", &below);
 }
 
 pub(super) fn circuit_of_substring(builder: &Builder, lengths: (usize, usize), symbol_bits: usize) {
