@@ -57,7 +57,6 @@ mod ports;
 mod run_counter;
 mod shallow;
 mod shift;
-mod sort;
 
 use core::cell::RefCell;
 use core::fmt;
@@ -68,7 +67,7 @@ pub use array::Array;
 pub use bit::Bit;
 pub use bus::Bus;
 pub use bytes::Bytes;
-pub use choose::{Ordered, exchange_if};
+pub use choose::Ordered;
 pub use fixed::Fixed;
 pub use handle::Handle;
 pub use integer::{Int, UInt};
@@ -80,7 +79,6 @@ use late::LateInputs;
 use ports::Draft;
 use shallow::Layers;
 
-pub(crate) use sort::sorting_network;
 
 /// A circuit under construction.
 ///

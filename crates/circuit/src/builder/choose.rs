@@ -1,7 +1,7 @@
-//! Selection: the least and the greatest of several values, and tables with a secret index.
+//! Selection: the lesser and the greater of two values, and tables with a secret index.
 
 use super::columns::bits_for;
-use super::{Array, Bit, Bus, Handle, Int, UInt};
+use super::{Array, Bit, Handle, Int, UInt};
 
 /// A typed value with an order.
 pub trait Ordered<'b>: Handle<'b> {
@@ -29,16 +29,6 @@ pub trait Ordered<'b>: Handle<'b> {
     fn max(&self, other: &Self) -> Self {
         self.at_most(other).select(other, self)
     }
-
-    /// Returns both values, the lesser first. Costs two AND gates a bit: one for the comparison,
-    /// and one that exchanges a bit of each value.
-    ///
-    /// # Panics
-    ///
-    /// If the types differ.
-    fn in_order(&self, other: &Self) -> (Self, Self) {
-        exchange_if(!self.at_most(other), self, other)
-    }
 }
 
 impl<'b> Ordered<'b> for UInt<'b> {
@@ -51,25 +41,6 @@ impl<'b> Ordered<'b> for Int<'b> {
     fn at_most(&self, other: &Self) -> Bit<'b> {
         self.at_most(other)
     }
-}
-
-/// Returns `(b, a)` if `condition` is one and `(a, b)` otherwise. Costs one AND gate a bit for both
-/// values together.
-///
-/// # Panics
-///
-/// If the types differ.
-pub fn exchange_if<'b, H: Handle<'b>>(condition: Bit<'b>, a: &H, b: &H) -> (H, H) {
-    let ty = a.ty();
-    assert_eq!(ty, b.ty(), "types of the two values to exchange");
-    let (bus_a, bus_b) = (a.to_bus(), b.to_bus());
-    let differences = (&bus_a ^ &bus_b)
-        .bits()
-        .map(|bit| condition & bit)
-        .collect::<Vec<_>>();
-    let change = Bus::from_bits(condition.builder(), differences);
-    let handle = |bus| H::from_bus(&ty, bus).expect("a bus of the type's own width");
-    (handle(bus_a ^ &change), handle(bus_b ^ &change))
 }
 
 impl<'b, H: Handle<'b>> Array<H> {
@@ -106,66 +77,4 @@ impl<'b, H: Handle<'b>> Array<H> {
         let past_the_end = index.bus().slice(index_bits..index.width()).any();
         past_the_end.select(&last, &level[0])
     }
-}
-
-impl<'b, H: Ordered<'b>> Array<H> {
-    /// Returns the least value. Costs two AND gates a bit for each value but one.
-    pub fn least(&self) -> H {
-        tournament(self, |a, b| a.min(b))
-    }
-
-    /// Returns the greatest value. Costs two AND gates a bit for each value but one.
-    pub fn greatest(&self) -> H {
-        tournament(self, |a, b| a.max(b))
-    }
-
-    /// Returns the index of the least value, in as few bits as needed, and the value itself. Of
-    /// several least values it returns the first.
-    pub fn arg_min(&self) -> (UInt<'b>, H) {
-        self.arg_best(|a, b| a.at_most(b))
-    }
-
-    /// Returns the index of the greatest value, in as few bits as needed, and the value itself. Of
-    /// several greatest values it returns the first.
-    pub fn arg_max(&self) -> (UInt<'b>, H) {
-        self.arg_best(|a, b| b.at_most(a))
-    }
-
-    /// Returns the winner of a tournament. `keeps` says whether an earlier value wins against a
-    /// later one.
-    fn arg_best(&self, keeps: impl Fn(&H, &H) -> Bit<'b>) -> (UInt<'b>, H) {
-        let builder = self[0].to_bus().builder();
-        let width = bits_for(self.len() - 1);
-        let mut level: Vec<(UInt<'b>, H)> = self
-            .iter()
-            .cloned()
-            .enumerate()
-            .map(|(index, value)| (UInt::constant(builder, width, index as u128), value))
-            .collect();
-        while level.len() > 1 {
-            level = level
-                .chunks(2)
-                .map(|pair| match pair {
-                    [(i, a), (j, b)] => {
-                        let kept = keeps(a, b);
-                        (kept.select(i, j), kept.select(a, b))
-                    }
-                    _ => pair[0].clone(),
-                })
-                .collect();
-        }
-        level.swap_remove(0)
-    }
-}
-
-/// Returns the winner of a knock-out tournament in the array's order.
-fn tournament<'b, H: Handle<'b>>(array: &Array<H>, best: impl Fn(&H, &H) -> H) -> H {
-    let mut level: Vec<H> = array.iter().cloned().collect();
-    while level.len() > 1 {
-        let pairs = level.chunks(2);
-        level = pairs
-            .map(|pair| pair.get(1).map_or(pair[0].clone(), |b| best(&pair[0], b)))
-            .collect();
-    }
-    level.swap_remove(0)
 }

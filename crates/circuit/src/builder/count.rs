@@ -1,9 +1,7 @@
-//! Counting bits, and running sums.
-
-use core::ops::Add;
+//! Counting bits.
 
 use super::columns::{Columns, bits_for};
-use super::{Array, Bus, Handle, UInt};
+use super::{Bus, UInt};
 
 impl<'b> Bus<'b> {
     /// Returns the number of ones, in as many bits as the greatest count needs.
@@ -18,21 +16,5 @@ impl<'b> Bus<'b> {
             sum.add_bit(0, bit);
         }
         UInt::new(sum.sum())
-    }
-}
-
-impl<H> Array<H> {
-    /// Returns the wrapping sums of the first value, of the first two values, and so on up to all.
-    /// Costs one addition for each value but one.
-    pub fn prefix_sums<'b>(&self) -> Self
-    where
-        H: Handle<'b>,
-        for<'a> &'a H: Add<&'a H, Output = H>,
-    {
-        let mut sums = vec![self[0].clone()];
-        for value in self.iter().skip(1) {
-            sums.push(&sums[sums.len() - 1] + value);
-        }
-        Self::new(sums)
     }
 }

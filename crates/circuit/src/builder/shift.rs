@@ -1,11 +1,11 @@
-//! Shifts and rotations by secret amounts.
+//! Shifts by secret amounts.
 //!
 //! A barrel shifter: bit k of the amount decides whether stage k moves the value by 2^k places.
 //! Each stage costs one AND gate a bit. The number of stages is the number of bits that it takes to
 //! count to the width.
 //!
 //! An amount of the width or more shifts everything out, so that only zeros or copies of the sign
-//! are left. A rotation counts modulo the width.
+//! are left.
 
 use super::{Bus, Int, UInt};
 
@@ -25,18 +25,6 @@ impl<'b> UInt<'b> {
         Self::new(shift(self.bus(), amount, &none, |bus, by| {
             bus.shift_down(by, zero)
         }))
-    }
-
-    /// Rotates the bits `amount` places up, modulo the width. Costs the width times the bits of
-    /// `amount`.
-    pub fn rotate_left_by(&self, amount: &Self) -> Self {
-        Self::new(rotate(self.bus(), amount, false))
-    }
-
-    /// Rotates the bits `amount` places down, modulo the width. Costs the width times the bits of
-    /// `amount`.
-    pub fn rotate_right_by(&self, amount: &Self) -> Self {
-        Self::new(rotate(self.bus(), amount, true))
     }
 }
 
@@ -74,15 +62,4 @@ fn shift<'b>(
     });
     let too_far = amount.bus().slice(counts..amount.width()).any();
     too_far.select(none, &shifted)
-}
-
-/// Rotates up, or down, by `amount`. The places 2^k are taken modulo the width.
-fn rotate<'b>(bus: &Bus<'b>, amount: &UInt<'b>, down: bool) -> Bus<'b> {
-    let width = bus.width().max(1);
-    let mut places = 1 % width;
-    amount.bus().bits().fold(bus.clone(), |bus, bit| {
-        let up = if down { width - places } else { places };
-        places = 2 * places % width;
-        bit.select(&bus.rotate_up(up), &bus)
-    })
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tacit_circuit::builder::{Array, Builder, CircuitForm, UInt, exchange_if};
+use tacit_circuit::builder::{Array, Builder, CircuitForm, Ordered, UInt};
 use tacit_circuit::{Circuit, Gate, Type};
 
 use crate::oracle::numbers::{signed_division, unsigned_division};
@@ -77,20 +77,15 @@ const OPERATIONS: &[Operation] = &[
             builder.output("signed_less", &i.less_than(&j));
             builder.output("signed_at_most", &i.at_most(&j));
             builder.output("equal", &a.equals(b));
-            let numbers = Array::new(vec![i, j]);
-            builder.output("least", &numbers.least());
-            builder.output("greatest", &numbers.greatest());
-            let exchanged = exchange_if(b.less_than(a), a, b);
-            builder.output("first", &exchanged.0);
-            builder.output("second", &exchanged.1);
+            builder.output("least", &Ordered::min(&i, &j));
+            builder.output("greatest", &Ordered::max(&i, &j));
         },
         plain: |p| {
             let [i, j] = p.signed();
             let bits = [p.a < p.b, p.a <= p.b, i < j, i <= j, p.a == p.b];
             let bits = bits.map(Plain::bit).into_iter();
             let rest = [p.int(i.min(j)), p.int(i.max(j))];
-            let exchanged = [p.number(p.a.min(p.b)), p.number(p.a.max(p.b))];
-            bits.chain(rest).chain(exchanged).collect()
+            bits.chain(rest).collect()
         },
     },
     Operation {
@@ -340,14 +335,6 @@ const TABLE: &[Row] = &[
         let [a, b] = numbers(builder, n);
         builder.output("product", &a.mul_widening(&b));
     }, [(151, 9, 581), (600, 11, 2259), (2306, 13, 8562), (8861, 15, 32814)]),
-    ("exchange", |builder, n| {
-        let [a, b] = numbers(builder, n);
-        let [u, v] = ["u", "v"].map(|name| builder.bus(name, n));
-        let (low, high) = (a.bus().concat(&u), b.bus().concat(&v));
-        let (low, high) = exchange_if(b.less_than(&a), &low, &high);
-        builder.output("low", &low);
-        builder.output("high", &high);
-    }, [(35, 5, 140), (74, 6, 298), (153, 7, 619), (312, 8, 1268)]),
     ("negate", |builder, n| {
         let [a, _] = numbers(builder, n);
         builder.output("negated", &-a.as_signed());
