@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`kernels`] | AES, hashes, generators and transpose on each backend: the upper limit of everything else |
 //! | [`schemes`] | garbling and evaluating under each scheme, and the share of that limit |
-//! | [`ot`], [`base_ot`] | oblivious transfer: each extension, security and form, and the base OTs |
+//! | [`ot`] | oblivious transfer: each extension and security, and each kind of base OTs |
 //! | [`direct`] | whole functions between two parties |
 //! | [`gmw`] | functions on XOR shares next to `direct`, and their parts |
 //! | [`authenticated`] | the same against a malicious party, from nothing |
@@ -29,7 +29,6 @@
 #![forbid(unsafe_code)]
 
 pub mod authenticated;
-pub mod base_ot;
 pub mod batch;
 pub mod direct;
 mod error;
@@ -168,7 +167,7 @@ pub fn run(
     match suite {
         Suite::Kernels => kernels::run(options, tell),
         Suite::Schemes => schemes::run(options, tell),
-        Suite::Ot => base_ot::run(options, tell).and_then(|()| ot::run(options, tell)),
+        Suite::Ot => ot::run(options, tell),
         Suite::Direct => direct::run(options, tell),
         Suite::Gmw => gmw::run(options, tell),
         Suite::Authenticated => authenticated::run(options, tell),

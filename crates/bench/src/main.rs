@@ -13,7 +13,7 @@ use tacit_net::Link;
 const EXAMPLES: &str = "\
 Examples:
   tacit-bench --quick                   a first look at everything, in under a minute
-  tacit-bench ot                        correlated OTs by every extension, in every form
+  tacit-bench ot                        correlated OTs by every extension
   tacit-bench kernels --only aes        AES alone: the ceiling of every scheme on this machine
   tacit-bench schemes --only half-gates --only vaes-256
   tacit-bench direct --link 33ms,50mbit --link 500us,1gbit

@@ -1,19 +1,16 @@
-//! Correlated OTs by every extension, in every form, on one thread per party.
+//! Correlated OTs by every extension, on one thread per party.
 //!
-//! Each case is set up several times: base OTs on ristretto255, and OTs until both parties hold
-//! their first. Then the last setup's source is refilled, once to warm memory up and then several
-//! times under the clock. The OTs of a refill are taken out in parts, which leaves the source its
-//! memory, and converted to the case's form.
+//! Each case is set up several times: base OTs, and OTs until both parties hold their first. Then
+//! the last setup's source is refilled, once to warm memory up and then several times under the
+//! clock.
 
-mod form;
 mod half;
 
 use serde::{Deserialize, Serialize};
 use tacit::Role;
+use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use tacit_ot::{FieldBits, Security};
-
-pub use form::Form;
 
 use self::half::{EvaluatorHalf, GarblerHalf};
 use crate::parties::{Both, Exchange, Memory, PartyLink, Step, Wire, both};
@@ -22,18 +19,18 @@ use crate::spread::Spread;
 use crate::table::{Column, Row, mebibytes, number, short, text};
 use crate::{Error, Options, Tell, USUAL_LINKS};
 
-/// Figures of correlated OTs by an extension, and of a form of them.
+/// Figures of correlated OTs by an extension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OtFigures {
     /// The extension: `softspoken-2`, `silent`.
     pub extension: String,
     /// The adversaries that it withstands: `semi-honest` or `malicious`.
     pub security: String,
-    /// The form in which the OTs are used.
-    pub form: Form,
+    /// What the base OTs rest on: `ristretto255` or `ml-kem-768`.
+    pub base: String,
     /// `loopback`, or the link.
     pub link: String,
-    /// The number of OTs that are requested and used.
+    /// The number of OTs that are requested.
     pub count: usize,
     /// The number of OTs that a refill makes: more than requested if an extension makes many at a
     /// time.
@@ -46,19 +43,10 @@ pub struct OtFigures {
     pub making_ms: Spread,
     /// Its bytes and rounds.
     pub making_traffic: Traffic,
-    /// The time to convert the OTs to their form; for correlated OTs, to take them out of the
-    /// source.
-    pub using_ms: Spread,
-    /// Its bytes and rounds.
-    pub using_traffic: Traffic,
     /// Millions of correlated OTs per second, from the median.
     pub made_million_per_s: f64,
-    /// Millions of OTs per second in their form, making included.
-    pub used_million_per_s: f64,
     /// The bits on the link, both ways, for each OT that is made.
     pub made_bits_per_ot: f64,
-    /// The bits on the link, both ways, for each OT in its form, making included.
-    pub used_bits_per_ot: f64,
     /// The time that the garbler's thread was on a core in a refill, if the system reports it.
     pub garbler_busy_ms: Option<Spread>,
     /// The time that the evaluator's thread was on a core in a refill, if the system reports it.
@@ -68,13 +56,12 @@ pub struct OtFigures {
 }
 
 impl Row for OtFigures {
-    const TITLE: &'static str = "Correlated OTs, one thread a party; setup from nothing to the \
-                                 first OT, on ristretto255; rates and bits of the form include \
-                                 making";
+    const TITLE: &'static str =
+        "Correlated OTs, one thread a party; setup from nothing to the first OT";
     const COLUMNS: &'static [Column<Self>] = &[
         text("extension", 12, |of| of.extension.clone()),
         text("security", 11, |of| of.security.clone()),
-        text("form", 10, |of| of.form.name().to_owned()),
+        text("base OTs", 12, |of| of.base.clone()),
         text("link", 12, |of| of.link.clone()),
         number("OTs", 8, |of| of.count.to_string()),
         number("setup ms", 8, |of| short(of.setup_ms.median)),
@@ -82,11 +69,7 @@ impl Row for OtFigures {
         number("made M/s", 8, |of| short(of.made_million_per_s)),
         number("± %", 4, |of| of.making_ms.deviation_text()),
         number("bits", 6, |of| short(of.made_bits_per_ot)),
-        number("form M/s", 8, |of| short(of.used_million_per_s)),
-        number("bits", 6, |of| short(of.used_bits_per_ot)),
-        number("rounds", 6, |of| {
-            (of.making_traffic.rounds + of.using_traffic.rounds).to_string()
-        }),
+        number("rounds", 6, |of| of.making_traffic.rounds.to_string()),
         number("MiB g", 5, |of| mebibytes(of.memory.garbler_bytes)),
         number("MiB e", 5, |of| mebibytes(of.memory.evaluator_bytes)),
     ];
@@ -98,7 +81,8 @@ pub(crate) struct Exchanged {
     /// The extension's number ([`Extension::id`]).
     extension: u8,
     malicious: bool,
-    form: Form,
+    /// The base OTs' name.
+    base: String,
     count: usize,
     setups: usize,
     refills: usize,
@@ -109,25 +93,22 @@ pub(crate) struct Exchanged {
 pub(crate) struct Report {
     setups: Vec<Step>,
     making: Vec<Step>,
-    using: Vec<Step>,
     made: u64,
 }
 
-/// Measures every extension in every form.
+/// Measures every extension, and the usual one on every kind of base OTs.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     for place in options.places(&USUAL_LINKS) {
-        for form in Form::ALL {
-            for extension in extensions() {
-                for malicious in [false, true] {
-                    let case = Case {
-                        extension,
-                        malicious,
-                        form,
-                        place,
-                    };
-                    if case.is_usual(options) && options.wants(&case.name()) {
-                        tell(case.measure(options)?.into())?;
-                    }
+        for (base, extension) in bases_and_extensions() {
+            for malicious in [false, true] {
+                let case = Case {
+                    base,
+                    extension,
+                    malicious,
+                    place,
+                };
+                if options.wants(&case.name()) {
+                    tell(case.measure(options)?.into())?;
                 }
             }
         }
@@ -135,19 +116,22 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the measured extensions.
-fn extensions() -> impl Iterator<Item = Extension> {
+/// Returns the measured extensions, with what their base OTs rest on.
+fn bases_and_extensions() -> impl Iterator<Item = (BaseOt, Extension)> {
     let fields = [1, 2, 4, 8]
         .into_iter()
         .filter_map(|k| FieldBits::new(k).ok());
     let soft_spoken = fields.map(Extension::SoftSpoken);
-    soft_spoken.chain([Extension::Silent])
+    let usual = soft_spoken.chain([Extension::Silent]);
+    let usual = usual.map(|extension| (BaseOt::default(), extension));
+    let default = Extension::SoftSpoken(FieldBits::DEFAULT);
+    usual.chain([(BaseOt::MlKem768, default)])
 }
 
 struct Case {
+    base: BaseOt,
     extension: Extension,
     malicious: bool,
-    form: Form,
     place: PartyLink,
 }
 
@@ -161,40 +145,24 @@ impl Case {
     }
 
     fn name(&self) -> String {
-        let (form, place) = (self.form.name(), self.place.name());
-        format!("ot {} {} {form} {place}", self.extension, self.security())
-    }
-
-    /// Returns whether a case belongs to a usual run. Forms do not depend on the extension, and
-    /// links matter only for making OTs. So a first look takes forms of one extension, and no run
-    /// takes them over links unless asked to.
-    fn is_usual(&self, options: &Options) -> bool {
-        let told = !options.only.is_empty() || !options.links.is_empty();
-        let default = self.extension == Extension::SoftSpoken(FieldBits::DEFAULT);
-        self.form == Form::Correlated
-            || told
-            || self.place == PartyLink(None) && (!options.quick || default && !self.malicious)
+        let (base, place) = (self.base.name(), self.place.name());
+        format!("ot {} {} {base} {place}", self.extension, self.security())
     }
 
     fn exchanged(&self, options: &Options) -> Exchanged {
         let loopback = self.place == PartyLink(None);
-        let log_count = match (options.quick, self.form) {
-            (false, Form::Correlated) if loopback => 23,
-            (true, _) => 19,
-            _ => 20,
-        };
-        let (setups, refills) = match (options.quick, loopback) {
-            (true, _) => (3, 3),
-            (false, true) => (9, 9),
-            (false, false) => (6, 6),
+        let (log_count, samples) = match (options.quick, loopback) {
+            (true, _) => (19, 3),
+            (false, true) => (23, 9),
+            (false, false) => (20, 6),
         };
         Exchanged {
             extension: self.extension.id(),
             malicious: self.malicious,
-            form: self.form,
+            base: self.base.name().to_owned(),
             count: 1 << log_count,
-            setups,
-            refills,
+            setups: samples,
+            refills: samples,
         }
     }
 
@@ -208,17 +176,12 @@ impl Case {
         };
         let setups = done.map(|report| report.setups.clone());
         let making = done.map(|report| report.making.clone());
-        let using = done.map(|report| report.using.clone());
-        let [setup_ms, making_ms, using_ms] =
-            [&setups, &making, &using].map(|steps| Spread::of(&slower_ms(steps)));
-        let [setup_traffic, making_traffic, using_traffic] = [&setups, &making, &using].map(last);
-        let share = task.count as f64 / made as f64;
-        let made_bits_per_ot = 8.0 * making_traffic.bytes() as f64 / made as f64;
-        let using_bits_per_ot = 8.0 * using_traffic.bytes() as f64 / task.count as f64;
+        let [setup_ms, making_ms] = [&setups, &making].map(|steps| Spread::of(&slower_ms(steps)));
+        let [setup_traffic, making_traffic] = [&setups, &making].map(last);
         Ok(OtFigures {
             extension: self.extension.to_string(),
             security: self.security().to_owned(),
-            form: self.form,
+            base: task.base,
             link: self.place.name(),
             count: task.count,
             made,
@@ -226,14 +189,8 @@ impl Case {
             setup_traffic,
             making_ms,
             making_traffic,
-            using_ms,
-            using_traffic,
             made_million_per_s: made as f64 / making_ms.median / 1e3,
-            used_million_per_s: task.count as f64
-                / (making_ms.median * share + using_ms.median)
-                / 1e3,
-            made_bits_per_ot,
-            used_bits_per_ot: made_bits_per_ot + using_bits_per_ot,
+            made_bits_per_ot: 8.0 * making_traffic.bytes() as f64 / made as f64,
             garbler_busy_ms: busy_ms(&making.garbler),
             evaluator_busy_ms: busy_ms(&making.evaluator),
             memory: done.memory,
@@ -256,37 +213,43 @@ impl Exchange for Exchanged {
         } else {
             Security::SemiHonest
         };
+        let base = BaseOt::from_name(&self.base).unwrap_or_default();
         match role {
-            Role::Garbler => {
-                let set_up = |channel: &mut _| GarblerHalf::set_up(extension, security, channel);
-                let use_up = |half: &mut GarblerHalf, channel: &mut _| {
-                    form::send(self.form, half, self.count, channel)
-                };
-                self.steps(&mut wire, set_up, use_up)
-            }
-            Role::Evaluator => {
-                let set_up = |channel: &mut _| EvaluatorHalf::set_up(extension, security, channel);
-                let use_up = |half: &mut EvaluatorHalf, channel: &mut _| {
-                    form::receive(self.form, half, self.count, channel)
-                };
-                self.steps(&mut wire, set_up, use_up)
-            }
+            Role::Garbler => self.steps(&mut wire, |channel: &mut _| {
+                GarblerHalf::set_up(base, extension, security, channel)
+            }),
+            Role::Evaluator => self.steps(&mut wire, |channel: &mut _| {
+                EvaluatorHalf::set_up(base, extension, security, channel)
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Exchanged {
+    /// Returns the smallest task.
+    pub(crate) fn least() -> Self {
+        Self {
+            extension: Extension::default().id(),
+            malicious: false,
+            base: BaseOt::default().name().to_owned(),
+            count: 1,
+            setups: 1,
+            refills: 1,
         }
     }
 }
 
 impl Exchanged {
-    /// Returns one party's steps, given the functions that set it up and that use its OTs.
+    /// Returns one party's steps, given the function that sets it up.
     fn steps<H: half::Half>(
         &self,
         wire: &mut Wire,
         set_up: impl Fn(&mut tacit_net::Channel) -> Result<H, Error>,
-        use_up: impl Fn(&mut H, &mut tacit_net::Channel) -> Result<(), Error>,
     ) -> Result<Report, Error> {
         let mut report = Report {
             setups: Vec::new(),
             making: Vec::new(),
-            using: Vec::new(),
             made: 0,
         };
         // The first setup is a warm-up, and so is the first refill.
@@ -301,10 +264,8 @@ impl Exchanged {
             let before = half.end();
             let ((), making) = wire.step(|channel| half::refill(&mut half, self.count, channel))?;
             report.made = half.end() - before;
-            let ((), using) = wire.step(|channel| use_up(&mut half, channel))?;
             if refill > 0 {
                 report.making.push(making);
-                report.using.push(using);
             }
         }
         Ok(report)

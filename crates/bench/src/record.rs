@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::authenticated::AuthenticatedFigures;
 use crate::authenticated::sources::SourceFigures;
-use crate::base_ot::BaseOtFigures;
 use crate::batch::BatchFigures;
 use crate::direct::DirectFigures;
 use crate::gmw::{CrossFigures, GmwFigures, RowFigures};
@@ -74,9 +73,7 @@ figures! {
     Kernel(KernelFigures),
     /// A role under a scheme.
     Scheme(SchemeFigures),
-    /// A batch of base OTs.
-    BaseOt(BaseOtFigures),
-    /// Correlated OTs and a form of them.
+    /// Correlated OTs.
     Ot(OtFigures),
     /// A function between two parties.
     Direct(DirectFigures),

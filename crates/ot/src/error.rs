@@ -57,8 +57,6 @@ pub enum Message {
     SilentAnswer,
     /// From the receiver of precomputed OTs: its corrected choices.
     Corrections,
-    /// The sender's answer to corrections.
-    Answer,
 }
 
 impl fmt::Display for Message {
@@ -71,7 +69,6 @@ impl fmt::Display for Message {
             Self::SilentReply => "the silent OT receiver's reply",
             Self::SilentAnswer => "the silent OT sender's answer",
             Self::Corrections => "the message of corrected choices",
-            Self::Answer => "the answer to corrected choices",
         })
     }
 }

@@ -6,7 +6,7 @@
 //! | [`extension`] | punctured trees and small-field VOLE: the inside of the extension | Roy 2022 |
 //! | [`correlated`] | many correlated OTs under one Δ, with chosen choice bits | Roy 2022 |
 //! | [`silent`] | very many correlated OTs with random choices, and VOLEs, from few bytes | Yang et al. 2020 |
-//! | [`precomputed`] | OTs made in advance, and used once in any form | Beaver 1995 |
+//! | [`precomputed`] | OTs made in advance, and used once | Beaver 1995 |
 //! | [`source`] | numbered OTs, made in advance by any extension | |
 //! | [`spare`] | base OTs that are kept for many later runs | |
 //!

@@ -31,7 +31,7 @@
 //! [`take`](SourceSender::take) hands out OTs by number: a half refuses every number below its
 //! mark, and skipped OTs are wiped. So parties whose marks differ continue from the larger one. The
 //! OTs come as [`SenderOts`](crate::precomputed::SenderOts) and
-//! [`ReceiverOts`](crate::precomputed::ReceiverOts), in all forms that those have.
+//! [`ReceiverOts`](crate::precomputed::ReceiverOts).
 //!
 //! **Failure.** An error that the peer caused ends a half: its keys and all OTs that it has not
 //! handed out are wiped.

@@ -5,14 +5,14 @@ use core::num::NonZeroUsize;
 use getrandom::SysRng;
 use rand_core::UnwrapErr;
 use tacit_net::Channel;
-use tacit_ot::base::BaseOt;
+use tacit_ot::base::{self, BaseOt, Key, PART, ml_kem};
 use tacit_ot::source::{Extension, SourceReceiver, SourceSender, Turn};
 use tacit_ot::{Delta, Security, SessionTag};
 
 use crate::Error;
-use crate::base_ot::{self, WorkClock};
 
-pub(super) const TAG: SessionTag = SessionTag::new([1; 32]);
+const TAG: SessionTag = SessionTag::new([1; 32]);
+const ONE_THREAD: NonZeroUsize = NonZeroUsize::MIN;
 
 /// Either half.
 pub(super) trait Half {
@@ -34,13 +34,13 @@ pub(crate) struct EvaluatorHalf(pub(super) SourceReceiver);
 impl GarblerHalf {
     /// Sets up a half, from nothing to the first OT.
     pub(super) fn set_up(
+        base: BaseOt,
         extension: Extension,
         security: Security,
         channel: &mut Channel,
     ) -> Result<Self, Error> {
         let delta = Delta::random(&mut UnwrapErr(SysRng));
-        let (kind, one, mut work) = (BaseOt::default(), NonZeroUsize::MIN, WorkClock::default());
-        let keys = base_ot::receive(kind, one, &delta, channel, &mut work)?;
+        let keys = receive_base(base, &delta, channel)?;
         let source = SourceSender::new(delta, keys, &TAG, extension, security, 0);
         let mut half = Self(source?);
         refill(&mut half, 1, channel)?;
@@ -51,17 +51,62 @@ impl GarblerHalf {
 impl EvaluatorHalf {
     /// Sets up a half, from nothing to the first OT.
     pub(super) fn set_up(
+        base: BaseOt,
         extension: Extension,
         security: Security,
         channel: &mut Channel,
     ) -> Result<Self, Error> {
-        let (kind, one, mut work) = (BaseOt::default(), NonZeroUsize::MIN, WorkClock::default());
-        let keys = base_ot::send(kind, one, channel, &mut work)?;
+        let keys = send_base(base, channel)?;
         let source = SourceReceiver::new(keys, &TAG, extension, security, 0);
         let mut half = Self(source?);
         refill(&mut half, 1, channel)?;
         Ok(half)
     }
+}
+
+/// Plays the garbler's half of base OTs: the receiver, whose choices are the bits of Δ.
+fn receive_base(kind: BaseOt, delta: &Delta, channel: &mut Channel) -> Result<Vec<Key>, Error> {
+    let mut rng = UnwrapErr(SysRng);
+    let choices = delta.choices();
+    if kind == BaseOt::MlKem768 {
+        let mut receiver = ml_kem::Receiver::new(&choices, &TAG, &mut rng)?;
+        while receiver.left() > 0 {
+            channel.send(1, &receiver.offer_on(ONE_THREAD, PART))?;
+            channel.flush()?;
+        }
+        let answer = channel.receive(receiver.expected_bytes())?;
+        return Ok(receiver.finish(ONE_THREAD, answer.payload)?);
+    }
+    let mut receiver = base::Receiver::new(&choices, &TAG, &mut rng)?;
+    while receiver.left() > 0 {
+        channel.send(1, &receiver.offer_on(ONE_THREAD, PART))?;
+        channel.flush()?;
+    }
+    let offer = channel.receive(base::Sender::MESSAGE_BYTES)?;
+    Ok(receiver.finish(ONE_THREAD, offer.payload)?)
+}
+
+/// Plays the evaluator's half of base OTs: the sender.
+fn send_base(kind: BaseOt, channel: &mut Channel) -> Result<Vec<[Key; 2]>, Error> {
+    let mut rng = UnwrapErr(SysRng);
+    if kind == BaseOt::MlKem768 {
+        let mut sender = ml_kem::Sender::start(Delta::BITS, &TAG, &mut rng)?;
+        while sender.expected_bytes() > 0 {
+            let choice = channel.receive(sender.expected_bytes())?;
+            sender.take_on(ONE_THREAD, choice.payload)?;
+        }
+        let (pairs, answer) = sender.into_answers()?;
+        channel.send(1, &answer)?;
+        return Ok(pairs);
+    }
+    let (mut sender, offer) = base::Sender::start(Delta::BITS, &TAG, &mut rng)?;
+    channel.send(1, &offer)?;
+    channel.flush()?;
+    while sender.expected_bytes() > 0 {
+        let choice = channel.receive(sender.expected_bytes())?;
+        sender.take_on(ONE_THREAD, choice.payload)?;
+    }
+    Ok(sender.into_keys()?)
 }
 
 macro_rules! either_half {

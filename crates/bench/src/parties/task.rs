@@ -8,7 +8,7 @@ use tacit::Role;
 use super::{Exchange, Wire};
 use crate::authenticated::sources;
 use crate::serve::idle;
-use crate::{Error, base_ot, batch, direct, gmw, ot, outsourced, plan, prepared, serve};
+use crate::{Error, batch, direct, gmw, ot, outsourced, plan, prepared, serve};
 
 macro_rules! tasks {
     ($($(#[$doc:meta])* $kind:ident($suite:ident),)*) => {
@@ -43,8 +43,6 @@ macro_rules! tasks {
 }
 
 tasks! {
-    /// Base OTs.
-    BaseOt(base_ot),
     /// Correlated OTs.
     Ot(ot),
     /// A function under `direct`.

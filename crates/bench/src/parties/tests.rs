@@ -85,7 +85,7 @@ fn a_command_that_does_not_answer_is_named() {
             party_command: Some(vec![command.into()]),
             ..Options::default()
         };
-        let task = crate::base_ot::Exchanged::of_one_batch();
+        let task = crate::ot::Exchanged::least();
         let error = both(&task, PartyLink(None), &options)
             .unwrap_err()
             .to_string();

@@ -131,7 +131,7 @@ fn what_cannot_be_measured() {
     refused(&["lunch"]).failed(2, &["lunch", "kernels, schemes, ot, direct"]);
     refused(&["ot", "--link", "33ms"]).failed(2, &["33ms,50mbit"]);
     refused(&["ot", "--pin", "0"]).failed(2, &["0,1"]);
-    let words = ["ot", "--quick", "--only", "base-ot", "--pin", "1000000,0"];
+    let words = ["ot", "--quick", "--only", "ml-kem", "--pin", "1000000,0"];
     refused(&words).failed(3, &["core 1000000"]);
 }
 

@@ -69,51 +69,28 @@ fn schemes_are_both_roles_and_below_the_ceiling() {
 #[test]
 fn correlated_ots_have_the_bytes_that_they_should() {
     let records = records(Suite::Ot, &["ot softspoken-2 semi-honest", "loopback"]);
-    // There is one for each form.
-    assert_eq!(records.len(), 5);
-    for record in &records {
-        let Figures::Ot(figures) = &record.figures else {
-            panic!("{record:?}");
-        };
-        assert_eq!(figures.made, figures.count as u64);
-        assert!(
-            (64.0..64.1).contains(&figures.made_bits_per_ot),
-            "{figures:?}"
-        );
-        // 64 bytes per base OT, in eight parts, and an offer for all; corrections and a block of
-        // rows.
-        assert_eq!(figures.setup_traffic.garbler_bytes, 8_192 + 8 * 5);
-        assert_eq!(
-            figures.setup_traffic.evaluator_bytes,
-            32 + 5 + 2_048 + 1_024 + 5
-        );
-    }
-}
-
-#[test]
-fn base_ots_have_the_bytes_that_they_should() {
-    let records = records(Suite::Ot, &["base-ot", "threads-1"]);
-    let bytes: Vec<_> = records
-        .iter()
-        .map(|record| match &record.figures {
-            Figures::BaseOt(figures) => {
-                let traffic = figures.traffic;
-                (
-                    figures.kind.as_str(),
-                    traffic.garbler_bytes,
-                    traffic.evaluator_bytes,
-                )
-            }
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    // The last message consists of two frames.
+    // In eight parts, and an offer for all; or 128 keys in eight parts, and an answer of two frames.
     let header = 5;
     let expected = [
         ("ristretto255", 8_192 + 8 * header, 32 + header),
         ("ml-kem-768", 159_744 + 8 * header, 278_528 + 2 * header),
     ];
-    assert_eq!(bytes, expected);
+    assert_eq!(records.len(), expected.len());
+    for (record, (base, garbler, evaluator)) in records.iter().zip(expected) {
+        let Figures::Ot(figures) = &record.figures else {
+            panic!("{record:?}");
+        };
+        assert_eq!(figures.base, base);
+        assert_eq!(figures.made, figures.count as u64);
+        assert!(
+            (64.0..64.1).contains(&figures.made_bits_per_ot),
+            "{figures:?}"
+        );
+        assert_eq!(figures.setup_traffic.garbler_bytes, garbler);
+        // Then corrections and a block of rows.
+        let rows = 2_048 + 1_024 + header;
+        assert_eq!(figures.setup_traffic.evaluator_bytes, evaluator + rows);
+    }
 }
 
 /// The counts of `docs/protocols/batch.md`, each message with the 5 bytes before it.

@@ -3,9 +3,9 @@
 //! For encoded bit k the garbler offers two strings: the first shares of value 0, and those of
 //! value 1, of every circuit of the bucket in the chain's order. They are masked by a PRG under the
 //! OT's two keys H(i, q) and H(i, q ⊕ Δ). H is the re-keyed tweakable hash of `kernels` under the
-//! OT's number and a start point from the batch's name (the form "chosen strings" of
-//! `tacit_ot::precomputed`, over random choices, so without corrections). The evaluator gets the
-//! shares of ŷ_k, learns nothing about the others, and checks each against its commitment.
+//! OT's number and a start point from the batch's name. The choices are the OTs' random ones, so
+//! nothing corrects them. The evaluator gets the shares of ŷ_k, learns nothing about the others,
+//! and checks each against its commitment.
 
 use tacit_garble::Scheme;
 use tacit_kernels::{Block, Prg};

@@ -1,8 +1,8 @@
 //! Keys from correlated OTs: the sender gets one key for each value, the receiver one of the two.
 //!
 //! The keys of OT i are H(i, q) and H(i, q ⊕ Δ). H is the re-keyed tweakable hash of `kernels`
-//! under the OT's number and a start point from the protocol's oracle (the form "chosen strings" of
-//! `tacit_ot::precomputed`).
+//! under the OT's number and a start point from the protocol's oracle. Assumption: H is correlation
+//! robust under Δ (AES as an ideal cipher).
 
 use tacit_kernels::{Block, Construction, Tweak, TweakableHash, Use};
 use zeroize::Zeroizing;

@@ -308,8 +308,8 @@ impl EvaluatorOt {
             }
             Maker::Made(source) => {
                 let ots = source.take(source.available().start, received.len())?;
-                let (chosen, corrections) = ots.choose(choices)?;
-                received.copy_from_slice(&chosen.into_labels());
+                let (labels, corrections) = ots.choose(choices)?;
+                received.copy_from_slice(&labels);
                 *message = corrections;
             }
         }
