@@ -77,8 +77,8 @@ mod walk;
 pub use caught::Caught;
 pub use chain::SharedChain;
 pub use epoch::{Epoch, EpochBase, EpochSetup, EpochTags};
-pub use linked::{InstanceOrder, LinkedRun, check_linked, instance_bytes, linked_outline};
-pub use outline::{Outline, outline, stocked_outline};
+pub use linked::{InstanceOrder, LinkedRun, check_linked, instance_bytes};
+pub use outline::{Outline, outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
 pub use run::Proven;
 pub use stocked::{

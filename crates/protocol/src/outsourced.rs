@@ -50,7 +50,7 @@ pub use cheat::{Cheat, kills_chain};
 pub use cloud::{Cloud, CloudKept, CloudStart, MaskedResults};
 pub use evaluator::{Evaluator, EvaluatorOutcome, Verdict};
 pub use generator::{AwaitedResult, Generator, GeneratorKept, GeneratorStart};
-pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, PointEncoding, RunBound};
+pub use parameters::{MAX_COPIES, MIN_SECURITY_BITS, Parameters, RunBound};
 pub use terms::{EvaluatorBits, Terms};
 pub use ticket::RunTicket;
 pub use work::circuit_and_gates;

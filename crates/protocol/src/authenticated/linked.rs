@@ -32,7 +32,6 @@ mod making;
 mod messages;
 mod opening;
 mod order;
-mod outline;
 mod wiring;
 
 use tacit_function::{Function, Role};
@@ -40,7 +39,6 @@ use zeroize::Zeroizing;
 
 pub use kept::instance_bytes;
 pub use making::InstanceOrder;
-pub use outline::linked_outline;
 
 #[cfg(test)]
 pub(crate) use garbler::cheats;

@@ -10,11 +10,9 @@ use super::leaky::CHUNK;
 use super::lot::{EXTENSION_OTS, pieces};
 use super::messages;
 use super::parameters::{LotSize, SecurityBits};
-use super::stocked::{BLOCK_TRIPLES, piece_blocks};
 use super::terms::{check, next_lot};
 use super::walk::{CallWalk, Stop};
 use crate::Error;
-use crate::direct::check_without_values;
 use crate::io::Message;
 use crate::message::Kind;
 use crate::outline::message_bytes;
@@ -43,7 +41,7 @@ pub struct Outline {
 
 impl Outline {
     /// Adds a message.
-    pub(super) fn send(&mut self, from: Role, message: Message) {
+    fn send(&mut self, from: Role, message: Message) {
         let total = match from {
             Role::Garbler => &mut self.garbler_bytes,
             Role::Evaluator => &mut self.evaluator_bytes,
@@ -139,37 +137,6 @@ pub fn outline(
     security: SecurityBits,
     extension: Extension,
 ) -> Result<Outline, Error> {
-    outline_of(function, |outline, left, inputs| {
-        let size = next_lot(left, security);
-        outline.lot(size, extension, inputs.unwrap_or_default());
-        size.triples
-    })
-}
-
-/// Returns the messages of a run of `function` whose triples all come from stock.
-///
-/// # Errors
-///
-/// The function has saved values.
-pub fn stocked_outline(function: &Function) -> Result<Outline, Error> {
-    check_without_values(function, "authenticated, from triples in stock,")?;
-    let (gates, mut read) = (function.and_gates(), 0);
-    outline_of(function, |outline, left, inputs| {
-        // The evaluator sends the first message.
-        outline.trips += u64::from(inputs.is_some());
-        let spare = (read - (gates - left)) as usize;
-        let triples = spare + piece_blocks(left, spare) * BLOCK_TRIPLES;
-        read += (triples - spare) as u64;
-        triples
-    })
-}
-
-/// Returns the outline of a run. `next` gets the number of AND gates left and, at its first call,
-/// each party's number of input bits. It returns the number of triples of the next lot.
-fn outline_of(
-    function: &Function,
-    mut next: impl FnMut(&mut Outline, u64, Option<[usize; 2]>) -> usize,
-) -> Result<Outline, Error> {
     check(function)?;
     let mut outline = Outline::default();
     let mut walk = CallWalk::new(function, Proof::RULES, |_| Ok::<_, Error>(false))?;
@@ -177,13 +144,14 @@ fn outline_of(
     let inputs = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
     let mut first = Some(inputs);
     loop {
-        let triples = next(&mut outline, left, first);
+        let size = next_lot(left, security);
+        outline.lot(size, extension, first.unwrap_or_default());
         if first.take().is_some() {
             for role in [Role::Evaluator, Role::Garbler] {
                 outline.send(role, messages::masked_inputs(function, role));
             }
         }
-        let mut extent = LotGates::new(triples);
+        let mut extent = LotGates::new(size.triples);
         loop {
             match walk.next() {
                 Stop::Ands(ands) if extent.takes(ands.count()) => {

@@ -288,49 +288,6 @@ fn ceil_log2(n: usize) -> usize {
     n.next_power_of_two().trailing_zeros() as usize
 }
 
-/// The encoding that shelat and Shen 2013 describe, for comparison: n bits in rows of points of
-/// random polynomials over F_{2^t}, of degree K − 1 at N points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PointEncoding {
-    /// t.
-    pub field_bits: u32,
-    /// K.
-    pub coefficients: u64,
-    /// N.
-    pub points: u64,
-    /// The encoded bits: t·N, and the n bits of the identity.
-    pub encoded_bits: u64,
-}
-
-impl PointEncoding {
-    /// Returns the encoding of `bits` input bits at security `k`. The encoding of this crate takes
-    /// fewer bits and does not depend on chance: `docs/protocols/outsourced.md`.
-    ///
-    /// # Errors
-    ///
-    /// `bits` or `k` is 0, or above 2^32.
-    pub fn of(bits: u64, k: u64) -> Result<Self, Error> {
-        const SIZES: core::ops::RangeInclusive<u64> = 1..=1 << 32;
-        if !SIZES.contains(&bits) || !SIZES.contains(&k) {
-            return Err(Error::ApiMisuse("an encoding of 1 to 2^32 bits"));
-        }
-        let (n, security) = (bits as f64, k as f64);
-        let sum = n.log2() + n + security;
-        let mut t = (4.0 * n).log2().max((4.0 * security).log2()).ceil();
-        while t > 2.0 && (t - 1.0).exp2() > security + sum / (t - 1.0) {
-            t -= 1.0;
-        }
-        let coefficients = (sum / t).ceil() as u64;
-        let points = coefficients + k - 1;
-        Ok(Self {
-            field_bits: t as u32,
-            coefficients,
-            points,
-            encoded_bits: t as u64 * points + bits,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tacit_function::Recipient;
@@ -418,31 +375,9 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_encoding_has_its_known_size() {
-        let known = PointEncoding {
-            field_bits: 7,
-            coefficients: 25,
-            points: 64,
-            encoded_bits: 448 + 128,
-        };
-        assert_eq!(PointEncoding::of(128, 40), Ok(known));
-        assert!(PointEncoding::of(0, 40).is_err());
-    }
-
-    #[test]
-    fn ours_is_smaller_than_the_papers_encoding() {
+    fn an_encoding_has_its_known_size() {
         let distance = Parameters::malicious(256, 40).unwrap().encoding_distance();
-        for bits in [8, 64, 128, 1024, 8192] {
-            let ours = Encoding::new(bits, distance).unwrap().encoded_bits() as u64;
-            let theirs = PointEncoding::of(bits as u64, 40).unwrap().encoded_bits;
-            assert!(ours < theirs, "{bits}: {ours}, {theirs}");
-        }
-        let sizes = [128, 8192].map(|bits| {
-            let ours = Encoding::new(bits as usize, distance)
-                .unwrap()
-                .encoded_bits() as u64;
-            (ours, PointEncoding::of(bits, 40).unwrap().encoded_bits)
-        });
-        assert_eq!(sizes, [(309, 576), (8487, 16832)]);
+        let sizes = [128, 8192].map(|bits| Encoding::new(bits, distance).unwrap().encoded_bits());
+        assert_eq!(sizes, [309, 8487]);
     }
 }

@@ -207,30 +207,11 @@ fn any_function_runs_from_instances_of_its_components() {
     }
 }
 
-/// The outline has the right bytes, messages and half round trips, also where links take several
-/// messages.
 #[test]
-fn the_outline_of_a_run_from_instances_is_what_it_sends() {
-    let mut most = 0;
-    for function in &[
-        component("adder", Recipient::Evaluator),
-        component("aes-128", Recipient::Both),
-        tangle(),
-        shipped("levenshtein", &[("n", 20), ("m", 10)]),
-        shipped("sha-256-chain", &[("n", 4)]),
-    ] {
-        let due = linked_outline(function).unwrap();
-        let sent = check_run_from(function, 1, &mut make_at(1, function, 1));
-        assert_eq!(sent_bytes(&sent), [due.garbler_bytes, due.evaluator_bytes]);
-        assert_eq!(due.messages, sent.len() as u64);
-        // Links follow another message of the garbler, and nothing waits only for them.
-        let mut turns: Vec<_> = sent.iter().map(|(from, kind, _)| (*from, *kind)).collect();
-        turns.retain(|(_, kind)| *kind != Kind::AuthenticatedLinks);
-        let turns = turns.chunk_by(|(a, _), (b, _)| a == b).count();
-        assert_eq!(due.trips, turns as u64);
-        most = most.max(count(&sent, Role::Garbler, Kind::AuthenticatedLinks));
-    }
-    assert!(most > 1, "{most}");
+fn many_links_take_several_messages() {
+    let function = shipped("levenshtein", &[("n", 20), ("m", 10)]);
+    let sent = check_run_from(&function, 1, &mut make_at(1, &function, 1));
+    assert!(count(&sent, Role::Garbler, Kind::AuthenticatedLinks) > 2);
 }
 
 /// Links from one instance to another are sent before any input. Links from an input or a constant,
@@ -263,9 +244,12 @@ fn links_between_instances_leave_before_inputs() {
 #[test]
 fn bytes_of_a_run_from_instances_are_those_of_the_page() {
     let function = component("aes-128", Recipient::Both);
-    let due = linked_outline(&function).unwrap();
-    let found = [due.garbler_bytes, due.evaluator_bytes, due.trips];
-    assert_eq!(found, [4212, 111, 4]);
+    let sent = check_run_from(&function, 1, &mut make_at(1, &function, 1));
+    assert_eq!(sent_bytes(&sent), [4212, 111]);
+    // Links follow another message of the garbler, and nothing waits only for them.
+    let mut turns: Vec<_> = sent.iter().map(|(from, kind, _)| (*from, *kind)).collect();
+    turns.retain(|(_, kind)| *kind != Kind::AuthenticatedLinks);
+    assert_eq!(turns.chunk_by(|(a, _), (b, _)| a == b).count(), 4);
 }
 
 /// Some instances have gates that take several lots, and some lots serve several instances.

@@ -121,12 +121,9 @@ fn any_function_runs_from_triples_that_were_there() {
         let inputs = inputs_of(function);
         let inputs = [&inputs[0][..], &inputs[1][..]];
         terms::MOST_TRIPLES.set(most);
-        let due = stocked_outline(function).unwrap();
         let (found, sent) = run(terms(function, 40), inputs, (&lots, id), &numbers);
         terms::MOST_TRIPLES.set(None);
         assert_eq!(found.unwrap(), plain(function, inputs));
-        assert_eq!(sent_bytes(&sent), [due.garbler_bytes, due.evaluator_bytes]);
-        assert_eq!(due.messages, sent.len() as u64);
         assert!(sent.iter().all(|(_, kind, _)| kind.byte() > 100));
     }
 }
