@@ -1,12 +1,9 @@
 //! Whole functions under `authenticated`, from nothing and against a malicious party, each next to
-//! the same function under `direct`. Some of them also run from nothing, triples and instances
-//! ([`sources`]). The suite `batch` has the figures for many executions of one function that are
-//! prepared together.
+//! the same function under `direct`. The suite `batch` has the figures for many executions of one
+//! function that are prepared together.
 //!
 //! A run from nothing makes its own triples. The base OTs belong to the session and are measured
 //! separately.
-
-pub mod sources;
 
 use serde::{Deserialize, Serialize};
 use tacit::garble::SchemeId;
@@ -84,7 +81,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
             }
         }
     }
-    sources::run(options, tell)
+    Ok(())
 }
 
 fn cases(options: &Options) -> &'static [Case] {

@@ -102,8 +102,6 @@ pub struct Options {
     pub pin: Option<[usize; 2]>,
     /// The number of seconds for which the suite `serve` loads its service.
     pub seconds: Option<u64>,
-    /// The number of idle peers that the suite `serve` measures a service with, instead of a load.
-    pub idle: Option<u64>,
     /// The command of a process that calls [`parties::party`] on its standard input and output.
     /// Without it the parties are threads of this process and share one figure of peak memory.
     pub party_command: Option<Vec<OsString>>,

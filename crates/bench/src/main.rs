@@ -20,7 +20,6 @@ Examples:
   tacit-bench batch --only aes-128      a malicious party: AES-128 in batches of 32, 128, 1024
   tacit-bench outsourced --only friend-map   three parties, and values that stay
   tacit-bench serve --seconds 300       a service, sixteen peers, one of them hostile
-  tacit-bench serve --idle 1000         a service with a thousand idle peers and sixteen busy ones
   tacit-bench ot --json > ot.jsonl      one JSON record per line, for programs
 
 Each figure is a median. ± is the median absolute deviation; records also have the interval that \
@@ -77,10 +76,6 @@ struct MeasureArgs {
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
-    /// Measure in the suite `serve` what N idle peers cost, instead of a mixed load
-    #[arg(long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=4000))]
-    idle: Option<u64>,
     /// Print one JSON record per line
     #[arg(long)]
     json: bool,
@@ -141,7 +136,6 @@ fn measure(args: MeasureArgs) -> Result<(), Error> {
         only: args.only,
         pin: args.pin,
         seconds: args.seconds,
-        idle: args.idle,
         party_command: Some(vec![program.into_os_string(), "party".into()]),
     };
     let suites = match args.suites.as_slice() {

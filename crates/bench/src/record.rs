@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::authenticated::AuthenticatedFigures;
-use crate::authenticated::sources::SourceFigures;
 use crate::batch::BatchFigures;
 use crate::direct::DirectFigures;
 use crate::gmw::{CrossFigures, GmwFigures, RowFigures};
@@ -20,7 +19,6 @@ use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
 use crate::schemes::SchemeFigures;
 use crate::serve::ServeFigures;
-use crate::serve::idle::IdleFigures;
 use crate::table::{Line, Row};
 
 /// The version of every record.
@@ -85,8 +83,6 @@ figures! {
     GmwCrosses(CrossFigures),
     /// A function under `authenticated`.
     Authenticated(AuthenticatedFigures),
-    /// A function under `authenticated` from prepared material.
-    AuthenticatedSource(SourceFigures),
     /// Components garbled for the stock.
     Lot(LotFigures),
     /// A function under `prepared` next to `naive`.
@@ -99,8 +95,6 @@ figures! {
     Plan(PlanFigures),
     /// A service under load.
     Serve(ServeFigures),
-    /// A service with idle peers.
-    ServeIdle(IdleFigures),
 }
 
 /// The traffic of the link.

@@ -8,11 +8,8 @@
 //! clear.
 //!
 //! When that is over, four peers open sessions with one small run each.
-//!
-//! [`idle`] measures another service instead, with the requested number of idle peers.
 
 mod hostile;
-pub mod idle;
 mod load;
 mod samples;
 mod scene;
@@ -183,13 +180,6 @@ pub(crate) enum Report {
 
 /// Loads a service.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
-    if let Some(peers) = options.idle {
-        return if options.wants("serve idle loopback") {
-            idle::measure(peers, options, tell)
-        } else {
-            Ok(())
-        };
-    }
     if !options.wants("serve mixed loopback") {
         return Ok(());
     }
@@ -197,7 +187,8 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     let seconds = options.seconds.unwrap_or(usual.as_secs()).max(1);
     let done = both(&Exchanged { seconds }, PartyLink(None), options)?;
     let (Report::Service(service), Report::Peers(load)) = (done.garbler, done.evaluator) else {
-        return Err(swapped());
+        let other = "it reported what the other party should";
+        return Err(Error::of(Role::Garbler.name(), other));
     };
     let mut latency: BTreeMap<_, _> = BTreeMap::new();
     latency.insert(
@@ -240,14 +231,6 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         threads: quarters(&service.threads),
         memory: done.memory,
     }))
-}
-
-/// Returns the error for a report of the wrong party.
-fn swapped() -> Error {
-    Error::of(
-        Role::Garbler.name(),
-        "it reported what the other party should",
-    )
 }
 
 /// Returns the median of each quarter of the samples.

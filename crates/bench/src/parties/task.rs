@@ -6,8 +6,6 @@ use serde_json::Value as Json;
 use tacit::Role;
 
 use super::{Exchange, Wire};
-use crate::authenticated::sources;
-use crate::serve::idle;
 use crate::{Error, batch, direct, gmw, ot, outsourced, plan, prepared, serve};
 
 macro_rules! tasks {
@@ -49,8 +47,6 @@ tasks! {
     Direct(direct),
     /// A function under `gmw`, or under `direct` next to it.
     Gmw(gmw),
-    /// A function under `authenticated` from prepared material.
-    AuthenticatedSource(sources),
     /// A function under `prepared`.
     Prepared(prepared),
     /// A function under `batch`.
@@ -59,8 +55,6 @@ tasks! {
     Plan(plan),
     /// A service under load.
     Serve(serve),
-    /// A service with idle peers.
-    ServeIdle(idle),
 }
 
 impl Task {

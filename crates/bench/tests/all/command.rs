@@ -61,32 +61,6 @@ fn both_parties_are_processes_with_memory_of_their_own() {
 }
 
 #[test]
-fn idle_peers_are_measured_without_busy_ones_and_with_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let words = ["serve", "--idle", "20", "--quick", "--json"];
-    let ended = bench(folder.path(), &words);
-    let mut cases = Vec::new();
-    for line in ended.succeeded().lines() {
-        let record: serde_json::Value = serde_json::from_str(line).unwrap();
-        assert_eq!(record["measured"], "serve-idle");
-        let [idle, busy, runs] = ["idle", "busy", "runs_per_s"].map(|name| &record[name]);
-        let [idle, busy] = [idle, busy].map(|count| count.as_u64().unwrap());
-        assert_eq!(runs.as_f64() > Some(0.0), busy > 0, "{record}");
-        // Each session has a thread.
-        let threads = &record["threads"];
-        assert!(
-            threads.is_null() || threads.as_u64() >= Some(idle + busy),
-            "{record}"
-        );
-        cases.push((idle, busy));
-    }
-    assert_eq!(cases, [(0, 0), (0, 16), (20, 0), (20, 16)]);
-    for wrong in ["0", "4001"] {
-        bench(folder.path(), &["serve", "--idle", wrong]).failed(2, &["--idle"]);
-    }
-}
-
-#[test]
 fn all_three_parties_are_processes_too() {
     let folder = tempfile::tempdir().unwrap();
     let case = "bits-load bits=128";

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use clap::ValueEnum as _;
 use tacit_bench::table::Table;
 use tacit_bench::{Figures, Options, Record, Suite, run};
-use tacit_protocol::authenticated::{linked_outline, stocked_outline};
 
 /// Returns the records of the cases of a suite with these words in their names.
 fn records(suite: Suite, only: &[&str]) -> Vec<Record> {
@@ -138,48 +137,6 @@ fn runs_from_nothing_have_the_bytes_that_they_should() {
         let expected = 2.0 * (13.0 * ots + 4.0 * 16.0) + 32.0;
         let found = figures.bytes_an_and() / expected;
         assert!((1.0..1.1).contains(&found), "{figures:?}");
-    }
-}
-
-/// Runs from prepared material have the counts of their outlines; the kept material is as
-/// `docs/protocols/authenticated.md` counts it.
-#[test]
-fn runs_from_what_is_prepared_have_the_bytes_that_they_should() {
-    let records = records(Suite::Authenticated, &["aes-128 from-", "loopback"]);
-    assert_eq!(records.len(), 3);
-    let function = tacit::library::function("aes-128", &Default::default()).expect("a function");
-    for record in &records {
-        let Figures::AuthenticatedSource(figures) = &record.figures else {
-            panic!("{record:?}");
-        };
-        let traffic = figures.run_traffic;
-        let (garblers, evaluators) = (traffic.garbler_bytes, traffic.evaluator_bytes);
-        let kept = figures.kept_bytes;
-        let kept = [kept.garbler_bytes, kept.evaluator_bytes].map(|bytes| bytes / figures.ands);
-        let due = match figures.source.as_str() {
-            "nothing" => {
-                assert_eq!((figures.offline_ms, kept), (0.0, [0; 2]));
-                continue;
-            }
-            "triples" => {
-                assert_eq!(kept, [130, 130]);
-                stocked_outline(&function)
-            }
-            _ => {
-                assert_eq!(kept, [2, 127]);
-                linked_outline(&function)
-            }
-        };
-        let due = due.expect("an outline");
-        assert_eq!(
-            [garblers, evaluators],
-            [due.garbler_bytes, due.evaluator_bytes]
-        );
-        assert_eq!(traffic.rounds, due.trips);
-        assert!(
-            figures.offline_traffic.bytes() > 200 * figures.ands,
-            "{figures:?}"
-        );
     }
 }
 
