@@ -163,9 +163,16 @@ impl<'f> Job<'f> {
         self
     }
 
-    /// Runs by this protocol, which a flag or a file may have named. Each protocol also has a
-    /// method of its own. `authenticated` with stocks means
-    /// [`authenticated_counted`](Self::authenticated_counted).
+    /// Runs by this protocol, which a flag or a file may have named.
+    ///
+    /// With stocks, `gmw` takes all crosses from them if both parties have enough; a
+    /// [`CrossPreparation`](crate::stock::CrossPreparation) makes crosses. `authenticated` takes
+    /// instances of the function's components if both parties have enough of one lot, or else
+    /// triples; a [`LotPreparation`](crate::stock::LotPreparation) makes either. If the peer does
+    /// not finish a run of `authenticated` that takes nothing from the stock, the stocks count it.
+    /// Such runs raise s, so that s holds for all runs together. The parties must be authenticated
+    /// to each other. The first run of a session in this role decides whether the session takes
+    /// from the stock, and whether it counts.
     ///
     /// # Errors
     ///
@@ -198,10 +205,10 @@ impl<'f> Job<'f> {
         self.runs_by(&prepared::Prepared, Some(stocks))
     }
 
-    /// Loads and saves values in the chain of this name, under `prepared` and under
-    /// [`authenticated_counted`](Self::authenticated_counted). Both parties keep the chain with
-    /// their stocks, garbled or shared. A run that saves and loads nothing starts a missing chain.
-    /// Whenever a party stops, either both parties have a version or neither has it.
+    /// Loads and saves values in the chain of this name, under `prepared` and under `authenticated`
+    /// [with stocks](Self::by). Both parties keep the chain with their stocks, garbled or shared. A
+    /// run that saves and loads nothing starts a missing chain. Whenever a party stops, either both
+    /// parties have a version or neither has it.
     #[must_use]
     pub fn chain(mut self, name: &str) -> Self {
         self.task.chain = Some(name.to_owned());
@@ -241,14 +248,6 @@ impl<'f> Job<'f> {
         self.runs_by(&gmw::Gmw, None)
     }
 
-    /// Runs by [`gmw`](Self::gmw) and takes all crosses from `stocks` if both parties have enough
-    /// of them. A [`CrossPreparation`](crate::stock::CrossPreparation) makes crosses. The first run
-    /// of a session in this role decides whether the session takes from the stock.
-    #[must_use]
-    pub fn gmw_stocked(self, stocks: &Stocks) -> Self {
-        self.runs_by(&gmw::Gmw, Some(stocks))
-    }
-
     /// Runs by `batch`, secure against a malicious party, with a checked execution from the stock
     /// for this peer, role and scheme. If there is none, the run fails with
     /// [`Error::NothingChecked`]. A [`BatchPreparation`](crate::stock::BatchPreparation) makes
@@ -263,17 +262,6 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn authenticated(self) -> Self {
         self.runs_by(&authenticated::Authenticated, None)
-    }
-
-    /// Runs by [`authenticated`](Self::authenticated) and takes from `stocks` instances of the
-    /// function's components if both parties have enough of one lot, or else triples. A
-    /// [`LotPreparation`](crate::stock::LotPreparation) makes either. If the peer does not finish a
-    /// run that takes nothing from the stock, `stocks` counts it. Such runs raise s, so that s
-    /// holds for all runs together. The parties must be authenticated to each other. The first run
-    /// of a session in this role decides whether the session counts.
-    #[must_use]
-    pub fn authenticated_counted(self, stocks: &Stocks) -> Self {
-        self.runs_by(&authenticated::Authenticated, Some(stocks))
     }
 
     /// Returns the threat model under which the run is secure.

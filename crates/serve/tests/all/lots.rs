@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tacit::cost::FromStock;
 use tacit::garble::SchemeId;
-use tacit::protocols::StatisticalSecurity;
+use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::scheme::default_scheme;
 use tacit::session::{AbortReason, BaseOt, ProtocolId};
 use tacit::stock::{LotPreparation, Prepared, StockName, Stocks};
@@ -112,7 +112,7 @@ impl<'a> Party<'a> {
     fn encrypt(&self) -> Outcome {
         let mut session = self.scene.session(self.service, self.number).unwrap();
         let function = aes();
-        let job = Job::new(&function, Role::Evaluator).authenticated_counted(&self.stocks);
+        let job = Job::new(&function, Role::Evaluator).by(Protocol::Authenticated, Some(&self.stocks)).unwrap();
         let outcome = self.scene.encrypt_by(job, &mut session);
         session.close().unwrap();
         outcome

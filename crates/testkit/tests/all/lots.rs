@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tacit::cost::FromStock;
 use tacit::garble::SchemeId;
-use tacit::protocols::StatisticalSecurity;
+use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::session::BaseOt;
 use tacit::stock::{
     LotPreparation, Prepared, StockName, StockedKind, Stocks, TakenNumbers, Tried, TryName,
@@ -152,7 +152,7 @@ fn run_of(
     taken: &(dyn Fn(Role, &TakenNumbers) + Sync),
 ) -> [Result<Outcome, Error>; 2] {
     meet(folders, lies, |role, session, stocks| {
-        let job = Job::new(function, role).authenticated_counted(stocks);
+        let job = Job::new(function, role).by(Protocol::Authenticated, Some(stocks)).unwrap();
         let job = job
             .scheme(SCHEME)
             .watch_taken(|numbers| taken(role, numbers));

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tacit::garble::SchemeId;
+use tacit::protocols::Protocol;
 use tacit::stock::{BatchPreparation, Prepared, Stocks, Tried, TryName, TryRecord, charge_bits};
 use tacit::{Category, Error, Function, Job, Outcome, Role, SecurityScope, Session, library};
 use tacit_net::Transport;
@@ -285,7 +286,7 @@ fn authenticated(
     let function = function();
     meet(folders, lie, |role, session, stocks| {
         let job = job(&function, role, bits);
-        job.authenticated_counted(stocks).run(session)
+        job.by(Protocol::Authenticated, Some(stocks)).unwrap().run(session)
     })
 }
 
@@ -383,7 +384,7 @@ fn a_run_is_counted_before_its_first_base_ot_leaves() {
             PATIENCE,
             below,
             |role, session, stocks| {
-                let job = job(&function, role, 40).authenticated_counted(stocks);
+                let job = job(&function, role, 40).by(Protocol::Authenticated, Some(stocks)).unwrap();
                 job.run(session)
             },
         ));
@@ -425,7 +426,7 @@ fn a_session_is_a_try_until_it_ends_well() {
     let function = function();
     let ended = meet(&folders, None, |role, session, stocks| {
         for _ in 0..3 {
-            let job = job(&function, role, 40).authenticated_counted(stocks);
+            let job = job(&function, role, 40).by(Protocol::Authenticated, Some(stocks)).unwrap();
             job.run(session)?;
             assert_eq!(unfinished(&folders, role), 1);
         }
@@ -442,7 +443,7 @@ fn a_session_that_was_cleared_takes_no_later_try_off() {
     let folders = Folders::empty();
     let function = function();
     let run = |role, session: &mut Session, stocks: &Stocks| {
-        let job = job(&function, role, 40).authenticated_counted(stocks);
+        let job = job(&function, role, 40).by(Protocol::Authenticated, Some(stocks)).unwrap();
         job.run(session)
     };
     let ended = meet_over(&folders, PATIENCE, faulty(None), |role, session, stocks| {

@@ -90,7 +90,7 @@ fn party(
     let job = Job::new(function, role);
     let job = match protocol {
         Protocol::Prepared => job.prepared(stocks),
-        _ => job.authenticated_counted(stocks),
+        _ => job.by(Protocol::Authenticated, Some(stocks)).unwrap(),
     };
     let job = if function.has_saved_values() {
         job.chain("total")

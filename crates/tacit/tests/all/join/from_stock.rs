@@ -1,6 +1,7 @@
 //! Joins whose crosses were prepared before anybody had a table.
 
 use tacit::cost::{FromStock, gmw_bytes_from_stock};
+use tacit::protocols::Protocol;
 use tacit::stock::{CrossPreparation, Stocks};
 
 use super::*;
@@ -24,7 +25,7 @@ fn run_stocked(
     let function = function(plan);
     parties.both(|party, session: &mut Session, stocks: &Stocks| {
         let table = table(plan, party, tables[party])?;
-        let job = job(&function, plan, party, &table).gmw_stocked(stocks);
+        let job = job(&function, plan, party, &table).by(Protocol::Gmw, Some(stocks)).unwrap();
         let before = session.traffic();
         let job = if alone { job.from_stock_alone() } else { job };
         let ran = job.run(session);
