@@ -27,7 +27,7 @@ use crate::inputs::Reading;
 use crate::log::Log;
 use crate::output;
 use crate::progress::Bar;
-use crate::report::{bits_text, costs_json, costs_text, insecure, run_json, security, what_runs};
+use crate::report::{costs_json, costs_text, run_json, security, what_runs};
 use crate::typed::Runnable;
 use crate::{cancel, function, party, shell, stock};
 use function::scheme;
@@ -203,7 +203,6 @@ fn tell(
         json["run"] = names.into();
         return output::print_json(json);
     }
-    output::print(setting.warning())?;
     if runnable.function().outputs().is_empty() {
         eprintln!("done; this run has no results");
     } else if last.outputs.is_empty() {
@@ -221,50 +220,31 @@ fn tell(
 }
 
 /// Returns the parameters for `copies` circuits and `bits` bits of the checks of inputs. One
-/// circuit is for parties that follow the protocol. `allow` is the option that permits less than 40
-/// bits of statistical security, and whether it was given.
+/// circuit is for parties that follow the protocol.
 ///
 /// # Errors
 ///
 /// The number of circuits is invalid or gives too few bits.
-pub(crate) fn parameters(
-    copies: u32,
-    bits: u8,
-    allow: (&str, bool),
-) -> Result<OutsourcedParameters, String> {
+pub(crate) fn parameters(copies: u32, bits: u8) -> Result<OutsourcedParameters, String> {
     if copies == 1 {
         return Ok(OutsourcedParameters::SEMI_HONEST);
     }
-    let parameters = OutsourcedParameters::insecure_for_measurements(copies, bits);
-    let parameters = parameters.map_err(|_| {
+    OutsourcedParameters::malicious(copies, bits).map_err(|_| {
         format!(
-            "{copies} circuits: at least 3 are needed to check some and evaluate others; {COPIES} \
-             are usual"
-        )
-    })?;
-    let (option, is_allowed) = allow;
-    match OutsourcedParameters::malicious(copies, bits) {
-        Err(_) if !is_allowed => Err(format!(
-            "{copies} circuits and {bits} bits of the input checks give {} of statistical \
-             security, and {MIN_SECURITY_BITS} are the least against a malicious party; take \
-             {COPIES} and {}, or, to measure and for nothing else, give {option}",
-            security_bits_text(&parameters),
+            "{copies} circuits and {bits} bits of the input checks give fewer than \
+             {MIN_SECURITY_BITS} bits of statistical security, the least against a malicious \
+             party; take {COPIES} and {}",
             StatisticalSecurity::DEFAULT
-        )),
-        _ => Ok(parameters),
-    }
+        )
+    })
 }
 
 /// Returns the bits of statistical security of the parameters, rounded down so that the promise
 /// holds.
-fn security_bits_of(parameters: &OutsourcedParameters, function: Option<&Function>) -> Option<u8> {
-    let bound = parameters.bound(function);
+fn security_bits_of(parameters: &OutsourcedParameters, function: &Function) -> Option<u8> {
+    let bound = parameters.bound(Some(function));
     let bits = bound.map(|bound| bound.total_bits() as u8);
     bits.ok().filter(|_| !parameters.is_semi_honest())
-}
-
-fn security_bits_text(parameters: &OutsourcedParameters) -> String {
-    bits_text(security_bits_of(parameters, None).unwrap_or(0))
 }
 
 fn parameters_of(given: &OutsourceArgs<'_>) -> Result<OutsourcedParameters, Failure> {
@@ -281,12 +261,7 @@ fn parameters_of(given: &OutsourceArgs<'_>) -> Result<OutsourcedParameters, Fail
     }
     let bits = each.security_bits;
     let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
-    let allow = (
-        "--insecure-for-measurements",
-        each.insecure_for_measurements,
-    );
-    let parameters = parameters(copies, bits, allow);
-    parameters.map_err(|what| Failure::usage(format!("--copies {copies}: {what}")))
+    parameters(copies, bits).map_err(|what| Failure::usage(format!("--copies {copies}: {what}")))
 }
 
 /// Returns the role whose inputs this party gives, and their place. The cloud has none.
@@ -364,21 +339,9 @@ impl Setting<'_> {
         OutsourcedJob::new(self.function, self.parameters).threat_model()
     }
 
-    /// Returns the warning that starts the results if fewer bits protect them than a malicious
-    /// model needs.
-    fn warning(&self) -> String {
-        let is_weak =
-            !self.parameters.is_semi_honest() && !self.parameters.is_secure().unwrap_or_default();
-        if is_weak {
-            insecure(&security_bits_text(&self.parameters))
-        } else {
-            String::new()
-        }
-    }
-
     /// Returns the text before the results, for people.
     fn text(&self) -> String {
-        let bits = security_bits_of(&self.parameters, Some(self.function));
+        let bits = security_bits_of(&self.parameters, self.function);
         let mut text = format!(
             "protocol  outsourced, {}\n\
              copies    {}\n\

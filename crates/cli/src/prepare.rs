@@ -48,9 +48,6 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?.on_threads(args.threads);
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
-    if args.insecure_for_measurements && args.protocol != PrepareFor::Batch {
-        return Err(usage!("--insecure-for-measurements is for --protocol batch"; "leave it out"));
-    }
     let has_crosses = args.crosses.or(args.wide_crosses).is_some();
     if has_crosses && args.protocol != PrepareFor::Gmw {
         return Err(usage!(

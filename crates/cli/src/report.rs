@@ -149,20 +149,6 @@ pub(crate) fn run_json(
     })
 }
 
-/// Returns the warning that starts the results if fewer bits protect them than a malicious model
-/// needs.
-pub(crate) fn insecure(bits: &str) -> String {
-    format!("insecure, for measurements: {bits} of statistical security\n")
-}
-
-/// Returns a number of bits as text.
-pub(crate) fn bits_text(bits: u8) -> String {
-    match bits {
-        1 => "1 bit".to_owned(),
-        bits => format!("{bits} bits"),
-    }
-}
-
 /// Returns a threat model as text, with s if there is one.
 pub(crate) fn security(threat_model: ThreatModel, security_bits: Option<u8>) -> String {
     match security_bits {

@@ -29,13 +29,6 @@ use two::TwoPartyRun;
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let protocol = protocol(args)?;
-    if args.insecure_for_measurements && !protocol.has_security_bits() {
-        return Err(usage!(
-            "--insecure-for-measurements is for --security-bits of batch, and {} has none",
-            protocol.name();
-            "leave it out"
-        ));
-    }
     let party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let mut party = party.on_threads(args.threads);
     let found = match function::find(&args.function, &args.choice)? {
@@ -169,7 +162,7 @@ pub(crate) fn known_role(
     Ok(Some(signature.role(party)))
 }
 
-/// Returns s of `bits` under `protocol`, or the default. Only measurements may go below 40.
+/// Returns s of `bits` under `protocol`, or the default.
 ///
 /// # Errors
 ///
@@ -177,11 +170,8 @@ pub(crate) fn known_role(
 pub(crate) fn statistical_security(
     protocol: Protocol,
     bits: Option<u8>,
-    is_for_measurements: bool,
 ) -> Result<StatisticalSecurity, tacit::Error> {
-    match bits {
-        None => Ok(StatisticalSecurity::DEFAULT),
-        Some(bits) if is_for_measurements => StatisticalSecurity::insecure_for_measurements(bits),
-        Some(bits) => protocol.statistical_security(bits),
-    }
+    bits.map_or(Ok(StatisticalSecurity::DEFAULT), |bits| {
+        protocol.statistical_security(bits)
+    })
 }

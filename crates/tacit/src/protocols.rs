@@ -65,13 +65,6 @@ impl StatisticalSecurity {
         self.0
     }
 
-    /// Whether s is enough against a malicious party. Otherwise it is [for
-    /// measurements](Self::insecure_for_measurements).
-    #[must_use]
-    pub fn is_secure(self) -> bool {
-        self >= Self::LEAST
-    }
-
     /// Returns the s of the lots of `authenticated`.
     ///
     /// # Errors

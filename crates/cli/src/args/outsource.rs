@@ -149,13 +149,9 @@ pub(crate) struct EachArgs {
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security: Option<ThreatModel>,
     /// The statistical security of the checks of inputs. Default: 40. All three give the same
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(40..=80))]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security_bits: Option<u8>,
-    /// Allow --security-bits and --copies that give fewer than 40 bits of statistical security.
-    /// Only for measurements: a cheating party may succeed
-    #[arg(long, help_heading = HOW, hide_short_help = true)]
-    pub(crate) insecure_for_measurements: bool,
     #[command(flatten)]
     pub(crate) runs: RunsArgs,
 }

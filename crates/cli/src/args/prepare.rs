@@ -94,14 +94,9 @@ pub(crate) struct PrepareArgs {
     /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with probability 2^-S
     /// at most. Default: 40. Both parties give the same. Runs from a batch give it too; material
     /// for authenticated serves runs at this S or a lower one
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(40..=80))]
     #[arg(help_heading = WHAT)]
     pub(crate) security_bits: Option<u8>,
-    /// Under batch: allow fewer than 40 --security-bits. Only for measurements: a cheating party
-    /// may succeed
-    #[arg(long)]
-    #[arg(help_heading = WHAT)]
-    pub(crate) insecure_for_measurements: bool,
     /// N instances of a component of the library or of a circuit file, such as aes-round@90
     /// or levenshtein-tile:side=10@36
     #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]

@@ -116,13 +116,9 @@ pub(crate) struct RunArgs {
     pub(crate) security: ThreatModel,
     /// Under authenticated: the statistical security, 40 to 64. Under batch: take executions that
     /// were prepared with it. Default: 40
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(1..=80))]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(40..=80))]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security_bits: Option<u8>,
-    /// Under batch: allow fewer than 40 --security-bits. Only for measurements: a cheating party
-    /// may succeed
-    #[arg(long, help_heading = HOW, hide_short_help = true)]
-    pub(crate) insecure_for_measurements: bool,
     /// Work on N threads: direct and batch with all of their work, other protocols with their OTs.
     /// If both parties give two or more, long messages go over several connections
     #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]

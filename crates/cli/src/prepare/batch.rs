@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::output::counted;
 use crate::progress::Bar;
-use crate::report::{bits_text, insecure, security, shown_bytes};
+use crate::report::{security, shown_bytes};
 use crate::{function, run};
 
 /// The largest number of executions in one batch.
@@ -55,11 +55,7 @@ impl BatchOrder {
         let role = super::role(args, Some(&runnable), config)?;
         let function = runnable.function().clone();
         let scheme = function::scheme(args.scheme.as_deref(), Some(&function))?;
-        let security = run::statistical_security(
-            Protocol::Batch,
-            args.security_bits,
-            args.insecure_for_measurements,
-        )?;
+        let security = run::statistical_security(Protocol::Batch, args.security_bits)?;
         let (plan, table_bytes, held_bits) = {
             let order = BatchPreparation::new(role, &function, args.runs).scheme(scheme.id);
             let order = order.statistical_security(security);
@@ -143,13 +139,7 @@ impl Order for BatchOrder {
 
     fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {
         let (made, usable) = (prepared.made(), prepared.available());
-        let bits = self.security.bits();
-        let mut text = if self.security.is_secure() {
-            String::new()
-        } else {
-            insecure(&bits_text(bits))
-        };
-        text += &format!(
+        let mut text = format!(
             "protocol  batch, {}\n{made} checked executions of {} made, {usable} usable\n",
             security(ThreatModel::Malicious, Some(self.held_bits)),
             self.function.name()

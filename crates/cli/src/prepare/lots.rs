@@ -76,7 +76,7 @@ impl LotOrder {
         let mut order = Self {
             role,
             kind,
-            security: run::statistical_security(Protocol::Authenticated, bits, false)?,
+            security: run::statistical_security(Protocol::Authenticated, bits)?,
             held_bits: 0,
         };
         order.held_bits = order.check()?;

@@ -69,5 +69,5 @@ pub(super) fn security(
     protocol: Protocol,
     args: &RunArgs,
 ) -> Result<StatisticalSecurity, tacit::Error> {
-    super::statistical_security(protocol, args.security_bits, args.insecure_for_measurements)
+    super::statistical_security(protocol, args.security_bits)
 }

@@ -130,10 +130,6 @@ pub(crate) struct Served {
     pub(crate) other_server: Option<String>,
     /// The number of circuits in a run of three parties.
     pub(crate) copies: Option<u32>,
-    /// Allows s below 40 under `batch`, and for runs of three parties circuits and k that give
-    /// less.
-    #[serde(default)]
-    pub(crate) insecure_for_measurements: bool,
     /// The chain in which values are kept.
     pub(crate) chain: Option<String>,
     /// Whether a function may discard a value of the chain by saving it without loading it.
@@ -237,9 +233,6 @@ pub(crate) struct Stocked {
     pub(crate) protocol: Option<NamedProtocol>,
     /// s of the material for `batch` and `authenticated`.
     pub(crate) security_bits: Option<u8>,
-    /// Allows s below 40 under `batch`.
-    #[serde(default)]
-    pub(crate) insecure_for_measurements: bool,
     /// The garbling scheme.
     pub(crate) scheme: Option<String>,
     /// The peers with whom it is kept; everybody in [peers] if not given.

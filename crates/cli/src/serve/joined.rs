@@ -131,7 +131,7 @@ fn check_terms(served: &Served) -> Result<(), Failure> {
         ("protocols", "gmw alone joins tables; leave protocols out")
     } else if served.scheme.is_some() {
         ("scheme", "gmw garbles nothing; leave it out")
-    } else if served.security_bits.is_some() || served.insecure_for_measurements {
+    } else if served.security_bits.is_some() {
         (
             "security_bits",
             "joins are secure against semi-honest parties only; leave it out",

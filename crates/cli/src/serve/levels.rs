@@ -56,13 +56,8 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
 /// Returns the material for runs of a function.
 fn of_function(stocked: &Stocked, function: Arc<Function>) -> Result<Material, Failure> {
     let protocol = stocked.protocol.map_or(Protocol::Prepared, |named| named.0);
-    let insecure = stocked.insecure_for_measurements;
-    let bits = || security(protocol, stocked.security_bits, insecure);
+    let bits = || security(protocol, stocked.security_bits);
     match (protocol, stocked.security_bits) {
-        _ if insecure && protocol != Protocol::Batch => Err(wrong(
-            "insecure_for_measurements",
-            "it is for protocol = \"batch\"; leave it out",
-        )),
         (Protocol::Prepared, None) => Ok(Material::Components(function)),
         (Protocol::Prepared, Some(_)) => {
             let what = "prepared has none; write protocol = \"batch\" or \"authenticated\", or \
@@ -94,10 +89,6 @@ fn triples(stocked: &Stocked) -> Result<Material, Failure> {
         ("results", !stocked.results.is_empty()),
         ("types", !stocked.types.is_empty()),
         ("bit_order", stocked.bit_order.is_some()),
-        (
-            "insecure_for_measurements",
-            stocked.insecure_for_measurements,
-        ),
     ];
     match of_functions.iter().find(|(_, is_given)| *is_given) {
         Some((field, _)) => {
@@ -105,7 +96,7 @@ fn triples(stocked: &Stocked) -> Result<Material, Failure> {
             Err(wrong(field, what))
         }
         None => {
-            let security = security(Protocol::Authenticated, stocked.security_bits, false)?;
+            let security = security(Protocol::Authenticated, stocked.security_bits)?;
             Ok(Material::Triples(security))
         }
     }

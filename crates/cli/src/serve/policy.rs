@@ -213,10 +213,7 @@ fn offer(config: &Config, served: &Served) -> Result<Offer, Failure> {
         security: match outsourced {
             // The security of its checks of inputs is among its parameters.
             Some(_) => StatisticalSecurity::DEFAULT,
-            None => {
-                let (bits, measures) = (served.security_bits, served.insecure_for_measurements);
-                security(Protocol::Batch, bits, measures)?
-            }
+            None => security(Protocol::Batch, served.security_bits)?,
         },
         // For three parties, the chain belongs to the servers.
         chain: served.chain.clone().filter(|_| outsourced.is_none()),
@@ -271,9 +268,8 @@ fn forms(served: &Served, protocols: &[ProtocolId]) -> Result<[Vec<Member>; 2], 
 pub(super) fn security(
     protocol: Protocol,
     bits: Option<u8>,
-    is_for_measurements: bool,
 ) -> Result<StatisticalSecurity, Failure> {
-    let found = run::statistical_security(protocol, bits, is_for_measurements);
+    let found = run::statistical_security(protocol, bits);
     found.map_err(|error| within("security_bits", &error.into()))
 }
 

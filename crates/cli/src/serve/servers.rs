@@ -46,14 +46,10 @@ pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsour
     let copies = served.copies.unwrap_or(COPIES);
     let bits = served.security_bits;
     let bits = bits.unwrap_or(StatisticalSecurity::DEFAULT.bits());
-    let allow = (
-        "insecure_for_measurements = true",
-        served.insecure_for_measurements,
-    );
     Ok(Some(Outsourced {
         server,
         other,
-        parameters: parameters(copies, bits, allow).map_err(|what| wrong("copies", &what))?,
+        parameters: parameters(copies, bits).map_err(|what| wrong("copies", &what))?,
         chain: served.chain.clone(),
         replaces: served.replace,
         threads: served.threads.unwrap_or(NonZeroUsize::MIN),

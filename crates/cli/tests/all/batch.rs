@@ -11,9 +11,6 @@ const BLOCK: &str = "block=00112233445566778899aabbccddeeff";
 /// FIPS 197, appendix C.1.
 const CIPHERTEXT: &str = "ciphertext = 69c4e0d86a7b0430d8cdb78070b4c55a\n";
 
-/// Low, so that batches are small.
-const FEW_BITS: [&str; 3] = ["--insecure-for-measurements", "--security-bits", "6"];
-
 fn prepare(parties: &Parties, function: &str, more: &[&str]) -> [Ended; 2] {
     let batch = ["prepare", function, "--protocol", "batch"];
     let [alice, bob] = with_stocks(&[&batch[..], more].concat(), ["", ""]);
@@ -28,11 +25,11 @@ fn run(parties: &Parties, function: &str, inputs: [&str; 2], more: &[&str]) -> [
 #[test]
 fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
     let parties = Parties::new();
-    let two = [&["--runs", "2", "--threads", "2"][..], &FEW_BITS].concat();
+    let two = ["--runs", "2", "--threads", "2"];
     for ended in prepare(&parties, "aes-128", &two) {
         let told = ended.succeeded();
         for stated in [
-            "secure against a malicious party: cheating succeeds with at most 2^-6",
+            "secure against a malicious party: cheating succeeds with at most 2^-40",
             "2 checked executions of aes-128 made, 2 usable",
             "circuits for 2 buckets of",
             "bound     2^-",
@@ -42,14 +39,13 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         }
     }
     let listed = tacit(parties.folder(), &["stock", "list", "--stock", "b"]);
-    let name = "aes-128, checked executions at s = 6";
+    let name = "aes-128, checked executions at s = 40";
     assert!(listed.succeeded().contains(name), "{listed:?}");
     let checked = tacit(parties.folder(), &["stock", "check", "--stock", "b"]);
     assert!(checked.succeeded().contains("2 instances are whole"));
-    let malicious = [&["--security", "malicious", "--cost"][..], &FEW_BITS].concat();
+    let malicious = ["--security", "malicious", "--cost"];
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &malicious) {
-        let weak = "insecure, for measurements: 6 bits of statistical security\n";
-        assert_eq!(ended.succeeded(), format!("{weak}{CIPHERTEXT}"));
+        assert_eq!(ended.succeeded(), CIPHERTEXT);
         for stated in [
             "a checked batch of the function is in this party's stock, so `batch` runs",
             "protocol  batch, secure against a malicious party",
@@ -58,7 +54,7 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         }
         assert!(ended.stderr.contains("\nprepare "), "{ended:?}");
     }
-    let batch = [&["--protocol", "batch", "--json"][..], &FEW_BITS].concat();
+    let batch = ["--protocol", "batch", "--json"];
     // One is left, and gives its result.
     let twice = [&batch[..], &["--repeat", "2"]].concat();
     for ended in run(&parties, "aes-128", [KEY, BLOCK], &twice) {
@@ -66,16 +62,15 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         let json = ended.json();
         assert_eq!(json["runs_done"], 1);
         assert_eq!(json["threat_model"], "malicious");
-        assert_eq!(json["statistical_security_bits"], 6);
+        assert_eq!(json["statistical_security_bits"], 40);
         assert_eq!(json["protocol"], "batch");
         let ciphertext = &json["outputs"]["ciphertext"];
         assert_eq!(ciphertext, "69c4e0d86a7b0430d8cdb78070b4c55a");
     }
     assert_eq!(parties.usable("b"), [0]);
     // Without stock `batch` does not run. If the protocol is open, one of the same security runs in
-    // its place, with at least 40 bits.
-    let open = ["--security", "malicious", "--cost"];
-    for ended in run(&parties, "aes-128", [KEY, BLOCK], &open) {
+    // its place.
+    for ended in run(&parties, "aes-128", [KEY, BLOCK], &malicious) {
         assert_eq!(ended.succeeded(), CIPHERTEXT);
         for stated in [
             "no checked batch of the function is in this party's stock, so `authenticated` runs",
@@ -89,15 +84,14 @@ fn aes_128_is_prepared_checked_and_run_against_a_malicious_party() {
         .iter()
         .zip(["garbler --with tacit:", "evaluator --with tacit:"])
     {
-        let remedy = "tacit prepare aes-128 --protocol batch --security-bits 6 \
-                      --insecure-for-measurements --runs 16 --role";
+        let remedy = "tacit prepare aes-128 --protocol batch --runs 16 --role";
         ended.failed(7, &["no checked execution", &format!("{remedy} {role}")]);
     }
     let made = prepare(&parties, "aes-128", &[&two[..], &["--json"]].concat());
     for ended in made {
         let json = ended.json();
         assert_eq!((&json["made"], &json["usable"]), (&2.into(), &2.into()));
-        assert!(json["plan"]["bound_bits"].as_f64() >= Some(6.0), "{json}");
+        assert!(json["plan"]["bound_bits"].as_f64() >= Some(40.0), "{json}");
     }
 }
 
@@ -130,16 +124,13 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
     let ots = [&prepare[..], &["--ots", "64"]].concat();
     alone(&ots).failed(2, &["--ots", "--runs N"]);
     alone(&["prepare", "aes-128", "--security-bits", "40"]).failed(2, &["--protocol batch"]);
-    let authenticated = ["prepare", "--protocol", "authenticated", "--ands", "64"];
-    alone(&[&authenticated[..], &FEW_BITS].concat())
-        .failed(2, &["--insecure-for-measurements is for --protocol batch"]);
-    let bits = [&prepare[..], &["--security-bits", "81"]].concat();
-    alone(&bits).failed(2, &["81", "80"]);
-    let few = ["--security-bits", "39"];
-    let floor = ["39 bits", "40", "insecure-for-measurements"];
-    alone(&[&prepare[..], &few].concat()).failed(2, &floor);
     let run = ["run", "aes-128", "--input", KEY, "--protocol", "batch"];
-    alone(&[&run[..], &["--stock", "a"], &few].concat()).failed(2, &floor);
+    for bits in ["39", "81"] {
+        let security = ["--security-bits", bits];
+        alone(&[&prepare[..], &security].concat()).failed(2, &[bits, "40..=80"]);
+        let run = [&run[..], &["--stock", "a"], &security].concat();
+        alone(&run).failed(2, &[bits, "40..=80"]);
+    }
     let many = [&prepare[..], &["--runs", "5000"]].concat();
     alone(&many).failed(2, &["--runs 5000", "order at most 4096"]);
     // Nothing is stored that no run could take, and the refusal needs no peer.
@@ -170,13 +161,12 @@ fn nothing_less_secure_and_nothing_unsupported_is_begun() {
 #[test]
 fn a_stock_at_one_party_alone_is_told() {
     let parties = Parties::new();
-    let one = [&["--param", "bits=8", "--runs", "1"][..], &FEW_BITS].concat();
+    let one = ["--param", "bits=8", "--runs", "1"];
     for ended in prepare(&parties, "millionaires", &one) {
         ended.succeeded();
     }
     std::fs::remove_dir_all(parties.folder().join("a")).expect("a folder");
     let batch = ["--param", "bits=8", "--protocol", "batch"];
-    let batch = [&batch[..], &FEW_BITS].concat();
     for ended in run(&parties, "millionaires", ["a=41", "b=40"], &batch) {
         assert!([6, 7].contains(&ended.code), "{ended:?}");
         assert!(!ended.stderr.contains("a_is_richer"), "{ended:?}");
@@ -186,7 +176,7 @@ fn a_stock_at_one_party_alone_is_told() {
 #[test]
 fn a_killed_preparation_leaves_nothing_and_a_killed_run_loses_one_execution() {
     let parties = Parties::new();
-    let batch = [&["--param", "bits=8"][..], &FEW_BITS].concat();
+    let batch = ["--param", "bits=8"];
     let order = words("prepare millionaires --protocol batch --runs 8");
     let order = [&order[..], &batch, &["--retries", "0"]].concat();
     let run_once = ["run", "millionaires", "--protocol", "batch"];

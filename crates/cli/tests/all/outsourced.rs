@@ -62,7 +62,7 @@ impl Parties {
 fn a_map_is_kept_between_processes() {
     let parties = Parties::new();
     let tablet = parties.fingerprints[3].clone();
-    let size = words("--param cells=4 --param id_bits=3 --copies 5 --insecure-for-measurements");
+    let size = words("--param cells=4 --param id_bits=3 --copies 160");
     let chain = ["--chain", "friends"];
     let begin = [&chain[..], &["--allow", &tablet]].concat();
     let of = |name: &'static str| [&[name], &size[..]].concat();
@@ -75,8 +75,8 @@ fn a_map_is_kept_between_processes() {
         let own: [&[&str]; 3] = [&generator, &chain, &["--input", &cell]];
         let [_, cloud, evaluator] = parties.run(&of("friend-map-set"), who, own);
         let told = cloud.json();
-        assert_eq!(told["copies"], 5);
-        assert_eq!(told["evaluated_copies"], 2);
+        assert_eq!(told["copies"], 160);
+        assert_eq!(told["evaluated_copies"], 64);
         assert_eq!(told["threat_model"], "malicious-non-colluding");
         assert_eq!(told["chain"], "friends");
         let json = evaluator.json();
@@ -306,21 +306,13 @@ fn what_is_missing_is_said_before_anyone_is_met() {
     let there = [&known[..], &["--listen", "127.0.0.1:0"]].concat();
     of(&there).failed(2, &["--chain"]);
     of(&[&there[..], &["--generator", generator]].concat()).failed(2, &["--generator"]);
-    of(&[&there[..], &["--copies", "2"]].concat()).failed(2, &["--copies 2"]);
-    for few in [["--copies", "4"], ["--security-bits", "20"]] {
-        let told = [
-            "bits of statistical security",
-            "--insecure-for-measurements",
-        ];
-        let told = if few[1] == "4" {
-            ["1 bit of", told[1]]
-        } else {
-            told
-        };
-        of(&[&there[..], &few].concat()).failed(2, &told);
-        let malicious = ["--security", "malicious-non-colluding"];
-        of(&[&there[..], &few, &malicious].concat()).failed(2, &told);
+    for few in ["2", "4", "120"] {
+        let told = [&format!("--copies {few}"), "bits of statistical security"];
+        of(&[&there[..], &["--copies", few]].concat()).failed(2, &told);
     }
+    of(&[&there[..], &["--security-bits", "20"]].concat()).failed(2, &["40..=80"]);
+    let one = [&there[..], &["--copies", "1", "--security", "malicious-non-colluding"]].concat();
+    of(&one).failed(2, &["--copies 1", "follow the protocol"]);
     of(&[&there[..], &["--plain-loopback"]].concat()).failed(2, &["--plain-loopback"]);
     let same = [
         "--cloud",

@@ -180,7 +180,7 @@ impl Scene {
             text += &format!(
                 "[[serve.function]]\nfunction = \"{function}\"\nparams = {{ cells = 4, id_bits = 3 \
                  }}\nrole = \"{role}\"\nother_server = \"{other}\"\nchain = \"friends\"\n\
-                 copies = 5\ninsecure_for_measurements = true\n"
+                 copies = 160\n"
             );
             if (server, function) == (0, "friend-map-set") {
                 text += "inputs_file = \"inputs.json\"\n";
@@ -189,8 +189,7 @@ impl Scene {
         for entry in ["start", "spend"] {
             text += &format!(
                 "[[serve.function]]\nfunction = \"total.tacit\"\nentry = \"{entry}\"\nrole = \
-                 \"{role}\"\nother_server = \"{other}\"\nchain = \"total\"\ncopies = 5\n\
-                 insecure_for_measurements = true\n"
+                 \"{role}\"\nother_server = \"{other}\"\nchain = \"total\"\ncopies = 160\n"
             );
             if (server, entry) == (0, "spend") {
                 text += "inputs_file = \"inputs.json\"\n";
@@ -226,8 +225,7 @@ impl Scene {
             "evaluator",
             function,
             "--copies",
-            "5",
-            "--insecure-for-measurements",
+            "160",
             "--identity",
             &key,
             "--generator",
@@ -294,7 +292,7 @@ impl Scene {
         let ended = client.end();
         assert!(!ended.stderr.contains("panicked"), "{ended:?}");
         let ended = self.moves(1, 2);
-        assert!(ended.succeeded().contains("\noccupant = "), "{ended:?}");
+        assert!(ended.succeeded().starts_with("occupant = "), "{ended:?}");
         let version = self.versions_meet(before + 1);
         assert!(version <= before + 2, "{before} {version}");
         version
@@ -305,10 +303,7 @@ impl Scene {
 fn clients_come_in_turn_and_servers_come_back() {
     let mut scene = Scene::new();
     let mut version = scene.begin();
-    assert_eq!(
-        scene.moves(0, 3).succeeded(),
-        "insecure, for measurements: 1 bit of statistical security\noccupant = 0\n"
-    );
+    assert_eq!(scene.moves(0, 3).succeeded(), "occupant = 0\n");
     // Two clients at once: one waits for the other.
     let both = [0, 1].map(|who| scene.client(who, "friend-map-set", &["--input", "cell=0"]));
     for client in both {

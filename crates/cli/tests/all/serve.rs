@@ -208,10 +208,6 @@ fn stocks_for_authenticated(check: impl Fn(&str) -> Ended) {
             ["security_bits", "40 to 64"],
         ),
         (
-            format!("{aes}runs = 5\ninsecure_for_measurements = true\n"),
-            ["insecure_for_measurements", "protocol = \"batch\""],
-        ),
-        (
             format!("{aes}runs = 5\nands = 1000\n"),
             ["write a function and runs", "ands alone"],
         ),
@@ -353,8 +349,8 @@ main(a: [u32; 4] of alice, b: [u32; 4] of bob) -> (shared: u3 to both) { count(a
     tacit(parties.folder(), &checked).failed(2, &told);
 }
 
-/// A server of three parties has at least 40 bits against a malicious party, unless an option for
-/// measurements lowers it. This holds at the start and in a check.
+/// A server of three parties has at least 40 bits against a malicious party. This holds at the
+/// start and in a check.
 #[test]
 fn a_server_of_three_keeps_the_floor() {
     let parties = Parties::new();
@@ -369,14 +365,9 @@ fn a_server_of_three_keeps_the_floor() {
     };
     served("").succeeded();
     for few in ["copies = 5\n", "copies = 120\n", "security_bits = 38\n"] {
-        let told = [
-            "copies",
-            "of statistical security",
-            "insecure_for_measurements = true",
-        ];
+        let told = ["copies", "fewer than 40 bits of statistical security"];
         served(few).failed(2, &told);
         tacit(parties.folder(), &["serve", "--config", "alice.toml"]).failed(2, &told);
-        served(&format!("{few}insecure_for_measurements = true\n")).succeeded();
     }
     // One circuit is for parties that follow the protocol, and the output says so.
     served("copies = 1\n").succeeded();
@@ -401,10 +392,8 @@ fn a_service_keeps_the_floor_of_batch() {
         tacit(parties.folder(), &serve)
     };
     let few = "security_bits = 39\n";
-    let allowed = format!("{few}insecure_for_measurements = true\n");
     checked("", "").succeeded();
     for told in [checked(few, ""), checked("", few)] {
-        told.failed(2, &["39 bits", "insecure-for-measurements"]);
+        told.failed(2, &["39 bits", "40 to 80"]);
     }
-    checked(&allowed, &allowed).succeeded();
 }

@@ -25,8 +25,7 @@ pub(super) fn advice(error: &ProtocolError) -> Advice {
         Protocol::OtDevice(_) => ("let threads make the OTs, as they do without a GPU, or wait "
             "until other programs have left it memory"),
         Protocol::SecurityBits { .. } => ("ask for a number in this range. Fewer bits are no "
-            "security against a malicious party: batch takes them with "
-            "insecure-for-measurements, for measurements alone"),
+            "security against a malicious party"),
         _ => (),
     }
 }

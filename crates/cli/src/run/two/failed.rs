@@ -123,9 +123,6 @@ impl TwoPartyRun<'_> {
         if args.security_bits.is_some() {
             words.extend(["--security-bits".to_owned(), self.security.to_string()]);
         }
-        if args.insecure_for_measurements {
-            words.push("--insecure-for-measurements".to_owned());
-        }
         if args.runs.scheme.is_some() {
             words.extend(["--scheme".to_owned(), self.scheme.id.to_string()]);
         }

@@ -13,7 +13,7 @@ use super::TwoPartyRun;
 use super::chained::KeptVersions;
 use crate::failure::Failure;
 use crate::program::plain_failure;
-use crate::report::{Setting, bits_text, costs_text, insecure};
+use crate::report::{Setting, costs_text};
 use crate::{output, shell};
 
 /// The runs of a session that were finished. All but the costs are of the last of them.
@@ -102,9 +102,6 @@ impl TwoPartyRun<'_> {
                 Some(signature) => signature.party_name(signature.party_of(other)).to_owned(),
             };
             eprintln!("done; the results go to {peer}");
-        }
-        if !self.security.is_secure() {
-            output::print(insecure(&bits_text(self.security.bits())))?;
         }
         if let (Some(name), Some(chain)) = (&self.args.chain.chain, done.chain) {
             eprintln!("chain     {name} at {chain}");
