@@ -79,7 +79,6 @@ use late::LateInputs;
 use ports::Draft;
 use shallow::Layers;
 
-
 /// A circuit under construction.
 ///
 /// Ports may be declared at any time. Input ports are placed in the order in which they are

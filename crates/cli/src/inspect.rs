@@ -9,9 +9,9 @@ mod subject;
 use std::io::BufWriter;
 use std::path::Path;
 
+use tacit::Function;
 use tacit::circuit::{Component, formats};
 use tacit::protocols::Protocol;
-use tacit::Function;
 
 use crate::args::InspectArgs;
 use crate::failure::{Failure, usage};

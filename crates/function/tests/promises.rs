@@ -182,7 +182,10 @@ fn inputs_take_over_promises() {
     let function = builder.finish().unwrap();
     let error = function.inputs()[0].port.parse_value("[1,0,-2]");
     let error = error.unwrap_err().to_string();
-    assert!(error.contains("mine[2]") && error.contains("-1 to 1"), "{error}");
+    assert!(
+        error.contains("mine[2]") && error.contains("-1 to 1"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -213,7 +216,11 @@ fn what_cannot_be_promised_is_refused() {
 #[test]
 fn what_steps_compute_is_the_function_s_own_matter() {
     let mut of_a_tile = distance("u8[3]", |f| {
-        f.call(["copy", "below"], "tile", ["mine", "mine", "theirs", "theirs"]);
+        f.call(
+            ["copy", "below"],
+            "tile",
+            ["mine", "mine", "theirs", "theirs"],
+        );
         end(f, "copy");
     });
     assert_eq!(promises(&mut of_a_tile).unwrap(), [None, DIFFERENCES]);

@@ -9,7 +9,7 @@ use crate::{Circuit, Gate};
 /// mostly a gate that was just made and has no other readers. The search goes on in the `Crowd` of
 /// later readers.
 #[derive(Debug)]
-pub struct Sharing {
+pub(crate) struct Sharing {
     netlist: Netlist,
     /// For each node, the first two gates that have it as their younger input, or [`NONE`].
     readers: Vec<[u32; 2]>,
@@ -30,7 +30,7 @@ const NONE: u32 = u32::MAX;
 impl Sharing {
     /// Creates a netlist of at most `gates` gates. A constant takes the place of each further gate,
     /// and [`Sharing::into_netlist`] then returns `None`.
-    pub fn bounded(gates: usize) -> Self {
+    pub(crate) fn bounded(gates: usize) -> Self {
         Self {
             netlist: Netlist::default(),
             readers: Vec::new(),
@@ -41,7 +41,7 @@ impl Sharing {
     }
 
     /// Returns the number of gates.
-    pub fn gate_count(&self) -> usize {
+    pub(crate) fn gate_count(&self) -> usize {
         self.netlist.node_count() - self.netlist.inputs() as usize
     }
 
@@ -51,7 +51,7 @@ impl Sharing {
     }
 
     /// Appends the next input and returns it. Returns a constant once the netlist is full.
-    pub fn input(&mut self) -> Literal {
+    pub(crate) fn input(&mut self) -> Literal {
         if self.is_full() {
             Literal::FALSE
         } else {
@@ -61,7 +61,7 @@ impl Sharing {
     }
 
     /// Returns the exclusive or. In addition to constants, `(p ⊕ q) ⊕ p` folds to `q`.
-    pub fn xor(&mut self, a: Literal, b: Literal) -> Literal {
+    pub(crate) fn xor(&mut self, a: Literal, b: Literal) -> Literal {
         let (node, negated) = match fold_xor(a, b) {
             FoldedGate::Literal(literal) => return literal,
             FoldedGate::Gate(node, negated) => (PackedNode::pack(node), negated),
@@ -76,7 +76,7 @@ impl Sharing {
 
     /// Returns the conjunction. In addition to constants, `(p ∧ q) ∧ p` folds to `p ∧ q`, and
     /// `(p ∧ q) ∧ ¬p` to zero.
-    pub fn and(&mut self, a: Literal, b: Literal) -> Literal {
+    pub(crate) fn and(&mut self, a: Literal, b: Literal) -> Literal {
         let node = match fold_and(a, b) {
             FoldedGate::Literal(literal) => return literal,
             FoldedGate::Gate(node, _) => PackedNode::pack(node),
@@ -89,7 +89,7 @@ impl Sharing {
     }
 
     /// Appends a whole circuit whose input bits are `wires`, and returns its output bits.
-    pub fn splice(&mut self, circuit: &Circuit, mut wires: Vec<Literal>) -> Vec<Literal> {
+    pub(crate) fn splice(&mut self, circuit: &Circuit, mut wires: Vec<Literal>) -> Vec<Literal> {
         wires.reserve(circuit.gate_count());
         for gate in circuit.gates() {
             let literal = match gate {
@@ -107,7 +107,7 @@ impl Sharing {
     }
 
     /// Returns the netlist, or `None` if more gates were asked for than it can hold.
-    pub fn into_netlist(self) -> Option<Netlist> {
+    pub(crate) fn into_netlist(self) -> Option<Netlist> {
         (!self.overflow).then_some(self.netlist)
     }
 

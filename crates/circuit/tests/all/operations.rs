@@ -1,8 +1,8 @@
 //! Tests of the builder's operations: each equals its plain function, and has the stated cost.
 
 use crate::oracle::numbers;
-use crate::oracle::{self, Bits, agrees, agrees_on, build};
-use tacit_circuit::builder::{Array, Builder, Bus, Fixed, Handle, Int, UInt};
+use crate::oracle::{self, Bits, agrees, build};
+use tacit_circuit::builder::{Array, Builder, Fixed, Handle, Int, Ordered, UInt};
 use tacit_circuit::{Circuit, Type};
 
 fn ands(circuit: &Circuit) -> usize {

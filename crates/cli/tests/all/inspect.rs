@@ -35,7 +35,10 @@ fn components_are_written_as_circuit_files() {
     let adder = tacit::library::function("adder", &[("bits".into(), 8)].into()).unwrap();
     let adder = adder.components()[0].circuit();
     let patterns: Vec<_> = (0..16).map(|bit| 0x0123_4567_89ab_cdef << bit).collect();
-    assert_eq!(adder.evaluate_lanes(&patterns), read.evaluate_lanes(&patterns));
+    assert_eq!(
+        adder.evaluate_lanes(&patterns),
+        read.evaluate_lanes(&patterns)
+    );
 }
 
 #[test]

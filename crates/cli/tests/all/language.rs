@@ -183,7 +183,10 @@ fn each_line_has_its_cost() {
         .find(|line| line.ends_with("let gap = max(a, b) - min(a, b);"));
     let words: Vec<&str> = line.expect("the line").split_whitespace().collect();
     assert_eq!(words[..5], ["159", "159", "5088", "64", "7"]);
-    let own = text.lines().skip(2).filter_map(|line| line.split_whitespace().nth(1));
+    let own = text
+        .lines()
+        .skip(2)
+        .filter_map(|line| line.split_whitespace().nth(1));
     let sum: u64 = own.filter_map(|own| own.parse::<u64>().ok()).sum();
     let head = format!("main: {sum} AND gates, {} bytes of tables", 32 * sum);
     assert!(text.starts_with(&head), "{head}: {text}");

@@ -311,7 +311,11 @@ fn what_is_missing_is_said_before_anyone_is_met() {
         of(&[&there[..], &["--copies", few]].concat()).failed(2, &told);
     }
     of(&[&there[..], &["--security-bits", "20"]].concat()).failed(2, &["40..=80"]);
-    let one = [&there[..], &["--copies", "1", "--security", "malicious-non-colluding"]].concat();
+    let one = [
+        &there[..],
+        &["--copies", "1", "--security", "malicious-non-colluding"],
+    ]
+    .concat();
     of(&one).failed(2, &["--copies 1", "follow the protocol"]);
     of(&[&there[..], &["--plain-loopback"]].concat()).failed(2, &["--plain-loopback"]);
     let same = [

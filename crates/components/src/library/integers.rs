@@ -1,7 +1,7 @@
 //! Small components on integers.
 
 use tacit_circuit::Type;
-use tacit_circuit::builder::{Builder, Ordered, UInt};
+use tacit_circuit::builder::{Builder, UInt};
 
 /// Builds the millionaires' circuit. Some benchmarks compare more bits than any number type has.
 /// Above that limit the ports are bit strings.

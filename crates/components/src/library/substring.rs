@@ -20,14 +20,14 @@ use super::edit_distance::strings;
 
 /// The state of the longest common substring of a text x and the symbols of y so far.
 #[derive(Clone, Debug)]
-pub struct Substrings<'b> {
+struct Substrings<'b> {
     /// For each symbol of the text, the run of equal symbols that ends there and with the last
     /// symbol of y, in the form of a [`RunCounter`].
-    pub runs: Vec<Bus<'b>>,
+    runs: Vec<Bus<'b>>,
     /// The longest run of all, in the form of a [`RunCounter`].
-    pub longest: Bus<'b>,
+    longest: Bus<'b>,
     /// The length of the longest run of all.
-    pub length: UInt<'b>,
+    length: UInt<'b>,
 }
 
 impl<'b> Substrings<'b> {

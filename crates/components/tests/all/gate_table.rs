@@ -140,11 +140,7 @@ fn components_compute_the_same_in_the_shallow_form_and_are_no_deeper() {
 fn every_component_of_the_library_is_in_the_table_or_is_counted_elsewhere() {
     // Components that are sums of the table's rows, or that only check a count already in the
     // table.
-    let elsewhere = [
-        "aes-128-copies",
-        "sha-256",
-        "levenshtein-distance",
-    ];
+    let elsewhere = ["aes-128-copies", "sha-256", "levenshtein-distance"];
     for entry in library::list() {
         let is_counted = TABLE.iter().any(|row| row.0 == entry.name);
         assert!(

@@ -112,7 +112,9 @@ impl<'a> Party<'a> {
     fn encrypt(&self) -> Outcome {
         let mut session = self.scene.session(self.service, self.number).unwrap();
         let function = aes();
-        let job = Job::new(&function, Role::Evaluator).by(Protocol::Authenticated, Some(&self.stocks)).unwrap();
+        let job = Job::new(&function, Role::Evaluator)
+            .by(Protocol::Authenticated, Some(&self.stocks))
+            .unwrap();
         let outcome = self.scene.encrypt_by(job, &mut session);
         session.close().unwrap();
         outcome

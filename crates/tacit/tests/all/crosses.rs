@@ -75,7 +75,8 @@ fn run(
     let number: Type = function.inputs()[party].port.ty.to_string().parse()?;
     let mut taken = Vec::new();
     let outcome = Job::new(function, ROLES[party])
-        .by(Protocol::Gmw, Some(stocks)).unwrap()
+        .by(Protocol::Gmw, Some(stocks))
+        .unwrap()
         .input(name, Value::parse(&number, text)?)
         .watch_taken(|numbers| taken.push(numbers.clone()))
         .run(session)?;
@@ -157,7 +158,9 @@ fn a_run_from_stock_alone_does_not_make_crosses() {
     let alone = || {
         parties.both(|party, session, stocks| {
             let (name, number) = [("a", 200_u8), ("b", 40)][party];
-            let job = Job::new(&function, ROLES[party]).by(Protocol::Gmw, Some(stocks)).unwrap();
+            let job = Job::new(&function, ROLES[party])
+                .by(Protocol::Gmw, Some(stocks))
+                .unwrap();
             job.from_stock_alone().input(name, number).run(session)
         })
     };
@@ -351,7 +354,8 @@ fn work(parties: &Pair, function: &Function, ledger: &mut Ledger) -> bool {
         let ran = parties.both(|party, session, stocks| {
             let mut taken = Vec::new();
             let ran = Job::new(function, ROLES[party])
-                .by(Protocol::Gmw, Some(stocks)).unwrap()
+                .by(Protocol::Gmw, Some(stocks))
+                .unwrap()
                 .input(["a", "b"][party], [200_u8, 40][party])
                 .watch_taken(|numbers| taken.push(numbers.clone()))
                 .run(session);

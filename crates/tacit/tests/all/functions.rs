@@ -283,7 +283,9 @@ fn an_input_is_held_to_its_promise_before_anything_is_sent() {
     }
     let beyond = Value::parse(&Type::signed(2).array(2), "[0,-2]").expect("a value");
     let job = Job::new(&function, Role::Evaluator).input("right", beyond);
-    let error = job.input_bits().expect_err("no difference of neighbouring cells");
+    let error = job
+        .input_bits()
+        .expect_err("no difference of neighbouring cells");
     assert_eq!(error.category(), Category::Input);
     assert!(error.to_string().contains("-1 to 1"), "{error}");
 }

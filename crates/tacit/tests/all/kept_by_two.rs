@@ -293,7 +293,10 @@ fn a_chain_rests_on_no_less_than_a_run_asks_for() {
                 0 => Job::new(&begins, ROLES[party]),
                 _ => Job::new(&adds, ROLES[party]),
             };
-            let job = job.by(Protocol::Authenticated, Some(stocks)).unwrap().chain(CHAIN);
+            let job = job
+                .by(Protocol::Authenticated, Some(stocks))
+                .unwrap()
+                .chain(CHAIN);
             let job = match (step, party) {
                 (0, 0) => job.input("first", 10_u8),
                 (1.., 1) => job.input("step", step),

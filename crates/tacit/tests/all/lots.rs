@@ -102,7 +102,8 @@ fn run(
     let number: Type = function.inputs()[party].port.ty.to_string().parse()?;
     let mut taken = Vec::new();
     let outcome = Job::new(function, ROLES[party])
-        .by(Protocol::Authenticated, Some(stocks)).unwrap()
+        .by(Protocol::Authenticated, Some(stocks))
+        .unwrap()
         .statistical_security(StatisticalSecurity::new(bits).expect("in bounds"))
         .input(name, Value::parse(&number, text)?)
         .watch_taken(|numbers| taken.push(numbers.clone()))
@@ -423,7 +424,8 @@ fn work(parties: &Pair, what: FromStock, function: &Function, ledger: &mut Ledge
         let ran = parties.both(|party, session, stocks| {
             let mut taken = Vec::new();
             let ran = Job::new(function, ROLES[party])
-                .by(Protocol::Authenticated, Some(stocks)).unwrap()
+                .by(Protocol::Authenticated, Some(stocks))
+                .unwrap()
                 .input(["a", "b"][party], [200_u8, 40][party])
                 .watch_taken(|numbers| taken.push(numbers.clone()))
                 .run(session);

@@ -152,7 +152,9 @@ fn run_of(
     taken: &(dyn Fn(Role, &TakenNumbers) + Sync),
 ) -> [Result<Outcome, Error>; 2] {
     meet(folders, lies, |role, session, stocks| {
-        let job = Job::new(function, role).by(Protocol::Authenticated, Some(stocks)).unwrap();
+        let job = Job::new(function, role)
+            .by(Protocol::Authenticated, Some(stocks))
+            .unwrap();
         let job = job
             .scheme(SCHEME)
             .watch_taken(|numbers| taken(role, numbers));

@@ -286,7 +286,9 @@ fn authenticated(
     let function = function();
     meet(folders, lie, |role, session, stocks| {
         let job = job(&function, role, bits);
-        job.by(Protocol::Authenticated, Some(stocks)).unwrap().run(session)
+        job.by(Protocol::Authenticated, Some(stocks))
+            .unwrap()
+            .run(session)
     })
 }
 
@@ -384,7 +386,9 @@ fn a_run_is_counted_before_its_first_base_ot_leaves() {
             PATIENCE,
             below,
             |role, session, stocks| {
-                let job = job(&function, role, 40).by(Protocol::Authenticated, Some(stocks)).unwrap();
+                let job = job(&function, role, 40)
+                    .by(Protocol::Authenticated, Some(stocks))
+                    .unwrap();
                 job.run(session)
             },
         ));
@@ -426,7 +430,9 @@ fn a_session_is_a_try_until_it_ends_well() {
     let function = function();
     let ended = meet(&folders, None, |role, session, stocks| {
         for _ in 0..3 {
-            let job = job(&function, role, 40).by(Protocol::Authenticated, Some(stocks)).unwrap();
+            let job = job(&function, role, 40)
+                .by(Protocol::Authenticated, Some(stocks))
+                .unwrap();
             job.run(session)?;
             assert_eq!(unfinished(&folders, role), 1);
         }
@@ -443,7 +449,9 @@ fn a_session_that_was_cleared_takes_no_later_try_off() {
     let folders = Folders::empty();
     let function = function();
     let run = |role, session: &mut Session, stocks: &Stocks| {
-        let job = job(&function, role, 40).by(Protocol::Authenticated, Some(stocks)).unwrap();
+        let job = job(&function, role, 40)
+            .by(Protocol::Authenticated, Some(stocks))
+            .unwrap();
         job.run(session)
     };
     let ended = meet_over(&folders, PATIENCE, faulty(None), |role, session, stocks| {

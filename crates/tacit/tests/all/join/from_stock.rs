@@ -25,7 +25,9 @@ fn run_stocked(
     let function = function(plan);
     parties.both(|party, session: &mut Session, stocks: &Stocks| {
         let table = table(plan, party, tables[party])?;
-        let job = job(&function, plan, party, &table).by(Protocol::Gmw, Some(stocks)).unwrap();
+        let job = job(&function, plan, party, &table)
+            .by(Protocol::Gmw, Some(stocks))
+            .unwrap();
         let before = session.traffic();
         let job = if alone { job.from_stock_alone() } else { job };
         let ran = job.run(session);

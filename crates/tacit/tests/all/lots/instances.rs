@@ -100,7 +100,8 @@ fn a_session_takes_instances_until_they_end() {
         for ahead in [2, 0, 0, 0] {
             let input = [("a", 200_u8), ("b", 40)][party];
             let outcome = Job::new(&function, ROLES[party])
-                .by(Protocol::Authenticated, Some(stocks)).unwrap()
+                .by(Protocol::Authenticated, Some(stocks))
+                .unwrap()
                 .lease_ahead(ahead)
                 .input(input.0, input.1)
                 .run(session)?;
@@ -129,7 +130,9 @@ fn a_run_takes_no_instances_of_another_scheme() {
     for (scheme, due) in [(other, None), (ours, Some(FromStock::Instances))] {
         let ran = parties.both(|party, session, stocks| {
             let input = [("a", 200_u8), ("b", 40)][party];
-            let job = Job::new(&function, ROLES[party]).by(Protocol::Authenticated, Some(stocks)).unwrap();
+            let job = Job::new(&function, ROLES[party])
+                .by(Protocol::Authenticated, Some(stocks))
+                .unwrap();
             let job = job.scheme(scheme).input(input.0, input.1);
             job.run(session)
         });
