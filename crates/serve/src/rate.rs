@@ -131,7 +131,7 @@ impl Bucket {
         let times = f64::from(self.rate.times);
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
         self.left = times.min(self.left + times * passed / self.rate.per.as_secs_f64());
-        self.at = now;
+        self.at = self.at.max(now);
     }
 }
 
@@ -165,8 +165,8 @@ mod tests {
         // Unused times do not accumulate.
         let much_later = begun + Duration::from_secs(100_000);
         assert_eq!((0..10).filter(|_| bucket.take(much_later)).count(), 3);
-        // A clock that went back adds nothing.
-        assert!(!bucket.take(begun));
+        // A clock that went back adds nothing, and nothing when it is right again.
+        assert!(!bucket.take(begun) && !bucket.take(much_later));
     }
 
     #[test]
