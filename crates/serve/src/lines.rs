@@ -3,7 +3,6 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// The time at which a line is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,23 +18,18 @@ pub(crate) enum Durable {
 /// link.
 pub(crate) struct LineFile {
     path: PathBuf,
-    /// Serialises the lines of concurrent runs.
-    turn: Mutex<()>,
 }
 
 impl LineFile {
     pub(crate) fn new(path: PathBuf) -> Self {
-        let turn = Mutex::new(());
-        Self { path, turn }
+        Self { path }
     }
 
     /// Writes `line` at the end of the file, completely or not at all.
     pub(crate) fn append(&self, line: &[u8], durable: Durable) -> Result<(), String> {
         let failed = |error| format!("cannot write {}: {error}", self.path.display());
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut file, is_new) = self.open().map_err(failed)?;
         append(&mut file, line).map_err(failed)?;
-        drop(turn);
         if durable == Durable::Later {
             return Ok(());
         }
@@ -94,12 +88,16 @@ fn sync_folder(_path: &Path) -> io::Result<()> {
 }
 
 /// Writes a line at the end of a file completely or not at all: a part would spoil the next line.
+/// Locks the file, which other offers or another process may write, so that no line of theirs is
+/// cut away.
 fn append(file: &mut File, line: &[u8]) -> io::Result<()> {
+    file.lock()?;
     let length = file.metadata()?.len();
     let written = file.write_all(line);
     if written.is_err() {
         file.set_len(length)?;
     }
+    file.unlock()?;
     written
 }
 
@@ -148,4 +146,32 @@ fn open_alone(path: &Path, options: &mut OpenOptions, by: By) -> io::Result<File
 #[cfg(not(unix))]
 fn open_alone(path: &Path, options: &mut OpenOptions, _by: By) -> io::Result<File> {
     options.append(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+    use std::{fs, thread};
+
+    use super::*;
+
+    /// Two offers may have one file, and so may the policies before and after a reload.
+    #[test]
+    fn a_line_waits_until_another_has_been_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results");
+        let append = |line: &[u8]| LineFile::new(path.clone()).append(line, Durable::Later);
+        append(b"first\n").unwrap();
+        let other = File::open(&path).unwrap();
+        other.lock().unwrap();
+        thread::scope(|scope| {
+            let second = scope.spawn(|| append(b"second\n"));
+            thread::sleep(Duration::from_millis(100));
+            let meanwhile = fs::read(&path);
+            other.unlock().unwrap();
+            second.join().unwrap().unwrap();
+            assert_eq!(meanwhile.unwrap(), b"first\n");
+        });
+        assert_eq!(fs::read(&path).unwrap(), b"first\nsecond\n");
+    }
 }
