@@ -228,7 +228,7 @@ impl Drop for Ended {
         // it.
         if let Ok(None) = self.0.try_wait() {
             // Processes that the command has started are in its group, and end with it.
-            #[cfg(target_os = "linux")]
+            #[cfg(unix)]
             let _ = rustix::process::kill_process_group(
                 rustix::process::Pid::from_child(&self.0),
                 rustix::process::Signal::KILL,
