@@ -2,7 +2,7 @@
 //!
 //! | claim | content |
 //! |---|---|
-//! | `sub` | the visitor, by whom rates and keys count: 1 to 128 printable characters |
+//! | `sub` | the visitor, by whom rates and keys count: 1 to 128 bytes of letters, digits, spaces and `-_.@+:=\|` |
 //! | `aud` | the service, or a list with it |
 //! | `exp` | the end of the token, at most a day from now, in seconds since 1970 |
 //! | `nbf` | its beginning; may be left out |
@@ -46,7 +46,9 @@ pub(crate) enum WrongToken {
     Early,
     #[error("it is for another identity than the one that brings it")]
     Bearer,
-    #[error("its subject has not from 1 to {MAX_SUBJECT_BYTES} printable characters")]
+    #[error(
+        "its subject is not 1 to {MAX_SUBJECT_BYTES} bytes of letters, digits, spaces and -_.@+:=|"
+    )]
     Subject,
 }
 
