@@ -141,8 +141,10 @@ impl Labels {
         let bits = u32::from_le_bytes(reader.array()?) as usize;
         let ty = reader.text()?;
         let fits = count > 0 && bits <= MAX_SAVED_BITS;
+        // The product is larger than the addresses of a browser.
+        let length = u64::from(count) * (1 + bits as u64) * Block::BYTES as u64;
         // Check the length before anything is allocated.
-        if !fits || reader.0.len() != usize::from(count) * (1 + bits) * Block::BYTES {
+        if !fits || reader.0.len() as u64 != length {
             return Err(BROKEN);
         }
         let (blocks, _) = reader.0.as_chunks();
