@@ -77,12 +77,13 @@ impl Ledger {
 
     /// Uses up an invitation that this party accepts. Returns `false` if it was accepted before.
     pub(super) fn accept(&self, id: &[u8; 16], expires: u64) -> Result<bool, NetError> {
-        let is_first = self.claim(id)?;
-        if is_first {
-            // Without this file the ledger would never forget it.
-            self.enter(id, expires)?;
+        // Without this file, which may be there after a crash, the ledger would never forget it.
+        match self.enter(id, expires) {
+            Err(NetError::Invitations { reason, .. })
+                if reason.kind() == ErrorKind::AlreadyExists => {}
+            entered => entered?,
         }
-        Ok(is_first)
+        self.claim(id)
     }
 
     /// Returns the reason to refuse an invitation that is not open here.
@@ -148,4 +149,23 @@ fn expiry(made: &Path) -> Option<u64> {
         .trim()
         .parse()
         .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Otherwise the file of a used invitation would stay for ever.
+    #[test]
+    fn an_invitation_is_entered_before_it_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path()).unwrap();
+        let at = |kind| file(folder.path(), &[1; 16], kind);
+        // After a crash between the two files.
+        ledger.enter(&[1; 16], 1).unwrap();
+        assert!(ledger.accept(&[1; 16], 1).unwrap());
+        assert!(!ledger.accept(&[1; 16], 1).unwrap());
+        drop(Ledger::open(folder.path()).unwrap());
+        assert!(!at("made").exists() && !at("used").exists());
+    }
 }
