@@ -288,9 +288,6 @@ fn alternative(one: &Alternative) -> Json {
         "round_trips_from_agreement": one.round_trips(),
         "online_ms": ms(times.online),
         "from_agreement_ms": ms(times.from_agreement),
-        "floor_known_ms": ms(times.floor_known),
-        "floor_unknown_ms": ms(times.floor_unknown),
-        "evaluation_ms": ms(times.evaluation),
         "needs": needs.collect::<Vec<_>>(),
         "runs_in_stock": one.runs_in_stock,
         "offline": {

@@ -142,14 +142,6 @@ impl PlanReport<'_> {
                 ),
             });
         }
-        if choice.protocol == Protocol::Prepared {
-            reasons.push(format!(
-                "without overlap, the floor is {} ms where the garbler knows the function \
-                 beforehand, and {} where it does not",
-                ms(choice.times.floor_known),
-                ms(choice.times.floor_unknown)
-            ));
-        }
         reasons.extend(self.authenticated_from_stock());
         match plan.better() {
             Some(better) if self.looked => reasons.push(format!(

@@ -172,7 +172,6 @@ fn a_person_is_told_the_choice_and_why() {
     for words in [
         "The choice: prepared under prf",
         "secure against semi-honest parties, as asked",
-        "the floor is",
         "tacit prepare aes-128-cbc-rounds ",
         "--scheme prf --runs 10 --role garbler\n",
         "--input plaintext=@plaintext.txt",

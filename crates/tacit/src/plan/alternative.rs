@@ -95,13 +95,6 @@ pub struct PlannedTimes {
     /// The same, but also with the agreement, the leases and the messages before it. Disk access is
     /// not included.
     pub from_agreement: Duration,
-    /// The lower bound if the garbler knows the function in advance: what does not depend on the
-    /// evaluator's inputs leaves when the evaluator asks.
-    pub floor_known: Duration,
-    /// The lower bound if the garbler does not know it: all bytes follow the question.
-    pub floor_unknown: Duration,
-    /// The evaluator's work alone.
-    pub evaluation: Duration,
 }
 
 /// The amount of one kind of material that a run takes from the stock.
@@ -195,7 +188,7 @@ impl Candidate {
             ot_extension: way.stated(),
             function: Arc::clone(&self.function),
             traffic: (&outline).into(),
-            times: costs.planned(protocol, (&outline, &work), &course, way),
+            times: costs.planned(protocol, &outline, &course, way),
             offline: match protocol {
                 Protocol::Direct => Offline::default(),
                 _ => costs.offline(scheme, way),
@@ -295,18 +288,10 @@ impl Costs<'_> {
     fn planned(
         &self,
         protocol: Protocol,
-        (outline, work): (&Outline, &StageWork),
+        outline: &Outline,
         course: &Course,
         way: &MeasuredLink,
     ) -> PlannedTimes {
-        let calls = self.function.component_calls().iter();
-        let evaluation = work
-            .evaluator
-            .iter()
-            .zip(calls)
-            .map(|(seconds, calls)| seconds * f64::from(*calls))
-            .sum::<f64>()
-            + work.evaluator_end;
         // A result for the garbler alone is the last of the run.
         let online = match course.garbler {
             Some(garbler) if self.function.output_bits(Role::Evaluator) == 0 => garbler,
@@ -314,7 +299,6 @@ impl Costs<'_> {
         };
         let round_trip = way.round_trip();
         let early = way.going_in(outline.early_bytes());
-        let late = way.going_in(outline.late_bytes());
         let before = match protocol {
             Protocol::Direct => round_trip,
             // Before linking, the garbler garbles the run's instances again.
@@ -323,11 +307,6 @@ impl Costs<'_> {
         PlannedTimes {
             online: seconds(online),
             from_agreement: seconds(before + online),
-            floor_known: seconds(
-                round_trip + (early - round_trip / 2.0).max(0.0) + late + evaluation,
-            ),
-            floor_unknown: seconds(round_trip + early + late + evaluation),
-            evaluation: seconds(evaluation),
         }
     }
 

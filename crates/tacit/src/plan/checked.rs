@@ -59,7 +59,7 @@ impl Candidate {
             ot_extension: way.stated(),
             function: Arc::clone(&self.function),
             traffic: traffic(&outline),
-            times: machine.planned(&outline, work, &course, way),
+            times: machine.planned(&outline, &course, way),
             offline: machine.offline(&outline.preparation, way),
             runs_in_stock: runs_in_stock(&needs),
             needs,
@@ -139,13 +139,7 @@ impl<'f> Machine<'f> {
         ]
     }
 
-    fn planned(
-        &self,
-        outline: &Outline,
-        work: [f64; 2],
-        course: &Course,
-        way: &MeasuredLink,
-    ) -> PlannedTimes {
+    fn planned(&self, outline: &Outline, course: &Course, way: &MeasuredLink) -> PlannedTimes {
         // A result for the garbler alone is the last of the run.
         let online = match course.garbler {
             Some(garbler) if self.function.output_bits(Role::Evaluator) == 0 => garbler,
@@ -153,16 +147,9 @@ impl<'f> Machine<'f> {
         };
         // The agreement and the leases. Then the garbler garbles the bucket again.
         let before = 2.0 * way.round_trip() + self.garbling * outline.circuits as f64;
-        let evaluation: f64 = work.iter().sum();
-        let answers = [outline.input_labels_bytes, outline.recovery_labels_bytes];
-        let answers: f64 = answers.map(|bytes| way.going_in(bytes)).iter().sum();
-        let floor = 2.0 * way.round_trip() + answers + evaluation;
         PlannedTimes {
             online: seconds(online),
             from_agreement: seconds(before + online),
-            floor_known: seconds(floor),
-            floor_unknown: seconds(floor),
-            evaluation: seconds(evaluation),
         }
     }
 

@@ -53,7 +53,6 @@ impl Candidate {
         let sending = way.going_in(outline.garbler_bytes) + way.going_in(outline.evaluator_bytes);
         let trips = outline.trips as f64 * way.round_trip() / 2.0;
         let online = trips + sending.max(work);
-        let floor = trips + sending;
         let triples = blocks_for(function).saturating_mul(BLOCK_TRIPLES as u64);
         // Triples come last.
         let ways: Vec<_> = LotNeeds::of_run(function, scheme.id).collect();
@@ -68,9 +67,6 @@ impl Candidate {
             times: PlannedTimes {
                 online: seconds(online),
                 from_agreement: seconds(way.round_trip() + online),
-                floor_known: seconds(floor),
-                floor_unknown: seconds(floor),
-                evaluation: seconds(work),
             },
             offline: Offline::default(),
             runs_in_stock: in_stock.map(|(_, runs)| runs),

@@ -125,9 +125,6 @@ impl Shared {
             times: PlannedTimes {
                 online: seconds(online),
                 from_agreement: seconds(before + online),
-                floor_known: seconds(online),
-                floor_unknown: seconds(online),
-                evaluation: seconds(self.rows),
             },
             needs: Vec::new(),
             offline: Offline::default(),
