@@ -14,13 +14,11 @@
 //! not.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::silent::{Silent, Unheard};
+use crate::silent::{Accepting, Unheard};
 
 /// The limits on a request's head: its bytes and its fields.
 const MAX_HEAD_BYTES: usize = 8192;
@@ -32,8 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_SILENT: usize = 8;
 /// The largest number of threads: one whose client has given way takes a moment to notice.
 const MAX_THREADS: usize = 2 * MAX_SILENT;
-/// The pause between two checks for a connection.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// The source of the answers.
 pub trait Answers: Send + Sync {
@@ -44,11 +40,7 @@ pub trait Answers: Send + Sync {
 }
 
 /// A server, which stops when this is dropped.
-pub struct Server {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
+pub struct Server(Accepting);
 
 impl Server {
     /// Starts a server at `address`, such as `127.0.0.1:9464`. Port 0 takes a free one.
@@ -66,41 +58,30 @@ impl Server {
         address: &str,
         answers: Arc<dyn Answers>,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
-        let told = Arc::new(ServerSettings {
+        let settings = ServerSettings {
             name: host(address).to_owned(),
             answers,
             patience,
-        });
-        // `accept` has no timeout, so it must not block, and a loop repeats it.
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = thread::Builder::new()
-            .name("metrics".to_owned())
-            .spawn(move || serve(&listener, &stopped, &told))?;
-        Ok(Self {
-            address,
-            stop,
-            thread: Some(thread),
-        })
+        };
+        let running = Arc::new(());
+        let of_threads = Arc::clone(&running);
+        let accepting = Accepting::start(
+            ("metrics", address),
+            MAX_SILENT,
+            move || Arc::strong_count(&running) <= MAX_THREADS + 1,
+            move |socket, _, unheard| {
+                let _running = Arc::clone(&of_threads);
+                // A client that leaves asks again.
+                let _ = answer(&socket, &settings, unheard);
+            },
+        )?;
+        Ok(Self(accepting))
     }
 
     /// Returns the address with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            // A panic on that thread has been reported already.
-            let _ = thread.join();
-        }
+        self.0.address()
     }
 }
 
@@ -111,36 +92,13 @@ struct ServerSettings {
     patience: Duration,
 }
 
-fn serve(listener: &TcpListener, stop: &AtomicBool, told: &Arc<ServerSettings>) {
-    let (running, silent) = (Arc::new(()), Arc::new(Silent::new(MAX_SILENT)));
-    while !stop.load(Ordering::Acquire) {
-        let accepted = if Arc::strong_count(&running) <= MAX_THREADS {
-            silent.accept(listener)
-        } else {
-            None
-        };
-        let Some((socket, from)) = accepted else {
-            thread::sleep(PAUSE);
-            continue;
-        };
-        let socket = Arc::new(socket);
-        let unheard = silent.add(&socket, from.ip());
-        let (told, running) = (Arc::clone(told), Arc::clone(&running));
-        // If no thread can be started, or the client leaves, the client asks again.
-        let _ = thread::Builder::new().spawn(move || {
-            let _ = answer(&socket, &told, unheard);
-            drop(running);
-        });
-    }
-}
-
 /// Answers a request, which is `unheard` until all of it has arrived.
-fn answer(socket: &TcpStream, told: &ServerSettings, unheard: Unheard) -> io::Result<()> {
+fn answer(socket: &TcpStream, settings: &ServerSettings, unheard: Unheard) -> io::Result<()> {
     socket.set_nonblocking(false)?;
-    let end = Instant::now() + told.patience;
-    let asked = request(socket, &told.name, end)?;
+    let end = Instant::now() + settings.patience;
+    let asked = request(socket, &settings.name, end)?;
     drop(unheard);
-    let answers = told.answers.as_ref();
+    let answers = settings.answers.as_ref();
     let (status, kind, body) = match asked {
         Some(RequestedPath::Metrics) => (
             "200 OK",
@@ -247,10 +205,8 @@ fn parse(head: &[u8], name: &str) -> Option<Option<RequestedPath>> {
                 Some("/livez") => RequestedPath::Live,
                 _ => RequestedPath::Other,
             };
-            let mut hosts = request.headers.iter();
-            let mut hosts = hosts
-                .by_ref()
-                .filter(|field| field.name.eq_ignore_ascii_case("host"));
+            let fields = request.headers.iter();
+            let mut hosts = fields.filter(|field| field.name.eq_ignore_ascii_case("host"));
             let is_for_any = matches!(asked, RequestedPath::Ready | RequestedPath::Live);
             let is_here = is_for_any || hosts.all(|field| is_own(field.value, name));
             Some(Some(if is_here {
@@ -292,6 +248,8 @@ fn left(end: Instant) -> io::Result<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     struct Fixed(bool);

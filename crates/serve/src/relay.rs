@@ -12,10 +12,9 @@ mod pipe;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tacit::net::NetError;
@@ -23,11 +22,9 @@ use tacit::net::networks::{self, subnet};
 use tacit::net::relay::{Answer, Guest, Hello};
 
 use crate::http::Answers;
-use crate::silent::Silent;
+use crate::silent::{Accepting, Unheard};
 use metrics::RelayMetrics;
 
-/// The pause between two checks for a connection.
-const PAUSE: Duration = Duration::from_millis(10);
 /// The pause between two checks of the waiting parties.
 const SWEEP: Duration = Duration::from_millis(500);
 /// The longest time for a connection to name its room.
@@ -168,9 +165,10 @@ impl Answers for Shared {
 
 /// A relay, which stops when this is dropped and closes the rooms in use.
 pub struct Relay {
-    address: SocketAddr,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    /// `None` once this is dropped.
+    accepting: Option<Accepting>,
+    address: SocketAddr,
 }
 
 impl Relay {
@@ -181,10 +179,6 @@ impl Relay {
     ///
     /// The address is not this machine's, or is taken.
     pub fn start(address: &str, limits: RelayLimits, origins: Vec<String>) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
-        // `accept` has no timeout, so it must not block, and a loop repeats it.
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             limits,
             origins,
@@ -194,14 +188,24 @@ impl Relay {
             used: Arc::new(()),
             stop: AtomicBool::new(false),
         });
-        let of_thread = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("relay".to_owned())
-            .spawn(move || accept(&listener, &of_thread))?;
+        let [swept, entered] = [&shared, &shared].map(Arc::clone);
+        let mut last = Instant::now();
+        let accepting = Accepting::start(
+            ("relay", address),
+            MAX_SILENT,
+            move || {
+                if last.elapsed() > SWEEP {
+                    sweep(&swept);
+                    last = Instant::now();
+                }
+                true
+            },
+            move |socket, from, unheard| accept(socket, from, unheard, &entered),
+        )?;
         Ok(Self {
-            address,
+            address: accepting.address(),
+            accepting: Some(accepting),
             shared,
-            thread: Some(thread),
         })
     }
 
@@ -221,10 +225,7 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            // A panic on that thread has been reported already.
-            let _ = thread.join();
-        }
+        drop(self.accepting.take());
         self.shared.lock_rooms().clear();
     }
 }
@@ -246,36 +247,19 @@ fn give_way(rooms: &mut HashMap<[u8; 32], Room>) -> Option<Waiting> {
     gone
 }
 
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    let silent = Arc::new(Silent::new(MAX_SILENT));
-    let mut swept = Instant::now();
-    while !shared.is_stopped() {
-        if swept.elapsed() > SWEEP {
-            sweep(shared);
-            swept = Instant::now();
-        }
-        let Some((socket, from)) = silent.accept(listener) else {
-            thread::sleep(PAUSE);
-            continue;
-        };
-        let socket = Arc::new(socket);
-        let unheard = silent.add(&socket, from.ip());
-        let shared = Arc::clone(shared);
-        // If no thread can be started, the party comes again.
-        let _ = thread::Builder::new().spawn(move || {
-            let came = Guest::accept(socket, &shared.origins, HELLO_TIME);
-            drop(unheard);
-            match came {
-                Ok((guest, Some(hello))) => {
-                    if let Some(seat) = seat(guest, from, shared) {
-                        enter(seat, hello);
-                    }
-                }
-                Ok((guest, None)) => shared.refuse(&guest, Answer::Malformed),
-                Err(NetError::Origin { .. }) => shared.metrics.refused("origin"),
-                Err(_) => {}
+/// Lets a connection into the room that it names.
+fn accept(socket: Arc<TcpStream>, from: SocketAddr, unheard: Unheard, shared: &Arc<Shared>) {
+    let came = Guest::accept(socket, &shared.origins, HELLO_TIME);
+    drop(unheard);
+    match came {
+        Ok((guest, Some(hello))) => {
+            if let Some(seat) = seat(guest, from, Arc::clone(shared)) {
+                enter(seat, hello);
             }
-        });
+        }
+        Ok((guest, None)) => shared.refuse(&guest, Answer::Malformed),
+        Err(NetError::Origin { .. }) => shared.metrics.refused("origin"),
+        Err(_) => {}
     }
 }
 

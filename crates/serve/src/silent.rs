@@ -1,13 +1,82 @@
-//! Connections that have not sent a request yet; their number is bounded.
+//! Sockets whose connections have a thread each. The number of those that have not sent a request
+//! yet is bounded.
 
 use std::collections::VecDeque;
+use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tacit::net::networks;
 
+/// The pause between two checks for a connection.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A socket that accepts connections on a thread, until this is dropped.
+pub(crate) struct Accepting {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Accepting {
+    /// Listens at `address` on a thread of this name. Calls `came` on a thread for each connection,
+    /// of which at most `most` are unheard, as long as `may_accept`.
+    pub(crate) fn start(
+        (name, address): (&str, &str),
+        most: usize,
+        mut may_accept: impl FnMut() -> bool + Send + 'static,
+        came: impl Fn(Arc<TcpStream>, SocketAddr, Unheard) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        // `accept` has no timeout, so it must not block, and a loop repeats it.
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, came) = (Arc::clone(&stop), Arc::new(came));
+        let silent = Arc::new(Silent::new(most));
+        let accept = move || {
+            while !stopped.load(Ordering::Acquire) {
+                let accepted = may_accept().then(|| silent.accept(&listener)).flatten();
+                let Some((socket, from)) = accepted else {
+                    thread::sleep(PAUSE);
+                    continue;
+                };
+                let socket = Arc::new(socket);
+                let unheard = silent.add(&socket, from.ip());
+                let came = Arc::clone(&came);
+                // If no thread can be started, the other side comes again.
+                let _ = thread::Builder::new().spawn(move || came(socket, from, unheard));
+            }
+        };
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(accept)?;
+        Ok(Self {
+            address,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Returns the address with the port that was taken.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            // A panic on that thread has been reported already.
+            let _ = thread.join();
+        }
+    }
+}
+
 /// The connections, each of which has a thread that reads its request.
-pub(crate) struct Silent {
+struct Silent {
     most: usize,
     waiting: Mutex<Waiting>,
 }
@@ -40,7 +109,7 @@ impl Drop for Unheard {
 
 impl Silent {
     /// Makes an empty set of at most this many connections.
-    pub(crate) fn new(most: usize) -> Self {
+    fn new(most: usize) -> Self {
         let waiting = Mutex::default();
         Self { most, waiting }
     }
@@ -52,10 +121,7 @@ impl Silent {
     /// Accepts the next connection at `listener`. Returns `None` if none waits, or if more than
     /// twice `most` threads are at work: the thread of a connection that has given way takes a
     /// moment to end.
-    pub(crate) fn accept(
-        self: &Arc<Self>,
-        listener: &TcpListener,
-    ) -> Option<(TcpStream, SocketAddr)> {
+    fn accept(self: &Arc<Self>, listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
         if Arc::strong_count(self) <= 2 * self.most {
             listener.accept().ok()
         } else {
@@ -65,7 +131,7 @@ impl Silent {
 
     /// Adds a connection. If the set is full, one connection of the network with the most gives
     /// way.
-    pub(crate) fn add(self: &Arc<Self>, socket: &Arc<TcpStream>, from: IpAddr) -> Unheard {
+    fn add(self: &Arc<Self>, socket: &Arc<TcpStream>, from: IpAddr) -> Unheard {
         let mut waiting = self.lock();
         let connections = &mut waiting.connections;
         if connections.len() >= self.most
