@@ -375,7 +375,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     };
     if !shared.may_order(seat.peer) {
         let why = "its orders failed too often of late";
-        shared.refused(Some(seat.peer), None, "rate", why);
+        shared.put_off(Some(seat.peer), None, "rate", why);
         return Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned());
     }
     let limits = policy.limits();

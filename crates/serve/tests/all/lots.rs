@@ -12,7 +12,7 @@ use tacit::scheme::default_scheme;
 use tacit::session::{AbortReason, BaseOt, ProtocolId};
 use tacit::stock::{LotPreparation, Prepared, StockName, Stocks};
 use tacit::{Error, Function, Job, Outcome, ProtocolError, Role, Session};
-use tacit_serve::{Event, Level, Limits, Material, Offer, Policy, Service};
+use tacit_serve::{Event, Level, Limits, Material, Offer, Policy, Rate, Service};
 
 use crate::replenish::{Other, until};
 use crate::scene::{Scene, aes, millionaires, refused_with};
@@ -277,12 +277,19 @@ fn an_order_that_finds_no_room_is_refused() {
 }
 
 /// It is not the peer's fault that this party has no room, but each of its orders costs a meeting
-/// of the records and a turn.
+/// of the records and a turn. It is heard as before, and may order less later.
 #[test]
 fn a_peer_whose_orders_come_to_nothing_is_put_off_and_others_are_not() {
     let scene = Scene::new(2);
     let levels = vec![triples(&scene, 0, 64_000), triples(&scene, 1, 640)];
-    let policy = scene.policy(vec![], levels, Scene::limits());
+    let limits = Limits {
+        refusals: Rate {
+            times: 1,
+            per: Duration::from_secs(36_000),
+        },
+        ..Scene::limits()
+    };
+    let policy = scene.policy(vec![offer(&scene)], levels, limits);
     let service = scene.start_with(policy, 1_000_000);
     let [one, other] = [0, 1].map(|number| Party::new(&scene, &service, number));
     for _ in 0..20 {
@@ -299,6 +306,7 @@ fn a_peer_whose_orders_come_to_nothing_is_put_off_and_others_are_not() {
     };
     assert!((0..100).any(|_| is_put_off(one.triples(64_000))));
     scene.refused("rate", "failed too often");
+    let _ = one.encrypt();
     assert_eq!(other.triples(640).unwrap().made(), 640);
     let _ = service.stop(PATIENCE);
 }
