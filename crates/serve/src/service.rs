@@ -1,7 +1,7 @@
 //! The service: its sessions, the limits on new ones, and its stop.
 
 mod health;
-mod of_late;
+mod recent;
 mod seats;
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +25,7 @@ use crate::turns::Turns;
 use crate::{replenish, visit};
 
 use health::Health;
-use of_late::{PeerState, RefusalLog};
+use recent::{PeerState, RefusalLog};
 use seats::OpenSession;
 pub(crate) use seats::Seat;
 
@@ -194,7 +194,7 @@ impl Service {
         let mut state = shared.state();
         state
             .peers
-            .retain(|peer, of_late| of_late.visitor.is_some() || known.contains(peer));
+            .retain(|peer, recent| recent.visitor.is_some() || known.contains(peer));
         state.turns.retain(&known);
         drop(state);
         shared.peers_changed.store(true, Ordering::Release);

@@ -119,19 +119,19 @@ impl Shared {
         if is_visitors && !state.has_room_for_visitor(guest.peer, now) {
             return Err("too many other visitors came of late");
         }
-        let of_late = state.peer(guest.peer, policy, now);
+        let recent = state.peer(guest.peer, policy, now);
         if is_visitors {
-            of_late.visitor = Some(guest.name.clone());
+            recent.visitor = Some(guest.name.clone());
         }
         // The other server comes with every run of every client. The client is bounded there, and
         // its requests through the other server must not keep all others out. Even so, no behaviour
         // of the other server takes all sessions from clients, and sessions for which no client
         // comes are counted.
         let is_server = policy.is_server(&guest.peer);
-        if !is_server && !of_late.refusals.has(now) {
+        if !is_server && !recent.refusals.has(now) {
             return Err("it was refused too often of late");
         }
-        if !of_late.arrivals.take(now) {
+        if !recent.arrivals.take(now) {
             return Err("it starts sessions too often");
         }
         let most = if is_server {
@@ -183,7 +183,7 @@ impl ServiceState {
     fn has_room_for_visitor(&mut self, visitor: Fingerprint, now: Instant) -> bool {
         if self.peers.len() >= MAX_VISITORS && !self.peers.contains_key(&visitor) {
             self.peers
-                .retain(|_, of_late| of_late.visitor.is_none() || !of_late.is_rested(now));
+                .retain(|_, recent| recent.visitor.is_none() || !recent.is_rested(now));
         }
         self.peers.len() < MAX_VISITORS || self.peers.contains_key(&visitor)
     }
@@ -325,9 +325,9 @@ mod tests {
         let mut state = ServiceState::default();
         for number in 0..MAX_VISITORS {
             assert!(state.has_room_for_visitor(visitor(number), now));
-            let of_late = state.peer(visitor(number), &policy, now);
-            of_late.visitor = Some(String::new());
-            assert!(of_late.arrivals.take(now));
+            let recent = state.peer(visitor(number), &policy, now);
+            recent.visitor = Some(String::new());
+            assert!(recent.arrivals.take(now));
         }
         assert!(!state.has_room_for_visitor(visitor(MAX_VISITORS), now));
         assert!(state.has_room_for_visitor(visitor(0), now));

@@ -117,8 +117,8 @@ impl Shared {
             let now = Instant::now();
             let mut state = self.state();
             if state.name_of(&peer, &policy).is_some() {
-                let of_late = state.peer(peer, &policy, now);
-                of_late.refusals.take(now);
+                let recent = state.peer(peer, &policy, now);
+                recent.refusals.take(now);
             }
         }
         self.put_off(peer, from, what, reason);
@@ -167,8 +167,8 @@ impl Shared {
     pub(crate) fn came_for_a_client(&self, server: Fingerprint) {
         let policy = self.policy();
         let mut state = self.state();
-        let of_late = state.peer(server, &policy, Instant::now());
-        of_late.arrivals.give_back();
+        let recent = state.peer(server, &policy, Instant::now());
+        recent.arrivals.give_back();
     }
 
     /// Returns whether the peer may run the offer once more.
@@ -176,8 +176,8 @@ impl Shared {
         let policy = self.policy();
         let now = Instant::now();
         let mut state = self.state();
-        let of_late = state.peer(peer, &policy, now);
-        let runs = &mut of_late.runs;
+        let recent = state.peer(peer, &policy, now);
+        let runs = &mut recent.runs;
         let bucket = runs
             .entry(offer.to_owned())
             .or_insert_with(|| Bucket::new(rate, now));
