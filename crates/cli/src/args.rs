@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use any_run::{KeptRow, OutputArgs, RowArgs};
+pub(crate) use any_run::{KeptRow, OutputArgs, RowArgs, RunsArgs};
 pub(crate) use backup::{BackupArgs, RestoreArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use doctor::DoctorArgs;

@@ -29,7 +29,7 @@ use crate::output;
 use crate::progress::Bar;
 use crate::report::{costs_json, costs_text, run_json, security, what_runs};
 use crate::typed::Runnable;
-use crate::{cancel, function, party, shell, stock};
+use crate::{cancel, function, party, report, shell, stock};
 use function::scheme;
 use meeting::Meeting;
 
@@ -106,7 +106,7 @@ pub(crate) fn outsource(
             session.set_base_ot(kind)?;
         }
     }
-    let outcomes = runs(&mut sessions, (given, runnable.typed(), gates), log, job)?;
+    let (outcomes, failure) = runs(&mut sessions, (given, runnable.typed(), gates), log, job);
     let names = sessions.each_ref().map(Session::run_id);
     for session in sessions {
         // The results are here, so a peer that has already left does not matter.
@@ -116,7 +116,8 @@ pub(crate) fn outsource(
     }
     let names = peers.into_iter().zip(names);
     let names = names.map(|(peer, run)| (peer.to_string(), run.map(|run| run.to_string()).into()));
-    tell(given, (&runnable, &setting), &outcomes, names.collect())
+    let ended = (outcomes.as_slice(), failure);
+    tell(given, (&runnable, &setting), ended, names.collect())
 }
 
 /// Adds the settings of the arguments and the configuration to `job`.
@@ -144,14 +145,14 @@ fn told<'f>(
     job.time_limit(given.each.runs.time_limit.or(config.timeouts.run))
 }
 
-/// Makes the requested number of runs, of `gates` AND gates each, or stops earlier if another party
-/// wants no more.
+/// Makes the requested number of runs, of `gates` AND gates each. Returns those that were finished,
+/// and the failure that ended them if there are fewer.
 fn runs<'f>(
     [first, second]: &mut [Session; 2],
     (given, typed, gates): (&OutsourceArgs<'_>, Option<&TypedFunction>, u64),
     log: Log,
     job: impl Fn() -> OutsourcedJob<'f>,
-) -> Result<Vec<Outcome>, Failure> {
+) -> (Vec<Outcome>, Option<Failure>) {
     let (each, repeat) = (given.each, given.each.runs.repeat);
     let mut outcomes = Vec::new();
     for run in 0..repeat {
@@ -164,34 +165,33 @@ fn runs<'f>(
         };
         match outcome {
             Err(tacit::Error::SessionOver { runs }) => {
-                eprintln!(
-                    "another party ended after run {runs} of {repeat}; give all three the same \
-                     --repeat"
-                );
-                break;
+                let over = report::session_over("another", "all three", (runs, repeat));
+                return (outcomes, Some(over));
             }
             Err(error) => {
                 let called = shell::called(&each.function, &each.choice, typed);
-                return Err(error.calling_function(&called).into());
+                return (outcomes, Some(error.calling_function(&called).into()));
             }
             Ok(outcome) => outcomes.push(outcome),
         }
         log.step(format_args!("run {run} is done"));
     }
-    Ok(outcomes)
+    (outcomes, None)
 }
 
-/// Prints the results of the last run, with its name at each peer, and the costs of all.
+/// Prints the results of the last run, with its name at each peer, and the costs of all. Returns the
+/// failure that ended the runs.
 fn tell(
     given: &OutsourceArgs<'_>,
     (runnable, setting): (&Runnable, &Setting<'_>),
-    outcomes: &[Outcome],
+    (outcomes, failure): (&[Outcome], Option<Failure>),
     names: serde_json::Map<String, serde_json::Value>,
 ) -> Result<(), Failure> {
+    let told = &given.each.runs;
+    let failure = report::ended_early(failure, outcomes.len(), told)?;
     let Some(last) = outcomes.last() else {
         return Ok(());
     };
-    let told = &given.each.runs;
     let costs: Vec<_> = outcomes
         .iter()
         .map(|outcome| outcome.cost.clone())
@@ -201,7 +201,7 @@ fn tell(
         json["outputs"] = runnable.outputs_json(&last.outputs)?;
         json["runs_done"] = outcomes.len().into();
         json["run"] = names.into();
-        return output::print_json(json);
+        return report::json_with(failure, json);
     }
     if runnable.function().outputs().is_empty() {
         eprintln!("done; this run has no results");
@@ -216,7 +216,7 @@ fn tell(
     if told.cost {
         eprint!("{}", costs_text(&costs));
     }
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
 /// Returns the parameters for `copies` circuits and `bits` bits of the checks of inputs. One

@@ -16,6 +16,10 @@ use tacit::session::BaseOtSource;
 use tacit::{Function, Role, Value};
 use tacit_language::TypedFunction;
 
+use crate::args::RunsArgs;
+use crate::failure::{Failure, failure};
+use crate::output;
+
 /// The version of every JSON object that the command prints.
 const JSON_VERSION: u32 = 1;
 
@@ -147,6 +151,39 @@ pub(crate) fn run_json(
         },
         "role": role,
     })
+}
+
+/// Returns the failure of a session that another party ended after `done` of the requested runs.
+pub(crate) fn session_over(other: &str, all: &str, (done, of): (u64, u32)) -> Failure {
+    failure!(
+        Network;
+        "{other} party ended early, after run {done} of {of}: it asked for fewer runs, or was \
+         stopped";
+        "give {all} the same --repeat, and run again for the rest"
+    )
+}
+
+/// Returns the failure that ended repeated runs, for the end of their results. Without a run that
+/// was done there are no results, and the error is the failure.
+pub(crate) fn ended_early(
+    failure: Option<Failure>,
+    done: usize,
+    asked: &RunsArgs,
+) -> Result<Option<Failure>, Failure> {
+    match failure {
+        Some(failure) if done == 0 => return Err(failure),
+        Some(_) if !asked.json => eprintln!("done      {done} of {} runs", asked.repeat),
+        _ => {}
+    }
+    Ok(failure)
+}
+
+/// Prints an object, or returns the failure with its fields: a program gets one object.
+pub(crate) fn json_with(failure: Option<Failure>, json: Json) -> Result<(), Failure> {
+    match (failure, json) {
+        (Some(failure), Json::Object(fields)) => Err(failure.with_fields(fields)),
+        (_, json) => output::print_json(json),
+    }
 }
 
 /// Returns a threat model as text, with s if there is one.

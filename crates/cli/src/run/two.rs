@@ -26,7 +26,7 @@ use crate::log::Log;
 use crate::memory;
 use crate::party::Party;
 use crate::progress::Bar;
-use crate::report::Setting;
+use crate::report::{Setting, session_over};
 use crate::typed::{OutputFiles, Runnable};
 use told::FinishedRuns;
 
@@ -241,12 +241,8 @@ impl<'a> TwoPartyRun<'a> {
         }
         let outcome = match job.run(session) {
             Err(tacit::Error::SessionOver { runs }) => {
-                return Err(failure!(
-                    Network;
-                    "the other party ended early, after run {runs} of {}: it asked for fewer runs, \
-                     or was stopped", args.runs.repeat;
-                    "give both the same --repeat, and run again for the rest"
-                ));
+                let runs = (runs, args.runs.repeat);
+                return Err(session_over("the other", "both", runs));
             }
             Err(tacit::Error::NothingChecked { .. }) if run > 0 => {
                 return Err(failure!(

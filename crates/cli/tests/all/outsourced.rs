@@ -59,6 +59,27 @@ impl Parties {
 }
 
 #[test]
+fn who_wants_more_runs_than_another_fails_with_the_results_of_those_that_were_done() {
+    let parties = Parties::new();
+    let [generator, cloud, evaluator] = parties.run(
+        &words("millionaires --copies 1"),
+        0,
+        [
+            &words("--repeat 3 --input a=41"),
+            &words("--repeat 2"),
+            &words("--input b=40"),
+        ],
+    );
+    assert_eq!(evaluator.json()["runs_done"], 1);
+    for ended in [generator, cloud] {
+        ended.failed(6, &["ended early, after run 1 of", "same --repeat"]);
+        let json = ended.json();
+        assert_eq!(json["runs_done"], 1);
+        assert_eq!(json["error"]["exit_code"], 6);
+    }
+}
+
+#[test]
 fn a_map_is_kept_between_processes() {
     let parties = Parties::new();
     let tablet = parties.fingerprints[3].clone();

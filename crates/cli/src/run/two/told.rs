@@ -13,7 +13,7 @@ use super::TwoPartyRun;
 use super::chained::KeptVersions;
 use crate::failure::Failure;
 use crate::program::plain_failure;
-use crate::report::{Setting, costs_text};
+use crate::report::{Setting, costs_text, ended_early, json_with};
 use crate::{output, shell};
 
 /// The runs of a session that were finished. All but the costs are of the last of them.
@@ -48,16 +48,7 @@ impl TwoPartyRun<'_> {
         done: &FinishedRuns,
         failure: Option<Failure>,
     ) -> Result<(), Failure> {
-        let runs = self.args.runs.repeat;
-        let failure = match (failure, done.costs.len()) {
-            (Some(failure), 0) => return Err(failure),
-            (failure, count) => {
-                if failure.is_some() && !self.args.runs.json {
-                    eprintln!("done      {count} of {runs} runs");
-                }
-                failure
-            }
-        };
+        let failure = ended_early(failure, done.costs.len(), &self.args.runs)?;
         let unwritten = self.write_files(&done.outputs)?;
         let failure = match (failure, unwritten) {
             (Some(failure), Some(unwritten)) => {
@@ -67,10 +58,7 @@ impl TwoPartyRun<'_> {
             (failure, unwritten) => failure.or(unwritten),
         };
         if self.args.runs.json {
-            return match (failure, self.json(setting, done)?) {
-                (Some(failure), Json::Object(fields)) => Err(failure.with_fields(fields)),
-                (_, json) => output::print_json(json),
-            };
+            return json_with(failure, self.json(setting, done)?);
         }
         let printed = self.tell_text(done);
         failure.map_or(printed, Err)
