@@ -17,7 +17,7 @@ use tacit_serve::memory;
 use crate::args::DoctorArgs;
 use crate::config::{self, Config, Peer};
 use crate::failure::{Failure, usage};
-use crate::report::shown_bytes;
+use crate::report::{json_with, shown_bytes};
 use crate::terminal::escaped;
 use crate::{output, party, serve, stock};
 
@@ -25,6 +25,10 @@ use crate::{output, party, serve, stock};
 const CONNECT_TIME: Duration = Duration::from_secs(3);
 /// The largest difference by which the clock may be behind a file that was written earlier.
 const CLOCK_SLACK: Duration = Duration::from_secs(60);
+
+/// The number of timed writes, and the usual wait for the disk from which they are slow.
+const WRITES: usize = 5;
+const SLOW_DISK: Duration = Duration::from_millis(50);
 
 /// A subject and its state.
 struct Finding {
@@ -100,18 +104,11 @@ pub(crate) fn doctor(args: &DoctorArgs, explicit: Option<&Path>) -> Result<(), F
         Verdict::Failed(category) => Some(Failure::found(category, &finding.subject)),
         _ => None,
     });
-    match (args.json, failed) {
-        (true, None) => output::print_json(json!({ "findings": told })),
-        // A program gets one object.
-        (true, Some(failure)) => {
-            let fields = [("findings".to_owned(), Json::Array(told))];
-            Err(failure.with_fields(fields.into_iter().collect()))
-        }
-        (false, failed) => {
-            output::print(text(&findings))?;
-            failed.map_or(Ok(()), Err)
-        }
+    if args.json {
+        return json_with(failed, json!({ "findings": told }));
     }
+    output::print(text(&findings))?;
+    failed.map_or(Ok(()), Err)
 }
 
 fn text(findings: &[Finding]) -> String {
@@ -142,7 +139,7 @@ fn look(args: &DoctorArgs, explicit: Option<&Path>) -> Vec<Finding> {
     };
     findings.extend(identity(&config));
     findings.extend(peers(args, &config));
-    findings.push(stocks(args, &config));
+    findings.extend(stocks(args, &config));
     if config.serve.is_some() {
         findings.push(match serve::looked_at(explicit) {
             Ok(told) => Finding::right("service", told),
@@ -315,34 +312,51 @@ fn waits(subject: String, address: &str) -> Finding {
     }
 }
 
-/// Checks that a run can write into the stocks' folder, and the stocks in it.
-fn stocks(args: &DoctorArgs, config: &Config) -> Finding {
-    look_at_stocks(args, config).unwrap_or_else(|failure| Finding::failed("stock", &failure))
+/// Checks that a run can write into the stocks' folder and how long that takes, and the stocks in
+/// it.
+fn stocks(args: &DoctorArgs, config: &Config) -> Vec<Finding> {
+    let found = look_at_stocks(args, config);
+    found.unwrap_or_else(|failure| vec![Finding::failed("stock", &failure)])
 }
 
-fn look_at_stocks(args: &DoctorArgs, config: &Config) -> Result<Finding, Failure> {
+fn look_at_stocks(args: &DoctorArgs, config: &Config) -> Result<Vec<Finding>, Failure> {
     let folder = stock::folder(args.stock.as_deref(), config)?;
     let is_there = folder.try_exists();
     let is_there = is_there.map_err(|error| Failure::read(folder.display().to_string(), error))?;
     if !is_there {
         let told = format!("none yet; `tacit prepare` makes {}", folder.display());
-        return Ok(Finding::right("stock", told));
+        return Ok(vec![Finding::right("stock", told)]);
     }
     let stocks = stock::open_silently(&folder, config)?;
-    stocks.probe()?;
+    let waits = (0..WRITES).map(|_| stocks.probe());
+    let disk = disk(waits.collect::<Result<_, _>>()?);
     let (bytes, mut wrong) = contents(&stocks)?;
     let told = format!("{} in {}", shown_bytes(bytes), folder.display());
     if let Some(why) = stocks.why_unwitnessed() {
         wrong.push(format!("nothing outside of it notes how far it is: {why}"));
     }
     if wrong.is_empty() {
-        return Ok(Finding::right("stock", told));
+        return Ok(vec![disk, Finding::right("stock", told)]);
     }
     let told = format!("{told}; {}", wrong.join("; "));
     let remedy = "`tacit stock list` and `tacit stock check` say more; `witness` under [stock] \
                   names \
                   the folder of notes";
-    Ok(Finding::warning("stock", told, remedy))
+    Ok(vec![disk, Finding::warning("stock", told, remedy)])
+}
+
+/// Judges the times of writes like those of a lease.
+fn disk(mut waits: Vec<Duration>) -> Finding {
+    waits.sort_unstable();
+    let ms = |place: usize| waits[place].as_secs_f64() * 1000.0;
+    let (usual, longest) = (ms(WRITES / 2), ms(WRITES - 1));
+    let told = format!("a write waits {usual:.1} ms, at most {longest:.1} ms in {WRITES} writes");
+    if waits[WRITES / 2] < SLOW_DISK {
+        return Finding::right("disk", told);
+    }
+    let remedy = "each run from the stock waits for the disk three times: find what else writes to \
+                  it, or put the stock on a faster one";
+    Finding::warning("disk", told, remedy)
 }
 
 /// Returns the bytes of all stocks, and the problems of some.
@@ -365,4 +379,22 @@ fn contents(stocks: &Stocks) -> Result<(u64, Vec<String>), Failure> {
         }
     }
     Ok((bytes, wrong))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_slow_if_most_of_its_writes_are() {
+        let of = |waits: [u64; WRITES]| disk(waits.map(Duration::from_millis).to_vec());
+        let fast = of([2, 900, 3, 1, 4]);
+        assert!(fast.state == Verdict::Right, "{}", fast.told);
+        assert_eq!(
+            fast.told,
+            "a write waits 3.0 ms, at most 900.0 ms in 5 writes"
+        );
+        let slow = of([60, 1, 70, 80, 2]);
+        assert!(slow.state == Verdict::Warning && slow.remedy.is_some());
+    }
 }

@@ -57,6 +57,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use std::time::Duration;
 use etcetera::BaseStrategy as _;
 use tacit_net::Lane;
 use tacit_protocol::authenticated::BLOCK_TRIPLES;
@@ -255,12 +256,13 @@ impl Stocks {
         Ok(self.stocks.stock(name.id(), self.limits)?.check()?)
     }
 
-    /// Checks that the folder exists and that a run can write to it.
+    /// Checks that the folder exists and that a run can write to it. Returns how long a write waited
+    /// for the disk.
     ///
     /// # Errors
     ///
     /// The folder is gone, read-only or another one, or the disk is full.
-    pub fn probe(&self) -> Result<(), Error> {
+    pub fn probe(&self) -> Result<Duration, Error> {
         Ok(self.stocks.probe()?)
     }
 

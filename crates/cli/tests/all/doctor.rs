@@ -40,7 +40,12 @@ fn what_is_right_is_told_and_left_as_it_was() {
         finding(&told, "identity")["told"],
         parties.fingerprints()[0]
     );
-    assert!(!parties.folder().join("a").exists());
+    let stock = parties.folder().join("a");
+    assert!(!stock.exists());
+    fs::create_dir(&stock).unwrap();
+    let told = looked_at(&parties, &address, "").json();
+    let disk = finding(&told, "disk")["told"].as_str().expect("a text");
+    assert!(disk.contains(" ms, at most "), "{disk}");
     let text = tacit(
         parties.folder(),
         &["doctor", "--config", "alice.toml", "--with", "bob"],
