@@ -125,7 +125,7 @@ pub(crate) fn gather<W: ExpectedInputs>(
 ) -> Result<BTreeMap<String, W::Value>, Failure> {
     let from_stdin = arguments
         .iter()
-        .filter(|input| input.ends_with("=-"))
+        .filter(|input| input.split_once('=').is_some_and(|(_, text)| text == "-"))
         .count()
         + usize::from(file == Some(Path::new("-")));
     if from_stdin > 1 {
@@ -269,16 +269,21 @@ fn from_file<W: ExpectedInputs>(
     }
 }
 
-/// Splits `table.csv` or `table.csv:column`.
+/// Splits `table.csv` or `table.csv:column`. A file of the whole name is meant if there is one.
 fn table_path(path: &str) -> Option<(&str, Option<&str>)> {
-    if Path::new(path)
-        .extension()
-        .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
-    {
-        return Some((path, None));
+    let (path, column) = split_column(path);
+    let ending = Path::new(path).extension();
+    let is_table = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    is_table.then_some((path, column))
+}
+
+/// Splits `table.csv:column` behind the last `.csv`, unless there is a file of the whole name.
+pub(crate) fn split_column(text: &str) -> (&str, Option<&str>) {
+    let end = text.to_ascii_lowercase().rfind(".csv:");
+    match end.map(|at| at + ".csv".len()) {
+        Some(end) if !Path::new(text).is_file() => (&text[..end], Some(&text[end + 1..])),
+        _ => (text, None),
     }
-    let end = path.to_ascii_lowercase().rfind(".csv:")? + ".csv".len();
-    Some((&path[..end], Some(&path[end + 1..])))
 }
 
 /// Returns whether a text is the path of a file, or of a table with a column.

@@ -11,6 +11,7 @@ use tacit_language::{
 
 use crate::args::MatchArgs;
 use crate::failure::{Failure, input, usage};
+use crate::inputs::split_column;
 use crate::program::unfit_rows;
 
 /// A column of keys, and what is done about rows without one key of their own.
@@ -126,15 +127,13 @@ fn text(texts: &WipedTexts, number: usize) -> &str {
 
 /// Returns the path of a table and the name of its column, if there is one.
 fn named(text: &str) -> (&str, Option<&str>) {
-    if Path::new(text).is_file() {
-        return (text, None);
-    }
-    // A column may have a colon in its name, and a path may have one after its drive.
-    let end = text.to_ascii_lowercase().find(".csv:");
-    let end = end.map(|at| at + ".csv".len()).or_else(|| text.rfind(':'));
-    match end {
-        Some(end) if end > 0 => (&text[..end], Some(&text[end + 1..])),
-        _ => (text, None),
+    match split_column(text) {
+        // Match takes a table from a file with any ending.
+        (path, None) if !Path::new(path).is_file() => match path.rsplit_once(':') {
+            Some((path, column)) if !path.is_empty() => (path, Some(column)),
+            _ => (path, None),
+        },
+        split => split,
     }
 }
 
@@ -317,6 +316,8 @@ mod tests {
             ("C:\\a.CSV:e:mail", ("C:\\a.CSV", Some("e:mail"))),
             ("a.txt:email", ("a.txt", Some("email"))),
             ("a.csv", ("a.csv", None)),
+            // As an input of a program reads it.
+            ("a.csv:b.csv:id", ("a.csv:b.csv", Some("id"))),
         ] {
             assert_eq!(named(text), expected);
         }

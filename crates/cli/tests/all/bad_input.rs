@@ -60,6 +60,12 @@ fn wrong_inputs_are_named() {
             2,
             &["standard input", "once"],
         ),
+        // Only the text behind the first `=` is the value.
+        (
+            &["--input", "note=a=-", "--input-file", "-"],
+            3,
+            &["no input \"note\""],
+        ),
     ];
     for (args, code, words) in cases {
         let args = [&["millionaires", "--role", "garbler"], *args].concat();
