@@ -138,10 +138,11 @@ pub(crate) fn restore(args: &RestoreArgs, config: Option<&Path>) -> Result<(), F
              tacit.toml"
         ));
     }
-    let retired = retire(&stocks)?;
+    // Before anything is destroyed: what was must be told.
     if let Some(error) = unreadable.into_iter().next() {
         return Err(error.into());
     }
+    let retired = retire(&stocks)?;
     for saved in &backup.tries {
         let (name, record) = saved.parse(&args.file)?;
         stocks.raise_tries(&name, record)?;

@@ -114,6 +114,16 @@ fn what_was_prepared_never_comes_back_with_a_backup() {
     tacit(folder, &restore).failed(2, &["not empty", "--retire", "Nothing was restored"]);
     assert!(!folder.join("alice.toml").exists() && !folder.join("alice.key").exists());
     let retire = [&restore[..], &["--retire", "--json"]].concat();
+    // If it cannot tell everything that it would destroy, it destroys nothing.
+    let damaged = folder.join("alice-stock/stock-damaged");
+    fs::create_dir(&damaged).expect("a folder");
+    fs::write(damaged.join("index.db"), [7; 4096]).expect("a file");
+    tacit(folder, &retire).failed(7, &[]);
+    let list = words("stock list --stock alice-stock --json --config nothing.toml");
+    parties.file("nothing.toml", "");
+    let told = tacit(folder, &list).stdout;
+    assert!(told.contains("aes-128-rounds"), "{told}");
+    fs::remove_dir_all(&damaged).expect("a folder");
     let restored = tacit(folder, &retire).json();
     let own = parties.fingerprints()[0];
     assert_eq!(restored["fingerprint"], own);
