@@ -25,7 +25,7 @@ use crate::failure::{Failure, input, usage};
 use crate::new_file::{Readers, write_new};
 use crate::output::{self, counted};
 use crate::{party, stock};
-use file::{Backup, LeftOut, read, read_secret, sealed};
+use file::{Backup, LeftOut, file_bytes, read, read_secret};
 
 /// Returns a peer's name and fingerprint.
 fn peer_shown(peer: &str, config: &Config) -> String {
@@ -82,7 +82,7 @@ pub(crate) fn backup(args: &BackupArgs, config: Option<&Path>) -> Result<(), Fai
     let stocks = stock::open(args.stock.as_deref(), &config)?;
     let backup = Backup::of(&fingerprint, text, &stocks)?;
     write_new(&args.out, Readers::Owner, |file| {
-        let written = file.write_all(&sealed(&backup, &identity));
+        let written = file.write_all(&file_bytes(&backup, &identity));
         written.map_err(|error| Failure::write(&args.out, &error))
     })?;
     if args.json {
@@ -144,11 +144,10 @@ pub(crate) fn restore(args: &RestoreArgs, config: Option<&Path>) -> Result<(), F
     }
     let retired = retire(&stocks)?;
     for saved in &backup.tries {
-        let (name, record) = saved.parse(&args.file)?;
-        stocks.raise_tries(&name, record)?;
+        stocks.raise_tries(&saved.name, saved.record)?;
     }
     for saved in &backup.answered {
-        stocks.raise_answered(&saved.parse(&args.file)?)?;
+        stocks.raise_answered(&saved.0)?;
     }
     for (path, content, readers) in files {
         if !is_there(path, content)? {

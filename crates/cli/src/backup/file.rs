@@ -1,5 +1,5 @@
 //! The file of a backup: a line of JSON, a line with the identity in hexadecimal digits, and a line
-//! with the SHA-256 of both.
+//! with the SHA-256 of both. Nothing in it is encrypted.
 //!
 //! The identity is read and written in memory that is wiped and that never grows, so that no copy
 //! of it stays behind.
@@ -43,12 +43,44 @@ pub(super) struct Backup {
 
 /// A record of tries.
 #[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct SavedTries {
-    own: String,
-    peer: String,
-    role: String,
-    protocol: String,
+    #[serde(flatten, with = "SavedName")]
+    pub(super) name: TryName,
+    #[serde(flatten, with = "SavedRecord")]
+    pub(super) record: TryRecord,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "TryName")]
+struct SavedName {
+    #[serde(with = "text")]
+    own: Fingerprint,
+    #[serde(with = "text")]
+    peer: Fingerprint,
+    #[serde(with = "SavedRole")]
+    role: Role,
+    #[serde(rename = "protocol", with = "SavedTried")]
+    tried: Tried,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Role", rename_all = "lowercase")]
+enum SavedRole {
+    Garbler,
+    Evaluator,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "Tried", rename_all = "lowercase")]
+enum SavedTried {
+    #[serde(rename = "batch")]
+    Batches,
+    Authenticated,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "TryRecord")]
+struct SavedRecord {
     unfinished: u64,
     cheats: u64,
     clearings: u64,
@@ -56,12 +88,32 @@ pub(super) struct SavedTries {
 
 /// A count of answered keys.
 #[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SavedKeys {
-    own: String,
-    peer: String,
+pub(super) struct SavedKeys(#[serde(with = "SavedAnswered")] pub(super) AnsweredKeys);
+
+#[derive(Deserialize, Serialize)]
+#[serde(remote = "AnsweredKeys")]
+struct SavedAnswered {
+    #[serde(with = "text")]
+    own: Fingerprint,
+    #[serde(with = "text")]
+    peer: Fingerprint,
     day: u64,
     keys: u64,
+}
+
+/// Fingerprints as texts.
+mod text {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use tacit::Fingerprint;
+
+    pub(super) fn serialize<S: Serializer>(who: &Fingerprint, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(who)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Fingerprint, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
 }
 
 impl Backup {
@@ -79,12 +131,12 @@ impl Backup {
             tacit_backup: VERSION,
             fingerprint: fingerprint.to_string(),
             config,
-            tries: stocks.tries()?.into_iter().map(SavedTries::of).collect(),
-            answered: stocks
-                .all_answered()?
+            tries: stocks
+                .tries()?
                 .into_iter()
-                .map(SavedKeys::of)
+                .map(|(name, record)| SavedTries { name, record })
                 .collect(),
+            answered: stocks.all_answered()?.into_iter().map(SavedKeys).collect(),
             left_out: super::left_out(stocks)?.0,
         })
     }
@@ -171,11 +223,11 @@ pub(super) fn read_secret(path: &Path) -> Result<Zeroizing<String>, Failure> {
     let file = fs::File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     let bytes = read_wiped(file, length, MAX_BYTES).map_err(failed)?;
-    text(bytes).ok_or_else(|| input!("{} is not text", path.display(); "give another file"))
+    text_of(bytes).ok_or_else(|| input!("{} is not text", path.display(); "give another file"))
 }
 
 /// Returns the bytes as text, in the same memory.
-fn text(mut bytes: Zeroizing<Vec<u8>>) -> Option<Zeroizing<String>> {
+fn text_of(mut bytes: Zeroizing<Vec<u8>>) -> Option<Zeroizing<String>> {
     match String::from_utf8(std::mem::take(&mut *bytes)) {
         Ok(text) => Some(Zeroizing::new(text)),
         Err(error) => {
@@ -185,8 +237,9 @@ fn text(mut bytes: Zeroizing<Vec<u8>>) -> Option<Zeroizing<String>> {
     }
 }
 
-/// Returns the bytes of the file.
-pub(super) fn sealed(backup: &Backup, identity: &str) -> Zeroizing<Vec<u8>> {
+/// Returns the bytes of the file. Who reads them has the identity: only the checksum protects them,
+/// and it has no key.
+pub(super) fn file_bytes(backup: &Backup, identity: &str) -> Zeroizing<Vec<u8>> {
     let content = json!(backup).to_string();
     let digits = hexadecimal(identity.as_bytes());
     let mut bytes = Zeroizing::new(Vec::with_capacity(content.len() + digits.len() + 80));
@@ -248,7 +301,7 @@ fn opened(
         ));
     }
     let backup: Backup = serde_json::from_value(backup).map_err(|_| damaged())?;
-    let identity = bytes_of(identity).and_then(text).ok_or_else(damaged)?;
+    let identity = bytes_of(identity).and_then(text_of).ok_or_else(damaged)?;
     Ok((backup, identity))
 }
 
@@ -280,76 +333,6 @@ fn bytes_of(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     (*hexadecimal(&bytes) == *digits).then_some(bytes)
 }
 
-fn tried_name(tried: Tried) -> &'static str {
-    match tried {
-        Tried::Batches => "batch",
-        Tried::Authenticated => "authenticated",
-    }
-}
-
-/// Returns the error of a record that cannot be.
-fn invalid(file: &Path, of: &str) -> Failure {
-    input!("{} has an invalid record of {of}", file.display(); "use another backup")
-}
-
-impl SavedTries {
-    fn of((name, record): (TryName, TryRecord)) -> Self {
-        Self {
-            own: name.own.to_string(),
-            peer: name.peer.to_string(),
-            role: name.role.name().to_owned(),
-            protocol: tried_name(name.tried).to_owned(),
-            unfinished: record.unfinished,
-            cheats: record.cheats,
-            clearings: record.clearings,
-        }
-    }
-
-    pub(super) fn parse(&self, file: &Path) -> Result<(TryName, TryRecord), Failure> {
-        let invalid = || invalid(file, "tries");
-        let party = |text: &str| text.parse::<Fingerprint>().map_err(|_| invalid());
-        let role = [Role::Garbler, Role::Evaluator];
-        let role = role.into_iter().find(|role| role.name() == self.role);
-        let tried = [Tried::Batches, Tried::Authenticated];
-        let tried = tried
-            .into_iter()
-            .find(|tried| tried_name(*tried) == self.protocol);
-        let name = TryName {
-            own: party(&self.own)?,
-            peer: party(&self.peer)?,
-            role: role.ok_or_else(invalid)?,
-            tried: tried.ok_or_else(invalid)?,
-        };
-        let record = TryRecord {
-            unfinished: self.unfinished,
-            cheats: self.cheats,
-            clearings: self.clearings,
-        };
-        Ok((name, record))
-    }
-}
-
-impl SavedKeys {
-    fn of(record: AnsweredKeys) -> Self {
-        Self {
-            own: record.own.to_string(),
-            peer: record.peer.to_string(),
-            day: record.day,
-            keys: record.keys,
-        }
-    }
-
-    pub(super) fn parse(&self, file: &Path) -> Result<AnsweredKeys, Failure> {
-        let party = |text: &str| text.parse().map_err(|_| invalid(file, "keys"));
-        Ok(AnsweredKeys {
-            own: party(&self.own)?,
-            peer: party(&self.peer)?,
-            day: self.day,
-            keys: self.keys,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tacit_kernels::leftovers::watch;
@@ -370,8 +353,43 @@ mod tests {
     }
 
     #[test]
+    fn records_have_the_fields_of_the_files_version() {
+        let [own, peer] = [1, 2].map(|party| Fingerprint([party; 32]));
+        let name = TryName {
+            own,
+            peer,
+            role: Role::Evaluator,
+            tried: Tried::Batches,
+        };
+        let record = TryRecord {
+            unfinished: 3,
+            cheats: 4,
+            clearings: 5,
+        };
+        let saved = json!({
+            "own": own.to_string(), "peer": peer.to_string(), "role": "evaluator",
+            "protocol": "batch", "unfinished": 3, "cheats": 4, "clearings": 5,
+        });
+        assert_eq!(json!(SavedTries { name, record }), saved);
+        let read: SavedTries = serde_json::from_value(saved).expect("a record");
+        assert_eq!((read.name, read.record), (name, record));
+        let (day, keys) = (6, 7);
+        let answered = AnsweredKeys {
+            own,
+            peer,
+            day,
+            keys,
+        };
+        let saved =
+            json!({ "own": own.to_string(), "peer": peer.to_string(), "day": 6, "keys": 7 });
+        assert_eq!(json!(SavedKeys(answered)), saved);
+        let read: SavedKeys = serde_json::from_value(saved).expect("a record");
+        assert_eq!(read.0, answered);
+    }
+
+    #[test]
     fn a_backup_is_read_as_it_was_written_and_not_changed() {
-        let bytes = sealed(&backup(), KEY);
+        let bytes = file_bytes(&backup(), KEY);
         let at = Path::new("alice.backup");
         let read = |bytes: &[u8]| opened(bytes, 0, at).map(|(backup, key)| (backup.config, key));
         let (config, key) = read(&bytes).expect("a backup");
@@ -401,7 +419,7 @@ mod tests {
         let backup = backup();
         let ((), memory) = watch(|| {
             let identity = read_secret(&key).expect("a file");
-            fs::write(&file, sealed(&backup, &identity)).expect("room");
+            fs::write(&file, file_bytes(&backup, &identity)).expect("room");
             let (_, restored) = read(&file).expect("a backup");
             assert_eq!(restored.as_str(), KEY);
         });
