@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use tacit::Fingerprint;
 use tacit::advice::Advice;
 use tacit::net::Lane;
-use tacit::stock::{Damage, ForeignChains, KeptChain, Lanes, StockName, Stocks};
+use tacit::stock::{Damage, KeptChain, Lanes, StockName, Stocks};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -147,11 +147,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
     let is_list = matches!(args.command, StockCommand::List);
     let names = named(args, &stocks, peer)?;
-    let foreign = match args.command {
-        StockCommand::NewEpoch { .. } => chains::foreign(&stocks, which)?,
-        _ => Vec::new(),
-    };
-    begin_destruction(args, peer, &stocks, (&names, &foreign))?;
+    begin_destruction(args, peer, &stocks, &names)?;
     if let StockCommand::Drop { component } = &args.command {
         let (stock, told) = drop::drop_component(&stocks, &names, component)?;
         return print(&config, args.json, vec![(stock, told)], [&[], &[]]);
@@ -171,10 +167,7 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let told: Vec<_> = told.collect();
     let told = told.into_iter().collect::<Result<Vec<_>, _>>()?;
     let damaged = told.iter().any(|(_, (_, json))| is_damaged(json));
-    let mut chains = told_chains(&args.command, &stocks, which, &config)?;
-    for chain in &foreign {
-        chains.push(chains::remove_foreign(&stocks, chain, &config)?);
-    }
+    let chains = told_chains(&args.command, &stocks, which, &config)?;
     let damaged = damaged || chains.iter().any(|(_, (_, json))| is_damaged(json));
     let tries = if is_list {
         tries::records(&stocks, (peer, role), &config)?
@@ -274,7 +267,7 @@ fn begin_destruction(
     args: &StockCommandArgs,
     peer: Option<Fingerprint>,
     stocks: &Stocks,
-    (names, foreign): (&[StockName], &[ForeignChains]),
+    names: &[StockName],
 ) -> Result<(), Failure> {
     let name = match args.command {
         StockCommand::NewEpoch { .. } => "new-epoch",
@@ -286,9 +279,8 @@ fn begin_destruction(
     }
     if args.command == (StockCommand::NewEpoch { end_chains: false }) {
         refuse_to_end_chains(stocks, names)?;
-        chains::refuse_to_end_foreign(foreign)?;
     }
-    if names.is_empty() && foreign.is_empty() {
+    if names.is_empty() {
         return Err(usage!(
             "there is no such stock with this peer, so that nothing is to be destroyed";
             "`tacit stock list` lists those that there are"

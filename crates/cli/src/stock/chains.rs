@@ -7,7 +7,7 @@ use tacit::circuit::Digest;
 use tacit::net::Lane;
 use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
-use tacit::stock::{ForeignChains, KeptChain, Lanes, Stocks};
+use tacit::stock::{KeptChain, Stocks};
 use tacit::{Fingerprint, Role};
 
 use super::{TextAndJson, in_lanes, shown_lane};
@@ -130,14 +130,10 @@ pub(super) struct ChainFilter {
 impl ChainFilter {
     /// Returns whether this chain may be the one that is meant.
     pub(super) fn admits(&self, chain: &KeptChain) -> bool {
-        self.admits_of(chain.peer, chain.role, chain.protocol, chain.lanes)
-    }
-
-    fn admits_of(&self, peer: Fingerprint, role: Role, protocol: Protocol, lanes: Lanes) -> bool {
-        self.peer.is_none_or(|wanted| wanted == peer)
-            && self.role.is_none_or(|wanted| wanted == role)
-            && self.protocol.is_none_or(|wanted| wanted == protocol)
-            && self.lane.is_none_or(|wanted| wanted == lanes.peer)
+        self.peer.is_none_or(|wanted| wanted == chain.peer)
+            && self.role.is_none_or(|wanted| wanted == chain.role)
+            && self.protocol.is_none_or(|wanted| wanted == chain.protocol)
+            && self.lane.is_none_or(|wanted| wanted == chain.lanes.peer)
     }
 }
 
@@ -161,61 +157,6 @@ fn named(stocks: &Stocks, name: &str, which: ChainFilter) -> Result<KeptChain, F
             "choose one by --peer, --role and --protocol"
         )),
     }
-}
-
-/// Returns the selected chains of another version of the format. This version can only destroy
-/// them.
-///
-/// # Errors
-///
-/// The folder cannot be read.
-pub(super) fn foreign(stocks: &Stocks, which: ChainFilter) -> Result<Vec<ForeignChains>, Failure> {
-    let mut foreign = stocks.foreign_chains()?;
-    foreign.retain(|all| which.admits_of(all.peer, all.role, all.protocol, all.lanes));
-    Ok(foreign)
-}
-
-/// Refuses to destroy chains of another version of the format without being told to.
-///
-/// # Errors
-///
-/// There are some. Those of `prepared` end with their stock in any case.
-pub(super) fn refuse_to_end_foreign(foreign: &[ForeignChains]) -> Result<(), Failure> {
-    let of_shares = |chains: &&ForeignChains| chains.protocol != Protocol::Prepared;
-    let Some(chains) = foreign.iter().find(of_shares) else {
-        return Ok(());
-    };
-    Err(usage!(
-        "chains of {} with this peer would be lost, which another version of tacit has written. \
-         Nothing was destroyed", chains.protocol.name();
-        "use that version to finish with them, or give --end-chains"
-    ))
-}
-
-/// Destroys chains of another version of the format, and returns the output.
-///
-/// # Errors
-///
-/// The folder cannot be written.
-pub(super) fn remove_foreign(
-    stocks: &Stocks,
-    chains: &ForeignChains,
-    config: &Config,
-) -> Result<(Fingerprint, TextAndJson), Failure> {
-    stocks.remove_foreign_chains(chains)?;
-    let (protocol, role) = (chains.protocol.name(), chains.role.name());
-    let peer = config.shown(&chains.peer);
-    let text = format!(
-        "destroyed all chains of {protocol} as {role} with {peer}, which another version of tacit \
-         had written; {peer} has to drop its half\n"
-    );
-    let json = json!({
-        "destroyed": true,
-        "protocol": protocol,
-        "role": role,
-        "peer": chains.peer.to_string(),
-    });
-    Ok((chains.own, (text, json)))
 }
 
 /// Carries out a command about one chain, and returns its output. Returns nothing for another

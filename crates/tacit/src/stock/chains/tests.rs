@@ -151,32 +151,6 @@ fn a_new_epoch_removes_what_another_version_wrote() {
         .expect("what its message advises");
     assert_eq!(stocks.list().expect("a folder"), [name(other)]);
     assert_eq!(stocks.chains().expect("of this version").len(), 1);
-    // Chains that no stock takes with it are removed by themselves.
-    let place = (Protocol::Authenticated, Role::Garbler);
-    begin(
-        &stocks
-            .chain_with(Keepers::alone((own, peer)), place, "total")
-            .expect("room"),
-        7,
-    );
-    become_version_9(
-        &disk,
-        Path::new("s/chains"),
-        &id(Keepers::alone((own, peer)), place),
-    );
-    let foreign = stocks.foreign_chains().expect("a folder");
-    let (protocol, role) = place;
-    let expected = ForeignChains {
-        own,
-        peer,
-        lanes: Lanes::default(),
-        protocol,
-        role,
-    };
-    assert_eq!(foreign, [expected]);
-    stocks.remove_foreign_chains(&expected).expect("a folder");
-    assert_eq!(stocks.foreign_chains().expect("a folder"), []);
-    assert_eq!(stocks.chains().expect("of this version").len(), 1);
 }
 
 /// Rewrites a stock as if a later program had written it.
