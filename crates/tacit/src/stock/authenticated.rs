@@ -225,16 +225,10 @@ impl Lot {
     /// Returns the number of runs for which the lot is enough, if a run takes `needed` of each
     /// kind.
     pub(crate) fn runs(&self, needed: &[u64]) -> u64 {
-        runs(&self.available, needed)
+        let each = self.available.iter().zip(needed);
+        let each = each.map(|(available, needed)| available.checked_div(*needed));
+        each.map(|runs| runs.unwrap_or(0)).min().unwrap_or(0)
     }
-}
-
-/// Returns the number of runs for which `available` instances of each kind are enough, if a run
-/// takes `needed` of each.
-fn runs(available: &[u64], needed: &[u64]) -> u64 {
-    let each = available.iter().zip(needed);
-    let each = each.map(|(available, needed)| available.checked_div(*needed));
-    each.map(|runs| runs.unwrap_or(0)).min().unwrap_or(0)
 }
 
 /// The amount of material that a run takes from a lot.

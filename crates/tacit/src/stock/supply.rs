@@ -42,16 +42,49 @@ pub(super) fn leases_differ() -> Error {
     )
 }
 
-/// Leases at both parties what a run takes: `needed` instances of each kind of one of `lots`. The
-/// evaluator may lease more of any of them, as `wanted` says. Returns `None` if no lot has enough,
-/// on which both parties come to the same answer.
+/// The leases of a run that takes all its material from one lot.
+pub(super) struct LotLease<'a> {
+    /// The kinds of each lot that may serve.
+    pub(super) lots: &'a [Vec<ComponentDigest>],
+    /// The number of instances of each kind that a run takes.
+    pub(super) needed: &'a [u64],
+    /// At the evaluator, the number of later runs for which it may lease as well.
+    pub(super) ahead: u64,
+    /// Ranks a lot by its kinds and their available instances. The evaluator takes the lot of the
+    /// lowest rank that has enough, and without this the first.
+    pub(super) rank: Option<&'a dyn Fn(&[ComponentDigest], &[u64]) -> (Option<u8>, u64)>,
+}
+
+impl LotLease<'_> {
+    /// Returns the index of the lot that the evaluator takes, and the number of runs to lease for.
+    fn choose(&self, opened: &OpenedStock) -> Result<Option<(usize, u64)>, Error> {
+        let most = self.ahead.min(MAX_RUNS_AHEAD) + 1;
+        let mut enough = Vec::new();
+        for (place, lot) in self.lots.iter().enumerate() {
+            let available = lot.iter().map(|kind| opened.stock.available(kind));
+            let available = available.collect::<Result<Vec<_>, _>>()?;
+            let runs = available.iter().zip(self.needed);
+            let runs = runs.filter_map(|(available, needed)| available.checked_div(*needed));
+            let runs = runs.min().unwrap_or(0).min(most);
+            match self.rank {
+                _ if runs == 0 => {}
+                Some(rank) => enough.push((rank(lot, &available), place, runs)),
+                None => return Ok(Some((place, runs))),
+            }
+        }
+        let chosen = enough.into_iter().min();
+        Ok(chosen.map(|(_, place, runs)| (place, runs)))
+    }
+}
+
+/// Leases at both parties what a run takes from one lot, and more if the evaluator wants it. Returns
+/// `None` if no lot has enough, on which both parties come to the same answer.
 pub(super) fn lease_of_one_lot(
     session: &mut Session,
     opened: &mut OpenedStock,
-    lots: &[Vec<ComponentDigest>],
-    needed: &[u64],
-    wanted: impl Fn(&OpenedStock) -> Result<Vec<RangeInclusive<u64>>, Error>,
+    order: &LotLease<'_>,
 ) -> Result<Option<Vec<Lease>>, Error> {
+    let LotLease { lots, needed, .. } = *order;
     let kinds = lots.concat();
     for _ in 0..ATTEMPTS {
         let each = |lot: &Vec<_>| lot.clone().into_iter().zip(needed.iter().copied());
@@ -65,7 +98,7 @@ pub(super) fn lease_of_one_lot(
             return Ok(Some(leases.collect::<Result<_, _>>()?));
         }
         let counts = match opened.role {
-            Role::Evaluator => wanted(opened)?,
+            Role::Evaluator => counts_of_one_lot(lots.len(), needed, order.choose(opened)?),
             Role::Garbler => {
                 let most = |needed: &u64| 0..=needed.saturating_mul(1 + MAX_RUNS_AHEAD);
                 let counts = lots.iter().flat_map(|_| needed.iter().map(most));
@@ -89,7 +122,7 @@ pub(super) fn lease_of_one_lot(
 /// Returns how many instances the evaluator leases of each kind of each of `lots` lots: from the
 /// lot at `place` enough for one to `runs` runs, and nothing from the others. Without such a lot
 /// the numbers are more than any lot has, so the leases turn out too short.
-pub(super) fn counts_of_one_lot(
+fn counts_of_one_lot(
     lots: usize,
     needed: &[u64],
     lot_and_runs: Option<(usize, u64)>,

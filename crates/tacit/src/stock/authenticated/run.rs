@@ -1,23 +1,20 @@
 //! A run of `authenticated` from the stock. It uses one lot, which both parties lease before the
 //! run's first byte.
 
-use core::ops::RangeInclusive;
-
 use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_protocol::authenticated::{LinkedRun, StockedTriples, Terms};
 use tacit_protocol::party::Progress;
-use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Lease, Tried};
 use zeroize::Zeroizing;
 
 use super::leased::LeasedLot;
-use super::{LOT_SCHEME, Lot, LotNeeds, LotTerms, is_of_lot, lot_of, ordered, runs};
+use super::{LOT_SCHEME, Lot, LotNeeds, LotTerms, is_of_lot, lot_of, ordered};
 use crate::cost::{Clock, FromStock};
 use crate::driver::{run_script, seed};
 use crate::job::{ProtocolOutcome, SecurityScope};
 use crate::stock::failure::StockFailure;
-use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
+use crate::stock::supply::{LeaseOrder, LotLease, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
 use crate::stock::{OpenedStock, Stocks, TakenNumbers};
 use crate::{Error, Session};
@@ -108,9 +105,13 @@ impl StockedRun<'_> {
             return Ok(None);
         }
         let lots: Vec<_> = lots.into_iter().map(|lot| lot.kinds).collect();
-        let ahead = self.leases.ahead;
-        let wanted = |opened: &OpenedStock| wanted(opened, &lots, &needs.counts, ahead);
-        let leased = lease_of_one_lot(self.session, self.opened, &lots, &needs.counts, wanted)?;
+        let order = LotLease {
+            lots: &lots,
+            needed: &needs.counts,
+            ahead: self.leases.ahead,
+            rank: Some(&rank),
+        };
+        let leased = lease_of_one_lot(self.session, self.opened, &order)?;
         let Some(leases) = leased else {
             return Ok(None);
         };
@@ -123,28 +124,12 @@ impl StockedRun<'_> {
     }
 }
 
-/// Returns the evaluator's leases: among the lots of the lowest s, from the smallest that has
-/// enough. Runs that ask for a higher s and larger functions can then use the other lots.
-fn wanted(
-    opened: &OpenedStock,
-    lots: &[Vec<ComponentDigest>],
-    needed: &[u64],
-    ahead: u64,
-) -> Result<Vec<RangeInclusive<u64>>, Error> {
-    let ahead = ahead.min(MAX_RUNS_AHEAD);
-    let mut enough = Vec::new();
-    for (place, lot) in lots.iter().enumerate() {
-        let available = lot.iter().map(|kind| opened.stock.available(kind));
-        let available = available.collect::<Result<Vec<_>, _>>()?;
-        let runs = runs(&available, needed);
-        let bits = lot.first().and_then(ordered);
-        let bits = bits.map(|ordered| ordered.statistical_security_bits);
-        let count: u64 = available.iter().sum();
-        enough.extend((runs > 0).then_some((bits, count, place, runs)));
-    }
-    let chosen = enough.into_iter().min();
-    let chosen = chosen.map(|(_, _, place, runs)| (place, runs.min(1 + ahead)));
-    Ok(counts_of_one_lot(lots.len(), needed, chosen))
+/// Ranks a lot for the evaluator: among those of the lowest s, the smallest that has enough. Runs
+/// that ask for a higher s and larger functions can then use the other lots.
+fn rank(lot: &[ComponentDigest], available: &[u64]) -> (Option<u8>, u64) {
+    let bits = lot.first().and_then(ordered);
+    let bits = bits.map(|ordered| ordered.statistical_security_bits);
+    (bits, available.iter().sum())
 }
 
 /// Runs from triples.

@@ -1,8 +1,6 @@
 //! A run of `batch` with one checked execution, which both parties lease before the run's first
 //! byte.
 
-use core::ops::RangeInclusive;
-
 use tacit_function::{Function, Role};
 use tacit_garble::Scheme;
 use tacit_kernels::Block;
@@ -12,7 +10,6 @@ use tacit_protocol::batch::{
 };
 use tacit_protocol::io::Io;
 use tacit_protocol::party::Progress;
-use tacit_protocol::prepared::MAX_RUNS_AHEAD;
 use tacit_stock::{ComponentDigest, Instance, Lease, Tried};
 
 use super::{HEADER_BYTES, kind_of, kinds_in_stock, name_of};
@@ -24,7 +21,7 @@ use crate::scheme::{BlockVisitor, with_block_scheme};
 use crate::stock::OpenedStock;
 use crate::stock::TakenNumbers;
 use crate::stock::messages;
-use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
+use crate::stock::supply::{LeaseOrder, LotLease, lease_of_one_lot};
 use crate::stock::tries::{self, TryName};
 use crate::{Error, Session};
 
@@ -84,10 +81,14 @@ impl BatchRun<'_> {
         if kinds.is_empty() {
             return Err(nothing());
         }
-        let ahead = self.leases.ahead;
-        let wanted = |opened: &OpenedStock| wanted(opened, &kinds, ahead);
         let lots: Vec<_> = kinds.iter().map(|kind| vec![*kind]).collect();
-        let leased = lease_of_one_lot(self.session, self.opened, &lots, &[1], wanted)?;
+        let order = LotLease {
+            lots: &lots,
+            needed: &[1],
+            ahead: self.leases.ahead,
+            rank: None,
+        };
+        let leased = lease_of_one_lot(self.session, self.opened, &order)?;
         let lease = leased.and_then(|leases| leases.into_iter().next());
         let lease = lease.ok_or_else(nothing)?;
         let kind = lease.kind();
@@ -95,23 +96,6 @@ impl BatchRun<'_> {
         (self.leases.watch)(&TakenNumbers::of(&lease, name, self.opened.stock.epoch()));
         Ok((kind, lease))
     }
-}
-
-/// Returns how many executions the evaluator leases of each kind: only from the first kind that has
-/// any.
-fn wanted(
-    opened: &OpenedStock,
-    kinds: &[ComponentDigest],
-    ahead: u64,
-) -> Result<Vec<RangeInclusive<u64>>, Error> {
-    let ahead = ahead.min(MAX_RUNS_AHEAD);
-    for (place, kind) in kinds.iter().enumerate() {
-        if opened.stock.available(kind)? > 0 {
-            let first = Some((place, 1 + ahead));
-            return Ok(counts_of_one_lot(kinds.len(), &[1], first));
-        }
-    }
-    Ok(counts_of_one_lot(kinds.len(), &[1], None))
 }
 
 struct Execute<'a> {

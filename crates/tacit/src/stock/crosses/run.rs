@@ -3,15 +3,14 @@
 
 use tacit_function::{Role, Schedule};
 use tacit_protocol::gmw::{CrossBlock, CrossDemand, StockedCrosses};
-use tacit_protocol::prepared::MAX_RUNS_AHEAD;
-use tacit_stock::{ComponentDigest, Lease};
+use tacit_stock::Lease;
 use zeroize::Zeroizing;
 
 use super::{BLOCK_KINDS, BlockKind, Blocks, OtOrigin, blocks_of, kinds_serving, runs};
 use crate::protocols::Protocol;
 use crate::stock::authenticated::LOT_SCHEME;
 use crate::stock::failure::StockFailure;
-use crate::stock::supply::{LeaseOrder, counts_of_one_lot, lease_of_one_lot};
+use crate::stock::supply::{LeaseOrder, LotLease, lease_of_one_lot};
 use crate::stock::{OpenedStock, Stocks, TakenNumbers};
 use crate::{Error, Session};
 
@@ -80,39 +79,19 @@ fn lease(
     if lots.is_empty() {
         return Ok(None);
     }
-    let most = order.ahead.min(MAX_RUNS_AHEAD).saturating_add(1);
-    let wanted = |opened: &OpenedStock| {
-        let chosen = first_with_enough(opened, &lots, needed)?;
-        let chosen = chosen.map(|(place, runs)| (place, runs.min(most)));
-        Ok(counts_of_one_lot(lots.len(), needed, chosen))
+    let of_lots = LotLease {
+        lots: &lots,
+        needed,
+        ahead: order.ahead,
+        rank: None,
     };
-    let leases = lease_of_one_lot(session, opened, &lots, needed, wanted)?;
+    let leases = lease_of_one_lot(session, opened, &of_lots)?;
     let leased = leases.iter().flatten().filter(|lease| lease.count() > 0);
     for lease in leased {
         let name = BlockKind::of(&lease.kind()).map_or_else(String::new, BlockKind::name);
         (order.watch)(&TakenNumbers::of(lease, name, opened.stock.epoch()));
     }
     Ok(leases)
-}
-
-/// Returns the index of the first lot with blocks for a run, and the number of runs for which it
-/// has enough.
-fn first_with_enough(
-    opened: &OpenedStock,
-    lots: &[Vec<ComponentDigest>],
-    needed: &Blocks,
-) -> Result<Option<(usize, u64)>, Error> {
-    for (place, lot) in lots.iter().enumerate() {
-        let mut available = [0; BLOCK_KINDS];
-        for (available, kind) in available.iter_mut().zip(lot) {
-            *available = opened.stock.available(kind)?;
-        }
-        match runs(&available, needed) {
-            0 => {}
-            runs => return Ok(Some((place, runs))),
-        }
-    }
-    Ok(None)
 }
 
 const MORE_THAN_LEASED: Error = Error::ApiMisuse("a run reads no more than it leased");
