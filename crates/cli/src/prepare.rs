@@ -14,9 +14,11 @@ use serde_json::{Value as Json, json};
 use tacit::circuit::Component;
 use tacit::garble::SchemeInfo;
 use tacit::net::{CancelHandle, Lane};
+use tacit::protocols::Protocol;
 use tacit::session::{AbortReason, Incompatibility, RunId};
-use tacit::stock::{Preparation, Prepared, Stocks};
+use tacit::stock::{AnyPreparation, Preparation, Prepared, Stocks};
 use tacit::{Category, Error, Function, ProtocolError, Role, Session};
+use tacit_serve::memory::allowed;
 
 use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
 use crate::config::Config;
@@ -28,7 +30,7 @@ use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{micros, shown_bytes};
 use crate::typed::Runnable;
-use crate::{cancel, function, run, stock};
+use crate::{cancel, function, memory, run, stock};
 
 use batch::BatchOrder;
 use crosses::CrossOrder;
@@ -48,12 +50,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?.on_threads(args.threads);
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
-    let has_crosses = args.crosses.or(args.wide_crosses).is_some();
-    if has_crosses && args.protocol != PrepareFor::Gmw {
-        return Err(usage!(
-            "--crosses and --wide-crosses are of gmw"; "leave them out, or give --protocol gmw"
-        ));
-    }
+    check_options(args)?;
     let order: Box<dyn Order> = match args.protocol {
         PrepareFor::Prepared => Box::new(ComponentOrder::new(args, &config)?),
         PrepareFor::Batch => Box::new(BatchOrder::new(args, &config)?),
@@ -81,7 +78,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
             if let Some(lane) = args.lane {
                 go_to_lane(&mut session, lane)?;
             }
-            let prepared = order.prepare(args, &stocks, &mut session);
+            let prepared = over(order.as_ref(), args, &stocks, &mut session);
             // The peer's greeting, which names its lane, may have come only now.
             let (lane, peer) = (session.lanes().peer, args.meet.peer.as_deref());
             let prepared = prepared.map_err(|error| Failure::in_lane(error, peer, lane))?;
@@ -114,17 +111,86 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     }
 }
 
-/// Refuses an order that fits into no stock of at most `limit` bytes.
+/// Refuses options that are not of the protocol.
+fn check_options(args: &PrepareArgs) -> Result<(), Failure> {
+    use PrepareFor::{Authenticated, Batch, Gmw, Prepared};
+    let options: [(_, _, &[_]); 7] = [
+        ("--component", !args.components.is_empty(), &[Prepared]),
+        ("--ots", args.ots.is_some(), &[Prepared]),
+        ("--ands", args.ands.is_some(), &[Authenticated]),
+        ("--crosses", args.crosses.is_some(), &[Gmw]),
+        ("--wide-crosses", args.wide_crosses.is_some(), &[Gmw]),
+        (
+            "--security-bits",
+            args.security_bits.is_some(),
+            &[Batch, Authenticated],
+        ),
+        (
+            "--scheme",
+            args.scheme.is_some(),
+            &[Prepared, Batch, Authenticated],
+        ),
+    ];
+    let mut given = options.iter().filter(|(_, is_given, _)| *is_given);
+    let Some((option, _, of)) = given.find(|(_, _, of)| !of.contains(&args.protocol)) else {
+        return Ok(());
+    };
+    let names: Vec<_> = of.iter().map(|one| one.protocol().name()).collect();
+    let (all, first) = (names.join(" and "), names[0]);
+    Err(usage!(
+        "{option} is of {all}, and not of {}", args.protocol.protocol().name();
+        "leave it out and give FUNCTION --runs N, or give --protocol {first}"
+    ))
+}
+
+/// Returns the function of the arguments, in the form for the protocol, and this party's role in
+/// the runs to be prepared for.
+fn ordered(args: &PrepareArgs, config: &Config) -> Result<(Option<Runnable>, Role), Failure> {
+    let found = args.function.as_ref().map(|name| {
+        let found = function::find(name, &args.choice)?;
+        if args.protocol == PrepareFor::Gmw {
+            found.check_sizes()?;
+            return found.in_form_of(Protocol::Gmw).runnable(&args.choice);
+        }
+        found.without_join()?.runnable(&args.choice)
+    });
+    let runnable = found.transpose()?;
+    let signature = runnable.as_ref().and_then(Runnable::signature);
+    let role = run::role(&args.who, args.meet.peer.as_deref(), signature, config)?;
+    Ok((runnable, role))
+}
+
+/// Refuses an order that fits into no stock of at most `limit` bytes, or needs too much memory.
 fn check_room(order: &dyn Order, limit: u64) -> Result<(), Failure> {
-    let (bytes, what) = order.room()?;
+    let ordered = order.order()?;
+    if let AnyPreparation::Lot(lot) = &ordered {
+        memory::check(("the order", "order less at both parties"), lot, allowed())?;
+    }
+    let bytes = ordered.disk_bytes();
     if bytes > limit {
         return Err(usage!(
-            "the order has {} of {what} at this party, and a stock takes at most {}",
-            shown_bytes(bytes), shown_bytes(limit);
+            "the order has {} of {} at this party, and a stock takes at most {}",
+            shown_bytes(bytes), order.what(), shown_bytes(limit);
             "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
         ));
     }
     Ok(())
+}
+
+/// Prepares over one session.
+fn over(
+    order: &dyn Order,
+    args: &PrepareArgs,
+    stocks: &Stocks,
+    session: &mut Session,
+) -> Result<Prepared, Error> {
+    let order = order.order()?;
+    let bar = Bar::new("prepare", order.and_gates(), !args.json);
+    order
+        .threads(args.threads)
+        .time_limit(args.time_limit)
+        .watch(move |at| bar.show(at))
+        .run(session, stocks)
 }
 
 /// Goes to the peer's process of this name.
@@ -170,9 +236,11 @@ fn with_order(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failur
 
 /// The material to be prepared.
 trait Order {
-    /// Returns the bytes that the order takes in this party's stock, and what they are. Refuses an
-    /// order that needs too much memory.
-    fn room(&self) -> Result<(u64, &'static str), Failure>;
+    /// Returns the order for the stock.
+    fn order(&self) -> Result<AnyPreparation<'_>, Error>;
+
+    /// Names what takes space in the stock.
+    fn what(&self) -> &'static str;
 
     /// Describes the order, for comparison with the other party's.
     fn described(&self) -> String;
@@ -184,14 +252,6 @@ trait Order {
     fn announcement(&self) -> Option<String> {
         None
     }
-
-    /// Prepares over one session.
-    fn prepare(
-        &self,
-        args: &PrepareArgs,
-        stocks: &Stocks,
-        session: &mut Session,
-    ) -> Result<Prepared, Error>;
 
     /// Describes what was prepared, and its cost.
     fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String;
@@ -221,22 +281,7 @@ struct ComponentOrder {
 
 impl ComponentOrder {
     fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        if args.security_bits.is_some() || args.ands.is_some() {
-            return Err(usage!(
-                "--security-bits is the statistical security of batch and authenticated, and \
-                 --ands is of authenticated";
-                "give --protocol batch or --protocol authenticated in place of prepared, or \
-                 leave the option out"
-            ));
-        }
-        let found = args.function.as_ref();
-        let found = found.map(|name| {
-            function::find(name, &args.choice)?
-                .without_join()?
-                .runnable(&args.choice)
-        });
-        let runnable = found.transpose()?;
-        let role = role(args, runnable.as_ref(), config)?;
+        let (runnable, role) = ordered(args, config)?;
         let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
         let components = args.components.iter().map(component);
         let scheme = function::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
@@ -250,8 +295,10 @@ impl ComponentOrder {
         order.order()?;
         Ok(order)
     }
+}
 
-    fn order(&self) -> Result<Preparation<'static>, Error> {
+impl Order for ComponentOrder {
+    fn order(&self) -> Result<AnyPreparation<'_>, Error> {
         let mut order = Preparation::new(self.role).scheme(self.scheme.id);
         if let Some((function, runs)) = &self.function {
             order = order.enough_for(function, *runs)?;
@@ -259,11 +306,13 @@ impl ComponentOrder {
         for (component, count) in &self.components {
             order = order.component(component.clone(), *count);
         }
-        Ok(order.ots(self.ots))
+        Ok(order.ots(self.ots).into())
     }
-}
 
-impl Order for ComponentOrder {
+    fn what(&self) -> &'static str {
+        "tables"
+    }
+
     fn described(&self) -> String {
         let of_function = self.function.iter();
         let runs = of_function.map(|(function, runs)| runs_of(*runs, function));
@@ -278,26 +327,8 @@ impl Order for ComponentOrder {
         format!("{} by prepared as {role} under {scheme}", parts.join(", "))
     }
 
-    fn room(&self) -> Result<(u64, &'static str), Failure> {
-        Ok(room_of_tables(self.role, self.order()?.table_bytes()))
-    }
-
     fn resumption(&self) -> &'static str {
         "going on from there"
-    }
-
-    fn prepare(
-        &self,
-        args: &PrepareArgs,
-        stocks: &Stocks,
-        session: &mut Session,
-    ) -> Result<Prepared, Error> {
-        let order = self.order()?.threads(args.threads);
-        let bar = Bar::new("prepare", order.and_gates(), !args.json);
-        order
-            .time_limit(args.time_limit)
-            .watch(move |at| bar.show(at))
-            .run(session, stocks)
     }
 
     fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {
@@ -321,18 +352,6 @@ impl Order for ComponentOrder {
 fn runs_of(runs: u64, function: &Function) -> String {
     let runs = counted(usize::try_from(runs).unwrap_or(usize::MAX), "run");
     format!("{runs} of {}", function.name())
-}
-
-/// Returns this party's role in the runs to be prepared for.
-fn role(args: &PrepareArgs, runnable: Option<&Runnable>, config: &Config) -> Result<Role, Failure> {
-    let signature = runnable.and_then(Runnable::signature);
-    run::role(&args.who, args.meet.peer.as_deref(), signature, config)
-}
-
-/// Returns the room of an order with `bytes` of tables, which the evaluator keeps.
-fn room_of_tables(role: Role, bytes: u64) -> (u64, &'static str) {
-    let bytes = if role == Role::Evaluator { bytes } else { 0 };
-    (bytes, "tables")
 }
 
 /// Returns a component of the library or of a circuit file, and the number of its instances.

@@ -279,6 +279,7 @@ pub(crate) fn of_level(level: &Level, extension: OtExtension) -> u64 {
     let source = if is_silent { SOURCE_BYTES } else { 0 };
     match &level.material {
         Material::Components(_) | Material::Executions(..) => source,
+        Material::Crosses(_) => ORDER_BYTES + REFILL_BYTES + 2 * source,
         // Another check refuses an order that cannot be made, and gives the reason.
         Material::Lots(..) | Material::Triples(_) => match level.lot_order() {
             Some(order) => of_order(&order).saturating_add(2 * source),

@@ -10,7 +10,7 @@ use tacit::outsourced::OutsourcedRole;
 use tacit::session::{AbortReason, ProtocolId};
 use tacit::{Fingerprint, Function, Session};
 
-use crate::policy::{Level, Material, Offer, Policy};
+use crate::policy::{Level, Offer, Policy};
 use crate::service::Seat;
 use crate::visit::{REFUSED, Turn};
 
@@ -127,7 +127,7 @@ pub struct OfferedOrder {
     pub role: String,
     /// The protocol that takes the material.
     pub protocol: String,
-    /// The garbling scheme; `None` for triples.
+    /// The garbling scheme; `None` for triples and crosses.
     pub scheme: Option<String>,
     /// s, if the protocol has one.
     pub security_bits: Option<u8>,
@@ -240,21 +240,17 @@ fn function(
 
 fn order(level: &Level) -> OfferedOrder {
     let function = level.material.function();
-    let (protocol, security) = match level.material {
-        Material::Components(_) => (ProtocolId::Prepared, None),
-        Material::Executions(_, security) => (ProtocolId::Batch, Some(security)),
-        Material::Lots(_, security) | Material::Triples(security) => {
-            (ProtocolId::Authenticated, Some(security))
-        }
-    };
+    let (protocol, security) = (level.material.protocol(), level.material.security());
     OfferedOrder {
         function: function.map(|function| without_folder(function.name())),
         params: function
             .map(|function| params(function))
             .unwrap_or_default(),
         role: level.role.other().name().to_owned(),
-        protocol: protocol.to_string(),
-        scheme: function.map(|_| level.scheme.to_string()),
+        protocol: protocol.name().to_owned(),
+        scheme: function
+            .filter(|_| protocol.is_garbled())
+            .map(|_| level.scheme.to_string()),
         security_bits: security.map(|security| security.bits()),
         most: level.amount,
     }

@@ -26,7 +26,7 @@ use crate::visitors::Visitors;
 
 pub use error::Error;
 use levels::index_levels;
-pub use levels::{Level, MAX_LEVEL_RUNS, Material};
+pub use levels::{Level, MAX_LEVEL_RUNS};
 pub use limits::Limits;
 use limits::check_limits;
 pub(crate) use offers::OfferedFunction;
@@ -34,6 +34,7 @@ use offers::index_offers;
 pub use offers::{MAX_FUNCTIONS, Offer};
 pub use tables::TableOffer;
 use tables::check_tables;
+pub use tacit::stock::Material;
 
 /// A peer that may connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -334,9 +335,11 @@ impl Policy {
         }
     }
 
-    /// Returns the base OT of sessions that this party starts.
-    pub(crate) fn own_base_ot(&self) -> BaseOt {
-        self.base_ot.unwrap_or_default()
+    /// Returns the base OT and the OT extension of sessions that this party starts. Without a
+    /// setting, the link chooses the extension among those that rest on the same.
+    pub(crate) fn own_ots(&self) -> (BaseOt, OtExtension) {
+        let extension = self.ot_extension.unwrap_or_default();
+        (self.base_ot.unwrap_or_default(), extension)
     }
 
     /// Sets the OTs of a session that this party has started with a peer.
@@ -345,7 +348,7 @@ impl Policy {
         session: &mut Session,
         peer: &Fingerprint,
     ) -> Result<(), tacit::Error> {
-        session.set_base_ot(self.own_base_ot())?;
+        session.set_base_ot(self.own_ots().0)?;
         self.set_ot_device(session);
         if let Some(extension) = self.ot_extension {
             session.set_ot_extension(extension)?;

@@ -191,7 +191,7 @@ fn left(
     (peer, level): (&Peer, &Level),
 ) -> Result<u64, Duration> {
     let name = &peer.name;
-    match level.left(stocks, shared.identity.fingerprint(), policy.own_base_ot()) {
+    match level.left(stocks, shared.identity.fingerprint(), policy.own_ots()) {
         Ok(there) => {
             let metrics = &shared.metrics;
             metrics.level(&level.name(), name, there, level.amount);
@@ -244,7 +244,7 @@ fn fill(
                     seconds: took.as_secs_f64(),
                     run,
                 });
-                let there = level.left(stocks, own, policy.own_base_ot());
+                let there = level.left(stocks, own, policy.own_ots());
                 let there = there.unwrap_or_default();
                 shared.metrics.level(&function, &name, there, level.amount);
             }
@@ -298,7 +298,8 @@ fn fill_level(
     // If room cannot be freed yet, the preparation itself finds it missing.
     let _ = level.compact(stocks, own);
     let order = level.order(level.amount)?;
-    let how = (limits.preparation, shared.threads_of_own_work(limits));
-    let made = order.run(&mut session, stocks, how)?;
+    let order = order.time_limit(limits.preparation);
+    let order = order.threads(shared.threads_of_own_work(limits));
+    let made = order.run(&mut session, stocks)?.made();
     Ok((made, session))
 }

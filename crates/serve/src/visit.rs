@@ -374,6 +374,7 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
         return Turn::Refuse(AbortReason::NotAllowed, why);
     };
     if !shared.may_order(seat.peer) {
+        // This party's full disk may be why, so the peer may still run.
         let why = "its orders failed too often of late";
         shared.put_off(Some(seat.peer), None, "rate", why);
         return Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned());
@@ -404,10 +405,14 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
     // If room cannot be freed yet, the preparation itself finds it missing.
     let _ = level.compact(stocks, own);
     // This is as urgent as runs: those that find too little in stock wait for it.
-    let order = level.order(runs);
-    let made = order.and_then(|order| order.run(session, stocks, seat.bounds(limits)));
+    let (within, threads) = seat.bounds(limits);
+    let made = level.order(runs).and_then(|order| {
+        let order = order.time_limit(within).threads(threads);
+        order.run(session, stocks)
+    });
     match made {
-        Ok(made) => {
+        Ok(prepared) => {
+            let made = prepared.made();
             let took = begun.elapsed();
             shared.metrics.prepared(&function, "peer", Some(took));
             shared.tell(&Event::Replenished {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `chains` | chains of kept values, of `prepared`, `authenticated` and `outsourced` |
 //! | `contents` | the contents of a party's stock |
+//! | `material` | the kinds of material for runs, and an order of any kind |
 //! | `opened` | a stock in a session: its kinds, its epoch, what both parties have |
 //! | `order` | an order for the stock, for any protocol |
 //! | `prepare` | orders of components and OTs, for `prepared` |
@@ -36,6 +37,7 @@ mod fill;
 mod keeping;
 mod lanes;
 mod leases;
+mod material;
 mod meeting;
 pub(crate) mod messages;
 mod opened;
@@ -55,9 +57,9 @@ use std::fmt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
-use std::time::Duration;
 use etcetera::BaseStrategy as _;
 use tacit_net::Lane;
 use tacit_protocol::authenticated::BLOCK_TRIPLES;
@@ -80,6 +82,7 @@ pub(crate) use crosses::{
 };
 pub use lanes::Lanes;
 pub(crate) use lanes::{Home, Keepers};
+pub use material::{AnyPreparation, Material};
 pub(crate) use opened::{OpenedStock, wait_for};
 pub use order::{Prepared, PreparedKind};
 pub(crate) use prepare::kind_of;

@@ -7,6 +7,7 @@ use clap::builder::ArgPredicate;
 use clap::{ArgAction, ArgGroup, Args, ValueEnum};
 
 use tacit::net::Lane;
+use tacit::protocols::Protocol;
 
 use super::party::MEETING;
 use super::text::{ALL_CORES, duration, pair, refused, threads};
@@ -176,6 +177,18 @@ pub(crate) enum PrepareFor {
     Authenticated,
     /// Crosses, for any function that runs by gmw
     Gmw,
+}
+
+impl PrepareFor {
+    /// Returns the protocol.
+    pub(crate) fn protocol(self) -> Protocol {
+        match self {
+            Self::Prepared => Protocol::Prepared,
+            Self::Batch => Protocol::Batch,
+            Self::Authenticated => Protocol::Authenticated,
+            Self::Gmw => Protocol::Gmw,
+        }
+    }
 }
 
 /// A component and the number of instances to prepare.

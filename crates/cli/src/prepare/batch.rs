@@ -3,15 +3,14 @@
 use serde_json::{Value as Json, json};
 use tacit::garble::SchemeInfo;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::stock::{BatchPlan, BatchPreparation, Prepared, Stocks};
-use tacit::{Error, Function, Role, Session};
+use tacit::stock::{AnyPreparation, BatchPlan, BatchPreparation, Prepared};
+use tacit::{Error, Function, Role};
 
-use super::{Order, PreparationCost, last_lines, room_of_tables, runs_of};
+use super::{Order, PreparationCost, last_lines, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
 use crate::output::counted;
-use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
 use crate::{function, run};
 
@@ -36,23 +35,18 @@ pub(super) struct BatchOrder {
 impl BatchOrder {
     /// Returns the order of the arguments, if `batch` can fill it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        let of_one = args.components.is_empty() && args.ots.is_none() && args.ands.is_none();
-        let Some(name) = args.function.as_ref().filter(|_| of_one) else {
-            return Err(usage!(
-                "a batch is of one function, and --component, --ots and --ands are not part of it";
-                "give `tacit prepare FUNCTION --protocol batch --runs N`"
-            ));
-        };
         if args.runs > MAX_EXECUTIONS {
             return Err(usage!(
                 "--runs {} is more than one batch has", args.runs;
                 "order at most {MAX_EXECUTIONS} at both parties, and the rest when those are used"
             ));
         }
-        let runnable = function::find(name, &args.choice)?
-            .without_join()?
-            .runnable(&args.choice)?;
-        let role = super::role(args, Some(&runnable), config)?;
+        let (Some(runnable), role) = super::ordered(args, config)? else {
+            return Err(usage!(
+                "a batch is of one function";
+                "give `tacit prepare FUNCTION --protocol batch --runs N`"
+            ));
+        };
         let function = runnable.function().clone();
         let scheme = function::scheme(args.scheme.as_deref(), Some(&function))?;
         let security = run::statistical_security(Protocol::Batch, args.security_bits)?;
@@ -79,17 +73,17 @@ impl BatchOrder {
             table_bytes,
         })
     }
-
-    /// Returns the AND gates of all its circuits.
-    fn and_gates(&self) -> u64 {
-        let circuits = self.plan.cut().circuits;
-        self.function.and_gates().saturating_mul(circuits)
-    }
 }
 
 impl Order for BatchOrder {
-    fn room(&self) -> Result<(u64, &'static str), Failure> {
-        Ok(room_of_tables(self.role, self.table_bytes))
+    fn order(&self) -> Result<AnyPreparation<'_>, Error> {
+        let order = BatchPreparation::new(self.role, &self.function, self.executions);
+        let order = order.statistical_security(self.security);
+        Ok(order.scheme(self.scheme.id).into())
+    }
+
+    fn what(&self) -> &'static str {
+        "tables"
     }
 
     fn described(&self) -> String {
@@ -115,26 +109,9 @@ impl Order for BatchOrder {
                 (self.plan.cut().circuits / self.executions) as usize,
                 "circuit"
             ),
-            self.and_gates(),
+            self.order().ok()?.and_gates(),
             shown_bytes(self.table_bytes)
         ))
-    }
-
-    fn prepare(
-        &self,
-        args: &PrepareArgs,
-        stocks: &Stocks,
-        session: &mut Session,
-    ) -> Result<Prepared, Error> {
-        let bar = Bar::new("prepare", self.and_gates(), !args.json);
-        let order = BatchPreparation::new(self.role, &self.function, self.executions);
-        order
-            .statistical_security(self.security)
-            .scheme(self.scheme.id)
-            .threads(args.threads)
-            .time_limit(args.time_limit)
-            .watch(move |at| bar.show(at))
-            .run(session, stocks)
     }
 
     fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {

@@ -2,18 +2,16 @@
 
 use serde_json::{Value as Json, json};
 use tacit::net::Link;
-use tacit::protocols::{Protocol, ThreatModel};
+use tacit::protocols::ThreatModel;
 use tacit::session::OtExtension;
-use tacit::stock::{CrossPreparation, Prepared, Stocks};
-use tacit::{Error, Function, Role, Session};
+use tacit::stock::{AnyPreparation, CrossPreparation, Prepared};
+use tacit::{Error, Function, Role};
 
 use super::{Order, PreparationCost, kinds_json, last_lines, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::function;
 use crate::party::Party;
-use crate::progress::Bar;
 use crate::report::{security, shown_bytes};
 
 /// The crosses that the arguments order.
@@ -34,31 +32,7 @@ enum Amount {
 impl CrossOrder {
     /// Returns the order of the arguments, if `gmw` can fill it.
     pub(super) fn new(args: &PrepareArgs, config: &Config, party: &Party) -> Result<Self, Failure> {
-        if !args.components.is_empty() || args.ots.is_some() || args.ands.is_some() {
-            return Err(usage!(
-                "--component and --ots are of prepared, and --ands is of authenticated";
-                "for gmw, give a function with --runs N, or --crosses N"
-            ));
-        }
-        if args.security_bits.is_some() {
-            return Err(usage!(
-                "--security-bits is of batch and authenticated; gmw is semi-honest";
-                "leave it out"
-            ));
-        }
-        if let Some(scheme) = &args.scheme {
-            return Err(usage!(
-                "--scheme {scheme}: gmw garbles nothing"; "leave --scheme out"
-            ));
-        }
-        let found = args.function.as_ref();
-        let found = found.map(|name| {
-            let found = function::find(name, &args.choice)?;
-            found.check_sizes()?;
-            found.in_form_of(Protocol::Gmw).runnable(&args.choice)
-        });
-        let runnable = found.transpose()?;
-        let role = super::role(args, runnable.as_ref(), config)?;
+        let (runnable, role) = super::ordered(args, config)?;
         let amount = match runnable {
             Some(runnable) => Amount::Runs(Box::new(runnable.function().clone()), args.runs),
             None => Amount::Crosses {
@@ -71,7 +45,7 @@ impl CrossOrder {
             amount,
             ots: party.known_of_ots(),
         };
-        if order.order()?.count() == 0 {
+        if order.crosses()?.count() == 0 {
             return Err(usage!(
                 "the function takes no crosses: each party computes its gates alone";
                 "run it without a preparation"
@@ -80,7 +54,8 @@ impl CrossOrder {
         Ok(order)
     }
 
-    fn order(&self) -> Result<CrossPreparation<'static>, Error> {
+    /// Returns the order, as its own kind.
+    fn crosses(&self) -> Result<CrossPreparation<'_>, Error> {
         match &self.amount {
             Amount::Runs(function, runs) => CrossPreparation::for_runs(self.role, function, *runs),
             Amount::Crosses { narrow, wide } => {
@@ -88,17 +63,15 @@ impl CrossOrder {
             }
         }
     }
-
-    /// Returns the bytes that both parties send to make the whole order.
-    fn sent_bytes(&self) -> Result<u64, Error> {
-        let (link, extension) = self.ots;
-        Ok(self.order()?.sent_bytes(link, extension))
-    }
 }
 
 impl Order for CrossOrder {
-    fn room(&self) -> Result<(u64, &'static str), Failure> {
-        Ok((self.order()?.disk_bytes(), "crosses"))
+    fn order(&self) -> Result<AnyPreparation<'_>, Error> {
+        self.crosses().map(Into::into)
+    }
+
+    fn what(&self) -> &'static str {
+        "crosses"
     }
 
     fn described(&self) -> String {
@@ -116,7 +89,8 @@ impl Order for CrossOrder {
     }
 
     fn announcement(&self) -> Option<String> {
-        let (order, sent) = (self.order().ok()?, self.sent_bytes().ok()?);
+        let ((link, extension), order) = (self.ots, self.crosses().ok()?);
+        let sent = order.sent_bytes(link, extension);
         Some(format!(
             "order     {}: {} crosses, {} in this party's stock; about {} on the link, both ways, \
              less what is in stock",
@@ -125,21 +99,6 @@ impl Order for CrossOrder {
             shown_bytes(order.disk_bytes()),
             shown_bytes(sent)
         ))
-    }
-
-    fn prepare(
-        &self,
-        args: &PrepareArgs,
-        stocks: &Stocks,
-        session: &mut Session,
-    ) -> Result<Prepared, Error> {
-        let order = self.order()?;
-        let bar = Bar::new("prepare", order.count(), !args.json);
-        order
-            .threads(args.threads)
-            .time_limit(args.time_limit)
-            .watch(move |at| bar.show(at))
-            .run(session, stocks)
     }
 
     fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {

@@ -3,17 +3,15 @@
 use serde_json::{Value as Json, json};
 use tacit::garble::SchemeInfo;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
-use tacit::stock::{LotPreparation, Prepared, Stocks};
-use tacit::{Error, Function, ProtocolError, Role, Session};
-use tacit_serve::memory::allowed;
+use tacit::stock::{AnyPreparation, LotPreparation, Prepared};
+use tacit::{Error, Function, ProtocolError, Role};
 
 use super::{Order, PreparationCost, last_lines, runs_of};
 use crate::args::PrepareArgs;
 use crate::config::Config;
 use crate::failure::{Failure, usage};
-use crate::progress::Bar;
 use crate::report::security;
-use crate::{function, memory, run};
+use crate::{function, run};
 
 /// The lot that the arguments order.
 pub(super) struct LotOrder {
@@ -36,20 +34,7 @@ enum LotKind {
 impl LotOrder {
     /// Returns the order of the arguments, if `authenticated` can fill it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        if !args.components.is_empty() || args.ots.is_some() {
-            return Err(usage!(
-                "--component and --ots are of prepared";
-                "for authenticated, give a function with --runs N, or --ands N"
-            ));
-        }
-        let found = args.function.as_ref();
-        let found = found.map(|name| {
-            function::find(name, &args.choice)?
-                .without_join()?
-                .runnable(&args.choice)
-        });
-        let runnable = found.transpose()?;
-        let role = super::role(args, runnable.as_ref(), config)?;
+        let (runnable, role) = super::ordered(args, config)?;
         let kind = match (runnable, args.ands) {
             (Some(runnable), _) => {
                 let (function, runs) = (Box::new(runnable.function().clone()), args.runs);
@@ -73,24 +58,22 @@ impl LotOrder {
             ));
         }
         let bits = args.security_bits;
-        let mut order = Self {
+        let order = Self {
             role,
             kind,
             security: run::statistical_security(Protocol::Authenticated, bits)?,
             held_bits: 0,
         };
-        order.held_bits = order.check()?;
-        Ok(order)
+        let held_bits = {
+            let lot = order.lot()?;
+            lot.check()?;
+            lot.held_bits()
+        };
+        Ok(Self { held_bits, ..order })
     }
 
-    /// Checks the order. Returns the statistical security of runs that take the lot.
-    fn check(&self) -> Result<u8, Error> {
-        let order = self.order()?;
-        order.check()?;
-        Ok(order.held_bits())
-    }
-
-    fn order(&self) -> Result<LotPreparation<'_>, Error> {
+    /// Returns the order, as its own kind.
+    fn lot(&self) -> Result<LotPreparation<'_>, Error> {
         let role = self.role;
         let order = match &self.kind {
             LotKind::Instances(function, runs, scheme) => {
@@ -111,22 +94,18 @@ impl LotOrder {
             LotKind::Triples(_) => None,
         }
     }
+}
 
-    /// Describes the order.
+impl Order for LotOrder {
+    fn order(&self) -> Result<AnyPreparation<'_>, Error> {
+        self.lot().map(Into::into)
+    }
+
     fn what(&self) -> &'static str {
         match &self.kind {
             LotKind::Instances(..) => "instances",
             LotKind::TriplesFor(..) | LotKind::Triples(_) => "triples",
         }
-    }
-}
-
-impl Order for LotOrder {
-    fn room(&self) -> Result<(u64, &'static str), Failure> {
-        let order = self.order()?;
-        let remedy = "order less at both parties";
-        memory::check(("the order", remedy), &order, allowed())?;
-        Ok((order.disk_bytes(), self.what()))
     }
 
     fn described(&self) -> String {
@@ -158,21 +137,6 @@ impl Order for LotOrder {
             LotKind::TriplesFor(_, _, why) => Some(format!("triples, not components: {why}")),
             LotKind::Triples(_) => None,
         }
-    }
-
-    fn prepare(
-        &self,
-        args: &PrepareArgs,
-        stocks: &Stocks,
-        session: &mut Session,
-    ) -> Result<Prepared, Error> {
-        let order = self.order()?;
-        let bar = Bar::new("prepare", order.and_gates(), !args.json);
-        order
-            .threads(args.threads)
-            .time_limit(args.time_limit)
-            .watch(move |at| bar.show(at))
-            .run(session, stocks)
     }
 
     fn text(&self, prepared: &Prepared, cost: &PreparationCost<'_>) -> String {

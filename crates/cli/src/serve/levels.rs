@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tacit::Function;
 use tacit::protocols::Protocol;
-use tacit::stock::LOT_SCHEME;
-use tacit_serve::{Level, Material};
+use tacit::stock::{LOT_SCHEME, Material};
+use tacit_serve::Level;
 
 use super::config::Stocked;
 use super::policy::{instance, peers, security, wrong};
@@ -26,14 +26,14 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
             let ports = [&stocked.owners, &stocked.results, &stocked.types];
             let order = stocked.bit_order.as_deref();
             let name = (name.as_str(), stocked.entry.as_deref());
-            // Stocks hold garbled material, so the form is that of a protocol that garbles.
-            let name = (name, Protocol::Prepared);
+            let protocol = stocked.protocol.map_or(Protocol::Prepared, |named| named.0);
+            let name = (name, protocol);
             let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
             let function = Arc::new(runnable.function().clone());
             let scheme = function::scheme(stocked.scheme.as_deref(), Some(&function))?;
             let missing = "it is missing; write for how many runs there is to be enough";
             let runs = stocked.runs.ok_or_else(|| wrong("runs", missing))?;
-            (of_function(stocked, function)?, scheme.id, runs)
+            (of_function(stocked, protocol, function)?, scheme.id, runs)
         }
         (None, Some(ands)) => (triples(stocked)?, LOT_SCHEME, ands),
         _ => {
@@ -53,24 +53,27 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
     Ok(levels.collect())
 }
 
-/// Returns the material for runs of a function.
-fn of_function(stocked: &Stocked, function: Arc<Function>) -> Result<Material, Failure> {
-    let protocol = stocked.protocol.map_or(Protocol::Prepared, |named| named.0);
-    let bits = || security(protocol, stocked.security_bits);
-    match (protocol, stocked.security_bits) {
-        (Protocol::Prepared, None) => Ok(Material::Components(function)),
-        (Protocol::Prepared, Some(_)) => {
-            let what = "prepared has none; write protocol = \"batch\" or \"authenticated\", or \
-                        leave it out";
-            Err(wrong("security_bits", what))
-        }
-        (Protocol::Batch, _) => Ok(Material::Executions(function, bits()?)),
-        (Protocol::Authenticated, _) => Ok(Material::Lots(function, bits()?)),
-        (Protocol::Direct | Protocol::Gmw | Protocol::Outsourced, _) => {
-            let what = "it takes nothing from the stock; write prepared, batch or authenticated";
-            Err(wrong("protocol", what))
-        }
+/// Returns the material for runs of a function by `protocol`.
+fn of_function(
+    stocked: &Stocked,
+    protocol: Protocol,
+    function: Arc<Function>,
+) -> Result<Material, Failure> {
+    if stocked.security_bits.is_some() && !protocol.has_security_bits() {
+        let name = protocol.name();
+        let what = format!(
+            "{name} has none; write protocol = \"batch\" or \"authenticated\", or leave it out"
+        );
+        return Err(wrong("security_bits", &what));
     }
+    if stocked.scheme.is_some() && !protocol.is_garbled() {
+        return Err(wrong("scheme", "gmw garbles nothing; leave it out"));
+    }
+    let security = security(protocol, stocked.security_bits)?;
+    Material::for_runs(protocol, function, security).ok_or_else(|| {
+        let what = "it takes nothing from the stock; write prepared, batch, authenticated or gmw";
+        wrong("protocol", what)
+    })
 }
 
 /// Returns triples for any functions.

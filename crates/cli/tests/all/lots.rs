@@ -190,10 +190,7 @@ fn orders_that_are_none_of_triples_are_refused() {
         tacit(parties.folder(), &[args, &party, &known].concat())
     };
     for (args, why) in [
-        (
-            &["--component", "xor@1"][..],
-            "--component and --ots are of prepared",
-        ),
+        (&["--component", "xor@1"][..], "--component is of prepared"),
         (
             &["--ands", "1", "--scheme", "half-gates"],
             "of no garbling scheme",

@@ -187,17 +187,19 @@ fn the_log_for_programs_has_no_secret() {
     );
 }
 
-/// Checks the settings of stocks for `authenticated`.
+/// Checks the settings of stocks for `authenticated` and `gmw`.
 fn stocks_for_authenticated(check: impl Fn(&str) -> Ended) {
     let aes = "[[serve.stock]]\nfunction = \"aes-128-rounds\"\nrole = \"garbler\"\n\
                protocol = \"authenticated\"\n";
     let ands = "[[serve.stock]]\nrole = \"garbler\"\nands = 1000\n";
+    let crosses = aes.replace("authenticated", "gmw");
     for (right, levels) in [
         (format!("{aes}runs = 5\n{ands}"), "2 levels"),
         (
             format!("{ands}protocol = \"authenticated\"\nsecurity_bits = 64\n"),
             "1 level",
         ),
+        (format!("{crosses}runs = 5\n"), "1 level"),
     ] {
         assert!(check(&right).succeeded().contains(levels));
     }
@@ -206,6 +208,14 @@ fn stocks_for_authenticated(check: impl Fn(&str) -> Ended) {
         (
             format!("{aes}runs = 5\nsecurity_bits = 65\n"),
             ["security_bits", "40 to 64"],
+        ),
+        (
+            format!("{crosses}runs = 5\nscheme = \"half-gates\"\n"),
+            ["scheme", "garbles nothing"],
+        ),
+        (
+            crosses.replace("gmw", "direct") + "runs = 5\n",
+            ["protocol", "takes nothing from the stock"],
         ),
         (
             format!("{aes}runs = 5\nands = 1000\n"),

@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::mem::{Discriminant, discriminant};
-use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::time::Duration;
 
 use tacit::circuit::Digest;
 use tacit::garble::SchemeId;
 use tacit::protocols::StatisticalSecurity;
-use tacit::session::BaseOt;
-use tacit::stock::{BatchPreparation, LOT_SCHEME, LotPreparation, Preparation, StockName, Stocks};
-use tacit::{Fingerprint, Function, Role, Session};
+use tacit::session::{BaseOt, OtExtension};
+use tacit::stock::{AnyPreparation, LotPreparation, Material, StockName, Stocks};
+use tacit::{Fingerprint, Role};
 
 use super::Error;
 
@@ -29,7 +26,7 @@ pub struct Level {
     pub peer: Fingerprint,
     /// This party's role in the runs.
     pub role: Role,
-    /// The garbling scheme; unused for triples.
+    /// The garbling scheme; unused for triples and crosses.
     pub scheme: SchemeId,
     /// The kind of material.
     pub material: Material,
@@ -39,171 +36,33 @@ pub struct Level {
     pub refill_below: u64,
 }
 
-/// The kind of material of a level.
-#[derive(Clone)]
-pub enum Material {
-    /// Components and OTs for runs of a function by `prepared`.
-    Components(Arc<Function>),
-    /// Checked executions of a function by `batch`, at this s.
-    Executions(Arc<Function>, StatisticalSecurity),
-    /// Material for runs of a function by `authenticated` at this s: instances of its components,
-    /// or triples.
-    Lots(Arc<Function>, StatisticalSecurity),
-    /// Triples for runs of any function by `authenticated`, at this s, all of one order.
-    Triples(StatisticalSecurity),
-}
-
-impl Material {
-    /// Returns its function, if it has one.
-    #[must_use]
-    pub fn function(&self) -> Option<&Arc<Function>> {
-        match self {
-            Self::Components(function)
-            | Self::Executions(function, _)
-            | Self::Lots(function, _) => Some(function),
-            Self::Triples(_) => None,
-        }
-    }
-
-    /// Returns its s, if it has one.
-    fn security(&self) -> Option<StatisticalSecurity> {
-        match self {
-            Self::Components(_) => None,
-            Self::Executions(_, security) | Self::Lots(_, security) | Self::Triples(security) => {
-                Some(*security)
-            }
-        }
-    }
-}
-
-/// An order that fills a level.
-pub(crate) enum Order<'l> {
-    Components(Preparation<'l>),
-    Executions(BatchPreparation<'l>),
-    Lot(LotPreparation<'l>),
-}
-
-impl Order<'_> {
-    fn digest(&self) -> Digest {
-        match self {
-            Self::Components(order) => order.digest(),
-            Self::Executions(order) => order.digest(),
-            Self::Lot(order) => order.digest(),
-        }
-    }
-
-    /// Fills the level over `session`, on this many threads. Returns the number of instances,
-    /// executions or triples that were made.
-    pub(crate) fn run(
-        self,
-        session: &mut Session,
-        stocks: &Stocks,
-        (within, threads): (Duration, NonZeroUsize),
-    ) -> Result<u64, tacit::Error> {
-        let prepared = match self {
-            Self::Components(order) => {
-                let order = order.time_limit(within).threads(threads);
-                order.run(session, stocks)
-            }
-            Self::Executions(order) => {
-                let order = order.time_limit(within).threads(threads);
-                order.run(session, stocks)
-            }
-            Self::Lot(order) => {
-                let order = order.time_limit(within).threads(threads);
-                order.run(session, stocks)
-            }
-        };
-        Ok(prepared?.made())
-    }
-
-    /// Checks that its protocol can run with the ordered settings.
-    fn check(&self, what: &str) -> Result<(), Error> {
-        let checked = match self {
-            Self::Components(_) => Ok(()),
-            Self::Executions(order) => order.plan().map(drop),
-            Self::Lot(order) => order.check(),
-        };
-        checked.map_err(|error| Error::not_for(what, &error))
-    }
-}
-
 impl Level {
     /// Returns the order for `amount` runs or triples.
-    pub(crate) fn order(&self, amount: u64) -> Result<Order<'_>, tacit::Error> {
-        let (role, scheme) = (self.role, self.scheme);
-        Ok(match &self.material {
-            Material::Components(function) => {
-                let order = Preparation::new(role).scheme(scheme);
-                Order::Components(order.enough_for(function, amount)?)
-            }
-            Material::Executions(function, security) => {
-                let order = BatchPreparation::new(role, function, amount).scheme(scheme);
-                Order::Executions(order.statistical_security(*security))
-            }
-            Material::Lots(function, security) => {
-                let order = LotPreparation::for_runs(role, function, amount)?.scheme(scheme);
-                Order::Lot(order.statistical_security(*security))
-            }
-            Material::Triples(security) => {
-                let order = LotPreparation::triples(role, amount);
-                Order::Lot(order.statistical_security(*security))
-            }
-        })
+    pub(crate) fn order(&self, amount: u64) -> Result<AnyPreparation<'_>, tacit::Error> {
+        self.material.order(self.role, self.scheme, amount)
     }
 
     /// Returns the order for the whole level, if it is a lot.
     pub(crate) fn lot_order(&self) -> Option<LotPreparation<'_>> {
         match self.order(self.amount) {
-            Ok(Order::Lot(order)) => Some(order),
+            Ok(AnyPreparation::Lot(order)) => Some(order),
             _ => None,
         }
     }
 
-    /// Returns the digests of the orders for this level and for smaller amounts, each with its
-    /// amount.
-    fn orders(&self) -> Result<Vec<(Digest, u64)>, tacit::Error> {
-        if let Material::Triples(_) = self.material {
-            // A party's order is for one lot, and is rounded up.
-            let rounded = rounded_triples(self.role);
-            let counts = (1..=self.amount.div_ceil(rounded)).map(|blocks| blocks * rounded);
-            return counts
-                .map(|count| Ok((self.order(count)?.digest(), count)))
-                .collect();
-        }
-        let digests = match self.order(self.amount)? {
-            Order::Lot(order) => order.digests(),
-            Order::Components(_) | Order::Executions(_) => {
-                let orders = (1..=self.amount).map(|runs| Ok(self.order(runs)?.digest()));
-                orders.collect::<Result<_, tacit::Error>>()?
-            }
-        };
-        Ok(digests.into_iter().zip(1..).collect())
-    }
-
-    /// Returns the number of runs with OTs resting on `base_ot` that the stock suffices for. For
+    /// Returns the number of runs, with OTs of these kinds, that the stock suffices for. For
     /// triples, returns the number that one order has left for such runs. If the peer has several
     /// processes, adds up what there is with each.
     pub(crate) fn left(
         &self,
         stocks: &Stocks,
         own: Fingerprint,
-        base_ot: BaseOt,
+        ots: (BaseOt, OtExtension),
     ) -> Result<u64, tacit::Error> {
         stocks.total(&self.stock(stocks, own), |name| {
-            let name = &StockName {
-                scheme: self.scheme,
-                ..*name
-            };
-            match &self.material {
-                Material::Components(function) => stocks.runs_left(name, function),
-                Material::Executions(function, s) => stocks.executions_left(name, function, *s),
-                Material::Lots(function, s) => {
-                    let from = LotPreparation::for_runs(self.role, function, 1)?.from_stock();
-                    stocks.authenticated_runs_left(name, function, (*s, base_ot), from)
-                }
-                Material::Triples(s) => stocks.triples_left(name, (*s, base_ot)),
-            }
+            let scheme = self.scheme;
+            self.material
+                .left(stocks, &StockName { scheme, ..*name }, ots)
         })
     }
 
@@ -218,8 +77,10 @@ impl Level {
     pub(crate) fn is_hoarded(&self, stocks: &Stocks, own: Fingerprint) -> bool {
         let name = self.stock(stocks, own);
         let times = self.order(self.amount).and_then(|order| match order {
-            Order::Lot(order) => stocks.total(&name, |name| order.times_held(stocks, name)),
-            Order::Components(_) | Order::Executions(_) => Ok(0),
+            AnyPreparation::Lot(order) => {
+                stocks.total(&name, |name| order.times_held(stocks, name))
+            }
+            _ => Ok(0),
         });
         times.map_or(true, |times| times >= MOST_LEFT_OVER)
     }
@@ -235,6 +96,7 @@ impl Level {
                 format!("{}, for authenticated at s = {s}", function.name())
             }
             Material::Triples(s) => format!("triples at s = {s}"),
+            Material::Crosses(function) => format!("{}, crosses", function.name()),
         }
     }
 
@@ -243,6 +105,7 @@ impl Level {
         let (name, role, most) = (self.name(), self.role.other().name(), self.amount);
         match &self.material {
             Material::Triples(_) => format!("{name} as {role}, up to {most} of them"),
+            Material::Crosses(_) => format!("{name} as {role}, up to {most} runs"),
             _ => format!("{name} as {role} under {}, up to {most} runs", self.scheme),
         }
     }
@@ -255,10 +118,7 @@ impl Level {
 
     /// Returns the scheme of its stock in the form of a proposal.
     pub(super) fn stock_scheme(&self) -> SchemeId {
-        match self.material {
-            Material::Components(_) | Material::Executions(..) => self.scheme,
-            Material::Lots(..) | Material::Triples(_) => LOT_SCHEME,
-        }
+        self.material.stock_scheme(self.scheme)
     }
 
     /// Returns the name of its stock at party `own`, with a peer that has one process.
@@ -294,7 +154,8 @@ pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usiz
             _ => Error::not_for(&what, &error),
         };
         let order = level.order(level.amount).map_err(refused)?;
-        order.check(&what)?;
+        let checked = order.check();
+        checked.map_err(|error| Error::not_for(&what, &error))?;
         let function = material.function().map(|function| function.digest());
         let bits = level.security_bits();
         let key = (
@@ -306,7 +167,10 @@ pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usiz
         );
         let known = match orders.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(level.orders().map_err(refused)?),
+            Entry::Vacant(new) => {
+                let digests = material.digests(level.role, level.scheme, level.amount);
+                new.insert(digests.map_err(refused)?)
+            }
         };
         for (digest, amount) in known.iter() {
             index.entry(*digest).or_default().push((number, *amount));
@@ -315,17 +179,13 @@ pub(super) fn index_levels(levels: &[Level]) -> Result<HashMap<Digest, Vec<(usiz
     Ok(index)
 }
 
-/// Returns the smallest number of triples that an order has.
-fn rounded_triples(role: Role) -> u64 {
-    LotPreparation::triples(role, 1).and_gates()
-}
-
 /// Checks the amount of a level.
 fn check_amount(what: &str, level: &Level) -> Result<(), Error> {
-    let (field, most) = match level.material {
-        Material::Triples(_) => ("ands", MAX_LEVEL_RUNS * rounded_triples(level.role)),
-        _ => ("runs", MAX_LEVEL_RUNS),
+    let field = match level.material {
+        Material::Triples(_) => "ands",
+        _ => "runs",
     };
+    let most = MAX_LEVEL_RUNS * level.material.unit();
     if !(1..=most).contains(&level.amount) {
         return Err(Error::OutOfBounds {
             what: format!("{what}: {field}"),

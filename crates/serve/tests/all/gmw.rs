@@ -1,12 +1,17 @@
 //! Runs by `gmw`: a function has another form, no scheme, and a bound on memory.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
-use tacit::session::{AbortReason, OtExtension, ProtocolId};
+use tacit::cost::FromStock;
+use tacit::protocols::Protocol;
+use tacit::session::{AbortReason, BaseOt, OtExtension, ProtocolId};
+use tacit::stock::CrossPreparation;
 use tacit::{Error, Function, Job, ProtocolError, Role, Session};
-use tacit_serve::{Limits, Offer, Offers, Policy};
+use tacit_serve::{Level, Limits, Material, Offer, Offers, Policy};
 
-use crate::scene::{Scene, millionaires};
+use crate::replenish::{Other, until};
+use crate::scene::{Scene, millionaires, refused_with};
 
 /// Offers `millionaires`, where 16 bits stand for the form for `gmw`.
 fn both_forms(scene: &Scene) -> Offer {
@@ -117,4 +122,50 @@ fn memory_of_gmw_is_bounded() {
     let silent = told(policy(100, Some(OtExtension::Silent)));
     assert!(silent.contains("millionaires by gmw"), "{silent}");
     assert!(policy(200, Some(OtExtension::Silent)).is_ok());
+}
+
+#[test]
+fn crosses_are_kept_in_stock_and_taken() {
+    let scene = Scene::new(2);
+    let function = millionaires(16);
+    let level = |peer, role| Level {
+        peer,
+        role,
+        material: Material::Crosses(millionaires(16)),
+        refill_below: 3,
+        ..scene.level(0, 3)
+    };
+    let theirs = vec![level(scene.alice.fingerprint(), Role::Evaluator)];
+    let other = Other::start(&scene, 1 << 30, theirs);
+    let mut peers = scene.peer_list();
+    peers[0].address = Some(other.address.clone());
+    let ours = [0, 1].map(|peer| level(scene.fingerprint(peer), Role::Garbler));
+    let offers = vec![both_forms(&scene)];
+    let policy = Policy::new(peers, offers, ours.to_vec(), Scene::limits(), None);
+    let service = scene.start(policy.expect("a policy"));
+    let stocks = scene.stocks("peer0", 1 << 30);
+    let left = || {
+        let ots = (BaseOt::default(), OtExtension::default());
+        let left = stocks.gmw_runs_left(&scene.stock_name(0), &function, ots);
+        left.expect("a stock")
+    };
+    until("crosses are made", || left() == 3);
+    let mut session = scene.session(&service, 0).expect("a session");
+    let job = Job::new(&function, Role::Evaluator).by(Protocol::Gmw, Some(&stocks));
+    let outcome = job.and_then(|job| job.input("b", 40_u32).run(&mut session));
+    let outcome = outcome.expect("a run");
+    assert_eq!(outcome.outputs["a_is_richer"].to_text(), "1");
+    assert_eq!(outcome.cost.from_stock, Some(FromStock::Crosses));
+    session.close().expect("the end");
+    until("crosses are made again", || left() == 3);
+    // A peer without an address orders up to the level.
+    let own = scene.stocks("peer1", 1 << 30);
+    let order = |runs| {
+        let order = CrossPreparation::for_runs(Role::Evaluator, &function, runs)?;
+        order.run(&mut scene.session(&service, 1)?, &own)
+    };
+    refused_with(order(4), AbortReason::OrderNotAllowed);
+    assert!(order(2).expect("crosses").made() > 0);
+    let _ = other.service.stop(Duration::from_secs(60));
+    let _ = service.stop(Duration::from_secs(60));
 }

@@ -151,22 +151,37 @@ impl Preparation<'_> {
 
     /// Returns the digest of the order, which both parties compare before they prepare.
     pub fn digest(&self) -> Digest {
-        order_digest(&self.task.levels)
+        self.digest_of_times(1)
     }
 
-    /// Returns the most bytes of the tables of the whole order, which the evaluator keeps.
-    pub fn table_bytes(&self) -> u64 {
-        let kinds = self.task.levels.values();
-        let bytes = kinds.map(
-            |wanted| match (&wanted.component, self.scheme_id().rung()) {
-                (Some(component), Ok(scheme)) => {
-                    let cost = scheme.program_cost(component.program());
-                    cost.table_bytes.saturating_mul(wanted.level)
-                }
-                _ => 0,
-            },
-        );
-        bytes.fold(0, u64::saturating_add)
+    /// Returns the digest of an order for so many times the same.
+    pub(super) fn digest_of_times(&self, times: u64) -> Digest {
+        let mut hash = Sha256::new_with_prefix(b"tacit preparation 1\0");
+        for (kind, wanted) in &self.task.levels {
+            hash.update(kind.0);
+            hash.update(wanted.level.saturating_mul(times).to_le_bytes());
+        }
+        Digest(hash.finalize().into())
+    }
+
+    /// Returns the most bytes that the whole order takes on this party's disk. The evaluator keeps
+    /// the tables; the rest is small.
+    pub fn disk_bytes(&self) -> u64 {
+        let Ok(scheme) = self.scheme_id().rung() else {
+            return 0;
+        };
+        let of_kind = |wanted: &KindLevel| {
+            let component = wanted.component.as_ref()?;
+            let cost = scheme.program_cost(component.program());
+            Some(cost.table_bytes.saturating_mul(wanted.level))
+        };
+        match self.task.role {
+            Role::Garbler => 0,
+            Role::Evaluator => {
+                let kinds = self.task.levels.values().filter_map(of_kind);
+                kinds.fold(0, u64::saturating_add)
+            }
+        }
     }
 }
 
@@ -210,16 +225,6 @@ impl StockOrder for Preparation<'_> {
 fn ot_need(levels: &Levels) -> OtNeed {
     let blocks = levels.get(&ot_kind()).map_or(0, |wanted| wanted.level);
     OtNeed::of(Security::Malicious, blocks.saturating_mul(OT_BLOCK))
-}
-
-/// Returns the digest that both parties compare before they prepare.
-fn order_digest(levels: &Levels) -> Digest {
-    let mut hash = Sha256::new_with_prefix(b"tacit preparation 1\0");
-    for (kind, wanted) in levels {
-        hash.update(kind.0);
-        hash.update(wanted.level.to_le_bytes());
-    }
-    Digest(hash.finalize().into())
 }
 
 /// Raises the level of a kind by `count`.

@@ -106,6 +106,22 @@ impl<'w> BatchPreparation<'w> {
         Ok(needs.execution_bytes.saturating_mul(self.task.count))
     }
 
+    /// Returns the AND gates of all its circuits, for an empty stock. An order that
+    /// [`plan`](Self::plan) refuses has none.
+    pub fn and_gates(&self) -> u64 {
+        let circuits = self.plan().map_or(0, |plan| plan.cut().circuits);
+        self.task.function.and_gates().saturating_mul(circuits)
+    }
+
+    /// Returns the bytes that the whole order takes on this party's disk: the evaluator keeps the
+    /// tables, and the rest is small.
+    pub fn disk_bytes(&self) -> u64 {
+        match self.task.role {
+            Role::Garbler => 0,
+            Role::Evaluator => self.table_bytes().unwrap_or(u64::MAX),
+        }
+    }
+
     /// Returns the plan of the whole order, and what it needs.
     fn planned(&self) -> Result<(Plan, ExecutionNeeds), Error> {
         let plan = self.plan_of(self.task.count)?;

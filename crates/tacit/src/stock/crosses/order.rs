@@ -136,9 +136,14 @@ impl CrossPreparation<'_> {
 
     /// Returns the digest of the order, which both parties compare before they prepare.
     pub fn digest(&self) -> Digest {
+        self.digest_of_times(1)
+    }
+
+    /// Returns the digest of an order for so many times the same.
+    pub(in crate::stock) fn digest_of_times(&self, times: u64) -> Digest {
         let mut hash = Sha256::new_with_prefix(b"tacit crosses order 2\0");
         for blocks in self.task.levels {
-            hash.update(blocks.to_le_bytes());
+            hash.update(blocks.saturating_mul(times).to_le_bytes());
         }
         Digest(hash.finalize().into())
     }
