@@ -6,7 +6,7 @@ mod stocks;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -14,8 +14,9 @@ use pyo3::types::{PyDict, PyList};
 use tacit::circuit::builder::CircuitForm;
 use tacit::cost::Cost;
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
+use tacit::scheme::default_scheme;
 use tacit::session::{BaseOtSource, Incompatibility, RunId};
-use tacit::stock::{BatchPreparation, ChainVersion, CrossPreparation, Preparation, Prepared};
+use tacit::stock::{ChainVersion, Material, Prepared};
 use tacit::{Error, Fingerprint, Job, Outcome, ProtocolError, Role, SecurityScope};
 
 use self::joined::JoinRun;
@@ -336,48 +337,32 @@ impl Session {
             _ => Protocol::Batch,
         });
         let stocks = self.stocks(py)?;
-        let watch = |now| self.watch.note(now);
-        let mut held = self.lock(py)?;
+        let security = if protocol.has_security_bits() {
+            run.security(py, protocol)?
+        } else {
+            StatisticalSecurity::DEFAULT
+        };
+        let function = Arc::new(run.function.clone());
+        let material = Material::for_runs(protocol, function, security).ok_or_else(|| {
+            let name = protocol.name();
+            let message = format!("runs by {name} take nothing that session.prepare could make");
+            error::usage(py, &message)
+        })?;
+        let order = material.order(run.role, default_scheme(run.function), runs);
+        let order = order.map_err(|error| error::raise(py, error))?;
+        let order = order.threads(run.threads).time_limit(run.limit);
         let terms = (&run, terms.progress);
+        let prepared = self.work_of(py, &mut *self.lock(py)?, terms, |session| {
+            order
+                .watch(|now| self.watch.note(now))
+                .run(session, &stocks)
+        })?;
         let made = match protocol {
-            Protocol::Prepared => {
-                let order = Preparation::new(run.role)
-                    .threads(run.threads)
-                    .time_limit(run.limit);
-                let order = order.enough_for(run.function, runs);
-                let order = order.map_err(|error| error::raise(py, error))?;
-                let prepared = self.work_of(py, &mut held, terms, |session| {
-                    order.watch(watch).run(session, &stocks)
-                })?;
-                rows(prepared)
-            }
             Protocol::Batch => {
-                let order = BatchPreparation::new(run.role, run.function, runs)
-                    .statistical_security(run.security(py, protocol)?)
-                    .threads(run.threads)
-                    .time_limit(run.limit);
                 let name = run.function.name().to_owned();
-                let prepared = self.work_of(py, &mut held, terms, |session| {
-                    order.watch(watch).run(session, &stocks)
-                })?;
                 vec![(name, prepared.made(), prepared.available())]
             }
-            Protocol::Gmw => {
-                let order = CrossPreparation::for_runs(run.role, run.function, runs);
-                let order = order.map_err(|error| error::raise(py, error))?;
-                let order = order.threads(run.threads).time_limit(run.limit);
-                let prepared = self.work_of(py, &mut held, terms, |session| {
-                    order.watch(watch).run(session, &stocks)
-                })?;
-                rows(prepared)
-            }
-            _ => {
-                let message = format!(
-                    "session.prepare is for \"prepared\", \"gmw\" or \"batch\", and not for {}",
-                    protocol.name()
-                );
-                return Err(error::usage(py, &message));
-            }
+            _ => rows(prepared),
         };
         self.warn_if_unnoted(py, &stocks)?;
         Ok(made)

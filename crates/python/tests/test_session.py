@@ -154,6 +154,26 @@ def test_a_session_warns_once_of_notes_that_cannot_be_written(
     assert len(unwitnessed) == 2
 
 
+def test_material_for_authenticated_is_prepared_and_used(parties: Parties) -> None:
+    terms: dict[str, Any] = {"runs": 1, "protocol": "authenticated"}
+    made = parties.meet(
+        lambda session: session.prepare(RICHER, role="garbler", **terms),
+        lambda session: session.prepare(RICHER, role="evaluator", **terms),
+    )
+    assert all(row["made"] > 0 for table in made for row in table)
+    alice, bob = parties.meet(
+        lambda session: session.run(RICHER, a=50, protocol="authenticated"),
+        lambda session: session.run(RICHER, b=41, protocol="authenticated"),
+    )
+    assert alice.value is bob.value is True
+    again = parties.meet(
+        lambda session: session.prepare(RICHER, role="garbler", **terms),
+        lambda session: session.prepare(RICHER, role="evaluator", **terms),
+    )
+    # The run took what had been made.
+    assert all(row["made"] > 0 for table in again for row in table)
+
+
 def test_crosses_are_prepared_and_used(parties: Parties) -> None:
     made = parties.meet(
         lambda session: session.prepare(RICHER, runs=1, role="garbler", protocol="gmw"),

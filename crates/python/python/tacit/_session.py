@@ -178,8 +178,9 @@ class Session:
         """Prepares for `runs` runs of `function`; the other party does the same in its role.
 
         What is prepared is for the protocol `prepared`, and with `security="malicious"` for
-        `batch`. With `protocol="gmw"` it is crosses, which any function that runs by `gmw` takes. It
-        is kept in the stock, on disk, and no part of it is ever used twice. It is made on `threads`
+        `batch`. With `protocol="authenticated"` it is checked components or, where a function takes
+        none, triples. With `protocol="gmw"` it is crosses, which any function that runs by `gmw`
+        takes. It is kept in the stock, on disk, and no part of it is ever used twice. It is made on `threads`
         threads, without it on all cores.
         """
         _check(function)
