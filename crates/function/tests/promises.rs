@@ -177,9 +177,9 @@ const DIFFERENCES: Option<Promise> = Some(Promise::Within {
 
 #[test]
 fn inputs_take_over_promises() {
-    let mut builder = distance("i2[3]", |f| end(f, "mine"));
-    assert_eq!(promises(&mut builder).unwrap(), [DIFFERENCES, None]);
-    let function = builder.finish().unwrap();
+    let function = distance("i2[3]", |f| end(f, "mine")).finish().unwrap();
+    let promises = function.inputs().iter().map(|input| input.port.promise);
+    assert_eq!(promises.collect::<Vec<_>>(), [DIFFERENCES, None]);
     let error = function.inputs()[0].port.parse_value("[1,0,-2]");
     let error = error.unwrap_err().to_string();
     assert!(
@@ -193,7 +193,7 @@ fn what_cannot_be_promised_is_refused() {
     let mine = || Part::of("mine");
     let mut refused = [
         distance("i2[4]", |f| end(f, mine().range(0, 3))),
-        distance("u2[3]", |f| end(f, "mine")),
+        distance("bits[6]", |f| end(f, "mine")),
         distance("i2[3]", |f| {
             f.assign("copy", "mine");
             end(f, "copy");
