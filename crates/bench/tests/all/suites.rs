@@ -68,7 +68,7 @@ fn schemes_are_both_roles_and_below_the_ceiling() {
 #[test]
 fn correlated_ots_have_the_bytes_that_they_should() {
     let records = records(Suite::Ot, &["ot softspoken-2 semi-honest", "loopback"]);
-    // In eight parts, and an offer for all; or 128 keys in eight parts, and an answer of two frames.
+    // Eight parts, and an offer for all; or 128 keys in eight parts, and an answer of two frames.
     let header = 5;
     let expected = [
         ("ristretto255", 8_192 + 8 * header, 32 + header),
