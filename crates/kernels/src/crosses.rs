@@ -11,6 +11,8 @@
 //!
 //! Cost: one cipher call per hash, one key schedule for 2^10 numbers.
 
+mod bits;
+
 use zeroize::Zeroize;
 
 use crate::hash::{EPOCH_BITS, rekeyed_expanded};

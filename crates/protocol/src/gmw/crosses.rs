@@ -31,8 +31,8 @@ use crate::Error;
 /// The side of a square of bits that is transposed at once.
 const SIDE: usize = 128;
 
-/// The number of OTs from which a device hashes them apart from others.
-const DEVICE_OTS: usize = 1 << 14;
+/// The number of OTs from which they are hashed to bits apart from others.
+const BITS_OTS: usize = 256;
 
 /// The number of OTs of narrow crosses that are stored as one.
 const NARROW_OTS: usize = 1 << 18;
@@ -246,7 +246,7 @@ impl DirectionMasks<'_> {
         self.unfinished = self.unfinished.take().or_else(|| self.begin_cross());
         match &self.unfinished {
             Some(cross) if cross.stored.width == 1 => match cross.stored.ots() - cross.filled {
-                count @ DEVICE_OTS.. => NextOts::Bits {
+                count @ BITS_OTS.. => NextOts::Bits {
                     count: count as u64,
                     lead: 0,
                 },

@@ -13,10 +13,10 @@ use core::num::NonZeroUsize;
 use std::sync::Arc;
 
 use tacit_circuit::Role;
-use tacit_kernels::{CrossHash, Prg};
-use tacit_ot::Outputs;
+use tacit_kernels::{Block, CrossHash, Prg};
 use tacit_ot::silent::{Device, HashedBits};
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
+use tacit_ot::{Delta, Outputs};
 use zeroize::Zeroizing;
 
 use super::hashed::{HashedOtSink, HashedOts, NextOts, OtBits, OtHash, ROLES, hash_of};
@@ -28,6 +28,9 @@ use crate::setup::{EvaluatorSetup, GarblerSetup, Half, OtSettings};
 
 /// The number of OTs that a source is asked for at once, so that few are held as blocks.
 pub(super) const REFILL_PART_OTS: u64 = 1 << 18;
+
+/// The number of OTs from which a device hashes them.
+const DEVICE_OTS: u64 = 1 << 14;
 
 /// The parameters of two directions of OTs.
 #[derive(Clone, Copy)]
@@ -160,7 +163,7 @@ impl Directions {
 
     /// Returns the Δ of the OTs that this party sends.
     #[cfg(test)]
-    pub(super) fn delta(&self) -> tacit_kernels::Block {
+    pub(super) fn delta(&self) -> Block {
         self.sender.delta().to_block()
     }
 
@@ -262,16 +265,17 @@ impl Directions {
                 threads: self.threads,
                 room: &mut self.room,
             };
-            let take = |ots: HashedOts<'_>| sink.take(sender, ots);
+            let bits = &mut self.bits;
             if sender == self.role {
                 let number = self.sender.available().start;
                 let (delta, mut q) = self.sender.take(number, count)?.into_correlated();
-                hash.sent(number, (&delta, &mut q), take)?;
+                let ots = (Some(&delta), number, &mut q[..]);
+                hash_taken(hash, sender, ots, bits, sink)?;
                 self.sender.use_again(q);
             } else {
                 let number = self.receiver.available().start;
                 let mut t = self.receiver.take(number, count)?.into_blocks();
-                hash.received(number, &mut t, take)?;
+                hash_taken(hash, sender, (None, number, &mut t), bits, sink)?;
                 self.receiver.use_again(t);
             }
         }
@@ -294,19 +298,16 @@ impl Directions {
             if there == 0 {
                 return Ok(());
             }
-            let NextOts::Bits { count, lead } = sink.next(sender) else {
+            let NextOts::Bits {
+                count: count @ DEVICE_OTS..,
+                lead,
+            } = sink.next(sender)
+            else {
                 return Ok(());
             };
             let count = count.min(there) as usize;
             let words = (lead + count).div_ceil(64);
-            let [first, second] = &mut self.bits;
-            for row in [&mut *first, &mut *second] {
-                if row.len() < words {
-                    // The old memory is wiped on drop.
-                    *row = Zeroizing::new(vec![0; words]);
-                }
-            }
-            let (first, second) = (&mut first[..words], &mut second[..words]);
+            let [first, second] = room_for_bits(&mut self.bits, words);
             let hash = &self.hashes[sender as usize];
             let ots = HashedBits {
                 hash,
@@ -331,4 +332,55 @@ impl Directions {
             sink.take_bits(sender, bits)?;
         }
     }
+}
+
+/// Hashes OTs of `sender`'s direction, which are numbered from `number` on, and wipes them. `sink`
+/// takes them in the form that suits it. `delta` is that of their sender, if this party is.
+fn hash_taken(
+    mut hash: OtHash<'_>,
+    sender: Role,
+    (delta, mut number, mut ots): (Option<&Delta>, u64, &mut [Block]),
+    bits: &mut [Zeroizing<Vec<u64>>; 2],
+    sink: &mut impl HashedOtSink,
+) -> Result<(), Error> {
+    while !ots.is_empty() {
+        let (count, as_bits) = match sink.next(sender) {
+            NextOts::Bits { count, lead: 0 } => (count, true),
+            // Up to the next word.
+            NextOts::Bits { count, lead } => (count.min(64 - lead as u64), false),
+            NextOts::Blocks => (hash.turn() as u64, false),
+        };
+        let count = count.min(ots.len() as u64) as usize;
+        let (now, later) = core::mem::take(&mut ots).split_at_mut(count);
+        if as_bits {
+            let [first, second] = room_for_bits(bits, count.div_ceil(64));
+            hash.bits(number, (delta, now), [&mut *first, &mut *second]);
+            let ots = OtBits {
+                first,
+                second,
+                lead: 0,
+                count,
+            };
+            sink.take_bits(sender, ots)?;
+        } else {
+            let take = |ots: HashedOts<'_>| sink.take(sender, ots);
+            match delta {
+                Some(delta) => hash.sent(number, (delta, now), take)?,
+                None => hash.received(number, now, take)?,
+            }
+        }
+        (number, ots) = (number + count as u64, later);
+    }
+    Ok(())
+}
+
+/// Returns two rows of this many words, with any content.
+fn room_for_bits(bits: &mut [Zeroizing<Vec<u64>>; 2], words: usize) -> [&mut [u64]; 2] {
+    bits.each_mut().map(|row| {
+        if row.len() < words {
+            // The old memory is wiped on drop.
+            *row = Zeroizing::new(vec![0; words]);
+        }
+        &mut row[..words]
+    })
 }

@@ -1,7 +1,7 @@
 //! The OTs of a direction, hashed, on their way to those who take them.
 //!
 //! H is [`CrossHash`], whose start point is the first 16 bytes of SHA-256("tacit gmw hash 1\0" ‖
-//! tag of the direction). OTs come as blocks, or as two bits each from a device that hashes them.
+//! tag of the direction). OTs come as blocks, or as two bits each, hashed here or on a device.
 
 use core::num::NonZeroUsize;
 
@@ -92,7 +92,7 @@ pub(super) struct OtHash<'h> {
 impl OtHash<'_> {
     /// Returns the number of OTs that are hashed before they are passed on. On one thread they stay
     /// in a cache.
-    fn turn(&self) -> usize {
+    pub(super) fn turn(&self) -> usize {
         match self.threads.get() {
             1 => HASHED_OTS,
             threads => HASHED_OTS * PARTS_OF_TURN * threads,
@@ -112,7 +112,7 @@ impl OtHash<'_> {
     /// Hashes OTs numbered from `number` on, at their sender, and passes them to `take` in parts,
     /// which are then wiped.
     pub(super) fn sent(
-        mut self,
+        &mut self,
         number: u64,
         (delta, q): (&Delta, &mut [Block]),
         mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
@@ -137,10 +137,33 @@ impl OtHash<'_> {
         Ok(())
     }
 
+    /// Hashes OTs numbered from `number` on to two bits each, and wipes them. `delta` is that of
+    /// their sender, if this party is.
+    pub(super) fn bits(
+        &self,
+        number: u64,
+        (delta, ots): (Option<&Delta>, &mut [Block]),
+        [first, second]: [&mut [u64]; 2],
+    ) {
+        let (hash, words) = (self.hash, HASHED_OTS / 64);
+        let parts = ots.chunks_mut(HASHED_OTS).zip(first.chunks_mut(words));
+        let parts = parts.zip(second.chunks_mut(words)).enumerate();
+        share_out(&mut workers(self.threads), parts, |(), (part, ots)| {
+            let number = number + (part * HASHED_OTS) as u64;
+            let ((ots, first), second) = ots;
+            match delta {
+                Some(delta) => {
+                    hash.hash_both_to_bits(number, &delta.to_block(), ots, [first, second]);
+                }
+                None => hash.hash_to_bits(number, ots, [first, second]),
+            }
+        });
+    }
+
     /// Hashes OTs numbered from `number` on, at their receiver, and passes them to `take` in parts,
     /// which are then wiped.
     pub(super) fn received(
-        mut self,
+        &mut self,
         number: u64,
         t: &mut [Block],
         mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
