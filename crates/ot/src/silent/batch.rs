@@ -11,7 +11,7 @@ use tacit_kernels::{
 use zeroize::Zeroizing;
 
 use super::device::{BatchSizes, Device, DeviceBatch, DeviceHalf, HalfStart};
-use super::lpn::{add_columns, add_scaled_columns};
+use super::lpn::{CHUNK as CHUNK_OUTPUTS, add_columns, add_columns_from, add_scaled_columns};
 use super::params::{Params, Schedule};
 use super::tree::Hashes;
 use crate::{Delta, DeviceError, Outputs, Security, SessionTag};
@@ -200,6 +200,19 @@ impl Rounds {
         add_columns((Cpu::detect(), self.threads), &seed, secret, leaves);
     }
 
+    /// Returns a function that adds this batch's sums to the leaves of one tree, by its number: for
+    /// trees that are still in a cache. `None` if trees are too small for it.
+    pub(super) fn expand_tree(&self) -> Option<impl Fn(usize, &mut [Block]) + Sync + '_> {
+        let seed = self.hash_of_batch(COLUMNS).finalize().into();
+        let (cpu, leaves) = (Cpu::detect(), self.params().leaves());
+        let secret = &self.inputs[..self.params().secret()];
+        leaves
+            .is_multiple_of(CHUNK_OUTPUTS)
+            .then_some(move |tree: usize, outputs: &mut [Block]| {
+                add_columns_from(cpu, &seed, tree * leaves, secret, outputs);
+            })
+    }
+
     /// Adds this batch's sums of products with the secret to the leaves of all its trees. An input
     /// and an output have `V` blocks.
     pub(super) fn expand_scaled<const V: usize>(&self, leaves: &mut [Block]) {
@@ -243,8 +256,14 @@ impl Rounds {
         let taken = self.batch_range();
         self.inputs[taken].fill(Block::ZERO);
         if self.schedule.advance() {
-            let next = room_for(self.width * self.schedule.later().inputs());
-            self.inputs = core::mem::replace(&mut self.reserve, next);
+            core::mem::swap(&mut self.inputs, &mut self.reserve);
+            // The memory of the old secret holds the next one.
+            self.reserve.fill(Block::ZERO);
+            self.reserve.clear();
+            let count = self.width * self.schedule.later().inputs();
+            if self.reserve.capacity() < count {
+                self.reserve = room_for(count);
+            }
         }
     }
 }

@@ -14,16 +14,19 @@ use core::num::NonZeroUsize;
 
 use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Prg, Simd, share_out, workers};
 
-use super::params::WEIGHT;
+use super::params::{BOOTSTRAP, ROUND, WEIGHT};
 
 /// The number of outputs whose indices are made at once.
-const CHUNK: usize = 64;
+pub(super) const CHUNK: usize = 64;
 
 /// Outputs that a thread takes at a time: whole chunks, some 40 µs of work.
 const SPAN: usize = 64 * CHUNK;
 
 /// The blocks of indices per output.
 const BLOCKS: usize = 2;
+
+const LOG_SECRET: u32 = ROUND.log_secret;
+const LOG_BOOTSTRAP: u32 = BOOTSTRAP.log_secret;
 
 /// Adds its ten elements of `secret`, whose length is a power of two, to each output, on this many
 /// threads. The elements are drawn from `seed`.
@@ -33,66 +36,111 @@ pub(super) fn add_columns(
     secret: &[Block],
     outputs: &mut [Block],
 ) {
-    assert!(secret.len().is_power_of_two() && secret.len() <= 1 << 21);
     let spans = outputs.chunks_mut(SPAN).enumerate();
     share_out(&mut workers(threads), spans, |(), (number, outputs)| {
-        let mut prg = Prg::from_seed(seed);
-        prg.skip_blocks(BLOCKS * SPAN * number);
-        add_span(cpu, &mut prg, secret, outputs);
+        add_columns_from(cpu, seed, SPAN * number, secret, outputs);
     });
 }
 
-/// [`add_columns`] for a span of outputs.
-fn add_span(cpu: Cpu, prg: &mut Prg, secret: &[Block], outputs: &mut [Block]) {
+/// [`add_columns`] for the outputs from number `first` on, a multiple of [`CHUNK`].
+pub(super) fn add_columns_from(
+    cpu: Cpu,
+    seed: &[u8; 32],
+    first: usize,
+    secret: &[Block],
+    outputs: &mut [Block],
+) {
+    assert!(secret.len().is_power_of_two() && secret.len() <= 1 << 21);
+    assert!(first.is_multiple_of(CHUNK), "whole chunks before");
+    let mut prg = Prg::from_seed(seed);
+    prg.skip_blocks(BLOCKS * first);
     let mut random = [Block::ZERO; BLOCKS * CHUNK];
+    let mut indices = [[Block::ZERO; BLOCKS * CHUNK]; 3];
     for outputs in outputs.chunks_mut(CHUNK) {
         // The indices are always made in whole chunks, so that they do not depend on how outputs
         // are split.
         prg.fill_blocks(&mut random);
         cpu.dispatch(AddColumns {
             random: &random,
+            indices: &mut indices,
             secret,
             outputs,
         });
     }
 }
 
-/// Implements [`add_columns`] for a chunk of outputs.
+/// Implements [`add_columns`] for a chunk of outputs. First it makes all indices, with vectors, and
+/// then it reads: so its many reads follow each other closely, and more of them are under way at a
+/// time.
 struct AddColumns<'a> {
-    random: &'a [Block],
+    random: &'a [Block; BLOCKS * CHUNK],
+    /// Room for the first, second and third index in each half of the random blocks, if it has one.
+    indices: &'a mut [[Block; BLOCKS * CHUNK]; 3],
     secret: &'a [Block],
     outputs: &'a mut [Block],
+}
+
+impl AddColumns<'_> {
+    /// Makes the indices into a secret of 2^`LOG` elements.
+    #[inline(always)]
+    fn index<S: Simd, const LOG: i32>(&mut self, simd: S) {
+        let mask = (1 << LOG) - 1;
+        let mask = simd.splat(Block::from_u128(mask << 64 | mask));
+        for at in (0..BLOCKS * CHUNK).step_by(S::LANES) {
+            let mut random = simd.load(&self.random[at..]);
+            for indices in self.indices.iter_mut() {
+                simd.store(simd.and(random, mask), &mut indices[at..]);
+                random = simd.shift_down::<LOG>(random);
+            }
+        }
+    }
+
+    /// Makes them for a secret of another size, which only tests have.
+    fn index_any(&mut self) {
+        let (mask, bits) = (
+            self.secret.len() as u64 - 1,
+            self.secret.len().trailing_zeros(),
+        );
+        for (at, random) in self.random.iter().enumerate() {
+            let random = random.to_u128();
+            for (shift, indices) in (0..).step_by(bits as usize).zip(self.indices.iter_mut()) {
+                let halves = [random >> 64, random].map(|half| half as u64 >> shift & mask);
+                let halves = halves.map(u128::from);
+                indices[at] = Block::from_u128(halves[0] << 64 | halves[1]);
+            }
+        }
+    }
 }
 
 impl Kernel for AddColumns<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let mask = self.secret.len() - 1;
-        let bits = self.secret.len().trailing_zeros();
-        let random = self.random.chunks_exact(BLOCKS * S::LANES);
-        for (outputs, random) in self.outputs.chunks_mut(S::LANES).zip(random) {
-            let mut columns = [[0; MAX_LANES]; WEIGHT];
-            for (lane, random) in random.chunks_exact(BLOCKS).enumerate() {
-                for (column, index) in columns.iter_mut().zip(indices(random, bits)) {
-                    column[lane] = index;
-                }
+    fn run<S: Simd>(mut self, simd: S) {
+        match self.secret.len().trailing_zeros() {
+            LOG_SECRET => self.index::<S, { LOG_SECRET as i32 }>(simd),
+            LOG_BOOTSTRAP => self.index::<S, { LOG_BOOTSTRAP as i32 }>(simd),
+            _ => self.index_any(),
+        }
+        let Self {
+            secret, outputs, ..
+        } = self;
+        let mask = secret.len() - 1;
+        let low = |index: &Block| secret[index.to_u128() as usize & mask];
+        let high = |index: &Block| secret[(index.to_u128() >> 64) as usize & mask];
+        let [first, second, third] = self.indices.each_ref().map(|row| row.as_chunks().0);
+        let indices = first.iter().zip(second).zip(third);
+        for (output, ((first, second), third)) in outputs.iter_mut().zip(indices) {
+            let first: &[Block; BLOCKS] = first;
+            let mut sum = *output;
+            for index in first.iter().chain(second) {
+                sum ^= low(index);
+                sum ^= high(index);
             }
-            let mut sum = simd.splat(Block::ZERO);
-            for column in &columns {
-                sum = simd.xor(sum, simd.gather(self.secret, |lane| column[lane] & mask));
+            for index in third {
+                sum ^= low(index);
             }
-            if outputs.len() == S::LANES {
-                simd.store(simd.xor(sum, simd.load(outputs)), outputs);
-            } else {
-                let mut last = [Block::ZERO; MAX_LANES];
-                simd.store(sum, &mut last);
-                outputs
-                    .iter_mut()
-                    .zip(last)
-                    .for_each(|(output, sum)| *output ^= sum);
-            }
+            *output = sum;
         }
     }
 }
@@ -276,22 +324,24 @@ pub(super) mod tests {
     #[test]
     fn outputs_get_ten_elements_each() {
         let seed = [7; 32];
-        for (log, count, threads) in [(3, 10, 1), (16, 200, 1), (19, 64, 1), (12, 9000, 3)] {
+        for (log, count, threads) in [(3, 10, 1), (15, 200, 1), (19, 64, 1), (18, 9000, 3)] {
             let secret: Vec<Block> = (0..1u128 << log).map(|i| Block::from_u128(i * i)).collect();
-            let mut outputs = vec![Block::from_u128(1 << 100); count];
             let threads = NonZeroUsize::new(threads).unwrap();
-            add_columns((Cpu::detect(), threads), &seed, &secret, &mut outputs);
-            let mut prg = Prg::from_seed(&seed);
-            for output in outputs {
-                let mut expected = 1 << 100;
-                for _ in 0..2 {
-                    let random = prg.next_block().to_u128();
-                    for shift in [0, log, 2 * log, 64, 64 + log] {
-                        let index = random >> shift & ((1 << log) - 1);
-                        expected ^= index * index;
+            for cpu in Cpu::available() {
+                let mut outputs = vec![Block::from_u128(1 << 100); count];
+                add_columns((cpu, threads), &seed, &secret, &mut outputs);
+                let mut prg = Prg::from_seed(&seed);
+                for output in outputs {
+                    let mut expected = 1 << 100;
+                    for _ in 0..2 {
+                        let random = prg.next_block().to_u128();
+                        for shift in [0, log, 2 * log, 64, 64 + log] {
+                            let index = random >> shift & ((1 << log) - 1);
+                            expected ^= index * index;
+                        }
                     }
+                    assert_eq!(output.to_u128(), expected);
                 }
-                assert_eq!(output.to_u128(), expected);
             }
         }
     }

@@ -136,14 +136,22 @@ impl SilentReceiver {
         let trees = outputs.chunks_exact_mut(params.leaves()).zip(sent);
         let trees = trees.zip(t.chunks_exact(params.depth)).enumerate();
         let mut growers = self.rounds.growers();
-        share_out(&mut growers, trees, |grower, (number, tree)| {
-            let ((leaves, sent), t) = tree;
-            grower.hashes.pass_to(number, params.depth);
-            grower.hashes.grow_punctured(t, sent, leaves);
-            if let Some(seeds) = &seeds {
-                grower.sums.add(&seeds[number], leaves);
-            }
-        });
+        let expanded = {
+            // If no reply waits for the trees, each is expanded while it is in a cache.
+            let expand = self.rounds.expand_tree().filter(|_| seeds.is_none());
+            share_out(&mut growers, trees, |grower, (number, tree)| {
+                let ((leaves, sent), t) = tree;
+                grower.hashes.pass_to(number, params.depth);
+                grower.hashes.grow_punctured(t, sent, leaves);
+                if let Some(seeds) = &seeds {
+                    grower.sums.add(&seeds[number], leaves);
+                }
+                if let Some(expand) = &expand {
+                    expand(number, leaves);
+                }
+            });
+            expand.is_some()
+        };
         let (mut reply, mut expected) = (Vec::new(), None);
         if let Some(mut sums) = sums {
             sums.add(&growers);
@@ -155,7 +163,7 @@ impl SilentReceiver {
         let batch = ReceiverBatch {
             receiver,
             outputs,
-            expanded: false,
+            expanded,
             expected,
         };
         Ok((batch, reply))
