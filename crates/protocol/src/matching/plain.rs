@@ -1,7 +1,7 @@
 //! Plain intersection: both parties' scripts.
 
-use tacit_kernels::{Block, Prg};
-use zeroize::Zeroizing;
+use tacit_kernels::{Block, Prg, WipedVec};
+use zeroize::{Zeroize, Zeroizing};
 
 use super::asking::{Points, SetupTerms, Shard, take_ask};
 use super::hashes::{MatchTag, Row};
@@ -188,24 +188,29 @@ impl Plain {
 
     /// Receives the tags of a shard, and sends their matches if both parties get the result.
     /// Returns for each of the party's own tags whether it is among them.
-    async fn find(&self, io: &mut Io<'_>, own: &TagIndex<'_>) -> Result<Vec<bool>, Error> {
+    async fn find(&self, io: &mut Io<'_>, own: &TagIndex) -> Result<Vec<bool>, Error> {
         let (size, count) = (
             self.sizes.tag_bytes as usize,
             self.sizes.programmer_keys as usize,
         );
-        let mut found = vec![false; own.tags.len()];
+        let mut found = vec![false; own.keys];
+        let (mut read, mut whole) = (Zeroizing::new([0; LOOKED_UP]), Zeroizing::new([0; 16]));
         let mut matches = Zeroizing::new(vec![0; bytes_for(count)]);
         let frame_tags = FRAME_BYTES / size;
         for first in (0..count).step_by(frame_tags) {
             let tags = frame_tags.min(count - first);
             let frame = io.receive(messages::tags(size * tags)).await?;
-            for (place, bytes) in (first..).zip(frame.chunks_exact(size)) {
-                let mut tag = Zeroizing::new([0; 16]);
-                tag[..size].copy_from_slice(bytes);
-                if let Some(key) = own.find(u128::from_le_bytes(*tag)) {
-                    found[key] = true;
-                    matches[place / 8] |= 1 << (place % 8);
+            let parts = frame.chunks(LOOKED_UP * size);
+            for (first, part) in (first..).step_by(LOOKED_UP).zip(parts) {
+                let read = &mut read[..part.len() / size];
+                for (tag, bytes) in read.iter_mut().zip(part.chunks_exact(size)) {
+                    whole[..size].copy_from_slice(bytes);
+                    *tag = u128::from_le_bytes(*whole);
                 }
+                own.find_all(read, |place, key| {
+                    found[key] = true;
+                    matches[(first + place) / 8] |= 1 << ((first + place) % 8);
+                });
             }
         }
         if self.to_both {
@@ -238,40 +243,65 @@ impl Plain {
     }
 }
 
+/// The number of tags that are looked up together: what they read from memory is then under way at
+/// the same time.
+const LOOKED_UP: usize = 32;
+
 /// An index that finds a key by its tag. It uses open addressing by the tag's low bits, which
 /// nobody but the programmer can choose.
-struct TagIndex<'t> {
-    tags: &'t [u128],
-    slots: Zeroizing<Vec<u32>>,
+///
+/// A slot has a tag, of at most 96 bits, above the number of its key plus one, so a look-up mostly
+/// reads one cache line. A free slot is zero.
+struct TagIndex {
+    keys: usize,
+    slots: WipedVec<Block>,
 }
 
-impl<'t> TagIndex<'t> {
-    const FREE: u32 = u32::MAX;
+impl TagIndex {
+    /// The bits of a key's number in a slot.
+    const KEY_BITS: u32 = 32;
 
-    fn new(tags: &'t [u128]) -> Self {
+    fn new(tags: &[u128]) -> Self {
         let slots = (2 * tags.len()).next_power_of_two().max(2);
-        let mut slots = Zeroizing::new(vec![Self::FREE; slots]);
-        let mask = slots.len() - 1;
-        for (key, tag) in (0..).zip(tags) {
-            let mut slot = *tag as usize & mask;
-            while slots[slot] != Self::FREE {
-                slot = (slot + 1) & mask;
+        let (keys, slots) = (tags.len(), WipedVec::zeros(slots));
+        let mut index = Self { keys, slots };
+        for (key, tag) in (1..).zip(tags) {
+            let mut slot = index.first_slot(*tag);
+            while index.slots[slot].to_u128() != 0 {
+                slot = index.next_slot(slot);
             }
-            slots[slot] = key;
+            index.slots[slot] = Block::from_u128(tag << Self::KEY_BITS | key);
         }
-        Self { tags, slots }
+        index
     }
 
-    fn find(&self, tag: u128) -> Option<usize> {
-        let mask = self.slots.len() - 1;
-        let mut slot = tag as usize & mask;
-        while self.slots[slot] != Self::FREE {
-            let key = self.slots[slot] as usize;
-            if self.tags[key] == tag {
-                return Some(key);
-            }
-            slot = (slot + 1) & mask;
+    fn first_slot(&self, tag: u128) -> usize {
+        tag as usize & (self.slots.len() - 1)
+    }
+
+    fn next_slot(&self, slot: usize) -> usize {
+        (slot + 1) & (self.slots.len() - 1)
+    }
+
+    /// Calls `found` with the place of each tag that a key has, and the key. First it reads the slots
+    /// of all, so that none of these reads waits for another.
+    fn find_all(&self, tags: &[u128], mut found: impl FnMut(usize, usize)) {
+        let mut first = [Block::ZERO; LOOKED_UP];
+        for (first, tag) in first.iter_mut().zip(tags) {
+            *first = self.slots[self.first_slot(*tag)];
         }
-        None
+        for (place, (tag, first)) in tags.iter().zip(&first).enumerate() {
+            let (mut slot, mut entry) = (self.first_slot(*tag), first.to_u128());
+            // A free slot has no key.
+            while let Some(key) = (entry as u32).checked_sub(1) {
+                if entry >> Self::KEY_BITS == *tag {
+                    found(place, key as usize);
+                    break;
+                }
+                slot = self.next_slot(slot);
+                entry = self.slots[slot].to_u128();
+            }
+        }
+        first.zeroize();
     }
 }
