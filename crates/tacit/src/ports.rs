@@ -33,10 +33,13 @@ pub(crate) fn input_bits(
             Some(_) => (),
         }
     }
-    let mut bits = Zeroizing::new(Vec::with_capacity(function.input_bits(role)));
     let given =
         |input: &&FunctionInput| input.owner == role && Some(input.port.name.as_str()) != made;
-    for input in ports.iter().filter(given) {
+    let given = ports.iter().filter(given);
+    let width = given.clone().map(|input| input.port.ty.width()).sum();
+    // Room for no more: all of it is wiped in the end.
+    let mut bits = Zeroizing::new(Vec::with_capacity(width));
+    for input in given {
         let (name, ty) = (&input.port.name, &input.port.ty);
         let value = values.get(name).ok_or_else(|| {
             Error::Input(format!(

@@ -65,7 +65,11 @@ fn extend_wiping(into: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
     into.extend_from_slice(bytes);
 }
 
+/// The number of the key of each row.
+pub(super) type KeyOfRow = Zeroizing<Vec<u32>>;
+
 /// The keys of a table, each once, in the table's order. Private: `Debug` prints only their number.
+#[derive(Default)]
 pub struct Keys {
     encodings: Zeroizing<Vec<u8>>,
     /// The end of each encoding.
@@ -116,22 +120,28 @@ impl TooManyRows {
 }
 
 impl Keys {
+    /// Adds an encoding, which may be there already.
+    pub(super) fn push(&mut self, key: &KeyEncoding) {
+        extend_wiping(&mut self.encodings, &key.0);
+        self.ends.push(self.encodings.len());
+    }
+
     /// Returns the keys with these encodings, each once, in the order of their first rows, and the
-    /// number of the key of each row.
+    /// number of the key of each row if a key has several.
     ///
     /// # Errors
     ///
     /// More than `most_rows` rows have the same key.
-    pub(super) fn grouped(
-        rows: Vec<KeyEncoding>,
-        most_rows: u64,
-    ) -> Result<(Self, Zeroizing<Vec<u32>>), TooManyRows> {
-        let mut key_of_row = Zeroizing::new(Vec::with_capacity(rows.len()));
-        let mut is_first = vec![false; rows.len()];
-        let mut known: HashMap<&[u8], (u32, usize, u64)> = HashMap::with_capacity(rows.len());
-        for (row, encoding) in rows.iter().enumerate() {
+    pub(super) fn grouped(self, most_rows: u64) -> Result<(Self, Option<KeyOfRow>), TooManyRows> {
+        if most_rows > 0 && self.is_each_once() {
+            return Ok((self, None));
+        }
+        let mut key_of_row = Zeroizing::new(Vec::with_capacity(self.len()));
+        let mut is_first = vec![false; self.len()];
+        let mut known: HashMap<&[u8], (u32, usize, u64)> = HashMap::with_capacity(self.len());
+        for (row, encoding) in self.encodings().enumerate() {
             let next = known.len() as u32;
-            let (key, first, count) = known.entry(&encoding.0).or_insert((next, row, 0));
+            let (key, first, count) = known.entry(encoding).or_insert((next, row, 0));
             *count += 1;
             let first = *first;
             if *count > most_rows {
@@ -144,14 +154,12 @@ impl Keys {
             key_of_row.push(*key);
         }
         drop(known);
-        let (mut encodings, mut ends) = (Zeroizing::new(Vec::new()), Vec::new());
-        for (key, is_first) in rows.iter().zip(is_first) {
-            if is_first {
-                extend_wiping(&mut encodings, &key.0);
-                ends.push(encodings.len());
-            }
+        let mut keys = Self::default();
+        for (encoding, _) in self.encodings().zip(is_first).filter(|(_, first)| *first) {
+            extend_wiping(&mut keys.encodings, encoding);
+            keys.ends.push(keys.encodings.len());
         }
-        Ok((Self { encodings, ends }, key_of_row))
+        Ok((keys, Some(key_of_row)))
     }
 
     /// Returns the keys with these encodings.
@@ -186,12 +194,7 @@ impl Keys {
 
     /// Returns the keys if each occurs once.
     fn each_once(self) -> Result<Self, DuplicateKey> {
-        // To sort hashes takes a fraction of a map's time.
-        let hasher = RandomState::new();
-        let hashes = self.encodings().map(|encoding| hasher.hash_one(encoding));
-        let mut hashes: Vec<u64> = hashes.collect();
-        hashes.sort_unstable();
-        if hashes.is_sorted_by(|one, next| one < next) {
+        if self.is_each_once() {
             return Ok(self);
         }
         let mut rows = HashMap::with_capacity(self.len());
@@ -202,6 +205,16 @@ impl Keys {
         }
         drop(rows);
         Ok(self)
+    }
+
+    /// Whether the hashes of all encodings differ, so that each key occurs once. To sort hashes
+    /// takes a fraction of a map's time.
+    fn is_each_once(&self) -> bool {
+        let hasher = RandomState::new();
+        let hashes = self.encodings().map(|encoding| hasher.hash_one(encoding));
+        let mut hashes: Vec<u64> = hashes.collect();
+        hashes.sort_unstable();
+        hashes.is_sorted_by(|one, next| one < next)
     }
 
     /// Returns the number of keys.

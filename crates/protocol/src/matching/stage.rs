@@ -13,7 +13,8 @@ use crate::shares::MadeBits;
 /// The rows of a party's table as they are read, each with its key and its bits. Private: it is
 /// wiped, and `Debug` prints only the number of rows.
 pub struct TableRows {
-    keys: Vec<KeyEncoding>,
+    /// The key of each row.
+    keys: Keys,
     row_bits: usize,
     /// ⌈row bits / 128⌉ blocks for each row; bits above the row are zero.
     rows: Zeroizing<Vec<Block>>,
@@ -46,7 +47,7 @@ impl TableRows {
     #[must_use]
     pub fn new(row_bits: usize) -> Self {
         Self {
-            keys: Vec::new(),
+            keys: Keys::default(),
             row_bits,
             rows: Zeroizing::new(Vec::new()),
         }
@@ -71,7 +72,7 @@ impl TableRows {
     /// Panics if `bits` does not have the length of a row.
     pub fn push(&mut self, key: KeyEncoding, bits: &[bool]) {
         assert_eq!(bits.len(), self.row_bits, "as many bits as a row has");
-        self.keys.push(key);
+        self.keys.push(&key);
         let blocks = self.row_bits.div_ceil(128);
         if self.rows.capacity() < self.rows.len() + blocks {
             // The memory that the rows outgrow is wiped.
@@ -94,26 +95,33 @@ impl TableRows {
     /// A key has more rows.
     pub fn by_key(self, most_rows: u64) -> Result<JoinedTable, TooManyRows> {
         let row_count = self.keys.len();
-        let (keys, key_of_row) = Keys::grouped(self.keys, most_rows)?;
+        let (keys, key_of_row) = self.keys.grouped(most_rows)?;
         let count_bits = match most_rows {
             0 | 1 => 0,
             most_rows => (64 - most_rows.leading_zeros()) as usize,
         };
         let payload_bits = count_bits + most_rows.max(1) as usize * self.row_bits;
         let (size, row_size) = (payload_bits.div_ceil(128), self.row_bits.div_ceil(128));
+        if count_bits == 0 {
+            // Each key has one row, which is its payload.
+            return Ok(JoinedTable {
+                keys,
+                row_count,
+                payload_bits,
+                payloads: self.rows,
+            });
+        }
         let mut payloads = Zeroizing::new(vec![Block::ZERO; keys.len() * size]);
         let mut counts = vec![0_u64; keys.len()];
-        for (row, key) in key_of_row.iter().enumerate() {
-            let key = *key as usize;
+        for row in 0..row_count {
+            let key = key_of_row.as_ref().map_or(row, |keys| keys[row] as usize);
             let at = count_bits + counts[key] as usize * self.row_bits;
             counts[key] += 1;
             let bits = &self.rows[row * row_size..][..row_size];
             add_at(&mut payloads[key * size..][..size], at, bits);
         }
-        if count_bits > 0 {
-            for (payload, count) in payloads.chunks_exact_mut(size).zip(counts) {
-                payload[0] ^= Block::from_u128(count.into());
-            }
+        for (payload, count) in payloads.chunks_exact_mut(size).zip(counts) {
+            payload[0] ^= Block::from_u128(count.into());
         }
         Ok(JoinedTable {
             keys,
