@@ -12,12 +12,13 @@
 //! | a run of `gmw`: its schedule, rows, values and masks | as [`gmw_memory_bytes`](tacit::cost::gmw_memory_bytes) says, and 16 MiB for OTs | a run |
 //! | a lot of triples for the stock | 180 MiB, or 16 MiB and 560 an AND gate | a preparation |
 //! | a lot of instances for the stock | 320 MiB, or 16 MiB and 900 an AND gate | a preparation |
+//! | a lot of crosses for the stock | 32 MiB | a preparation |
 //!
-//! The last two are measured: `tacit prepare` of 1000 to a million AND gates and of 2 to 800 runs
-//! of `aes-128-rounds`. `authenticated` has a source in each direction, and keeps its OTs and
-//! buffers separately for each role. Peers get silent OTs only if this party's configuration names
-//! them. All peers together have a bound, and each has a share of it, so that no peer keeps the
-//! others out.
+//! The last three are measured: `tacit prepare` of 1000 to a million AND gates, of 2 to 800 runs of
+//! `aes-128-rounds`, and of 1000 to a hundred million crosses. `authenticated` has a source in each
+//! direction, and keeps its OTs and buffers separately for each role. Peers get silent OTs only if
+//! this party's configuration names them. All peers together have a bound, and each has a share of
+//! it, so that no peer keeps the others out.
 
 mod allowed;
 
@@ -279,7 +280,8 @@ pub(crate) fn of_level(level: &Level, extension: OtExtension) -> u64 {
     let source = if is_silent { SOURCE_BYTES } else { 0 };
     match &level.material {
         Material::Components(_) | Material::Executions(..) => source,
-        Material::Crosses(_) => ORDER_BYTES + REFILL_BYTES + 2 * source,
+        // The sources are those of runs by `gmw`.
+        Material::Crosses(_) => Need::of_tables(ORDER_BYTES + REFILL_BYTES, extension).bytes(),
         // Another check refuses an order that cannot be made, and gives the reason.
         Material::Lots(..) | Material::Triples(_) => match level.lot_order() {
             Some(order) => of_order(&order).saturating_add(2 * source),
