@@ -18,7 +18,6 @@ use tacit::outsourced::{
 use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Outcome, Role, Session};
-use tacit_language::TypedFunction;
 
 use crate::args::{OutsourceArgs, OutsourceCommand};
 use crate::config::Config;
@@ -106,18 +105,41 @@ pub(crate) fn outsource(
             session.set_base_ot(kind)?;
         }
     }
-    let (outcomes, failure) = runs(&mut sessions, (given, runnable.typed(), gates), log, job);
+    let (outcomes, error) = runs(&mut sessions, (given, gates), log, job);
     let names = sessions.each_ref().map(Session::run_id);
+    close(sessions, error.as_ref(), log);
+    let failure = error.map(|error| ended_by(error, given, &runnable));
+    let names = peers.into_iter().zip(names);
+    let names = names.map(|(peer, run)| (peer.to_string(), run.map(|run| run.to_string()).into()));
+    let ended = (outcomes.as_slice(), failure);
+    tell(given, (&runnable, &setting), ended, names.collect())
+}
+
+/// Closes the sessions, unless an error has broken them.
+fn close(sessions: [Session; 2], error: Option<&tacit::Error>, log: Log) {
+    if !matches!(error, None | Some(tacit::Error::SessionOver { .. })) {
+        return;
+    }
     for session in sessions {
         // The results are here, so a peer that has already left does not matter.
         if let Err(error) = session.close() {
             log.step(format_args!("{error}"));
         }
     }
-    let names = peers.into_iter().zip(names);
-    let names = names.map(|(peer, run)| (peer.to_string(), run.map(|run| run.to_string()).into()));
-    let ended = (outcomes.as_slice(), failure);
-    tell(given, (&runnable, &setting), ended, names.collect())
+}
+
+/// Returns the failure for the error that ended the runs.
+fn ended_by(error: tacit::Error, given: &OutsourceArgs<'_>, runnable: &Runnable) -> Failure {
+    let each = given.each;
+    match error {
+        tacit::Error::SessionOver { runs } => {
+            report::session_over("another", "all three", (runs, each.runs.repeat))
+        }
+        error => {
+            let called = shell::called(&each.function, &each.choice, runnable.typed());
+            error.calling_function(&called).into()
+        }
+    }
 }
 
 /// Adds the settings of the arguments and the configuration to `job`.
@@ -146,17 +168,17 @@ fn told<'f>(
 }
 
 /// Makes the requested number of runs, of `gates` AND gates each. Returns those that were finished,
-/// and the failure that ended them if there are fewer.
+/// and the error that ended them if there are fewer.
 fn runs<'f>(
     [first, second]: &mut [Session; 2],
-    (given, typed, gates): (&OutsourceArgs<'_>, Option<&TypedFunction>, u64),
+    (given, gates): (&OutsourceArgs<'_>, u64),
     log: Log,
     job: impl Fn() -> OutsourcedJob<'f>,
-) -> (Vec<Outcome>, Option<Failure>) {
-    let (each, repeat) = (given.each, given.each.runs.repeat);
+) -> (Vec<Outcome>, Option<tacit::Error>) {
+    let asked = &given.each.runs;
     let mut outcomes = Vec::new();
-    for run in 0..repeat {
-        let bar = Bar::new(given.role.name(), gates, !each.runs.json);
+    for run in 0..asked.repeat {
+        let bar = Bar::new(given.role.name(), gates, !asked.json);
         let job = job().watch(|at| bar.show(at));
         let outcome = match given.role {
             OutsourcedRole::Generator => job.generate(second, first),
@@ -164,14 +186,7 @@ fn runs<'f>(
             OutsourcedRole::Cloud => job.serve(first, second),
         };
         match outcome {
-            Err(tacit::Error::SessionOver { runs }) => {
-                let over = report::session_over("another", "all three", (runs, repeat));
-                return (outcomes, Some(over));
-            }
-            Err(error) => {
-                let called = shell::called(&each.function, &each.choice, typed);
-                return (outcomes, Some(error.calling_function(&called).into()));
-            }
+            Err(error) => return (outcomes, Some(error)),
             Ok(outcome) => outcomes.push(outcome),
         }
         log.step(format_args!("run {run} is done"));
@@ -179,8 +194,8 @@ fn runs<'f>(
     (outcomes, None)
 }
 
-/// Prints the results of the last run, with its name at each peer, and the costs of all. Returns the
-/// failure that ended the runs.
+/// Prints the results of the last run, with its name at each peer, and the costs of all. Returns
+/// the failure that ended the runs.
 fn tell(
     given: &OutsourceArgs<'_>,
     (runnable, setting): (&Runnable, &Setting<'_>),
