@@ -259,8 +259,8 @@ impl Stocks {
         Ok(self.stocks.stock(name.id(), self.limits)?.check()?)
     }
 
-    /// Checks that the folder exists and that a run can write to it. Returns how long a write waited
-    /// for the disk.
+    /// Checks that the folder exists and that a run can write to it. Returns how long a write
+    /// waited for the disk.
     ///
     /// # Errors
     ///

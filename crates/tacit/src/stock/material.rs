@@ -168,9 +168,9 @@ impl Material {
         })
     }
 
-    /// Returns the number of runs under the scheme of `name`, with OTs of these kinds, for which the
-    /// stock of that name is enough. For triples, returns the number that one order has left for
-    /// such runs.
+    /// Returns the number of runs under the scheme of `name`, with OTs of these kinds, for which
+    /// the stock of that name is enough. For triples, returns the number that one order has left
+    /// for such runs.
     ///
     /// # Errors
     ///

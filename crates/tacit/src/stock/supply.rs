@@ -77,8 +77,8 @@ impl LotLease<'_> {
     }
 }
 
-/// Leases at both parties what a run takes from one lot, and more if the evaluator wants it. Returns
-/// `None` if no lot has enough, on which both parties come to the same answer.
+/// Leases at both parties what a run takes from one lot, and more if the evaluator wants it.
+/// Returns `None` if no lot has enough, on which both parties come to the same answer.
 pub(super) fn lease_of_one_lot(
     session: &mut Session,
     opened: &mut OpenedStock,
