@@ -45,10 +45,6 @@ fn records(backup: &Backup) -> String {
 
 /// Returns the stocks and chains in the folder that cannot come back, and the errors of those that
 /// cannot be read.
-///
-/// # Errors
-///
-/// The folder cannot be read.
 fn left_out(stocks: &Stocks) -> Result<(Vec<LeftOut>, Vec<tacit::Error>), Failure> {
     let (names, mut failures) = stocks.list_each()?;
     let (chains, unreadable) = stocks.chains_by_peer()?;
@@ -60,10 +56,6 @@ fn left_out(stocks: &Stocks) -> Result<(Vec<LeftOut>, Vec<tacit::Error>), Failur
 }
 
 /// Runs `tacit backup`.
-///
-/// # Errors
-///
-/// There is no configuration or identity, or the file exists or cannot be written.
 pub(crate) fn backup(args: &BackupArgs, config: Option<&Path>) -> Result<(), Failure> {
     let path = config::file(config)?;
     let text = match fs::read_to_string(&path) {
@@ -107,11 +99,6 @@ pub(crate) fn backup(args: &BackupArgs, config: Option<&Path>) -> Result<(), Fai
 }
 
 /// Runs `tacit restore`.
-///
-/// # Errors
-///
-/// The backup is damaged, another file is in the way, or the stock's folder has something that a
-/// restore does not bring back.
 pub(crate) fn restore(args: &RestoreArgs, config: Option<&Path>) -> Result<(), Failure> {
     let (backup, identity) = read(&args.file)?;
     let path = config::file(config)?;
@@ -180,10 +167,6 @@ pub(crate) fn restore(args: &RestoreArgs, config: Option<&Path>) -> Result<(), F
 }
 
 /// Returns whether the file is there with this content.
-///
-/// # Errors
-///
-/// It is there with another.
 fn is_there(path: &Path, content: &str) -> Result<bool, Failure> {
     match path.try_exists() {
         Ok(false) => Ok(false),

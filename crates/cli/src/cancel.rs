@@ -8,10 +8,6 @@ use tacit::net::CancelHandle;
 use crate::failure::Failure;
 
 /// Returns a handle that the first signal cancels.
-///
-/// # Errors
-///
-/// The system refuses to install a signal handler.
 pub(crate) fn on_signal() -> Result<CancelHandle, Failure> {
     let handle = CancelHandle::new();
     let target = handle.clone();

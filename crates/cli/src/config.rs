@@ -117,10 +117,6 @@ pub(crate) struct Waits {
 
 impl Config {
     /// Reads the configuration in `explicit`, or in the usual place if there is one.
-    ///
-    /// # Errors
-    ///
-    /// A named file does not exist, cannot be read, or is not a valid configuration.
     pub(crate) fn load(explicit: Option<&Path>) -> Result<Self, Failure> {
         let path = file(explicit)?;
         let failed = |reason: String| Failure::config(&path, &reason);
@@ -145,10 +141,6 @@ impl Config {
     }
 
     /// Reads the configuration that the file at `path` has, or gets.
-    ///
-    /// # Errors
-    ///
-    /// It is not a valid configuration.
     pub(crate) fn of_text(path: &Path, text: &str) -> Result<Self, Failure> {
         let parsed = Self::parse(text);
         let mut config = parsed.map_err(|reason| Failure::config(path, &reason))?;
@@ -172,20 +164,12 @@ impl Config {
 }
 
 /// Returns Tacit's folder in the user's configuration folder (XDG on Linux).
-///
-/// # Errors
-///
-/// The system names no home directory.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
     let base = etcetera::choose_base_strategy().map_err(|_| Failure::no_home())?;
     Ok(base.config_dir().join("tacit"))
 }
 
 /// Returns the path of the configuration file: `explicit`, or the usual place.
-///
-/// # Errors
-///
-/// The system names no home directory.
 pub(crate) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     match explicit {
         Some(path) => Ok(path.to_owned()),

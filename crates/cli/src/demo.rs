@@ -60,10 +60,6 @@ struct Done {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// A result differs from the plain computation, or the machine refuses something.
 pub(crate) fn demo(args: &DemoArgs, log: Log) -> Result<(), Failure> {
     let begun = Instant::now();
     let tasks = tasks()?;

@@ -94,9 +94,7 @@ impl Finding {
 
 /// Runs the command.
 ///
-/// # Errors
-///
-/// The first failure that was found, once all findings are printed.
+/// Returns the first failure that was found, once all findings are printed.
 pub(crate) fn doctor(args: &DoctorArgs, explicit: Option<&Path>) -> Result<(), Failure> {
     let findings = look(args, explicit);
     let told: Vec<_> = findings.iter().map(Finding::json).collect();

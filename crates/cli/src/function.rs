@@ -57,10 +57,6 @@ fn is_component(name: &str) -> bool {
 }
 
 /// Finds the circuit, function or program that `name` means.
-///
-/// # Errors
-///
-/// Nothing has that name, it cannot be read, or the parameters do not suit it.
 pub(crate) fn find(name: &str, choice: &FunctionArgs) -> Result<FoundFunction, Failure> {
     if is_in_library(name) {
         return in_library(name, choice);
@@ -265,10 +261,6 @@ impl FoundFunction {
     }
 
     /// Returns the same, unless it joins tables.
-    ///
-    /// # Errors
-    ///
-    /// It is a program that joins tables.
     pub(crate) fn without_join(self) -> Result<Self, Failure> {
         if self.joins() {
             Err(usage!(
@@ -283,10 +275,6 @@ impl FoundFunction {
 
     /// Checks that the sizes of the tables that a program joins are given as params. At a run they
     /// are announced; before it, nobody knows them.
-    ///
-    /// # Errors
-    ///
-    /// A size is not given.
     pub(crate) fn check_sizes(&self) -> Result<(), Failure> {
         let unknown = self.signature().map(Signature::unknown_sizes);
         let missing = unknown.into_iter().flatten();
@@ -325,10 +313,6 @@ impl FoundFunction {
 
     /// Returns the values of a role's inputs in a program, before it is compiled. Circuits and
     /// functions give nothing.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`crate::inputs::gather`].
     pub(crate) fn values(
         &self,
         role: Role,
@@ -340,10 +324,6 @@ impl FoundFunction {
     }
 
     /// Returns the function, with the owners and recipients that the arguments give.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FoundCircuit::function`].
     pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
         match self {
             Self::Circuit(circuit) => circuit.function(choice),
@@ -353,10 +333,6 @@ impl FoundFunction {
     }
 
     /// Returns the function, with its types if it is a program.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FoundCircuit::function`].
     pub(crate) fn runnable(self, choice: &FunctionArgs) -> Result<Runnable, Failure> {
         match self {
             Self::Program(program) => Ok(Runnable::Typed(Box::new(program.compile(true)?))),
@@ -365,10 +341,6 @@ impl FoundFunction {
     }
     /// Returns the function, and a program also in the form for protocols over shares, not compiled
     /// yet.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`FoundFunction::runnable`].
     pub(crate) fn in_both_forms(
         self,
         choice: &FunctionArgs,

@@ -10,10 +10,6 @@ use crate::log::Log;
 
 /// Returns the device that makes the OTs of a run or preparation, if one does. `option` names
 /// the flag or field of the choice, and `takes` says whether they are of a kind that a GPU makes.
-///
-/// # Errors
-///
-/// The GPU that was asked for cannot make them: it is never passed over in silence.
 pub(crate) fn device(
     (option, choice): (&str, Choice),
     (takes, extension): (bool, Option<OtExtension>),

@@ -87,10 +87,6 @@ pub(crate) enum InputOfService<'a> {
 
 impl Reading<'_> {
     /// Reads the values of all expected inputs.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`gather`].
     pub(crate) fn values<W: ExpectedInputs>(
         &self,
         wanted: &W,
@@ -114,10 +110,6 @@ impl Reading<'_> {
 
 /// Reads the values of all expected inputs from arguments `name=value`, `name=@file` and `name=-`,
 /// and from a JSON object in a file or, with `-`, on standard input.
-///
-/// # Errors
-///
-/// An input is missing, unknown, another party's, given twice, or not of its type.
 pub(crate) fn gather<W: ExpectedInputs>(
     wanted: &W,
     arguments: &[String],

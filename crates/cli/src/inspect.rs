@@ -25,10 +25,6 @@ pub(crate) use lines::cost_of_line;
 use subject::Subject;
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The function cannot be found or read.
 pub(crate) fn inspect(args: &InspectArgs, log: Log) -> Result<(), Failure> {
     let Some(name) = &args.function else {
         return list::list(args.json);

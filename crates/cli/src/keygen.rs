@@ -13,10 +13,6 @@ use crate::output;
 use crate::party;
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The file exists, or cannot be written or read, or holds no identity.
 pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Failure> {
     let (path, identity) = match &args.show {
         Some(given) => {
@@ -58,10 +54,6 @@ fn usual(config: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// Makes an identity in a new file at `path`.
-///
-/// # Errors
-///
-/// The file exists, or cannot be written.
 pub(crate) fn make(path: &Path) -> Result<Identity, Failure> {
     let identity = Identity::generate().map_err(tacit::Error::from)?;
     identity.save(path).map_err(tacit::Error::from)?;

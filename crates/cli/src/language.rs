@@ -24,10 +24,6 @@ fn load(path: &Path) -> Result<Arc<Loaded>, Failure> {
 }
 
 /// Runs `tacit check`.
-///
-/// # Errors
-///
-/// A program cannot be read or is wrong.
 pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
     let params = params(&args.params)?;
     let mut wrong = 0;
@@ -64,10 +60,6 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
 }
 
 /// Runs `tacit test`.
-///
-/// # Errors
-///
-/// A program cannot be read, is wrong, or a test fails.
 pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
     let params = params(&args.params)?;
     let (mut failed, mut run) = (0, 0);
@@ -140,10 +132,6 @@ fn report_json(path: &Path, report: &TestReport, map: &SourceMap) -> Json {
 }
 
 /// Runs `tacit eval`.
-///
-/// # Errors
-///
-/// The program cannot be read or is wrong, or an input is missing or not of its type.
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let program = Program::read(&args.file)?;
     let signature = program.debugged(&args.params, args.entry.as_deref())?;
@@ -179,10 +167,6 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
 }
 
 /// Runs `tacit fmt`.
-///
-/// # Errors
-///
-/// A program cannot be read or written, or with `--check` has another format.
 pub(crate) fn fmt(args: &FmtArgs) -> Result<(), Failure> {
     let mut others = Vec::new();
     for path in &args.files {
@@ -223,10 +207,6 @@ pub(crate) struct RunCosts {
 }
 
 /// Returns the costs of the lines of all runs of a program.
-///
-/// # Errors
-///
-/// The program cannot be read or is wrong, or a run is beyond a limit.
 pub(crate) fn costs(
     path: &Path,
     given: &[(String, String)],

@@ -29,10 +29,6 @@ use serde_json::{Value as Json, json};
 use crate::failure::Failure;
 
 /// Runs the server until the editor ends it.
-///
-/// # Errors
-///
-/// The editor violates the protocol.
 pub(crate) fn serve() -> Result<(), Failure> {
     let broken = |error: String| Failure::input(format!("the editor's messages: {error}"));
     let (connection, threads) = Connection::stdio();

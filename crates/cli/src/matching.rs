@@ -26,10 +26,6 @@ pub(crate) use table::{KeyColumn, Table};
 const LARGE_TABLE: u64 = 100;
 
 /// Runs the command. Checks everything on this party's side before contacting the peer.
-///
-/// # Errors
-///
-/// Something is wrong on this party's side, on the peer's, or in the network.
 pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let party = Party::new(&args.meet, args.plain_loopback, &config)?;

@@ -9,10 +9,6 @@ use crate::report::shown_bytes;
 
 /// Refuses `what`, which makes `lot`, if the lot takes more than the `allowed` bytes of this
 /// process. The error carries `remedy`.
-///
-/// # Errors
-///
-/// The lot takes more memory.
 pub(crate) fn check(
     (what, remedy): (&str, &str),
     lot: &LotPreparation<'_>,

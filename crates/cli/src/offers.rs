@@ -22,10 +22,6 @@ use crate::{cancel, output, shell};
 const LISTED: usize = 8;
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// There is no service, or it does not answer.
 pub(crate) fn offers(args: &OffersArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?;

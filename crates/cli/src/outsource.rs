@@ -36,10 +36,6 @@ use meeting::Meeting;
 pub(crate) const COPIES: u32 = 256;
 
 /// Runs the command. Checks everything on this party's side before contacting another party.
-///
-/// # Errors
-///
-/// Something is wrong on this party's side, on another party's, or in the network.
 pub(crate) fn outsource(
     command: &OutsourceCommand,
     config: Option<&Path>,

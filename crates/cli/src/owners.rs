@@ -12,10 +12,6 @@ use crate::function::{FoundCircuit, Origin};
 impl FoundCircuit {
     /// Returns the circuit as a function, with the owners and recipients of the arguments and, for
     /// the library, the defaults.
-    ///
-    /// # Errors
-    ///
-    /// An owner or recipient is missing, or is given for a port that does not exist.
     pub(crate) fn function(self, choice: &FunctionArgs) -> Result<Function, Failure> {
         let circuit = self.component.circuit();
         let owners = said(

@@ -30,10 +30,6 @@ const MAX_VALID: Duration = Duration::from_secs(24 * 3600);
 const TRIES: usize = 3;
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The other party does not come or is not the expected one, or tacit.toml cannot be written.
 pub(crate) fn pair(command: &PairCommand, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     match command {
         PairCommand::Invite(args) => invite(args, config, log),

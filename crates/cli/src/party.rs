@@ -60,10 +60,6 @@ enum Trust {
 
 impl Party {
     /// Makes the party from the arguments and the configuration.
-    ///
-    /// # Errors
-    ///
-    /// Something is missing, or the identity cannot be used.
     pub(crate) fn new(args: &MeetArgs, plain: bool, config: &Config) -> Result<Self, Failure> {
         let named = args.peer.as_deref().and_then(|peer| config.peer(peer));
         let place = match (&args.listen, &args.connect, &args.relay) {
@@ -153,10 +149,6 @@ impl Party {
     }
 
     /// Lets GPUs make the OTs, as `choice` says, if they are of a kind that a GPU makes (`takes`).
-    ///
-    /// # Errors
-    ///
-    /// The GPU that was asked for cannot make them.
     pub(crate) fn use_gpu(&mut self, choice: Choice, takes: bool, log: Log) -> Result<(), Failure> {
         self.ots.device = gpu::device(("--gpu", choice), (takes, self.ots.extension), log)?;
         Ok(())
@@ -184,10 +176,6 @@ impl Party {
     }
 
     /// Meets the peer.
-    ///
-    /// # Errors
-    ///
-    /// The peer does not come, is another party, or speaks another version.
     pub(crate) fn meet(&mut self, cancel: CancelHandle, log: Log) -> Result<Session, Failure> {
         self.settings.cancel = cancel;
         let settings = &self.settings;
@@ -377,10 +365,6 @@ impl Refusals {
 }
 
 /// Reads a fingerprint, or the name of a peer in the configuration, as `option` gives it.
-///
-/// # Errors
-///
-/// The text is neither.
 pub(crate) fn fingerprint(
     option: &str,
     text: &str,
@@ -411,10 +395,6 @@ pub(crate) fn fingerprint(
 
 /// Returns the path of this party's identity file: `given`, or the one that the configuration
 /// names, or the one next to the configuration or in the usual place.
-///
-/// # Errors
-///
-/// There is no such file.
 pub(crate) fn identity_path(given: Option<&PathBuf>, config: &Config) -> Result<PathBuf, Failure> {
     if let Some(path) = given.or(config.identity.as_ref()) {
         return Ok(path.clone());

@@ -25,10 +25,6 @@ use crate::{party, run, stock};
 use commands::Commands;
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The function cannot be found, the link is not known, or no protocol meets the request.
 pub(crate) fn plan(args: &PlanArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let link = link(args, &config)?;

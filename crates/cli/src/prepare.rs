@@ -42,10 +42,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// Something is wrong on this party's side, on the peer's, or in the network.
 pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?.on_threads(args.threads);

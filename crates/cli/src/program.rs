@@ -32,10 +32,6 @@ pub(crate) struct Program {
 
 impl Program {
     /// Reads the program in a file.
-    ///
-    /// # Errors
-    ///
-    /// There is no such file, or it cannot be read.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = read_source(path).map_err(|error| {
             let name = path.display();
@@ -59,10 +55,6 @@ impl Program {
     }
 
     /// Returns the ports of the run of this name, or of `main`.
-    ///
-    /// # Errors
-    ///
-    /// The program is wrong, which the failure reports with the places, or it has no such run.
     pub(crate) fn signature(
         &self,
         given: &[(String, String)],
@@ -72,10 +64,6 @@ impl Program {
     }
 
     /// Returns the same ports, with the values that `debug` statements show.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Program::signature`].
     pub(crate) fn debugged(
         &self,
         given: &[(String, String)],
@@ -86,10 +74,6 @@ impl Program {
 
     /// Returns the same run with the sizes of the tables that it joins. Without a param, a size is
     /// the greatest one.
-    ///
-    /// # Errors
-    ///
-    /// The program is wrong for these sizes, or another value depends on the sizes.
     pub(crate) fn of_tables(
         &self,
         signature: Signature,
@@ -131,10 +115,6 @@ impl Program {
     }
 
     /// Returns the digest that binds a chain to the program.
-    ///
-    /// # Errors
-    ///
-    /// The program is wrong, which the failure reports with the places, or it keeps no values.
     pub(crate) fn chain_digest(&self, given: &[(String, String)]) -> Result<Digest, Failure> {
         let program = self.loaded.program(&params(given)?);
         let digest = program

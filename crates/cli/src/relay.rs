@@ -12,10 +12,6 @@ use crate::cancel;
 use crate::failure::Failure;
 
 /// Runs the command, until a signal ends it.
-///
-/// # Errors
-///
-/// An address cannot be opened for listening.
 pub(crate) fn relay(args: &RelayArgs) -> Result<(), Failure> {
     let limits = RelayLimits {
         rooms: args.rooms.into(),

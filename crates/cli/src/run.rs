@@ -22,10 +22,6 @@ use given::GivenInputs;
 use two::TwoPartyRun;
 
 /// Runs the command. Checks everything on this party's side before contacting the peer.
-///
-/// # Errors
-///
-/// Something is wrong on this party's side, on the peer's, or in the network.
 pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let protocol = protocol(args)?;
@@ -110,10 +106,6 @@ fn check_chain(args: &RunArgs, protocol: Protocol, function: &Function) -> Resul
 }
 
 /// Returns the role of party `who`: the given one, or the one in the configuration for `peer`.
-///
-/// # Errors
-///
-/// No argument or configuration gives the role, or a program has no party of that name.
 pub(crate) fn role(
     who: &PartyArgs,
     peer: Option<&str>,
@@ -137,10 +129,6 @@ pub(crate) fn role(
 }
 
 /// Returns the role as [`role`] does, or nothing if nothing gives it.
-///
-/// # Errors
-///
-/// A party's name was given, and there is no program with a party of that name.
 pub(crate) fn known_role(
     who: &PartyArgs,
     peer: Option<&str>,

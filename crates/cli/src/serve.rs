@@ -159,10 +159,6 @@ impl ServeConfig {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// The configuration is invalid, an address is taken, or signals cannot be caught.
 pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Result<(), Failure> {
     let wanted = ServeConfig::read(args, config)?;
     let identity = Identity::load(&wanted.fixed.identity).map_err(Error::from)?;
@@ -267,10 +263,6 @@ fn told(wanted: &ServeConfig, as_json: bool) -> Result<(), Failure> {
 }
 
 /// Returns the finding of `tacit doctor` about the service's configuration.
-///
-/// # Errors
-///
-/// The first invalid setting.
 pub(crate) fn looked_at(config: Option<&Path>) -> Result<String, Failure> {
     let wanted = ServeConfig::read(&ServeArgs::default(), config)?;
     let mut told = wanted.counted();

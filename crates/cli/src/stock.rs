@@ -39,10 +39,6 @@ type OfOwn = (Fingerprint, TextAndJson);
 
 /// Opens this party's stocks in `explicit`, in the folder that the configuration names, or in the
 /// usual one.
-///
-/// # Errors
-///
-/// The system names no home directory, or the folder cannot be used.
 pub(crate) fn open(explicit: Option<&Path>, config: &Config) -> Result<Stocks, Failure> {
     let stocks = open_silently(&folder(explicit, config)?, config)?;
     if let Some(why) = stocks.why_unwitnessed() {
@@ -81,10 +77,6 @@ pub(crate) fn tell_failed_notes() {
 }
 
 /// Opens the stocks in `folder`, without a notice if they have no witness.
-///
-/// # Errors
-///
-/// The folder cannot be used.
 pub(crate) fn open_silently(folder: &Path, config: &Config) -> Result<Stocks, Failure> {
     let limit = limit_bytes(config);
     let stocks = match &config.stock.witness {
@@ -95,10 +87,6 @@ pub(crate) fn open_silently(folder: &Path, config: &Config) -> Result<Stocks, Fa
 }
 
 /// Returns the folder of this party's stocks.
-///
-/// # Errors
-///
-/// The system names no home directory.
 pub(crate) fn folder(explicit: Option<&Path>, config: &Config) -> Result<PathBuf, Failure> {
     match explicit.or(config.stock.folder.as_deref()) {
         Some(folder) => Ok(folder.to_owned()),
@@ -118,10 +106,6 @@ fn usual_folder() -> Result<PathBuf, Failure> {
 }
 
 /// Runs the command.
-///
-/// # Errors
-///
-/// There is no such stock, or it cannot be used.
 pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let stocks = open(args.stock.as_deref(), &config)?;

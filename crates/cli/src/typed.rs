@@ -54,10 +54,6 @@ impl Runnable {
 
     /// Returns the values of a role's inputs, including its random bits. The values of a program
     /// may have been read `ahead`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`crate::inputs::gather`].
     pub(crate) fn inputs(
         &self,
         role: Role,
@@ -128,10 +124,6 @@ pub(crate) struct OutputFiles {
 impl OutputFiles {
     /// Checks `given` before anything runs: each name must be a table that `party` gets, or any
     /// table if there is no party, and each file must be new and in a folder that can be written.
-    ///
-    /// # Errors
-    ///
-    /// One of them is invalid.
     pub(crate) fn new(
         given: &OutputArgs,
         signature: Option<&Signature>,
@@ -182,10 +174,6 @@ impl OutputFiles {
 
     /// Writes the results into the files. Calls `unwritten` with the text of each file that cannot
     /// be written, since the run cannot be had again.
-    ///
-    /// # Errors
-    ///
-    /// A file cannot be written. This is the error of the first of them.
     pub(crate) fn write(
         &self,
         signature: &Signature,

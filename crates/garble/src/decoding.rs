@@ -15,11 +15,8 @@ pub(crate) struct Fit {
 /// Returns the values of the outputs from number `first` on, one for each of `fits`.
 ///
 /// All outputs are checked before the first ⊥ is reported, so that the time does not tell a peer
-/// who damages an output which one it was.
-///
-/// # Errors
-///
-/// An output fits neither value, or both. Holds its number.
+/// who damages an output which one it was. The error is the number of an output that fits neither
+/// value, or both.
 #[inline(never)] // Its result is exempt, by its name, from the check for branches on secrets.
 pub(crate) fn values(
     first: u64,

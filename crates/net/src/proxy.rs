@@ -37,10 +37,6 @@ pub(crate) fn is_proxy(proxies: &[IpNet], from: SocketAddr) -> bool {
 
 /// Takes the header off a socket that does not block. Returns `None` if it has not come whole yet;
 /// then nothing was taken.
-///
-/// # Errors
-///
-/// The peer has closed, the socket failed, or the bytes are no header.
 pub(crate) fn take(socket: &TcpStream) -> Result<Option<Header>, NetError> {
     use io::ErrorKind::{Interrupted, WouldBlock};
     let awaited = Awaited::Handshake;
@@ -60,10 +56,6 @@ pub(crate) fn take(socket: &TcpStream) -> Result<Option<Header>, NetError> {
 }
 
 /// Returns whether a connection begins like a header. Neither TLS, HTTP nor a side stream does.
-///
-/// # Errors
-///
-/// The wait ended, or the socket failed.
 pub(crate) fn begins(socket: &TcpStream, wait: &Wait<'_>) -> Result<bool, Interrupt> {
     let mut first = [0];
     let count = tcp::repeat(wait, || socket.peek(&mut first))?;

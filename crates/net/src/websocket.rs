@@ -89,10 +89,6 @@ impl Write for Budgeted {
 
 /// Returns whether the first byte belongs to an HTTP request: the first byte of TLS is no letter of
 /// one.
-///
-/// # Errors
-///
-/// The wait ended, or the socket failed.
 pub(crate) fn is_asked_for(socket: &TcpStream, wait: &Wait<'_>) -> Result<bool, Interrupt> {
     let mut first = [0];
     let count = tcp::repeat(wait, || socket.peek(&mut first))?;
@@ -109,10 +105,6 @@ fn config() -> WebSocketConfig {
 }
 
 /// Answers a page or a program that asks for a WebSocket on `socket`.
-///
-/// # Errors
-///
-/// The page's origin is not one of `origins` ([`NetError::Origin`]), or it asks for something else.
 pub(crate) fn accept(
     socket: TcpStream,
     origins: &[String],
@@ -159,10 +151,6 @@ fn agree(
 }
 
 /// Asks the peer at the other end of `socket`, which is at `address`, for a WebSocket.
-///
-/// # Errors
-///
-/// The peer does not speak WebSocket, or refuses it.
 pub(crate) fn connect(
     socket: TcpStream,
     address: &str,

@@ -128,11 +128,6 @@ fn check_made(expected: usize, left: usize) -> Result<(), ApiMisuse> {
 }
 
 /// Returns the number of OTs in a part of the receiver's message, with `phi_bytes` for each.
-///
-/// # Errors
-///
-/// [`PeerMisbehaved::WrongLength`] unless the part holds 1 to `left` whole ones, or is empty if
-/// none is left.
 fn part_count(left: usize, phi_bytes: usize, part: &[u8]) -> Result<usize, PeerMisbehaved> {
     let count = part.len() / phi_bytes;
     let expected = phi_bytes * count.clamp(left.min(1), left);

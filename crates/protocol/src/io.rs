@@ -161,10 +161,6 @@ impl<'w, P: PeerName> Io<'w, P> {
 
 impl Io<'_> {
     /// Sends `payload` to the only peer, and leaves [`message`](Self::message) as it is.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Wire::send`].
     pub(crate) fn send_from(&mut self, message: Message, payload: &[u8]) -> Result<(), Error> {
         debug_assert!(message.allows(payload.len()), "{message:?}");
         self.wire.send(OnlyPeer, message.kind, payload)

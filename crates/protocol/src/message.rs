@@ -301,10 +301,6 @@ impl Kind {
 }
 
 /// Checks that the payload is exactly `expected` bytes long.
-///
-/// # Errors
-///
-/// It is longer or shorter.
 pub(crate) fn exactly(kind: Kind, payload: &[u8], expected: usize) -> Result<(), Misbehaviour> {
     if payload.len() == expected {
         return Ok(());
@@ -318,10 +314,6 @@ pub(crate) fn exactly(kind: Kind, payload: &[u8], expected: usize) -> Result<(),
 }
 
 /// Returns the payload as an array, if it is exactly as long.
-///
-/// # Errors
-///
-/// It is longer or shorter.
 pub(crate) fn array<const N: usize>(kind: Kind, payload: &[u8]) -> Result<[u8; N], Misbehaviour> {
     exactly(kind, payload, N)?;
     payload.try_into().map_err(|_| Misbehaviour::InvalidField {

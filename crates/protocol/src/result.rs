@@ -41,10 +41,6 @@ fn write_result(tag: &RunTag, labels: &[Block], message: &mut Vec<u8>) {
 
 /// Returns the garbler's output bits from the evaluator's message. Only a party that has a label of
 /// every wire can make that message.
-///
-/// # Errors
-///
-/// The message is malformed, or its hash is not that of the labels that its select bits name.
 fn read_result<G: Garbler>(
     garbler: &G,
     wires: &[G::Wire],

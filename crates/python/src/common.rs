@@ -52,10 +52,6 @@ impl OwnedPart {
 
 /// Returns the matching of these keys, which are texts, bytes, integers, or tuples of these, and
 /// its time limit.
-///
-/// # Errors
-///
-/// A key is of another class, of another type than the first, or repeated; or a term is unknown.
 pub(crate) fn order(
     keys: &Bound<'_, PyList>,
     terms: &CommonTerms,
@@ -95,10 +91,6 @@ pub(crate) fn order(
 
 /// Returns ids in the form in which they are compared: their texts normalised. Leaves a text that
 /// is none of Unicode as it is.
-///
-/// # Errors
-///
-/// There is no such normalisation.
 #[pyfunction]
 pub(crate) fn normalized<'py>(ids: &Bound<'py, PyList>, how: &str) -> PyResult<Bound<'py, PyList>> {
     let py = ids.py();

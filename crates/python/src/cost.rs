@@ -36,10 +36,6 @@ pub(crate) struct Costs(Mutex<HashMap<Question, Vec<Row>>>);
 
 impl Costs {
     /// Returns the answer, from earlier if the same question was asked before.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`rows`], or a signal's exception.
     pub(crate) fn of(
         &self,
         py: Python<'_>,
@@ -58,10 +54,6 @@ impl Costs {
 
 /// Returns the rows of a program that joins tables: a run that makes its crosses, and one that
 /// takes them from the stock.
-///
-/// # Errors
-///
-/// The link or the threat model cannot be read, or the threat model is not that of a join.
 pub(crate) fn of_join(
     py: Python<'_>,
     typed: &TypedFunction,
@@ -112,10 +104,6 @@ fn link_and_model(py: Python<'_>, (link, security, _): &Question) -> PyResult<(L
 
 /// Returns the rows of the protocols that give the protection of `security`, for a run without
 /// further options: under the function's scheme.
-///
-/// # Errors
-///
-/// The link or the threat model cannot be read, or no protocol runs the function.
 fn rows(py: Python<'_>, function: &Function, question: &Question) -> PyResult<Vec<Row>> {
     let (link, asked) = link_and_model(py, question)?;
     let (function, runs) = (function.clone(), question.2);

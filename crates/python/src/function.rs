@@ -248,19 +248,11 @@ impl Function {
 
 impl Function {
     /// Returns the function that two parties run. A program is compiled the first time.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Program::compiled`].
     pub(crate) fn lowered(&self, py: Python<'_>) -> PyResult<&tacit::Function> {
         self.lowered_in(py, CircuitForm::Small)
     }
 
     /// Returns the same function; a program is made of operations in this form.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Function::lowered`].
     pub(crate) fn lowered_in(
         &self,
         py: Python<'_>,
@@ -281,10 +273,6 @@ impl Function {
     }
 
     /// Checks that the sizes of the tables that a program joins are given as params.
-    ///
-    /// # Errors
-    ///
-    /// A size is not given.
     pub(crate) fn check_sizes(&self, py: Python<'_>) -> PyResult<()> {
         let unknown = self
             .joining()
@@ -306,10 +294,6 @@ impl Function {
 
     /// Returns the values of these inputs, which must be all inputs of the party in this role. A
     /// program need not be compiled for it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Function::read`], or an input of a program has no value.
     pub(crate) fn given(
         &self,
         py: Python<'_>,
@@ -327,10 +311,6 @@ impl Function {
 
     /// Returns the values of these inputs, checked against the function's types, without rows of
     /// joined tables that `rules` leave out.
-    ///
-    /// # Errors
-    ///
-    /// There is no such input, or a value is not of its type.
     pub(crate) fn read(&self, inputs: &Bound<'_, PyDict>, rules: RowRules) -> PyResult<Inputs> {
         let named = inputs
             .iter()
@@ -356,10 +336,6 @@ impl Function {
     }
 
     /// Returns the bits of a party's inputs. Draws those that a program draws at random.
-    ///
-    /// # Errors
-    ///
-    /// An input has no value, or the system gives no randomness.
     pub(crate) fn bits(
         &self,
         py: Python<'_>,
@@ -378,10 +354,6 @@ impl Function {
     }
 
     /// Returns the results of a run as Python values.
-    ///
-    /// # Errors
-    ///
-    /// Those of Python.
     pub(crate) fn results<'py>(
         &self,
         py: Python<'py>,

@@ -42,10 +42,6 @@ pub(crate) enum Source {
 impl Program {
     /// Reads the only run of a program, or its `main`, with values for its params and public
     /// inputs.
-    ///
-    /// # Errors
-    ///
-    /// The program cannot be read or is wrong, or a value does not fit.
     pub(crate) fn new(
         py: Python<'_>,
         source: Source,
@@ -103,10 +99,6 @@ impl Program {
     }
 
     /// Returns the program as a function in the small form, which most protocols run.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Program::compiled_in`].
     pub(crate) fn compiled(
         &self,
         py: Python<'_>,
@@ -117,10 +109,6 @@ impl Program {
 
     /// Returns the program as a function of operations in this form, which is compiled the first
     /// time. After one second, `progress` is called with the compilation's progress.
-    ///
-    /// # Errors
-    ///
-    /// The run is beyond a limit, or the exception of a signal or of `progress`.
     pub(crate) fn compiled_in(
         &self,
         py: Python<'_>,
@@ -153,20 +141,12 @@ impl Program {
     }
 
     /// Returns the digest of the meaning with all announced sizes open.
-    ///
-    /// # Errors
-    ///
-    /// A circuit file that the program uses does not exist.
     pub(crate) fn open_meaning(&self, py: Python<'_>) -> PyResult<Digest> {
         let meaning = self.signature.open_meaning(&self.loaded, &*self.folder);
         meaning.map_err(|error| self.raise(py, error))
     }
 
     /// Returns the program compiled for `gmw` with the sizes that the parties have announced.
-    ///
-    /// # Errors
-    ///
-    /// The program is wrong or too large with these sizes.
     pub(crate) fn compiled_for_sizes(
         &self,
         py: Python<'_>,
@@ -179,10 +159,6 @@ impl Program {
     }
 
     /// Reads the value of an input, without rows of a joined table that `rules` leave out.
-    ///
-    /// # Errors
-    ///
-    /// There is no such input, or the value does not fit its type.
     pub(crate) fn read(
         &self,
         name: &str,
@@ -205,10 +181,6 @@ impl Program {
 
     /// Returns the bits of a party's inputs of the compiled program. Draws those that the program
     /// draws at random.
-    ///
-    /// # Errors
-    ///
-    /// An input has no value, or the system gives no randomness.
     pub(crate) fn inputs_of(
         &self,
         py: Python<'_>,
@@ -230,10 +202,6 @@ impl Program {
     }
 
     /// Returns the results of a run of the compiled program as Python values.
-    ///
-    /// # Errors
-    ///
-    /// Those of Python.
     pub(crate) fn results<'py>(
         &self,
         py: Python<'py>,
@@ -256,10 +224,6 @@ impl Program {
     }
 
     /// Returns the program's warnings: a text and a place for each.
-    ///
-    /// # Errors
-    ///
-    /// Those of Python.
     pub(crate) fn warnings<'py>(
         &self,
         py: Python<'py>,
@@ -330,10 +294,6 @@ pub(crate) fn unfit_rows(py: Python<'_>, rows: &UnfitRows) -> PyErr {
 }
 
 /// Returns the rules of these arguments.
-///
-/// # Errors
-///
-/// No rows are kept in this way.
 pub(crate) fn row_rules(
     py: Python<'_>,
     drop_missing: bool,
@@ -354,10 +314,6 @@ pub(crate) fn row_rules(
 /// Returns the rows of a table that a run takes, by their numbers. `keys` has a number for each
 /// row's key, or none for a row that lacks the value that `lacking` names. A key may have at most
 /// `most` rows.
-///
-/// # Errors
-///
-/// There are other rows, and the arguments do not leave them out.
 #[pyfunction]
 pub(crate) fn chosen_rows(
     py: Python<'_>,

@@ -165,10 +165,6 @@ impl<'s> PythonType<'s> {
 
     /// Returns the Python value of these bits. Makes a NumPy array if NumPy has a type that holds
     /// every element, and `Rows` of a table.
-    ///
-    /// # Errors
-    ///
-    /// Those of Python.
     pub(crate) fn python<'py>(
         &self,
         py: Python<'py>,

@@ -88,10 +88,6 @@ impl Source {
 /// columns gives the columns that its fields name; elsewhere a DataFrame is the list of its rows.
 /// `name` is that of the input, for errors. In a table that `is_joined`, missing values become
 /// null.
-///
-/// # Errors
-///
-/// The value cannot be read.
 pub(crate) fn read_with<T>(
     name: &str,
     (shape, is_joined): (&PythonType<'_>, bool),
@@ -319,10 +315,6 @@ fn items<'py>(
 }
 
 /// Returns the name of an input.
-///
-/// # Errors
-///
-/// The name is no text.
 pub(crate) fn name(name: &Bound<'_, PyAny>) -> PyResult<String> {
     key(ValueLocation::Input("an input"), name)
 }

@@ -29,10 +29,6 @@ const INTERRUPT_DELAY: Duration = Duration::from_millis(100);
 
 /// Does work that cannot be cancelled, without the GIL and on a thread of its own. If a signal ends
 /// the wait, the thread is abandoned: it ends by itself, and drops its result.
-///
-/// # Errors
-///
-/// The exception of a signal.
 pub(crate) fn apart<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -76,10 +72,6 @@ const COMPILING_TOLD_AFTER: Duration = Duration::from_secs(1);
 
 /// Does the same for a compilation, whose `work` gets a function for its progress. The Python
 /// function gets the number of finished steps and of all steps.
-///
-/// # Errors
-///
-/// The exception of a signal or of `hear`.
 pub(crate) fn compiling<T: Send + 'static>(
     py: Python<'_>,
     hear: Option<&Py<PyAny>>,
@@ -158,10 +150,6 @@ impl Watch {
     /// Does `work`, and returns its result. If it has to end early, it is cancelled and waited for:
     /// no part of it continues after the exception. If it is completed all the same, its result is
     /// returned, and Ctrl-C is raised a little later.
-    ///
-    /// # Errors
-    ///
-    /// The exception of a signal or of the callback, or the deadline.
     pub(crate) fn run<T: Send>(
         &self,
         py: Python<'_>,

@@ -72,11 +72,6 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Returns the bounds that `limits` give if `extension` makes the OTs.
-    ///
-    /// # Errors
-    ///
-    /// A run needs more than the bound, so it could never run, or a peer may have more than all
-    /// together.
     pub(crate) fn of(
         limits: &Limits,
         (offers, offered): (&[Offer], &HashMap<Digest, Vec<OfferedFunction>>),

@@ -75,10 +75,6 @@ impl Cover {
     }
 
     /// Returns a cover of exactly `span`.
-    ///
-    /// # Errors
-    ///
-    /// The span starts before [`Cover::mark`]: those keys are gone.
     pub(crate) fn part(&self, span: Span) -> Result<Self, StockError> {
         if span.first < self.mark() || span.end() > NUMBERS {
             return Err(StockError::misuse(format!(

@@ -14,10 +14,6 @@ use crate::stock::tries::CountedTry;
 pub(crate) use chained::ChainedRun;
 
 /// Returns the hash that gates use under a scheme. The scheme must be half-gates.
-///
-/// # Errors
-///
-/// The scheme is not half-gates.
 pub(crate) fn construction(scheme: SchemeId) -> Result<Construction, Error> {
     match scheme {
         SchemeId::HALF_GATES_TWO_CALL => Ok(Construction::TwoCall),
@@ -31,10 +27,6 @@ pub(crate) fn construction(scheme: SchemeId) -> Result<Construction, Error> {
 
 /// Returns the s at which a run is planned: `bits`, as asked for, plus `charge_bits` for tries that
 /// were not finished.
-///
-/// # Errors
-///
-/// `bits` is not a valid s, or no s makes up for the unfinished tries.
 pub(crate) fn planned_at(
     bits: u8,
     charge_bits: u8,

@@ -221,20 +221,12 @@ fn to_peer<'l, P: PeerName>(
 }
 
 /// Sends one message. If the peer has closed the channel, reads its last message, which says why.
-///
-/// # Errors
-///
-/// The channel's error, or the peer's abort.
 pub(crate) fn send(channel: &mut Channel, kind: Kind, payload: &[u8]) -> Result<(), Error> {
     let sent = channel.send(kind.byte(), payload);
     heard(channel, sent)
 }
 
 /// Flushes the channel. If the peer has closed it, reads its last message, which says why.
-///
-/// # Errors
-///
-/// The channel's error, or the peer's abort.
 pub(crate) fn flush(channel: &mut Channel) -> Result<(), Error> {
     let flushed = channel.flush();
     heard(channel, flushed)
@@ -248,10 +240,6 @@ fn heard(channel: &mut Channel, sent: Result<(), NetError>) -> Result<(), Error>
 }
 
 /// Flushes the channel and receives one message of this kind.
-///
-/// # Errors
-///
-/// The channel's error, a message that is not expected now, or the peer's abort.
 pub(crate) fn receive(channel: &mut Channel, kind: Kind, max_bytes: usize) -> Result<&[u8], Error> {
     flush(channel)?;
     await_message(channel, kind, max_bytes)

@@ -48,10 +48,6 @@ trait ProtocolRun: Sync {
     fn protocol(&self) -> Protocol;
 
     /// Checks that the protocol can run the function with the job's settings.
-    ///
-    /// # Errors
-    ///
-    /// The protocol does not support the function, the scheme or the s.
     fn check(&self, job: &Job<'_>) -> Result<(), Error>;
 
     /// Returns the OTs that the session makes for the run.
@@ -76,10 +72,6 @@ trait ProtocolRun: Sync {
     }
 
     /// Runs the job, to which both parties have agreed.
-    ///
-    /// # Errors
-    ///
-    /// Any error that ends the run.
     fn run(&self, job: &mut Job<'_>, agreed: AgreedRun<'_>) -> Result<ProtocolOutcome, Error>;
 }
 

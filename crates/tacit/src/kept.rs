@@ -129,10 +129,6 @@ pub(crate) struct OpenedChain<'p> {
 }
 
 /// Checks that a chain is named if and only if the function keeps values.
-///
-/// # Errors
-///
-/// A chain is missing or superfluous.
 pub(crate) fn check_place(function: &Function, has_chain: bool) -> Result<(), Error> {
     match (has_chain, function.has_saved_values()) {
         (true, false) => Err(Error::ApiMisuse(

@@ -10,10 +10,6 @@ use crate::Error;
 
 /// Returns the input bits of `role` in port order. If `made` is given, the run makes the input of
 /// that name, and this leaves it out.
-///
-/// # Errors
-///
-/// An input is missing, unknown, the peer's, or not of its port's type.
 pub(crate) fn input_bits(
     function: &Function,
     role: Role,

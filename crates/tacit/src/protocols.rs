@@ -66,10 +66,6 @@ impl StatisticalSecurity {
     }
 
     /// Returns the s of the lots of `authenticated`.
-    ///
-    /// # Errors
-    ///
-    /// `authenticated` has no such s.
     pub(crate) fn of_lots(self) -> Result<authenticated::SecurityBits, Error> {
         Ok(authenticated::SecurityBits::new(self.0)?)
     }

@@ -54,10 +54,6 @@ impl BlockVisitor for () {
 
 /// Calls `visitor` with the scheme `id`, for a run by `protocol`: half-gates and, under `batch`,
 /// three-halves.
-///
-/// # Errors
-///
-/// The protocol does not support the scheme.
 pub(crate) fn with_block_scheme<V: BlockVisitor>(
     id: SchemeId,
     protocol: Protocol,

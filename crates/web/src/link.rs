@@ -98,10 +98,6 @@ pub(crate) fn open(link: u32) {
 
 /// Meets at a relay, to which the link leads, the other party that names the room of `hello`. Waits
 /// for at most `patience`.
-///
-/// # Errors
-///
-/// The relay refuses, or the other party does not come in time.
 pub(crate) fn meet(link: u32, hello: Hello, patience: Duration) -> Result<Transport, NetError> {
     let cancel = CancelHandle::new();
     let wait = Wait::at_most(patience, &cancel);

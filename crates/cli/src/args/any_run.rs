@@ -64,10 +64,6 @@ impl RowArgs {
     }
 
     /// Refuses the arguments for a function that joins no tables.
-    ///
-    /// # Errors
-    ///
-    /// One of them is given.
     pub(crate) fn refuse(self) -> Result<(), Failure> {
         if self.rules() == RowRules::default() {
             return Ok(());
@@ -142,10 +138,6 @@ pub(crate) struct ChainArgs {
 impl ChainArgs {
     /// Checks that --chain is given if and only if `function` keeps values. `other` is the word for
     /// the other party that keeps the chain.
-    ///
-    /// # Errors
-    ///
-    /// --chain is missing or has no use here, or --replace is given without --chain.
     pub(crate) fn check(&self, function: &Function, other: &str) -> Result<(), Failure> {
         let (name, keeps) = (function.name(), function.has_saved_values());
         Err(Failure::usage(match &self.chain {

@@ -118,10 +118,6 @@ mod text {
 
 impl Backup {
     /// Returns the backup of what the configuration and the stocks have.
-    ///
-    /// # Errors
-    ///
-    /// The stocks cannot be read.
     pub(super) fn of(
         fingerprint: &Fingerprint,
         config: String,
@@ -214,10 +210,6 @@ impl LeftOut {
 }
 
 /// Reads a file that has an identity.
-///
-/// # Errors
-///
-/// The file cannot be read, or is not text.
 pub(super) fn read_secret(path: &Path) -> Result<Zeroizing<String>, Failure> {
     let failed = |error| Failure::read(path.display().to_string(), error);
     let file = fs::File::open(path).map_err(failed)?;
@@ -254,10 +246,6 @@ pub(super) fn file_bytes(backup: &Backup, identity: &str) -> Zeroizing<Vec<u8>> 
 }
 
 /// Reads a backup.
-///
-/// # Errors
-///
-/// The file cannot be read, is damaged or cut, or is of another version.
 pub(super) fn read(path: &Path) -> Result<(Backup, Zeroizing<String>), Failure> {
     let failed = |error| Failure::read(path.display().to_string(), error);
     let file = fs::File::open(path).map_err(failed)?;

@@ -50,10 +50,6 @@ impl NewPeer {
 }
 
 /// Checks that a peer can be added under a name.
-///
-/// # Errors
-///
-/// The name is invalid or taken.
 pub(crate) fn check_new_name(config: &Config, file: &Path, name: &str) -> Result<(), Failure> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
@@ -72,10 +68,6 @@ pub(crate) fn check_new_name(config: &Config, file: &Path, name: &str) -> Result
 }
 
 /// Writes the peer into the configuration at `file`, completely or not at all.
-///
-/// # Errors
-///
-/// The file cannot be read or written, or would be invalid with the peer in it.
 pub(crate) fn add_peer(file: &Path, name: &str, peer: &NewPeer) -> Result<(), Failure> {
     // A symbolic link stays one: the file that it leads to is replaced.
     let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());

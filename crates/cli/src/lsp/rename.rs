@@ -18,10 +18,6 @@ const MAX_PROGRAMS: usize = 256;
 pub(super) type Edits = BTreeMap<PathBuf, Places>;
 
 /// Finds all places that refer to the symbol at a position, in all programs of the folder.
-///
-/// # Errors
-///
-/// No symbol of the program's files is at that position.
 pub(super) fn uses(document: &Document, at: Position, texts: &Texts) -> Result<Edits, String> {
     let declared = document.declared(at);
     let place = declared.and_then(|span| Some((document.path_of(span.file)?, span)));
@@ -37,10 +33,6 @@ pub(super) fn uses(document: &Document, at: Position, texts: &Texts) -> Result<E
 }
 
 /// Returns the edits that rename the symbol at a position.
-///
-/// # Errors
-///
-/// The new name would change the meaning of the folder's programs.
 pub(super) fn rename(
     document: &Document,
     at: Position,

@@ -50,11 +50,6 @@ pub(crate) struct Table {
 
 impl Table {
     /// Reads the keys of a column.
-    ///
-    /// # Errors
-    ///
-    /// The table cannot be read, has no such column, or has rows without a key or with the key of
-    /// an earlier row that are not to be left out.
     pub(crate) fn read(args: KeyColumn<'_>) -> Result<Self, Failure> {
         let (path, column) = named(args.named);
         let file = File::open(path).map_err(|error| Failure::read(path, error))?;

@@ -33,10 +33,6 @@ pub(super) struct Meeting {
 
 impl Meeting {
     /// Makes the meeting from the arguments and the configuration.
-    ///
-    /// # Errors
-    ///
-    /// They do not identify another party or give its address, or they name one party twice.
     pub(super) fn new(given: &OutsourceArgs<'_>, config: &Config) -> Result<Self, Failure> {
         let path = party::identity_path(given.each.session.identity.as_ref(), config)?;
         let identity = Identity::load(&path).map_err(tacit::Error::from)?;
@@ -77,10 +73,6 @@ impl Meeting {
     }
 
     /// Meets both other parties, in the order of `others`.
-    ///
-    /// # Errors
-    ///
-    /// One of them does not come in time, or another party comes.
     pub(super) fn meet(mut self, cancel: CancelHandle, log: Log) -> Result<[Session; 2], Failure> {
         self.settings.cancel = cancel;
         let listener = self.listen.as_deref().map(Listener::bind).transpose()?;

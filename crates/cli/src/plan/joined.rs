@@ -23,10 +23,6 @@ use crate::report::shown_bytes;
 use crate::{output, shell};
 
 /// Plans the program and prints the plan.
-///
-/// # Errors
-///
-/// A size of a table is not given, or the arguments ask for what no join has.
 pub(super) fn plan(
     args: &PlanArgs,
     config: &Config,

@@ -22,10 +22,6 @@ pub(super) struct GivenInputs {
 
 impl GivenInputs {
     /// Reads and checks the inputs and the names of result files.
-    ///
-    /// # Errors
-    ///
-    /// An input is missing or not of its type, or a file for a result exists or is not for a table.
     pub(super) fn new(
         args: &RunArgs,
         (found, protocol): (&FoundFunction, Protocol),

@@ -18,11 +18,6 @@ use crate::party::Party;
 use crate::typed::{CheckedProgram, OutputFiles, values};
 
 /// Refuses the arguments under which no join runs.
-///
-/// # Errors
-///
-/// The arguments ask for another protocol, for security against a malicious party, for a chain or
-/// for several runs.
 fn check_terms(args: &RunArgs) -> Result<(), Failure> {
     if args.security != ThreatModel::SemiHonest {
         return Err(usage!(
@@ -60,10 +55,6 @@ fn joins_nothing() -> Failure {
 }
 
 /// Runs the program with this party's table.
-///
-/// # Errors
-///
-/// Something is wrong on this party's side, on the peer's, or in the network.
 pub(super) fn run(
     args: &RunArgs,
     config: &Config,

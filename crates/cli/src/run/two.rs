@@ -55,10 +55,6 @@ pub(super) struct JoinOfRun<'a> {
 
 impl<'a> TwoPartyRun<'a> {
     /// Puts a join before the function.
-    ///
-    /// # Errors
-    ///
-    /// The table or the protocol does not suit the join.
     pub(super) fn joining(mut self, join: JoinOfRun<'a>) -> Result<Self, Failure> {
         self.join = Some(join);
         self.job()?.check()?;
@@ -66,10 +62,6 @@ impl<'a> TwoPartyRun<'a> {
     }
 
     /// Checks everything that this party was given, before contacting the peer.
-    ///
-    /// # Errors
-    ///
-    /// Something of it is invalid.
     pub(super) fn new(
         args: &'a RunArgs,
         config: &Config,
@@ -140,10 +132,6 @@ impl<'a> TwoPartyRun<'a> {
     }
 
     /// Checks that the stock has what `batch` needs. If not, tells the peer, if it is there.
-    ///
-    /// # Errors
-    ///
-    /// The stock has too little, or `batch` cannot run the function.
     pub(super) fn check_executions(&self, party: &mut Party) -> Result<(), Failure> {
         let (Protocol::Batch, Some(stocks), Some([own, peer])) =
             (self.protocol, &self.stocks, party.fingerprints())
@@ -165,10 +153,6 @@ impl<'a> TwoPartyRun<'a> {
     }
 
     /// Makes the requested number of runs over `session`, and prints the results and the costs.
-    ///
-    /// # Errors
-    ///
-    /// An error that ends a run.
     pub(super) fn play(&self, mut session: Session) -> Result<(), Failure> {
         self.log
             .detail(format_args!("base OTs from {}", session.base_ot()));

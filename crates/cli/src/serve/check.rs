@@ -15,10 +15,6 @@ use crate::failure::{Failure, input, usage};
 
 /// Checks the things that the configuration names. Returns warnings about settings that are valid
 /// but probably not meant.
-///
-/// # Errors
-///
-/// The first thing that would fail.
 pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failure> {
     addresses("listen", &fixed.listen)?;
     let mut warnings = Vec::new();

@@ -380,10 +380,6 @@ fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
 
 impl Serve {
     /// Returns the audit log, if one is named.
-    ///
-    /// # Errors
-    ///
-    /// It says how to write one, and names none.
     pub(super) fn audit(&self) -> Result<Option<Audit>, Failure> {
         let is_durable = self.audit_durable;
         if self.audit_file.is_none() && is_durable.is_some() {

@@ -49,10 +49,6 @@ struct Held {
 struct HeldJoin(Arc<Held>);
 
 /// Returns the offer of a program that joins tables, or nothing if it joins none.
-///
-/// # Errors
-///
-/// The table or another input cannot be read, a key has too many rows, or a field is wrong.
 pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOffer>, Failure> {
     let first = members(&served.params)?.into_iter().next();
     let params = first.unwrap_or_default();

@@ -16,10 +16,6 @@ use crate::failure::{Failure, usage};
 use crate::stock;
 
 /// Returns the addresses of this party's other processes.
-///
-/// # Errors
-///
-/// A name or an address is none, or the service cannot have lanes.
 pub(super) fn lane_homes(
     config: &Config,
     serve: &Serve,
@@ -62,10 +58,6 @@ pub(super) fn lane_homes(
 
 /// Returns this process's share of the keys that a peer may ask about in a day: none of the party's
 /// processes knows what the others count.
-///
-/// # Errors
-///
-/// A process would have no key.
 pub(super) fn keys_per_day(config: &Config, serve: &Serve, all: u64) -> Result<u64, Failure> {
     let Some(own) = config.stock.lane else {
         return Ok(all);
@@ -82,11 +74,6 @@ pub(super) fn keys_per_day(config: &Config, serve: &Serve, all: u64) -> Result<u
 }
 
 /// Returns the lanes that keep chains: those of `chain_lanes`, or all of this party's.
-///
-/// # Errors
-///
-/// The list has no lane, or one that `[serve.lanes]` does not have; or a function has a chain and
-/// nothing says which processes there are.
 pub(super) fn chain_lanes(
     config: &Config,
     serve: &Serve,
@@ -136,10 +123,6 @@ pub(super) fn chain_lanes(
 }
 
 /// Checks that this process keeps no chain that the list gives to another one.
-///
-/// # Errors
-///
-/// It keeps one, or the chains cannot be read.
 pub(super) fn check_chains(folder: &Path, config: &Config, policy: &Policy) -> Result<(), Failure> {
     if !folder.join("chains").is_dir() {
         return Ok(());

@@ -14,10 +14,6 @@ use crate::failure::Failure;
 use crate::function;
 
 /// Returns the levels of one table, one for each of its peers.
-///
-/// # Errors
-///
-/// A field is missing, or does not go with another.
 pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, Failure> {
     let (material, scheme, amount) = match (&stocked.function, stocked.ands) {
         (Some(name), None) => {

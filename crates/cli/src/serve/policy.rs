@@ -35,10 +35,6 @@ use crate::{function, gpu, run};
 pub(super) const RUN_TIME: Duration = Duration::from_secs(600);
 
 /// Returns the policy that the configuration describes.
-///
-/// # Errors
-///
-/// The first problem of the configuration, by table and field.
 pub(crate) fn policy(config: &Config, serve: &Serve) -> Result<Policy, Failure> {
     let peers = config.peers.iter().map(|(name, peer)| Peer {
         name: name.clone(),

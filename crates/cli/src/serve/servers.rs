@@ -12,10 +12,6 @@ use crate::failure::Failure;
 use crate::outsource::{COPIES, parameters};
 
 /// Returns the servers of a function, if this party's role is that of a server.
-///
-/// # Errors
-///
-/// A field is missing, or belongs to another role.
 pub(super) fn servers(config: &Config, served: &Served) -> Result<Option<Outsourced>, Failure> {
     let server = match served.role {
         ServedRole::OfThree(server) => server,

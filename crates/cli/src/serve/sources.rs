@@ -17,10 +17,6 @@ use crate::failure::Failure;
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 
 /// Returns the source of this party's inputs.
-///
-/// # Errors
-///
-/// None is given where there are inputs, one where there are none, or several.
 pub(super) fn inputs(
     served: &Served,
     role: Role,
@@ -71,10 +67,6 @@ pub(super) fn inputs(
 }
 
 /// Returns where results go.
-///
-/// # Errors
-///
-/// A file and a command are given.
 pub(super) fn results(
     served: &Served,
     offered: &Arc<Offered>,

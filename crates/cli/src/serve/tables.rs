@@ -13,10 +13,6 @@ use crate::failure::Failure;
 use crate::matching::{KeyColumn, Table};
 
 /// Reads the keys of one `[[serve.match]]`. They are held until the next reload.
-///
-/// # Errors
-///
-/// The table cannot be read, a row has no key of its own, or a field is wrong.
 pub(super) fn matched(config: &Config, matched: &Matched) -> Result<TableOffer, Failure> {
     if matched.to == MatchRecipient::Me {
         return Err(wrong(

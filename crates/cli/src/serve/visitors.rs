@@ -11,10 +11,6 @@ use crate::config::Config;
 use crate::failure::Failure;
 
 /// Reads every `[[serve.visitors]]`.
-///
-/// # Errors
-///
-/// A key cannot be read, or a name or audience is empty or taken.
 pub(super) fn visitors(config: &Config, serve: &Serve) -> Result<Vec<Visitors>, Failure> {
     let mut all: Vec<Visitors> = Vec::new();
     for (number, site) in serve.visitors.iter().enumerate() {

@@ -101,10 +101,6 @@ pub(super) fn chain_json(chain: &KeptChain, config: &Config) -> Json {
 }
 
 /// Removes the chain of this name.
-///
-/// # Errors
-///
-/// There is no such chain or there are several, or it cannot be removed.
 fn drop_chain(
     stocks: &Stocks,
     name: &str,
@@ -138,10 +134,6 @@ impl ChainFilter {
 }
 
 /// Returns the one chain of this name and these properties.
-///
-/// # Errors
-///
-/// There is no such chain, or there are several.
 fn named(stocks: &Stocks, name: &str, which: ChainFilter) -> Result<KeptChain, Failure> {
     let mut chains = stocks.chains()?;
     chains.retain(|chain| chain.summary.name == name && which.admits(chain));
@@ -161,10 +153,6 @@ fn named(stocks: &Stocks, name: &str, which: ChainFilter) -> Result<KeptChain, F
 
 /// Carries out a command about one chain, and returns its output. Returns nothing for another
 /// command.
-///
-/// # Errors
-///
-/// There is no such chain, or the command fails.
 pub(super) fn command(
     command: &StockCommand,
     stocks: &Stocks,
@@ -195,10 +183,6 @@ pub(super) fn command(
 
 /// Checks that `who` is none of the `servers` that keep a chain, which may not use its values.
 /// `text` names `who`.
-///
-/// # Errors
-///
-/// `who` is one of them.
 pub(crate) fn check_allowed(
     who: Fingerprint,
     servers: [Fingerprint; 2],
@@ -215,10 +199,6 @@ pub(crate) fn check_allowed(
 }
 
 /// Lets `who` use the values of a chain, or withdraws that permission.
-///
-/// # Errors
-///
-/// The chain was killed, or cannot be written.
 fn allow(
     stocks: &Stocks,
     chain: &KeptChain,
@@ -235,10 +215,6 @@ fn allow(
 }
 
 /// Gives a chain to the runs of another program.
-///
-/// # Errors
-///
-/// The chain was killed, or cannot be written.
 fn adopt(
     stocks: &Stocks,
     chain: &KeptChain,
@@ -256,10 +232,6 @@ fn adopt(
 }
 
 /// Reads a chain's values, and reports damaged ones.
-///
-/// # Errors
-///
-/// It cannot be read at all.
 pub(super) fn check_chain(
     stocks: &Stocks,
     chain: &KeptChain,

@@ -15,9 +15,7 @@ use crate::report::shown_bytes;
 /// Drops the component that `component` names, by a name or by the beginning of a digest, in the
 /// one of these stocks that has it. Returns that stock and the output.
 ///
-/// # Errors
-///
-/// No stock has the component, or the name is ambiguous. Nothing is destroyed then.
+/// If this fails, nothing is destroyed.
 pub(super) fn drop_component(
     stocks: &Stocks,
     names: &[StockName],

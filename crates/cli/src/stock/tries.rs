@@ -14,10 +14,6 @@ use crate::{output, party};
 
 /// Returns the records of this peer and role, or of any. They are those in the folder's list, and
 /// those of known parties, which may exist only in the witness outside the folder.
-///
-/// # Errors
-///
-/// The records cannot be read.
 pub(super) fn records(
     stocks: &Stocks,
     (peer, role): (Option<Fingerprint>, Option<Role>),
@@ -115,10 +111,6 @@ fn told((name, record): &(TryName, TryRecord), config: &Config) -> TextAndJson {
 }
 
 /// Clears all records of a peer, in this role or in both.
-///
-/// # Errors
-///
-/// No peer is given, or the records cannot be changed.
 pub(super) fn clear(
     stocks: &Stocks,
     (peer, role): (Option<Fingerprint>, Option<Role>),

@@ -31,10 +31,6 @@ const EXAMPLE_ROWS: u64 = 100_000;
 
 impl CheckedProgram {
     /// Reads the program in a file.
-    ///
-    /// # Errors
-    ///
-    /// The program cannot be read, is wrong or is too large, or a public input has no value.
     pub(crate) fn read(path: &Path, choice: &FunctionArgs) -> Result<Self, Failure> {
         let program = Program::read(path)?;
         let signature = program.signature(&choice.params, choice.entry.as_deref())?;
@@ -58,10 +54,6 @@ impl CheckedProgram {
     }
 
     /// Returns the digest of the program's meaning, with all announced sizes open.
-    ///
-    /// # Errors
-    ///
-    /// A circuit file that the program uses does not exist.
     pub(crate) fn open_meaning(&self) -> Result<Digest, Failure> {
         let (loaded, folder) = (&self.program.loaded, self.program.folder());
         let meaning = self.signature.open_meaning(loaded, folder);
@@ -69,10 +61,6 @@ impl CheckedProgram {
     }
 
     /// Returns the program with the sizes that the parties have announced.
-    ///
-    /// # Errors
-    ///
-    /// The program is wrong or too large with these sizes.
     pub(crate) fn with_sizes(
         self,
         choice: &FunctionArgs,
@@ -94,10 +82,6 @@ impl CheckedProgram {
 
     /// Returns the program with example sizes in place of those that the parties announce and the
     /// arguments leave open, and these sizes as text, if it is too large with the largest ones.
-    ///
-    /// # Errors
-    ///
-    /// The program is wrong or too large with the example sizes.
     pub(crate) fn with_example_sizes(
         self,
         choice: &FunctionArgs,
@@ -129,10 +113,6 @@ impl CheckedProgram {
 
     /// Compiles the program to a function. If `wanted`, a bar shows on a terminal when that takes
     /// long.
-    ///
-    /// # Errors
-    ///
-    /// The run is beyond a limit, or a circuit file that it uses does not exist.
     pub(crate) fn compile(&self, wanted: bool) -> Result<TypedFunction, Failure> {
         let bar = Bar::percent("compiling", wanted);
         let watch = |at: Progress| bar.show_part(at.done, at.total);
@@ -142,10 +122,6 @@ impl CheckedProgram {
     }
 
     /// Compiles the program, and returns the cost of its lines too.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`compile`](Self::compile).
     pub(crate) fn compile_with_costs(&self) -> Result<(TypedFunction, LineCosts), Failure> {
         let (signature, files) = (self.signature.clone(), self.program.folder());
         let compiled = TypedFunction::with_costs(signature, &self.name, &self.public, files);
@@ -166,10 +142,6 @@ impl CheckedProgram {
 }
 
 /// Reads the values of a role's inputs in a program, without its random bits.
-///
-/// # Errors
-///
-/// Those of [`inputs::gather`].
 pub(crate) fn values(
     signature: &Signature,
     role: Role,

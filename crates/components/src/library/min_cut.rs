@@ -23,10 +23,6 @@ const NODES: usize = 64;
 const STEPS: u32 = 8_333;
 
 /// Returns the circuit.
-///
-/// # Errors
-///
-/// None: the parts satisfy the requirements of [`Circuit::new`].
 pub(super) fn circuit() -> Result<Circuit, CircuitError> {
     let mut gates = Gates {
         gates: Vec::with_capacity(3_524_880),

@@ -31,10 +31,6 @@ const TAG: &[u8] = b"tacit meaning, edition 1\0";
 const CHAIN_TAG: &[u8] = b"tacit chain, edition 1\0";
 
 /// Returns the meaning of a run.
-///
-/// # Errors
-///
-/// The reason that there is no circuit file, as the end of a sentence.
 pub(super) fn digest(
     program: &Program,
     id: EntryId,

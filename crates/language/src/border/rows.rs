@@ -184,10 +184,6 @@ impl Signature {
 
     /// Removes the rows of a joined table that the rules leave out. `rows` has the places of its
     /// rows, and those of the rows that lack a value and were not read.
-    ///
-    /// # Errors
-    ///
-    /// Rows that the rules do not leave out, or more keys than agreed on.
     pub(super) fn choose_rows(
         &self,
         input: &InputPort,

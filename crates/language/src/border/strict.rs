@@ -61,10 +61,7 @@ impl Rows {
 
 /// Checks the elements of an input before they are sorted.
 ///
-/// # Errors
-///
-/// Two elements are equal, or an element of an array is zero. The message names the rows and
-/// reveals no value.
+/// The message of an error names the rows and reveals no value.
 pub(super) fn check(
     types: &TypeTable,
     input: &InputPort,

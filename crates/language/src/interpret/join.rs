@@ -10,10 +10,6 @@ use crate::program::{Entry, Join, JoinKeyField, Program, TypeId, TypeKind, Value
 
 /// Returns the pairs of a join: one for each row of the placer's table, in its order, and zeros up
 /// to the number of bins. Rows with the same key keep the order of their table.
-///
-/// # Errors
-///
-/// The reason that the tables cannot be joined, as a sentence.
 pub(crate) fn pairs(program: &Program, entry: &Entry, given: &[Value]) -> Result<Value, String> {
     let join = entry.join.as_ref().ok_or("nothing is joined")?;
     let tables =

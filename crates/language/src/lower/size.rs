@@ -37,10 +37,6 @@ pub(super) use limits::{check_calls, too_long};
 
 /// Refuses a run that has more steps than allowed, or whose inputs and calls alone are more than a
 /// function may have.
-///
-/// # Errors
-///
-/// The run or a component that it calls is too large.
 pub(super) fn check(program: &Program, entry: &Entry) -> Lower<Checked> {
     // The form for garbling keeps networks only if it must, since functions that have prepared
     // material keep their digests.

@@ -12,11 +12,7 @@ const MAX_LABEL: usize = 32;
 /// The characters of a line of strict base64.
 const COLUMNS: usize = 64;
 
-/// Decodes the label and the bytes of the only text in `file`.
-///
-/// # Errors
-///
-/// The problem, without any of the content.
+/// Decodes the label and the bytes of the only text in `file`. The error shows none of it.
 pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>), String> {
     let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
     let begins = |place: &usize| *place == 0 || is_white(&file[place - 1]);

@@ -167,10 +167,6 @@ impl Invited {
     }
 
     /// Reads the offer.
-    ///
-    /// # Errors
-    ///
-    /// The offer is for another secret, or for a changed invitation.
     pub(super) fn hear(self, offer: &[u8]) -> Result<Offered, Refusal> {
         let malformed = Refusal::Malformed;
         let (id, rest) = offer.split_first_chunk::<16>().ok_or(malformed)?;

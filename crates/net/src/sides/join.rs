@@ -269,10 +269,6 @@ pub(crate) fn is_asked_for(socket: &TcpStream, wait: &Wait<'_>) -> Result<bool, 
 }
 
 /// Reads which stream it is, does the handshake and joins it to its session.
-///
-/// # Errors
-///
-/// No open session waits for this stream, the peer is another, or the handshake fails.
 pub(crate) fn join(
     socket: TcpStream,
     expected: &Expected,

@@ -47,10 +47,6 @@ impl Credit {
     }
 
     /// Reads the other side's report of taken bytes.
-    ///
-    /// # Errors
-    ///
-    /// The text is no such number, or exceeds the bytes that were sent.
     pub(crate) fn granted(&mut self, text: &str) -> Result<(), &'static str> {
         let is_number = (1..=MAX_DIGITS).contains(&text.len());
         let is_number = is_number && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -66,10 +62,6 @@ impl Credit {
     }
 
     /// Counts received bytes.
-    ///
-    /// # Errors
-    ///
-    /// There are more than the other side may send.
     pub(crate) fn received(&mut self, count: usize) -> Result<(), &'static str> {
         let left = self.to_receive.checked_sub(count);
         self.to_receive = left.ok_or("the peer sent more than this side had room for")?;

@@ -10,10 +10,6 @@ const MIN_PART: usize = 8;
 /// Returns the results of `work` on 0..`count`, in order. Parts of it run on up to `threads`
 /// threads, including the caller's. If the system cannot start a thread, the caller does that part
 /// too.
-///
-/// # Errors
-///
-/// That of the first part that fails.
 pub(super) fn in_parts<T: Send, E: Send>(
     count: usize,
     threads: NonZeroUsize,

@@ -127,10 +127,6 @@ impl CheckedLot {
 
 impl Bucketed {
     /// Checks the other party's openings and returns the lot with them.
-    ///
-    /// # Errors
-    ///
-    /// The openings are malformed, or their MACs are not those of the bits that were opened.
     pub(super) fn check(self, epoch: &Epoch, others: &[u8]) -> Result<OpenBuckets, Error> {
         let openings = self.lot.size.openings();
         let (others, digest) = others.split_at(bytes_for(openings));

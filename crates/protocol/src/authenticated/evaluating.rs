@@ -83,10 +83,6 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
     }
 
     /// Takes the tables of the next `count` gates.
-    ///
-    /// # Errors
-    ///
-    /// The number of select bits is wrong.
     pub(super) fn receive(&mut self, count: usize, payload: &[u8]) -> Result<(), Error> {
         let (tables, selects) = payload.split_at(2 * count * Block::BYTES);
         check_bits(Kind::AuthenticatedTables, selects, count)?;
@@ -99,10 +95,6 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
     }
 
     /// Loads the tables of the next gates, whose select bits are clear, and their rows.
-    ///
-    /// # Errors
-    ///
-    /// The number of rows is not three for each gate.
     pub(super) fn load(
         &mut self,
         tables: Vec<[u8; Block::BYTES]>,
@@ -192,10 +184,6 @@ impl<'f, C: Calls<'f, Block>> Evaluating<'f, C> {
     }
 
     /// Checks that all rows were right, if there are rows.
-    ///
-    /// # Errors
-    ///
-    /// A row was wrong.
     pub(super) fn check_rows(&self) -> Result<(), Error> {
         self.rows.as_ref().map_or(Ok(()), CheckingRows::check)
     }

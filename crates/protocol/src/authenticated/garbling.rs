@@ -239,10 +239,6 @@ impl<'f, C: Calls<'f, bool>> Proof<'f, C> {
     ///
     /// **Why before the proof is sent**: an evaluator that flips one value would learn from the
     /// proof the other input of the next AND gate.
-    ///
-    /// # Errors
-    ///
-    /// The labels differ.
     pub(super) fn check(
         self,
         payload: &[u8],

@@ -221,10 +221,6 @@ impl ClosedGates {
     }
 
     /// Checks the other party's openings.
-    ///
-    /// # Errors
-    ///
-    /// The openings are malformed, or their MACs are not those of the opened bits.
     pub(super) fn check(self, epoch: &Epoch, others: &[u8]) -> Result<CheckedGates, Error> {
         let (kind, bytes) = (Kind::GateOpenings, bytes_for(self.count()));
         if self.count() == 0 {

@@ -80,9 +80,7 @@ struct Unchecked {
 
 /// Makes a lot of this size, and bits for inputs.
 ///
-/// # Errors
-///
-/// The other party cheats, or the wire fails. The epoch must not be used afterwards.
+/// After an error, the epoch must not be used.
 pub(super) async fn make(
     io: &mut Io<'_>,
     epoch: &mut Epoch,

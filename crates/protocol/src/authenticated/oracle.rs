@@ -132,10 +132,6 @@ impl Drop for Oracle {
 }
 
 /// Checks that both are equal, in a time that does not depend on where they differ.
-///
-/// # Errors
-///
-/// `caught`, if they differ.
 pub(super) fn compare(expected: &[u8], found: &[u8], caught: Caught) -> Result<(), Error> {
     if bool::from(expected.ct_eq(found)) {
         return Ok(());

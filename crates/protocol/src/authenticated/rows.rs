@@ -118,9 +118,7 @@ impl CheckingRows {
 
     /// Takes the rows of the next `count` gates.
     ///
-    /// # Errors
-    ///
-    /// The number of rows is not three for each gate: gates without rows would pass.
+    /// Refuses another number of rows than three for each gate: gates without rows would pass.
     pub(super) fn load(&mut self, rows: Vec<u8>, count: usize) -> Result<(), Error> {
         if rows.len() != GATE_ROWS * self.row_bytes * count {
             return Err(Error::DamagedMaterial(
@@ -163,10 +161,6 @@ impl CheckingRows {
     }
 
     /// Checks that all MACs were right.
-    ///
-    /// # Errors
-    ///
-    /// A MAC was wrong.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.wrong {
             0 => Ok(()),

@@ -19,11 +19,6 @@ const NO_CHAIN: Error = Error::ApiMisuse("a run saves values under the Δ of a c
 const COLUMNS: usize = 2;
 
 /// Returns this party's halves of the shares of each bit that a run of `terms` under `epoch` loads.
-///
-/// # Errors
-///
-/// The function has saved values and the epoch is not that of a chain, or the reverse; or a loaded
-/// value is missing, or belongs to another chain, or was saved as another type.
 pub(super) fn shares_of(
     terms: &Terms<'_>,
     epoch: &Epoch,

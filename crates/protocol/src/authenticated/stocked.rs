@@ -121,10 +121,6 @@ impl<'s> StockedTriples<'s> {
     }
 
     /// Returns the epoch of a run that starts with the first block.
-    ///
-    /// # Errors
-    ///
-    /// The block does not belong to a party in this role.
     pub(super) fn epoch(&self, role: Role) -> Result<Epoch, Error> {
         if is_of_role(**self.delta, role) {
             return Ok(Epoch::of_stock(role, self.id, **self.delta, self.number));
@@ -134,10 +130,6 @@ impl<'s> StockedTriples<'s> {
 
     /// Returns the same as making a lot would: masks of inputs, and triples for the next of the
     /// `gates` gates that are left.
-    ///
-    /// # Errors
-    ///
-    /// A block cannot be read, or is of another lot.
     pub(super) fn take(
         &mut self,
         epoch: &mut Epoch,

@@ -146,10 +146,6 @@ pub(super) fn open_results(mut macs: Oracle, masks: &[Share], message: &mut Vec<
 }
 
 /// Returns the results with these masked values, under `masks`, which the other party opens.
-///
-/// # Errors
-///
-/// The opening is malformed, or its MACs are not those of the opened bits.
 pub(super) fn results(
     mut macs: Oracle,
     delta: Block,

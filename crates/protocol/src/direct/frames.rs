@@ -117,10 +117,6 @@ pub fn check(function: &Function) -> Result<(), Error> {
 }
 
 /// Checks that `function` neither saves nor loads values, which `protocol` does not support.
-///
-/// # Errors
-///
-/// [`Error::SavedValue`] if it does.
 pub(crate) fn check_without_values(
     function: &Function,
     protocol: &'static str,

@@ -43,9 +43,7 @@ pub(super) trait HashedOtSink {
 
     /// Takes the next OTs of `sender`'s direction, no more than it wants.
     ///
-    /// # Errors
-    ///
-    /// It can take no more OTs. No further OTs are made for it.
+    /// After an error, no further OTs are made for it.
     fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error>;
 
     /// Returns the form in which it best takes the next OTs of `sender`'s direction.

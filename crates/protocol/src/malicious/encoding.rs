@@ -67,10 +67,6 @@ pub(crate) struct Encoding {
 impl Encoding {
     /// Returns an encoding of `bits` bits, of which any `distance` − 1 encoded bits reveal nothing.
     /// If the distance is 1 or less, the encoded bits are the bits themselves.
-    ///
-    /// # Errors
-    ///
-    /// There are more bits than the codes can encode.
     pub(crate) fn new(bits: usize, distance: usize) -> Result<Self, Error> {
         if bits == 0 || distance <= 1 {
             return Ok(Self {

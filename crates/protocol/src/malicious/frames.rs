@@ -125,10 +125,6 @@ impl Incoming {
 
     /// Takes the next message. Appends each piece that is now complete to `whole` with its number;
     /// piece `i` is `length(i)` bytes long.
-    ///
-    /// # Errors
-    ///
-    /// The message does not have the expected length.
     pub(crate) fn receive(
         &mut self,
         payload: &[u8],
@@ -159,10 +155,6 @@ impl Incoming {
 
     /// Takes the next message, and passes each piece that is now complete to `pieces`. A piece that
     /// came in one message is passed without a copy.
-    ///
-    /// # Errors
-    ///
-    /// The message does not have the expected length, or `pieces` returns an error.
     pub(crate) fn pass_on(
         &mut self,
         payload: &[u8],
@@ -173,10 +165,6 @@ impl Incoming {
     }
 
     /// Passes to `pieces` those pieces that have no bytes and are next.
-    ///
-    /// # Errors
-    ///
-    /// `pieces` returns an error.
     pub(crate) fn pass_empty(&mut self, pieces: &mut impl Pieces) -> Result<(), Error> {
         self.pass(&[], pieces)
     }
@@ -232,10 +220,6 @@ pub(crate) trait Pieces {
     fn next_bytes(&self) -> Option<usize>;
 
     /// Takes the next piece.
-    ///
-    /// # Errors
-    ///
-    /// The piece is invalid.
     fn take(&mut self, piece: &[u8]) -> Result<(), Error>;
 }
 

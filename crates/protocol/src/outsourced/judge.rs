@@ -26,11 +26,6 @@ pub(super) struct HeldCopy {
 
 impl HeldCopy {
     /// Opens both boxes of a head with the available key, and judges the head.
-    ///
-    /// # Errors
-    ///
-    /// The circuit is checked and the head does not match its seed, or the circuit is evaluated and
-    /// a label of the generator's input does not open its commitment.
     pub(super) fn open<S: Scheme<Wire = Block>>(
         work: &ServerRun<'_, S>,
         oracle: &Oracle,

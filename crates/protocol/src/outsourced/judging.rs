@@ -177,11 +177,6 @@ impl<'f, S: Scheme<Wire = Block>> Judging<'f, S> {
 
     /// Takes the part after the tables, and judges the circuit. All of its parts were compared in
     /// full, so that an evaluated circuit takes as long as a checked one.
-    ///
-    /// # Errors
-    ///
-    /// The circuit is checked and the body does not match its seed, or the circuit is evaluated and
-    /// a label of the evaluator's input does not open its commitment.
     pub(super) fn finish(self, work: &ServerRun<'_, S>, decoding: &[u8]) -> Result<Judged, Error> {
         let tables_differ = self.walk.walker().differs;
         let labels = self.walk.outputs();

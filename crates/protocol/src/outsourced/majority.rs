@@ -8,10 +8,6 @@ use super::{Cheat, cheated};
 use crate::Error;
 
 /// Returns the bits that more than half of `results` have. Each result has `bits` bits.
-///
-/// # Errors
-///
-/// Some bit has no majority: ⊥.
 pub(super) fn majority<'a>(
     bits: usize,
     results: impl ExactSizeIterator<Item = &'a [bool]>,

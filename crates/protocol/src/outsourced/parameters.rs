@@ -224,10 +224,6 @@ impl Parameters {
     }
 
     /// Returns the bits by which the split bounds a generator that has bad circuits evaluated.
-    ///
-    /// # Errors
-    ///
-    /// None that the caller can cause.
     pub(super) fn circuits_bits(&self) -> Result<f64, Error> {
         let [all, evaluated] = [self.copies(), self.evaluated()].map(|n| n as u64);
         let bad = evaluated.div_ceil(2);

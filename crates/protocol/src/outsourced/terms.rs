@@ -105,10 +105,6 @@ fn write_terms(terms: &Terms, nonce: &Nonce, state: Option<&SavedState>, message
 
 /// Returns what a peer's terms contain in addition to ours: its nonce and, from generator or cloud,
 /// its state.
-///
-/// # Errors
-///
-/// The terms differ from ours, or are malformed.
 fn read_terms(
     terms: &Terms,
     from: Peer,
@@ -185,10 +181,6 @@ impl Meeting {
     /// Sends the terms to both others and receives theirs. Returns the run's oracle, and the chain
     /// that the run continues or starts: at the version that it loads, which is 0 if it starts the
     /// chain, and at the version that it saves, if it saves any.
-    ///
-    /// # Errors
-    ///
-    /// Terms or states differ, or the wire fails.
     pub(super) async fn meet(
         mut self,
         io: &mut Io<'_, Peer>,

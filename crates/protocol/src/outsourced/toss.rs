@@ -34,10 +34,6 @@ pub(super) struct TossCommitment(pub(super) Hash);
 
 impl TossCommitment {
     /// Returns the seed, if `theirs` matches the commitment.
-    ///
-    /// # Errors
-    ///
-    /// `theirs` does not match the commitment.
     pub(super) fn open(
         self,
         oracle: &Oracle,

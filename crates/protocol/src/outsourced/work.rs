@@ -78,10 +78,6 @@ fn masking(bits: usize) -> Result<Option<Component>, Error> {
 }
 
 /// Checks that OTs withstand the assumed behaviour of the parties.
-///
-/// # Errors
-///
-/// The OTs are semi-honest, and the parties are not assumed to be.
 pub(super) fn check_transfers(parameters: &Parameters, security: Security) -> Result<(), Error> {
     if parameters.is_semi_honest() || security == Security::Malicious {
         return Ok(());
@@ -113,10 +109,6 @@ pub(super) struct ServerRun<'f, S> {
 
 impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
     /// Returns the run of `function` under `parameters`.
-    ///
-    /// # Errors
-    ///
-    /// The scheme does not have the ideal-cipher assumption, or the function is too large.
     pub(super) fn new(
         scheme: S,
         function: &'f Function,

@@ -52,10 +52,6 @@ impl Demand {
     }
 
     /// Returns the bytes of the early links, each of `link_bytes` bytes.
-    ///
-    /// # Errors
-    ///
-    /// The links exceed the size that a run holds.
     pub(super) fn early_bytes(&self, link_bytes: usize) -> Result<usize, Error> {
         bounded(self.early_links, link_bytes)
     }
@@ -66,10 +62,6 @@ impl Demand {
     }
 
     /// Returns the bytes of the late links, each of `link_bytes` bytes.
-    ///
-    /// # Errors
-    ///
-    /// The links exceed the size that a run holds.
     pub(super) fn late_bytes(&self, link_bytes: usize) -> Result<usize, Error> {
         bounded(self.late_links, link_bytes)
     }

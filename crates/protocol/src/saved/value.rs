@@ -226,10 +226,6 @@ both_halves!(EvaluatorHalf);
 both_halves!(SharedHalf);
 
 /// Returns the number of bits that a run of `function` loads and the number that it saves.
-///
-/// # Errors
-///
-/// One of them exceeds [`MAX_SAVED_BITS`].
 pub(crate) fn check_size(function: &Function) -> Result<[usize; 2], Error> {
     let bits = [function.loads(), function.saves()]
         .map(|ports| ports.iter().map(|port| port.ty.width()).sum::<usize>());

@@ -127,10 +127,6 @@ impl Level {
     }
 
     /// Frees the space of used material in its stocks, with all of the peer's processes.
-    ///
-    /// # Errors
-    ///
-    /// A stock cannot be written.
     pub(crate) fn compact(&self, stocks: &Stocks, own: Fingerprint) -> Result<u64, tacit::Error> {
         stocks.total(&self.stock(stocks, own), |name| stocks.compact(name))
     }

@@ -263,10 +263,6 @@ impl Seat {
 
     /// Counts the memory of this session's next run, unless all sessions together, or those of its
     /// peer, would then exceed these bytes.
-    ///
-    /// # Errors
-    ///
-    /// The limit that would be exceeded.
     pub(crate) fn hold(&self, need: Need, [all, per_peer]: [u64; 2]) -> Result<(), &'static str> {
         let mut state = self.shared.state();
         let Some(own) = state.sessions.get(&self.number) else {

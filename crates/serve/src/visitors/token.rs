@@ -170,10 +170,6 @@ pub(crate) struct Bearer {
 }
 
 /// Checks the token that the peer with this identity brings at a time in seconds since 1970.
-///
-/// # Errors
-///
-/// The token is not one of this issuer for this audience, this identity and this time.
 pub(crate) fn check(
     token: &str,
     (key, audience): (&IssuerKey, &str),

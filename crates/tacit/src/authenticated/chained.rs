@@ -37,9 +37,7 @@ pub(crate) struct ChainedRun<'a> {
 impl ChainedRun<'_> {
     /// Runs as `role`.
     ///
-    /// # Errors
-    ///
-    /// Any error that ends the run. After a failed check, at either party, the chain has ended.
+    /// After a failed check, at either party, the chain has ended.
     pub(crate) fn run(mut self, role: Role) -> Result<ProtocolOutcome, Error> {
         let Self {
             session,

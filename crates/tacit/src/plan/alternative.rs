@@ -144,10 +144,6 @@ impl Candidate {
 
     /// Returns this candidate by `protocol` under `scheme`. For `batch`, see
     /// [`checked`](Self::checked).
-    ///
-    /// # Errors
-    ///
-    /// The protocol cannot run the function.
     pub(super) fn alternative(
         &self,
         protocol: Protocol,

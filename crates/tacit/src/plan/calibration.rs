@@ -56,10 +56,6 @@ impl Calibration {
     }
 
     /// Returns a component's times under a scheme. The first call for a pair measures them.
-    ///
-    /// # Errors
-    ///
-    /// The fields of `scheme` form no scheme of this version.
     pub(super) fn of(
         &mut self,
         scheme: SchemeId,
@@ -93,10 +89,6 @@ impl Calibration {
 impl Calibration {
     /// Returns the seconds that a party of `authenticated` takes for each leaky AND of a run. The
     /// first call measures it.
-    ///
-    /// # Errors
-    ///
-    /// This machine provides no randomness.
     pub(super) fn leaky_and(&mut self) -> Result<f64, Error> {
         if let Some(known) = self.leaky_and {
             return Ok(known);

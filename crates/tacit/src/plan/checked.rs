@@ -26,10 +26,6 @@ use crate::stock::{BatchPreparation, NAME_BYTES};
 impl Candidate {
     /// Returns this candidate by `batch` under `scheme`, with this many runs prepared
     /// together.
-    ///
-    /// # Errors
-    ///
-    /// The function is too large or has saved values, or `batch` does not support the scheme.
     pub(super) fn checked(
         &self,
         scheme: &'static SchemeInfo,

@@ -33,10 +33,6 @@ impl Candidate {
     /// Returns this candidate by `authenticated` under `scheme`. The plan is for a run
     /// that takes nothing from the stock. If the stock has instances or triples, the plan says for
     /// how many runs they are enough.
-    ///
-    /// # Errors
-    ///
-    /// The function loads or saves more than a chain keeps, or the scheme is not half-gates.
     pub(super) fn authenticated(
         &self,
         scheme: &'static SchemeInfo,
@@ -81,10 +77,6 @@ impl Candidate {
 }
 
 /// Measures the seconds per leaky AND that a party takes for a run, including all other work.
-///
-/// # Errors
-///
-/// This machine provides no randomness.
 pub(super) fn leaky_and_seconds() -> Result<f64, Error> {
     let circuit = library::find("aes-128", &BTreeMap::new())?;
     let owner = |_: &_| Role::Evaluator;

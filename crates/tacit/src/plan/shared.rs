@@ -42,10 +42,6 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Prepares the plan of a function in its shallow form.
-    ///
-    /// # Errors
-    ///
-    /// `gmw` cannot run it.
     pub(super) fn new(function: Arc<Function>) -> Result<Self, Error> {
         gmw::check(&function)?;
         let begun = Instant::now();
@@ -61,10 +57,6 @@ impl Shared {
     }
 
     /// Returns a run with OTs of this extension.
-    ///
-    /// # Errors
-    ///
-    /// `gmw` cannot run it.
     pub(super) fn alternative(
         &self,
         extension: OtExtension,
@@ -81,10 +73,6 @@ impl Shared {
 
     /// Returns a run with crosses from a stock, or `None` if the stock has too few that serve where
     /// OTs would be `asked`.
-    ///
-    /// # Errors
-    ///
-    /// `gmw` cannot run it.
     pub(super) fn stocked(
         &self,
         (stock, asked): (&InStock, OtOrigin),
@@ -135,10 +123,6 @@ impl Shared {
 
     /// Returns the bytes of a run, its half round trips and its seconds. OTs are of this extension,
     /// or masks come from stock.
-    ///
-    /// # Errors
-    ///
-    /// `gmw` cannot run it.
     pub(super) fn run(
         &self,
         extension: Option<OtExtension>,

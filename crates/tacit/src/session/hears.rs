@@ -10,10 +10,6 @@ use crate::driver::receive;
 
 impl Session {
     /// Whether the peer sends something after its greeting within `time`.
-    ///
-    /// # Errors
-    ///
-    /// The peer has left, or stops the run.
     pub(crate) fn hears(&mut self, time: Duration) -> Result<bool, Error> {
         while let Some(kind) = self.channel.next_kind(time)? {
             if kind == Kind::Abort.byte() {

@@ -7,10 +7,6 @@ use crate::driver::FORKED;
 
 impl Session {
     /// Checks that this process opened the session.
-    ///
-    /// # Errors
-    ///
-    /// This process was forked from the one that opened the session.
     pub(super) fn check_process(&self) -> Result<(), Error> {
         self.process.get().copied().ok_or(FORKED)
     }

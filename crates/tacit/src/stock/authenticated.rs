@@ -123,10 +123,6 @@ impl LotTerms {
     }
 
     /// Returns the s that determines the rows of instances in a lot with these terms.
-    ///
-    /// # Errors
-    ///
-    /// No lot can be ordered at this s.
     fn ordered_at(self) -> Result<SecurityBits, Error> {
         Ok(SecurityBits::new(self.statistical_security_bits)?)
     }

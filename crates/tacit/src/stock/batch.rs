@@ -95,10 +95,6 @@ fn name_of(function: &Function, statistical_security_bits: u8) -> String {
 }
 
 /// Returns the size of an execution of `batch` at a party.
-///
-/// # Errors
-///
-/// The execution is too large for the evaluator's stock. Both parties return this error.
 fn instance_size<S: Scheme<Wire = Block>>(
     role: Role,
     batch: &Batch<'_, S>,

@@ -186,10 +186,6 @@ impl Stocks {
 
     /// Kills a chain. If the disk fails, this process and everything that shares these stocks stop
     /// using the chain until it is killed.
-    ///
-    /// # Errors
-    ///
-    /// The disk fails.
     pub(crate) fn kill_chain(&self, chain: &Chain, why: &str) -> Result<(), Error> {
         let (stock, id) = (chain.stock(), chain.marks().ok().map(|marks| marks.id));
         self.noted(chain.kill(why), stock, chain.name(), id)
@@ -251,10 +247,6 @@ impl Stocks {
     /// their names. A party that knows the Δ under which a value was saved can open both rows that
     /// bring the value into a run, and so learns the Δ of that run's stock. A run that has such a
     /// chain open finds it killed.
-    ///
-    /// # Errors
-    ///
-    /// The folder cannot be read, or a chain cannot be written.
     pub(super) fn kill_chains_with(
         &self,
         keepers: Keepers,

@@ -181,10 +181,6 @@ fn demand_of(blocks: &Blocks) -> CrossDemand {
 }
 
 /// Returns the blocks that a run of `function` takes.
-///
-/// # Errors
-///
-/// `gmw` cannot run the function.
 fn needs(function: &Function) -> Result<Blocks, Error> {
     gmw::check(function)?;
     Ok(blocks_of(&CrossDemand::of(&function.schedule()?)))

@@ -54,10 +54,6 @@ pub(super) fn turns(lots: &[Span], size: usize) -> impl Iterator<Item = Turn> {
 /// Calls `receive` with a function that keeps the tables of `turns`, instances of `size` bytes, on
 /// this many threads. One thread calls `put` with each turn as it arrives. With more threads, one
 /// receives, and the others seal and write. Each of these has at most two turns.
-///
-/// # Errors
-///
-/// The error of `receive`. An error of the stock is stored in `failure`.
 pub(super) fn keep_on_threads<T>(
     turns: impl Iterator<Item = Turn>,
     size: usize,

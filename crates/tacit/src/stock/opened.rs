@@ -50,10 +50,6 @@ pub(crate) fn ot_size(role: Role) -> InstanceSize {
 }
 
 /// Returns the size of an instance of a component on one side.
-///
-/// # Errors
-///
-/// The component's tables are too large for a stock.
 pub(crate) fn component_size<S: Scheme>(
     scheme: S,
     role: Role,

@@ -74,10 +74,6 @@ pub(crate) struct Stocked {
 /// An order for the stock.
 pub(crate) trait StockOrder {
     /// Returns the terms on which both parties' orders must agree.
-    ///
-    /// # Errors
-    ///
-    /// The protocol cannot carry out the order.
     fn terms(&self) -> Result<OrderTerms, Error>;
 
     /// Makes what is missing.

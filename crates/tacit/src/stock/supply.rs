@@ -180,10 +180,6 @@ pub(crate) struct Supplies {
 impl Supplies {
     /// Leases at both parties what a run of `function` takes, and prepares what is missing on the
     /// spot.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the stock and the network.
     pub(crate) fn lease(
         session: &mut Session,
         opened: &mut OpenedStock,
@@ -248,10 +244,6 @@ impl Supplies {
     }
 
     /// Reads the garbler's material.
-    ///
-    /// # Errors
-    ///
-    /// Something in the stock is damaged.
     pub(crate) fn garbler<S: Scheme>(
         self,
         scheme: S,
@@ -284,10 +276,6 @@ impl Supplies {
     }
 
     /// Reads the evaluator's material.
-    ///
-    /// # Errors
-    ///
-    /// Something in the stock is damaged.
     pub(crate) fn evaluator<S: Scheme>(
         self,
         scheme: S,

@@ -50,10 +50,6 @@ impl TryName {
     }
 
     /// Returns the name of the record of tries in `session`.
-    ///
-    /// # Errors
-    ///
-    /// The parties of the session are not authenticated to each other.
     pub(crate) fn in_session(session: &Session, role: Role, tried: Tried) -> Result<Self, Error> {
         let parties = session.own().zip(session.peer());
         let (own, peer) = parties.ok_or(Error::ApiMisuse(
@@ -77,10 +73,6 @@ pub fn charge_bits(tried: Tried, unfinished: u64) -> u8 {
 }
 
 /// Returns the s at which a try is planned that was ordered at `bits`.
-///
-/// # Errors
-///
-/// It exceeds the largest s. The operator has to look into it.
 pub(crate) fn charged(bits: u8, tried: Tried, unfinished: u64) -> Result<u8, Error> {
     let charged = bits.saturating_add(charge_bits(tried, unfinished));
     if charged <= MAX_CHARGED_BITS.max(bits) {
@@ -247,10 +239,6 @@ pub(crate) struct CountedTry {
 
 impl CountedTry {
     /// Counts a try, durably. This must come before anything that tells the peer about a secret.
-    ///
-    /// # Errors
-    ///
-    /// The record cannot be written, or is damaged.
     pub(crate) fn plan(stocks: &Stocks, name: TryName) -> Result<Self, Error> {
         let record = stocks.note_of_tries(&name, |record| {
             record.unfinished = record.unfinished.saturating_add(1);
@@ -272,9 +260,7 @@ impl CountedTry {
 
     /// Takes the try, which has ended well, off the count, unless the record was cleared meanwhile.
     ///
-    /// # Errors
-    ///
-    /// Those of [`plan`](Self::plan). The try then stays counted.
+    /// After an error, the try stays counted.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         self.stays = true;
         self.take_off()
@@ -293,10 +279,6 @@ impl CountedTry {
     }
 
     /// Records that the peer was caught, or caught this party, if `error` proves that.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`plan`](Self::plan).
     pub(crate) fn note_cheat(&self, error: &Error) -> Result<(), Error> {
         if proves_cheat(error) {
             return note_cheat(&self.stocks, &self.name);

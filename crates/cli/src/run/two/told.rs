@@ -38,10 +38,6 @@ impl FinishedRuns {
 impl TwoPartyRun<'_> {
     /// Prints the results and, if wanted, the costs. If a `failure` ended the runs, returns it, and
     /// what was done before it is printed all the same.
-    ///
-    /// # Errors
-    ///
-    /// The given failure, or one of writing the results.
     pub(super) fn tell(
         &self,
         setting: &Setting<'_>,

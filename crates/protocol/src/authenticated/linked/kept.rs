@@ -89,10 +89,6 @@ pub(crate) struct KeptInstance {
 
 impl KeptInstance {
     /// Parses the data that `role` keeps of an instance of `component`.
-    ///
-    /// # Errors
-    ///
-    /// The bytes belong to another component or role.
     pub(super) fn parse(
         role: Role,
         component: &Component,

@@ -48,10 +48,6 @@ pub(super) struct LinkedWires<'f, S: Side> {
 
 impl<'f, S: Side> Linking<'f, S> {
     /// Returns the walk over `function` with an instance for each of its calls.
-    ///
-    /// # Errors
-    ///
-    /// An instance is not available, belongs to another lot, component or role, or occurs twice.
     pub(super) fn new(
         function: &'f Function,
         (wiring, ordered_at): (&Wiring, SecurityBits),

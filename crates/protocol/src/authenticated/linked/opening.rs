@@ -95,10 +95,6 @@ impl ClosedLinks {
     }
 
     /// Checks the other party's openings.
-    ///
-    /// # Errors
-    ///
-    /// The openings are malformed, or their MACs are not those of the opened bits.
     pub(super) fn check(
         self,
         terms: &Terms<'_>,

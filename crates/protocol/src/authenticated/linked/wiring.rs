@@ -43,11 +43,6 @@ pub(super) struct Wiring {
 
 impl Wiring {
     /// Returns the wiring of `function`.
-    ///
-    /// # Errors
-    ///
-    /// The function cannot be run with instances: it has saved values, no calls, too many gates or
-    /// links, or a result that is an input which no call reads.
     pub(super) fn of(function: &Function) -> Result<Self, Error> {
         check_without_values(function, "authenticated, from instances in stock,")?;
         if function.and_gates() > MAX_ANDS {

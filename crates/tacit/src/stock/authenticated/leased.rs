@@ -60,10 +60,6 @@ struct ContentInstances {
 impl<'a> LeasedLot<'a> {
     /// Opens what was leased from one lot, in the order of needs, for a run that asks for these
     /// terms.
-    ///
-    /// # Errors
-    ///
-    /// The first instance names another lot, or cannot be read.
     pub(super) fn open(
         leases: Vec<Lease>,
         (needs, asked): (&LotNeeds, LotTerms),

@@ -154,10 +154,6 @@ impl<'w> LotPreparation<'w> {
     }
 
     /// Returns the s at which instances are ordered.
-    ///
-    /// # Errors
-    ///
-    /// `authenticated` has no such s.
     fn ordered_at(&self) -> Result<SecurityBits, Error> {
         LotTerms::at(self.security.bits(), BaseOt::default()).ordered_at()
     }

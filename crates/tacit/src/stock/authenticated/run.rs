@@ -49,9 +49,7 @@ impl StockedRun<'_> {
     /// Returns `None` if no lot has enough of either, on which both parties come to the same
     /// answer.
     ///
-    /// # Errors
-    ///
-    /// Any error that ends the run. The leased material is then lost.
+    /// After an error, the leased material is lost.
     pub(crate) fn run(mut self) -> Result<Option<ProtocolOutcome>, Error> {
         for needs in LotNeeds::of_run(self.terms.function, self.scheme) {
             if let Some(leases) = self.lease(&needs)? {

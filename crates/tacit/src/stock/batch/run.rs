@@ -42,9 +42,7 @@ pub(crate) struct BatchRun<'a> {
 impl BatchRun<'_> {
     /// Runs the next execution that both parties have.
     ///
-    /// # Errors
-    ///
-    /// There is none, or any error that ends the run. The execution is then lost.
+    /// After an error, a leased execution is lost.
     pub(crate) fn run(mut self) -> Result<ProtocolOutcome, Error> {
         let (kind, lease) = self.lease()?;
         let instance = lease.instances().next().transpose()?;

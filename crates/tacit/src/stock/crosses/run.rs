@@ -16,10 +16,6 @@ use crate::{Error, Session};
 
 /// Returns whether both parties have enough in stock for a run with this schedule. Both say so in
 /// the session's first run in a role. `stocks` are this party's, if it has any.
-///
-/// # Errors
-///
-/// The errors of the stock and the network.
 pub(crate) fn takes_crosses(
     session: &mut Session,
     stocks: Option<&Stocks>,
@@ -40,9 +36,7 @@ pub(crate) fn takes_crosses(
 /// Returns `None` if one of them has too few, or if the run takes none. `stocks` are this party's,
 /// if it has any.
 ///
-/// # Errors
-///
-/// The errors of the stock and the network. The leased blocks are then lost.
+/// After an error, the leased blocks are lost.
 pub(crate) fn lease_crosses(
     session: &mut Session,
     stocks: Option<&Stocks>,

@@ -51,10 +51,6 @@ impl Patience {
     }
 
     /// Pauses. Later pauses are longer.
-    ///
-    /// # Errors
-    ///
-    /// `busy`, if the time is over.
     pub(crate) fn pause(&mut self, busy: StockError) -> Result<(), StockError> {
         if Instant::now() >= self.end {
             return Err(busy);
