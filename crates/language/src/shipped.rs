@@ -26,6 +26,7 @@ type File = (&'static str, &'static str);
 const DATABASE: File = program!("database");
 const SUBSTRING: File = program!("substring");
 const FRIEND_MAP: File = program!("friend-map");
+const FRIEND_FINDER: File = program!("friend-finder");
 
 /// The name of each function, its program, and the run of the program.
 const FUNCTIONS: &[(&str, File, &str)] = &[
@@ -51,6 +52,8 @@ const FUNCTIONS: &[(&str, File, &str)] = &[
     ("friend-map-start", FRIEND_MAP, "start"),
     ("friend-map-get", FRIEND_MAP, "get"),
     ("friend-map-set", FRIEND_MAP, "set"),
+    ("friend-finder-start", FRIEND_FINDER, "start"),
+    ("friend-finder-set", FRIEND_FINDER, "set"),
 ];
 
 /// Returns the names of the functions, in the order in which they are shown. None is the name of a

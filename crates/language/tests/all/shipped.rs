@@ -99,6 +99,8 @@ const OTHERS: &[Row] = &[
     ("database-save", &[], 0, [None, None]),
     ("substring-start", &[], 0, [None, None]),
     ("friend-map-start", &[], 0, [None, None]),
+    ("friend-finder-start", &[], 0, [None, None]),
+    ("friend-finder-set", &[], 4482, [None, None]),
 ];
 
 #[test]

@@ -115,3 +115,53 @@ fn friends_find_each_other_and_nobody_is_twice_on_the_map() {
     }
     assert!(met > 20 && moved > 20, "{met} met, {moved} moved");
 }
+
+#[test]
+fn two_friends_who_agree_are_told_of_each_other() {
+    const CELLS: u64 = 6;
+    let given = [("cells", CELLS), ("ids", 5)];
+    let [start, set] = ["start", "set"]
+        .map(|operation| shipped_with(&format!("friend-finder-{operation}"), given));
+    let mut kept = Kept::default();
+    assert!(kept.run(&start, &[]).is_empty());
+    let mut plain = vec![0; CELLS as usize];
+    let (mut agreed, mut finders) = ([false; 5], [0; 5]);
+    let mut draws = Draws(5);
+    let (mut tellings, mut silences, mut news) = (0, 0, 0);
+    for _ in 0..600 {
+        let (id, cell) = (1 + draws.below(4), draws.below(CELLS + 2));
+        let agrees = draws.below(3) > 0;
+        let found = plain.get(cell as usize).copied().unwrap_or(0);
+        let met = if found == id { 0 } else { found };
+        let is_told = met != 0 && agrees && agreed[met as usize];
+        let finder = std::mem::take(&mut finders[id as usize]);
+        let inputs = [id, cell, agrees.into()].map(|input| input.to_string());
+        let results = kept.run(&set, &inputs.each_ref().map(String::as_str));
+        assert_eq!(
+            results,
+            [met, is_told.into(), finder].map(|result| result.to_string())
+        );
+        news += u64::from(finder != 0);
+        agreed[id as usize] = agrees;
+        if met == 0 {
+            plain
+                .iter_mut()
+                .filter(|at| **at == id)
+                .for_each(|at| *at = 0);
+            if let Some(at) = plain.get_mut(cell as usize) {
+                *at = id;
+            }
+        } else if is_told {
+            finders[met as usize] = id;
+            tellings += 1;
+        } else {
+            silences += 1;
+        }
+        assert_eq!(kept.0["map"].replace(' ', ""), list(&plain));
+        assert_eq!(kept.0["finders"].replace(' ', ""), list(&finders));
+    }
+    assert!(
+        tellings > 20 && silences > 20 && news > 10,
+        "{tellings} {silences} {news}"
+    );
+}
