@@ -295,3 +295,44 @@ test("a check has a limit, a newer text ends it, and no older cost is shown", as
   await isAccessible(page, "playground-stopped");
   await page.context().close();
 });
+
+test("two versions stand side by side, with the difference of each line", async () => {
+  const page = await open(await person(browser), address);
+  await type(page, AUCTION);
+  await page.locator("#compare:enabled").click();
+  await page.getByRole("heading", { name: "Two versions" }).waitFor();
+  await page.getByText("Both are alike.").waitFor();
+  const cheaper = "    // One comparison is enough.\n    (wins, if wins { offer } else { bid })";
+  await type(page, AUCTION.replace("    (wins, min(bid, offer))", cheaper));
+  const rows = page.locator("#lines tr.differs");
+  await rows.first().waitFor();
+  const cells = async () => {
+    const found = [];
+    for (const row of await rows.all()) {
+      found.push((await row.locator("th, td").allInnerTexts()).map((text) => text.trim()));
+    }
+    return found;
+  };
+  assert.deepEqual(await cells(), [
+    ["", "", "", "5", "// One comparison is enough.", "", ""],
+    ["5", "(wins, min(bid, offer))", "64", "6", cheaper.split("\n")[1].trim(), "32", "−32"],
+  ]);
+  const sums = await page.locator("#sums tbody tr").allInnerTexts();
+  assert.match(sums[0], /AND gates\s+96\s+64\s+−32/);
+  assert.match(sums[1], /bytes by direct\s+[\d.]+\skB\s+[\d.]+\skB\s+−[\d.]+\skB/);
+  await page.locator("#measure").selectOption("bytes");
+  assert.equal((await cells())[1].at(-1), "−1.02\u00a0kB");
+  await page.locator("#measure").selectOption("time");
+  assert.match((await cells())[1].at(-1), /^−0.16\u00a0ms$/);
+  await isAccessible(page, "playground-versions");
+  // A program that is wrong in between takes nothing away.
+  await paste(page, AUCTION.replace("bid >=", "bit >="));
+  await page.locator("#problems li").waitFor();
+  assert.equal(await page.locator("#versions").getAttribute("aria-busy"), "true");
+  await page.getByRole("button", { name: "Back to the first version" }).click();
+  await page.getByText("Both are alike.").waitFor();
+  assert.equal(await typed(page), AUCTION);
+  await page.getByRole("button", { name: "End the comparison" }).click();
+  assert.equal(await page.locator("#versions").isVisible(), false);
+  await page.context().close();
+});

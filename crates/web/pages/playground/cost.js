@@ -2,23 +2,29 @@
 import { element, number, show, styled, table } from "../page.js";
 
 /** Links for which times are shown. */
-const LINKS = [
+export const LINKS = [
   { name: "1 Gbit/s, 0.25 ms away", bits: 1e9, seconds: 0.00025 },
   { name: "50 Mbit/s, 33 ms away", bits: 50e6, seconds: 0.033 },
 ];
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
-function inBytes(count) {
+/** A number of bytes in three digits. */
+export function inBytes(count) {
   const step = Math.min(Math.floor(Math.log10(Math.max(count, 1)) / 3), UNITS.length - 1);
   return `${number(Number((count / 1000 ** step).toPrecision(3)))}\u00a0${UNITS[step]}`;
 }
 
-/** The least time of a run: its bytes, one after another, and the waits for the other party. */
-function least({ garbler_bytes, evaluator_bytes, trips }, { bits, seconds }) {
-  const time = trips * seconds + ((garbler_bytes + evaluator_bytes) * 8) / bits;
-  const [value, unit] = time < 1 ? [time * 1000, "ms"] : [time, "s"];
+/** A time of so many seconds in two digits. */
+export function inTime(seconds) {
+  const [value, unit] = seconds < 1 ? [seconds * 1000, "ms"] : [seconds, "s"];
   return `${number(Number(value.toPrecision(2)))}\u00a0${unit}`;
 }
+
+/** The least seconds of a run: its bytes, one after another, and the waits for the other party. */
+export const leastSeconds = ({ garbler_bytes, evaluator_bytes, trips }, { bits, seconds }) =>
+  trips * seconds + ((garbler_bytes + evaluator_bytes) * 8) / bits;
+
+const least = (one, link) => inTime(leastSeconds(one, link));
 
 function trafficTable(traffic) {
   const row = (name, cell) => [name, ...traffic.map(cell)];

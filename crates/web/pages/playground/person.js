@@ -72,7 +72,7 @@ function showLink(link, guest) {
     styled("p", "waits", `Waiting for the other person, until ${time}…`),
     element(
       "p",
-      `Whoever opens the link first is ${guest}. So send it where only that person reads it. ` +
+      `The first person to open the link is ${guest}. So send it where only that person reads it. ` +
         `Somebody else who sees it in time can come instead, once, and gets the results of ` +
         `${guest}; then the person whom you meant is told that the link was used. Nobody learns ` +
         `your input from the link, or can play you with it. Somebody who can change the link on ` +

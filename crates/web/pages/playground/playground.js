@@ -1,6 +1,7 @@
 // The playground: check as you type, evaluate in the clear, run with the other party. What a
 // program means is Tacit's to say: the page shows what it is told.
 import { $, element, number, show, started, styled, table } from "../page.js";
+import { comparesBy, showVersion } from "./compare.js";
 import { showCost } from "./cost.js";
 import {
   askOf,
@@ -64,6 +65,7 @@ function describe(found) {
   described = found;
   const ready = found !== null && found.wanted === undefined;
   $("start").disabled = !ready;
+  if (!ready) showVersion(null);
   if (!found) return;
   showAgreed(found);
   const ports = [
@@ -80,6 +82,7 @@ function describe(found) {
   if (ready) {
     showCosts(found.lines);
     showCost($("cost"), found, text());
+    showVersion({ ...program(), found });
   } else {
     showCosts([]);
     show($("cost"), styled("p", "quiet", `To see its cost, ${found.wanted}.`));
@@ -125,6 +128,7 @@ function changed() {
   forgetText();
   $("start").disabled = true;
   show($("cost"));
+  showVersion(null);
   show($("clear-results"));
   show($("verdicts"));
   $("tests").hidden = !hasTests(text());
@@ -346,6 +350,11 @@ $("with").onchange = () => {
 $("with").onchange();
 
 invitesBy({ running, program, other: otherParty });
+comparesBy((version) => {
+  replace(version.text);
+  agree(version);
+  isChanged();
+});
 
 $("speed").onclick = async () => {
   show($("speed-result"), element("p", "Measuring…"));

@@ -35,7 +35,7 @@ export async function fragment({ text, params, public: agreed, meeting }) {
 
 const isRecord = (value) => value === undefined || (value !== null && typeof value === "object");
 
-/** An invitation, and the party and protocol of whoever accepts it. */
+/** An invitation, and the party and protocol of the person who accepts it. */
 const isMeeting = (meeting) =>
   meeting === undefined ||
   ["invitation", "party", "protocol"].every((part) => typeof meeting?.[part] === "string");
