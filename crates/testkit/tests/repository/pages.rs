@@ -50,6 +50,10 @@ fn pages_and_packages_say_the_version_of_the_release() {
             "crates/web/js/package.json",
             format!("\"version\": \"{now}\""),
         ),
+        (
+            "packaging/helm/tacit/Chart.yaml",
+            format!("\nversion: {now}\nappVersion: {now}\n"),
+        ),
     ] {
         assert!(page(path).contains(&said), "{path} should say: {said}");
     }
