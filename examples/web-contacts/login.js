@@ -1,5 +1,5 @@
 // Your site's login, as far as the service needs it: a token for a user who is logged in. Here the
-// development server is the site, and whoever reaches it is its one user.
+// development server is the site, and everybody who reaches it is its one user.
 import { generateKeyPairSync, sign } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 

@@ -1,8 +1,8 @@
 // What a page keeps between visits, in IndexedDB. Secrets are sealed under a key that the browser
 // made and that no script can read out (WebCrypto, non-extractable). A script of this page can still
-// use it, and so can whoever has the browser's profile while the page runs in it. The seal is bound
-// to the name that the text is kept under: someone who can only write the storage cannot swap two of
-// them.
+// use it, and so can a person who has the browser's profile while the page runs in it. The seal is
+// bound to the name that the text is kept under: someone who can only write the storage cannot swap
+// two of them.
 
 const DATABASE = "tacit";
 const STORE = "kept";

@@ -33,7 +33,8 @@ export const number = (value) => value.toLocaleString("en");
 const NOT_ISOLATED =
   "The server of this page leaves out two headers that the page needs: " +
   "Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp. Over " +
-  "plain HTTP browsers heed them on this machine alone: use HTTPS. Tell whoever runs the site.";
+  "plain HTTP browsers heed them on this machine alone: use HTTPS. Tell the person who runs the " +
+  "site.";
 
 /** Tacit, if it can start here; otherwise the page says why in place of everything else. */
 export async function started() {

@@ -61,7 +61,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   search();
 });
-// Whoever followed a result to this page has found it.
+// A reader who followed a result to this page has found it.
 found.addEventListener("click", ({ target }) => {
   if (target.closest("a")) found.replaceChildren();
 });
