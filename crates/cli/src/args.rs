@@ -46,7 +46,7 @@ pub(crate) use matching::MatchArgs;
 pub(crate) use offers::OffersArgs;
 pub(crate) use outsource::{Other, OutsourceArgs, OutsourceCommand};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
-pub(crate) use party::{MeetArgs, PartyArgs, StockArgs};
+pub(crate) use party::{GpuArgs, MeetArgs, PartyArgs, StockArgs};
 pub(crate) use plan::PlanArgs;
 pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
 pub(crate) use relay::RelayArgs;

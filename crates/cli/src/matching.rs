@@ -30,7 +30,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let config = Config::load(config)?;
     let party = Party::new(&args.meet, args.plain_loopback, &config)?;
     let mut party = party.on_threads(args.threads);
-    party.use_gpu(args.meet.gpu, false, log)?;
+    party.use_gpu(args.device.gpu, false, log)?;
     if let Some(path) = &args.out {
         check_new(path, Readers::Owner)?;
     }

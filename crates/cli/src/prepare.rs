@@ -61,7 +61,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     if let (Some(text), false) = (order.announcement(), args.json) {
         eprintln!("{text}");
     }
-    party.use_gpu(args.meet.gpu, args.protocol == PrepareFor::Gmw, log)?;
+    party.use_gpu(args.device.gpu, args.protocol == PrepareFor::Gmw, log)?;
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
     let runnable = found.runnable(&args.choice)?;
     let run = TwoPartyRun::new(args, &config, (&party, &runnable, given), protocol, log)?;
     run.check_executions(&mut party)?;
-    party.use_gpu(args.meet.gpu, protocol == Protocol::Gmw, log)?;
+    party.use_gpu(args.device.gpu, protocol == Protocol::Gmw, log)?;
     run.play(party.meet(cancel::on_signal()?, log)?)
 }
 

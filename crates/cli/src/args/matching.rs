@@ -8,10 +8,10 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tacit::matching::{KeyNormalization, MatchRecipient};
 
-use super::MeetArgs;
 use super::any_run::{HOW, RowArgs};
 use super::party::MEETING;
 use super::text::{ALL_CORES, duration, threads};
+use super::{GpuArgs, MeetArgs};
 
 /// The heading of the table.
 const TABLE: &str = "The table and its keys";
@@ -55,6 +55,8 @@ pub(crate) struct MatchArgs {
     pub(crate) rows: RowArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
+    #[command(flatten)]
+    pub(crate) device: GpuArgs,
     /// The largest number of different keys that the other party may have, so that it cannot try
     /// all possible ones. Default: 16 times as many as this party, and at least 1048576
     #[arg(long, value_name = "N", help_heading = RESULT)]

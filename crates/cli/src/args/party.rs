@@ -71,6 +71,18 @@ pub(crate) struct MeetArgs {
     /// the fastest for the link in tacit.toml, and the other follows
     #[arg(long, value_name = "NAME", value_parser = ot_extension, hide_short_help = true)]
     pub(crate) ot_extension: Option<OtExtension>,
+    /// Longest wait for the peer, and for each message, such as 30s
+    ///
+    /// Default: 60s for the peer to be there, and 30s for a message. A long message may take that
+    /// long for each 16 KiB.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// The GPU that makes OTs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = MEETING)]
+pub(crate) struct GpuArgs {
     /// Make the OTs of gmw on a GPU, if they are silent: auto takes one or two GPUs for large work,
     /// if there are any; N takes that one, from 0. The peer needs none
     #[arg(
@@ -80,12 +92,6 @@ pub(crate) struct MeetArgs {
         hide_short_help = true
     )]
     pub(crate) gpu: Choice,
-    /// Longest wait for the peer, and for each message, such as 30s
-    ///
-    /// Default: 60s for the peer to be there, and 30s for a message. A long message may take that
-    /// long for each 16 KiB.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
 }
 
 /// The foundations of a session: the identity and the base OT.

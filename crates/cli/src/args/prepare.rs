@@ -11,7 +11,7 @@ use tacit::protocols::Protocol;
 
 use super::party::MEETING;
 use super::text::{ALL_CORES, duration, pair, refused, threads};
-use super::{FunctionArgs, MeetArgs, PartyArgs, StockArgs};
+use super::{FunctionArgs, GpuArgs, MeetArgs, PartyArgs, StockArgs};
 
 /// The heading of the options for the kind and amount of material.
 const WHAT: &str = "The material";
@@ -131,6 +131,8 @@ pub(crate) struct PrepareArgs {
     pub(crate) who: PartyArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
+    #[command(flatten)]
+    pub(crate) device: GpuArgs,
     /// The garbling scheme, or an assumption for the best scheme that needs no more; `tacit
     /// inspect` lists both. Default: half-gates with the hash that suits the function. Both parties
     /// give the same

@@ -10,7 +10,7 @@ use tacit::stock::ChainVersion;
 use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, OutputArgs, RowArgs, RunsArgs, VALUES};
 use super::party::{MEETING, PartyArgs, named};
 use super::text::{ALL_CORES, pin, threads};
-use super::{FunctionArgs, MeetArgs, StockArgs};
+use super::{FunctionArgs, GpuArgs, MeetArgs, StockArgs};
 
 pub(super) const EXAMPLES: &str = "\
 Examples, with a party that `tacit pair` has made known:
@@ -97,6 +97,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
     #[command(flatten)]
+    pub(crate) device: GpuArgs,
+    #[command(flatten)]
     pub(crate) inputs: InputArgs,
     #[command(flatten, next_help_heading = VALUES)]
     pub(crate) rows: RowArgs,
@@ -119,8 +121,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u8).range(40..=80))]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) security_bits: Option<u8>,
-    /// Work on N threads: direct and batch with all of their work, other protocols with their OTs.
-    /// If both parties give two or more, long messages go over several connections
+    /// Work on N threads: direct, batch and gmw with all of their work, other protocols with their
+    /// OTs. If both parties give two or more, long messages go over several connections
     #[arg(long, value_name = "N", default_value = ALL_CORES, value_parser = threads)]
     #[arg(help_heading = HOW, hide_short_help = true)]
     pub(crate) threads: NonZeroUsize,

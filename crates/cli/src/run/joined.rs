@@ -63,7 +63,7 @@ pub(super) fn run(
     log: Log,
 ) -> Result<(), Failure> {
     check_terms(args)?;
-    party.use_gpu(args.meet.gpu, true, log)?;
+    party.use_gpu(args.device.gpu, true, log)?;
     let signature = program.signature().clone();
     let signature = signature.with_row_rules(args.rows.rules());
     let role = role(

@@ -58,6 +58,9 @@ fn a_party_that_is_no_service_says_so() {
     let listens = ["offers", "--listen", "127.0.0.1:0", "--identity", "bob.key"];
     let listens = [&listens[..], &["--peer", parties.fingerprints()[0]]].concat();
     tacit(parties.folder(), &listens).failed(2, &["--connect"]);
+    // No OTs are made for an answer.
+    let with_gpu = ["offers", "--connect", "127.0.0.1:1", "--gpu", "0"];
+    tacit(parties.folder(), &with_gpu).failed(2, &["--gpu"]);
     let nobody = ["offers", "--timeout", "1s"];
     parties.bob_starts(NOBODY, &nobody, "").end().failed(6, &[]);
 }
