@@ -61,6 +61,18 @@ pub const MAX_REFILL: usize = 1 << 24;
 /// time.
 pub(crate) const CHUNK: usize = 1 << 16;
 
+/// The number of messages of SoftSpoken whose OTs a half makes or takes at once on several threads:
+/// for those of one message, threads would wake up for longer than they work.
+const CHUNKS_AT_ONCE: usize = 4;
+
+/// Returns the number of OTs that a half of SoftSpoken makes or takes at once.
+fn ots_at_once(threads: NonZeroUsize, security: Security) -> usize {
+    match (threads.get(), security) {
+        (2.., Security::SemiHonest) => CHUNKS_AT_ONCE * CHUNK,
+        _ => CHUNK,
+    }
+}
+
 /// The next action of a half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {

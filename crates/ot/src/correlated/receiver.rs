@@ -29,6 +29,16 @@ pub struct CotReceiver {
     pub(super) spare: SpareLots,
 }
 
+/// A call, and where its message goes.
+struct Call<'a> {
+    /// Number of its first block in all streams.
+    first: u64,
+    /// What only the first message carries, in that message.
+    head: &'a [u8],
+    t: &'a mut [Block],
+    message: &'a mut [u8],
+}
+
 /// A lot that a thread makes.
 struct MadeLot<'a> {
     /// Number of its first block in all streams.
@@ -184,6 +194,31 @@ impl CotReceiver {
         self.run(Choices::Random(rng), t, message)
     }
 
+    /// Does the same for several calls at once, each of `ots` OTs but for the last one, which has
+    /// the rest, and with choices of its own. `message` gets the messages of all calls, one after
+    /// the other. `ots` is a multiple of the OTs of a lot, and this half is semi-honest: so calls
+    /// leave nothing behind but their OTs.
+    pub(crate) fn extend_calls(
+        &mut self,
+        choices: &mut [Prg],
+        ots: usize,
+        t: &mut [Block],
+        message: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        assert!(ots.is_multiple_of(LOT) && self.security == Security::SemiHonest);
+        assert_eq!(choices.len(), t.len().div_ceil(ots), "choices of each call");
+        let lots = ots / LOT;
+        self.run(
+            Choices::Calls {
+                choices,
+                lots,
+                lot: 0,
+            },
+            t,
+            message,
+        )
+    }
+
     /// Replaces each key by its successor, so that earlier OTs cannot be recomputed. The sender
     /// does the same at the same number.
     pub(crate) fn step_keys(&mut self) {
@@ -192,9 +227,60 @@ impl CotReceiver {
         *self.mask_key = self.masks().encrypt(STEP);
     }
 
+    /// Does the same as a call of [`extend_random`](Self::extend_random) for each of `calls`, in
+    /// order, whose messages it returns. Each thread makes whole calls: one call alone would keep
+    /// few threads busy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`extend`](Self::extend).
+    pub fn extend_random_at_once(
+        &mut self,
+        rng: &mut Prg,
+        calls: Vec<&mut [Block]>,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        if calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut progress = self.progress;
+        let mut starts = Vec::with_capacity(calls.len());
+        for t in &calls {
+            progress.check(t.len())?;
+            starts.push(progress.stream_blocks);
+            progress.advance(t.len(), self.security);
+        }
+        let corrections = core::mem::take(&mut self.corrections);
+        let mut head = &corrections[..];
+        let mut messages = vec![Vec::new(); calls.len()];
+        let (mut tasks, mut count) = (Vec::with_capacity(calls.len()), 0);
+        for ((t, message), first) in calls.into_iter().zip(&mut messages).zip(starts) {
+            let mut packed = Zeroizing::new(vec![Block::ZERO; super::blocks(t.len())]);
+            let lots = packed.chunks_mut(LOT_BLOCKS);
+            lots.for_each(|lot| rng.fill_blocks(lot));
+            let bytes = message_bytes(self.field, self.security, t.len());
+            message.resize(head.len() + bytes, 0);
+            count += t.len();
+            let call = Call {
+                first,
+                head: core::mem::take(&mut head),
+                t,
+                message,
+            };
+            tasks.push((call, packed));
+        }
+        let mut lots = self.spare.take(self.threads.get().min(tasks.len()));
+        share_out(&mut lots, tasks, |lot, (call, packed)| {
+            let choices = Choices::Packed(&packed);
+            self.make(call, choices, (1, core::slice::from_mut(lot)));
+        });
+        self.spare.give(lots, count);
+        self.progress = progress;
+        Ok(messages)
+    }
+
     fn run(
         &mut self,
-        mut choices: Choices<'_>,
+        choices: Choices<'_>,
         t: &mut [Block],
         message: &mut Vec<u8>,
     ) -> Result<(), Error> {
@@ -203,22 +289,43 @@ impl CotReceiver {
         // The memory is not cleared first: bytes that are already there need not be set to zero.
         message.resize(self.message_len(count), 0);
         let corrections = core::mem::take(&mut self.corrections);
-        let (head, mut rest) = message.split_at_mut(corrections.len());
-        head.copy_from_slice(&corrections);
-        let mut check = (self.security == Security::Malicious)
-            .then(|| Check::new(&self.tag, self.progress.stream_blocks, count));
         let (threads, lots_of_turn) = shared_by(self.threads, self.field, count);
+        let mut lots = self.spare.take(lots_of_turn);
+        let call = Call {
+            first: self.progress.stream_blocks,
+            head: &corrections,
+            t,
+            message,
+        };
+        self.make(call, choices, (threads, &mut lots));
+        self.spare.give(lots, count);
+        self.progress.advance(count, self.security);
+        Ok(())
+    }
+
+    /// Makes the OTs of a call and its message on this many threads, which have some lots together.
+    fn make(&self, call: Call<'_>, mut choices: Choices<'_>, work: (usize, &mut [Lot])) {
+        let Call {
+            mut first,
+            head: corrections,
+            t,
+            message,
+        } = call;
+        let (threads, lots) = work;
+        let lots_of_turn = lots.len();
+        let (head, mut rest) = message.split_at_mut(corrections.len());
+        head.copy_from_slice(corrections);
+        let mut check =
+            (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, t.len()));
         let mut workers = vec![(); threads];
         let mut sums = Vec::new();
-        let mut lots = self.spare.take(lots_of_turn);
-        let mut first = self.progress.stream_blocks;
         if let Some(check) = &mut check {
             check.absorb(head);
             rest = self.mask(first, check, &mut lots[0], rest);
             first += 1;
             sums = check.share(threads);
         }
-        let random = matches!(choices, Choices::Random(_));
+        let random = !matches!(choices, Choices::Given(_));
         let mut packed = Zeroizing::new(vec![Block::ZERO; LOT_BLOCKS * lots_of_turn]);
         for t in t.chunks_mut(LOT * lots_of_turn) {
             let mut turn = Vec::with_capacity(lots_of_turn);
@@ -258,9 +365,6 @@ impl CotReceiver {
             check.collect(sums);
             rest.copy_from_slice(&check.prove());
         }
-        self.spare.give(lots, count);
-        self.progress.advance(count, self.security);
-        Ok(())
     }
 
     /// Sends a block of OTs with random choices, which hide the choices of the call in the check.
@@ -305,6 +409,14 @@ impl CotReceiver {
 enum Choices<'a> {
     Given(&'a [bool]),
     Random(&'a mut Prg),
+    /// Random ones that were drawn before, in blocks.
+    Packed(&'a [Block]),
+    /// Random ones of several calls, of `lots` lots each. `lot` is the number of the next lot.
+    Calls {
+        choices: &'a mut [Prg],
+        lots: usize,
+        lot: usize,
+    },
 }
 
 impl Choices<'_> {
@@ -320,6 +432,19 @@ impl Choices<'_> {
             Self::Random(rng) => {
                 let packed = &mut packed[..super::blocks(count)];
                 rng.fill_blocks(packed);
+                packed
+            }
+            Self::Packed(choices) => {
+                let (now, later) = choices.split_at(super::blocks(count));
+                *choices = later;
+                let packed = &mut packed[..now.len()];
+                packed.copy_from_slice(now);
+                packed
+            }
+            Self::Calls { choices, lots, lot } => {
+                let packed = &mut packed[..super::blocks(count)];
+                choices[*lot / *lots].fill_blocks(packed);
+                *lot += 1;
                 packed
             }
         }

@@ -180,7 +180,10 @@ impl CotSender {
     }
 
     fn check_length(&mut self, count: usize, message: &[u8]) -> Result<(), Error> {
-        let (expected, found) = (self.message_len(count), message.len());
+        self.check_bytes(self.message_len(count), message.len())
+    }
+
+    fn check_bytes(&mut self, expected: usize, found: usize) -> Result<(), Error> {
         if found == expected {
             return Ok(());
         }
@@ -200,22 +203,105 @@ impl CotSender {
         self.spare = SpareLots::default();
     }
 
+    /// Returns the size of the receiver's message for `count` OTs after its first message, in bytes.
+    pub fn later_message_len(&self, count: usize) -> usize {
+        message_bytes(self.field, self.security, count)
+    }
+
+    /// Does the same as a call of [`extend_random`](Self::extend_random) for each of `calls`, in
+    /// order: its q, and the receiver's message. Each thread takes whole calls: one call alone
+    /// would keep few threads busy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`extend_into`](Self::extend_into).
+    pub fn extend_random_at_once(
+        &mut self,
+        mut calls: Vec<(&mut [Block], &[u8])>,
+    ) -> Result<(), Error> {
+        if calls.is_empty() {
+            return Ok(());
+        }
+        let mut progress = self.progress;
+        let mut starts = Vec::with_capacity(calls.len());
+        let mut expected_head = self.head_bytes();
+        for (q, message) in &calls {
+            progress.check(q.len())?;
+            let expected = expected_head + self.later_message_len(q.len());
+            self.check_bytes(expected, message.len())?;
+            expected_head = 0;
+            starts.push(progress.stream_blocks);
+            progress.advance(q.len(), self.security);
+        }
+        let mut head: &[u8] = &[];
+        if let Some((_, message)) = calls.first_mut() {
+            (head, *message) = message.split_at(self.head_bytes());
+        }
+        let result = self.take_calls(&mut calls, head, &starts);
+        if result.is_err() {
+            calls.iter_mut().for_each(|(q, _)| q.zeroize());
+            self.end();
+        } else {
+            self.progress = progress;
+        }
+        result.map_err(Error::from)
+    }
+
+    fn take_calls(
+        &mut self,
+        calls: &mut [(&mut [Block], &[u8])],
+        head: &[u8],
+        starts: &[u64],
+    ) -> Result<(), PeerMisbehaved> {
+        if self.groups.is_empty() {
+            self.open_trees(head)?;
+        }
+        let mut lots = self.spare.take(self.threads.get().min(calls.len()));
+        let mut results = vec![Ok(()); calls.len()];
+        let count = calls.iter().map(|(q, _)| q.len()).sum();
+        let heads = core::iter::once(head).chain(core::iter::repeat(&[][..]));
+        let tasks = calls.iter_mut().zip(&mut results).zip(starts).zip(heads);
+        let tasks: Vec<_> = tasks.collect();
+        share_out(&mut lots, tasks, |lot, (((call, result), first), head)| {
+            let (q, message) = call;
+            let lots = core::slice::from_mut(lot);
+            *result = self.take_call((true, *first), (head, message), q, (1, lots));
+        });
+        self.spare.give(lots, count);
+        results.into_iter().collect()
+    }
+
     fn take(
         &mut self,
         random: bool,
         q: &mut [Block],
         message: &[u8],
     ) -> Result<(), PeerMisbehaved> {
-        let (head, mut rest) = message.split_at(self.head_bytes());
+        let message = message.split_at(self.head_bytes());
         if self.groups.is_empty() {
-            self.open_trees(head)?;
+            self.open_trees(message.0)?;
         }
-        let delta = self.delta.choices();
-        let mut first = self.progress.stream_blocks;
-        let mut check =
-            (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, q.len()));
         let (threads, lots_of_turn) = shared_by(self.threads, self.field, q.len());
         let mut lots = self.spare.take(threads);
+        let first = self.progress.stream_blocks;
+        let taken = self.take_call((random, first), message, q, (lots_of_turn, &mut lots));
+        self.spare.give(lots, q.len());
+        self.progress.advance(q.len(), self.security);
+        taken
+    }
+
+    /// Takes the message of a call, whose head is apart, from block number `first` of all streams
+    /// on. Each thread has a lot.
+    fn take_call(
+        &self,
+        (random, mut first): (bool, u64),
+        (head, mut rest): (&[u8], &[u8]),
+        q: &mut [Block],
+        (lots_of_turn, lots): (usize, &mut [Lot]),
+    ) -> Result<(), PeerMisbehaved> {
+        let delta = self.delta.choices();
+        let mut check =
+            (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, q.len()));
         let mut sums = Vec::new();
         if let Some(check) = &mut check {
             check.absorb(head);
@@ -226,7 +312,7 @@ impl CotSender {
             check.begin_lots();
             check.add_mask_rows(&lots[0].rows[..Delta::BITS]);
             first += 1;
-            sums = check.share(threads);
+            sums = check.share(lots.len());
         }
         let mut sums_of = sums.iter_mut();
         let workers = lots.iter_mut().map(|lot| (lot, sums_of.next()));
@@ -254,8 +340,6 @@ impl CotSender {
         if let Some(check) = &mut check {
             check.collect(sums);
         }
-        self.spare.give(lots, q.len());
-        self.progress.advance(q.len(), self.security);
         debug_assert_eq!(rest.len(), if check.is_some() { CHECK_BYTES } else { 0 });
         match check {
             Some(check) if !check.verify(rest, &delta) => Err(PeerMisbehaved::CheckFailed {

@@ -7,9 +7,9 @@ use rand_core::CryptoRng;
 use tacit_kernels::Prg;
 use zeroize::Zeroizing;
 
-use super::{CHUNK, Engine, Extension, Progress, Source, Turn};
+use super::{CHUNK, Engine, Extension, Progress, Source, Turn, ots_at_once};
 use crate::base::Key;
-use crate::correlated::CotReceiver;
+use crate::correlated::{CotReceiver, message_bytes};
 use crate::precomputed::ReceiverOts;
 use crate::silent::{Device, DeviceHalf, ReceiverBatch, SilentReceiver};
 use crate::{ApiMisuse, Error, Security, SessionTag};
@@ -18,7 +18,14 @@ use crate::{ApiMisuse, Error, Security, SessionTag};
 pub type SourceReceiver = Source<Receiving>;
 
 /// The extension at the receiver.
-pub struct Receiving(ExtensionState);
+pub struct Receiving(ExtensionState, MadeAhead);
+
+/// Messages of SoftSpoken that were made at once, from `at` on still to be sent.
+#[derive(Default)]
+struct MadeAhead {
+    messages: Vec<u8>,
+    at: usize,
+}
 
 /// The state of the extension that makes the OTs.
 enum ExtensionState {
@@ -80,6 +87,7 @@ impl Engine for Receiving {
 
     fn end(&mut self) {
         self.0 = ExtensionState::Ended;
+        self.1 = MadeAhead::default();
     }
 }
 
@@ -103,7 +111,7 @@ impl SourceReceiver {
             Extension::SoftSpoken(_) => ExtensionState::SoftSpoken(cot),
             Extension::Silent => ExtensionState::First(cot),
         };
-        let engine = Receiving(state);
+        let engine = Receiving(state, MadeAhead::default());
         Ok(Self::of(engine, tag, (extension, security), first))
     }
 
@@ -152,14 +160,7 @@ impl SourceReceiver {
     ) -> Result<(), Error> {
         match core::mem::replace(&mut self.engine.0, ExtensionState::Ended) {
             ExtensionState::SoftSpoken(mut cot) => {
-                let count = self.wanted.count.min(CHUNK);
-                let mut seed = Zeroizing::new([0; 32]);
-                rng.fill_bytes(&mut *seed);
-                let mut choices = Prg::from_seed(&seed);
-                cot.extend_random(&mut choices, self.buffer.grow(count), message)?;
-                if self.wanted.made(count) {
-                    cot.step_keys();
-                }
+                self.next_chunk(&mut cot, rng, message)?;
                 self.engine.0 = ExtensionState::SoftSpoken(cot);
                 Ok(())
             }
@@ -208,6 +209,48 @@ impl SourceReceiver {
             ExtensionState::Batch(batch, _) => self.end_batch(batch, message),
             _ => Err(ApiMisuse::Ended.into()),
         }
+    }
+
+    /// Writes the next message of SoftSpoken. Several threads make those that follow it as well.
+    fn next_chunk<R: CryptoRng + ?Sized>(
+        &mut self,
+        cot: &mut CotReceiver,
+        rng: &mut R,
+        message: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let mut choices = || {
+            let mut seed = Zeroizing::new([0; 32]);
+            rng.fill_bytes(&mut *seed);
+            Prg::from_seed(&seed)
+        };
+        let count = self.wanted.count.min(CHUNK);
+        let at_once = self
+            .wanted
+            .count
+            .min(ots_at_once(cot.threads(), self.security));
+        let ahead = &mut self.engine.1;
+        if at_once == count && ahead.messages.is_empty() {
+            cot.extend_random(&mut choices(), self.buffer.grow(count), message)?;
+        } else {
+            let mut bytes = message_bytes(self.extension.field(), self.security, count);
+            if ahead.messages.is_empty() {
+                bytes += cot.head_bytes();
+                let mut choices: Vec<_> = (0..at_once.div_ceil(CHUNK)).map(|_| choices()).collect();
+                let t = self.buffer.grow(at_once);
+                cot.extend_calls(&mut choices, CHUNK, t, &mut ahead.messages)?;
+            }
+            message.clear();
+            message.extend_from_slice(&ahead.messages[ahead.at..ahead.at + bytes]);
+            ahead.at += bytes;
+            if ahead.at == ahead.messages.len() {
+                ahead.messages.clear();
+                ahead.at = 0;
+            }
+        }
+        if self.wanted.made(count) {
+            cot.step_keys();
+        }
+        Ok(())
     }
 
     fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {

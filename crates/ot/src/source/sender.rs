@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 
-use super::{CHUNK, Engine, Extension, Progress, Source, Turn};
+use super::{CHUNK, Engine, Extension, Progress, Source, Turn, ots_at_once};
 use crate::base::Key;
-use crate::correlated::CotSender;
+use crate::correlated::{CotSender, message_bytes};
 use crate::precomputed::SenderOts;
 use crate::silent::{Device, DeviceHalf, SenderBatch, SilentSender};
-use crate::{ApiMisuse, Delta, Error, Security, SessionTag};
+use crate::{ApiMisuse, Delta, Error, Message, PeerMisbehaved, Security, SessionTag};
 
 /// The garbler's half: it has Δ, and q for each OT.
 pub type SourceSender = Source<Sending>;
@@ -21,6 +21,14 @@ pub struct Sending {
     state: ExtensionState,
     /// A message that is still to be sent.
     answer: Option<Vec<u8>>,
+    waiting: Waiting,
+}
+
+/// Messages of SoftSpoken that were received and whose OTs are taken at once.
+#[derive(Default)]
+struct Waiting {
+    messages: Vec<u8>,
+    ots: usize,
 }
 
 /// The state of the extension that makes the OTs.
@@ -83,6 +91,7 @@ impl Engine for Sending {
 
     fn end(&mut self) {
         self.state = ExtensionState::Ended;
+        self.waiting = Waiting::default();
     }
 }
 
@@ -112,6 +121,7 @@ impl SourceSender {
             delta,
             state,
             answer: None,
+            waiting: Waiting::default(),
         };
         Ok(Self::of(engine, tag, (extension, security), first))
     }
@@ -161,7 +171,12 @@ impl SourceSender {
             engine => {
                 let bytes = match &engine {
                     ExtensionState::SoftSpoken(cot) => {
-                        cot.message_len(self.wanted.count.min(CHUNK))
+                        let count = self.wanted.count.min(CHUNK);
+                        if self.engine.waiting.ots == 0 {
+                            cot.message_len(count)
+                        } else {
+                            message_bytes(self.extension.field(), self.security, count)
+                        }
                     }
                     ExtensionState::First(cot) => cot.message_len(SilentSender::base_count()),
                     _ => return Err(ApiMisuse::Ended.into()),
@@ -194,11 +209,7 @@ impl SourceSender {
     fn take_message(&mut self, message: &[u8]) -> Result<(), Error> {
         match core::mem::replace(&mut self.engine.state, ExtensionState::Ended) {
             ExtensionState::SoftSpoken(mut cot) => {
-                let count = self.wanted.count.min(CHUNK);
-                cot.extend_random(self.buffer.grow(count), message)?;
-                if self.wanted.made(count) {
-                    cot.step_keys();
-                }
+                self.take_chunk(&mut cot, message)?;
                 self.engine.state = ExtensionState::SoftSpoken(cot);
                 Ok(())
             }
@@ -213,6 +224,42 @@ impl SourceSender {
             ExtensionState::Batch(batch) => self.end_batch(*batch, message),
             ExtensionState::Silent(_) | ExtensionState::Ended => Err(ApiMisuse::Ended.into()),
         }
+    }
+
+    /// Takes the next message of SoftSpoken. Several threads take those of some messages at once.
+    fn take_chunk(&mut self, cot: &mut CotSender, message: &[u8]) -> Result<(), Error> {
+        let count = self.wanted.count.min(CHUNK);
+        let at_once = ots_at_once(cot.threads(), self.security);
+        let waiting = &mut self.engine.waiting;
+        let is_last = self.wanted.made(count);
+        if waiting.ots == 0 && (is_last || at_once == count) {
+            cot.extend_random(self.buffer.grow(count), message)?;
+        } else {
+            // The length of all messages together does not show that of each.
+            let expected = match waiting.ots {
+                0 => cot.message_len(count),
+                _ => message_bytes(self.extension.field(), self.security, count),
+            };
+            if message.len() != expected {
+                return Err(Error::PeerMisbehaved(PeerMisbehaved::WrongLength {
+                    message: Message::Extension,
+                    expected,
+                    found: message.len(),
+                }));
+            }
+            waiting.messages.extend_from_slice(message);
+            waiting.ots += count;
+            if !is_last && waiting.ots < at_once {
+                return Ok(());
+            }
+            cot.extend_random(self.buffer.grow(waiting.ots), &waiting.messages)?;
+            waiting.messages.clear();
+            waiting.ots = 0;
+        }
+        if is_last {
+            cot.step_keys();
+        }
+        Ok(())
     }
 
     fn end_batch(&mut self, batch: SenderBatch, reply: &[u8]) -> Result<(), Error> {

@@ -53,7 +53,8 @@ fn sources_make_and_send_the_same_on_any_number_of_threads() {
     for security in BOTH {
         for extension in [1, 2, 4, 8].map(soft_spoken) {
             assert_same(&format!("{extension}, {security:?}"), |sender, receiver| {
-                let counts = [1, 70_000, 3 * 4096 + 5];
+                // More messages than are made or taken at once, and fewer.
+                let counts = [1, 5 * (1 << 16) + 9, 70_000, 3 * 4096 + 5];
                 of_source((extension, security), &counts, (sender, receiver))
             });
         }

@@ -174,3 +174,99 @@ fn the_check_confirms_no_guess_at_the_choices() {
         assert!(masks.insert(mask), "one mask hides two calls");
     }
 }
+
+/// The seed of random choices.
+fn choices() -> Prg {
+    Prg::new(Block::from_u128(77))
+}
+
+/// Calls of all lengths, each of which has at least one lot on its own thread.
+const CALLS: [usize; 5] = [LOT * 3, 5, LOT, LOT + 129, 1000];
+
+/// The messages, both parties' blocks and their next numbers of calls one after the other.
+fn one_by_one() -> (Vec<Vec<u8>>, Vec<Vec<Block>>, [u64; 2]) {
+    let (_, mut sender, mut receiver) = halves(2, 3);
+    let (mut messages, mut all, mut rng) = (Vec::new(), Vec::new(), choices());
+    for count in CALLS {
+        let (mut t, mut q) = (vec![Block::ZERO; count], vec![Block::ZERO; count]);
+        let mut message = Vec::new();
+        receiver
+            .extend_random(&mut rng, &mut t, &mut message)
+            .unwrap();
+        sender.extend_random(&mut q, &message).unwrap();
+        all.extend([t, q]);
+        messages.push(message);
+    }
+    (messages, all, [receiver.next_index(), sender.next_index()])
+}
+
+#[test]
+fn calls_at_once_are_those_one_after_the_other() {
+    let (messages, all, numbers) = one_by_one();
+    for threads in [1, 2, 16] {
+        let (_, mut sender, mut receiver) = halves(2, 3);
+        let threads = NonZeroUsize::new(threads).unwrap();
+        sender.set_threads(threads);
+        receiver.set_threads(threads);
+        let mut t = CALLS.map(|count| vec![Block::ZERO; count]);
+        let mut q = t.clone();
+        let into = t.iter_mut().map(|t| &mut t[..]).collect();
+        let found = receiver
+            .extend_random_at_once(&mut choices(), into)
+            .unwrap();
+        assert!(found == messages, "{threads} threads");
+        let calls = q.iter_mut().zip(&messages);
+        let calls = calls.map(|(q, message)| (&mut q[..], &message[..]));
+        sender.extend_random_at_once(calls.collect()).unwrap();
+        let found: Vec<_> = t.into_iter().zip(q).flat_map(|(t, q)| [t, q]).collect();
+        assert!(found == all, "{threads} threads");
+        assert_eq!([receiver.next_index(), sender.next_index()], numbers);
+        // Further calls go on where these ended.
+        let mut t = [Block::ZERO; 300];
+        let (mut q, mut message) = (t, Vec::new());
+        receiver
+            .extend_random(&mut choices(), &mut t, &mut message)
+            .unwrap();
+        assert!(sender.extend_random(&mut q, &message).is_ok());
+    }
+}
+
+/// A check that fails in one of several calls ends the sender, and none of their OTs is left.
+#[test]
+fn one_wrong_call_of_several_ends_the_sender() {
+    let (messages, ..) = one_by_one();
+    for wrong in 0..CALLS.len() {
+        let (_, mut sender, _) = halves(2, 3);
+        sender.set_threads(NonZeroUsize::new(3).unwrap());
+        let mut messages = messages.clone();
+        let last = messages[wrong].len() - 1;
+        messages[wrong][last] ^= 1;
+        let mut q = CALLS.map(|count| vec![Block::ZERO; count]);
+        let calls = q.iter_mut().zip(&messages);
+        let calls = calls.map(|(q, message)| (&mut q[..], &message[..]));
+        let check = Failed::Choices;
+        let failed = sender.extend_random_at_once(calls.collect());
+        assert_eq!(failed, Err(PeerMisbehaved::CheckFailed { check }.into()));
+        assert!(q.iter().flatten().all(|block| *block == Block::ZERO));
+        assert!(sender.extend(1, &[]).is_err());
+    }
+}
+
+/// Messages of other lengths are refused, even if all of them have the right length together.
+#[test]
+fn calls_of_other_lengths_are_refused() {
+    let (messages, ..) = one_by_one();
+    let (_, mut sender, _) = halves(2, 3);
+    let mut messages = messages;
+    let moved = messages[0].pop().unwrap();
+    messages[1].insert(0, moved);
+    let mut q = CALLS.map(|count| vec![Block::ZERO; count]);
+    let calls = q.iter_mut().zip(&messages);
+    let calls = calls.map(|(q, message)| (&mut q[..], &message[..]));
+    let refused = sender.extend_random_at_once(calls.collect());
+    let is_length = matches!(
+        refused,
+        Err(Error::PeerMisbehaved(PeerMisbehaved::WrongLength { .. }))
+    );
+    assert!(is_length, "{refused:?}");
+}
