@@ -48,6 +48,9 @@ use crate::setup::extension;
 /// The number of OTs of one message.
 pub(super) const EXTENSION_OTS: usize = 1 << 15;
 
+/// The most pieces whose OTs are made at once: some megabytes of messages wait for each other.
+const MOST_AT_ONCE: usize = 8;
+
 /// The numbers of bits for both parties' inputs that are made with a lot.
 #[derive(Clone, Copy, Default)]
 pub(super) struct InputCounts {
@@ -74,7 +77,7 @@ struct Unchecked {
     sums: Outputs,
     /// The garbler's blocks, until it sends them; at the evaluator those of one piece.
     blocks: Outputs,
-    /// The other party's blocks of one piece.
+    /// The other party's blocks of the pieces that are made at once.
     received: Vec<u8>,
 }
 
@@ -98,19 +101,31 @@ pub(super) async fn make(
         let own = party == role;
         // The OTs of some x, of their y and of their z follow each other, and then the evaluator's
         // blocks for them, so that shares are used while they are in the cache.
-        for piece in pieces(0..size.leaky_ands(), EXTENSION_OTS) {
+        let at_once = pieces_at_once(epoch);
+        for several in pieces(0..size.leaky_ands(), EXTENSION_OTS * at_once) {
+            if at_once > 1 {
+                lot.ots_at_once(io, (epoch, rng), party, several).await?;
+                continue;
+            }
             let LeakyShares { x, y, z } = &mut lot.shares;
             for shares in [x, y, z] {
-                let column = &mut shares.column(own)[piece.clone()];
+                let column = &mut shares.column(own)[several.clone()];
                 ots(io, epoch, rng, own, column).await?;
             }
             if party == Role::Evaluator {
-                lot.evaluators_blocks(io, epoch, piece).await?;
+                lot.evaluators_blocks(io, epoch, several).await?;
             }
         }
         for shares in [&mut lot.masks, &mut inputs] {
-            for column in shares.column(own).chunks_mut(EXTENSION_OTS) {
-                ots(io, epoch, rng, own, column).await?;
+            if at_once == 1 {
+                for column in shares.column(own).chunks_mut(EXTENSION_OTS) {
+                    ots(io, epoch, rng, own, column).await?;
+                }
+                continue;
+            }
+            for several in shares.column(own).chunks_mut(3 * EXTENSION_OTS * at_once) {
+                let columns = several.chunks_mut(EXTENSION_OTS).collect();
+                many_ots(io, (epoch, rng), own, columns).await?;
             }
         }
     }
@@ -184,6 +199,75 @@ async fn ots(
     }
 }
 
+/// Returns the columns of x, y and z of each of consecutive pieces, in the order of their OTs.
+fn columns_of(shares: &mut LeakyShares, own: bool, of: Range<usize>) -> Vec<&mut [Block]> {
+    let LeakyShares { x, y, z } = shares;
+    let columns = [x, y, z].map(|shares| &mut shares.column(own)[of.clone()]);
+    let [x, y, z] = columns.map(|column| column.chunks_mut(EXTENSION_OTS));
+    let pieces = x.zip(y).zip(z);
+    pieces.flat_map(|((x, y), z)| [x, y, z]).collect()
+}
+
+/// Returns the number of pieces, of three messages each, whose OTs are made at once: a thread takes
+/// two messages or more, since one message alone keeps few threads busy.
+fn pieces_at_once(epoch: &mut Epoch) -> usize {
+    match epoch.threads().get() {
+        threads @ 2.. => (2 * threads).div_ceil(3).min(MOST_AT_ONCE),
+        _ => 1,
+    }
+}
+
+/// Makes the OTs of a message for each of `columns`, as [`ots`] does for one.
+async fn many_ots(
+    io: &mut Io<'_>,
+    (epoch, rng): (&mut Epoch, &mut Prg),
+    of_own_bits: bool,
+    columns: Vec<&mut [Block]>,
+) -> Result<(), Error> {
+    if of_own_bits {
+        for message in epoch.receiver()?.extend_random_at_once(rng, columns)? {
+            send_ots(io, message)?;
+        }
+        return Ok(());
+    }
+    let mut received = Vec::with_capacity(columns.len());
+    for column in &columns {
+        receive_ots(io, epoch, column.len(), &mut received).await?;
+    }
+    let messages = received.iter().map(Vec::as_slice);
+    let calls = columns.into_iter().zip(messages).collect();
+    epoch.sender()?.extend_random_at_once(calls)
+}
+
+/// Sends a message of OTs, if there is one.
+fn send_ots(io: &mut Io<'_>, message: Vec<u8>) -> Result<(), Error> {
+    *io.message() = message;
+    match io.message().len() {
+        0 => Ok(()),
+        bytes => io.send(extension(bytes)),
+    }
+}
+
+/// Receives the message of `count` OTs after those that were received, if there is one.
+async fn receive_ots(
+    io: &mut Io<'_>,
+    epoch: &mut Epoch,
+    count: usize,
+    received: &mut Vec<Vec<u8>>,
+) -> Result<(), Error> {
+    let sender = epoch.sender()?;
+    let bytes = if received.is_empty() {
+        sender.random_bytes(count)
+    } else {
+        sender.later_random_bytes(count)
+    };
+    received.push(match bytes {
+        0 => Vec::new(),
+        bytes => io.receive(extension(bytes)).await?.to_vec(),
+    });
+    Ok(())
+}
+
 /// Returns the triples of a lot, whose layers are shifted by the coin.
 async fn open_buckets(
     io: &mut Io<'_>,
@@ -232,6 +316,49 @@ impl Unchecked {
         }
     }
 
+    /// Makes the OTs of several pieces at once, in one direction: those of `party`'s bits. With the
+    /// evaluator's, sends or receives its blocks. The messages are those of one piece after the
+    /// other.
+    async fn ots_at_once(
+        &mut self,
+        io: &mut Io<'_>,
+        (epoch, rng): (&mut Epoch, &mut Prg),
+        party: Role,
+        several: Range<usize>,
+    ) -> Result<(), Error> {
+        let own = party == epoch.role();
+        let mut made = Vec::new();
+        if own {
+            let columns = columns_of(&mut self.shares, own, several.clone());
+            made = epoch.receiver()?.extend_random_at_once(rng, columns)?;
+        }
+        let (mut made, mut received) = (made.into_iter(), Vec::new());
+        self.received.clear();
+        for piece in pieces(several.clone(), EXTENSION_OTS) {
+            for _ in 0..3 {
+                match made.next() {
+                    Some(message) => send_ots(io, message)?,
+                    None => receive_ots(io, epoch, piece.len(), &mut received).await?,
+                }
+            }
+            match (party, own) {
+                (Role::Evaluator, true) => self.send_blocks(io, epoch, piece)?,
+                (Role::Evaluator, false) => self.receive_blocks(io, piece).await?,
+                _ => {}
+            }
+        }
+        if !own {
+            let columns = columns_of(&mut self.shares, own, several.clone());
+            let messages = received.iter().map(Vec::as_slice);
+            let calls = columns.into_iter().zip(messages).collect();
+            epoch.sender()?.extend_random_at_once(calls)?;
+        }
+        if (party, own) == (Role::Evaluator, false) {
+            self.add_blocks(epoch, several);
+        }
+        Ok(())
+    }
+
     /// Sends or receives the evaluator's blocks of a piece. With them the garbler computes its own
     /// blocks.
     async fn evaluators_blocks(
@@ -240,29 +367,51 @@ impl Unchecked {
         epoch: &Epoch,
         piece: Range<usize>,
     ) -> Result<(), Error> {
-        let (hash, shares, first) = (&self.hash, &self.shares, piece.start);
-        let sums = &mut self.sums[piece.clone()];
         match epoch.role() {
-            Role::Evaluator => {
-                let blocks = &mut self.blocks[..piece.len()];
-                hash.blocks(epoch, shares, first, blocks, sums);
-                for blocks in blocks.chunks(CHUNK) {
-                    io.message().clear();
-                    append_blocks(io.message(), blocks);
-                    io.send(messages::evaluators_blocks(blocks.len()))?;
-                }
-            }
+            Role::Evaluator => self.send_blocks(io, epoch, piece),
             Role::Garbler => {
                 self.received.clear();
-                for ands in pieces(piece.clone(), CHUNK) {
-                    let message = messages::evaluators_blocks(ands.len());
-                    self.received.extend_from_slice(io.receive(message).await?);
-                }
-                hash.blocks(epoch, shares, first, &mut self.blocks[piece], sums);
-                hash.add_blocks(epoch, shares, first, &self.received, sums);
+                self.receive_blocks(io, piece.clone()).await?;
+                self.add_blocks(epoch, piece);
+                Ok(())
             }
         }
+    }
+
+    /// Computes and sends the evaluator's blocks of a piece.
+    fn send_blocks(
+        &mut self,
+        io: &mut Io<'_>,
+        epoch: &Epoch,
+        piece: Range<usize>,
+    ) -> Result<(), Error> {
+        let blocks = &mut self.blocks[..piece.len()];
+        let (shares, sums) = (&self.shares, &mut self.sums[piece.clone()]);
+        self.hash.blocks(epoch, shares, piece.start, blocks, sums);
+        for blocks in blocks.chunks(CHUNK) {
+            io.message().clear();
+            append_blocks(io.message(), blocks);
+            io.send(messages::evaluators_blocks(blocks.len()))?;
+        }
         Ok(())
+    }
+
+    /// Receives the evaluator's blocks of a piece, after those that were received.
+    async fn receive_blocks(&mut self, io: &mut Io<'_>, piece: Range<usize>) -> Result<(), Error> {
+        for ands in pieces(piece, CHUNK) {
+            let message = messages::evaluators_blocks(ands.len());
+            self.received.extend_from_slice(io.receive(message).await?);
+        }
+        Ok(())
+    }
+
+    /// Computes the garbler's blocks of consecutive pieces, and adds the evaluator's, which were
+    /// received.
+    fn add_blocks(&mut self, epoch: &Epoch, of: Range<usize>) {
+        let (hash, shares, first) = (&self.hash, &self.shares, of.start);
+        let sums = &mut self.sums[of.clone()];
+        hash.blocks(epoch, shares, first, &mut self.blocks[of], sums);
+        hash.add_blocks(epoch, shares, first, &self.received, sums);
     }
 
     /// Returns the lot as one that the caller has checked. Outputs are flipped by `turned`.

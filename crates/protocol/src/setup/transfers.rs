@@ -222,6 +222,27 @@ impl GarblerOt {
         }
     }
 
+    /// Returns the size of such a message after the first one.
+    pub(crate) fn later_random_bytes(&self, count: usize) -> usize {
+        match &self.maker {
+            Maker::Extending(sender) => sender.later_message_len(count),
+            Maker::Made(_) => 0,
+        }
+    }
+
+    /// Does the same as a call of [`extend_random`](Self::extend_random) for each of `calls`, in
+    /// order.
+    pub(crate) fn extend_random_at_once(
+        &mut self,
+        calls: Vec<(&mut [Block], &[u8])>,
+    ) -> Result<(), Error> {
+        if let Maker::Extending(sender) = &mut self.maker {
+            return Ok(sender.extend_random_at_once(calls)?);
+        }
+        let mut calls = calls.into_iter();
+        calls.try_for_each(|(offers, message)| self.extend_random(offers, message))
+    }
+
     /// Fills `offers` with one OT with a random choice each. Bit 0 of each is clear.
     pub(crate) fn extend_random(
         &mut self,
@@ -365,5 +386,23 @@ impl EvaluatorOt {
             }
         }
         Ok(())
+    }
+
+    /// Does the same as a call of [`extend_random`](Self::extend_random) for each of `calls`, in
+    /// order, whose messages it returns.
+    pub(crate) fn extend_random_at_once(
+        &mut self,
+        rng: &mut Prg,
+        calls: Vec<&mut [Block]>,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        if let Maker::Extending(receiver) = &mut self.maker {
+            return Ok(receiver.extend_random_at_once(rng, calls)?);
+        }
+        let calls = calls.into_iter().map(|received| {
+            let mut message = Vec::new();
+            self.extend_random(rng, received, &mut message)?;
+            Ok(message)
+        });
+        calls.collect()
     }
 }
