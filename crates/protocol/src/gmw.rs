@@ -30,6 +30,7 @@ mod hashed;
 mod memory;
 mod messages;
 mod outline;
+mod packing;
 mod queue;
 pub mod rows;
 mod run;

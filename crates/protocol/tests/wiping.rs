@@ -1,6 +1,8 @@
 //! Reading kept keys and seeds, and dropping scripts at an await, leaves no secret in freed memory.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use tacit_circuit::{Circuit, Gate, Port, Type};
 use tacit_components::library;
@@ -13,7 +15,7 @@ use tacit_protocol::Error;
 use tacit_protocol::batch::{
     Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
 };
-use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, Rows};
+use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, OpenedBits, Rows};
 use tacit_protocol::io::Io;
 use tacit_protocol::io::memory::{Ended, run_both, run_three, run_two};
 use tacit_protocol::message::Kind;
@@ -61,7 +63,10 @@ fn a_chain_that_was_read_leaves_no_key() {
 struct Masks;
 
 impl CrossMasks for Masks {
-    fn rows(&mut self, _: &CrossOts, first: &mut [u64], second: &mut [u64]) {
+    type Room = ();
+
+    fn rows(&self, _: &CrossOts, _: Range<usize>, (): &mut (), into: [&mut [u64]; 2]) {
+        let [first, second] = into;
         first.fill(0x0123_4567_89ab_cdef);
         second.fill(0xfedc_ba98_7654_3211);
     }
@@ -95,9 +100,11 @@ fn rows_of_shares_that_are_dropped_leave_none() {
     for role in [Role::Garbler, Role::Evaluator] {
         let (_, memory) = watch(|| {
             let mut mine = bits.iter().copied();
-            let mut rows = Rows::new(&schedule, role, |_| mine.next().expect("a bit"));
-            let message = rows.open(&mut Masks);
-            rows.absorb(&mut Masks, &vec![0; message.len()]);
+            let share = |_| mine.next().expect("a bit");
+            let mut rows = Rows::new(&schedule, role, NonZeroUsize::MIN, share);
+            rows.open(&Masks, &mut OpenedBits::default());
+            let bits = rows.step().expect("one step").bits[role.other() as usize];
+            rows.absorb(&Masks, &vec![0; bits.div_ceil(64) as usize]);
             drop(rows.results([0, 1]));
         });
         assert_eq!(memory.freed(&key(1)), 0, "{role:?}, as a row");

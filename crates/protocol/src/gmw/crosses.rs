@@ -17,100 +17,24 @@
 //! w + 1 at R, from the making of the OTs to the step that takes them.
 
 use core::iter;
+use core::ops::Range;
+use std::collections::VecDeque;
 
 use tacit_circuit::Role;
 use tacit_function::Schedule;
-use tacit_kernels::{Block, Cpu, low_bits, transpose_128};
-use zeroize::{Zeroize, Zeroizing};
+use tacit_function::schedule::StepWork;
 
 use super::hashed::{HASHED_OTS, HashedOtSink, HashedOts, NextOts, OtBits, ROLES};
+use super::packing::OtPart;
 use super::queue::BitQueue;
-use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses};
+use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, gates_of};
 use crate::Error;
 
-/// The side of a square of bits that is transposed at once.
-const SIDE: usize = 128;
-
-/// The number of OTs from which they are hashed to bits apart from others.
-const BITS_OTS: usize = 256;
+/// The number of OTs from which a device hashes them apart from others.
+const DEVICE_OTS: usize = 1 << 14;
 
 /// The number of OTs of narrow crosses that are stored as one.
 const NARROW_OTS: usize = 1 << 18;
-
-/// The number of bits below which placing them one by one is faster than transposing a square.
-const FEW_BITS: usize = 128;
-
-/// A converter of the lowest bits of blocks into rows.
-pub(super) struct RowWriter {
-    square: Zeroizing<Vec<Block>>,
-    columns: Zeroizing<Vec<Block>>,
-    words: Zeroizing<Vec<u64>>,
-    bits: BitWriter,
-}
-
-impl RowWriter {
-    pub(super) fn new() -> Self {
-        let square = || Zeroizing::new(vec![Block::ZERO; SIDE]);
-        Self {
-            square: square(),
-            columns: square(),
-            words: Zeroizing::new(vec![0; HASHED_OTS / 64]),
-            bits: BitWriter::default(),
-        }
-    }
-
-    /// Writes the lowest `rows` bits of each block one after the other: the rows of crosses of one
-    /// instance. Returns the words and the number of bits.
-    fn columns(&mut self, blocks: &[Block], rows: usize) -> (&[u64], usize) {
-        let bits = blocks.len() * rows;
-        self.bits.restart(bits as u64);
-        for block in blocks {
-            let words = block.to_u128();
-            let words = [words as u64, (words >> 64) as u64];
-            self.bits.push(words.into_iter(), rows);
-        }
-        self.bits.fill_up();
-        (self.bits.words(), bits)
-    }
-
-    /// Calls `put` with parts of `rows` rows, in which bit i of row k is bit k of block i. Its
-    /// arguments are the row, the position of the part's first bit in the row, the part's words,
-    /// and the number of bits that count. The other bits are zero.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there are more than [`HASHED_OTS`] blocks.
-    pub(super) fn write(
-        &mut self,
-        blocks: &[Block],
-        rows: usize,
-        mut put: impl FnMut(usize, usize, &[u64], usize),
-    ) {
-        if rows == 1 {
-            low_bits(blocks, &mut self.words);
-            put(0, 0, &self.words, blocks.len());
-            return;
-        }
-        if blocks.len() * rows <= FEW_BITS && blocks.len() <= 64 {
-            for row in 0..rows {
-                let bit = |block: &Block| (block.to_u128() >> row) as u64 & 1;
-                let word = (0..).zip(blocks);
-                let word = word.fold(0, |word, (i, block)| word | bit(block) << i);
-                put(row, 0, &[word], blocks.len());
-            }
-            return;
-        }
-        for (at, part) in (0..).step_by(SIDE).zip(blocks.chunks(SIDE)) {
-            self.square[..part.len()].copy_from_slice(part);
-            self.square[part.len()..].zeroize();
-            transpose_128(Cpu::detect(), &self.square, &mut self.columns);
-            for (row, column) in self.columns[..rows].iter().enumerate() {
-                let bits = column.to_u128();
-                put(row, at, &[bits as u64, (bits >> 64) as u64], part.len());
-            }
-        }
-    }
-}
 
 /// Consecutive crosses that are stored in the queues as one.
 #[derive(Clone, Copy)]
@@ -150,7 +74,7 @@ impl StoredCrosses {
 fn merged_crosses(
     schedule: &Schedule,
     sender: Role,
-) -> impl Iterator<Item = StoredCrosses> + Send + '_ {
+) -> impl Iterator<Item = StoredCrosses> + Send + Sync + '_ {
     let crosses = schedule.steps().flat_map(move |step| {
         step.at_work.into_iter().flat_map(move |at_work| {
             let group = schedule.group(at_work.group);
@@ -174,18 +98,31 @@ fn merged_crosses(
     })
 }
 
-/// The start of a cross: the number of its first OT, and of its first bit in both queues.
+/// The start of the step's crosses: the number of the first OT, and of its first gate, where each
+/// gate counts once for each instance.
 #[derive(Clone, Copy, Default)]
-struct CrossStart {
+struct StepStart {
     number: u64,
-    bits: [u64; 2],
+    gates: u64,
 }
 
-/// A cross that has received some of its OTs.
+/// A cross that lacks some of its OTs.
 struct Unfinished {
     stored: StoredCrosses,
+    /// The number of its first bit in both queues.
     bits: [u64; 2],
     filled: usize,
+}
+
+impl Unfinished {
+    fn left(&self) -> usize {
+        self.stored.ots() - self.filled
+    }
+
+    /// Returns whether its next OTs are best taken as one row of bits.
+    fn takes_bits(&self) -> bool {
+        self.stored.width == 1 && self.left() >= DEVICE_OTS
+    }
 }
 
 /// A party's masks of one direction.
@@ -193,16 +130,14 @@ struct DirectionMasks<'s> {
     /// Whether the party sends the OTs. The sender has a first row for each gate, the receiver one
     /// in all.
     sends: bool,
-    ahead: Box<dyn Iterator<Item = StoredCrosses> + Send + 's>,
-    unfinished: Option<Unfinished>,
-    writer: RowWriter,
+    ahead: Box<dyn Iterator<Item = StoredCrosses> + Send + Sync + 's>,
+    /// The crosses that come next.
+    unfinished: VecDeque<Unfinished>,
     queues: [BitQueue; 2],
     /// The number of OTs that are still to come (`wanted`), and of those that have come (`taken`).
     wanted: u64,
     taken: u64,
-    /// The start of the step's crosses, and of the cross that is read next.
-    step: CrossStart,
-    next: CrossStart,
+    step: StepStart,
 }
 
 impl DirectionMasks<'_> {
@@ -211,124 +146,147 @@ impl DirectionMasks<'_> {
         [if self.sends { width } else { 1 }, width]
     }
 
-    fn take(&mut self, ots: HashedOts<'_>) {
-        let (mut done, length) = (0, ots.first.len());
-        self.wanted -= length as u64;
-        self.taken += length as u64;
-        while done < length {
-            let Some(mut cross) = self.unfinished.take().or_else(|| self.begin_cross()) else {
+    /// Returns the form in which it best takes the next OTs, parts of at most `most` in all.
+    fn next_ots(&mut self, most: usize) -> NextOts {
+        let (mut parts, mut ots, mut at) = (Vec::new(), 0, 0);
+        while ots < most || at == 0 {
+            if at == self.unfinished.len() && !self.begin_cross() {
                 break;
-            };
-            let StoredCrosses { instances, .. } = cross.stored;
-            let end = length.min(done + cross.stored.ots() - cross.filled);
-            let rows = self.rows(cross.stored.width);
-            for (of, blocks) in [ots.first, ots.second].into_iter().enumerate() {
-                let (queue, blocks) = (&mut self.queues[of], &blocks[done..end]);
-                if instances == 1 && rows[of] > 1 {
-                    let first = cross.bits[of] + (cross.filled * rows[of]) as u64;
-                    let (words, bits) = self.writer.columns(blocks, rows[of]);
-                    queue.put(first, words, bits);
-                    continue;
-                }
-                let first = cross.bits[of] + cross.filled as u64;
-                self.writer.write(blocks, rows[of], |row, at, words, bits| {
-                    queue.put(first + (row * instances + at) as u64, words, bits);
-                });
             }
-            cross.filled += end - done;
-            done = end;
-            self.unfinished = (cross.filled < cross.stored.ots()).then_some(cross);
+            let cross = &self.unfinished[at];
+            at += 1;
+            let mut left = cross.left();
+            if cross.takes_bits() {
+                if parts.is_empty() {
+                    let count = left as u64;
+                    return NextOts::Bits { count, lead: 0 };
+                }
+                break;
+            }
+            let rows = self.rows(cross.stored.width);
+            while left > 0 && ots < most {
+                let part = OtPart {
+                    ots: left.min(HASHED_OTS).min(most - ots),
+                    rows,
+                    is_of_single: cross.stored.instances == 1,
+                };
+                parts.push(part);
+                (left, ots) = (left - part.ots, ots + part.ots);
+            }
         }
-    }
-
-    /// Returns the form in which it best takes the next OTs.
-    fn next_ots(&mut self) -> NextOts {
-        self.unfinished = self.unfinished.take().or_else(|| self.begin_cross());
-        match &self.unfinished {
-            Some(cross) if cross.stored.width == 1 => match cross.stored.ots() - cross.filled {
-                count @ BITS_OTS.. => NextOts::Bits {
-                    count: count as u64,
-                    lead: 0,
-                },
-                _ => NextOts::Blocks,
-            },
-            _ => NextOts::Blocks,
-        }
+        NextOts::Parts(parts)
     }
 
     /// Takes the next OTs, of narrow crosses that are stored as one.
     fn take_bits(&mut self, bits: OtBits<'_>) {
         let OtBits { count, lead, .. } = bits;
         assert_eq!(lead, 0, "bits where the queue said");
-        self.wanted -= count as u64;
-        self.taken += count as u64;
-        if let Some(mut cross) = self.unfinished.take() {
-            for (of, words) in [bits.first, bits.second].into_iter().enumerate() {
-                self.queues[of].put(cross.bits[of] + cross.filled as u64, words, count);
+        let part = OtPart {
+            ots: count,
+            rows: [1; 2],
+            is_of_single: false,
+        };
+        self.take_part(&part, [bits.first, bits.second]);
+    }
+
+    /// Takes the next OTs, of the next cross.
+    fn take_part(&mut self, part: &OtPart, rows: [&[u64]; 2]) {
+        self.wanted -= part.ots as u64;
+        self.taken += part.ots as u64;
+        let Some(cross) = self.unfinished.front_mut() else {
+            return;
+        };
+        let StoredCrosses { instances, .. } = cross.stored;
+        for (of, words) in rows.into_iter().enumerate() {
+            let (queue, bits) = (&mut self.queues[of], cross.bits[of]);
+            if part.is_of_single {
+                let width = part.rows[of];
+                queue.put(
+                    bits + (cross.filled * width) as u64,
+                    words,
+                    part.ots * width,
+                );
+                continue;
             }
-            cross.filled += count;
-            self.unfinished = (cross.filled < cross.stored.ots()).then_some(cross);
+            let first = bits + cross.filled as u64;
+            for (row, words) in words.chunks_exact(part.ots.div_ceil(64)).enumerate() {
+                queue.put(first + (row * instances) as u64, words, part.ots);
+            }
+        }
+        cross.filled += part.ots;
+        if cross.left() == 0 {
+            self.unfinished.pop_front();
         }
     }
 
-    fn begin_cross(&mut self) -> Option<Unfinished> {
-        let stored = self.ahead.next()?;
+    /// Makes room for the crosses that come after those that are not finished. Returns whether
+    /// there are any.
+    fn begin_cross(&mut self) -> bool {
+        let Some(stored) = self.ahead.next() else {
+            return false;
+        };
         let rows = self.rows(stored.width);
         let [first, second] = rows.map(|rows| (rows * stored.ots()) as u64);
-        Some(Unfinished {
+        self.unfinished.push_back(Unfinished {
             stored,
             bits: [self.queues[0].add(first), self.queues[1].add(second)],
             filled: 0,
-        })
+        });
+        true
     }
 
-    /// Moves to the crosses whose OTs start at this number.
-    fn go_to(&mut self, number: u64, ots: u64) {
-        if number == self.step.number {
-            self.next = self.step;
-        }
-        assert_eq!(number, self.next.number, "crosses in order");
+    /// Returns the number of the first bit in both queues of the crosses whose OTs start at
+    /// `number`, with `gates` gates before them.
+    fn bits_of(&self, (number, gates): (u64, u64), ots: u64) -> [u64; 2] {
+        assert!(number >= self.step.number, "crosses of this step");
         // Without its OTs a cross would have masks of zeros, and would open shares in the clear.
         assert!(number + ots <= self.taken, "the OTs of a cross are there");
+        [if self.sends { gates } else { number }, gates]
     }
 
-    fn read_packed(&mut self, crosses: &LayerCrosses<'_>, into: [&mut BitWriter; 2]) {
+    fn read_packed(&self, crosses: &LayerCrosses<'_>, into: [&mut BitWriter; 2]) {
         let instances = crosses.instances as u64;
         let ots = crosses.crosses * instances;
-        self.go_to(crosses.number, ots);
+        let bits = self.bits_of((crosses.number, crosses.gates_before), ots);
         for (of, (into, rows)) in into.into_iter().zip(crosses.rows()).enumerate() {
-            let mut left = rows * instances;
-            while left > 0 {
-                let bits = left.min(64);
+            let (mut at, end) = (bits[of], bits[of] + rows * instances);
+            while at < end {
+                let count = (end - at).min(64);
                 let mut word = [0];
-                self.queues[of].read(self.next.bits[of], bits as usize, &mut word);
-                into.push(word.into_iter(), bits as usize);
-                self.next.bits[of] += bits;
-                left -= bits;
+                self.queues[of].read(at, count as usize, &mut word);
+                into.push(word.into_iter(), count as usize);
+                at += count;
             }
         }
-        self.next.number += ots;
     }
 
-    fn read(&mut self, cross: &CrossOts, into: [&mut [u64]; 2]) {
-        self.go_to(cross.number, cross.instances as u64);
-        let words = cross.instances.div_ceil(64);
+    fn read(&self, cross: &CrossOts, of: Range<usize>, into: [&mut [u64]; 2]) {
+        let before = (cross.number, cross.gates_before);
+        let bits = self.bits_of(before, cross.instances as u64);
+        let words = of.len().div_ceil(64);
         let rows = self.rows(cross.width);
-        for (of, into) in into.into_iter().enumerate() {
-            for row in into[..rows[of] * words].chunks_exact_mut(words) {
-                self.queues[of].read(self.next.bits[of], cross.instances, row);
-                self.next.bits[of] += cross.instances as u64;
+        for ((queue, into), (bits, rows)) in
+            self.queues.iter().zip(into).zip(bits.into_iter().zip(rows))
+        {
+            let mut at = bits + of.start as u64;
+            for row in into[..rows * words].chunks_exact_mut(words) {
+                queue.read(at, of.len(), row);
+                at += cross.instances as u64;
             }
         }
-        self.next.number += cross.instances as u64;
     }
 
-    /// Wipes the crosses of the finished step.
-    fn end_step(&mut self) {
-        self.step = self.next;
-        for (queue, bits) in self.queues.iter_mut().zip(self.step.bits) {
-            queue.release(bits);
-        }
+    /// Wipes the crosses of the finished step, which had this many OTs and gates.
+    fn end_step(&mut self, ots: u64, gates: u64) {
+        self.step.number += ots;
+        self.step.gates += gates;
+        let first = if self.sends {
+            self.step.gates
+        } else {
+            self.step.number
+        };
+        self.queues[0].release(first);
+        self.queues[1].release(self.step.gates);
     }
 }
 
@@ -342,19 +300,19 @@ impl<'s> MadeMasks<'s> {
         Self(ROLES.map(|sender| DirectionMasks {
             sends: sender == role,
             ahead: Box::new(merged_crosses(schedule, sender)),
-            unfinished: None,
-            writer: RowWriter::new(),
+            unfinished: VecDeque::new(),
             queues: Default::default(),
             wanted: wanted[sender as usize],
             taken: 0,
-            step: CrossStart::default(),
-            next: CrossStart::default(),
+            step: StepStart::default(),
         }))
     }
 
     /// Wipes the masks of the finished step.
-    pub(super) fn end_step(&mut self) {
-        self.0.iter_mut().for_each(DirectionMasks::end_step);
+    pub(super) fn end_step(&mut self, step: &StepWork) {
+        for (masks, sender) in self.0.iter_mut().zip(ROLES) {
+            masks.end_step(step.ots[sender as usize], gates_of(step, sender));
+        }
     }
 }
 
@@ -363,32 +321,33 @@ impl HashedOtSink for MadeMasks<'_> {
         self.0[sender as usize].wanted
     }
 
-    fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error> {
-        self.0[sender as usize].take(ots);
-        Ok(())
+    fn next(&mut self, sender: Role, most: usize) -> NextOts {
+        self.0[sender as usize].next_ots(most)
     }
 
-    fn next(&mut self, sender: Role) -> NextOts {
-        self.0[sender as usize].next_ots()
+    fn take(&mut self, _: Role, _: HashedOts<'_>) -> Result<(), Error> {
+        Err(Error::ApiMisuse("masks of a run take OTs as rows"))
     }
 
     fn take_bits(&mut self, sender: Role, bits: OtBits<'_>) -> Result<(), Error> {
         self.0[sender as usize].take_bits(bits);
         Ok(())
     }
+
+    fn take_part(&mut self, sender: Role, part: &OtPart, rows: [&[u64]; 2]) -> Result<(), Error> {
+        self.0[sender as usize].take_part(part, rows);
+        Ok(())
+    }
 }
 
 impl CrossMasks for MadeMasks<'_> {
-    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
-        self.0[cross.sender as usize].read(cross, [first, second]);
+    type Room = ();
+
+    fn rows(&self, cross: &CrossOts, of: Range<usize>, (): &mut (), into: [&mut [u64]; 2]) {
+        self.0[cross.sender as usize].read(cross, of, into);
     }
 
-    fn packed_rows(
-        &mut self,
-        crosses: &LayerCrosses<'_>,
-        first: &mut BitWriter,
-        second: &mut BitWriter,
-    ) {
-        self.0[crosses.sender as usize].read_packed(crosses, [first, second]);
+    fn packed_rows(&self, crosses: &LayerCrosses<'_>, (): &mut (), into: [&mut BitWriter; 2]) {
+        self.0[crosses.sender as usize].read_packed(crosses, into);
     }
 }

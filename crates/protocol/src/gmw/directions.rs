@@ -13,13 +13,12 @@ use core::num::NonZeroUsize;
 use std::sync::Arc;
 
 use tacit_circuit::Role;
-use tacit_kernels::{Block, CrossHash, Prg};
+use tacit_kernels::{CrossHash, Prg};
 use tacit_ot::silent::{Device, HashedBits};
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
-use tacit_ot::{Delta, Outputs};
 use zeroize::Zeroizing;
 
-use super::hashed::{HashedOtSink, HashedOts, NextOts, OtBits, OtHash, ROLES, hash_of};
+use super::hashed::{HashRoom, HashedOtSink, NextOts, OtBits, OtHalf, OtHash, ROLES, hash_of};
 use super::messages;
 use crate::Error;
 use crate::io::{Io, boxed};
@@ -28,9 +27,6 @@ use crate::setup::{EvaluatorSetup, GarblerSetup, Half, OtSettings};
 
 /// The number of OTs that a source is asked for at once, so that few are held as blocks.
 pub(super) const REFILL_PART_OTS: u64 = 1 << 18;
-
-/// The number of OTs from which a device hashes them.
-const DEVICE_OTS: u64 = 1 << 14;
 
 /// The parameters of two directions of OTs.
 #[derive(Clone, Copy)]
@@ -51,8 +47,7 @@ pub struct Directions {
     /// The hashes of the directions, by their senders' roles.
     hashes: [CrossHash; 2],
     threads: NonZeroUsize,
-    /// Memory for hashes, reused because its pages would cost as much as the hashing.
-    room: Outputs,
+    room: HashRoom,
     /// Memory for the bits of OTs that a device hashes.
     bits: [Zeroizing<Vec<u64>>; 2],
 }
@@ -123,7 +118,7 @@ impl DirectionSetup {
             receiver,
             hashes: self.tags.each_ref().map(hash_of),
             threads: self.settings.threads,
-            room: Outputs::default(),
+            room: HashRoom::default(),
             bits: Default::default(),
         })
     }
@@ -146,7 +141,11 @@ impl Directions {
         self
     }
 
-    /// Makes and hashes OTs on this many threads from now on; at first on those of the settings.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        self.threads
+    }
+
+    /// Makes and hashes OTs, and computes in runs, on this many threads from now on; at first on those of the settings.
     /// Neither they nor messages depend on it.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
         self.threads = threads;
@@ -163,7 +162,7 @@ impl Directions {
 
     /// Returns the Δ of the OTs that this party sends.
     #[cfg(test)]
-    pub(super) fn delta(&self) -> Block {
+    pub(super) fn delta(&self) -> tacit_kernels::Block {
         self.sender.delta().to_block()
     }
 
@@ -206,11 +205,12 @@ impl Directions {
         rng: &mut Prg,
         sink: &mut impl HashedOtSink,
     ) -> Result<(), Error> {
+        self.hash_into(sink)?;
         loop {
-            self.hash_into(sink)?;
             let mut turns = [Turn::Idle; 2];
             for sender in ROLES {
-                let turn = self.next_turn(sender, totals[sender as usize], rng, io)?;
+                let total = totals[sender as usize];
+                let turn = self.next_turn(sender, total, rng, (io, sink))?;
                 if turn == Turn::Send {
                     let bytes = io.message().len();
                     io.send(messages::refill(sender, bytes))?;
@@ -234,13 +234,13 @@ impl Directions {
     }
 
     /// Returns the next turn of a direction's half towards `total` OTs in all. Writes its message,
-    /// if it sends one.
+    /// if it sends one. Before it asks for further OTs, hashes those that are made.
     fn next_turn(
         &mut self,
         sender: Role,
         total: u64,
         rng: &mut Prg,
-        io: &mut Io<'_>,
+        (io, sink): (&mut Io<'_>, &mut impl HashedOtSink),
     ) -> Result<Turn, Error> {
         let half = self.half(sender);
         let turn = half.next(rng, io.message())?;
@@ -248,6 +248,8 @@ impl Directions {
         if turn != Turn::Idle || missing == 0 {
             return Ok(turn);
         }
+        self.hash_direction_into(sender, sink)?;
+        let half = self.half(sender);
         half.refill(missing.min(REFILL_PART_OTS) as usize)?;
         Ok(half.next(rng, io.message())?)
     }
@@ -255,29 +257,48 @@ impl Directions {
     /// Hashes those of the available OTs that `sink` wants.
     pub(super) fn hash_into(&mut self, sink: &mut impl HashedOtSink) -> Result<(), Error> {
         for sender in ROLES {
-            self.device_hash_into(sender, sink)?;
-            let count = self.half(sender).left().min(sink.wants(sender)) as usize;
-            if count == 0 {
-                continue;
-            }
+            self.hash_direction_into(sender, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Hashes those of the available OTs of a direction that `sink` wants.
+    fn hash_direction_into(
+        &mut self,
+        sender: Role,
+        sink: &mut impl HashedOtSink,
+    ) -> Result<(), Error> {
+        self.device_hash_into(sender, sink)?;
+        let count = self.half(sender).left().min(sink.wants(sender)) as usize;
+        if count == 0 {
+            return Ok(());
+        }
+        let (threads, room) = (self.threads, &mut self.room);
+        let hash = &self.hashes[sender as usize];
+        if sender == self.role {
+            let number = self.sender.available().start;
+            let (delta, mut q) = self.sender.take(number, count)?.into_correlated();
+            let half = OtHalf::Sender(&delta);
             let hash = OtHash {
-                hash: &self.hashes[sender as usize],
-                threads: self.threads,
-                room: &mut self.room,
+                hash,
+                half,
+                threads,
+                room,
             };
-            let bits = &mut self.bits;
-            if sender == self.role {
-                let number = self.sender.available().start;
-                let (delta, mut q) = self.sender.take(number, count)?.into_correlated();
-                let ots = (Some(&delta), number, &mut q[..]);
-                hash_taken(hash, sender, ots, bits, sink)?;
-                self.sender.use_again(q);
-            } else {
-                let number = self.receiver.available().start;
-                let mut t = self.receiver.take(number, count)?.into_blocks();
-                hash_taken(hash, sender, (None, number, &mut t), bits, sink)?;
-                self.receiver.use_again(t);
-            }
+            hash.pass_on(number, &mut q, (sender, sink))?;
+            self.sender.use_again(q);
+        } else {
+            let number = self.receiver.available().start;
+            let mut t = self.receiver.take(number, count)?.into_blocks();
+            let half = OtHalf::Receiver;
+            let hash = OtHash {
+                hash,
+                half,
+                threads,
+                room,
+            };
+            hash.pass_on(number, &mut t, (sender, sink))?;
+            self.receiver.use_again(t);
         }
         Ok(())
     }
@@ -298,16 +319,19 @@ impl Directions {
             if there == 0 {
                 return Ok(());
             }
-            let NextOts::Bits {
-                count: count @ DEVICE_OTS..,
-                lead,
-            } = sink.next(sender)
-            else {
+            let NextOts::Bits { count, lead } = sink.next(sender, 0) else {
                 return Ok(());
             };
             let count = count.min(there) as usize;
             let words = (lead + count).div_ceil(64);
-            let [first, second] = room_for_bits(&mut self.bits, words);
+            let [first, second] = &mut self.bits;
+            for row in [&mut *first, &mut *second] {
+                if row.len() < words {
+                    // The old memory is wiped on drop.
+                    *row = Zeroizing::new(vec![0; words]);
+                }
+            }
+            let (first, second) = (&mut first[..words], &mut second[..words]);
             let hash = &self.hashes[sender as usize];
             let ots = HashedBits {
                 hash,
@@ -332,55 +356,4 @@ impl Directions {
             sink.take_bits(sender, bits)?;
         }
     }
-}
-
-/// Hashes OTs of `sender`'s direction, which are numbered from `number` on, and wipes them. `sink`
-/// takes them in the form that suits it. `delta` is that of their sender, if this party is.
-fn hash_taken(
-    mut hash: OtHash<'_>,
-    sender: Role,
-    (delta, mut number, mut ots): (Option<&Delta>, u64, &mut [Block]),
-    bits: &mut [Zeroizing<Vec<u64>>; 2],
-    sink: &mut impl HashedOtSink,
-) -> Result<(), Error> {
-    while !ots.is_empty() {
-        let (count, as_bits) = match sink.next(sender) {
-            NextOts::Bits { count, lead: 0 } => (count, true),
-            // Up to the next word.
-            NextOts::Bits { count, lead } => (count.min(64 - lead as u64), false),
-            NextOts::Blocks => (hash.turn() as u64, false),
-        };
-        let count = count.min(ots.len() as u64) as usize;
-        let (now, later) = core::mem::take(&mut ots).split_at_mut(count);
-        if as_bits {
-            let [first, second] = room_for_bits(bits, count.div_ceil(64));
-            hash.bits(number, (delta, now), [&mut *first, &mut *second]);
-            let ots = OtBits {
-                first,
-                second,
-                lead: 0,
-                count,
-            };
-            sink.take_bits(sender, ots)?;
-        } else {
-            let take = |ots: HashedOts<'_>| sink.take(sender, ots);
-            match delta {
-                Some(delta) => hash.sent(number, (delta, now), take)?,
-                None => hash.received(number, now, take)?,
-            }
-        }
-        (number, ots) = (number + count as u64, later);
-    }
-    Ok(())
-}
-
-/// Returns two rows of this many words, with any content.
-fn room_for_bits(bits: &mut [Zeroizing<Vec<u64>>; 2], words: usize) -> [&mut [u64]; 2] {
-    bits.each_mut().map(|row| {
-        if row.len() < words {
-            // The old memory is wiped on drop.
-            *row = Zeroizing::new(vec![0; words]);
-        }
-        &mut row[..words]
-    })
 }

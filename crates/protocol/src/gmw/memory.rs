@@ -9,6 +9,7 @@ use tacit_kernels::Block;
 
 use super::hashed::ROLES;
 use super::queue::BitQueue;
+use super::rows::row_bits;
 use super::stock::{CrossDemand, CrossKind};
 
 /// Bytes of a row program for each wire of its circuit, and the additional bytes while the largest
@@ -47,7 +48,7 @@ fn values(schedule: &Schedule) -> u64 {
     };
     for input in schedule.inputs() {
         if let Some(until) = kept_until(input.last_read) {
-            let bits = u64::from(input.rows) * u64::from(input.instances);
+            let bits = u64::from(input.rows) * row_bits(input.instances as usize) as u64;
             live(0, until, bits.div_ceil(64) * 8);
         }
     }
@@ -60,7 +61,8 @@ fn values(schedule: &Schedule) -> u64 {
             group.program().slots() as u64 * words * 8,
         );
         if let Some(until) = kept_until(group.last_read()) {
-            let bits = group.program().results().len() as u64 * group.instances() as u64;
+            let rows = group.program().results().len() as u64;
+            let bits = rows * row_bits(group.instances()) as u64;
             live(group.end(), until.max(group.end()), bits.div_ceil(64) * 8);
         }
     }
@@ -75,7 +77,7 @@ fn values(schedule: &Schedule) -> u64 {
 }
 
 /// Returns the size of the masks of all crosses, which may be made before the first step or come
-/// from a stock, and of the longest messages of a step, once as bytes and once as words.
+/// from a stock, and of the longest messages of a step, once as words and once on their way.
 fn masks(schedule: &Schedule) -> u64 {
     let (mut opened, mut longest) = ([0_u64; 2], 0);
     for step in schedule.steps() {

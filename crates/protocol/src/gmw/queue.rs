@@ -39,39 +39,71 @@ impl BitQueue {
     /// Writes the first `bits` bits of `words`, whose other bits must be zero, over the zeros from
     /// number `at` on.
     pub(super) fn put(&mut self, at: u64, words: &[u64], bits: usize) {
-        let shift = (at % 64) as u32;
-        let words = &words[..bits.div_ceil(64)];
-        for (i, (place, word)) in (at / 64..).zip(words).enumerate() {
-            self.or(place, word << shift);
-            let count = (bits - 64 * i).min(64);
-            if shift as usize + count > 64 {
-                self.or(place + 1, word >> (64 - shift));
-            }
+        if bits == 0 {
+            return;
         }
-    }
-
-    fn or(&mut self, place: u64, word: u64) {
-        let segment = (place / SEGMENT_WORDS - self.gone) as usize;
-        self.segments[segment][(place % SEGMENT_WORDS) as usize] |= word;
+        let (shift, mut carry) = (at % 64, 0);
+        let mut words = words[..bits.div_ceil(64)].iter();
+        let (mut place, end) = (at / 64, (at + bits as u64).div_ceil(64));
+        while place < end {
+            let here = (end - place).min(SEGMENT_WORDS - place % SEGMENT_WORDS);
+            let segment = &mut self.segments[(place / SEGMENT_WORDS - self.gone) as usize];
+            let first = (place % SEGMENT_WORDS) as usize;
+            for into in &mut segment[first..first + here as usize] {
+                let word = words.next().copied().unwrap_or_default();
+                *into |= word << shift | carry;
+                // This is a shift by 64 − `shift` in two steps.
+                carry = word >> 1 >> (63 - shift);
+            }
+            place += here;
+        }
     }
 
     /// Copies the bits from number `at` on to the start of `into`. The last word may contain
     /// further bits.
     pub(super) fn read(&self, at: u64, bits: usize, into: &mut [u64]) {
-        let shift = (at % 64) as u32;
-        let into = &mut into[..bits.div_ceil(64)];
-        for (place, into) in (at / 64..).zip(into) {
-            // This is a shift by 64 − `shift` in two steps.
-            *into = self.get(place) >> shift | self.get(place + 1) << 1 << (63 - shift);
+        let mut into = &mut into[..bits.div_ceil(64)];
+        let (mut place, shift) = (at / 64, at % 64);
+        while !into.is_empty() {
+            let first = (place % SEGMENT_WORDS) as usize;
+            let here = into.len().min(SEGMENT_WORDS as usize - first);
+            let (now, later) = into.split_at_mut(here);
+            let words = self.segment(place).map(|words| &words[first..]);
+            let Some((words, rest)) = words.and_then(|words| words.split_at_checked(here)) else {
+                now.fill(0);
+                into = later;
+                continue;
+            };
+            if shift == 0 {
+                now.copy_from_slice(words);
+            } else {
+                let pairs = words.iter().zip(&words[1..]);
+                for (into, (low, high)) in now.iter_mut().zip(pairs) {
+                    *into = low >> shift | high << (64 - shift);
+                }
+                let last = words[here - 1] >> shift;
+                let next = match rest.first() {
+                    Some(next) => *next,
+                    None => self.get(place + here as u64),
+                };
+                now[here - 1] = last | next << (64 - shift);
+            }
+            (place, into) = (place + here as u64, later);
         }
+    }
+
+    /// Returns the segment of a word, if it is there.
+    fn segment(&self, place: u64) -> Option<&[u64]> {
+        let segment = self
+            .segments
+            .get((place / SEGMENT_WORDS - self.gone) as usize);
+        segment.map(|words| &words[..])
     }
 
     /// Returns a word, which is zero after the last one.
     fn get(&self, place: u64) -> u64 {
-        let segment = self
-            .segments
-            .get((place / SEGMENT_WORDS - self.gone) as usize);
-        segment.map_or(0, |words| words[(place % SEGMENT_WORDS) as usize])
+        let words = self.segment(place);
+        words.map_or(0, |words| words[(place % SEGMENT_WORDS) as usize])
     }
 
     /// Returns the bytes that are held.

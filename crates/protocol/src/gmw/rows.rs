@@ -7,9 +7,13 @@
 //! [`CrossMasks`], and the peer's bits as bytes.
 //!
 //! A *row* holds the shares of a wire in a group, bit i for instance i, in 64-bit words. Results
-//! are kept as *blocks*: their rows one after the other, bit by bit without gaps, so that memory is
-//! proportional to the live values. Both parties perform the same operations apart from their
-//! shares: no branch and no index depends on a share.
+//! are kept as *blocks*: their rows one after the other, those of few instances bit by bit without
+//! gaps, so that memory is proportional to the live values. Both parties perform the same
+//! operations apart from their shares: no branch and no index depends on a share.
+//!
+//! **Threads.** The groups of a step do not depend on each other, nor do the instances of a group.
+//! A group's rows are in *parts* of up to 4,096 instances, and threads take parts. Each writes its
+//! bits where the message has them. Steps with little work take one thread.
 //!
 //! **Cost** of an AND of shared bits: seven rows are read and one is written, in word operations.
 //! **Memory**: a bit for each value, from its computation to the last step that reads any value of
@@ -17,7 +21,10 @@
 
 mod bits;
 mod group;
+mod inputs;
 mod one_word;
+mod opened;
+mod sharing;
 mod store;
 
 #[cfg(test)]
@@ -25,15 +32,19 @@ mod tests;
 
 use core::fmt;
 use core::iter::Peekable;
+use core::num::NonZeroUsize;
+use core::ops::Range;
 
 use tacit_circuit::{CROSS_GATES, Role, RowProgram};
 use tacit_function::schedule::{AtWork, Schedule, StepWork, Steps};
 use zeroize::Zeroizing;
 
 pub use bits::BitWriter;
-use bits::words_of_bytes;
-use group::{GroupRows, OpenedStep};
+use group::{GroupRows, LayerPass, LayerStart, PartRows, ROLES, RowRoom};
+pub use opened::OpenedBits;
+use sharing::{Threads, cost_of_layer};
 use store::Store;
+pub(super) use store::row_bits;
 
 use crate::shares::InputShares;
 
@@ -47,40 +58,53 @@ pub struct CrossOts {
     /// The number of the first OT among those OTs of its direction that crosses of the same kind
     /// take. The kinds are crosses with one gate and crosses with more.
     pub number_of_kind: u64,
+    /// The number of gates of the earlier OTs of its direction: the sum of the widths of their
+    /// crosses.
+    pub gates_before: u64,
     /// The number of OTs.
     pub instances: usize,
     /// The number of gates of the cross.
     pub width: usize,
 }
 
-/// Hashed correlated OTs as rows of ⌈instances / 64⌉ words. Bit i of a row belongs to OT `number` +
-/// i. Bits after the last instance may have any value.
-pub trait CrossMasks {
-    /// Writes the rows of a cross. At the OTs' sender, `first` gets a row r and `second` a row α
-    /// for each gate. At the receiver, `first` gets the row of choices b, and `second` a row ρ for
-    /// each gate.
+/// Hashed correlated OTs as rows. Bit i of a row belongs to OT `number` + i.
+pub trait CrossMasks: Sync {
+    /// What a thread needs to read rows.
+    type Room: Default + Send;
+
+    /// Writes the part `of` of the rows of a cross, ⌈length / 64⌉ words each. It starts at a
+    /// multiple of 128 and has at most 4,096 instances. At the OTs' sender, the first slice of `into` gets a row r and the second a
+    /// row α for each gate. At the receiver, the first gets the row of choices b, and the second a
+    /// row ρ for each gate. Bits after the last instance may have any value.
     ///
-    /// [`Rows::open`] calls it for each cross of a step, in order. [`Rows::absorb`] calls it again
-    /// for the same crosses and must get the same rows. For groups of at most 64 calls,
+    /// [`Rows::open`] calls it for each cross of a step. [`Rows::absorb`] calls it again for the
+    /// same crosses and must get the same rows. For groups of at most 64 calls,
     /// [`packed_rows`](Self::packed_rows) is called instead.
-    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]);
+    fn rows(
+        &self,
+        cross: &CrossOts,
+        of: Range<usize>,
+        room: &mut Self::Room,
+        into: [&mut [u64]; 2],
+    );
 
     /// Appends the rows of all crosses of a layer that have the same sender, `instances` bits each
-    /// and without gaps, for a group of at most 64 calls. The rows are those that
-    /// [`rows`](Self::rows) writes one by one.
+    /// and without gaps, for a group of at most 64 calls: the first rows to one writer, the second
+    /// ones to the other. The rows are those that [`rows`](Self::rows) writes one by one.
     fn packed_rows(
-        &mut self,
+        &self,
         crosses: &LayerCrosses<'_>,
-        first: &mut BitWriter,
-        second: &mut BitWriter,
+        room: &mut Self::Room,
+        into: [&mut BitWriter; 2],
     ) {
         let instances = crosses.instances;
+        let [first, second] = into;
         let mut rows = [(); 2].map(|()| Zeroizing::new([0; CROSS_GATES]));
         for cross in crosses.each() {
             let firsts = if crosses.sends { cross.width } else { 1 };
             let [one, two] = rows.each_mut();
             let (one, two) = (&mut one[..firsts], &mut two[..cross.width]);
-            self.rows(&cross, one, two);
+            self.rows(&cross, 0..instances, room, [one, two]);
             for (writer, rows) in [(&mut *first, one), (&mut *second, two)] {
                 for row in rows {
                     writer.push([*row].into_iter(), instances);
@@ -88,6 +112,12 @@ pub trait CrossMasks {
             }
         }
     }
+}
+
+/// Returns the number of gates of the OTs of a step that `sender` sends.
+pub(super) fn gates_of(step: &StepWork, sender: Role) -> u64 {
+    // The sender opens a bit for each gate, and one for each OT that it chooses.
+    step.bits[sender as usize] - step.ots[sender.other() as usize]
 }
 
 /// The crosses of a layer of a group whose OTs have the same sender.
@@ -101,6 +131,8 @@ pub struct LayerCrosses<'p> {
     pub number: u64,
     /// The number of narrow OTs of the direction before the first OT.
     pub narrow_before: u64,
+    /// The number of gates of the direction's OTs before the first one.
+    pub gates_before: u64,
     /// The number of instances of the group, at most 64.
     pub instances: usize,
     /// The number of crosses.
@@ -113,13 +145,13 @@ pub struct LayerCrosses<'p> {
 
 impl<'p> LayerCrosses<'p> {
     /// Returns the crosses of a layer of a program. `sends` says whether this party sends their
-    /// OTs. `before` has the number of earlier OTs of the direction, and the number of narrow ones
-    /// among these.
+    /// OTs. `before` has the number of earlier OTs of the direction, the number of narrow ones
+    /// among these, and the number of their gates.
     pub(in crate::gmw) fn of(
         (program, layer): (&'p RowProgram, u32),
         (sender, sends): (Role, bool),
         instances: usize,
-        before: [u64; 2],
+        before: [u64; 3],
     ) -> Self {
         let outline = program.outline(layer);
         Self {
@@ -127,6 +159,7 @@ impl<'p> LayerCrosses<'p> {
             sends,
             number: before[0],
             narrow_before: before[1],
+            gates_before: before[2],
             instances,
             crosses: outline.ots[sender as usize],
             // The sender opens a bit for each gate, and one for each cross that it chooses.
@@ -148,15 +181,18 @@ impl<'p> LayerCrosses<'p> {
         let widths = self.program.pieces(self.layer);
         let widths = widths.map(move |piece| piece.widths[chooser]);
         let (mut number, mut narrow) = (self.number, self.narrow_before);
+        let mut gates = self.gates_before;
         widths.filter(|width| *width > 0).map(move |width| {
             let cross = CrossOts {
                 sender: self.sender,
                 number,
                 number_of_kind: if width == 1 { narrow } else { number - narrow },
+                gates_before: gates,
                 instances: self.instances,
                 width,
             };
             number += self.instances as u64;
+            gates += width as u64 * self.instances as u64;
             narrow += if width == 1 { self.instances as u64 } else { 0 };
             cross
         })
@@ -167,10 +203,12 @@ impl<'p> LayerCrosses<'p> {
 pub struct Rows<'s> {
     schedule: &'s Schedule,
     role: Role,
+    threads: Threads,
     steps: Steps<'s>,
     step: Option<StepWork>,
-    /// The narrow OTs that earlier steps used, by their sender.
+    /// The narrow OTs that earlier steps used, and the gates of all their OTs, by the OTs' sender.
     narrow_ots: [u64; 2],
+    gates: [u64; 2],
     /// The groups that have not started, in the order of their starts.
     starts: Peekable<Box<dyn Iterator<Item = u32> + Send + 's>>,
     /// The active groups, in the same order as the step's.
@@ -188,17 +226,23 @@ impl fmt::Debug for Rows<'_> {
 }
 
 impl<'s> Rows<'s> {
-    /// Returns the rows before the first step. `share` is called with an input's number for this
-    /// party's share of each bit of that input, in port order. It is not called for inputs that
-    /// only the other party owns. The share of a public input is its value.
+    /// Returns the rows before the first step, on `threads` threads, on which nothing else depends.
+    /// `share` is called with an input's number for this party's share of each bit of that input,
+    /// in port order. It is not called for inputs that only the other party owns. The share of a
+    /// public input is its value.
     #[must_use]
-    pub fn new(schedule: &'s Schedule, role: Role, mut share: impl FnMut(usize) -> bool) -> Self {
+    pub fn new(
+        schedule: &'s Schedule,
+        role: Role,
+        threads: NonZeroUsize,
+        mut share: impl FnMut(usize) -> bool,
+    ) -> Self {
         let count = Self::share_count(schedule, role) as usize;
         let mut shares = Zeroizing::new(Vec::with_capacity(count));
         for (number, bits) in store::held_inputs(schedule, role) {
             shares.extend((0..bits).map(|_| share(number)));
         }
-        Self::of_shares(schedule, role, InputShares::from(&shares))
+        Self::of_shares(schedule, (role, threads), InputShares::from(&shares))
     }
 
     /// Returns the number of shares of input bits that a party holds.
@@ -210,19 +254,26 @@ impl<'s> Rows<'s> {
 
     /// Returns the rows before the first step, with these shares, one of each bit that the party
     /// holds.
-    pub(super) fn of_shares(schedule: &'s Schedule, role: Role, shares: InputShares<'_>) -> Self {
+    pub(super) fn of_shares(
+        schedule: &'s Schedule,
+        (role, threads): (Role, NonZeroUsize),
+        shares: InputShares<'_>,
+    ) -> Self {
         let starts: Box<dyn Iterator<Item = u32> + Send + 's> =
             Box::new(schedule.starts().map(|group| group.number()));
         let mut steps = schedule.steps();
+        let threads = Threads::new(threads);
         let mut rows = Self {
             schedule,
             role,
+            threads,
             step: steps.next(),
             steps,
             narrow_ots: [0; 2],
+            gates: [0; 2],
             starts: starts.peekable(),
             at_work: Vec::new(),
-            store: Store::new(schedule, role, shares),
+            store: Store::new(schedule, (role, threads), shares),
         };
         rows.begin(0);
         rows
@@ -233,46 +284,72 @@ impl<'s> Rows<'s> {
         self.step.as_ref()
     }
 
-    /// Returns this party's bits of the step, eight to a byte, least significant first.
+    /// Writes this party's bits of the step over `out`.
     ///
     /// # Panics
     ///
     /// Panics after the last step.
-    pub fn open(&self, masks: &mut impl CrossMasks) -> Vec<u8> {
+    pub fn open<M: CrossMasks>(&self, masks: &M, out: &mut OpenedBits) {
         let step = self.step.as_ref().expect("a step that comes");
-        let mut out = BitWriter::with_capacity(step.bits[self.role as usize]);
-        let mut opened = OpenedStep::new(self.role, step, self.narrow_ots, masks);
-        for (AtWork { layer, .. }, (group, rows)) in step.at_work.iter().zip(&self.at_work) {
-            let program = self.schedule.group(*group).program();
-            rows.open(program, *layer, &mut opened, &mut out);
-        }
-        out.into_bytes()
+        out.restart(step.bits[self.role as usize]);
+        let (out, starts) = (&*out, self.starts_of_layers(step));
+        let at_work = step.at_work.iter().zip(&self.at_work).zip(starts);
+        let tasks = at_work.flat_map(|((at_work, (number, rows)), at)| {
+            let layer = LayerOf::new(self.schedule, *number, at_work, at);
+            rows.parts.iter().map(move |part| (layer, part))
+        });
+        let cost = |(layer, part): &(LayerOf<'_>, &PartRows)| layer.cost(part);
+        self.threads
+            .share(tasks.collect(), cost, |room, (layer, part)| {
+                part.open(layer.pass(masks, room), &mut out.from(0));
+            });
     }
 
-    /// Takes the peer's bits of the step and moves on to the next step.
+    /// Returns where the layers of the step's groups start.
+    fn starts_of_layers(&self, step: &StepWork) -> Vec<LayerStart> {
+        let mut next = LayerStart::of_step(step, self.narrow_ots, self.gates);
+        let at_work = step.at_work.iter().zip(&self.at_work);
+        let starts = at_work.map(|(AtWork { layer, .. }, (number, rows))| {
+            let program = self.schedule.group(*number).program();
+            next.pass(program, *layer, rows.instances)
+        });
+        starts.collect()
+    }
+
+    /// Takes the peer's bits of the step and moves on to the next step. Bit 0 is the lowest one of
+    /// the first word.
     ///
     /// # Panics
     ///
-    /// Panics after the last step, or if `peer` does not have the ⌈bits / 8⌉ bytes of the step's
+    /// Panics after the last step, or if `peer` does not have the ⌈bits / 64⌉ words of the step's
     /// bits.
-    pub fn absorb(&mut self, masks: &mut impl CrossMasks, peer: &[u8]) {
+    pub fn absorb<M: CrossMasks>(&mut self, masks: &M, peer: &[u64]) {
         let step = self.step.take().expect("a step that comes");
         let bits = step.bits[self.role.other() as usize];
-        assert_eq!(peer.len() as u64, bits.div_ceil(8), "the step's bytes");
-        let peer = words_of_bytes(peer);
-        let mut opened = OpenedStep::new(self.role, &step, self.narrow_ots, masks);
-        let at_work = std::mem::take(&mut self.at_work);
-        for (AtWork { layer, .. }, (number, mut rows)) in step.at_work.iter().zip(at_work) {
-            let group = self.schedule.group(number);
-            rows.absorb(group.program(), *layer, &mut opened, &peer);
-            if *layer < group.program().depth() {
+        assert_eq!(peer.len() as u64, bits.div_ceil(64), "the step's words");
+        let (schedule, starts) = (self.schedule, self.starts_of_layers(&step));
+        let at_work = step.at_work.iter().zip(&mut self.at_work).zip(starts);
+        let tasks = at_work.flat_map(|((at_work, (number, rows)), at)| {
+            let layer = LayerOf::new(schedule, *number, at_work, at);
+            rows.parts.iter_mut().map(move |part| (layer, part))
+        });
+        let cost = |(layer, part): &(LayerOf<'_>, &mut PartRows)| layer.cost(part);
+        self.threads
+            .share(tasks.collect(), cost, |room, (layer, part)| {
+                part.absorb(layer.pass(masks, room), peer);
+            });
+        let layers = step.at_work.iter().map(|at_work| at_work.layer);
+        for (layer, (number, rows)) in layers.zip(std::mem::take(&mut self.at_work)) {
+            let group = schedule.group(number);
+            if layer < group.program().depth() {
                 self.at_work.push((number, rows));
             } else {
                 self.store.keep(&group, &rows);
             }
         }
-        for sender in [Role::Garbler, Role::Evaluator] {
+        for sender in ROLES {
             self.narrow_ots[sender as usize] += step.narrow_ots[sender as usize];
+            self.gates[sender as usize] += gates_of(&step, sender);
         }
         self.step = self.steps.next();
         self.begin(step.number + 1);
@@ -285,9 +362,8 @@ impl<'s> Rows<'s> {
         let starts = |number: &u32| schedule.group(*number).start() == step;
         while let Some(number) = self.starts.next_if(starts) {
             let group = schedule.group(number);
-            let mut rows = GroupRows::new(self.role, &group);
+            let mut rows = GroupRows::new(self.role, &group, self.threads.count());
             self.store.gather(&group, &mut rows);
-            rows.operate(group.program(), 0);
             if group.program().depth() == 0 {
                 self.store.keep(&group, &rows);
             } else {
@@ -313,5 +389,41 @@ impl<'s> Rows<'s> {
             self.store.output(output, &mut shares);
         }
         shares
+    }
+}
+
+/// A layer of a group in a step.
+#[derive(Clone, Copy)]
+struct LayerOf<'s> {
+    program: &'s RowProgram,
+    layer: u32,
+    at: LayerStart,
+}
+
+impl<'s> LayerOf<'s> {
+    fn new(schedule: &'s Schedule, group: u32, at_work: &AtWork, at: LayerStart) -> Self {
+        Self {
+            program: schedule.group(group).program(),
+            layer: at_work.layer,
+            at,
+        }
+    }
+
+    fn cost(&self, part: &PartRows) -> u64 {
+        cost_of_layer(self.program, self.layer, part)
+    }
+
+    fn pass<'p, M: CrossMasks>(
+        &'p self,
+        masks: &'p M,
+        room: &'p mut RowRoom<M::Room>,
+    ) -> LayerPass<'p, M> {
+        LayerPass {
+            program: self.program,
+            layer: self.layer,
+            masks,
+            room,
+            at: self.at,
+        }
     }
 }

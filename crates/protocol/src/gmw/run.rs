@@ -1,5 +1,7 @@
 //! A run: refills and layers in turn, followed by the results.
 
+use core::num::NonZeroUsize;
+
 use tacit_circuit::Role;
 use tacit_function::schedule::StepWork;
 use tacit_function::{Function, Schedule};
@@ -10,9 +12,9 @@ use super::crosses::MadeMasks;
 use super::directions::Directions;
 use super::hashed::ROLES;
 use super::messages::{self, LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
-use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, Rows};
+use super::rows::{CrossMasks, OpenedBits, Rows};
 use super::stock::StockedCrosses;
-use crate::bits::{check_bits, unpack, unused_are_clear};
+use crate::bits::{check_bits, unpack};
 use crate::direct::check_without_values;
 use crate::io::{Io, boxed};
 use crate::message::Kind;
@@ -35,12 +37,17 @@ pub struct Run<'f> {
 }
 
 /// The source of a run's masks.
-trait MaskSource: CrossMasks {
+trait MaskSource {
+    type Masks: CrossMasks;
+
+    /// Returns the masks.
+    fn masks(&self) -> &Self::Masks;
+
     /// Ensures that the masks of a step are available.
     async fn before(&mut self, io: &mut Io<'_>, step: &StepWork) -> Result<(), Error>;
 
     /// Called when the step is done.
-    fn after(&mut self);
+    fn after(&mut self, step: &StepWork);
 }
 
 /// Masks of OTs that are made during the run.
@@ -54,22 +61,13 @@ struct Making<'r, 's> {
     masks: MadeMasks<'s>,
 }
 
-impl CrossMasks for Making<'_, '_> {
-    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
-        self.masks.rows(cross, first, second);
+impl<'s> MaskSource for Making<'_, 's> {
+    type Masks = MadeMasks<'s>;
+
+    fn masks(&self) -> &Self::Masks {
+        &self.masks
     }
 
-    fn packed_rows(
-        &mut self,
-        crosses: &LayerCrosses<'_>,
-        first: &mut BitWriter,
-        second: &mut BitWriter,
-    ) {
-        self.masks.packed_rows(crosses, first, second);
-    }
-}
-
-impl MaskSource for Making<'_, '_> {
     async fn before(&mut self, io: &mut Io<'_>, step: &StepWork) -> Result<(), Error> {
         let made = self.directions.made();
         let made_for_run = ROLES.map(|sender| made[sender as usize] - self.first[sender as usize]);
@@ -83,18 +81,24 @@ impl MaskSource for Making<'_, '_> {
         boxed(|| directions.refill(io, totals, &mut self.rng, masks)).await
     }
 
-    fn after(&mut self) {
-        self.masks.end_step();
+    fn after(&mut self, step: &StepWork) {
+        self.masks.end_step(step);
     }
 }
 
 impl MaskSource for StockedCrosses {
+    type Masks = Self;
+
+    fn masks(&self) -> &Self {
+        self
+    }
+
     async fn before(&mut self, _io: &mut Io<'_>, _step: &StepWork) -> Result<(), Error> {
         Ok(())
     }
 
-    fn after(&mut self) {
-        self.end_step();
+    fn after(&mut self, step: &StepWork) {
+        self.end_step(step);
     }
 }
 
@@ -114,7 +118,7 @@ impl Run<'_> {
         directions: &mut Directions,
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Zeroizing<Vec<bool>>, Error> {
-        let role = directions.role();
+        let (role, threads) = (directions.role(), directions.threads());
         let making = Making {
             schedule: self.schedule,
             first: directions.next_numbers(),
@@ -123,10 +127,11 @@ impl Run<'_> {
             masks: MadeMasks::new(self.schedule, role),
         };
         let shares = shares.into();
-        boxed(|| self.run_by(io, role, shares, making)).await
+        boxed(|| self.run_by(io, (role, threads), shares, making)).await
     }
 
-    /// Runs a party's side as [`run`](Self::run) does, with masks from stock, which are then spent.
+    /// Runs a party's side as [`run`](Self::run) does, with masks from stock, which are then spent,
+    /// on `threads` threads.
     ///
     /// # Errors
     ///
@@ -136,39 +141,46 @@ impl Run<'_> {
         io: &mut Io<'_>,
         shares: impl Into<InputShares<'_>>,
         masks: StockedCrosses,
+        threads: NonZeroUsize,
     ) -> Result<Zeroizing<Vec<bool>>, Error> {
         let shares = shares.into();
-        boxed(|| self.run_by(io, masks.role(), shares, masks)).await
+        boxed(|| self.run_by(io, (masks.role(), threads), shares, masks)).await
     }
 
     async fn run_by(
         self,
         io: &mut Io<'_>,
-        role: Role,
+        (role, threads): (Role, NonZeroUsize),
         shares: InputShares<'_>,
-        mut masks: impl MaskSource,
+        mut source: impl MaskSource,
     ) -> Result<Zeroizing<Vec<bool>>, Error> {
-        let mut rows = self.rows(role, shares)?;
+        let mut rows = self.rows((role, threads), shares)?;
+        let (mut ours, mut theirs) = (OpenedBits::default(), Vec::new());
         while let Some(step) = rows.step() {
-            masks.before(io, step).await?;
-            let (number, bits) = (step.number, step.bits[role.other() as usize]);
-            io.progressed(self.progress(step));
-            let ours = rows.open(&mut masks);
-            let theirs = exchange(io, number, &ours, bits).await?;
-            rows.absorb(&mut masks, &theirs);
-            masks.after();
+            let step = step.clone();
+            source.before(io, &step).await?;
+            io.progressed(self.progress(&step));
+            rows.open(source.masks(), &mut ours);
+            let bits = step.bits[role.other() as usize];
+            exchange(io, step.number, &ours, (bits, &mut theirs)).await?;
+            rows.absorb(source.masks(), &theirs);
+            source.after(&step);
             io.breathe().await?;
         }
         self.results(io, role, &rows).await
     }
 
     /// Returns the party's rows before the first step.
-    fn rows(&self, role: Role, shares: InputShares<'_>) -> Result<Rows<'_>, Error> {
+    fn rows(
+        &self,
+        party: (Role, NonZeroUsize),
+        shares: InputShares<'_>,
+    ) -> Result<Rows<'_>, Error> {
         check(self.function)?;
-        if Rows::share_count(self.schedule, role) != shares.len() as u64 {
+        if Rows::share_count(self.schedule, party.0) != shares.len() as u64 {
             return Err(Error::ApiMisuse("a share of each bit that a party holds"));
         }
-        Ok(Rows::of_shares(self.schedule, role, shares))
+        Ok(Rows::of_shares(self.schedule, party, shares))
     }
 
     /// Returns the progress of a party before this step. Gates are counted by their OTs.
@@ -241,43 +253,61 @@ pub fn check(function: &Function) -> Result<(), Error> {
     check_without_values(function, "gmw")
 }
 
-/// Sends the party's bytes of a step, and receives the peer's, which hold `bits` bits.
+/// Sends the party's bits of a step, and replaces `theirs` by the words of the peer's `bits` bits.
 pub(super) async fn exchange(
     io: &mut Io<'_>,
     step: u32,
-    ours: &[u8],
-    bits: u64,
-) -> Result<Vec<u8>, Error> {
-    let expected = bits.div_ceil(8);
-    let frames =
-        [ours.len() as u64, expected].map(|bytes| bytes.div_ceil(LAYER_FRAME_BYTES as u64));
-    let mut theirs = Vec::new();
+    ours: &OpenedBits,
+    (bits, theirs): (u64, &mut Vec<u64>),
+) -> Result<(), Error> {
+    let [ours_bytes, mut left] = [ours.byte_count() as u64, bits.div_ceil(8)];
+    let frames = [ours_bytes, left].map(|bytes| bytes.div_ceil(LAYER_FRAME_BYTES as u64));
+    theirs.clear();
     for number in 0..frames[0].max(frames[1] + FRAMES_AHEAD as u64 - 1) {
         if number < frames[0] {
             send_frame(io, [step, number as u32], ours)?;
         }
         let due = (number + 1).checked_sub(FRAMES_AHEAD as u64);
         if let Some(due) = due.filter(|due| *due < frames[1]) {
-            let left = expected - theirs.len() as u64;
             let frame = io.receive(messages::layer(left)).await?;
-            theirs.extend_from_slice(frame_bits(frame, [step, due as u32])?);
+            let frame = frame_bits(frame, [step, due as u32])?;
+            left -= frame.len() as u64;
+            append_words(frame, theirs);
         }
     }
-    if unused_are_clear(&theirs, bits as usize) {
-        return Ok(theirs);
+    if words_are_padded(theirs, bits) {
+        return Ok(());
     }
     Err(invalid("padding"))
 }
 
-/// Sends frame number `number` of a step's bytes.
-fn send_frame(io: &mut Io<'_>, [step, number]: [u32; 2], bytes: &[u8]) -> Result<(), Error> {
-    let rest = &bytes[number as usize * LAYER_FRAME_BYTES..];
-    let message = messages::layer(rest.len() as u64);
+/// Appends bytes as words. The last word is filled up with zeros.
+fn append_words(bytes: &[u8], words: &mut Vec<u64>) {
+    let (whole, rest) = bytes.as_chunks();
+    words.extend(whole.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+    if !rest.is_empty() {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        words.push(u64::from_le_bytes(last));
+    }
+}
+
+/// Returns whether the bits after the first `bits` ones, in the last word, are zero.
+fn words_are_padded(words: &[u64], bits: u64) -> bool {
+    let used = bits % 64;
+    used == 0 || words.last().is_none_or(|last| last >> used == 0)
+}
+
+/// Sends frame number `number` of a step's bits.
+fn send_frame(io: &mut Io<'_>, [step, number]: [u32; 2], ours: &OpenedBits) -> Result<(), Error> {
+    let begin = number as usize * LAYER_FRAME_BYTES;
+    let message = messages::layer((ours.byte_count() - begin) as u64);
+    let end = begin + message.max_bytes - LAYER_HEADER_BYTES;
     let payload = io.message();
     payload.clear();
     payload.extend_from_slice(&step.to_le_bytes());
     payload.extend_from_slice(&number.to_le_bytes());
-    payload.extend_from_slice(&rest[..message.max_bytes - LAYER_HEADER_BYTES]);
+    ours.append_bytes(begin..end, payload);
     io.send(message)
 }
 

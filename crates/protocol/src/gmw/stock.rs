@@ -17,15 +17,17 @@
 //! first step, that they are spent.
 
 use core::fmt;
+use core::ops::Range;
 
 use tacit_circuit::Role;
 use tacit_function::Schedule;
+use tacit_function::schedule::StepWork;
 use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
-use super::crosses::RowWriter;
 use super::directions::Directions;
-use super::hashed::{HASHED_OTS, HashedOtSink, HashedOts, NextOts, OtBits, ROLES};
+use super::hashed::{HashedOtSink, HashedOts, NextOts, OtBits, ROLES};
+use super::packing::{OtPart, RowWriter};
 use super::queue::BitQueue;
 use super::rows::{CrossMasks, CrossOts};
 use crate::Error;
@@ -154,9 +156,8 @@ pub struct StockedCrosses {
     /// Narrow crosses by the OTs' sender: r and α, or b and ρ.
     narrow: [[BitQueue; 2]; 2],
     wide: [WideCrosses; 2],
-    writer: RowWriter,
-    /// The number of narrow crosses that were read, by the OTs' sender.
-    read: [u64; 2],
+    /// The number of narrow crosses that finished steps used, by the OTs' sender.
+    used: [u64; 2],
 }
 
 impl fmt::Debug for StockedCrosses {
@@ -181,8 +182,7 @@ impl StockedCrosses {
             role,
             narrow: Default::default(),
             wide: Default::default(),
-            writer: RowWriter::new(),
-            read: [0; 2],
+            used: [0; 2],
         };
         let demand = CrossDemand::of(schedule);
         for sender in ROLES {
@@ -249,55 +249,52 @@ impl StockedCrosses {
     #[cfg(test)]
     pub(super) fn held_bytes(&self) -> u64 {
         let narrow = self.narrow.as_flattened().iter();
-        let wide = self
-            .wide
-            .iter()
-            .flat_map(|wide| [&wide.first, &wide.second]);
-        let wide = wide.map(|blocks| (blocks.capacity() * Block::BYTES) as u64);
-        narrow.map(BitQueue::held_bytes).sum::<u64>() + wide.sum::<u64>()
+        let wide = self.wide.iter();
+        let wide = wide.map(|wide| wide.first.capacity() + wide.second.capacity());
+        let wide = wide.sum::<usize>() * Block::BYTES;
+        narrow.map(BitQueue::held_bytes).sum::<u64>() + wide as u64
     }
 
-    /// Wipes the narrow crosses that the steps so far have used.
-    pub(super) fn end_step(&mut self) {
-        for (queues, read) in self.narrow.iter_mut().zip(self.read) {
-            queues.iter_mut().for_each(|queue| queue.release(read));
+    /// Wipes the narrow crosses of the finished step.
+    pub(super) fn end_step(&mut self, step: &StepWork) {
+        for sender in ROLES {
+            let used = &mut self.used[sender as usize];
+            *used += step.narrow_ots[sender as usize];
+            let queues = &mut self.narrow[sender as usize];
+            queues.iter_mut().for_each(|queue| queue.release(*used));
         }
     }
 }
 
 impl CrossMasks for StockedCrosses {
-    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
-        let (sender, instances) = (cross.sender as usize, cross.instances);
+    type Room = RowWriter;
+
+    fn rows(
+        &self,
+        cross: &CrossOts,
+        of: Range<usize>,
+        writer: &mut RowWriter,
+        into: [&mut [u64]; 2],
+    ) {
+        let sender = cross.sender as usize;
+        let begin = cross.number_of_kind + of.start as u64;
         if cross.width == 1 {
-            let at = cross.number_of_kind;
-            self.narrow[sender][0].read(at, instances, first);
-            self.narrow[sender][1].read(at, instances, second);
-            self.read[sender] = self.read[sender].max(at + instances as u64);
+            let queues = &self.narrow[sender];
+            for (queue, into) in queues.iter().zip(into) {
+                queue.read(begin, of.len(), into);
+            }
             return;
         }
-        let words = instances.div_ceil(64);
-        let rows = [
-            if cross.sender == self.role {
-                cross.width
-            } else {
-                1
-            },
-            cross.width,
-        ];
-        let begin = cross.number_of_kind as usize;
-        let WideCrosses {
-            first: one,
-            second: two,
-        } = &self.wide[sender];
-        for ((into, blocks), rows) in [(first, one), (second, two)].into_iter().zip(rows) {
-            let blocks = blocks[begin..begin + instances].chunks(HASHED_OTS);
-            for (part, blocks) in (0..).step_by(HASHED_OTS).zip(blocks) {
-                self.writer.write(blocks, rows, |row, at, from, bits| {
-                    let from = &from[..bits.div_ceil(64)];
-                    let place = row * words + (part + at) / 64;
-                    into[place..place + from.len()].copy_from_slice(from);
-                });
-            }
+        let sends = cross.sender == self.role;
+        let part = OtPart {
+            ots: of.len(),
+            rows: [if sends { cross.width } else { 1 }, cross.width],
+            is_of_single: false,
+        };
+        let WideCrosses { first, second } = &self.wide[sender];
+        for (of, (into, blocks)) in into.into_iter().zip([first, second]).enumerate() {
+            let blocks = &blocks[begin as usize..][..part.ots];
+            writer.write_part(&part, of, blocks, into);
         }
     }
 }
@@ -383,7 +380,7 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> BlockMaker<K> {
             role,
             left: ROLES.map(left),
             open: Default::default(),
-            writer: RowWriter::new(),
+            writer: RowWriter::default(),
             keep,
         }
     }
@@ -462,7 +459,7 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink fo
         Ok(())
     }
 
-    fn next(&mut self, sender: Role) -> NextOts {
+    fn next(&mut self, sender: Role, _most: usize) -> NextOts {
         let filled = self.open[sender as usize].filled;
         match (self.kind(sender), self.left[sender as usize][0]) {
             (CrossKind::Narrow, blocks @ 1..) => NextOts::Bits {
@@ -494,5 +491,9 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink fo
             }
         }
         Ok(())
+    }
+
+    fn take_part(&mut self, _: Role, _: &OtPart, _: [&[u64]; 2]) -> Result<(), Error> {
+        Err(Error::ApiMisuse("a block takes OTs as blocks or as bits"))
     }
 }

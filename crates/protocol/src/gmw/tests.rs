@@ -1,7 +1,7 @@
 //! Runs of both parties in memory.
 
 mod device;
-mod functions;
+pub(super) mod functions;
 mod honest;
 mod lying;
 mod stocked;

@@ -153,9 +153,9 @@ impl Job<'_> {
         };
         let before = self.stage_work(session);
         let (run, online) = (Run { function, schedule }, Clock::start(session));
-        let watch = &mut part_of_all(&mut self.watch, [before, 0]);
+        let (threads, watch) = (self.threads, &mut part_of_all(&mut self.watch, [before, 0]));
         let outputs = run_script(session.channel(), watch, async |io| {
-            run.run_stocked(io, inputs, masks).await
+            run.run_stocked(io, inputs, masks, threads).await
         })?;
         Ok(Some(ProtocolOutcome {
             outputs,

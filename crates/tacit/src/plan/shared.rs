@@ -4,6 +4,8 @@
 //! its base OTs but no OTs yet. The work on rows is measured on shares of zeros for a millisecond
 //! or two. The work on OTs follows from the times that [`tacit_ot`] gives for an extension.
 
+use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +13,7 @@ use tacit_function::{Function, Role, Schedule};
 use tacit_garble::Assumption;
 use tacit_ot::Security;
 use tacit_ot::source::Choice;
-use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, Rows};
+use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, OpenedBits, Rows};
 use tacit_protocol::gmw::{self, Outline};
 
 use super::alternative::seconds;
@@ -174,7 +176,8 @@ fn ot_seconds(extension: OtExtension, count: u64) -> f64 {
 /// Estimates the seconds that a party takes for the rows of a run, from its first steps.
 fn seconds_of_rows(schedule: &Schedule) -> f64 {
     let begun = Instant::now();
-    let mut rows = Rows::new(schedule, Role::Garbler, |_| false);
+    let mut rows = Rows::new(schedule, Role::Garbler, NonZeroUsize::MIN, |_| false);
+    let (mut ours, mut theirs) = (OpenedBits::default(), Vec::new());
     let all: u64 = schedule.steps().map(|step| weight(step.bits)).sum();
     let mut done = 0;
     while let Some(step) = rows.step() {
@@ -182,9 +185,10 @@ fn seconds_of_rows(schedule: &Schedule) -> f64 {
             break;
         }
         done += weight(step.bits);
-        let theirs = vec![0; step.bits[Role::Evaluator as usize].div_ceil(8) as usize];
-        std::hint::black_box(rows.open(&mut NoMasks));
-        rows.absorb(&mut NoMasks, &theirs);
+        let words = step.bits[Role::Evaluator as usize].div_ceil(64) as usize;
+        theirs.resize(words, 0);
+        rows.open(&NoMasks, &mut ours);
+        rows.absorb(&NoMasks, &theirs);
     }
     let share = all as f64 / done.max(1) as f64;
     begun.elapsed().as_secs_f64() * share.max(1.0)
@@ -199,8 +203,9 @@ fn weight(bits: [u64; 2]) -> u64 {
 struct NoMasks;
 
 impl CrossMasks for NoMasks {
-    fn rows(&mut self, _cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
-        first.fill(0);
-        second.fill(0);
+    type Room = ();
+
+    fn rows(&self, _: &CrossOts, _: Range<usize>, (): &mut (), into: [&mut [u64]; 2]) {
+        into.into_iter().for_each(|rows| rows.fill(0));
     }
 }

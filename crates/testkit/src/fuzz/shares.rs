@@ -1,6 +1,7 @@
 //! Two parties that compute on shares or match tables in memory, one of which lies from some
 //! message on.
 
+use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
 use tacit_circuit::{Circuit, Component, Digest, Gate, Port, Type};
@@ -141,11 +142,11 @@ pub fn gmw(data: &[u8]) {
             play_two(
                 async |io| {
                     let masks = stocked(io, garbler, &mine).await?;
-                    run.run_stocked(io, &x, masks).await
+                    run.run_stocked(io, &x, masks, NonZeroUsize::MIN).await
                 },
                 async |io| {
                     let masks = stocked(io, evaluator, &yours).await?;
-                    run.run_stocked(io, &y, masks).await
+                    run.run_stocked(io, &y, masks, NonZeroUsize::MIN).await
                 },
                 &mut edits,
             )

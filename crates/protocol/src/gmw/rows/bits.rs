@@ -10,7 +10,7 @@ pub(super) const fn words_for(bits: usize) -> usize {
 }
 
 /// Returns a mask of the lowest `bits` bits of a word, at most 64.
-const fn low(bits: usize) -> u64 {
+pub(super) const fn low(bits: usize) -> u64 {
     if bits >= 64 {
         u64::MAX
     } else {
@@ -31,16 +31,6 @@ pub(super) fn word_at(words: &[u64], at: usize) -> u64 {
 #[inline]
 pub(super) fn bit(words: &[u64], at: usize) -> bool {
     words[at / 64] >> (at % 64) & 1 == 1
-}
-
-/// Converts bytes to words. The last word is filled up with zeros.
-pub(super) fn words_of_bytes(bytes: &[u8]) -> Vec<u64> {
-    let word = |bytes: &[u8]| {
-        let mut word = [0; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    };
-    bytes.chunks(8).map(word).collect()
 }
 
 /// Copies the bits from `at` on to the start of `into`. The last word may contain further bits.
@@ -237,15 +227,5 @@ impl BitWriter {
             self.words.push(self.last);
         }
         self.words
-    }
-
-    /// Returns the bytes. The last one is filled up with zeros.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
-        let bytes = 8 * self.words.len() + self.filled.div_ceil(8);
-        let words = self.into_words();
-        let mut out = Vec::with_capacity(8 * words.len());
-        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        out.truncate(bytes);
-        out
     }
 }

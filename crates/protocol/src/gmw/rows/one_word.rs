@@ -11,7 +11,8 @@ use zeroize::Zeroizing;
 
 use super::CrossMasks;
 use super::bits::{BitReader, BitWriter};
-use super::group::{OpenedStep, ROLES, mask};
+use super::group::{LayerPass, ROLES, mask};
+use super::opened::OpenedWriter;
 
 /// A party's rows of a group, one word each.
 pub(super) struct OneWordRows<R> {
@@ -24,17 +25,16 @@ impl<R: Deref<Target = [u64]>> OneWordRows<R> {
     /// Appends this party's rows of a layer.
     pub(super) fn open<M: CrossMasks>(
         &self,
-        program: &RowProgram,
-        layer: u32,
-        step: &mut OpenedStep<'_, M>,
-        out: &mut BitWriter,
+        mut pass: LayerPass<'_, M>,
+        out: &mut OpenedWriter<'_>,
     ) {
-        step.fetch_packed(program, layer, self.instances);
+        pass.fetch_packed(self.role, self.instances);
         let (me, bits) = (self.role, self.instances as u32);
         let valid = u64::MAX >> (64 - bits);
-        let mut alpha = BitReader::new(step.packed[me as usize][1].words(), 0);
-        let mut choices = BitReader::new(step.packed[me.other() as usize][0].words(), 0);
-        for piece in program.pieces(layer) {
+        let packed = &pass.room.packed;
+        let mut alpha = BitReader::new(packed[me as usize][1].words(), 0);
+        let mut choices = BitReader::new(packed[me.other() as usize][0].words(), 0);
+        for piece in pass.program.pieces(pass.layer) {
             for chooser in ROLES {
                 if piece.widths[chooser as usize] == 0 {
                     continue;
@@ -90,32 +90,24 @@ impl LayerBits<'_> {
 
 impl<R: DerefMut<Target = [u64]>> OneWordRows<R> {
     /// Takes the peer's rows of a layer.
-    pub(super) fn absorb<M: CrossMasks>(
-        &mut self,
-        program: &RowProgram,
-        layer: u32,
-        step: &mut OpenedStep<'_, M>,
-        peer: &[u64],
-    ) {
-        step.fetch_packed(program, layer, self.instances);
+    pub(super) fn absorb<M: CrossMasks>(&mut self, mut pass: LayerPass<'_, M>, peer: &[u64]) {
+        pass.fetch_packed(self.role, self.instances);
         let (me, bits) = (self.role, self.instances as u32);
-        let taken = program.outline(layer).opened_bits[me.other() as usize];
         let rows = |sender: Role, of: usize| {
-            let rows: &BitWriter = &step.packed[sender as usize][of];
+            let rows: &BitWriter = &pass.room.packed[sender as usize][of];
             BitReader::new(rows.words(), 0)
         };
         let mut layer_bits = LayerBits {
             bits,
-            peer: BitReader::new(peer, step.taken),
+            peer: BitReader::new(peer, pass.bits_before(me.other()) as usize),
             rho: rows(me.other(), 1),
             r: rows(me, 0),
             alpha: rows(me, 1),
             opened: Zeroizing::new([0; CROSS_GATES]),
         };
-        for piece in program.pieces(layer) {
+        for piece in pass.program.pieces(pass.layer) {
             self.absorb_piece(&piece, &mut layer_bits);
         }
-        step.taken += taken as usize * self.instances;
     }
 
     #[inline(always)]

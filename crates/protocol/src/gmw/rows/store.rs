@@ -1,25 +1,44 @@
 //! The values of a run as blocks of rows, from their computation to their last use.
 
+use core::ops::Range;
 use std::collections::HashMap;
 
 use tacit_circuit::{NO_SLOT, Role};
 use tacit_function::schedule::{
-    Argument, Block, Constants, Group, InputBlock, LastRead, OutputSpan, Run, Schedule,
+    Argument, Block, Constants, Group, LastRead, OutputSpan, Run, Schedule,
 };
-use tacit_kernels::{Block as SquareRow, Cpu, transpose_128};
 use zeroize::Zeroizing;
 
 use super::bits::{self, BitWriter, words_for};
-use super::group::GroupRows;
+use super::group::{GroupRows, PartRows};
+use super::inputs::transposed;
+use super::sharing::Threads;
 use crate::shares::InputShares;
 
 /// The rows of a block, one after the other.
-type Words = Zeroizing<Vec<u64>>;
+pub(super) type Words = Zeroizing<Vec<u64>>;
+
+/// The number of instances from which each row of a block starts with a word.
+pub(super) const WHOLE_ROWS: usize = 1 << 10;
+
+/// The most runs of an argument that several threads walk over, each for its own part of the group.
+const FEW_RUNS: usize = 64;
+
+/// Returns the number of bits from one row of a block to the next. Rows of many instances start
+/// with a word each.
+pub(in crate::gmw) fn row_bits(instances: usize) -> usize {
+    if instances < WHOLE_ROWS {
+        instances
+    } else {
+        instances.next_multiple_of(64)
+    }
+}
 
 /// A party's shares of values.
 pub(super) struct Store<'s> {
     schedule: &'s Schedule,
     role: Role,
+    threads: Threads,
     /// The rows of each block. Inputs that only the other party owns are left out: their shares
     /// are 0.
     blocks: HashMap<Block, Words>,
@@ -29,17 +48,22 @@ pub(super) struct Store<'s> {
 
 impl<'s> Store<'s> {
     /// Returns a store of the inputs.
-    pub(super) fn new(schedule: &'s Schedule, role: Role, shares: InputShares<'_>) -> Self {
+    pub(super) fn new(
+        schedule: &'s Schedule,
+        (role, threads): (Role, Threads),
+        shares: InputShares<'_>,
+    ) -> Self {
         let mut store = Self {
             schedule,
             role,
+            threads,
             blocks: HashMap::new(),
             releases: HashMap::new(),
         };
         let mut before = 0;
         for (number, bits) in held_inputs(schedule, role) {
             let input = &schedule.inputs()[number];
-            let words = transposed(input, |at, count| shares.word(before + at, count));
+            let words = transposed(input, threads, |at, count| shares.word(before + at, count));
             store.put(Block::Input(number as u32), input.last_read, words);
             before += bits as usize;
         }
@@ -69,54 +93,121 @@ impl<'s> Store<'s> {
             return;
         }
         let program = group.program();
-        let instances = rows.instances();
-        let bits = instances as u64 * program.results().len() as u64;
-        let mut block = BitWriter::with_capacity(bits);
-        for (result, owners) in program.results().iter().zip(program.owners_of_results()) {
+        let results = program.results().iter().zip(program.owners_of_results());
+        let results = results.map(|(result, owners)| {
             let inverts = result.negated && owners.adds_public(self.role);
-            let invert = u64::from(inverts).wrapping_neg();
-            let row = rows.row(result.slot as usize).iter();
-            block.push(row.map(|word| word ^ invert), instances);
+            (result.slot as usize, u64::from(inverts).wrapping_neg())
+        });
+        let (count, instances) = (results.len(), rows.instances);
+        if instances < WHOLE_ROWS {
+            let mut block = BitWriter::with_capacity((count * instances) as u64);
+            for (slot, invert) in results {
+                // Their number is that of one part.
+                for part in &rows.parts {
+                    block.push(part.row(slot).iter().map(|word| word ^ invert), instances);
+                }
+            }
+            return self.put(Block::Group(group.number()), last_read, block.into_words());
         }
-        self.put(Block::Group(group.number()), last_read, block.into_words());
+        let words = words_for(instances);
+        let mut block = Zeroizing::new(vec![0; count * words]);
+        let places = results.zip(block.chunks_exact_mut(words)).collect();
+        let copy = |(): &mut (), ((slot, invert), place): &mut ((usize, u64), &mut [u64])| {
+            for part in &rows.parts {
+                let place = &mut place[part.of.start / 64..];
+                for (place, word) in place.iter_mut().zip(part.row(*slot)) {
+                    *place = word ^ *invert;
+                }
+            }
+        };
+        self.threads.share(places, |_| words as u64, copy);
+        self.put(Block::Group(group.number()), last_read, block);
     }
 
-    /// Fills the input rows of a group, which must be zero.
+    /// Fills the input rows of a group, which must be zero, and performs the operations of its
+    /// layer 0.
     pub(super) fn gather(&self, group: &Group<'_>, rows: &mut GroupRows) {
+        let program = group.program();
+        if let [part] = &mut rows.parts[..] {
+            self.gather_parts(group, std::slice::from_mut(part));
+            return part.operate(program, 0);
+        }
+        let operations = program.operations(0).len();
+        // Threads that walk over many runs, each for few instances, would take longer than one.
+        let has_few = |argument: Argument<'_>| argument.runs().nth(FEW_RUNS).is_none();
+        if group.arguments().all(has_few) {
+            let all = program.inputs().len() + operations;
+            let parts = rows.parts.iter_mut().collect();
+            let cost = |part: &&mut PartRows| part.cost_of(all);
+            self.threads.share(parts, cost, |(): &mut (), part| {
+                self.gather_parts(group, std::slice::from_mut(*part));
+                part.operate(program, 0);
+            });
+            return;
+        }
+        self.gather_parts(group, &mut rows.parts);
+        let parts = rows.parts.iter_mut().collect();
+        let cost = |part: &&mut PartRows| part.cost_of(operations);
+        let operate = |(): &mut (), part: &mut &mut PartRows| part.operate(program, 0);
+        self.threads.share(parts, cost, operate);
+    }
+
+    /// Fills the input rows of consecutive parts of a group.
+    fn gather_parts(&self, group: &Group<'_>, parts: &mut [PartRows]) {
         let mut slots = group.program().inputs();
         for argument in group.arguments() {
             let (these, after) = slots.split_at(argument.bits as usize);
             slots = after;
             let mut runs = argument.runs().peekable();
+            // The first part that the next run may reach.
+            let mut at = 0;
             while let Some(run) = runs.next() {
+                let begin = run.first as usize;
                 let end = runs
                     .peek()
-                    .map_or(rows.instances(), |next| next.first as usize);
-                self.gather_run(&argument, &run, end - run.first as usize, these, rows);
+                    .map_or(group.instances(), |next| next.first as usize);
+                while let Some(part) = parts.get_mut(at) {
+                    let of = begin.max(part.of.start)..end.min(part.of.end);
+                    if !of.is_empty() {
+                        self.gather_run(&argument, &run, of, these, part);
+                    }
+                    if end < part.of.end {
+                        break;
+                    }
+                    at += 1;
+                }
             }
         }
     }
 
+    /// Fills the instances `of` of a part through a run.
     fn gather_run(
         &self,
         argument: &Argument<'_>,
         run: &Run,
-        count: usize,
+        of: Range<usize>,
         slots: &[u32],
-        rows: &mut GroupRows,
+        part: &mut PartRows,
     ) {
         // A public bit that a port with owners reads counts for exactly one party.
-        let adds = argument.owners.adds_public(rows.role());
+        let adds = argument.owners.adds_public(part.role());
         let Some(from) = self.source(run.block) else {
             return;
+        };
+        let skipped = (of.start - run.first as usize) as i64;
+        let copied = Copied {
+            instance: i64::from(run.instance) + i64::from(run.stride) * skipped,
+            stride: run.stride,
+            count: of.len(),
+            to: of.start - part.of.start,
         };
         for (row, slot) in (run.row..).zip(slots) {
             let counts = adds || !self.schedule.owners(run.block, row).is_public();
             if *slot == NO_SLOT || !counts {
                 continue;
             }
-            if let Some(into) = rows.input(*slot) {
-                from.copy(run, row, count, into);
+            if let Some(into) = part.input(*slot) {
+                from.copy(row, &copied, into);
             }
         }
     }
@@ -171,7 +262,7 @@ impl<'s> Store<'s> {
             !is_group || words.is_some(),
             "results are kept up to their last reading"
         );
-        words.map(|words| Source::Rows(words, instances))
+        words.map(|words| Source::Rows(words, row_bits(instances)))
     }
 }
 
@@ -185,7 +276,7 @@ fn reserve(shares: &mut Zeroizing<Vec<bool>>, more: usize) {
 /// The source of an argument.
 enum Source<'s> {
     Constants(&'s Constants),
-    /// Rows, and the number of instances in each.
+    /// Rows, and the number of bits from one to the next.
     Rows(&'s [u64], usize),
 }
 
@@ -199,27 +290,32 @@ impl Source<'_> {
                 let bits = (instance..end).map(|i| u64::from(constants.bit(row, i)));
                 (0..).zip(bits).fold(0, |word, (i, bit)| word | bit << i)
             }
-            Self::Rows(words, instances) => {
-                bits::word_at(words, row as usize * instances + instance as usize)
+            Self::Rows(words, row_bits) => {
+                bits::word_at(words, row as usize * row_bits + instance as usize)
             }
         }
     }
 
-    /// Copies a row of a run.
-    fn copy(&self, run: &Run, row: u32, count: usize, into: &mut [u64]) {
-        let to = run.first as usize;
+    /// Copies instances of a row.
+    fn copy(&self, row: u32, copied: &Copied, into: &mut [u64]) {
+        let &Copied {
+            instance,
+            stride,
+            count,
+            to,
+        } = copied;
         match self {
             Self::Constants(constants) => {
-                let mut instance = i64::from(run.instance);
+                let mut instance = instance;
                 for i in 0..count {
                     let value = constants.bit(row, instance as u32);
                     bits::fill(value, 1, into, to + i);
-                    instance += i64::from(run.stride);
+                    instance += i64::from(stride);
                 }
             }
-            Self::Rows(words, instances) => {
-                let at = row as usize * instances + run.instance as usize;
-                match run.stride {
+            Self::Rows(words, row_bits) => {
+                let at = row as usize * row_bits + instance as usize;
+                match stride {
                     1 => bits::copy(words, at, count, into, to),
                     0 => bits::fill(bits::bit(words, at), count, into, to),
                     stride => bits::copy_spread(words, (at, stride as isize), count, into, to),
@@ -227,6 +323,16 @@ impl Source<'_> {
             }
         }
     }
+}
+
+/// Instances of a block that are copied to consecutive places.
+struct Copied {
+    /// The first one, and the distance from one to the next.
+    instance: i64,
+    stride: i32,
+    count: usize,
+    /// The first place.
+    to: usize,
 }
 
 /// Returns the inputs of whose bits a party holds shares, each with its number of bits.
@@ -238,40 +344,4 @@ pub(super) fn held_inputs(
     let held =
         inputs.filter(move |(_, input)| input.owners.includes(role) || input.owners.is_public());
     held.map(|(number, input)| (number, u64::from(input.rows) * u64::from(input.instances)))
-}
-
-/// The side of a square of bits that is transposed at once.
-const SIDE: usize = 128;
-
-/// Returns the rows of an input. `share` returns up to 64 of its bits from a number on. Bits are
-/// numbered element by element.
-fn transposed(input: &InputBlock, share: impl Fn(usize, usize) -> u64) -> Words {
-    let (rows, instances) = (input.rows as usize, input.instances as usize);
-    let mut words = Zeroizing::new(vec![0; words_for(instances * rows)]);
-    let mut elements = Zeroizing::new([SquareRow::ZERO; SIDE]);
-    let mut columns = elements.clone();
-    let squares = (0..instances).step_by(SIDE).flat_map(|first| {
-        let rows = (0..rows).step_by(SIDE);
-        rows.map(move |row| (first, row))
-    });
-    for (first, row) in squares {
-        let (count, width) = ((instances - first).min(SIDE), (rows - row).min(SIDE));
-        for (element, instance) in elements[..count].iter_mut().zip(first..) {
-            let at = instance * rows + row;
-            let low = share(at, width.min(64));
-            let high = if width > 64 {
-                share(at + 64, width - 64)
-            } else {
-                0
-            };
-            *element = SquareRow::from_u128(u128::from(high) << 64 | u128::from(low));
-        }
-        transpose_128(Cpu::detect(), &*elements, &mut *columns);
-        for (column, row) in columns[..width].iter().zip(row..) {
-            let column = column.to_u128();
-            let column = [column as u64, (column >> 64) as u64];
-            bits::copy(&column, 0, count, &mut words, row * instances + first);
-        }
-    }
-    words
 }

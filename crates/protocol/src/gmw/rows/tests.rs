@@ -1,15 +1,19 @@
 //! Both parties' rows compared with the frozen messages and with evaluation in the clear.
 
+use core::num::NonZeroUsize;
+use core::ops::Range;
+
 use proptest::prelude::*;
-use tacit_circuit::Role;
+use tacit_circuit::{Owners, Role};
 use tacit_function::Schedule;
 use tacit_function::samples::{
     FrozenSchedule, Sample, array_sample, frozen_schedules, random_sample,
 };
-use tacit_function::schedule::StepWork;
+use tacit_function::schedule::{Limits, StepWork};
 
-use super::{CrossMasks, CrossOts, Rows};
+use super::{CrossMasks, CrossOts, OpenedBits, Rows};
 use crate::bits::pack;
+use crate::gmw::tests::functions::wide_function;
 
 const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 
@@ -27,8 +31,12 @@ fn dealt(sender: Role, number: u64, gate: u64, which: u64) -> u64 {
 }
 
 impl CrossMasks for Dealt {
-    fn rows(&mut self, cross: &CrossOts, first: &mut [u64], second: &mut [u64]) {
-        let words = cross.instances.div_ceil(64);
+    type Room = ();
+
+    fn rows(&self, cross: &CrossOts, of: Range<usize>, (): &mut (), into: [&mut [u64]; 2]) {
+        let [first, second] = into;
+        assert!(of.start.is_multiple_of(128) && of.end <= cross.instances);
+        let words = of.len().div_ceil(64);
         let sends = cross.sender == self.0;
         assert_eq!(first.len(), words * if sends { cross.width } else { 1 });
         assert_eq!(second.len(), words * cross.width);
@@ -38,7 +46,7 @@ impl CrossMasks for Dealt {
         let set = |row: &mut [u64], i: usize, bit: u64| {
             row[i / 64] = row[i / 64] & !(1 << (i % 64)) | bit << (i % 64);
         };
-        for (i, number) in (0..cross.instances).zip(cross.number..) {
+        for (i, number) in (0..of.len()).zip(cross.number + of.start as u64..) {
             let b = dealt(cross.sender, number, 0, 2);
             for gate in 0..cross.width {
                 let of = |which| dealt(cross.sender, number, gate as u64, which);
@@ -56,6 +64,7 @@ impl CrossMasks for Dealt {
 }
 
 /// The messages of a run: those of each step, and those with the results for either party.
+#[derive(PartialEq)]
 struct Sent {
     steps: Vec<(StepWork, [Vec<u8>; 2])>,
     results: [Vec<u8>; 2],
@@ -64,6 +73,11 @@ struct Sent {
 }
 
 fn run(sample: &Sample) -> Sent {
+    run_on(sample, [1, 1])
+}
+
+/// Runs both parties, each on so many threads.
+fn run_on(sample: &Sample, threads: [usize; 2]) -> Sent {
     let schedule = Schedule::new(&sample.function, &sample.owners, sample.limits).unwrap();
     let mut parties = ROLES.map(|role| {
         let owners = sample.owners_of_bits();
@@ -74,16 +88,21 @@ fn run(sample: &Sample) -> Sent {
             .zip(owners);
         let mine = shares.filter(|(_, owners)| owners.is_public() || owners.includes(role));
         let mut mine = mine.map(|(share, _)| share);
-        let rows = Rows::new(&schedule, role, |_| mine.next().unwrap());
+        let threads = NonZeroUsize::new(threads[role as usize]).unwrap();
+        let rows = Rows::new(&schedule, role, threads, |_| mine.next().unwrap());
         assert_eq!(mine.next(), None, "each share is asked for");
         rows
     });
     let mut steps = Vec::new();
     while let Some(step) = parties[0].step().cloned() {
-        let sent = ROLES.map(|role| parties[role as usize].open(&mut Dealt(role)));
+        let sent = ROLES.map(|role| {
+            let mut opened = OpenedBits::default();
+            parties[role as usize].open(&Dealt(role), &mut opened);
+            opened.to_bytes()
+        });
         for role in ROLES {
-            let peer = &sent[role.other() as usize];
-            parties[role as usize].absorb(&mut Dealt(role), peer);
+            let peer = words_of_bytes(&sent[role.other() as usize]);
+            parties[role as usize].absorb(&Dealt(role), &peer);
         }
         steps.push((step, sent));
     }
@@ -99,6 +118,16 @@ fn run(sample: &Sample) -> Sent {
         results,
         values,
     }
+}
+
+/// Converts bytes to words. The last word is filled up with zeros.
+fn words_of_bytes(bytes: &[u8]) -> Vec<u64> {
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    bytes.chunks(8).map(word).collect()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -140,6 +169,36 @@ fn elements_at_any_distance_are_gathered() {
         let mut sample = array_sample();
         sample.limits.rows = rows;
         assert_eq!(run(&sample).values, sample.evaluate());
+    }
+}
+
+/// Calls of several parts, whose last one ends within a word: messages, results and values do not
+/// depend on the number of threads.
+#[test]
+fn messages_and_results_are_the_same_on_any_number_of_threads() {
+    for calls in [1000, 4097, 9000] {
+        let sample = wide_sample(calls);
+        let expected = run_on(&sample, [1, 1]);
+        assert_eq!(expected.values, sample.evaluate(), "{calls} calls");
+        for threads in [[2, 1], [3, 8], [16, 5]] {
+            assert!(
+                run_on(&sample, threads) == expected,
+                "{calls} calls on {threads:?}"
+            );
+        }
+    }
+}
+
+fn wide_sample(calls: u64) -> Sample {
+    let bit = |number: u32| number.wrapping_mul(2_654_435_761) >> 31 == 1;
+    let bits = 8 * calls as u32;
+    Sample {
+        function: wide_function(calls),
+        owners: vec![Owners::of(Role::Garbler), Owners::of(Role::Evaluator)],
+        shares: (0..2 * bits)
+            .map(|i| [i < bits && bit(i), i >= bits && bit(i)])
+            .collect(),
+        limits: Limits::default(),
     }
 }
 

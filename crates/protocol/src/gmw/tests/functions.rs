@@ -3,7 +3,7 @@
 
 use tacit_circuit::{Circuit, Component, Gate, Owners, Port, Role};
 use tacit_function::schedule::Limits;
-use tacit_function::{FunctionBuilder, Operand, Part};
+use tacit_function::{Expression, Function, FunctionBuilder, Operand, Part, Recipient};
 use tacit_kernels::Prg;
 
 use super::{Case, recipient};
@@ -204,4 +204,60 @@ pub(super) fn random_case(draw: &mut Draw) -> Case {
             refill_ots: [1 << 28, 1, 40, 700][draw.below(4)],
         },
     }
+}
+
+/// Returns a function with groups of so many calls, at least 1,000: narrow crosses and crosses of
+/// five gates, arguments from either end and at distances, and a group whose calls read through
+/// hundreds of runs.
+pub(in crate::gmw) fn wide_function(calls: u64) -> Function {
+    let port = |name: &str| Port::new(name, "u8".parse().expect("a type"));
+    let mut gates: Vec<Gate> = (1..6).map(|i| Gate::And(0, 8 + i)).collect();
+    gates.push(Gate::Inv(7));
+    gates.push(Gate::Xor(16, 21));
+    gates.push(Gate::And(22, 8));
+    let circuit = Circuit::new(
+        vec![port("x"), port("y")],
+        vec![port("z")],
+        gates,
+        (16..24).collect(),
+    );
+    let at = |name: &str, i: Expression| Part::of(name).at(i);
+    let array = format!("u8[{calls}]");
+    let mut builder = FunctionBuilder::new("wide");
+    builder
+        .component("pick", Component::new("pick", circuit.expect("a circuit")))
+        .library("add", "adder", &[("bits", 8)])
+        .input("x", &array, Role::Garbler)
+        .input("y", &array, Role::Evaluator);
+    for value in ["sums", "back", "picked", "pieces"] {
+        builder.value(value, &array);
+    }
+    builder
+        .repeat("i", 0, calls, |each, i| {
+            let both = [at("x", i.clone()), at("y", i.clone())];
+            each.call([at("sums", i.clone())], "add", both);
+        })
+        .repeat("i", 0, calls, |each, i| {
+            let last = Expression::from(calls - 1).minus(i.clone());
+            let both = [at("sums", last), at("y", 7.into())];
+            each.call([at("back", i.clone())], "add", both);
+        })
+        .repeat("i", 0, calls, |each, i| {
+            let both = [at("sums", i.clone()), at("back", i.clone())];
+            each.call([at("picked", i.clone())], "pick", both);
+        });
+    // The calls of each loop read from another place on.
+    let runs = 200;
+    for run in 0..runs {
+        let (begin, end) = (calls * run / runs, calls * (run + 1) / runs);
+        let offset = run * 37 % (calls - end + 1);
+        builder.repeat("i", begin, end, |each, i| {
+            let both = [at("sums", i.plus(offset)), at("back", i.clone())];
+            each.call([at("pieces", i.clone())], "add", both);
+        });
+    }
+    builder
+        .output("picked_out", &array, Recipient::Both, "picked")
+        .output("pieces_out", &array, Recipient::Garbler, "pieces");
+    builder.finish().expect("a function")
 }

@@ -11,9 +11,10 @@ use super::functions::{Draw, random_case};
 use super::lying::and_circuit;
 use super::*;
 use crate::gmw::crosses::MadeMasks;
-use crate::gmw::hashed::{HASHED_OTS, HashedOtSink, HashedOts, hash_of};
+use crate::gmw::hashed::{HASHED_OTS, HashedOtSink, NextOts, OtBits, hash_of};
 use crate::gmw::messages::{LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
-use crate::gmw::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses};
+use crate::gmw::packing::{OtPart, RowWriter};
+use crate::gmw::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, OpenedBits, gates_of};
 use crate::gmw::run::exchange;
 use crate::gmw::{FRAMES_AHEAD, outline};
 use crate::io::{Io, Wire, complete};
@@ -173,23 +174,22 @@ fn crosses_have_the_masks_of_their_own_ots() {
             });
             let mut done = 0;
             while done < count {
-                let end = count.min(done + 1 + draw.below(HASHED_OTS - 1));
-                let (first, second) = (&first[done..end], &second[done..end]);
-                masks
-                    .take(sender, HashedOts { first, second })
-                    .expect("room");
-                done = end;
+                let most = count.min(done + 1 + draw.below(HASHED_OTS - 1)) - done;
+                done += give(&mut masks, sender, [&first[done..], &second[done..]], most);
             }
             assert_eq!(masks.wants(sender), 0);
             let firsts = |width| if role == sender { width } else { 1 };
+            let mut gates_before = 0;
             for step in schedule.steps() {
-                let packed = packed_rows(&schedule, &step, (role, sender), &mut masks);
+                let before = [step.ots_before[sender as usize], 0, gates_before];
+                let packed = packed_rows(&schedule, (&step, before), (role, sender), &masks);
                 assert!(
                     packed == by_definition(&schedule, &step, (role, sender), [&first, &second])
                 );
                 // A run reads the rows twice, to open and to absorb.
                 for _ in 0..2 {
                     let mut number = step.ots_before[sender as usize];
+                    let mut gates = gates_before;
                     for at_work in &step.at_work {
                         let group = schedule.group(at_work.group);
                         let instances = group.instances();
@@ -202,13 +202,14 @@ fn crosses_have_the_masks_of_their_own_ots() {
                                 sender,
                                 number,
                                 number_of_kind: 0,
+                                gates_before: gates,
                                 instances,
                                 width,
                             };
                             let words = instances.div_ceil(64);
                             let mut rows = [vec![0; firsts(width) * words], vec![0; width * words]];
                             let [one, two] = &mut rows;
-                            masks.rows(&cross, one, two);
+                            masks.rows(&cross, 0..instances, &mut (), [one, two]);
                             for (rows, blocks) in rows.iter().zip([&first, &second]) {
                                 for (row, bits) in rows.chunks(words).enumerate() {
                                     for i in 0..instances {
@@ -219,36 +220,76 @@ fn crosses_have_the_masks_of_their_own_ots() {
                                 }
                             }
                             number += instances as u64;
+                            gates += (width * instances) as u64;
                         }
                     }
                 }
-                masks.end_step();
+                masks.end_step(&step);
+                gates_before += gates_of(&step, sender);
             }
         }
+    }
+}
+
+/// Gives the masks their next OTs, `most` of these blocks or, in one part, fewer. Returns their
+/// number.
+fn give(masks: &mut MadeMasks<'_>, sender: Role, blocks: [&[Block]; 2], most: usize) -> usize {
+    let mut writer = RowWriter::default();
+    let mut write = |part: &OtPart| {
+        [0, 1].map(|of| {
+            let mut rows = vec![0; part.words(of)];
+            writer.write_part(part, of, &blocks[of][..part.ots], &mut rows);
+            rows
+        })
+    };
+    match masks.next(sender, most) {
+        NextOts::Bits { count: limit, lead } => {
+            let part = OtPart {
+                ots: most.min(limit as usize),
+                rows: [1; 2],
+                is_of_single: false,
+            };
+            let [first, second] = &write(&part);
+            let count = part.ots;
+            let bits = OtBits {
+                first,
+                second,
+                lead,
+                count,
+            };
+            masks.take_bits(sender, bits).expect("room");
+            count
+        }
+        NextOts::Parts(parts) => {
+            let [first, second] = &write(&parts[0]);
+            let taken = masks.take_part(sender, &parts[0], [first, second]);
+            taken.expect("room");
+            parts[0].ots
+        }
+        NextOts::Blocks => panic!("a run needs no blocks"),
     }
 }
 
 /// Returns the packed rows of a step's groups, first and second.
 fn packed_rows(
     schedule: &Schedule,
-    step: &StepWork,
+    (step, mut before): (&StepWork, [u64; 3]),
     (role, sender): (Role, Role),
-    masks: &mut MadeMasks<'_>,
+    masks: &MadeMasks<'_>,
 ) -> Vec<[Vec<u64>; 2]> {
-    let mut ots = [step.ots_before[sender as usize], 0];
     let mut all = Vec::new();
     for at_work in &step.at_work {
         let group = schedule.group(at_work.group);
         let instances = group.instances();
         let layer = (group.program(), at_work.layer);
-        let crosses = LayerCrosses::of(layer, (sender, role == sender), instances, ots);
-        ots[0] += crosses.crosses * instances as u64;
+        let crosses = LayerCrosses::of(layer, (sender, role == sender), instances, before);
+        before[0] += crosses.crosses * instances as u64;
+        before[2] += crosses.gates * instances as u64;
         if crosses.crosses == 0 {
             continue;
         }
         let mut writers = [BitWriter::default(), BitWriter::default()];
-        let [first, second] = &mut writers;
-        masks.packed_rows(&crosses, first, second);
+        masks.packed_rows(&crosses, &mut (), writers.each_mut());
         writers.iter_mut().for_each(BitWriter::fill_up);
         all.push(writers.map(|writer| writer.words().to_vec()));
     }
@@ -323,9 +364,11 @@ impl Wire for Echo {
 fn no_party_sends_much_before_it_reads() {
     let bytes = vec![1; 20 * LAYER_FRAME_BYTES + 3];
     let mut wire = Echo::default();
-    let bits = 8 * bytes.len() as u64;
-    let echoed = complete(exchange(&mut Io::new(&mut wire), 3, &bytes, bits)).expect("honest");
-    assert!(echoed == bytes && wire.waiting.is_empty());
+    let (bits, mut echoed) = (8 * bytes.len() as u64, Vec::new());
+    let ours = OpenedBits::of_bytes(&bytes);
+    let io = &mut Io::new(&mut wire);
+    complete(exchange(io, 3, &ours, (bits, &mut echoed))).expect("honest");
+    assert!(echoed == ours.to_words() && wire.waiting.is_empty());
     let most = FRAMES_AHEAD * (LAYER_FRAME_BYTES + LAYER_HEADER_BYTES);
     assert_eq!(wire.most_bytes_ahead, most);
     assert!(most <= 8 << 20);
@@ -341,14 +384,15 @@ fn messages_of_any_two_lengths_go_past_each_other() {
         [12 * frame + 5, 1],
         [7 * frame, 6 * frame],
     ] {
-        let (ours, theirs) = (vec![1; ours], vec![2; theirs]);
-        let bits = |bytes: &[u8]| 8 * bytes.len() as u64 - 6;
+        let [ours, theirs] = [vec![1; ours], vec![2; theirs]].map(|b| OpenedBits::of_bytes(&b));
+        let bits = |of: &OpenedBits| 8 * of.byte_count() as u64 - 6;
+        let (mut at_us, mut at_them) = (Vec::new(), Vec::new());
         let swapped = run_both(
-            async |io| exchange(io, 9, &ours, bits(&theirs)).await,
-            async |io| exchange(io, 9, &theirs, bits(&ours)).await,
+            async |io| exchange(io, 9, &ours, (bits(&theirs), &mut at_us)).await,
+            async |io| exchange(io, 9, &theirs, (bits(&ours), &mut at_them)).await,
         );
-        let (at_us, at_them) = swapped.expect("honest");
-        assert!(at_us == theirs && at_them == ours);
+        swapped.expect("honest");
+        assert!(at_us == theirs.to_words() && at_them == ours.to_words());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs with crosses that were made ahead.
 
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 
 use super::functions::{Draw, random_case};
 use super::lying::ands;
@@ -8,6 +9,9 @@ use super::*;
 use crate::gmw::memory::stocked;
 use crate::gmw::{CrossBlock, CrossDemand, CrossKind, StockedCrosses, memory_bytes, prepare};
 use crate::io::Io;
+
+/// The threads of one party.
+const SEVERAL_THREADS: NonZeroUsize = NonZeroUsize::new(3).expect("not zero");
 
 /// A party's blocks, in the order in which they were made.
 type Blocks = VecDeque<(CrossKind, Role, CrossBlock)>;
@@ -55,8 +59,14 @@ fn run_from_stock(case: &Case, prg: &mut Prg, blocks: &mut [Blocks; 2]) -> Vec<K
     let [mine, yours] = ROLES.map(|role| masks(&schedule, role, &mut blocks[role as usize]));
     let mut kinds = Vec::new();
     let ended = run_two(
-        async |io| run.run_stocked(io, &shares[0], mine).await,
-        async |io| run.run_stocked(io, &shares[1], yours).await,
+        async |io| {
+            run.run_stocked(io, &shares[0], mine, NonZeroUsize::MIN)
+                .await
+        },
+        async |io| {
+            run.run_stocked(io, &shares[1], yours, SEVERAL_THREADS)
+                .await
+        },
         &mut |_, _, kind, _| {
             kinds.push(kind);
             Ok(())

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::functions::wide_function;
 use super::*;
 use crate::gmw::{CrossDemand, prepare};
 
@@ -60,6 +61,46 @@ pub(super) fn blocks_of(
 fn crosses_and_messages_are_the_same_on_any_number_of_threads() {
     for extension in [SOFT_SPOKEN, Extension::Silent] {
         let [first, others @ ..] = THREADS.map(|threads| made(extension, threads));
+        for other in others {
+            assert!(first == other, "{extension}");
+        }
+    }
+}
+
+/// What the parties of a run send, and their results.
+fn ran(
+    extension: Extension,
+    threads: [usize; 2],
+    inputs: &[Vec<bool>; 2],
+) -> (Messages, [Bits; 2]) {
+    let case = Case::of(wide_function(6000));
+    let schedule = case.schedule();
+    let run = Run {
+        function: &case.function,
+        schedule: &schedule,
+    };
+    let [mut garbler, mut evaluator] = on_threads(extension, threads);
+    let mut messages = Messages::new();
+    let ended = run_two(
+        async |io| run.run(io, &inputs[0], &mut garbler, &seed(20)).await,
+        async |io| run.run(io, &inputs[1], &mut evaluator, &seed(21)).await,
+        &mut |from, _, kind, (_, payload)| {
+            messages.push((from, kind, payload.clone()));
+            Ok(())
+        },
+    );
+    let (garbler, evaluator) = ended.both().expect("honest");
+    (messages, [garbler, evaluator])
+}
+
+#[test]
+fn a_run_is_the_same_on_any_number_of_threads() {
+    let case = Case::of(wide_function(6000));
+    let (clear, shares) = case.inputs(&mut prg(5));
+    for extension in [SOFT_SPOKEN, Extension::Silent] {
+        let [first, others @ ..] = THREADS.map(|threads| ran(extension, threads, &shares));
+        let found = first.1.each_ref().map(|bits| bits.to_vec());
+        assert!(found == case.results(&clear), "{extension}");
         for other in others {
             assert!(first == other, "{extension}");
         }
