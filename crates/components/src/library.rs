@@ -1,9 +1,9 @@
 //! The component library: generators of named circuits.
 //!
-//! A generator is a plain function over handles of a [`Builder`], so components nest. [`list`] lists
-//! the components, and [`find`] makes the circuit of one. All circuits use the library's bit order:
-//! byte strings in order, each byte least significant bit first, and integers least significant bit
-//! first.
+//! A generator is a plain function over handles of a [`Builder`], so components nest. [`list`]
+//! lists the components, and [`find`] makes the circuit of one. All circuits use the library's bit
+//! order: byte strings in order, each byte least significant bit first, and integers least
+//! significant bit first.
 
 mod aes;
 mod aes_rounds;

@@ -1,9 +1,9 @@
 //! The promises of a function's inputs, which come from the ports that they go into.
 //!
-//! An input that goes into a port unchanged takes over the port's promise. A part of an input cannot
-//! promise what is said of a whole value. No owner's machine knows the values that steps compute, or
-//! saved values. That these keep a promise must follow from the function, or its author has to
-//! ensure it.
+//! An input that goes into a port unchanged takes over the port's promise. A part of an input
+//! cannot promise what is said of a whole value. No owner's machine knows the values that steps
+//! compute, or saved values. That these keep a promise must follow from the function, or its author
+//! has to ensure it.
 
 use std::collections::{HashMap, HashSet};
 

@@ -99,14 +99,8 @@ fn both<T>(ended: [Result<T, Error>; 2]) -> [T; 2] {
 fn run(folders: &Folders, lie: Option<(Role, Kind, Fault)>) -> [Result<Outcome, Error>; 2] {
     let function = function();
     meet(folders, lie, |role, session, stocks| {
-        let job = Job::new(&function, role)
-            .batch(stocks)
-            .statistical_security(insecure(SECURITY_BITS));
-        match role {
-            Role::Garbler => job.input("a", 255_u8),
-            Role::Evaluator => job.input("b", 40_u8),
-        }
-        .run(session)
+        let job = job(&function, role, SECURITY_BITS);
+        job.batch(stocks).run(session)
     })
 }
 
@@ -268,7 +262,7 @@ fn a_lost_connection_sets_nothing_aside() {
     both(run(&folders, None));
 }
 
-/// Returns a run by `authenticated` on the party's input.
+/// Returns a run on the party's input.
 fn job(function: &Function, role: Role, bits: u8) -> Job<'_> {
     let job = Job::new(function, role).statistical_security(insecure(bits));
     match role {
@@ -285,10 +279,8 @@ fn authenticated(
 ) -> [Result<Outcome, Error>; 2] {
     let function = function();
     meet(folders, lie, |role, session, stocks| {
-        let job = job(&function, role, bits);
-        job.by(Protocol::Authenticated, Some(stocks))
-            .unwrap()
-            .run(session)
+        let job = job(&function, role, bits).by(Protocol::Authenticated, Some(stocks))?;
+        job.run(session)
     })
 }
 
@@ -386,10 +378,8 @@ fn a_run_is_counted_before_its_first_base_ot_leaves() {
             PATIENCE,
             below,
             |role, session, stocks| {
-                let job = job(&function, role, 40)
-                    .by(Protocol::Authenticated, Some(stocks))
-                    .unwrap();
-                job.run(session)
+                let job = job(&function, role, 40);
+                job.by(Protocol::Authenticated, Some(stocks))?.run(session)
             },
         ));
         assert_eq!(*found.lock().expect("no panic"), Some(1), "{kind}");
@@ -430,9 +420,7 @@ fn a_session_is_a_try_until_it_ends_well() {
     let function = function();
     let ended = meet(&folders, None, |role, session, stocks| {
         for _ in 0..3 {
-            let job = job(&function, role, 40)
-                .by(Protocol::Authenticated, Some(stocks))
-                .unwrap();
+            let job = job(&function, role, 40).by(Protocol::Authenticated, Some(stocks))?;
             job.run(session)?;
             assert_eq!(unfinished(&folders, role), 1);
         }
@@ -449,10 +437,8 @@ fn a_session_that_was_cleared_takes_no_later_try_off() {
     let folders = Folders::empty();
     let function = function();
     let run = |role, session: &mut Session, stocks: &Stocks| {
-        let job = job(&function, role, 40)
-            .by(Protocol::Authenticated, Some(stocks))
-            .unwrap();
-        job.run(session)
+        let job = job(&function, role, 40);
+        job.by(Protocol::Authenticated, Some(stocks))?.run(session)
     };
     let ended = meet_over(&folders, PATIENCE, faulty(None), |role, session, stocks| {
         run(role, session, stocks)?;
