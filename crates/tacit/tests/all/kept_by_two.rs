@@ -152,11 +152,7 @@ impl Parties {
         job: impl Fn(usize, Job<'f>) -> Job<'f> + Sync,
     ) -> [Result<Outcome, Error>; 2] {
         self.meet(|party, session, stocks| {
-            let own = Job::new(function, ROLES[party]);
-            let own = match self.protocol {
-                Protocol::Prepared => own.prepared(stocks),
-                _ => own.by(Protocol::Authenticated, Some(stocks)).unwrap(),
-            };
+            let own = Job::new(function, ROLES[party]).by(self.protocol, Some(stocks))?;
             job(party, own).run(session)
         })
     }
