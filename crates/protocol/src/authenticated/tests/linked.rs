@@ -209,7 +209,7 @@ fn any_function_runs_from_instances_of_its_components() {
 
 #[test]
 fn many_links_take_several_messages() {
-    let function = shipped("levenshtein", &[("n", 20), ("m", 10)]);
+    let function = shipped("levenshtein", &[("n", 30), ("m", 20)]);
     let sent = check_run_from(&function, 1, &mut make_at(1, &function, 1));
     assert!(count(&sent, Role::Garbler, Kind::AuthenticatedLinks) > 2);
 }
