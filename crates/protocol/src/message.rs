@@ -177,6 +177,9 @@ one_byte_enum! {
         /// The run of three parties that a connection is for. The evaluator sends it, and to the
         /// generator also the cloud.
         RunTicket = 79, "run ticket";
+        /// The number of runs of a chain that come before the evaluator's, from the cloud while the
+        /// run waits.
+        QueuePlace = 80, "place in the queue";
         /// Blocks of leaky ANDs; from the garbler also the bits that correct their outputs.
         LeakyAnds = 96, "leaky ANDs";
         /// The evaluator's bits that correct leaky ANDs.

@@ -196,12 +196,14 @@ impl<L> Lobby<L> {
         Some(Loan { lobby, key, link })
     }
 
-    /// Waits for the next free turn of `client` at `chain`, for at most `within`.
+    /// Waits for the next free turn of `client` at `chain`, for at most `within`. Tells `waits` the
+    /// number of turns that come before, when there are any and whenever they become fewer.
     pub(crate) fn turn(
         &self,
         chain: ChainKey,
         client: Fingerprint,
         within: Duration,
+        waits: &mut dyn FnMut(usize),
     ) -> Result<Turn<'_, L>, NoTurn> {
         let mut state = self.state();
         let number = state.next;
@@ -221,12 +223,20 @@ impl<L> Lobby<L> {
             chain,
             number,
         };
-        let is_first = |state: &mut LobbyState<L>| {
-            let first = state.turns.get(&turn.chain)?.front()?;
-            (first.0 == number).then_some(())
-        };
-        let came = self.wait(Some(Instant::now() + within), is_first);
-        came.map(|()| turn).ok_or(NoTurn::Late)
+        let end = Instant::now() + within;
+        let mut told = usize::MAX;
+        loop {
+            let came_closer = |state: &mut LobbyState<L>| {
+                let mut queue = state.turns.get(&turn.chain)?.iter();
+                let before = queue.position(|waiting| waiting.0 == number)?;
+                (before < told).then_some(before)
+            };
+            told = self.wait(Some(end), came_closer).ok_or(NoTurn::Late)?;
+            if told == 0 {
+                return Ok(turn);
+            }
+            waits(told);
+        }
     }
 }
 
@@ -362,9 +372,9 @@ mod tests {
         thread::scope(|scope| {
             let lent = scope.spawn(|| lobby.lend(key(1), "one", LONG));
             let claimed = scope.spawn(|| lobby.claim(key(2), LONG).is_some());
-            let turn = lobby.turn(chain(), Fingerprint([2; 32]), LONG);
+            let turn = lobby.turn(chain(), Fingerprint([2; 32]), LONG, &mut |_| ());
             let waiting = scope.spawn(|| {
-                let turn = lobby.turn(chain(), Fingerprint([3; 32]), LONG);
+                let turn = lobby.turn(chain(), Fingerprint([3; 32]), LONG, &mut |_| ());
                 turn.map(drop)
             });
             lobby.stop();
@@ -381,33 +391,35 @@ mod tests {
     fn turns_come_in_order_and_one_client_has_not_all() {
         let lobby = Lobby::<()>::default();
         let [one, other] = [2, 3].map(|client| Fingerprint([client; 32]));
-        let first = lobby.turn(chain(), one, LONG);
+        let first = lobby.turn(chain(), one, LONG, &mut |_| ());
         let elsewhere = (Fingerprint([1; 32]), "others".to_owned());
-        assert!(lobby.turn(elsewhere, one, LONG).is_ok());
+        assert!(lobby.turn(elsewhere, one, LONG, &mut |_| ()).is_ok());
         thread::scope(|scope| {
-            let second = scope.spawn(|| lobby.turn(chain(), one, LONG).map(drop));
+            let second = scope.spawn(|| lobby.turn(chain(), one, LONG, &mut |_| ()).map(drop));
             let queued = |count: usize| {
                 while lobby.state().turns[&chain()].len() < count {
                     thread::yield_now();
                 }
             };
             queued(2);
-            let crowded = lobby.turn(chain(), one, LONG).map(drop);
+            let crowded = lobby.turn(chain(), one, LONG, &mut |_| ()).map(drop);
             assert_eq!(crowded, Err(NoTurn::TooMany));
-            let late = lobby.turn(chain(), other, Duration::ZERO).map(drop);
+            let late = lobby
+                .turn(chain(), other, Duration::ZERO, &mut |_| ())
+                .map(drop);
             assert_eq!(late, Err(NoTurn::Late));
             assert!(!second.is_finished());
             drop(first);
             assert_eq!(second.join().expect("no panic"), Ok(()));
         });
-        assert!(lobby.turn(chain(), other, LONG).is_ok());
+        assert!(lobby.turn(chain(), other, LONG, &mut |_| ()).is_ok());
     }
 
     #[test]
     fn who_has_no_turn_goes_before_the_second_of_who_has_one() {
         let lobby = Lobby::<()>::default();
         let [one, two, three] = [2, 3, 4].map(|client| Fingerprint([client; 32]));
-        let first = lobby.turn(chain(), one, LONG);
+        let first = lobby.turn(chain(), one, LONG, &mut |_| ());
         let clients = || {
             let state = lobby.state();
             let queue = state.turns.get(&chain()).into_iter().flatten();
@@ -416,7 +428,7 @@ mod tests {
         thread::scope(|scope| {
             for (count, client) in (2..).zip([one, two, three, two]) {
                 let lobby = &lobby;
-                scope.spawn(move || lobby.turn(chain(), client, LONG).map(drop));
+                scope.spawn(move || lobby.turn(chain(), client, LONG, &mut |_| ()).map(drop));
                 let end = Instant::now() + LONG;
                 while clients().len() < count {
                     assert!(Instant::now() < end, "turn {count} is not in the queue");

@@ -260,13 +260,16 @@ impl<'a> Visit<'a> {
         asked_for(self.seat, self.granted, self.asked, self.run)
     }
 
-    /// Waits for the run's turn at its chain, if it has one.
-    fn chain_turn(&self) -> Result<Option<ChainTurn<'a, Session>>, Turn> {
+    /// Waits for the run's turn at its chain, if it has one. Tells `waits` how many come before.
+    fn chain_turn(
+        &self,
+        waits: &mut dyn FnMut(usize),
+    ) -> Result<Option<ChainTurn<'a, Session>>, Turn> {
         let Some(key) = self.servers.key() else {
             return Ok(None);
         };
         let (client, within) = (self.seat.peer, self.policy.limits().meeting);
-        let turn = self.shared().lobby.turn(key, client, within);
+        let turn = self.shared().lobby.turn(key, client, within, waits);
         turn.map(Some).map_err(|none| {
             let why = match none {
                 NoTurn::TooMany => "it has the most runs of the chain that it may have",
@@ -317,8 +320,9 @@ impl<'a> Visit<'a> {
         else {
             return busy(self.seat, "run", "the cloud did not come for its run");
         };
-        // The run before may not have ended at this server yet.
-        let ready = self.chain_turn().and_then(|turn| Ok((turn, self.job()?)));
+        // The run before may not have ended at this server yet. The cloud tells the evaluator.
+        let ready = self.chain_turn(&mut |_| ());
+        let ready = ready.and_then(|turn| Ok((turn, self.job()?)));
         let (turn, job) = match ready {
             Ok(ready) => ready,
             Err(refused) => {
@@ -344,7 +348,9 @@ impl<'a> Visit<'a> {
 
     /// Runs as the cloud.
     fn serve(&self, evaluator: &mut Session) -> Turn {
-        let ready = self.chain_turn().and_then(|turn| Ok((turn, self.job()?)));
+        // The run itself reports an evaluator that has left.
+        let ready = self.chain_turn(&mut |before| drop(evaluator.tell_place(before)));
+        let ready = ready.and_then(|turn| Ok((turn, self.job()?)));
         let (turn, job) = match ready {
             Ok(ready) => ready,
             Err(refused) => return refused,

@@ -52,6 +52,20 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 /// ([`OutsourcedJob::chain`]).
 pub type OutsourcedJob<'f> = Order<'f, ThreePartyRun<'f>>;
 
+/// What an evaluator's run is doing, for display to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientStage {
+    /// It waits for its turn. The cloud says how many runs of its chain come before; nothing proves
+    /// the number.
+    Waits {
+        /// The number of runs before this one.
+        before: u16,
+    },
+    /// Both servers have started it.
+    Runs,
+}
+
 /// A run between three parties. [`OutsourcedJob`] orders one.
 pub struct ThreePartyRun<'f> {
     function: &'f Function,
@@ -60,6 +74,7 @@ pub struct ThreePartyRun<'f> {
     pin: Option<ChainVersion>,
     inputs: BTreeMap<String, Value>,
     patience: Duration,
+    on_stage: Box<dyn FnMut(ClientStage) + Send + 'f>,
 }
 
 impl Garbled for ThreePartyRun<'_> {
@@ -79,6 +94,7 @@ impl<'f> OutsourcedJob<'f> {
             pin: None,
             inputs: BTreeMap::new(),
             patience: PATIENCE,
+            on_stage: Box::new(|_| ()),
         })
     }
 
@@ -150,6 +166,14 @@ impl<'f> OutsourcedJob<'f> {
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.task.patience = patience;
+        self
+    }
+
+    /// At the evaluator, calls `on_stage` when the run's place in the queue changes and when the run
+    /// starts.
+    #[must_use]
+    pub fn on_stage(mut self, on_stage: impl FnMut(ClientStage) + Send + 'f) -> Self {
+        self.task.on_stage = Box::new(on_stage);
         self
     }
 

@@ -90,6 +90,8 @@ pub struct Session {
     heard: Option<TableSizes>,
     /// The ticket of the run of three parties that was asked for.
     ticket: Option<RunTicket>,
+    /// The number of earlier runs that the cloud told the evaluator last, while a run waits.
+    place: Option<u16>,
     /// The peer's role in a run of three parties.
     party: Option<OutsourcedRole>,
     /// The place in its chain from which the latest run started, once the parties agreed on it.
@@ -207,6 +209,7 @@ impl Session {
                 asked: None,
                 heard: None,
                 ticket: None,
+                place: None,
                 party: None,
                 chain_attempt: None,
                 spent: false,
@@ -356,6 +359,7 @@ impl Session {
         terms: &OrderTerms,
         ticket: Option<&RunTicket>,
     ) -> Result<(), Error> {
+        self.place = None;
         if self.side == Side::Connecting {
             let ours = self.proposal(terms);
             let sent = send(&mut self.channel, Kind::Propose, &ours.to_bytes());

@@ -10,7 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tacit::net::CancelHandle;
-use tacit::outsourced::{OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket};
+use tacit::outsourced::{
+    ClientStage, OutsourcedJob, OutsourcedParameters, OutsourcedRole, RunTicket,
+};
 use tacit::protocols::StatisticalSecurity;
 use tacit::scheme::default_scheme;
 use tacit::session::{AbortReason, Proposal, ProtocolId};
@@ -329,6 +331,44 @@ fn a_client_that_stalls_is_waited_for_once_and_only_at_its_chain() {
         }
         drop(ends);
     });
+}
+
+#[test]
+fn a_client_that_waits_is_told_how_many_come_before_it() {
+    let three = Three::new(2, Limits::default());
+    let (start, set) = (map("start"), map("set"));
+    three.runs(1, &start, ("", 0), "");
+    let stages = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        let (stalls, stalled) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let (three, set) = (&three, &set);
+        scope.spawn(move || {
+            let stall = move |_: &CancelHandle| {
+                let _ = stalls.send(());
+                let _ = ended.recv_timeout(PATIENCE);
+            };
+            three.run(0, set, ("cell", 0), stall).expect("a result");
+        });
+        stalled.recv_timeout(PATIENCE).expect("it stalls");
+        let mut generator = three.session(1, GENERATOR).expect("a session");
+        let mut cloud = three.session(1, CLOUD).expect("a session");
+        let mut end = Some(end);
+        // The other goes on once this one was told.
+        let tell = |stage| {
+            stages.lock().expect("no panic").push(stage);
+            end.take();
+        };
+        let job = OutsourcedJob::new(set, parameters()).patience(PATIENCE);
+        let job = job.input("cell", 1_u32).on_stage(tell);
+        let outcome = job.evaluate(&mut generator, &mut cloud);
+        outcome.expect("a result");
+    });
+    let stages = stages.into_inner().expect("no panic");
+    assert_eq!(
+        stages,
+        [ClientStage::Waits { before: 1 }, ClientStage::Runs]
+    );
 }
 
 #[test]

@@ -4,9 +4,9 @@
 use tacit_function::Role;
 use tacit_protocol::outsourced::{Evaluator, EvaluatorBits, Peer, Terms, Verdict};
 
-use super::OutsourcedJob;
 use super::kept::hear_kept;
 use super::links::guarded;
+use super::{ClientStage, OutsourcedJob};
 use crate::cost::Phase;
 use crate::driver::seed;
 use crate::{Error, Outcome, Session};
@@ -36,7 +36,8 @@ impl OutsourcedJob<'_> {
             let before = links.bound(self.task.patience, self.time_limit);
             links.work_on(self.threads);
             let clock = links.clock();
-            let [tag, _] = links.agree(&self, [Role::Evaluator; 2])?;
+            let [tag, _] = links.agree(&mut self, [Role::Evaluator; 2])?;
+            (self.task.on_stage)(ClientStage::Runs);
             let agreement = links.since(&clock, Phase::Agreement);
             let clock = links.clock();
             let count = self.client_ots()?;

@@ -13,7 +13,7 @@ use tacit_protocol::session::RunTag;
 use tacit_protocol::{Incompatibility, Misbehaviour};
 use web_time::Instant;
 
-use super::OutsourcedJob;
+use super::{ClientStage, OutsourcedJob};
 use crate::cost::{Phase, PhaseCost};
 use crate::driver::{flush, run_script_over};
 use crate::session::OtNeed;
@@ -107,14 +107,14 @@ impl Links<'_> {
     /// links learns the purpose of each.
     pub(super) fn agree(
         &mut self,
-        job: &OutsourcedJob<'_>,
+        job: &mut OutsourcedJob<'_>,
         roles: [Role; 2],
     ) -> Result<[RunTag; 2], Error> {
         let peers = [self.first.0, self.second.0];
         let needs = job.ot_needs(peers[0], peers[1])?;
         self.begin(job, roles, needs)?;
         if peers == [Peer::Generator, Peer::Cloud] {
-            self.hear_first()?;
+            self.hear_first(&mut job.task.on_stage)?;
         }
         let mut agree = |peer: Peer, role: Role, need: OtNeed| {
             self.with(peer, |session| {
@@ -131,21 +131,26 @@ impl Links<'_> {
         Ok([first, agree(peers[1], roles[1], needs[1])?])
     }
 
-    /// Waits until the first peer has answered, up to the time limit for a message. Ends early if
-    /// the second peer leaves or stops the run: the first peer may be waiting for the second, and
-    /// for longer.
-    fn hear_first(&mut self) -> Result<(), Error> {
+    /// Waits until the first peer has answered, up to the time limit for a message. Meanwhile the
+    /// second peer tells the run's place in its queue. Ends early if the second peer leaves or stops
+    /// the run: the first peer may be waiting for the second, and for longer.
+    fn hear_first(&mut self, on_stage: &mut dyn FnMut(ClientStage)) -> Result<(), Error> {
         let [first, second] = [self.first.0, self.second.0];
         let after = self.first.1.channel().timeout();
         let end = Instant::now() + after;
         while !self.with(first, |link| link.hears(SLICE))? {
-            self.with(second, |link| link.hears(GLANCE))?;
+            if let Some(before) = self.with(second, |link| link.hear_place(GLANCE))? {
+                on_stage(ClientStage::Waits { before });
+            }
             if Instant::now() > end {
                 let awaited = Awaited::Message;
                 let late = Error::from(NetError::Timeout { awaited, after });
                 return Err(late.of_party(first));
             }
         }
+        // The places that were sent before the first peer answered, and come after its answer.
+        let rest = |links: &mut Self| links.with(second, |link| link.hear_place(after));
+        while rest(self)?.is_some() {}
         Ok(())
     }
 

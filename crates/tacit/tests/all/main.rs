@@ -10,6 +10,7 @@ mod lots;
 mod matching;
 mod outsourced;
 mod outsourced_ends;
+mod outsourced_places;
 mod pair;
 mod plan;
 mod plan_gmw;
