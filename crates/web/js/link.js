@@ -58,6 +58,14 @@ export function call_progressed(part) {
   watch(part);
 }
 
+export function call_waits(before) {
+  watch({ stage: "waiting", before });
+}
+
+export function call_runs() {
+  watch({ stage: "running" });
+}
+
 /** A link to `address` that is not open yet. */
 function fresh(address) {
   const shared = new SharedArrayBuffer(4 * COUNTERS + RING_BYTES);

@@ -225,6 +225,15 @@ export interface ClientOrder extends ClientParties {
   pin?: string | null;
 }
 
+/**
+ * What a client's run is doing. The cloud says how many runs come `before` while the run waits for its
+ * turn; nothing proves the number.
+ */
+export type ClientProgress =
+  | { stage: "connecting" }
+  | { stage: "waiting"; before: number }
+  | { stage: "running" };
+
 export interface Speed {
   backend: string;
   garble_mands_per_s: number;
@@ -290,7 +299,11 @@ export interface CallOptions {
  * where the page is not isolated.
  */
 export class Tacit {
-  constructor();
+  /**
+   * With `programs: false` it loads less, and has no calls that compile programs or functions of the
+   * library: it makes identities, matches keys, and meets by invitations.
+   */
+  constructor(options?: { programs?: boolean });
   check(program: Program, options?: CallOptions): Promise<Problem[]>;
   describe(program: Program, options?: CallOptions): Promise<Description>;
   /** In the clear, with the inputs of both; what the run draws at random comes from `seed`. */
@@ -348,7 +361,7 @@ export class Tacit {
     invitation: string,
     options?: CallOptions,
   ): Promise<{ relay: string; inviter: string; expires_ms: number }>;
-  /** Accepts an invitation. Whoever answers has the fingerprint that it names. */
+  /** Accepts an invitation. The page that answers has the fingerprint that it names. */
   accept(
     invitation: string,
     order: {
@@ -370,7 +383,7 @@ export class Tacit {
     generatorAt: Address,
     cloudAt: Address,
     order: ClientOrder,
-    options?: CallOptions,
+    options?: CallOptions & { onProgress?: (at: ClientProgress) => void },
   ): Promise<Outcome>;
   /** Gives up whatever runs; calls that wait fail. */
   cancel(): void;

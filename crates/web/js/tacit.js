@@ -13,15 +13,34 @@ export class TacitError extends Error {
   }
 }
 
-const WASM = new URL("./tacit_web_bg.wasm", import.meta.url);
+/**
+ * The code of all calls, and that of a page without programs, which has no compiler of the language.
+ * Bundlers know these addresses as they stand here.
+ */
+const FULL = {
+  wasm: new URL("./tacit_web_bg.wasm", import.meta.url),
+  worker: () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
+};
+const LEAN = {
+  wasm: new URL("./tacit_lean_bg.wasm", import.meta.url),
+  worker: () => new Worker(new URL("./lean-worker.js", import.meta.url), { type: "module" }),
+};
 
-let compiled;
+/** The calls of a page without programs. */
+const LEAN_CALLS = [
+  "generateIdentity",
+  "fingerprint",
+  "match",
+  "invite",
+  "readInvitation",
+  "accept",
+];
 
-/** The code, compiled once for all workers of this page. */
-function code() {
+/** Compiles code, once for all workers of this page. */
+function compiledOf(code) {
   const fetched = async () => {
-    const answer = await fetch(WASM);
-    if (!answer.ok) throw new Error(`${WASM.pathname}: ${answer.status} ${answer.statusText}`);
+    const answer = await fetch(code.wasm);
+    if (!answer.ok) throw new Error(`${code.wasm.pathname}: ${answer.status} ${answer.statusText}`);
     return answer;
   };
   // A server that has another type for the file keeps the browser from compiling as it comes.
@@ -31,10 +50,10 @@ function code() {
     if (isTyped) return WebAssembly.compileStreaming(answer);
     return WebAssembly.compile(await answer.arrayBuffer());
   };
-  compiled ??= compile();
+  code.compiled ??= compile();
   // The next one tries again.
-  compiled.catch(() => (compiled = undefined));
-  return compiled;
+  code.compiled.catch(() => (code.compiled = undefined));
+  return code.compiled;
 }
 
 /** What a call that `signal` ended is told. */
@@ -45,6 +64,7 @@ function ended(signal, started) {
 }
 
 export class Tacit {
+  #code;
   #compute;
   #post;
   /** The call that runs, and those that wait for it to end. */
@@ -55,7 +75,8 @@ export class Tacit {
   /** Why no call is taken any more. */
   #over = null;
 
-  constructor() {
+  constructor({ programs = true } = {}) {
+    this.#code = programs ? FULL : LEAN;
     if (!globalThis.crossOriginIsolated) {
       throw new TacitError(
         "this page is not isolated: serve it over HTTPS with the headers " +
@@ -68,7 +89,7 @@ export class Tacit {
   }
 
   async #start() {
-    const compute = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+    const compute = this.#code.worker();
     const post = new Worker(new URL("./post.js", import.meta.url), { type: "module" });
     [this.#compute, this.#post, this.#isReady] = [compute, post, false];
     compute.onmessage = ({ data }) => this.#answered(data);
@@ -79,7 +100,7 @@ export class Tacit {
       worker.onerror = ({ message }) => fail(message ?? "a worker's script cannot be loaded");
     }
     try {
-      const module = await code();
+      const module = await compiledOf(this.#code);
       if (this.#compute !== compute) return;
       const { port1, port2 } = new MessageChannel();
       post.postMessage({ port: port1 }, [port1]);
@@ -113,6 +134,10 @@ export class Tacit {
   #ask(name, given, { signal, onProgress } = {}) {
     return new Promise((resolve, reject) => {
       if (this.#over) return reject(this.#over);
+      if (this.#code === LEAN && !LEAN_CALLS.includes(name)) {
+        const why = `this Tacit was made without programs, and so without ${name}`;
+        return reject(new TacitError(`${why}: leave out programs: false`, "usage"));
+      }
       if (signal?.aborted) return reject(ended(signal, false));
       const abort = () => this.#abort(call, signal);
       const settle = ({ result, error }) => {

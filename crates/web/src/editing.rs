@@ -6,7 +6,8 @@ use tacit_language::editor::{Meaning, words};
 use tacit_language::lower::NoCircuitFiles;
 
 use crate::Refused;
-use crate::program::{GivenProgram, error_json, parsed, place, units};
+use crate::program::{GivenProgram, error_json, place, units};
+use crate::session::parsed;
 
 fn meaning_json(meaning: &Meaning) -> Json {
     json!({ "declared": meaning.declared, "documentation": meaning.documentation })

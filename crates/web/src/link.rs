@@ -9,6 +9,8 @@ use std::time::Duration;
 use tacit::Identity;
 use tacit::net::relay::{self, Answer, Hello};
 use tacit::net::{CancelHandle, Interrupt, NetError, Sink, Source, Transport, Wait};
+#[cfg(feature = "programs")]
+use tacit::outsourced::ClientStage;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen(raw_module = "./link.js")]
@@ -38,6 +40,14 @@ extern "C" {
 
     /// Tells the page which part of the work is done, from 0 to 1.
     fn call_progressed(part: f64);
+
+    #[cfg(feature = "programs")]
+    /// Tells the page that the run waits for this number of earlier runs.
+    fn call_waits(before: u32);
+
+    #[cfg(feature = "programs")]
+    /// Tells the page that both servers have started the run.
+    fn call_runs();
 
     /// Signs with the private key of this number into `into`. Returns whether it did.
     fn key_sign(key: u32, message: &[u8], into: &mut [u8]) -> bool;
@@ -134,6 +144,15 @@ pub(crate) fn transport(link: u32) -> Transport {
 /// Tells the page which part of the current call's work is done, from 0 to 1.
 pub(crate) fn progressed(part: f64) {
     call_progressed(part);
+}
+
+/// Tells the page what its run between three parties is doing.
+#[cfg(feature = "programs")]
+pub(crate) fn staged(stage: ClientStage) {
+    match stage {
+        ClientStage::Waits { before } => call_waits(before.into()),
+        _ => call_runs(),
+    }
 }
 
 /// Repeats `operation`, which blocks for at most the given milliseconds, until it answers.

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::Refused;
 use crate::link;
-use crate::run::{With, authenticated, number, of_link, of_run, order, patience, phases_json};
+use crate::session::{With, authenticated, number, of_link, of_run, order, patience, phases_json};
 
 /// Returns the keys in the form in which they are compared.
 fn normalized(given: &Json, how: KeyNormalization) -> Result<Vec<Zeroizing<String>>, Refused> {
@@ -59,7 +59,7 @@ impl<'k> PageKeys<'k> {
 /// | `normalize` | how keys are normalised; `none` if left out |
 /// | `to` | who gets the result: `both` or `me`, which may be left out |
 /// | `most_peer_keys` | the most keys that the service may have; may be left out |
-/// | `identity`, `peer` | this person's identity ([`identity`](crate::run::identity)) and the service's fingerprint |
+/// | `identity`, `peer` | this person's identity ([`identity`](crate::session::identity)) and the service's fingerprint |
 /// | `token` | of a visitor whom the service does not know; may be left out |
 /// | `patience_ms` | see [`patience`]; may be left out |
 pub(crate) fn matching(link: u32, text_of_order: &str) -> Result<String, Refused> {

@@ -15,7 +15,7 @@ use tacit::net::relay::{Answer, Hello};
 
 use crate::Refused;
 use crate::link;
-use crate::run::{With, identity, of_link, order, patience, settings, text};
+use crate::session::{With, identity, of_link, order, patience, settings, text};
 
 /// The default and the largest number of minutes for which an invitation is good.
 const MINUTES: u64 = 15;

@@ -16,6 +16,7 @@ use tacit_language::{
 };
 
 use crate::Refused;
+use crate::session::parsed;
 use crate::shape::shape;
 
 /// The program's name in messages.
@@ -198,12 +199,6 @@ fn errors_text(map: &SourceMap, errors: &[Diagnostic]) -> String {
         format!("line {line}, column {column}: {}{more}", error.message)
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-/// Parses a text as JSON.
-pub(crate) fn parsed(text: &str) -> Result<Json, Refused> {
-    // The library's own text may quote a secret.
-    serde_json::from_str(text).map_err(|_| "the order is not JSON".into())
 }
 
 /// Returns the errors of a program.

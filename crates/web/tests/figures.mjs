@@ -30,16 +30,23 @@ function spread(numbers) {
   };
 }
 
-/** Bytes of the package, as they are and each file compressed by itself. */
-function sizes() {
-  const files = readdirSync(path.join(site, "tacit")).filter((name) => !name.endsWith(".d.ts"));
-  const bytes = files.map((name) => readFileSync(path.join(site, "tacit", name)));
+/** Bytes of what a page loads, as they are and each file compressed by itself. */
+function sizesOf(isLoaded) {
+  const files = readdirSync(path.join(site, "tacit")).filter((name) => /\.(js|wasm)$/.test(name));
+  const loaded = files.filter(isLoaded);
+  const bytes = loaded.map((name) => readFileSync(path.join(site, "tacit", name)));
   const sum = (sizes) => sizes.reduce((sum, size) => sum + size, 0);
   return {
-    package_bytes: sum(bytes.map((one) => one.length)),
-    package_gzip_bytes: sum(bytes.map((one) => gzipSync(one, { level: 9 }).length)),
+    bytes: sum(bytes.map((one) => one.length)),
+    gzip_bytes: sum(bytes.map((one) => gzipSync(one, { level: 9 }).length)),
   };
 }
+
+/** Bytes of a page with programs, and of one without. */
+const sizes = () => ({
+  with_programs: sizesOf((name) => !/^(tacit_lean|lean-worker)/.test(name)),
+  without_programs: sizesOf((name) => !/^(tacit_web|worker\.js)/.test(name)),
+});
 
 /** From the address to a program that is checked and can be run, in fresh profiles. */
 async function firstUse(browser, address) {

@@ -275,7 +275,7 @@ async function matchWith(page, { url, fingerprint }, orders) {
     async ({ url, peer, orders }) => {
       const { Tacit } = await import("/tacit/tacit.js");
       const { getIdentity } = await import("/tacit/keep.js");
-      const tacit = new Tacit();
+      const tacit = new Tacit({ programs: false });
       const identity = await getIdentity("me");
       const all = [];
       for (const given of orders) {
@@ -290,6 +290,30 @@ async function matchWith(page, { url, fingerprint }, orders) {
     { url, peer: fingerprint, orders },
   );
 }
+
+test("a page without programs loads no compiler, and says what it lacks", async () => {
+  const page = await blank();
+  const loaded = [];
+  page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
+  const told = await page.evaluate(async () => {
+    const { Tacit } = await import("/tacit/tacit.js");
+    const tacit = new Tacit({ programs: false });
+    const identity = await tacit.generateIdentity();
+    const fingerprint = await tacit.fingerprint(identity);
+    const program = { text: "parties a, b;" };
+    const refused = await globalThis.settled([tacit.check(program), tacit.runTwoParty({}, {})]);
+    tacit.close();
+    return { fingerprint, refused };
+  });
+  assert.match(told.fingerprint, /^tacit:/);
+  for (const { kind, message } of told.refused) {
+    assert.equal(kind, "usage");
+    assert.match(message, /made without programs, and so without (check|runTwoParty)/);
+  }
+  const wasm = loaded.filter((name) => name.endsWith(".wasm"));
+  assert.deepEqual(wasm, ["/tacit/tacit_lean_bg.wasm"]);
+  await page.close();
+});
 
 test("a page finds which of its contacts a service has", async () => {
   const page = await blank();

@@ -51,7 +51,7 @@ function isSearching(is: boolean) {
 }
 
 async function start() {
-  const tacit = new Tacit();
+  const tacit = new Tacit({ programs: false });
   // The service knows the user by the token, so the page keeps no identity.
   const identity = await tacit.generateIdentity();
   form.addEventListener("submit", async (event) => {
