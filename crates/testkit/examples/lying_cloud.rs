@@ -4,7 +4,7 @@
 //!
 //! Its only argument is JSON: `key` and `stock` of the cloud, `generator` and its address `at`, the
 //! `guest` that may be lied to, all `clients` of the chain `friends`, the page's `origin`, and
-//! `cells`, `id_bits` and `copies`. It prints its own address, and then each lie that it told.
+//! `cells`, `ids` and `copies`. It prints its own address, and then each lie that it told.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ impl Cloud {
         let clients = clients.map(|one| Ok(one.as_str().unwrap_or_default().parse()?));
         let param = |name: &str| Ok((name.to_owned(), number(order, name)?.into()));
         let params: Result<BTreeMap<_, _>, Failed> =
-            ["cells", "id_bits"].map(param).into_iter().collect();
+            ["cells", "ids"].map(param).into_iter().collect();
         Ok(Self {
             identity: Identity::from_pem(&std::fs::read(text(order, "key")?)?)?,
             generator: fingerprint("generator")?,
@@ -67,7 +67,7 @@ impl Cloud {
             guest: fingerprint("guest")?,
             clients: clients.collect::<Result<_, Failed>>()?,
             stocks: Stocks::open(text(order, "stock")?.as_ref(), 1 << 30)?,
-            function: library::function("friend-map-set", &params?)?,
+            function: library::function("friend-finder-set", &params?)?,
             parameters: OutsourcedParameters::malicious(number(order, "copies")?, 40)?,
         })
     }

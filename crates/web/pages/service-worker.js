@@ -3,11 +3,17 @@
 const CACHE = "tacit pages";
 const FILES = [
   "friend-finder/",
+  "friend-finder/app.webmanifest",
+  "friend-finder/config.json",
   "friend-finder/friend-finder.css",
   "friend-finder/friend-finder.js",
-  "friend-finder/config.json",
+  "friend-finder/icon.svg",
+  "friend-finder/invitation.js",
+  "friend-finder/map.js",
+  "friend-finder/words.js",
   "page.js",
   "style.css",
+  "tacit/calls.js",
   "tacit/identity.js",
   "tacit/keep.js",
   "tacit/link.js",
@@ -18,9 +24,19 @@ const FILES = [
   "tacit/worker.js",
 ];
 
+const finderFile = (name) => `friend-finder/${name}`;
+const read = async (name) => (await fetch(finderFile(name))).json();
+
+/** The plan of the map, which the site chooses, and its picture. */
+async function filesOfMap() {
+  const { plan = "town.json" } = await read("config.json");
+  const { picture } = await read(plan);
+  return [plan, picture].map(finderFile);
+}
+
 async function fill() {
   const cache = await caches.open(CACHE);
-  await cache.addAll(FILES);
+  await cache.addAll([...FILES, ...(await filesOfMap())]);
   await self.skipWaiting();
 }
 

@@ -22,6 +22,7 @@ import {
   tacit,
   until,
 } from "./scene.mjs";
+import { agrees, answer, kept, overflow, set, setPlace, square } from "./on-the-map.mjs";
 
 const PEOPLE = 3;
 /** As few as the statistical security allows, so that the tests are quick. */
@@ -34,8 +35,10 @@ let folder;
 let origin;
 let pages;
 let invitations;
-/** The way to the cloud, whoever plays it. */
+/** The way to the cloud, or to a process that plays it. */
 let gate;
+/** The map's configuration without it. */
+let direct;
 /** The cloud's process, by its number. */
 let cloud;
 /** What the cloud sends from a page's opening until its first move is in mid-run, in bytes. */
@@ -54,6 +57,7 @@ before(async () => {
   });
   ({ script, folder, cloud, invitations } = scene);
   const config = JSON.parse(await readFile(file("site/friend-finder/config.json"), "utf8"));
+  direct = structuredClone(config);
   gate = await Gate.to(Number(new URL(config.cloud.url).port));
   config.cloud.url = `ws://127.0.0.1:${gate.port}`;
   await writeFile(file("site/friend-finder/config.json"), JSON.stringify(config));
@@ -68,27 +72,6 @@ after(async () => {
   await browser?.close();
   await stopAll();
 });
-
-/** Begins to set a place. */
-async function set(page, square) {
-  await page.getByRole("radio", { name: square, exact: true }).click();
-  await page.getByRole("button", { name: "Set my place" }).click();
-}
-
-/** What the page says in the end. */
-async function answer(page) {
-  await page.locator("#answer .right, #answer .wrong").first().waitFor();
-  return page.locator("#answer").innerText();
-}
-
-async function setPlace(page, square) {
-  await set(page, square);
-  return answer(page);
-}
-
-/** What this device keeps of the map. */
-const kept = (page) =>
-  page.evaluate(async () => (await import("/tacit/keep.js")).get("friend finder"));
 
 /** Runs the cloud again, in its folder. */
 async function restartCloud() {
@@ -116,14 +99,14 @@ test("three people find each other", async () => {
   const [first, second, third] = pages;
   assert.doesNotMatch(first.url(), /invitation/);
   assert.match(await setPlace(first, "C4"), /You are in C4 now, and nobody else is/);
-  assert.match(await setPlace(second, "C4"), /guest 1 is in C4! You did not move there/);
+  assert.match(await setPlace(second, "C4"), /Guest 1 is in C4! You did not move there\.\s+Guest 1 is not told/);
   const earlier = gate.bytes;
   assert.match(await setPlace(third, "D5"), /You are in D5 now, and nobody else is/);
   midRunBytes = gate.bytes - earlier - RESULT_BYTES;
   // Who comes back after a reload is still somebody, and the map goes on from where it was.
   await second.reload();
   await second.getByText("You are guest 2.").waitFor();
-  assert.match(await setPlace(second, "D5"), /guest 3 is in D5/);
+  assert.match(await setPlace(second, "D5"), /Guest 3 is in D5/);
   await first.getByRole("button", { name: "Leave the map" }).click();
   await first.getByText("You left the map.").waitFor();
   assert.match(await setPlace(second, "C4"), /You are in C4 now, and nobody else is/);
@@ -136,9 +119,9 @@ test("a next run takes the connections of the last", async () => {
     const { getIdentity } = await import("/tacit/keep.js");
     const map = await (await fetch("config.json")).json();
     const order = {
-      function: "friend-map-set",
-      params: { cells: map.cells, id_bits: map.id_bits },
-      inputs: { cell: 40 },
+      function: "friend-finder-set",
+      params: { cells: map.cells, ids: map.ids },
+      inputs: { cell: 40, agrees: 0 },
       copies: map.copies,
       security_bits: map.security_bits,
       identity: await getIdentity("friend finder identity"),
@@ -154,90 +137,73 @@ test("a next run takes the connections of the last", async () => {
   assert.equal(gate.joined, joined + 1);
 });
 
-test("an invitation takes nobody's place unasked", async () => {
-  const [page] = pages;
-  const before = await kept(page);
-  assert.ok(before.pin);
-  const asked = [];
-  const refuse = (dialog) => {
-    asked.push(dialog.message());
-    return dialog.dismiss();
-  };
-  page.on("dialog", refuse);
-  for (const invitation of invitations) {
-    await page.goto("about:blank");
-    await page.goto(invitation);
-    await page.getByText("You are guest 1.").waitFor();
-    assert.deepEqual(await kept(page), before);
-  }
-  page.off("dialog", refuse);
-  // Of the three one is its own.
-  assert.equal(asked.length, 2);
-  const newcomer = await open(await person(browser), "about:blank");
-  newcomer.on("dialog", refuse);
-  await newcomer.goto(invitations[1]);
-  await newcomer.getByText("You have no invitation yet.").waitFor();
-  assert.match(asked[2], /makes you guest 2 here/);
-  assert.equal(await kept(newcomer), undefined);
-  await newcomer.context().close();
+test("two who agree are both told, and a friend's mark stays on the map", async () => {
+  const [first, second, third] = pages;
+  await agrees(first).check();
+  await agrees(second).check();
+  assert.match(await setPlace(first, "K3"), /You are in K3 now/);
+  assert.match(await setPlace(second, "M6"), /You are in M6 now/);
+  const found = await setPlace(second, "K3");
+  assert.match(found, /Guest 1 is in K3! You did not move there: you are still in M6\.\n/);
+  assert.match(found, /Guest 1 will be told that you found them/);
+  const friend = await square(second, "K3").getAttribute("aria-label");
+  assert.match(friend, /guest 1 was here at \d\d:\d\d$/);
+  assert.match(await square(second, "M6").getAttribute("aria-label"), /you are here$/);
+  await isAccessible(second, "friend-finder-found");
+  // Who has not agreed tells nobody.
+  assert.match(await setPlace(third, "M6"), /Guest 2 is in M6!.*\s+Guest 2 is not told/);
+  assert.match(await setPlace(first, "K2"), /^Guest 2 found you in K3\.\s+You are in K2 now/);
+  await isAccessible(first, "friend-finder-told");
+  assert.match(await setPlace(first, "K2"), /^You are in K2 now/);
+  assert.match(await setPlace(second, "M7"), /^You are in M7 now/);
+  await agrees(second).uncheck();
+  // It is kept, and a friend who takes it back is not told.
+  await first.reload();
+  await first.getByText("You are guest 1.").waitFor();
+  assert.equal(await agrees(first).isChecked(), true);
+  assert.match(await setPlace(second, "M7"), /^You are in M7 now/);
+  assert.match(await setPlace(first, "M7"), /Guest 2 is in M7!.*\s+Guest 2 did not agree/);
+  assert.match(await setPlace(second, "M8"), /^You are in M8 now/);
+  await agrees(first).uncheck();
 });
 
-test("the map is for keyboards and screen readers as well", async () => {
-  const [page] = pages;
-  const chosen = () => page.getByRole("radio", { checked: true }).getAttribute("aria-label");
-  await page.getByRole("radio", { name: "C4", exact: true }).press("ArrowRight");
-  assert.equal(await chosen(), "D4");
-  await page.keyboard.press("End");
-  await page.keyboard.press("ArrowRight");
-  assert.equal(await chosen(), "P4");
-  await page.keyboard.press("ArrowDown");
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Enter");
-  assert.match(await answer(page), /You are in P5 now/);
-  await isAccessible(page, "friend-finder");
+test("a move that waits says how many come before it", async () => {
+  const [first] = pages;
+  const context = await person(browser, PHONE);
+  await context.route("**/config.json", (route) => route.fulfill({ json: direct }));
+  const other = await join(context, invitations[1]);
+  await first.reload();
+  const held = gate.holdAfter(midRunBytes);
+  await set(first, "C3");
+  await held;
+  await first.getByText("The servers compute and check…").waitFor();
+  await set(other, "G3");
+  await other.getByText("Waiting for your turn: one move comes before yours.").waitFor();
+  const bar = other.getByRole("progressbar");
+  assert.equal(await bar.evaluate(({ value, max }) => value / max), 0.5);
+  // The cloud waits 20 s for the turn, so there is no time for more.
+  await picture(other, "friend-finder-waiting");
+  gate.release();
+  assert.match(await answer(first), /You are in C3 now/);
+  assert.match(await answer(other), /You are in G3 now/);
+  assert.equal(await bar.isVisible(), false);
+  await context.close();
 });
 
-test("the keyboard's focus stays where a place was set", async () => {
-  const [page] = pages;
-  await page.getByRole("radio", { name: "N4", exact: true }).focus();
-  await page.keyboard.press("Space");
-  await page.getByRole("button", { name: "Set my place" }).focus();
-  await page.keyboard.press("Enter");
-  assert.match(await answer(page), /You are in N4 now/);
+test("a move is cancelled where it was set, and the next one goes on", async () => {
+  const page = pages[2];
+  await page.reload();
+  const held = gate.holdAfter(midRunBytes);
+  await set(page, "E7");
+  await held;
+  const cancel = page.getByRole("button", { name: "Cancel" });
+  assert.equal(await cancel.getAttribute("id"), "set");
+  assert.equal(await page.getByRole("button", { name: "Set my place" }).count(), 0);
+  await cancel.click();
+  assert.match(await answer(page), /was cut off/);
+  gate.release();
   assert.equal(await page.evaluate(() => document.activeElement.id), "set");
-});
-
-test("what is chosen is seen in colours that the system forces", async () => {
-  const [page] = pages;
-  await page.emulateMedia({ forcedColors: "active" });
-  const background = (name) =>
-    page
-      .getByRole("radio", { name, exact: true })
-      .evaluate((cell) => getComputedStyle(cell).backgroundColor);
-  await page.getByRole("radio", { name: "N5", exact: true }).click();
-  assert.notEqual(await background("N5"), await background("N6"));
-  await picture(page, "friend-finder-forced");
-  await page.emulateMedia({ forcedColors: "none" });
-});
-
-test("a damaged invitation is told in words, and changes nothing", async () => {
-  const [page] = pages;
-  const before = await kept(page);
-  for (const damaged of [invitations[1].slice(0, -40), `${origin}/friend-finder/#invitation=!`]) {
-    await page.goto("about:blank");
-    await page.goto(damaged);
-    await page.getByText("You are guest 1.").waitFor();
-    assert.match(await answer(page), /This invitation is damaged.*Copy the whole link/);
-    assert.deepEqual(await kept(page), before);
-  }
-  await isAccessible(page, "friend-finder-damaged");
-});
-
-test("an address without its slash leads to the page", async () => {
-  const page = await open(await person(browser), `${origin}/friend-finder`);
-  await page.getByText("You have no invitation yet").waitFor();
-  assert.equal(page.url(), `${origin}/friend-finder/`);
-  await page.context().close();
+  assert.match(await setPlace(page, "E7"), /You are in E7 now/);
 });
 
 test("a server that is another is told loudly, and the page fits a phone", async () => {
@@ -252,9 +218,7 @@ test("a server that is another is told loudly, and the page fits a phone", async
   assert.equal((await kept(page)).cut, undefined);
   await page.getByText("Details").click();
   await page.getByText(/identity is tacit:/).waitFor();
-  const overflow = () =>
-    page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.equal(await overflow(), 0);
+  assert.equal(await overflow(page), 0);
   await isAccessible(page, "friend-finder-another");
   await context.close();
 });
@@ -269,7 +233,7 @@ test("a reload in mid-run is told, and the next run goes on", async () => {
   assert.match(await answer(page), /was cut off.*You learnt nothing/);
   gate.release();
   assert.match(await setPlace(page, "E6"), /You are in E6 now, and nobody else is/);
-  assert.match(await setPlace(pages[0], "E6"), /guest 3 is in E6/);
+  assert.match(await setPlace(pages[0], "E6"), /Guest 3 is in E6/);
 });
 
 test("of two tabs one moves, and neither brings an older map back", async () => {
@@ -326,7 +290,7 @@ test("a cloud that lies is found out, and nothing of it is kept", async () => {
     clients: people,
     origin,
     cells: 256,
-    id_bits: 8,
+    ids: 32,
     copies: COPIES,
   };
   const command = built("examples/lying_cloud");
@@ -388,8 +352,8 @@ test("a person moves as often as the page says, and no more", async () => {
   const page = await join(await person(browser, PHONE), finder.invitations[0]);
   const said = await page.locator("#rate").innerText();
   assert.match(said, /2 times per hour.*all 16 squares to find you takes 8 hours/);
-  assert.match(await setPlace(page, "A1"), /You are in A1 now/);
-  assert.match(await setPlace(page, "B1"), /You are in B1 now/);
+  assert.match(await setPlace(page, "A1"), /You are in A1 .*now/);
+  assert.match(await setPlace(page, "B1"), /You are in B1 .*now/);
   const refused = await setPlace(page, "C1");
   assert.match(refused, /as often as this map allows \(2 times per hour\).*nothing has changed/s);
   assert.equal((await kept(page)).cut, undefined);

@@ -21,6 +21,8 @@ export const site = path.join(target, "web/site");
 const PATIENCE = Number(process.env.PATIENCE ?? 120_000);
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } };
 export const PHONE = SIZES.phone;
+/** A phone whose browser keeps its bars in view. */
+export const SHORT_PHONE = { width: 390, height: 664 };
 
 const started = [];
 
@@ -257,9 +259,8 @@ export const typed = (page) =>
 
 /** Opens an invitation, and takes it. */
 export async function join(context, invitation) {
-  const page = await open(context, "about:blank");
-  page.once("dialog", (dialog) => dialog.accept());
-  await page.goto(invitation);
+  const page = await open(context, invitation);
+  await page.getByRole("button", { name: "Accept" }).click();
   await page.getByText(/You are guest \d\./).waitFor();
   return page;
 }

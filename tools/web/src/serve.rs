@@ -117,6 +117,7 @@ fn find(folder: &Path, asked: &str) -> Option<Found> {
         "wasm" => "application/wasm",
         "json" => "application/json",
         "svg" => "image/svg+xml",
+        "webmanifest" => "application/manifest+json",
         "tacit" => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     };
