@@ -283,8 +283,8 @@ impl TagIndex {
         (slot + 1) & (self.slots.len() - 1)
     }
 
-    /// Calls `found` with the place of each tag that a key has, and the key. First it reads the slots
-    /// of all, so that none of these reads waits for another.
+    /// Calls `found` with the place of each tag that a key has, and the key. First it reads the
+    /// slots of all, so that none of these reads waits for another.
     fn find_all(&self, tags: &[u128], mut found: impl FnMut(usize, usize)) {
         let mut first = [Block::ZERO; LOOKED_UP];
         for (first, tag) in first.iter_mut().zip(tags) {
