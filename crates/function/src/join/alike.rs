@@ -46,6 +46,8 @@ impl KeyNormalization {
         let inner = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
         match self {
             Self::None => Zeroizing::new(text.trim_end_matches('\0').to_owned()),
+            // Such a text is in NFC in either case.
+            Self::Email if inner.is_ascii() => Zeroizing::new(inner.to_ascii_lowercase()),
             Self::Email => {
                 // Equal texts are first composed, since lower case is defined character by
                 // character. Lower case may then be another text to compose.

@@ -71,6 +71,17 @@ fn bytes_of(bits: &[bool]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(bits.chunks(8).map(byte).collect())
 }
 
+/// Returns the bytes of a text, normalised as its kind says, or nothing if this is no text.
+fn normalised(kind: KeyKind, bytes: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    match kind {
+        KeyKind::Text(how) => {
+            let mut text = how.apply(str::from_utf8(bytes).ok()?);
+            Some(Zeroizing::new(std::mem::take(&mut *text).into_bytes()))
+        }
+        _ => None,
+    }
+}
+
 /// Returns the fields of a struct.
 fn fields(types: &TypeTable, row: TypeId) -> &[(Symbol, TypeId)] {
     match types.kind(row) {
@@ -223,34 +234,28 @@ impl Signature {
                 bits += types.width(*ty) as usize
             }
         }
+        // Fields of a pair are numbered without those that have no fixed length.
+        let kept = all.iter().zip(&places);
+        let kept = kept.filter(|((_, ty), _)| !types.is_open(*ty));
+        let kept: Vec<_> = kept
+            .map(|((_, ty), (at, _))| *at..*at + types.width(*ty) as usize)
+            .collect();
         Some((0..rows.count).map(move |number| {
             let bits = &value.bits[number * width..][..width];
             let key = join.key[side].iter().map(|part| {
                 let (at, cell) = places[part.field as usize];
                 let ty = all[part.field as usize].1;
-                let mut bytes = if types.is_open(ty) {
-                    Zeroizing::new(rows.cells.get(number * open + cell).to_vec())
-                } else {
-                    bytes_of(&bits[at..][..types.width(ty) as usize])
-                };
-                if let KeyKind::Text(how) = part.kind
-                    && let Ok(text) = str::from_utf8(&bytes)
-                {
-                    let text = how.apply(text);
-                    bytes = Zeroizing::new(text.as_bytes().to_vec());
+                if !types.is_open(ty) {
+                    let bytes = bytes_of(&bits[at..][..types.width(ty) as usize]);
+                    return (part.kind, normalised(part.kind, &bytes).unwrap_or(bytes));
                 }
+                let bytes = rows.cells.get(number * open + cell);
+                let normalised = normalised(part.kind, bytes);
+                let bytes = normalised.unwrap_or_else(|| Zeroizing::new(bytes.to_vec()));
                 (part.kind, bytes)
             });
-            // Fields of a pair are numbered without those that have no fixed length.
-            let kept = all
-                .iter()
-                .zip(&places)
-                .filter(|((_, ty), _)| !types.is_open(*ty));
-            let kept: Vec<_> = kept.collect();
-            let read = join.read[side].iter().flat_map(|field| {
-                let ((_, ty), (at, _)) = kept[*field as usize];
-                &bits[*at..][..types.width(*ty) as usize]
-            });
+            let read = join.read[side].iter();
+            let read = read.flat_map(|field| &bits[kept[*field as usize].clone()]);
             JoinedRow {
                 key: key.collect(),
                 bits: Zeroizing::new(read.copied().collect()),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 
 use super::strict::Rows;
-use super::{BorderError, PortValue, Signature};
+use super::{BorderError, PortValue, Signature, WipedTexts};
 use crate::program::InputPort;
 
 /// The greatest number of rows that a message names.
@@ -200,8 +200,11 @@ impl Signature {
         };
         let most = join.most_rows_of(side);
         let of_rows = self.rows_of(side, value).into_iter().flatten();
-        let keys: Vec<_> = of_rows.map(|row| row.encoded()).collect();
-        let mut chosen = ChosenRows::of(keys.iter().map(Option::as_deref), most);
+        let mut keys = WipedTexts::default();
+        // No encoding is empty.
+        of_rows.for_each(|row| keys.push(row.encoded().as_deref().map_or(&[], |key| key)));
+        let each = (0..keys.len()).map(|row| Some(keys.get(row)).filter(|key| !key.is_empty()));
+        let mut chosen = ChosenRows::of(each, most);
         let table = rows.file.as_deref().unwrap_or(input.name.as_str());
         // Rows that were not read are numbered behind the others.
         let (read, unread) = (rows.places.len(), rows.missing.len());
