@@ -21,7 +21,7 @@ impl CrossHash {
     ///
     /// If the rows do not have as many words as the bits need, or the numbers exceed 64 bits.
     pub fn hash_to_bits(&self, number: u64, t: &mut [Block], rows: [&mut [u64]; 2]) {
-        self.to_bits::<1, 8>(number, &Block::ZERO, t, rows, |number, t, hashes| {
+        self.hash_words::<1, 8>(number, &Block::ZERO, t, rows, |number, t, hashes| {
             hashes.copy_from_slice(t);
             self.hash(number, hashes);
         });
@@ -40,7 +40,7 @@ impl CrossHash {
         q: &mut [Block],
         rows: [&mut [u64]; 2],
     ) {
-        self.to_bits::<2, 4>(number, delta, q, rows, |number, q, hashes| {
+        self.hash_words::<2, 4>(number, delta, q, rows, |number, q, hashes| {
             self.hash_both(number, delta, q, hashes);
             for (one, zero) in hashes.iter_mut().zip(&*q) {
                 *one ^= *zero;
@@ -50,7 +50,7 @@ impl CrossHash {
 
     /// Writes both rows. `few` makes the two blocks of each OT whose bits are used, in place of the
     /// OTs and in the second slice, for OTs that are no whole word under one key.
-    fn to_bits<const M: usize, const V: usize>(
+    fn hash_words<const M: usize, const V: usize>(
         &self,
         number: u64,
         delta: &Block,
