@@ -319,7 +319,7 @@ test("two versions stand side by side, with the difference of each line", async 
   ]);
   const sums = await page.locator("#sums tbody tr").allInnerTexts();
   assert.match(sums[0], /AND gates\s+96\s+64\s+−32/);
-  assert.match(sums[1], /bytes by direct\s+[\d.]+\skB\s+[\d.]+\skB\s+−[\d.]+\skB/);
+  assert.match(sums[1], /bytes\s+[\d.]+\skB\s+[\d.]+\skB\s+−[\d.]+\skB/);
   await page.locator("#measure").selectOption("bytes");
   assert.equal((await cells())[1].at(-1), "−1.02\u00a0kB");
   await page.locator("#measure").selectOption("time");

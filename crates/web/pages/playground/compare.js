@@ -173,15 +173,15 @@ function lineTable() {
   return made;
 }
 
-/** Gates, bytes and least time of both as a whole, with the differences. */
+/** Gates, and bytes and least time by direct, of both as a whole, with the differences. */
 function sumTable() {
   const direct = ({ found }) => found.traffic.find(({ protocol }) => protocol === "direct");
   const rows = [["AND gates", ({ found }) => found.and_gates, (value) => number(value)]];
   if (direct(first) && direct(last)) {
     const bytes = (one) => direct(one).garbler_bytes + direct(one).evaluator_bytes;
-    rows.push(["bytes by direct", bytes, inBytes]);
+    rows.push(["bytes", bytes, inBytes]);
     for (const link of LINKS) {
-      rows.push([`time at ${link.name}`, (one) => leastSeconds(direct(one), link), inTime]);
+      rows.push([`time at ${link.rate}`, (one) => leastSeconds(direct(one), link), inTime]);
     }
   }
   const heads = ["", "First version", "Now", "Difference"];

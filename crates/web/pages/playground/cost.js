@@ -3,8 +3,8 @@ import { element, number, show, styled, table } from "../page.js";
 
 /** Links for which times are shown. */
 export const LINKS = [
-  { name: "1 Gbit/s, 0.25 ms away", bits: 1e9, seconds: 0.00025 },
-  { name: "50 Mbit/s, 33 ms away", bits: 50e6, seconds: 0.033 },
+  { name: "1 Gbit/s, 0.25 ms away", rate: "1 Gbit/s", bits: 1e9, seconds: 0.00025 },
+  { name: "50 Mbit/s, 33 ms away", rate: "50 Mbit/s", bits: 50e6, seconds: 0.033 },
 ];
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 
