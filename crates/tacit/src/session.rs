@@ -90,10 +90,8 @@ pub struct Session {
     heard: Option<TableSizes>,
     /// The ticket of the run of three parties that was asked for.
     ticket: Option<RunTicket>,
-    /// The number of earlier runs that the cloud told the evaluator last, while a run waits.
-    place: Option<u16>,
-    /// The peer's role in a run of three parties.
-    party: Option<OutsourcedRole>,
+    place: Option<u16>, // what the cloud told the evaluator last, while a run waits
+    party: Option<OutsourcedRole>, // the peer's role in a run of three parties
     /// The place in its chain from which the latest run started, once the parties agreed on it.
     pub(crate) chain_attempt: Option<ChainAttempt>,
     spent: bool,
