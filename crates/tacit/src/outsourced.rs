@@ -169,7 +169,7 @@ impl<'f> OutsourcedJob<'f> {
         self
     }
 
-    /// At the evaluator, calls `on_stage` when the run's place in the queue changes and when the run
+    /// At the evaluator, calls `on_stage` when the run's place in the queue changes and when it
     /// starts.
     #[must_use]
     pub fn on_stage(mut self, on_stage: impl FnMut(ClientStage) + Send + 'f) -> Self {

@@ -1,4 +1,4 @@
-//! Sessions with the party at the other end of a link, and what all orders of a page have in common.
+//! Sessions with the party at the other end of a link, and what all orders of pages have in common.
 
 use std::time::Duration;
 

@@ -132,7 +132,7 @@ impl Links<'_> {
     }
 
     /// Waits until the first peer has answered, up to the time limit for a message. Meanwhile the
-    /// second peer tells the run's place in its queue. Ends early if the second peer leaves or stops
+    /// second peer tells the run's place in its queue. Ends early if the second peer leaves or ends
     /// the run: the first peer may be waiting for the second, and for longer.
     fn hear_first(&mut self, on_stage: &mut dyn FnMut(ClientStage)) -> Result<(), Error> {
         let [first, second] = [self.first.0, self.second.0];

@@ -26,8 +26,8 @@ impl Session {
         Ok(false)
     }
 
-    /// Tells the evaluator of a run of three how many runs come before its own. A number that is not
-    /// less than the one told last is not told.
+    /// Tells the evaluator of a run of three how many runs come before its own. A number that is
+    /// not less than the one told last is not told.
     ///
     /// # Errors
     ///
