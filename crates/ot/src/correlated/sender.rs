@@ -203,7 +203,7 @@ impl CotSender {
         self.spare = SpareLots::default();
     }
 
-    /// Returns the size of the receiver's message for `count` OTs after its first message, in bytes.
+    /// Returns the bytes of the receiver's message for `count` OTs after its first message.
     pub fn later_message_len(&self, count: usize) -> usize {
         message_bytes(self.field, self.security, count)
     }

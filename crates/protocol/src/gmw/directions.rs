@@ -145,8 +145,8 @@ impl Directions {
         self.threads
     }
 
-    /// Makes and hashes OTs, and computes in runs, on this many threads from now on; at first on those of the settings.
-    /// Neither they nor messages depend on it.
+    /// Makes and hashes OTs, and computes in runs, on this many threads from now on; at first on
+    /// those of the settings. Neither they nor messages depend on it.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
         self.threads = threads;
         self.sender.set_threads(threads);

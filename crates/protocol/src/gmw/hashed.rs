@@ -1,9 +1,9 @@
 //! The OTs of a direction, hashed, on their way to those who take them.
 //!
 //! H is [`CrossHash`], whose start point is the first 16 bytes of SHA-256("tacit gmw hash 1\0" ‖
-//! tag of the direction). The threads that hash OTs also turn them into rows of bits: a hash has 128
-//! bits, of which one is used in most cases. OTs come as blocks where all bits are used, and as two
-//! bits each from a device that hashes them.
+//! tag of the direction). The threads that hash OTs also turn them into rows of bits: in most cases
+//! one bit of a hash is used. OTs come as blocks where all bits are used, and as two bits each from
+//! a device that hashes them.
 
 use core::mem;
 use core::num::NonZeroUsize;
