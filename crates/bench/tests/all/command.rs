@@ -42,7 +42,7 @@ fn both_parties_are_processes_with_memory_of_their_own() {
     let words = [
         "ot",
         "--only",
-        "ristretto255 threads-1",
+        "softspoken-8 semi-honest ristretto255",
         "--link",
         "1ms,1gbit",
         "--quick",
@@ -50,7 +50,10 @@ fn both_parties_are_processes_with_memory_of_their_own() {
     ];
     let record = bench(folder.path(), &words).json();
     assert_eq!(record["link"], "1ms,1gbit");
-    assert_eq!(record["traffic"]["garbler_bytes"], 8_232);
+    assert!(
+        record["setup_traffic"]["garbler_bytes"].as_u64() > Some(8_000),
+        "{record}"
+    );
     for party in ["garbler_bytes", "evaluator_bytes"] {
         let memory = &record["memory"][party];
         assert!(

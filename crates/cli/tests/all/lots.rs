@@ -195,7 +195,7 @@ fn orders_that_are_none_of_triples_are_refused() {
             &["--ands", "1", "--scheme", "half-gates"],
             "of no garbling scheme",
         ),
-        (&["--ands", "1", "--security-bits", "39"], "40 to 64"),
+        (&["--ands", "1", "--security-bits", "65"], "40 to 64"),
         (&["--ands", "9000000000"], "a stock takes at most"),
     ] {
         alone(&[&PREPARE[..], args].concat()).failed(2, &[why]);

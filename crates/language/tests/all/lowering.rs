@@ -164,8 +164,10 @@ fn a_line_costs_what_its_calls_cost() {
         // A call, and the XOR of two results.
         (4, [8, 0], 16 + 16),
         (5, [2 * 8, 0], 2 * 16),
-        // The gates of `dropped` are gone. This line calls, and reads `a` and `b`.
-        (9, [3 * 8 + 8, 8], 4 * 16 + 16),
+        // The gates of `dropped` are gone, but for those that the next line shares.
+        (8, [0, 0], 10),
+        // This line calls, and reads `a` and `b`.
+        (9, [3 * 8 + 8, 8], 4 * 16 + 16 - 10),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
 }
