@@ -42,6 +42,9 @@ pub(super) fn leases_differ() -> Error {
     )
 }
 
+/// The rank of a lot by its kinds and their available instances.
+type RankOfLot<'a> = dyn Fn(&[ComponentDigest], &[u64]) -> (Option<u8>, u64) + 'a;
+
 /// The leases of a run that takes all its material from one lot.
 pub(super) struct LotLease<'a> {
     /// The kinds of each lot that may serve.
@@ -50,9 +53,8 @@ pub(super) struct LotLease<'a> {
     pub(super) needed: &'a [u64],
     /// At the evaluator, the number of later runs for which it may lease as well.
     pub(super) ahead: u64,
-    /// Ranks a lot by its kinds and their available instances. The evaluator takes the lot of the
-    /// lowest rank that has enough, and without this the first.
-    pub(super) rank: Option<&'a dyn Fn(&[ComponentDigest], &[u64]) -> (Option<u8>, u64)>,
+    /// The evaluator takes the lot of the lowest rank that has enough, and without this the first.
+    pub(super) rank: Option<&'a RankOfLot<'a>>,
 }
 
 impl LotLease<'_> {
