@@ -67,7 +67,12 @@ fn a_run_of_gmw_that_is_dropped_leaves_no_secret() {
             )
         });
         for seed in &seeds {
-            assert_eq!(memory.freed(&**seed), 0, "a seed, {messages} messages");
+            assert_eq!(
+                memory.freed(&**seed),
+                0,
+                "seed {}, {messages} messages",
+                seed[0]
+            );
         }
         assert_eq!(memory.freed(&delta), 0, "Δ, {messages} messages");
         if let (Ok(_), Ok(_)) = ended.results {

@@ -427,20 +427,25 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
             Turn::Done
         }
         Err(error) => {
-            shared.metrics.prepared(&function, "peer", None);
-            shared.ordered_in_vain(seat.peer);
-            let reason = error.with_advice();
-            if at_fault(&error) {
-                let why = format!("{PREPARATION_FAILED}, as replenish-failed says");
-                shared.refused(Some(seat.peer), None, "behaviour", &why);
-            }
-            shared.tell(&Event::ReplenishFailed {
-                peer,
-                function,
-                reason,
-                run,
-            });
+            not_prepared(seat, function, run, &error);
             Turn::Failed(error, Some(PREPARATION_FAILED))
         }
     }
+}
+
+/// Tells of a preparation that failed, and counts it.
+fn not_prepared(seat: &Seat, function: String, run: Option<String>, error: &Error) {
+    let shared = seat.shared();
+    shared.metrics.prepared(&function, "peer", None);
+    shared.ordered_in_vain(seat.peer);
+    if at_fault(error) {
+        let why = format!("{PREPARATION_FAILED}, as replenish-failed says");
+        shared.refused(Some(seat.peer), None, "behaviour", &why);
+    }
+    shared.tell(&Event::ReplenishFailed {
+        peer: seat.peer_name.clone(),
+        function,
+        reason: error.with_advice(),
+        run,
+    });
 }

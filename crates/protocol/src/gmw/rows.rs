@@ -74,9 +74,9 @@ pub trait CrossMasks: Sync {
 
     /// Writes the part `of` of the rows of a cross, ⌈length / 64⌉ words each. It starts at a
     /// multiple of 128 and has at most 4,096 instances. At the OTs' sender, the first slice of
-    /// `into` gets a row r and the second a row α for each gate. At the receiver, the first gets the
-    /// row of choices b, and the second a row ρ for each gate. Bits after the last instance may have
-    /// any value.
+    /// `into` gets a row r and the second a row α for each gate. At the receiver, the first gets
+    /// the row of choices b, and the second a row ρ for each gate. Bits after the last instance
+    /// may have any value.
     ///
     /// [`Rows::open`] calls it for each cross of a step. [`Rows::absorb`] calls it again for the
     /// same crosses and must get the same rows. For groups of at most 64 calls,

@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 use tacit_circuit::Role;
 use tacit_function::schedule::StepWork;
 use tacit_function::{Function, Schedule};
-use tacit_kernels::Prg;
+use tacit_kernels::{Prg, wiping_stack};
 use zeroize::Zeroizing;
 
 use super::crosses::MadeMasks;
@@ -123,7 +123,8 @@ impl Run<'_> {
             schedule: self.schedule,
             first: directions.next_numbers(),
             directions,
-            rng: Box::new(Prg::from_seed(seed)),
+            // A future that begins later is moved with what the stack still holds.
+            rng: wiping_stack(|| Box::new(Prg::from_seed(seed))),
             masks: MadeMasks::new(self.schedule, role),
         };
         let shares = shares.into();
