@@ -191,7 +191,7 @@ impl SourceSender {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`](crate::PeerMisbehaved), which ends this half; [`ApiMisuse::NotItsTurn`].
+    /// [`PeerMisbehaved`], which ends this half; [`ApiMisuse::NotItsTurn`].
     pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wanted.check()?;
         let expects = match &self.engine.state {
