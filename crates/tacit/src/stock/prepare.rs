@@ -154,7 +154,7 @@ impl Preparation<'_> {
         self.digest_of_times(1)
     }
 
-    /// Returns the digest of an order for so many times the same.
+    /// Returns the digest of an order for a multiple of the same.
     pub(super) fn digest_of_times(&self, times: u64) -> Digest {
         let mut hash = Sha256::new_with_prefix(b"tacit preparation 1\0");
         for (kind, wanted) in &self.task.levels {

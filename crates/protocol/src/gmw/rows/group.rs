@@ -220,7 +220,7 @@ impl PartRows {
         self.role
     }
 
-    /// Returns the cost of so many operations on rows, in operations on words.
+    /// Returns the cost of a number of operations on rows, in operations on words.
     pub(super) fn cost_of(&self, operations: usize) -> u64 {
         (operations * self.words) as u64
     }

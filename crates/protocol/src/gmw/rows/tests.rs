@@ -76,7 +76,7 @@ fn run(sample: &Sample) -> Sent {
     run_on(sample, [1, 1])
 }
 
-/// Runs both parties, each on so many threads.
+/// Runs both parties, each on this number of threads.
 fn run_on(sample: &Sample, threads: [usize; 2]) -> Sent {
     let schedule = Schedule::new(&sample.function, &sample.owners, sample.limits).unwrap();
     let mut parties = ROLES.map(|role| {

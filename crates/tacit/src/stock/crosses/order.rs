@@ -139,7 +139,7 @@ impl CrossPreparation<'_> {
         self.digest_of_times(1)
     }
 
-    /// Returns the digest of an order for so many times the same.
+    /// Returns the digest of an order for a multiple of the same.
     pub(in crate::stock) fn digest_of_times(&self, times: u64) -> Digest {
         let mut hash = Sha256::new_with_prefix(b"tacit crosses order 2\0");
         for blocks in self.task.levels {
