@@ -150,7 +150,8 @@ impl Links<'_> {
         }
         // The places that were sent before the first peer answered, and come after its answer.
         let rest = |links: &mut Self| links.with(second, |link| link.hear_place(after));
-        while rest(self)?.is_some() {}
+        let end = Instant::now() + after;
+        while rest(self)?.is_some() && Instant::now() < end {}
         Ok(())
     }
 
