@@ -15,10 +15,10 @@
 //! | a lot of crosses for the stock | 32 MiB | a preparation |
 //!
 //! Triples and instances are measured: `tacit prepare` of 1000 to a million AND gates, and of 2 to
-//! 800 runs of `aes-128-rounds`. The figure of crosses is an estimate. `authenticated` has a source in each
-//! direction, and keeps its OTs and buffers separately for each role. Peers get silent OTs only if
-//! this party's configuration names them. All peers together have a bound, and each has a share of
-//! it, so that no peer keeps the others out.
+//! 800 runs of `aes-128-rounds`. The figure of crosses is an estimate. `authenticated` has a source
+//! in each direction, and keeps its OTs and buffers separately for each role. Peers get silent OTs
+//! only if this party's configuration names them. All peers together have a bound, and each has a
+//! share of it, so that no peer keeps the others out.
 
 mod allowed;
 
