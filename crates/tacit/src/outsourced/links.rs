@@ -131,28 +131,35 @@ impl Links<'_> {
         Ok([first, agree(peers[1], roles[1], needs[1])?])
     }
 
-    /// Waits until the first peer has answered, up to the time limit for a message. Meanwhile the
-    /// second peer tells the run's place in its queue. Ends early if the second peer leaves or ends
-    /// the run: the first peer may be waiting for the second, and for longer.
+    /// Waits until the first peer has answered, up to the time limit for a message, and then as long
+    /// for the second. Meanwhile the second peer tells the run's place in its queue, which does not
+    /// prolong the wait. Ends early if the second peer leaves or ends the run: the first peer may be
+    /// waiting for the second, and for longer.
     fn hear_first(&mut self, on_stage: &mut dyn FnMut(ClientStage)) -> Result<(), Error> {
         let [first, second] = [self.first.0, self.second.0];
         let after = self.first.1.channel().timeout();
+        let late = |peer| {
+            let awaited = Awaited::Message;
+            Err(Error::from(NetError::Timeout { awaited, after }).of_party(peer))
+        };
         let end = Instant::now() + after;
         while !self.with(first, |link| link.hears(SLICE))? {
             if let Some(before) = self.with(second, |link| link.hear_place(GLANCE))? {
                 on_stage(ClientStage::Waits { before });
             }
             if Instant::now() > end {
-                let awaited = Awaited::Message;
-                let late = Error::from(NetError::Timeout { awaited, after });
-                return Err(late.of_party(first));
+                return late(first);
             }
         }
         // The places that were sent before the first peer answered, and come after its answer.
-        let rest = |links: &mut Self| links.with(second, |link| link.hear_place(after));
         let end = Instant::now() + after;
-        while rest(self)?.is_some() && Instant::now() < end {}
-        Ok(())
+        let left = || end.saturating_duration_since(Instant::now());
+        while self.with(second, |link| link.hear_place(left()))?.is_some() {}
+        if self.with(second, |link| link.hears(Duration::ZERO))? {
+            Ok(())
+        } else {
+            late(second)
+        }
     }
 
     /// Begins the run on both links. The evaluator draws a ticket and sends it to both servers, the

@@ -2,13 +2,41 @@
 
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use tacit::outsourced::{ClientStage, OutsourcedJob, OutsourcedParameters};
+use tacit::net::NetError;
+use tacit::outsourced::{ClientStage, OutsourcedJob, OutsourcedParameters, OutsourcedRole};
 use tacit::session::Side;
 use tacit::{Category, Error, Session, library};
-use tacit_net::memory;
+use tacit_net::{Channel, memory};
 use tacit_protocol::message::Kind;
-use tacit_protocol::session::Hello;
+use tacit_protocol::session::{Hello, Proposal};
+
+/// Evaluates over these channels, which servers do not answer, and returns the error.
+fn refused(
+    [to_generator, to_cloud]: [Channel; 2],
+    patience: Duration,
+    on_stage: impl FnMut(ClientStage) + Send,
+) -> Error {
+    let over = |channel| Session::over(channel, Side::Connecting, None).expect("a session");
+    let (mut generator, mut cloud) = (over(to_generator), over(to_cloud));
+    let bits = [("bits".to_owned(), 4)].into();
+    let rich = library::function("millionaires", &bits).expect("a function");
+    let parameters = OutsourcedParameters::insecure_for_measurements(5, 8);
+    let job = OutsourcedJob::new(&rich, parameters.expect("parameters"));
+    let job = job.input("b", 3_u32).patience(patience).on_stage(on_stage);
+    let ran = job.evaluate(&mut generator, &mut cloud);
+    ran.expect_err("nobody runs it")
+}
+
+/// Sends a message, unless the evaluator is gone.
+fn send(to: &mut Channel, kind: Kind, payload: &[u8]) {
+    let _ = to.send(kind.byte(), payload).and_then(|()| to.flush());
+}
+
+fn greet(to: &mut Channel) {
+    send(to, Kind::Hello, &Hello::of([7; 32]).to_bytes());
+}
 
 /// Tells an evaluator these places in the name of the cloud and then leaves, while the generator
 /// says nothing. Returns the evaluator's error, and the places that it has told its user.
@@ -19,25 +47,12 @@ fn told(payloads: &[&[u8]]) -> (Error, Vec<ClientStage>) {
     let seen = Arc::clone(&stages);
     let refused = thread::scope(|scope| {
         let evaluator = scope.spawn(move || {
-            let over = |channel| Session::over(channel, Side::Connecting, None);
-            let (mut generator, mut cloud) = (over(to_generator)?, over(to_cloud)?);
-            let bits = [("bits".to_owned(), 4)].into();
-            let rich = library::function("millionaires", &bits)?;
-            let parameters = OutsourcedParameters::insecure_for_measurements(5, 8);
-            let job = OutsourcedJob::new(&rich, parameters.expect("parameters"));
             let tell = move |stage| seen.lock().expect("no panic").push(stage);
-            let job = job.input("b", 3_u32).on_stage(tell);
-            job.evaluate(&mut generator, &mut cloud)
+            refused([to_generator, to_cloud], Duration::from_secs(60), tell)
         });
-        let mut send = |kind: Kind, payload: &[u8]| {
-            // An evaluator that has refused the last place is gone.
-            let _ = cloud
-                .send(kind.byte(), payload)
-                .and_then(|()| cloud.flush());
-        };
-        send(Kind::Hello, &Hello::of([7; 32]).to_bytes());
+        greet(&mut cloud);
         for payload in payloads {
-            send(Kind::QueuePlace, payload);
+            send(&mut cloud, Kind::QueuePlace, payload);
         }
         // Its greeting, its proposal and its ticket.
         for _ in 0..3 {
@@ -47,7 +62,7 @@ fn told(payloads: &[&[u8]]) -> (Error, Vec<ClientStage>) {
         evaluator.join().expect("no panic")
     });
     let stages = stages.lock().expect("no panic").clone();
-    (refused.expect_err("nobody runs it"), stages)
+    (refused, stages)
 }
 
 fn waits(before: u16) -> ClientStage {
@@ -74,4 +89,31 @@ fn a_cloud_cannot_hold_an_evaluator_by_telling_places() {
         assert_eq!(error.category(), Category::Peer, "{error}");
         assert_eq!(stages, []);
     }
+}
+
+/// The generator answers at once. The cloud then tells a place, and says nothing more.
+#[test]
+fn a_cloud_holds_an_evaluator_no_longer_by_a_place_than_by_silence() {
+    let patience = Duration::from_secs(2);
+    let (to_generator, mut generator) = memory::pair();
+    let (to_cloud, mut cloud) = memory::pair();
+    let begun = Instant::now();
+    let error = thread::scope(|scope| {
+        let evaluator = scope.spawn(move || refused([to_generator, to_cloud], patience, |_| {}));
+        greet(&mut generator);
+        greet(&mut cloud);
+        generator
+            .receive(Kind::MAX_CONTROL_BYTES)
+            .expect("a greeting");
+        let asked = generator.receive(Proposal::BYTES).expect("a proposal");
+        let asked = asked.payload.to_vec();
+        send(&mut generator, Kind::Accept, &asked);
+        thread::sleep(patience * 3 / 4);
+        send(&mut cloud, Kind::QueuePlace, &[1, 0]);
+        evaluator.join().expect("no panic")
+    });
+    assert!(begun.elapsed() < patience * 3 / 2, "{:?}", begun.elapsed());
+    assert_eq!(error.party(), Some(OutsourcedRole::Cloud), "{error}");
+    let is_late = matches!(error.cause(), Error::Network(NetError::Timeout { .. }));
+    assert!(is_late, "{error}");
 }
