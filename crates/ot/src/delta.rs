@@ -45,6 +45,11 @@ impl Delta {
         self.0
     }
 
+    /// Returns Δ as a block, without a copy that nobody wipes. Secret.
+    pub fn as_block(&self) -> &Block {
+        &self.0
+    }
+
     /// Returns the bits of Δ from bit 0 on: the garbler's choices in the base OTs. Secret.
     pub fn choices(&self) -> Zeroizing<Vec<bool>> {
         let value = Zeroizing::new(self.0.to_u128());

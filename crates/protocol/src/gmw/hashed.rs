@@ -226,7 +226,7 @@ impl OtHash<'_> {
             let (first, second) = both;
             match half {
                 OtHalf::Sender(delta) => {
-                    wiping_stack(|| hash.hash_both(number, &delta.to_block(), first, second));
+                    wiping_stack(|| hash.hash_both(number, delta.as_block(), first, second));
                     for (one, zero) in second.iter_mut().zip(&*first) {
                         *one ^= *zero;
                     }
@@ -330,7 +330,7 @@ impl HashedPart<'_> {
             let rows = self.rows.each_mut().map(|rows| &mut **rows);
             return match half {
                 OtHalf::Sender(delta) => {
-                    hash.hash_both_to_bits(self.number, &delta.to_block(), self.ots, rows);
+                    hash.hash_both_to_bits(self.number, delta.as_block(), self.ots, rows);
                 }
                 OtHalf::Receiver => hash.hash_to_bits(self.number, self.ots, rows),
             };
@@ -338,7 +338,7 @@ impl HashedPart<'_> {
         let second = &mut room.second[..self.ots.len()];
         match half {
             OtHalf::Sender(delta) => wiping_stack(|| {
-                hash.hash_both(self.number, &delta.to_block(), self.ots, second);
+                hash.hash_both(self.number, delta.as_block(), self.ots, second);
             }),
             OtHalf::Receiver => {
                 second.copy_from_slice(self.ots);

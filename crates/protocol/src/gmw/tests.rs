@@ -6,6 +6,7 @@ mod honest;
 mod lying;
 mod stocked;
 mod threads;
+mod wiping;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
