@@ -1,10 +1,8 @@
 //! Reading kept keys and seeds, and dropping scripts at an await, leaves no secret in freed memory.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::ops::Range;
 
-use tacit_circuit::{Circuit, Gate, Port, Type};
+use tacit_circuit::Port;
 use tacit_components::library;
 use tacit_function::{Function, FunctionBuilder, Recipient, Role};
 use tacit_garble::{HalfGates, Scheme};
@@ -15,7 +13,6 @@ use tacit_protocol::Error;
 use tacit_protocol::batch::{
     Batch, EvaluatorExecution, GarblerExecution, OnlineEvaluator, OnlineGarbler, Plan,
 };
-use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, OpenedBits, Rows};
 use tacit_protocol::io::Io;
 use tacit_protocol::io::memory::{Ended, run_both, run_three, run_two};
 use tacit_protocol::message::Kind;
@@ -57,59 +54,6 @@ fn a_chain_that_was_read_leaves_no_key() {
     let (read, memory) = watch(|| GeneratorChain::from_bytes(&bytes).map(drop));
     read.expect("a chain");
     assert_wiped(&memory, 2 * COPIES);
-}
-
-/// Masks that are not zero.
-struct Masks;
-
-impl CrossMasks for Masks {
-    type Room = ();
-
-    fn rows(&self, _: &CrossOts, _: Range<usize>, (): &mut (), into: [&mut [u64]; 2]) {
-        let [first, second] = into;
-        first.fill(0x0123_4567_89ab_cdef);
-        second.fill(0xfedc_ba98_7654_3211);
-    }
-}
-
-#[test]
-fn rows_of_shares_that_are_dropped_leave_none() {
-    // The results are the ANDs of both parties' bits, and the garbler's bits unchanged.
-    let port = |name: &str| Port::new(name, Type::bits(256));
-    let gates = (0..256).map(|i| Gate::And(i, 256 + i));
-    let results = (512..768).chain(0..256).collect();
-    let outputs = vec![port("both"), port("first")];
-    let circuit = Circuit::new(vec![port("x"), port("y")], outputs, gates, results);
-    let owner = |port: &Port| {
-        if port.name == "x" {
-            Role::Garbler
-        } else {
-            Role::Evaluator
-        }
-    };
-    let circuit = circuit.expect("a circuit");
-    let function = Function::of_circuit("ands", circuit, owner, |_| Recipient::Both);
-    let schedule = function
-        .expect("a function")
-        .schedule()
-        .expect("a schedule");
-    let bits: Vec<bool> = (0..256)
-        .map(|i| key(1)[i / 8] >> (i % 8) & 1 == 1)
-        .collect();
-    let apart: Vec<u8> = bits.iter().map(|bit| u8::from(*bit)).collect();
-    for role in [Role::Garbler, Role::Evaluator] {
-        let (_, memory) = watch(|| {
-            let mut mine = bits.iter().copied();
-            let share = |_| mine.next().expect("a bit");
-            let mut rows = Rows::new(&schedule, role, NonZeroUsize::MIN, share);
-            rows.open(&Masks, &mut OpenedBits::default());
-            let bits = rows.step().expect("one step").bits[role.other() as usize];
-            rows.absorb(&Masks, &vec![0; bits.div_ceil(64) as usize]);
-            drop(rows.results([0, 1]));
-        });
-        assert_eq!(memory.freed(&key(1)), 0, "{role:?}, as a row");
-        assert_eq!(memory.freed(&apart), 0, "{role:?}, bit by bit");
-    }
 }
 
 /// Returns a function that adds two numbers. The first is the garbler's, and both parties get the

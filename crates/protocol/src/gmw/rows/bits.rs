@@ -155,7 +155,7 @@ impl<'w> BitReader<'w> {
 pub struct BitWriter {
     words: Zeroizing<Vec<u64>>,
     /// The bits of the current word, which is not in `words` yet.
-    last: u64,
+    last: Zeroizing<u64>,
     filled: usize,
 }
 
@@ -170,8 +170,7 @@ impl BitWriter {
     pub(super) fn with_capacity(bits: u64) -> Self {
         Self {
             words: Zeroizing::new(Vec::with_capacity(words_for(bits as usize))),
-            last: 0,
-            filled: 0,
+            ..Self::default()
         }
     }
 
@@ -181,17 +180,17 @@ impl BitWriter {
             *self = Self::with_capacity(bits);
         }
         self.words.clear();
-        (self.last, self.filled) = (0, 0);
+        (*self.last, self.filled) = (0, 0);
     }
 
     /// Appends the lowest `bits` bits of a word, from 1 to 64. The other bits must be zero.
     #[inline(always)]
     pub(in crate::gmw) fn push_word(&mut self, word: u64, bits: usize) {
-        self.last |= word << self.filled;
+        *self.last |= word << self.filled;
         if self.filled + bits >= 64 {
-            self.words.push(self.last);
+            self.words.push(*self.last);
             // This is a shift by 64 − `filled` in two steps.
-            self.last = word >> 1 >> (63 - self.filled);
+            *self.last = word >> 1 >> (63 - self.filled);
         }
         self.filled = (self.filled + bits) % 64;
     }
@@ -199,8 +198,8 @@ impl BitWriter {
     /// Fills the last word up with zeros.
     pub(in crate::gmw) fn fill_up(&mut self) {
         if self.filled > 0 {
-            self.words.push(self.last);
-            (self.last, self.filled) = (0, 0);
+            self.words.push(*self.last);
+            (*self.last, self.filled) = (0, 0);
         }
     }
 
@@ -224,7 +223,7 @@ impl BitWriter {
     /// Returns the words. The last one is filled up with zeros.
     pub(super) fn into_words(mut self) -> Zeroizing<Vec<u64>> {
         if self.filled > 0 {
-            self.words.push(self.last);
+            self.words.push(*self.last);
         }
         self.words
     }
