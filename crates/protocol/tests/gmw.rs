@@ -1,4 +1,5 @@
-//! Runs and preparations of `gmw` that are dropped at any await leave no secret in freed memory.
+//! Runs and preparations of `gmw` that are dropped at any await leave no secret in freed memory,
+//! and a session that rests has none of its last run.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -12,6 +13,7 @@ use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, OpenedBits, Rows};
 use tacit_protocol::gmw::{CrossDemand, DirectionSetup, Directions, Run, prepare};
 use tacit_protocol::io::Io;
 use tacit_protocol::io::memory::{Ended, run_two};
+use tacit_protocol::message::Kind;
 use tacit_protocol::session::{Hello, SessionTag};
 use tacit_protocol::setup::OtSettings;
 use zeroize::Zeroizing;
@@ -118,6 +120,60 @@ fn a_preparation_of_crosses_that_is_dropped_leaves_no_secret() {
         let directions = directions(io, role, &seeds[0]).await?;
         prepare(io, directions, &demand, &seeds[1], |_, _, _| Ok(())).await
     });
+}
+
+/// Who reads the memory of a session that rests, and has recorded the messages of its last run,
+/// would get the peer's shares from the masks of that run. Of bits that are 0 the messages are the
+/// masks.
+#[test]
+fn a_session_that_rests_has_no_mask_of_its_last_run() {
+    let port = |name: &str| Port::new(name, Type::bits(256));
+    let gates = (0..256).map(|i| Gate::And(i, 256 + i));
+    let inputs = vec![port("x"), port("y")];
+    let circuit = Circuit::new(inputs, vec![port("both")], gates, (512..768).collect());
+    let owner = |port: &Port| {
+        if port.name == "x" {
+            Role::Garbler
+        } else {
+            Role::Evaluator
+        }
+    };
+    let circuit = circuit.expect("a circuit");
+    let function = Function::of_circuit("ands", circuit, owner, |_| Recipient::Both);
+    let function = function.expect("a function");
+    let schedule = function.schedule().expect("a schedule");
+    let run = Run {
+        function: &function,
+        schedule: &schedule,
+    };
+    let (seeds, bits) = (seeds(), [false; 256]);
+    let both = async |io: &mut Io<'_>, role, seeds: &[Zeroizing<[u8; 32]>]| {
+        let mut directions = directions(io, role, &seeds[0]).await?;
+        run.run(io, &bits[..], &mut directions, &seeds[1]).await?;
+        Ok(directions)
+    };
+    let mut masks = Vec::new();
+    let (ended, memory) = watch(|| {
+        run_two(
+            async |io| both(io, Role::Garbler, &seeds[..2]).await,
+            async |io| both(io, Role::Evaluator, &seeds[2..]).await,
+            &mut |_, _, kind, (_, payload)| {
+                if kind == Kind::Layer {
+                    // Inverted, so that this is not what is found.
+                    let words = payload.rchunks_exact(32).next().expect("256 bits");
+                    masks.push(words.iter().map(|byte| !byte).collect::<Vec<u8>>());
+                }
+                Ok(())
+            },
+        )
+    });
+    let at_rest = ended.both().expect("honest");
+    assert_eq!(masks.len(), 2, "one step");
+    for mask in masks {
+        let mask: Vec<u8> = mask.iter().map(|byte| !byte).collect();
+        assert_eq!(memory.anywhere(&mask) - memory.freed(&mask), 0);
+    }
+    drop(at_rest);
 }
 
 /// Shares whose bytes occur nowhere else.

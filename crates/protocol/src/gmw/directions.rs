@@ -303,6 +303,13 @@ impl Directions {
         Ok(())
     }
 
+    /// Wipes and frees the hashes of the OTs taken last. With the messages of their run they would
+    /// tell the peer's shares.
+    pub(super) fn forget_hashes(&mut self) {
+        self.room = HashRoom::default();
+        self.bits = Default::default();
+    }
+
     /// Lets a device that has the next OTs of a direction hash those that `sink` takes as bits.
     fn device_hash_into(
         &mut self,

@@ -95,7 +95,7 @@ const PARTS_OF_TURN: usize = 16;
 /// The most words of rows that wait to be passed on, unless one thread makes more at once.
 const MOST_WORDS: usize = 1 << 18;
 
-/// Memory for hashes, reused because its pages would cost as much as the hashing.
+/// Memory for hashes of a run, reused because its pages would cost as much as the hashing.
 #[derive(Default)]
 pub(super) struct HashRoom {
     /// Second hashes that are passed on as blocks.

@@ -122,13 +122,15 @@ impl Run<'_> {
         let making = Making {
             schedule: self.schedule,
             first: directions.next_numbers(),
-            directions,
+            directions: &mut *directions,
             // A future that begins later is moved with what the stack still holds.
             rng: wiping_stack(|| Box::new(Prg::from_seed(seed))),
             masks: MadeMasks::new(self.schedule, role),
         };
         let shares = shares.into();
-        boxed(|| self.run_by(io, (role, threads), shares, making)).await
+        let results = boxed(|| self.run_by(io, (role, threads), shares, making)).await;
+        directions.forget_hashes();
+        results
     }
 
     /// Runs a party's side as [`run`](Self::run) does, with masks from stock, which are then spent,
