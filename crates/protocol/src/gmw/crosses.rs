@@ -24,7 +24,7 @@ use tacit_circuit::Role;
 use tacit_function::Schedule;
 use tacit_function::schedule::StepWork;
 
-use super::hashed::{HASHED_OTS, HashedOtSink, HashedOts, NextOts, OtBits, ROLES};
+use super::hashed::{HASHED_OTS, HashedOtSink, HashedOts, MOST_WORDS, NextOts, OtBits, ROLES};
 use super::packing::OtPart;
 use super::queue::BitQueue;
 use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, gates_of};
@@ -146,10 +146,11 @@ impl DirectionMasks<'_> {
         [if self.sends { width } else { 1 }, width]
     }
 
-    /// Returns the form in which it best takes the next OTs, parts of at most `most` in all.
+    /// Returns the form in which it best takes the next OTs, parts of at most `most` in all. Names
+    /// no more parts than are hashed at once.
     fn next_ots(&mut self, most: usize) -> NextOts {
-        let (mut parts, mut ots, mut at) = (Vec::new(), 0, 0);
-        while ots < most || at == 0 {
+        let (mut parts, mut ots, mut words, mut at) = (Vec::new(), 0, 0, 0);
+        while ots < most && words < MOST_WORDS || at == 0 {
             if at == self.unfinished.len() && !self.begin_cross() {
                 break;
             }
@@ -164,7 +165,7 @@ impl DirectionMasks<'_> {
                 break;
             }
             let rows = self.rows(cross.stored.width);
-            while left > 0 && ots < most {
+            while left > 0 && ots < most && words < MOST_WORDS {
                 let part = OtPart {
                     ots: left.min(HASHED_OTS).min(most - ots),
                     rows,
@@ -172,6 +173,7 @@ impl DirectionMasks<'_> {
                 };
                 parts.push(part);
                 (left, ots) = (left - part.ots, ots + part.ots);
+                words += part.words(0) + part.words(1);
             }
         }
         NextOts::Parts(parts)
@@ -349,5 +351,37 @@ impl CrossMasks for MadeMasks<'_> {
 
     fn packed_rows(&self, crosses: &LayerCrosses<'_>, (): &mut (), into: [&mut BitWriter; 2]) {
         self.0[crosses.sender as usize].read_packed(crosses, into);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Naming them all again for each part of them that is hashed would take quadratic time.
+    #[test]
+    fn no_more_parts_are_named_than_are_hashed_at_once() {
+        let cross = StoredCrosses {
+            width: 128,
+            instances: 2,
+            crosses: 1,
+        };
+        for sends in [false, true] {
+            let mut masks = DirectionMasks {
+                sends,
+                ahead: Box::new(iter::repeat_n(cross, 1 << 17)),
+                unfinished: VecDeque::new(),
+                queues: Default::default(),
+                wanted: 1 << 18,
+                taken: 0,
+                step: StepStart::default(),
+            };
+            let NextOts::Parts(parts) = masks.next_ots(1 << 18) else {
+                panic!("wide crosses are taken in parts");
+            };
+            let words = |part: &OtPart| part.words(0) + part.words(1);
+            let most = MOST_WORDS / words(&parts[0]) + 1;
+            assert!((2..=most).contains(&parts.len()), "{}", parts.len());
+        }
     }
 }

@@ -93,7 +93,7 @@ pub(super) struct OtBits<'b> {
 const PARTS_OF_TURN: usize = 16;
 
 /// The most words of rows that wait to be passed on, unless one thread makes more at once.
-const MOST_WORDS: usize = 1 << 18;
+pub(super) const MOST_WORDS: usize = 1 << 18;
 
 /// Memory for hashes of a run, reused because its pages would cost as much as the hashing.
 #[derive(Default)]
