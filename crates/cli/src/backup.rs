@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use tacit::Identity;
-use tacit::stock::Stocks;
+use tacit::stock::{StockError, Stocks};
 
 use crate::args::{BackupArgs, RestoreArgs};
 use crate::config::{self, Config};
@@ -43,16 +43,22 @@ fn records(backup: &Backup) -> String {
     format!("{tries} of tries, {answered} of answered keys")
 }
 
-/// Returns the stocks and chains in the folder that cannot come back, and the errors of those that
-/// cannot be read.
+/// Returns the stocks and chains in the folder that cannot come back, and the errors of those of
+/// which not even the peer is known.
 fn left_out(stocks: &Stocks) -> Result<(Vec<LeftOut>, Vec<tacit::Error>), Failure> {
     let (names, mut failures) = stocks.list_each()?;
     let (chains, unreadable) = stocks.chains_by_peer()?;
-    failures.extend(unreadable);
-    let stocks = names.iter().map(LeftOut::stock);
-    let mut left_out: Vec<_> = stocks.chain(chains.iter().map(LeftOut::chain)).collect();
+    failures.extend(unreadable.into_iter().filter(|error| !is_foreign(error)));
+    let mut left_out: Vec<_> = names.iter().map(LeftOut::stock).collect();
+    left_out.extend(chains.iter().map(LeftOut::chain));
+    left_out.extend(stocks.foreign_chains()?.iter().map(LeftOut::foreign));
     left_out.sort();
     Ok((left_out, failures))
+}
+
+/// Whether these are chains of another version of the format, which can be destroyed as a whole.
+fn is_foreign(error: &tacit::Error) -> bool {
+    matches!(error, tacit::Error::Stock(error) if matches!(**error, StockError::Incompatible { .. }))
 }
 
 /// Runs `tacit backup`.
@@ -179,7 +185,8 @@ fn is_there(path: &Path, content: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Destroys all stocks and chains of the folder that can be read. Returns what they were.
+/// Destroys all stocks and chains of the folder that can be read, and those of another version.
+/// Returns what they were.
 fn retire(stocks: &Stocks) -> Result<Vec<LeftOut>, Failure> {
     let mut retired = Vec::new();
     for name in &stocks.list_each()?.0 {
@@ -189,6 +196,10 @@ fn retire(stocks: &Stocks) -> Result<Vec<LeftOut>, Failure> {
     for chain in &stocks.chains_by_peer()?.0 {
         stocks.drop_chain(chain)?;
         retired.push(LeftOut::chain(chain));
+    }
+    for chains in &stocks.foreign_chains()? {
+        stocks.remove_foreign_chains(chains)?;
+        retired.push(LeftOut::foreign(chains));
     }
     Ok(retired)
 }

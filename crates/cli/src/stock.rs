@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 use tacit::Fingerprint;
 use tacit::advice::Advice;
 use tacit::net::Lane;
-use tacit::stock::{Damage, KeptChain, Lanes, StockName, Stocks};
+use tacit::stock::{Damage, ForeignChains, KeptChain, Lanes, StockName, Stocks};
 
 use crate::args::{StockCommand, StockCommandArgs};
 use crate::config::Config;
@@ -131,7 +131,8 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     }
     let is_list = matches!(args.command, StockCommand::List);
     let names = named(args, &stocks, peer)?;
-    begin_destruction(args, peer, &stocks, &names)?;
+    let foreign = chains::foreign(&args.command, &stocks, which)?;
+    begin_destruction(args, peer, &stocks, (&names, &foreign))?;
     if let StockCommand::Drop { component } = &args.command {
         let (stock, told) = drop::drop_component(&stocks, &names, component)?;
         return print(&config, args.json, vec![(stock, told)], [&[], &[]]);
@@ -151,7 +152,10 @@ pub(crate) fn stock(args: &StockCommandArgs, config: Option<&Path>) -> Result<()
     let told: Vec<_> = told.collect();
     let told = told.into_iter().collect::<Result<Vec<_>, _>>()?;
     let damaged = told.iter().any(|(_, (_, json))| is_damaged(json));
-    let chains = told_chains(&args.command, &stocks, which, &config)?;
+    let mut chains = told_chains(&args.command, &stocks, which, &config)?;
+    for all in &foreign {
+        chains.push((all.own, chains::remove_foreign(&stocks, all, &config)?));
+    }
     let damaged = damaged || chains.iter().any(|(_, (_, json))| is_damaged(json));
     let tries = if is_list {
         tries::records(&stocks, (peer, role), &config)?
@@ -222,13 +226,7 @@ fn told_chains(
     config: &Config,
 ) -> Result<Vec<OfOwn>, Failure> {
     let mut chains = match command {
-        StockCommand::List => {
-            let (chains, failures) = stocks.chains_by_peer()?;
-            for failure in failures {
-                eprintln!("chains that cannot be read: {failure}");
-            }
-            chains
-        }
+        StockCommand::List => chains::readable(stocks)?,
         StockCommand::Check => stocks.chains()?,
         _ => Vec::new(),
     };
@@ -251,7 +249,7 @@ fn begin_destruction(
     args: &StockCommandArgs,
     peer: Option<Fingerprint>,
     stocks: &Stocks,
-    names: &[StockName],
+    (names, foreign): (&[StockName], &[ForeignChains]),
 ) -> Result<(), Failure> {
     let name = match args.command {
         StockCommand::NewEpoch { .. } => "new-epoch",
@@ -264,7 +262,7 @@ fn begin_destruction(
     if args.command == (StockCommand::NewEpoch { end_chains: false }) {
         refuse_to_end_chains(stocks, names)?;
     }
-    if names.is_empty() {
+    if names.is_empty() && foreign.is_empty() {
         return Err(usage!(
             "there is no such stock with this peer, so that nothing is to be destroyed";
             "`tacit stock list` lists those that there are"

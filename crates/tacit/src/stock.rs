@@ -72,7 +72,7 @@ pub use authenticated::{LOT_SCHEME, LotPreparation, Lots};
 pub(crate) use authenticated::{Lot, LotNeeds, LotTerms, StockedRun};
 pub use batch::{BatchBound, BatchPlan, BatchPreparation, Executions};
 pub(crate) use batch::{BatchRun, NAME_BYTES, family};
-pub use chains::KeptChain;
+pub use chains::{ForeignChains, KeptChain};
 pub use contents::{StockName, StockNeed, StockSummary, StockedKind};
 #[cfg(test)]
 pub(crate) use crosses::kinds_of_crosses;

@@ -11,7 +11,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use tacit::stock::{AnsweredKeys, KeptChain, StockName, Stocks, Tried, TryName, TryRecord};
+use tacit::stock::{
+    AnsweredKeys, ForeignChains, KeptChain, StockName, Stocks, Tried, TryName, TryRecord,
+};
 use tacit::{Fingerprint, Role};
 use tacit_serve::reading::read_wiped;
 use zeroize::Zeroizing;
@@ -174,6 +176,18 @@ impl LeftOut {
             chain: Some(chain.summary.name.clone()),
             own_lane: stock::shown_lane(chain.lanes.own),
             peer_lane: stock::shown_lane(chain.lanes.peer),
+        }
+    }
+
+    /// Chains of another version of the format, which have no names here.
+    pub(super) fn foreign(chains: &ForeignChains) -> Self {
+        Self {
+            peer: chains.peer.to_string(),
+            role: chains.role.name().to_owned(),
+            of: format!("{}, chains of another version", chains.protocol.name()),
+            chain: None,
+            own_lane: stock::shown_lane(chains.lanes.own),
+            peer_lane: stock::shown_lane(chains.lanes.peer),
         }
     }
 

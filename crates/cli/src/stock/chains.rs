@@ -7,7 +7,7 @@ use tacit::circuit::Digest;
 use tacit::net::Lane;
 use tacit::outsourced::OutsourcedRole;
 use tacit::protocols::Protocol;
-use tacit::stock::{KeptChain, Stocks};
+use tacit::stock::{ForeignChains, KeptChain, Lanes, Stocks};
 use tacit::{Fingerprint, Role};
 
 use super::{TextAndJson, in_lanes, shown_lane};
@@ -114,6 +114,15 @@ fn drop_chain(
     Ok((text, json!({ "dropped": name })))
 }
 
+/// Returns the chains that can be read, and reports the others on standard error.
+pub(super) fn readable(stocks: &Stocks) -> Result<Vec<KeptChain>, Failure> {
+    let (chains, failures) = stocks.chains_by_peer()?;
+    for failure in failures {
+        eprintln!("chains that cannot be read: {failure}");
+    }
+    Ok(chains)
+}
+
 /// The properties that tell several chains of one name apart.
 #[derive(Clone, Copy)]
 pub(super) struct ChainFilter {
@@ -126,16 +135,57 @@ pub(super) struct ChainFilter {
 impl ChainFilter {
     /// Returns whether this chain may be the one that is meant.
     pub(super) fn admits(&self, chain: &KeptChain) -> bool {
-        self.peer.is_none_or(|wanted| wanted == chain.peer)
-            && self.role.is_none_or(|wanted| wanted == chain.role)
-            && self.protocol.is_none_or(|wanted| wanted == chain.protocol)
-            && self.lane.is_none_or(|wanted| wanted == chain.lanes.peer)
+        self.admits_of(chain.peer, chain.role, chain.protocol, chain.lanes)
+    }
+
+    fn admits_of(&self, peer: Fingerprint, role: Role, protocol: Protocol, lanes: Lanes) -> bool {
+        self.peer.is_none_or(|wanted| wanted == peer)
+            && self.role.is_none_or(|wanted| wanted == role)
+            && self.protocol.is_none_or(|wanted| wanted == protocol)
+            && self.lane.is_none_or(|wanted| wanted == lanes.peer)
     }
 }
 
-/// Returns the one chain of this name and these properties.
+/// Returns the chains of another version that the command destroys.
+pub(super) fn foreign(
+    command: &StockCommand,
+    stocks: &Stocks,
+    which: ChainFilter,
+) -> Result<Vec<ForeignChains>, Failure> {
+    if *command != (StockCommand::NewEpoch { end_chains: true }) {
+        return Ok(Vec::new());
+    }
+    let mut foreign = stocks.foreign_chains()?;
+    foreign.retain(|all| which.admits_of(all.peer, all.role, all.protocol, all.lanes));
+    Ok(foreign)
+}
+
+/// Destroys chains of another version, and returns the output.
+pub(super) fn remove_foreign(
+    stocks: &Stocks,
+    chains: &ForeignChains,
+    config: &Config,
+) -> Result<TextAndJson, Failure> {
+    stocks.remove_foreign_chains(chains)?;
+    let (protocol, role) = (chains.protocol.name(), chains.role.name());
+    let peer = config.shown(&chains.peer);
+    let text = format!(
+        "destroyed all chains of {protocol} as {role} with {peer}, which another version of tacit \
+         wrote; {peer} has to drop its half\n"
+    );
+    let json = json!({
+        "destroyed": true,
+        "protocol": protocol,
+        "role": role,
+        "peer": chains.peer.to_string(),
+    });
+    Ok((text, json))
+}
+
+/// Returns the one chain of this name and these properties. Reports on standard error the chains
+/// that cannot be read.
 fn named(stocks: &Stocks, name: &str, which: ChainFilter) -> Result<KeptChain, Failure> {
-    let mut chains = stocks.chains()?;
+    let mut chains = readable(stocks)?;
     chains.retain(|chain| chain.summary.name == name && which.admits(chain));
     let count = chains.len();
     match (chains.pop(), count) {

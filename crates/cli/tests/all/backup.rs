@@ -4,7 +4,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
+use tacit_stock::{Disk, Storage as _};
 use tacit_testkit::sessions::copy_folder;
 
 use crate::process::{Ended, Parties, tacit, words};
@@ -191,4 +194,70 @@ fn a_backup_that_is_damaged_or_would_replace_a_file_restores_nothing() {
         restored,
         fs::read(folder.join("alice.key")).expect("a file")
     );
+}
+
+/// Rewrites the chains in this folder as if a later program had written them.
+fn become_version_9(chains: &Path) {
+    let of_peer = fs::read_dir(chains).expect("a folder");
+    let of_peer = of_peer.map(|entry| entry.expect("an entry").path());
+    for folder in of_peer.filter(|path| path.is_dir()) {
+        let index = Disk.open_index(&folder.join("index.db"));
+        let changed = index.expect("an index").update(&mut |entries| {
+            let (key, record_bytes) = (b"h", 4 + 32 + 32 + 1 + 4);
+            let mut value = entries.get(key).expect("room").expect("a record");
+            value[..4].copy_from_slice(&9_u32.to_le_bytes());
+            let (record, sum) = value.split_at_mut(record_bytes);
+            let hash = Sha256::new()
+                .chain_update(1_u32.to_le_bytes())
+                .chain_update(key)
+                .chain_update(record);
+            sum.copy_from_slice(&hash.finalize()[..sum.len()]);
+            entries.put(key, &value).expect("room");
+            Ok(())
+        });
+        changed.expect("room");
+    }
+}
+
+/// A copy of them could go on with that version, although the party was told that they ended.
+#[test]
+fn chains_of_another_version_end_as_well() {
+    let parties = parties();
+    let folder = parties.folder();
+    let start = "run total.tacit --entry start --protocol authenticated --chain total";
+    succeeded(both(&parties, start, WHO));
+    tacit(
+        folder,
+        &words("backup --out alice.backup --config alice.toml"),
+    )
+    .succeeded();
+    become_version_9(&folder.join("alice-stock/chains"));
+    copy_folder(&folder.join("alice-stock"), &folder.join("copy"));
+    let stock = |command: &str| {
+        let command = format!("stock {command} --config alice.toml");
+        tacit(folder, &words(&command))
+    };
+    stock("drop-chain other").failed(2, &["there is no chain other"]);
+    stock("new-epoch --peer bob").failed(2, &["nothing is to be destroyed"]);
+    let told = stock("new-epoch --peer bob --end-chains");
+    let told = told.succeeded();
+    assert!(
+        told.contains("all chains of authenticated as garbler with bob"),
+        "{told}"
+    );
+    stock("new-epoch --peer bob --end-chains").failed(2, &["nothing is to be destroyed"]);
+    // Somebody puts back a copy of them.
+    fs::remove_dir_all(folder.join("alice-stock")).expect("a folder");
+    copy_folder(&folder.join("copy"), &folder.join("alice-stock"));
+    for lost in ["alice.toml", "alice.key"] {
+        fs::remove_file(folder.join(lost)).expect("a file");
+    }
+    let restore = words("restore alice.backup --config alice.toml");
+    tacit(folder, &restore).failed(2, &["chains of another version", "Nothing was restored"]);
+    let restored = tacit(folder, &[&restore[..], &["--retire", "--json"]].concat()).json();
+    assert_eq!(
+        restored["dropped"][0]["of"],
+        "authenticated, chains of another version"
+    );
+    stock("new-epoch --peer bob --end-chains").failed(2, &["nothing is to be destroyed"]);
 }

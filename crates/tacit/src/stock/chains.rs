@@ -57,6 +57,22 @@ impl KeptChain {
     }
 }
 
+/// The chains that this party keeps with one peer in a role of a protocol, written in another
+/// version of the format. This version knows only their keepers and can only destroy them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignChains {
+    /// This party.
+    pub own: Fingerprint,
+    /// The other party that keeps them.
+    pub peer: Fingerprint,
+    /// The parties' processes that keep them, where a party has several.
+    pub lanes: Lanes,
+    /// The protocol of the runs that use them.
+    pub protocol: Protocol,
+    /// This party's role.
+    pub role: Role,
+}
+
 /// A chain that is to be killed, but could not be killed yet because of the disk.
 pub(super) struct Doomed {
     stock: StockId,
@@ -339,6 +355,47 @@ impl Stocks {
             }
         }
         Ok((chains, failures))
+    }
+
+    /// Returns the chains of another version of the format. [`Stocks::chains_by_peer`] returns an
+    /// error for each of them.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    pub fn foreign_chains(&self) -> Result<Vec<ForeignChains>, Error> {
+        let Some(kept) = self.kept_if_any()? else {
+            return Ok(Vec::new());
+        };
+        let ids = kept.list_each()?.into_iter().flatten();
+        let foreign = ids.filter(|id| {
+            let opened = kept.stock(*id, self.limits);
+            matches!(opened, Err(StockError::Incompatible { .. }))
+        });
+        let foreign = foreign.map(|id| {
+            Ok(ForeignChains {
+                own: Fingerprint(id.own.0),
+                peer: Fingerprint(id.peer.0),
+                lanes: Lanes::of(id.lanes)?,
+                protocol: protocol_of(&id),
+                role: id.role,
+            })
+        });
+        foreign.collect()
+    }
+
+    /// Destroys chains of another version of the format, which that version would continue. The
+    /// other party must drop its half.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be written.
+    pub fn remove_foreign_chains(&self, chains: &ForeignChains) -> Result<(), Error> {
+        let ForeignChains {
+            own, peer, lanes, ..
+        } = *chains;
+        let id = id(Keepers { own, peer, lanes }, (chains.protocol, chains.role));
+        Ok(self.kept()?.remove(&id)?)
     }
 
     /// Reads a chain's state and values, and reports damage. A damaged chain cannot be used any

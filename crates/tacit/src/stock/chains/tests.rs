@@ -153,6 +153,36 @@ fn a_new_epoch_removes_what_another_version_wrote() {
     assert_eq!(stocks.chains().expect("of this version").len(), 1);
 }
 
+/// That version would continue the chains, even if they were copied from elsewhere.
+#[test]
+fn chains_of_another_version_are_destroyed_although_they_cannot_be_read() {
+    let disk = Memory::new();
+    let stocks = Stocks::over(Arc::new(disk.clone()), Path::new("s"), 1 << 20).expect("room");
+    let [own, peer, other] = [1, 2, 3].map(|party| Fingerprint([party; 32]));
+    let (protocol, role) = (Protocol::Authenticated, Role::Garbler);
+    for party in [peer, other] {
+        let keepers = Keepers::alone((own, party));
+        let chain = stocks.chain_with(keepers, (protocol, role), "total");
+        begin(&chain.expect("room"), 7);
+    }
+    assert_eq!(stocks.foreign_chains().expect("a folder"), []);
+    let keepers = Keepers::alone((own, peer));
+    become_version_9(&disk, Path::new("s/chains"), &id(keepers, (protocol, role)));
+    let expected = ForeignChains {
+        own,
+        peer,
+        lanes: Lanes::default(),
+        protocol,
+        role,
+    };
+    assert_eq!(stocks.foreign_chains().expect("a folder"), [expected]);
+    stocks.chains().expect_err("some are of another version");
+    stocks.remove_foreign_chains(&expected).expect("a folder");
+    assert_eq!(stocks.foreign_chains().expect("a folder"), []);
+    let left = stocks.chains().expect("of this version");
+    assert_eq!((left.len(), left[0].peer), (1, other));
+}
+
 /// Rewrites a stock as if a later program had written it.
 fn become_version_9(disk: &Memory, folder: &Path, id: &StockId) {
     let digest = id.digest();
