@@ -1,8 +1,14 @@
 //! Files that get lines at their end: results and the audit log.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The longest wait for others that write to a file. Each holds it for one line.
+const LOCK_TIME: Duration = Duration::from_secs(5);
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// The time at which a line is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,18 +24,22 @@ pub(crate) enum Durable {
 /// link.
 pub(crate) struct LineFile {
     path: PathBuf,
+    lock_time: Duration,
 }
 
 impl LineFile {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path }
+        Self {
+            path,
+            lock_time: LOCK_TIME,
+        }
     }
 
     /// Writes `line` at the end of the file, completely or not at all.
     pub(crate) fn append(&self, line: &[u8], durable: Durable) -> Result<(), String> {
         let failed = |error| format!("cannot write {}: {error}", self.path.display());
         let (mut file, is_new) = self.open().map_err(failed)?;
-        append(&mut file, line).map_err(failed)?;
+        append(&mut file, line, self.lock_time).map_err(failed)?;
         if durable == Durable::Later {
             return Ok(());
         }
@@ -57,7 +67,12 @@ impl LineFile {
     pub(crate) fn check(&self) -> Result<(), String> {
         let path = self.path.display();
         match open_alone(&self.path, &mut OpenOptions::new(), By::Check) {
-            Ok(_) => Ok(()),
+            Ok(file) => match file.try_lock_shared() {
+                Ok(()) | Err(TryLockError::WouldBlock) => Ok(()),
+                Err(TryLockError::Error(error)) => Err(format!(
+                    "cannot write {path}: its file system does not lock files: {error}"
+                )),
+            },
             // The first line creates the file, as the user of the service. A check does not.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if folder_of(&self.path).is_none_or(Path::is_dir) {
@@ -90,8 +105,8 @@ fn sync_folder(_path: &Path) -> io::Result<()> {
 /// Writes a line at the end of a file completely or not at all: a part would spoil the next line.
 /// Locks the file, which other offers or another process may write, so that no line of theirs is
 /// cut away.
-fn append(file: &mut File, line: &[u8]) -> io::Result<()> {
-    file.lock()?;
+fn append(file: &mut File, line: &[u8], lock_time: Duration) -> io::Result<()> {
+    lock(file, lock_time)?;
     let length = file.metadata()?.len();
     let written = file.write_all(line);
     if written.is_err() {
@@ -99,6 +114,22 @@ fn append(file: &mut File, line: &[u8]) -> io::Result<()> {
     }
     file.unlock()?;
     written
+}
+
+/// Locks a file within `time`. Whoever holds its lock for ever holds up nobody for longer.
+fn lock(file: &File, time: Duration) -> io::Result<()> {
+    let end = Instant::now() + time;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                let held = format!("another process has had it locked for {time:?}");
+                return Err(io::Error::other(held));
+            }
+        }
+    }
 }
 
 /// The caller that opens a file.
@@ -150,8 +181,7 @@ fn open_alone(path: &Path, options: &mut OpenOptions, _by: By) -> io::Result<Fil
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-    use std::{fs, thread};
+    use std::fs;
 
     use super::*;
 
@@ -173,5 +203,27 @@ mod tests {
             assert_eq!(meanwhile.unwrap(), b"first\n");
         });
         assert_eq!(fs::read(&path).unwrap(), b"first\nsecond\n");
+    }
+
+    #[test]
+    fn who_holds_a_lock_for_ever_stops_no_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("results");
+        let file = LineFile {
+            path: path.clone(),
+            lock_time: Duration::from_millis(50),
+        };
+        file.append(b"first\n", Durable::Later).unwrap();
+        let other = File::open(&path).unwrap();
+        other.lock().unwrap();
+        file.check().unwrap();
+        let error = file.append(b"second\n", Durable::Later).unwrap_err();
+        assert!(
+            error.contains("results") && error.contains("locked"),
+            "{error}"
+        );
+        other.unlock().unwrap();
+        file.append(b"third\n", Durable::Later).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first\nthird\n");
     }
 }
