@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::Refused;
 use crate::link;
-use crate::session::{With, authenticated, number, of_link, of_run, order, patience, phases_json};
+use crate::session::{With, authenticated, number, of_link, order, patience, phases_json, ran};
 
 /// Returns the keys in the form in which they are compared.
 fn normalized(given: &Json, how: KeyNormalization) -> Result<Vec<Zeroizing<String>>, Refused> {
@@ -93,8 +93,7 @@ pub(crate) fn matching(link: u32, text_of_order: &str) -> Result<String, Refused
     let mut session = session.map_err(of_link)?;
     let sized = wanted.tell(&mut session);
     let sized = sized.map_err(|error| of_link(error.into()))?;
-    let outcome = sized.run(&mut session);
-    let outcome = outcome.map_err(of_run)?;
+    let outcome = ran(&mut session, |session| sized.run(session))?;
     // The result is here, so a service that has already left does not matter.
     let _ = session.close();
     Ok(outcome_json(&keys, &outcome).to_string())

@@ -17,13 +17,12 @@ use crate::Refused;
 use crate::link;
 use crate::program::{GivenProgram, result_json};
 use crate::session::{
-    With, authenticated, number, of_link, of_run, order, parties, patience, phases_json, settings,
+    With, authenticated, number, of_link, order, parties, patience, phases_json, ran, settings,
     text,
 };
 
-/// As [`of_run`], for a run through a relay, which may be what ended the connection.
-fn of_run_at_relay(error: tacit::Error) -> Refused {
-    let refused = of_run(error);
+/// Returns the error that ended a run through a relay, which may be what ended the connection.
+fn of_relay(refused: Refused) -> Refused {
     if refused.reason != Some("left") {
         return refused;
     }
@@ -107,8 +106,11 @@ pub(crate) fn two_party(link: u32, text_of_order: &str) -> Result<String, Refuse
         _ => return Err("give both identity and peer, or neither between two tabs".into()),
     };
     let mut session = session.map_err(|refused| of_link(link, with, patience, refused))?;
-    let of_run = if by_relay { of_run_at_relay } else { of_run };
-    let outcome = job.run(&mut session).map_err(of_run)?;
+    let outcome = ran(&mut session, |session| job.run(session));
+    let outcome = outcome.map_err(|refused| match by_relay {
+        true => of_relay(refused),
+        false => refused,
+    })?;
     // The result is here, so a peer that has already left does not matter.
     let _ = session.close();
     let results = typed.results(&outcome.outputs);
@@ -246,8 +248,10 @@ pub(crate) fn client(generator: u32, cloud: u32, text_of_order: &str) -> Result<
     open([generator, cloud]);
     let mut with_generator = met(generator, &order, "generator")?;
     let mut with_cloud = met(cloud, &order, "cloud")?;
-    let outcome = job.evaluate(&mut with_generator, &mut with_cloud);
-    let outcome = outcome.map_err(of_run)?;
+    // The cloud agrees after the generator.
+    let outcome = ran(&mut with_cloud, |cloud| {
+        job.evaluate(&mut with_generator, cloud)
+    })?;
     keep(generator, with_generator);
     keep(cloud, with_cloud);
     let outputs = outcome.outputs.iter();

@@ -106,17 +106,25 @@ fn in_session(with: With<'_>, refused: Refused) -> Refused {
     Refused { message, ..refused }
 }
 
-/// Returns the error that ended a run after it was requested.
-pub(crate) fn of_run(error: tacit::Error) -> Refused {
-    let refused = Refused::from(error);
-    let is_declined = matches!(
-        refused.reason,
-        Some("unknown" | "not-allowed" | "too-often" | "too-large" | "busy")
-    );
-    Refused {
-        started: !is_declined,
-        ..refused
-    }
+/// Runs `run` in a session. If it fails before the parties have agreed on it and since the peer
+/// declines it, it has not started. Afterwards the peer may say the same, but may have its result.
+pub(crate) fn ran<T>(
+    session: &mut Session,
+    run: impl FnOnce(&mut Session) -> Result<T, tacit::Error>,
+) -> Result<T, Refused> {
+    let before = session.agreed_runs();
+    let ran = run(session).map_err(Refused::from);
+    let is_agreed = session.agreed_runs() > before;
+    ran.map_err(|refused| {
+        let is_declined = matches!(
+            refused.reason,
+            Some("unknown" | "not-allowed" | "too-often" | "too-large" | "busy")
+        );
+        Refused {
+            started: is_agreed || !is_declined,
+            ..refused
+        }
+    })
 }
 
 /// Returns a text member of an order.
@@ -224,4 +232,52 @@ pub(crate) fn authenticated(
 pub(crate) fn parsed(text: &str) -> Result<Json, Refused> {
     // The library's own text may quote a secret.
     serde_json::from_str(text).map_err(|_| "the order is not JSON".into())
+}
+
+#[cfg(all(test, feature = "programs"))]
+mod tests {
+    use std::thread;
+
+    use tacit::session::AbortReason;
+    use tacit::{Job, Role, library};
+    use tacit_net::memory;
+    use tacit_protocol::message::Kind;
+    use tacit_protocol::session::{Hello, Proposal};
+
+    use super::*;
+
+    /// Asks a peer for a run that says that it is busy, where `agrees` says once it has agreed.
+    fn refused(agrees: bool) -> Refused {
+        let (to_peer, mut peer) = memory::pair();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let hello = Hello::of([7; 32]).to_bytes();
+                peer.send(Kind::Hello.byte(), &hello).expect("room");
+                peer.flush().expect("a page");
+                if agrees {
+                    peer.receive(Kind::MAX_CONTROL_BYTES).expect("a greeting");
+                    let asked = peer.receive(Proposal::BYTES).expect("a proposal");
+                    let asked = asked.payload.to_vec();
+                    peer.send(Kind::Accept.byte(), &asked).expect("room");
+                }
+                let busy = [AbortReason::Busy.byte()];
+                let _ = peer.abort(Kind::Abort.byte(), &busy, Duration::from_secs(10));
+            });
+            let session = Session::over(to_peer, Side::Connecting, None);
+            let bits = [("bits".to_owned(), 4)].into();
+            let function = library::function("millionaires", &bits).expect("a function");
+            let job = Job::new(&function, Role::Evaluator).input("b", 3_u32);
+            let ran = ran(&mut session.expect("a channel"), |session| job.run(session));
+            ran.map(|_| ()).expect_err("nobody runs it")
+        })
+    }
+
+    /// Else a peer that has its result would have the page say that nothing has happened.
+    #[test]
+    fn a_peer_that_has_agreed_cannot_say_that_a_run_did_not_start() {
+        for agrees in [false, true] {
+            let refused = refused(agrees);
+            assert_eq!((refused.reason, refused.started), (Some("busy"), agrees));
+        }
+    }
 }

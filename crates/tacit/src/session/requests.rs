@@ -27,6 +27,11 @@ pub enum Request {
 }
 
 impl Session {
+    /// Returns the number of runs on which the parties have agreed, whether or not they ended well.
+    pub fn agreed_runs(&self) -> u64 {
+        self.runs
+    }
+
     /// Waits for the connecting party's next request, at most for `patience`, so that the listening
     /// party can choose. That party answers by running the [`Job`](crate::Job),
     /// [`Preparation`](crate::stock::Preparation) or [`Match`](crate::matching::Match) that was
