@@ -124,10 +124,13 @@ export class Tacit {
     const { settle, onProgress } = this.#running;
     if (progress !== undefined) return onProgress?.(progress);
     this.#running = null;
+    // What the engine stopped may have sent something before.
+    const isEngines = error !== undefined && error.kind === undefined;
+    const told = isEngines ? { started: true } : error;
     if (error === undefined) settle({ result });
-    else settle({ error: new TacitError(error.message, error.kind, error) });
-    // What the engine stopped is not whole any more.
-    if (error && error.kind === undefined) this.#restart();
+    else settle({ error: new TacitError(error.message, error.kind, told) });
+    // It is not whole any more.
+    if (isEngines) this.#restart();
     this.#next();
   }
 
