@@ -45,15 +45,15 @@ fn what_could_never_run_is_refused_at_the_start() {
         |mib, offer| Policy::new(scene.peer_list(), vec![offer], vec![], limits(mib), None);
     let told = |refused: tacit_serve::policy::Error| refused.to_string();
     let refused = told(
-        policy(211, authenticated(&scene))
+        policy(231, authenticated(&scene))
             .err()
             .expect("too little"),
     );
     assert!(
-        refused.contains("memory_mib: 211") && refused.contains("at least 212"),
+        refused.contains("memory_mib: 231") && refused.contains("at least 232"),
         "{refused}"
     );
-    assert!(policy(212, authenticated(&scene)).is_ok());
+    assert!(policy(232, authenticated(&scene)).is_ok());
     let direct = policy(30, scene.offer(vec![millionaires(8)])).expect("few bytes");
     let refused = told(
         direct
@@ -80,7 +80,7 @@ fn a_peers_share_is_no_less_than_a_run_and_no_more_than_all() {
             None,
         )
     };
-    for (per_peer, word) in [(211, "at least 212"), (401, "at most memory_mib, 400")] {
+    for (per_peer, word) in [(231, "at least 232"), (401, "at most memory_mib, 400")] {
         let refused = policy(per_peer).err().expect("no share").to_string();
         let named = format!("memory_mib_per_peer: {per_peer}");
         assert!(
@@ -88,7 +88,7 @@ fn a_peers_share_is_no_less_than_a_run_and_no_more_than_all() {
             "{refused}"
         );
     }
-    for per_peer in [212, 400] {
+    for per_peer in [232, 400] {
         assert!(policy(per_peer).is_ok(), "{per_peer}");
     }
 }
@@ -113,7 +113,7 @@ fn no_peer_holds_the_memory_of_all() {
         ..authenticated(&scene)
     };
     // There is room for two runs, and the share of a peer is one.
-    let service = scene.start(scene.policy(vec![offer], vec![], limits(424)));
+    let service = scene.start(scene.policy(vec![offer], vec![], limits(464)));
     let run = |peer| {
         let mut session = scene.session(&service, peer)?;
         let function = millionaires(8);
@@ -147,7 +147,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
         })),
         ..authenticated(&scene)
     };
-    let service = scene.start(scene.policy(vec![offer], vec![], limits(423)));
+    let service = scene.start(scene.policy(vec![offer], vec![], limits(463)));
     let run = |peer| {
         let mut session = scene.session(&service, peer)?;
         let function = millionaires(8);
@@ -158,7 +158,7 @@ fn a_run_waits_outside_while_others_hold_the_memory() {
     thread::scope(|scope| {
         let first = scope.spawn(|| run(0));
         begun.recv().unwrap();
-        assert!(is_busy(run(1)), "two runs take 424 MiB");
+        assert!(is_busy(run(1)), "two runs take 464 MiB");
         scene.refused("run", "memory");
         go_on.send(()).unwrap();
         assert_eq!(first.join().unwrap().unwrap(), "1");
@@ -189,7 +189,7 @@ fn triples(scene: &Scene, ands: u64) -> Vec<Level> {
     vec![of(0), of(1)]
 }
 
-/// A container of 120 MiB leaves 88, and a lot of a million triples takes 180.
+/// A container of 120 MiB leaves 88, and a lot of a million triples takes 200.
 #[test]
 fn a_level_that_could_never_be_prepared_is_refused_at_the_start() {
     let scene = Scene::new(2);
@@ -199,7 +199,7 @@ fn a_level_that_could_never_be_prepared_is_refused_at_the_start() {
         Policy::new(scene.peer_list(), vec![], levels, limits(left_mib), None)
     };
     let refused = policy(1_000_000).err().expect("too little").to_string();
-    for word in ["memory_mib: 88", "at least 180", "the stock for triples"] {
+    for word in ["memory_mib: 88", "at least 200", "the stock for triples"] {
         assert!(refused.contains(word), "{refused}");
     }
     assert!(policy(100_000).is_ok());
@@ -236,7 +236,7 @@ fn an_order_waits_outside_while_runs_hold_the_memory() {
         };
         let both = [0, 1].map(|peer| scope.spawn(move || run(peer)));
         both.iter().for_each(|_| begun.recv().unwrap());
-        assert!(is_busy(order(1000)), "two runs and an order take 604 MiB");
+        assert!(is_busy(order(1000)), "two runs and an order take 664 MiB");
         both.iter().for_each(|_| go_on.send(()).unwrap());
         for run in both {
             run.join().unwrap().unwrap();
@@ -260,20 +260,20 @@ fn there_is_room_for_a_preparation_beside_the_share_of_a_peer() {
         let levels = triples(&scene, 1_000_000);
         Policy::new(scene.peer_list(), vec![], levels, limits, None)
     };
-    let refused = policy(400, Some(221))
+    let refused = policy(400, Some(201))
         .err()
         .expect("too little")
         .to_string();
     for word in [
         "memory_mib: 400",
         "at least 401",
-        "221, and 180 for the stock",
+        "201, and 200 for the stock",
     ] {
         assert!(refused.contains(word), "{refused}");
     }
-    assert!(policy(401, Some(221)).is_ok());
+    assert!(policy(401, Some(201)).is_ok());
     // A default share leaves the room.
-    assert!(policy(181, None).is_ok());
+    assert!(policy(201, None).is_ok());
 }
 
 /// Otherwise peers that run once and stay connected would keep the memory from all others.
@@ -281,7 +281,7 @@ fn there_is_room_for_a_preparation_beside_the_share_of_a_peer() {
 fn a_session_holds_the_lot_of_a_run_no_longer_than_the_run() {
     let scene = Scene::new(2);
     // There is room for a run, and for the part that another leaves to its session.
-    let service = scene.start(scene.policy(vec![authenticated(&scene)], vec![], limits(244)));
+    let service = scene.start(scene.policy(vec![authenticated(&scene)], vec![], limits(264)));
     let function = millionaires(8);
     let run = |session: &mut Session| {
         let job = Job::new(&function, Role::Evaluator).authenticated();

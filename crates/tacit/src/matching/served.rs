@@ -21,8 +21,9 @@ const SILENT_VOLE_BYTES: u64 = 48 << 20;
 /// The bytes of each of this party's keys: its digest, shard, place and result, all at once.
 const KEY_BYTES: u64 = 64;
 
-/// The bytes of each key of a shard: its point, row, order and F.
-const SHARD_KEY_BYTES: u64 = 128;
+/// The bytes of each key of a shard: its point, row, order and F, and up to four slots of 16 bytes
+/// in an index of tags.
+const SHARD_KEY_BYTES: u64 = 192;
 
 /// The bytes of each tag of a shard: received or sent, and looked up.
 const TAG_BYTES: u64 = 48;
