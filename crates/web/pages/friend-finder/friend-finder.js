@@ -3,7 +3,7 @@ import { forget, get, getIdentity, put } from "../tacit/keep.js";
 import { $, element, show, started, styled } from "../page.js";
 import { Damaged, KEPT, KEY, LOCK, invitationIn, takeInvitation } from "./invitation.js";
 import { drawMap, mark, markChosen, nameOfCell, unmark, unmarkAll } from "./map.js";
-import { CUT, DAMAGED, failure, rateInWords, stageInWords } from "./words.js";
+import { CUT, DAMAGED, capital, failure, initials, rateInWords, stageInWords } from "./words.js";
 
 /** A second press within this time is of the same hand, and cancels nothing. */
 const DOUBLE_MS = 600;
@@ -25,7 +25,6 @@ function say(kind, ...sentences) {
 }
 
 const nameOf = (id) => setting.people[id] ?? `number ${id}`;
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** A button that cannot be used keeps the keyboard's focus, which would fall to the page's start. */
 const setUsable = (id, isUsable) => $(id).setAttribute("aria-disabled", String(!isUsable));
@@ -82,14 +81,9 @@ function setMyPlace(cell) {
 function markFriend(cell, id) {
   const name = nameOf(id);
   unmarkAll(({ label }) => label.startsWith(`${name} was here`));
-  const letters = name
-    .split(/\s+/)
-    .map((word) => word[0].toUpperCase())
-    .join("")
-    .slice(0, 2);
   const style = { hour: "2-digit", minute: "2-digit", hour12: false };
   const time = new Date().toLocaleTimeString("en", style);
-  mark(cell, "friend", letters, `${name} was here at ${time}`);
+  mark(cell, "friend", initials(name), `${name} was here at ${time}`);
 }
 
 async function whoAmI() {
@@ -278,8 +272,10 @@ $("paste").onsubmit = async (event) => {
 };
 
 window.onhashchange = async () => {
+  // During a move the invitation stays in the address, from which loading the page again takes it.
+  if (begun !== null) return;
   const invitation = invitationOfAddress();
-  if (invitation === null || begun !== null) return;
+  if (invitation === null) return;
   await beInvited(invitation);
   await whoAmI();
 };

@@ -3,6 +3,17 @@
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 };
 const UNITS = { s: "second", m: "minute", h: "hour", d: "day" };
 
+export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/** At most two letters for a name, which may start or end with a space. */
+export function initials(name) {
+  const words = name.trim().split(/\s+/);
+  return words
+    .map((word) => word.slice(0, 1).toUpperCase())
+    .join("")
+    .slice(0, 2);
+}
+
 /** A rate as servers have it, such as `20/1h`: in words, and in seconds for each time. */
 function rateOf(text) {
   const [, count, units, unit] = /^(\d+)\/(\d+)([smhd])$/.exec(text) ?? [];
