@@ -229,7 +229,8 @@ pub(crate) struct Stocked {
     pub(crate) types: BTreeMap<String, String>,
     /// The bit order of a circuit file.
     pub(crate) bit_order: Option<String>,
-    /// The protocol: `prepared` if not given, or `authenticated`, which `ands` implies.
+    /// The protocol: `prepared` if not given, `batch`, `gmw`, or `authenticated`, which `ands`
+    /// implies.
     pub(crate) protocol: Option<NamedProtocol>,
     /// s of the material for `batch` and `authenticated`.
     pub(crate) security_bits: Option<u8>,

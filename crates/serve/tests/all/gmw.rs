@@ -1,13 +1,14 @@
 //! Runs by `gmw`: a function has another form, no scheme, and a bound on memory.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tacit::cost::FromStock;
 use tacit::protocols::Protocol;
 use tacit::session::{AbortReason, BaseOt, OtExtension, ProtocolId};
 use tacit::stock::CrossPreparation;
-use tacit::{Error, Function, Job, ProtocolError, Role, Session};
+use tacit::{Error, Function, FunctionBuilder, Job, ProtocolError, Recipient, Role, Session};
 use tacit_serve::{Level, Limits, Material, Offer, Offers, Policy};
 
 use crate::replenish::{Other, until};
@@ -116,9 +117,9 @@ fn memory_of_gmw_is_bounded() {
     let told = |refused: Result<Policy, tacit_serve::policy::Error>| {
         refused.err().expect("too little").to_string()
     };
-    let little = told(policy(16, None));
+    let little = told(policy(32, None));
     assert!(little.contains("millionaires by gmw"), "{little}");
-    assert!(policy(17, None).is_ok());
+    assert!(policy(33, None).is_ok());
     let silent = told(policy(100, Some(OtExtension::Silent)));
     assert!(silent.contains("millionaires by gmw"), "{silent}");
     assert!(policy(200, Some(OtExtension::Silent)).is_ok());
@@ -168,4 +169,29 @@ fn crosses_are_kept_in_stock_and_taken() {
     assert!(order(2).expect("crosses").made() > 0);
     let _ = other.service.stop(Duration::from_secs(60));
     let _ = service.stop(Duration::from_secs(60));
+}
+
+/// Otherwise it would be full for ever, and each order for it would be refused late.
+#[test]
+fn a_level_of_crosses_for_a_function_that_takes_none_is_refused_at_the_start() {
+    let scene = Scene::new(1);
+    let mut builder = FunctionBuilder::new("second");
+    builder
+        .input("a", "u8", Role::Garbler)
+        .input("b", "u8", Role::Evaluator)
+        .output("c", "u8", Recipient::Both, "b");
+    let level = Level {
+        material: Material::Crosses(Arc::new(builder.finish().expect("a function"))),
+        ..scene.level(0, 3)
+    };
+    let policy = Policy::new(
+        scene.peer_list(),
+        vec![],
+        vec![level],
+        Scene::limits(),
+        None,
+    );
+    let refused = policy.err().expect("no crosses").to_string();
+    assert!(refused.contains("second"), "{refused}");
+    assert!(refused.contains("takes none"), "{refused}");
 }

@@ -10,6 +10,7 @@ use tacit_garble::SchemeId;
 use tacit_ot::base::BaseOt;
 use tacit_protocol::party::Progress;
 
+use super::order::StockOrder as _;
 use super::{
     BatchPreparation, CrossPreparation, LOT_SCHEME, LotPreparation, Preparation, Prepared,
     StockName, Stocks,
@@ -279,10 +280,11 @@ impl<'w> AnyPreparation<'w> {
     ///
     /// # Errors
     ///
-    /// The protocol has no such s, scheme or number of executions.
+    /// The protocol has no such s, scheme or number of executions, or takes none of the material.
     pub fn check(&self) -> Result<(), Error> {
         match self {
-            Self::Components(_) | Self::Crosses(_) => Ok(()),
+            Self::Components(_) => Ok(()),
+            Self::Crosses(order) => order.terms().map(drop),
             Self::Executions(order) => order.plan().map(drop),
             Self::Lot(order) => order.check(),
         }
