@@ -35,21 +35,3 @@ fn check_corrections(count: usize, corrections: &[u8]) -> Result<(), PeerMisbeha
         _ => Ok(()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn corrections_are_one_bit_an_ot_and_zeros() {
-        assert_eq!(check_corrections(0, &[]), Ok(()));
-        assert_eq!(check_corrections(8, &[0xff]), Ok(()));
-        assert_eq!(check_corrections(9, &[0xff, 1]), Ok(()));
-        let message = Message::Corrections;
-        let padding = Err(PeerMisbehaved::Padding { message });
-        assert_eq!(check_corrections(9, &[0xff, 2]), padding);
-        assert_eq!(check_corrections(1, &[0x80]), padding);
-        let length = check_corrections(9, &[0xff]);
-        assert!(matches!(length, Err(PeerMisbehaved::WrongLength { .. })));
-    }
-}

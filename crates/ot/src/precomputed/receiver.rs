@@ -3,8 +3,6 @@
 use core::fmt;
 use core::ops::Range;
 
-use zeroize::Zeroizing;
-
 use crate::{ApiMisuse, Error, Outputs};
 
 /// The receiver's half of correlated OTs with consecutive numbers and random choices. Each use
@@ -33,13 +31,6 @@ impl ReceiverOts {
     /// Returns whether there are no OTs.
     pub fn is_empty(&self) -> bool {
         self.t.is_empty()
-    }
-
-    /// Returns the random choices and t of each OT, for uncorrected use. All are secret.
-    #[must_use]
-    pub fn into_correlated(self) -> (Zeroizing<Vec<bool>>, Outputs) {
-        let choices = self.t.iter().map(|t| t.lsb().into()).collect();
-        (Zeroizing::new(choices), self.t)
     }
 
     /// Returns t of each OT, whose bit 0 is the choice, for uncorrected use. All are secret.

@@ -14,13 +14,14 @@ const BOTH: [Security; 2] = [Security::SemiHonest, Security::Malicious];
 /// Checks t = q ⊕ bΔ with b in bit 0, and the numbers.
 fn check(delta: &Delta, sender: SenderOts, receiver: ReceiverOts) -> usize {
     assert_eq!(sender.range(), receiver.range());
-    let ((offset, q), (choices, t)) = (sender.into_correlated(), receiver.into_correlated());
+    let ((offset, q), t) = (sender.into_correlated(), receiver.into_blocks());
     assert_eq!(offset.to_block(), delta.to_block());
     let mut ones = 0;
-    for ((&q, &t), &b) in q.iter().zip(t.iter()).zip(choices.iter()) {
+    for (&q, &t) in q.iter().zip(t.iter()) {
+        let b = t.lsb();
         assert!(!bool::from(q.lsb()));
-        assert_eq!(t, q ^ delta.to_block().and_bit(u8::from(b).into()));
-        ones += usize::from(b);
+        assert_eq!(t, q ^ delta.to_block().and_bit(b));
+        ones += usize::from(b.unwrap_u8());
     }
     ones
 }
@@ -265,10 +266,7 @@ fn the_transcript_is_the_frozen_one() {
                 .unwrap();
             }
             let (s, r) = (sender.take(1003, 70_097), receiver.take(1003, 70_097));
-            for half in [
-                s.unwrap().into_correlated().1,
-                r.unwrap().into_correlated().1,
-            ] {
+            for half in [s.unwrap().into_correlated().1, r.unwrap().into_blocks()] {
                 half.iter()
                     .for_each(|block| outputs.update(block.to_bytes()));
             }

@@ -381,7 +381,7 @@ impl EvaluatorOt {
             }
             Maker::Made(source) => {
                 let ots = source.take(source.available().start, received.len())?;
-                received.copy_from_slice(&ots.into_correlated().1);
+                received.copy_from_slice(&ots.into_blocks());
                 message.clear();
             }
         }
