@@ -1,4 +1,4 @@
-//! Hashes of which bit 0 alone is used: those of crosses with one gate.
+//! Bit 0 of each hash, for crosses with one gate.
 //!
 //! The bits are taken from the vectors in which the hashes are made, so no hash is written to
 //! memory. The OTs are read once, and their memory is wiped as they are.
@@ -21,10 +21,7 @@ impl CrossHash {
     ///
     /// If the rows do not have as many words as the bits need, or the numbers exceed 64 bits.
     pub fn hash_to_bits(&self, number: u64, t: &mut [Block], rows: [&mut [u64]; 2]) {
-        self.hash_words::<1, 8>(number, &Block::ZERO, t, rows, |number, t, hashes| {
-            hashes.copy_from_slice(t);
-            self.hash(number, hashes);
-        });
+        self.hash_words::<1, 8>(number, &Block::ZERO, t, rows);
     }
 
     /// Writes bit 0 of r = H(q) and of α = H(q) ⊕ H(q ⊕ `delta`) of each OT, as
@@ -40,23 +37,16 @@ impl CrossHash {
         q: &mut [Block],
         rows: [&mut [u64]; 2],
     ) {
-        self.hash_words::<2, 4>(number, delta, q, rows, |number, q, hashes| {
-            self.hash_both(number, delta, q, hashes);
-            for (one, zero) in hashes.iter_mut().zip(&*q) {
-                *one ^= *zero;
-            }
-        });
+        self.hash_words::<2, 4>(number, delta, q, rows);
     }
 
-    /// Writes both rows. `few` makes the two blocks of each OT whose bits are used, in place of the
-    /// OTs and in the second slice, for OTs that are no whole word under one key.
+    /// Writes both rows. OTs that are no whole word under one key are hashed as blocks first.
     fn hash_words<const M: usize, const V: usize>(
         &self,
         number: u64,
         delta: &Block,
         ots: &mut [Block],
         rows: [&mut [u64]; 2],
-        few: impl Fn(u64, &mut [Block], &mut [Block]),
     ) {
         let words = ots.len().div_ceil(WORD);
         assert!(
@@ -66,7 +56,8 @@ impl CrossHash {
         let [first, second] = rows;
         let mut done = 0;
         while done < words {
-            let (begin, number) = (done * WORD, number.checked_add((done * WORD) as u64));
+            let begin = done * WORD;
+            let number = number.checked_add(begin as u64);
             let number = number.expect("numbers of OTs fit in 64 bits");
             let in_epoch = (1 << EPOCH_BITS) - (number as usize & ((1 << EPOCH_BITS) - 1));
             let count = in_epoch.min(ots.len() - begin) / WORD;
@@ -84,7 +75,15 @@ impl CrossHash {
             } else {
                 let mut hashes = [Block::ZERO; WORD];
                 let hashes = &mut hashes[..ots.len()];
-                few(number, ots, hashes);
+                if M == 1 {
+                    hashes.copy_from_slice(ots);
+                    self.hash(number, hashes);
+                } else {
+                    self.hash_both(number, delta, ots, hashes);
+                    for (one, zero) in hashes.iter_mut().zip(&*ots) {
+                        *one ^= *zero;
+                    }
+                }
                 let [first, second] = rows;
                 low_bits(ots, first);
                 low_bits(hashes, second);
