@@ -61,8 +61,8 @@ pub const MAX_REFILL: usize = 1 << 24;
 /// time.
 pub(crate) const CHUNK: usize = 1 << 16;
 
-/// The number of messages of SoftSpoken whose OTs a half makes or takes at once on several threads:
-/// for those of one message, threads would wake up for longer than they work.
+/// The number of messages of SoftSpoken whose OTs several threads make or take together. With one
+/// message at a time, waking the threads would take longer than their work.
 const CHUNKS_AT_ONCE: usize = 4;
 
 /// Returns the number of OTs that a half of SoftSpoken makes or takes at once.

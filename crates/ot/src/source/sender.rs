@@ -6,11 +6,11 @@ use std::sync::Arc;
 use rand_core::CryptoRng;
 
 use super::{CHUNK, Engine, Extension, Progress, Source, Turn, ots_at_once};
-use crate::base::Key;
-use crate::correlated::{CotSender, message_bytes};
+use crate::base::{Key, check_length};
+use crate::correlated::CotSender;
 use crate::precomputed::SenderOts;
 use crate::silent::{Device, DeviceHalf, SenderBatch, SilentSender};
-use crate::{ApiMisuse, Delta, Error, Message, PeerMisbehaved, Security, SessionTag};
+use crate::{ApiMisuse, Delta, Error, Message, Security, SessionTag};
 
 /// The garbler's half: it has Δ, and q for each OT.
 pub type SourceSender = Source<Sending>;
@@ -170,14 +170,7 @@ impl SourceSender {
             }
             engine => {
                 let bytes = match &engine {
-                    ExtensionState::SoftSpoken(cot) => {
-                        let count = self.wanted.count.min(CHUNK);
-                        if self.engine.waiting.ots == 0 {
-                            cot.message_len(count)
-                        } else {
-                            message_bytes(self.extension.field(), self.security, count)
-                        }
-                    }
+                    ExtensionState::SoftSpoken(cot) => self.chunk_bytes(cot),
                     ExtensionState::First(cot) => cot.message_len(SilentSender::base_count()),
                     _ => return Err(ApiMisuse::Ended.into()),
                 };
@@ -191,7 +184,7 @@ impl SourceSender {
     ///
     /// # Errors
     ///
-    /// [`PeerMisbehaved`], which ends this half; [`ApiMisuse::NotItsTurn`].
+    /// [`PeerMisbehaved`](crate::PeerMisbehaved), which ends this half; [`ApiMisuse::NotItsTurn`].
     pub fn receive(&mut self, message: &[u8]) -> Result<(), Error> {
         self.wanted.check()?;
         let expects = match &self.engine.state {
@@ -226,36 +219,38 @@ impl SourceSender {
         }
     }
 
-    /// Takes the next message of SoftSpoken. Several threads take those of some messages at once.
-    fn take_chunk(&mut self, cot: &mut CotSender, message: &[u8]) -> Result<(), Error> {
+    /// Returns the length of the next message of SoftSpoken.
+    fn chunk_bytes(&self, cot: &CotSender) -> usize {
         let count = self.wanted.count.min(CHUNK);
-        let at_once = ots_at_once(cot.threads(), self.security);
-        let waiting = &mut self.engine.waiting;
-        let is_last = self.wanted.made(count);
-        if waiting.ots == 0 && (is_last || at_once == count) {
-            cot.extend_random(self.buffer.grow(count), message)?;
-        } else {
-            // The length of all messages together does not show that of each.
-            let expected = match waiting.ots {
-                0 => cot.message_len(count),
-                _ => message_bytes(self.extension.field(), self.security, count),
-            };
-            if message.len() != expected {
-                return Err(Error::PeerMisbehaved(PeerMisbehaved::WrongLength {
-                    message: Message::Extension,
-                    expected,
-                    found: message.len(),
-                }));
-            }
-            waiting.messages.extend_from_slice(message);
-            waiting.ots += count;
-            if !is_last && waiting.ots < at_once {
-                return Ok(());
-            }
-            cot.extend_random(self.buffer.grow(waiting.ots), &waiting.messages)?;
-            waiting.messages.clear();
-            waiting.ots = 0;
+        match self.engine.waiting.ots {
+            0 => cot.message_len(count),
+            _ => cot.later_message_len(count),
         }
+    }
+
+    /// Takes the next message of SoftSpoken. On several threads, the OTs of a few messages are made
+    /// together.
+    fn take_chunk(&mut self, cot: &mut CotSender, message: &[u8]) -> Result<(), Error> {
+        // The length of all messages together does not show that of each.
+        check_length(Message::Extension, self.chunk_bytes(cot), message)?;
+        let at_once = ots_at_once(cot.threads(), self.security);
+        let count = self.wanted.count.min(CHUNK);
+        let is_last = self.wanted.made(count);
+        let waiting = &mut self.engine.waiting;
+        waiting.ots += count;
+        if !is_last && waiting.ots < at_once {
+            waiting.messages.extend_from_slice(message);
+            return Ok(());
+        }
+        let q = self.buffer.grow(waiting.ots);
+        if waiting.messages.is_empty() {
+            cot.extend_random(q, message)?;
+        } else {
+            waiting.messages.extend_from_slice(message);
+            cot.extend_random(q, &waiting.messages)?;
+            waiting.messages.clear();
+        }
+        waiting.ots = 0;
         if is_last {
             cot.step_keys();
         }

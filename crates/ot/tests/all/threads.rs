@@ -7,7 +7,7 @@ use crate::seeded::Seeded;
 use sha2::{Digest, Sha256};
 use tacit_ot::correlated::{CotReceiver, CotSender};
 use tacit_ot::source::Extension;
-use tacit_ot::{Delta, FieldBits, Security};
+use tacit_ot::{Delta, Error, FieldBits, Message, PeerMisbehaved, Security};
 
 const BOTH: [Security; 2] = [Security::SemiHonest, Security::Malicious];
 
@@ -63,6 +63,32 @@ fn sources_make_and_send_the_same_on_any_number_of_threads() {
             of_source((Extension::Silent, security), &counts, (sender, receiver))
         });
     }
+}
+
+/// The lengths of messages that are taken together add up, and still the first one is refused.
+#[test]
+fn a_byte_that_moves_to_the_next_message_is_refused() {
+    let (mut sender, mut receiver) = halves(soft_spoken(2), Security::SemiHonest, 0);
+    sender.set_threads(threads(2));
+    let mut moved = None;
+    let refused = refill(
+        &mut sender,
+        &mut receiver,
+        3 << 16,
+        |_, message| match moved.take() {
+            Some(byte) => message.insert(0, byte),
+            None => moved = message.pop(),
+        },
+    );
+    let Err(Error::PeerMisbehaved(PeerMisbehaved::WrongLength {
+        message: Message::Extension,
+        expected,
+        found,
+    })) = refused
+    else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(found + 1, expected);
 }
 
 /// A call of more lots than all threads have at a time.
