@@ -175,7 +175,7 @@ impl CotReceiver {
         if found != expected {
             return Err(ApiMisuse::WrongBuffer { expected, found }.into());
         }
-        self.run(Choices::Given(choices), t, message)
+        self.run(Choices::Chosen(choices), t, message)
     }
 
     /// Does the same as [`extend_into`](Self::extend_into) with random choices from `rng`, one for
@@ -217,14 +217,6 @@ impl CotReceiver {
             t,
             message,
         )
-    }
-
-    /// Replaces each key by its successor, so that earlier OTs cannot be recomputed. The sender
-    /// does the same at the same number.
-    pub(crate) fn step_keys(&mut self) {
-        self.groups.iter_mut().for_each(Streams::step);
-        self.spare = SpareLots::default();
-        *self.mask_key = self.masks().encrypt(STEP);
     }
 
     /// Does the same as a call of [`extend_random`](Self::extend_random) for each of `calls`, in
@@ -271,11 +263,19 @@ impl CotReceiver {
         let mut lots = self.spare.take(self.threads.get().min(tasks.len()));
         share_out(&mut lots, tasks, |lot, (call, packed)| {
             let choices = Choices::Packed(&packed);
-            self.make(call, choices, (1, core::slice::from_mut(lot)));
+            self.make(call, choices, 1, core::slice::from_mut(lot));
         });
         self.spare.give(lots, count);
         self.progress = progress;
         Ok(messages)
+    }
+
+    /// Replaces each key by its successor, so that earlier OTs cannot be recomputed. The sender
+    /// does the same at the same number.
+    pub(crate) fn step_keys(&mut self) {
+        self.groups.iter_mut().for_each(Streams::step);
+        self.spare = SpareLots::default();
+        *self.mask_key = self.masks().encrypt(STEP);
     }
 
     fn run(
@@ -297,21 +297,20 @@ impl CotReceiver {
             t,
             message,
         };
-        self.make(call, choices, (threads, &mut lots));
+        self.make(call, choices, threads, &mut lots);
         self.spare.give(lots, count);
         self.progress.advance(count, self.security);
         Ok(())
     }
 
-    /// Makes the OTs of a call and its message on this many threads, which have some lots together.
-    fn make(&self, call: Call<'_>, mut choices: Choices<'_>, work: (usize, &mut [Lot])) {
+    /// Makes the OTs of a call and its message on this many threads, which share `lots`.
+    fn make(&self, call: Call<'_>, mut choices: Choices<'_>, threads: usize, lots: &mut [Lot]) {
         let Call {
             mut first,
             head: corrections,
             t,
             message,
         } = call;
-        let (threads, lots) = work;
         let lots_of_turn = lots.len();
         let (head, mut rest) = message.split_at_mut(corrections.len());
         head.copy_from_slice(corrections);
@@ -325,7 +324,7 @@ impl CotReceiver {
             first += 1;
             sums = check.share(threads);
         }
-        let random = !matches!(choices, Choices::Given(_));
+        let random = !matches!(choices, Choices::Chosen(_));
         let mut packed = Zeroizing::new(vec![Block::ZERO; LOT_BLOCKS * lots_of_turn]);
         for t in t.chunks_mut(LOT * lots_of_turn) {
             let mut turn = Vec::with_capacity(lots_of_turn);
@@ -407,7 +406,7 @@ impl CotReceiver {
 
 /// The source of a call's choices.
 enum Choices<'a> {
-    Given(&'a [bool]),
+    Chosen(&'a [bool]),
     Random(&'a mut Prg),
     /// Random ones that were drawn before, in blocks.
     Packed(&'a [Block]),
@@ -423,7 +422,7 @@ impl Choices<'_> {
     /// Returns the choices of a lot of `count` OTs as blocks.
     fn next<'b>(&mut self, count: usize, packed: &'b mut [Block]) -> &'b [Block] {
         match self {
-            Self::Given(choices) => {
+            Self::Chosen(choices) => {
                 let (now, later) = choices.split_at(count);
                 *choices = later;
                 let length = pack(now, packed);

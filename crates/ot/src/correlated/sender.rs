@@ -32,6 +32,18 @@ pub struct CotSender {
     spare: SpareLots,
 }
 
+/// A call, and where its OTs go.
+struct Call<'a> {
+    /// Number of its first block in all streams.
+    first: u64,
+    /// What only the first message carries, and the rest of the message.
+    head: &'a [u8],
+    rest: &'a [u8],
+    /// Whether bit 0 of each q is cleared, for random choices.
+    random: bool,
+    q: &'a mut [Block],
+}
+
 /// A lot that a thread takes.
 struct SentLot<'a> {
     /// Number of its first block in all streams.
@@ -111,7 +123,12 @@ impl CotSender {
 
     /// Returns the exact size in bytes of the receiver's next message, if it is for `count` OTs.
     pub fn message_len(&self, count: usize) -> usize {
-        self.head_bytes() + message_bytes(self.field, self.security, count)
+        self.head_bytes() + self.later_message_len(count)
+    }
+
+    /// Returns the bytes of the receiver's message for `count` OTs after its first message.
+    pub fn later_message_len(&self, count: usize) -> usize {
+        message_bytes(self.field, self.security, count)
     }
 
     /// Returns the size of the part that only the first message carries, in bytes.
@@ -203,11 +220,6 @@ impl CotSender {
         self.spare = SpareLots::default();
     }
 
-    /// Returns the bytes of the receiver's message for `count` OTs after its first message.
-    pub fn later_message_len(&self, count: usize) -> usize {
-        message_bytes(self.field, self.security, count)
-    }
-
     /// Does the same as a call of [`extend_random`](Self::extend_random) for each of `calls`, in
     /// order: its q, and the receiver's message. Each thread takes whole calls: one call alone
     /// would keep few threads busy.
@@ -262,11 +274,20 @@ impl CotSender {
         let heads = core::iter::once(head).chain(core::iter::repeat(&[][..]));
         let tasks = calls.iter_mut().zip(&mut results).zip(starts).zip(heads);
         let tasks: Vec<_> = tasks.collect();
-        share_out(&mut lots, tasks, |lot, (((call, result), first), head)| {
-            let (q, message) = call;
-            let lots = core::slice::from_mut(lot);
-            *result = self.take_call((true, *first), (head, message), q, (1, lots));
-        });
+        share_out(
+            &mut lots,
+            tasks,
+            |lot, ((((q, rest), result), &first), head)| {
+                let call = Call {
+                    first,
+                    head,
+                    rest,
+                    random: true,
+                    q,
+                };
+                *result = self.take_call(call, 1, core::slice::from_mut(lot));
+            },
+        );
         self.spare.give(lots, count);
         results.into_iter().collect()
     }
@@ -277,34 +298,40 @@ impl CotSender {
         q: &mut [Block],
         message: &[u8],
     ) -> Result<(), PeerMisbehaved> {
-        let message = message.split_at(self.head_bytes());
+        let count = q.len();
+        let (head, rest) = message.split_at(self.head_bytes());
         if self.groups.is_empty() {
-            self.open_trees(message.0)?;
+            self.open_trees(head)?;
         }
-        let (threads, lots_of_turn) = shared_by(self.threads, self.field, q.len());
+        let (threads, lots_of_turn) = shared_by(self.threads, self.field, count);
         let mut lots = self.spare.take(threads);
-        let first = self.progress.stream_blocks;
-        let taken = self.take_call((random, first), message, q, (lots_of_turn, &mut lots));
-        self.spare.give(lots, q.len());
-        self.progress.advance(q.len(), self.security);
+        let call = Call {
+            first: self.progress.stream_blocks,
+            head,
+            rest,
+            random,
+            q,
+        };
+        let taken = self.take_call(call, lots_of_turn, &mut lots);
+        self.spare.give(lots, count);
+        self.progress.advance(count, self.security);
         taken
     }
 
-    /// Takes the message of a call, whose head is apart, from block number `first` of all streams
-    /// on. Each thread has a lot.
+    /// Takes the message of a call in turns of `lots_of_turn` lots. Each thread has one of `lots`.
     fn take_call(
         &self,
-        (random, mut first): (bool, u64),
-        (head, mut rest): (&[u8], &[u8]),
-        q: &mut [Block],
-        (lots_of_turn, lots): (usize, &mut [Lot]),
+        call: Call<'_>,
+        lots_of_turn: usize,
+        lots: &mut [Lot],
     ) -> Result<(), PeerMisbehaved> {
+        let (mut first, mut rest, count) = (call.first, call.rest, call.q.len());
         let delta = self.delta.choices();
         let mut check =
-            (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, q.len()));
+            (self.security == Security::Malicious).then(|| Check::new(&self.tag, first, count));
         let mut sums = Vec::new();
         if let Some(check) = &mut check {
-            check.absorb(head);
+            check.absorb(call.head);
             let (sent, left) = rest.split_at(self.field.groups() * Block::BYTES);
             rest = left;
             self.fold_lot(first, 1, sent, &delta, &mut lots[0]);
@@ -317,7 +344,7 @@ impl CotSender {
         let mut sums_of = sums.iter_mut();
         let workers = lots.iter_mut().map(|lot| (lot, sums_of.next()));
         let mut workers: Vec<_> = workers.collect();
-        for q in q.chunks_mut(LOT * lots_of_turn) {
+        for q in call.q.chunks_mut(LOT * lots_of_turn) {
             let mut turn = Vec::with_capacity(lots_of_turn);
             for q in q.chunks_mut(LOT) {
                 let length = blocks(q.len());
@@ -333,7 +360,7 @@ impl CotSender {
                 first += length as u64;
             }
             share_out(&mut workers, turn, |(lot, sums), sent| {
-                self.take_lot(random, &delta, (lot, sums.as_deref_mut()), sent);
+                self.take_lot(call.random, &delta, lot, sums.as_deref_mut(), sent);
             });
         }
         drop(workers);
@@ -354,7 +381,8 @@ impl CotSender {
         &self,
         random: bool,
         delta: &[bool],
-        (lot, sums): (&mut Lot, Option<&mut RowSums>),
+        lot: &mut Lot,
+        sums: Option<&mut RowSums>,
         taken: SentLot<'_>,
     ) {
         let length = blocks(taken.q.len());
