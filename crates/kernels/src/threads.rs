@@ -1,6 +1,7 @@
 //! Work on several threads.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 #[cfg(not(target_family = "wasm"))]
 use std::{
@@ -110,6 +111,28 @@ where
 /// A worker without a state for each of `threads` threads.
 pub fn workers(threads: NonZeroUsize) -> Vec<()> {
     vec![(); threads.get()]
+}
+
+/// Returns the results of `work` on consecutive parts of 0..`count`, in order. There are at most as
+/// many parts as `threads`, and all but the last have at least `least` numbers.
+///
+/// # Panics
+///
+/// If `work` panics, as [`share_out`] does.
+pub fn map_parts<R: Send>(
+    count: usize,
+    threads: NonZeroUsize,
+    least: usize,
+    work: impl Fn(Range<usize>) -> R + Sync,
+) -> Vec<R> {
+    let part = count.div_ceil(threads.get()).max(least).max(1);
+    let parts = (0..count).step_by(part);
+    let parts = parts.map(|first| (first..count.min(first + part), None));
+    let mut parts: Vec<(Range<usize>, Option<R>)> = parts.collect();
+    share_out(&mut workers(threads), &mut parts, |(), (range, result)| {
+        *result = Some(work(range.clone()));
+    });
+    parts.into_iter().filter_map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]

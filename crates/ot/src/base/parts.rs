@@ -2,43 +2,26 @@
 
 use core::num::NonZeroUsize;
 use core::ops::Range;
-use std::{panic, thread};
+
+use tacit_kernels::map_parts;
 
 /// The smallest number of OTs that is worth a thread: about 200 µs of work.
 const MIN_PART: usize = 8;
 
 /// Returns the results of `work` on 0..`count`, in order. Parts of it run on up to `threads`
-/// threads, including the caller's. If the system cannot start a thread, the caller does that part
-/// too.
+/// threads.
 pub(super) fn in_parts<T: Send, E: Send>(
     count: usize,
     threads: NonZeroUsize,
     work: impl Fn(Range<usize>) -> Result<Vec<T>, E> + Sync,
 ) -> Result<Vec<T>, E> {
-    let part = count.div_ceil(threads.get()).max(MIN_PART);
-    if part >= count || cfg!(target_family = "wasm") {
-        return work(0..count);
+    let mut parts = map_parts(count, threads, MIN_PART, work).into_iter();
+    let mut all = parts.next().transpose()?.unwrap_or_default();
+    all.reserve_exact(count - all.len());
+    for part in parts {
+        all.append(&mut part?);
     }
-    let work = &work;
-    thread::scope(|scope| {
-        let ranges = (part..count).step_by(part);
-        let ranges = ranges.map(|first| first..count.min(first + part));
-        let others = ranges.map(|range| {
-            let ours = range.clone();
-            let builder = thread::Builder::new().name("base OT".to_owned());
-            (ours, builder.spawn_scoped(scope, move || work(range)))
-        });
-        let others: Vec<_> = others.collect();
-        let mut results = work(0..part)?;
-        results.reserve_exact(count - part);
-        for (range, thread) in others {
-            results.extend(match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|e| panic::resume_unwind(e))?,
-                Err(_) => work(range)?,
-            });
-        }
-        Ok(results)
-    })
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Work on several threads.
 
 use std::mem;
+use std::num::NonZeroUsize;
 
-use tacit_kernels::share_out;
+use tacit_kernels::{map_parts, share_out};
 
 /// Returns the result of `work` for each item, in order, on this number of threads. `work` gets an
 /// empty buffer, which a thread reuses for its next item.
@@ -11,21 +12,19 @@ pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&mut Vec<u8>, &T) -> R + Sync,
 ) -> Vec<R> {
-    let threads = threads.max(1);
-    let share = items.len().div_ceil(threads).max(1);
-    if share >= items.len() {
-        return all_of(items, &work);
-    }
-    let shares = items.chunks(share);
-    let mut made: Vec<Vec<R>> = shares.clone().map(|_| Vec::new()).collect();
-    share_out(
-        &mut vec![(); threads],
-        shares.zip(&mut made),
-        |(), (items, made)| {
-            *made = all_of(items, &work);
-        },
-    );
-    made.into_iter().flatten().collect()
+    let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+    let parts = map_parts(items.len(), threads, 1, |part| {
+        let mut memory = Vec::new();
+        let each = items[part].iter().map(|item| {
+            memory.clear();
+            work(&mut memory, item)
+        });
+        each.collect::<Vec<_>>()
+    });
+    let mut parts = parts.into_iter();
+    let mut all = parts.next().unwrap_or_default();
+    parts.for_each(|mut part| all.append(&mut part));
+    all
 }
 
 /// Does what [`map`] does where `work` appends to its buffer. `out` gets everything that was
@@ -61,13 +60,4 @@ pub(crate) fn append<T: Sync, R: Send>(
         all.append(&mut results);
     }
     all
-}
-
-fn all_of<T, R>(items: &[T], work: &impl Fn(&mut Vec<u8>, &T) -> R) -> Vec<R> {
-    let mut memory = Vec::new();
-    let each = items.iter().map(|item| {
-        memory.clear();
-        work(&mut memory, item)
-    });
-    each.collect()
 }
