@@ -24,6 +24,7 @@ mod span;
 mod statistics;
 mod types;
 mod value;
+mod wiping;
 mod xor_levels;
 
 pub use circuit::{Circuit, Gate, Port, Wire};
@@ -42,4 +43,5 @@ pub use span::Span;
 pub use statistics::Statistics;
 pub use types::{Kind, Type};
 pub use value::{HostValue, NumberFormat, Numbers, UniqueJson, Value, wipe_json};
+pub use wiping::reserve_wiping;
 pub use xor_levels::{XorLevel, XorLevels};

@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 use tacit_circuit::{
-    CircuitError, HostValue, Kind, Numbers, Type, UniqueJson, Value as Leaf, wipe_json,
+    CircuitError, HostValue, Kind, Numbers, Type, UniqueJson, Value as Leaf, reserve_wiping,
+    wipe_json,
 };
 use zeroize::Zeroizing;
 
@@ -58,16 +59,9 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Makes room for `count` more rows, and for as many as there are, so that rows that come one
-    /// by one move seldom. Wipes the old place of moved rows.
+    /// Makes room for `count` more rows.
     pub(super) fn make_room(&mut self, row: TypeId, count: usize) {
-        let needed = self.bits.len() + self.types.width(row) as usize * count;
-        if needed > self.bits.capacity() {
-            let most = needed.max(self.bits.len() + self.bits.len() / 2);
-            let mut larger = Zeroizing::new(Vec::with_capacity(most));
-            larger.extend_from_slice(&self.bits);
-            self.bits = larger;
-        }
+        reserve_wiping(&mut self.bits, self.types.width(row) as usize * count);
     }
 
     /// Sets the number of rows that were read.

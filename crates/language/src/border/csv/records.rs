@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 
 use csv_core::ReadFieldResult;
+use tacit_circuit::reserve_wiping;
 use zeroize::Zeroizing;
 
 /// The number of bytes of one read.
@@ -77,13 +78,7 @@ pub struct WipedTexts {
 impl WipedTexts {
     /// Adds a text.
     pub fn push(&mut self, text: &[u8]) {
-        let needed = self.bytes.len() + text.len();
-        if needed > self.bytes.capacity() {
-            // A vector that grows by itself leaves a copy of its contents behind.
-            let mut larger = Zeroizing::new(Vec::with_capacity(needed + needed / 2));
-            larger.extend_from_slice(&self.bytes);
-            self.bytes = larger;
-        }
+        reserve_wiping(&mut self.bytes, text.len());
         self.bytes.extend_from_slice(text);
         self.ends.push(self.bytes.len());
     }
