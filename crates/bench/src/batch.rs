@@ -370,7 +370,7 @@ mod tests {
     fn a_chain_has_the_ports_of_its_link_and_all_its_gates() {
         let (one, many) = (chain(1).expect("a chain"), chain(100).expect("a chain"));
         assert_eq!((one.and_gates(), many.and_gates()), (6_400, 640_000));
-        for role in [Role::Garbler, Role::Evaluator] {
+        for role in Role::BOTH {
             assert_eq!(one.input_bits(role), many.input_bits(role));
             assert_eq!(one.output_bits(role), many.output_bits(role));
         }

@@ -274,7 +274,7 @@ impl Layers {
     /// Iterates over the crosses of a layer, from 1 to [`Self::depth`], in order.
     pub fn crosses(&self, layer: u32) -> impl Iterator<Item = Cross> {
         self.pieces(layer).flat_map(|ands| {
-            let crosses = [Role::Garbler, Role::Evaluator].map(|chooser| self.cross(chooser, ands));
+            let crosses = Role::BOTH.map(|chooser| self.cross(chooser, ands));
             crosses.into_iter().filter(|cross| !cross.gates.is_empty())
         })
     }

@@ -11,6 +11,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// Both parties, in the order of their numbers.
+    pub const BOTH: [Self; 2] = [Self::Garbler, Self::Evaluator];
+
     /// Returns the other party.
     #[must_use]
     pub fn other(self) -> Self {

@@ -25,8 +25,6 @@ use zeroize::Zeroizing;
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
 /// Seeds of the parties. No other data contains their bytes.
 const SEEDS: [[u8; 32]; 2] = [[201; 32], [202; 32]];
 
@@ -81,7 +79,7 @@ fn epochs() -> ([Epoch; 2], [Block; 2]) {
         evaluator: tag(Role::Evaluator),
     };
     let prgs = [1, 2].map(|number| Prg::new(Block::from_u128(number)));
-    let mut own = ROLES.into_iter();
+    let mut own = Role::BOTH.into_iter();
     let setups = prgs.map(|mut prg| {
         let role = own.next().expect("two");
         EpochSetup::new(role, settings, tags, &mut prg).expect("a setup")

@@ -30,9 +30,7 @@ impl ComponentDigest {
 
 /// Returns the role with this number.
 pub(crate) fn role_of_byte(byte: u8) -> Option<Role> {
-    [Role::Garbler, Role::Evaluator]
-        .into_iter()
-        .find(|role| *role as u8 == byte)
+    Role::BOTH.into_iter().find(|role| *role as u8 == byte)
 }
 
 /// The lifetime of one Δ. The number grows by at least one from epoch to epoch. The nonce

@@ -151,7 +151,7 @@ mod tests {
     fn keys_say_whose_tries_they_are_and_of_what() {
         let mut seen = Vec::new();
         for tried in [Tried::Batches, Tried::Authenticated] {
-            for role in [Role::Garbler, Role::Evaluator] {
+            for role in Role::BOTH {
                 let (own, peer) = (PeerId([1; 32]), PeerId([2; 32]));
                 let key = TryKey {
                     own,

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::tamper::Rewrite;
 
 /// Both roles, the garbler's first.
-pub const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+pub const ROLES: [Role; 2] = Role::BOTH;
 
 /// Returns a party's fingerprint.
 pub fn fingerprint(role: Role) -> Fingerprint {

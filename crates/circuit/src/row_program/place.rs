@@ -7,8 +7,6 @@ use crate::{Circuit, Gate, LayerOutline, Layers, Role, Wire};
 /// The greatest number of slots. A slot's number and three bits fit four bytes.
 const MOST_SLOTS: u32 = 1 << 29;
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
 pub(super) fn place(circuit: &Circuit, layers: &Layers) -> RowProgram {
     let reads = count_reads(circuit, layers);
     let mut local = local_gates(circuit, layers, &reads);
@@ -186,7 +184,7 @@ impl<'l> RowPlacer<'l> {
                 self.gate(and, &mut widths);
             }
             let outline = &mut self.outline;
-            for chooser in ROLES {
+            for chooser in Role::BOTH {
                 let (width, sender) = (widths[chooser as usize], chooser.other() as usize);
                 outline.ots[sender] += u64::from(width > 0);
                 outline.narrow_ots[sender] += u64::from(width == 1);
@@ -205,7 +203,7 @@ impl<'l> RowPlacer<'l> {
         let owners = self.layers.owners(and.y.wire());
         let mut other = u32::from(and.x.is_negated());
         let mut choosers = 0;
-        for role in ROLES {
+        for role in Role::BOTH {
             let inverts = and.y.is_negated() && owners.adds_public(role);
             other |= u32::from(inverts) << (1 + role as u32);
             let chosen = and.is_chosen_by(role, self.layers);
@@ -232,7 +230,7 @@ impl<'l> RowPlacer<'l> {
     fn local(&mut self, operation: &mut RowOperation) {
         let [x, y] = operation.operands.map(Literal::from_bits);
         let (wire, is_and) = (operation.result >> 1, operation.result & 1 == 1);
-        let bits = ROLES.map(|role| {
+        let bits = Role::BOTH.map(|role| {
             if is_and {
                 self.conjunction(role, x, y)
             } else {

@@ -36,7 +36,7 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
 
 /// Reads one of the two parties' roles by its name.
 pub(crate) fn role(text: &str) -> Result<Role, String> {
-    let mut roles = [Role::Garbler, Role::Evaluator].into_iter();
+    let mut roles = Role::BOTH.into_iter();
     let role = roles.find(|role| role.name() == text);
     role.ok_or_else(|| format!("{text:?} is not a role; write garbler or evaluator"))
 }

@@ -345,7 +345,7 @@ impl TryFrom<String> for ServedRole {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        let two = [Role::Garbler, Role::Evaluator].map(Self::OfTwo);
+        let two = Role::BOTH.map(Self::OfTwo);
         let three = [Server::Generator, Server::Cloud].map(Self::OfThree);
         let mut all = two.into_iter().chain(three);
         all.find(|role| role.name() == name).ok_or_else(|| {

@@ -48,7 +48,7 @@ fn own_identities(stocks: &Stocks, config: &Config) -> BTreeSet<Fingerprint> {
 
 /// Returns all names under which tries with a peer can be recorded.
 fn names(own: Fingerprint, peer: Fingerprint) -> impl Iterator<Item = TryName> {
-    let roles = [Role::Garbler, Role::Evaluator].into_iter();
+    let roles = Role::BOTH.into_iter();
     roles.flat_map(move |role| {
         [Tried::Batches, Tried::Authenticated].map(|tried| TryName {
             own,

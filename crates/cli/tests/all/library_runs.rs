@@ -117,7 +117,7 @@ fn run_and_compare(
 
 /// Checks that both ended well, each with its own results.
 fn check(name: &str, function: &Function, expected: &Map<String, Json>, ended: &[Ended; 2]) {
-    for (ended, role) in ended.iter().zip([Role::Garbler, Role::Evaluator]) {
+    for (ended, role) in ended.iter().zip(Role::BOTH) {
         assert_eq!(ended.code, 0, "{name}: {ended:?}");
         let json = ended.json();
         let digest = function.digest().to_string();

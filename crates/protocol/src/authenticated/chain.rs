@@ -127,7 +127,7 @@ impl StoredChain for SharedChain {
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let of = |role: &Role| bytes.get(1) == Some(&Self::whose(*role));
-        let role = [Role::Garbler, Role::Evaluator].into_iter().find(of);
+        let role = Role::BOTH.into_iter().find(of);
         let role = role.ok_or(BROKEN)?;
         let mut reader = Reader(bytes);
         let place = PairChain::read(Self::whose(role), &mut reader)?;

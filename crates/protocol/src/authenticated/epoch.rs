@@ -389,5 +389,5 @@ pub(super) fn dealt(
 /// Returns two fresh Δ.
 #[cfg(test)]
 pub(super) fn fresh_deltas(rng: &mut tacit_kernels::Prg) -> [Delta; 2] {
-    [Role::Garbler, Role::Evaluator].map(|role| fresh_delta(role, rng).expect("bit 0 is set"))
+    Role::BOTH.map(|role| fresh_delta(role, rng).expect("bit 0 is set"))
 }

@@ -48,7 +48,7 @@ use crate::setup::extension;
 /// The number of OTs of one message.
 pub(super) const EXTENSION_OTS: usize = 1 << 15;
 
-/// The most pieces whose OTs are made at once: some megabytes of messages wait for each other.
+/// The most pieces whose OTs are made together. Their messages, some megabytes, are in memory.
 const MOST_AT_ONCE: usize = 8;
 
 /// The numbers of bits for both parties' inputs that are made with a lot.
@@ -97,7 +97,7 @@ pub(super) async fn make(
         keys: zero_blocks(inputs.others),
     };
     refill(io, epoch, rng, size, &inputs).await?;
-    for party in [Role::Garbler, Role::Evaluator] {
+    for party in Role::BOTH {
         let own = party == role;
         // The OTs of some x, of their y and of their z follow each other, and then the evaluator's
         // blocks for them, so that shares are used while they are in the cache.
@@ -316,9 +316,8 @@ impl Unchecked {
         }
     }
 
-    /// Makes the OTs of several pieces at once, in one direction: those of `party`'s bits. With the
-    /// evaluator's, sends or receives its blocks. The messages are those of one piece after the
-    /// other.
+    /// Makes the OTs of several pieces at once, in one direction: those of `party`'s bits. For the
+    /// evaluator's bits, also sends or receives its blocks. Messages come piece by piece.
     async fn ots_at_once(
         &mut self,
         io: &mut Io<'_>,

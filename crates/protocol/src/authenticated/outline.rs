@@ -141,7 +141,7 @@ pub fn outline(
     let mut outline = Outline::default();
     let mut walk = CallWalk::new(function, Proof::RULES, |_| Ok::<_, Error>(false))?;
     let mut left = function.and_gates();
-    let inputs = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
+    let inputs = Role::BOTH.map(|role| function.input_bits(role));
     let mut first = Some(inputs);
     loop {
         let size = next_lot(left, security);

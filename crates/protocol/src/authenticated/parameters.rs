@@ -73,7 +73,7 @@ impl SecurityBits {
         }
     }
 
-    /// Returns s = `bits` for any `bits` from 1, however insecure. For measurements and tests only.
+    /// Returns s = `bits` for any `bits` from 1, however insecure. For tests only.
     ///
     /// # Errors
     ///

@@ -60,7 +60,7 @@ pub fn blocks_for(function: &Function) -> u64 {
     if function.has_saved_values() {
         return 0;
     }
-    let inputs = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
+    let inputs = Role::BOTH.map(|role| function.input_bits(role));
     let inputs = input_blocks(inputs) as u64;
     inputs.saturating_add(function.and_gates().div_ceil(BLOCK_TRIPLES as u64))
 }

@@ -82,7 +82,7 @@ fn of_circuit(name: &str, circuit: Circuit, to: Recipient) -> Function {
         .collect();
     let owner = |port: &Port| {
         let at = names.iter().position(|name| *name == port.name);
-        [Role::Garbler, Role::Evaluator][at.unwrap() % 2]
+        Role::BOTH[at.unwrap() % 2]
     };
     Function::of_circuit(name, circuit, owner, |_| to).unwrap()
 }
@@ -120,7 +120,7 @@ fn run_watched<A, B>(
     evaluator: impl AsyncFnOnce(&mut Io<'_>) -> Result<B, Error>,
     change: &mut Change<'_>,
 ) -> (Result<(A, B), Failure>, Sent, [Progress; 2]) {
-    let (roles, mut sent) = ([Role::Garbler, Role::Evaluator], Sent::new());
+    let (roles, mut sent) = (Role::BOTH, Sent::new());
     let ended = run_two(garbler, evaluator, &mut |from, _, kind, (_, payload)| {
         change(roles[from], kind, payload);
         sent.push((roles[from], kind, payload.clone()));
@@ -172,7 +172,7 @@ pub(super) fn changed_run(
 }
 
 fn inputs_of(function: &Function) -> [Vec<bool>; 2] {
-    [Role::Garbler, Role::Evaluator].map(|role| random_bits(function.input_bits(role)))
+    Role::BOTH.map(|role| random_bits(function.input_bits(role)))
 }
 
 /// Runs on random inputs, checks the results, and returns the epochs.
@@ -193,7 +193,7 @@ fn check_run(terms: Terms<'_>, epochs: [Epoch; 2]) -> [Epoch; 2] {
 
 /// Returns the bytes of each party's messages, with their headers.
 fn sent_bytes(sent: &Sent) -> [u64; 2] {
-    [Role::Garbler, Role::Evaluator].map(|role| {
+    Role::BOTH.map(|role| {
         let those = sent.iter().filter(|(from, _, _)| *from == role);
         let bytes = those.map(|(_, _, payload)| message_bytes(payload.len() as u64));
         bytes.sum()

@@ -138,7 +138,7 @@ pub(crate) fn plain(function: &Function, inputs: [&[bool]; 2]) -> [Vec<bool>; 2]
         bits.extend(given[side].by_ref().take(input.port.ty.width()));
     }
     let outputs = function.evaluate(&bits);
-    [Role::Garbler, Role::Evaluator].map(|role| {
+    Role::BOTH.map(|role| {
         let mut rest = &outputs[..];
         let mut own = Vec::new();
         for output in function.outputs() {

@@ -64,7 +64,7 @@ pub(super) fn encoding_of(
 /// A result is too large for a circuit.
 pub fn circuit_and_gates(function: &Function) -> Result<u64, Error> {
     let mut ands = function.and_gates();
-    for role in [Role::Garbler, Role::Evaluator] {
+    for role in Role::BOTH {
         let mask = masking(function.output_bits(role))?;
         ands += mask.map_or(0, |mask| mask.program().ands().len() as u64);
     }
@@ -119,8 +119,7 @@ impl<'f, S: Scheme<Wire = Block>> ServerRun<'f, S> {
                 "`outsourced` takes half-gates or three-halves",
             ));
         }
-        let [to_garbler, to_evaluator] =
-            [Role::Garbler, Role::Evaluator].map(|role| function.output_bits(role));
+        let [to_garbler, to_evaluator] = Role::BOTH.map(|role| function.output_bits(role));
         let width = |ports: &[tacit_circuit::Port]| -> usize {
             ports.iter().map(|port| port.ty.width()).sum()
         };

@@ -158,7 +158,7 @@ impl<'f, S: Scheme> Run<'f, S> {
         let demand = Demand::of(function)?;
         demand.early_bytes(link_bytes)?;
         demand.late_bytes(link_bytes)?;
-        let [mine, theirs] = [Role::Garbler, Role::Evaluator].map(|role| function.input_bits(role));
+        let [mine, theirs] = Role::BOTH.map(|role| function.input_bits(role));
         if [inputs.len(), ots.numbers.len(), ots.q.len()] == [mine, theirs, theirs] {
             return Ok(demand);
         }

@@ -255,8 +255,7 @@ impl SchemeVisitor for Damaged<'_> {
 
     fn visit<S: Scheme>(self, scheme: S) {
         let function = self.0;
-        let inputs =
-            [Role::Garbler, Role::Evaluator].map(|role| vec![true; function.input_bits(role)]);
+        let inputs = Role::BOTH.map(|role| vec![true; function.input_bits(role)]);
         // Applies `fault` to one message of the garbler. Returns the evaluator's outcome, and the
         // number of messages that the garbler sends.
         let run = |broken: usize, fault: Fault| {
@@ -309,8 +308,7 @@ fn corrections_are_checked() {
     impl SchemeVisitor for Check<'_> {
         type Output = ();
         fn visit<S: Scheme>(self, scheme: S) {
-            let inputs =
-                [Role::Garbler, Role::Evaluator].map(|role| vec![false; self.0.input_bits(role)]);
+            let inputs = Role::BOTH.map(|role| vec![false; self.0.input_bits(role)]);
             for bad in [&[][..], &[0; 3], &[0; 5], &[0, 0, 0, 0, 1]] {
                 let sides = sides(scheme, self.0, [&inputs[0], &inputs[1]]);
                 let ended = sides.run(true, &mut |_, _, kind, (_, payload)| {

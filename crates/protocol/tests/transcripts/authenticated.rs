@@ -20,7 +20,6 @@ use zeroize::Zeroizing;
 
 use crate::{INPUTS, Transcript, adder, check, keeping, prg, run_tag, seed, session, settings};
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 const BITS: u8 = 9;
 
 fn security() -> SecurityBits {
@@ -48,7 +47,7 @@ fn terms(function: &Function, construction: Construction) -> Terms<'_> {
 fn setups(extension: Extension, tags: EpochTags, transcript: &mut Transcript) -> [EpochBase; 2] {
     let (settings, mut prg) = (settings(BaseOt::default(), extension), prg(5));
     let [a, b] =
-        ROLES.map(|role| EpochSetup::new(role, settings, tags, &mut prg).expect("a setup"));
+        Role::BOTH.map(|role| EpochSetup::new(role, settings, tags, &mut prg).expect("a setup"));
     let bases = transcript.run_scripts(async |io| a.run(io).await, async |io| b.run(io).await);
     bases.into()
 }
@@ -160,7 +159,7 @@ fn from_triples() -> Transcript {
     let terms = terms(&function, Construction::TwoCall);
     let [ours, theirs] =
         lots.map(|lot| StockedTriples::new(id, Box::new(Leased(lot))).expect("blocks of the lot"));
-    let [garbler, evaluator] = ROLES;
+    let [garbler, evaluator] = Role::BOTH;
     let (garbler, evaluator) = transcript.run_scripts(
         async |io| {
             let seed = seed(3);

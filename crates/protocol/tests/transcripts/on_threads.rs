@@ -170,7 +170,7 @@ fn products() -> Function {
 }
 
 fn inputs(function: &Function) -> [Vec<bool>; 2] {
-    [Role::Garbler, Role::Evaluator].map(|role| {
+    Role::BOTH.map(|role| {
         let bits = 0..function.input_bits(role);
         bits.map(|bit| bit % 3 == 0).collect()
     })

@@ -53,7 +53,7 @@ fn check(chain: &Chain, role: Role, agreed: &ChainAgreement) -> Result<(), Stock
 
 /// Runs a meeting, and a run of both parties that saves.
 fn once(disks: &[Memory; 2], ledger: &mut Ledger) -> Result<(), StockError> {
-    let roles = [Role::Garbler, Role::Evaluator];
+    let roles = Role::BOTH;
     let stocks = [
         stock_on(&disks[0], roles[0])?,
         stock_on(&disks[1], roles[1])?,

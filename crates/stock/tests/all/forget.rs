@@ -10,7 +10,6 @@ use crate::crash::every_point;
 use crate::parties::{self, Ledger, open, prepare_lot, use_both};
 use tacit_stock::{ComponentDigest, MAX_KINDS, Memory, Preparation, Role, Span, Stock, StockError};
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 const LOT: Span = Span { first: 0, count: 4 };
 
 /// Returns a kind for one order alone.
@@ -23,7 +22,7 @@ fn kind(number: u64) -> ComponentDigest {
 fn both_open(disks: &[Memory; 2]) -> Result<[Stock; 2], StockError> {
     let [ours, theirs] = [0, 1].map(|who| {
         let disk = Arc::new(disks[who].clone());
-        open(disk, Path::new("s"), ROLES[who])
+        open(disk, Path::new("s"), Role::BOTH[who])
     });
     Ok([ours?, theirs?])
 }

@@ -177,7 +177,7 @@ fn both_stocked(disks: [&Memory; 2]) -> [Stock; 2] {
 }
 
 fn both_open(disks: [&Memory; 2]) -> [Stock; 2] {
-    let roles = [Role::Garbler, Role::Evaluator];
+    let roles = Role::BOTH;
     let mut opened = disks
         .into_iter()
         .zip(roles)

@@ -7,7 +7,7 @@ use crate::parties::{TABLES, open, prepare_lot, size};
 use tacit_stock::{Memory, Role, Span, Stock};
 
 fn stocks() -> [Stock; 2] {
-    [Role::Garbler, Role::Evaluator].map(|role| {
+    Role::BOTH.map(|role| {
         let disk = Arc::new(Memory::new());
         open(disk, Path::new("s"), role).expect("a stock")
     })

@@ -25,7 +25,7 @@ impl Pair {
     }
 
     fn open(&self) -> [Stock; 2] {
-        let roles = [Role::Garbler, Role::Evaluator];
+        let roles = Role::BOTH;
         [0, 1].map(|who| {
             let disk = Arc::new(self.disks[who].clone());
             open(disk, Path::new("s"), roles[who]).expect("a stock")

@@ -74,7 +74,7 @@ fn is_refused(opened: Result<Stock, StockError>) -> bool {
 /// Both parties go back to the same day, so that their records agree.
 #[test]
 fn both_stocks_restored_to_one_day_are_refused() {
-    for role in [Role::Garbler, Role::Evaluator] {
+    for role in Role::BOTH {
         let machine = Machine::stocked(role);
         let stock = machine.stock(role).expect("as it was left");
         let backup = machine.stocks.copy();

@@ -92,7 +92,7 @@ impl Party {
     }
 
     fn pair_with(kinds: Kinds) -> [Self; 2] {
-        [Role::Garbler, Role::Evaluator].map(|role| Self::new(role, kinds))
+        Role::BOTH.map(|role| Self::new(role, kinds))
     }
 
     /// Restarts the machine, and starts a process from what the earlier one left. Both parties'
@@ -356,7 +356,7 @@ fn both<T>(
     };
     let mut sent = [0; 2];
     let mut on_its_way = |sender: usize, _: OnlyPeer, kind, message: &mut (u8, Vec<u8>)| {
-        let role = [Role::Garbler, Role::Evaluator][sender];
+        let role = Role::BOTH[sender];
         sent[sender] += 1;
         if stop == Stop::Message(role, sent[sender] - 1) {
             return Err(Error::Wire);
@@ -411,7 +411,7 @@ fn no_number_is_leased_twice_wherever_a_party_stops() {
     type At = fn(Role, u64) -> Stop;
     let stops: [(At, usize); 3] = [(Stop::Disk, 20), (Stop::Message, 6), (Stop::Wait, 4)];
     let all = [KINDS, crosses::kinds_of_evaluator()].into_iter();
-    let all = all.flat_map(|kinds| [Role::Garbler, Role::Evaluator].map(|role| (kinds, role)));
+    let all = all.flat_map(|kinds| Role::BOTH.map(|role| (kinds, role)));
     for (kinds, role) in all {
         for (stop, least) in stops {
             // The first session begins an epoch, and the second finds one.

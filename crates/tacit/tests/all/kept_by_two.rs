@@ -23,7 +23,6 @@ use tacit::{
 use tacit_stock::{Disk, Memory};
 use tempfile::TempDir;
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
 /// The protocols under which two parties keep values.
 const BY_TWO: [Protocol; 2] = [Protocol::Prepared, Protocol::Authenticated];
 const CHAIN: &str = "total";
@@ -152,7 +151,7 @@ impl Parties {
         job: impl Fn(usize, Job<'f>) -> Job<'f> + Sync,
     ) -> [Result<Outcome, Error>; 2] {
         self.meet(|party, session, stocks| {
-            let own = Job::new(function, ROLES[party]).by(self.protocol, Some(stocks))?;
+            let own = Job::new(function, Role::BOTH[party]).by(self.protocol, Some(stocks))?;
             job(party, own).run(session)
         })
     }
@@ -256,7 +255,7 @@ fn goes_on(protocol: Protocol) {
         let stocks = parties.stocks(party).expect("power");
         let kept = stocks.chains().expect("a list");
         assert_eq!(kept[0].summary.name, CHAIN);
-        assert_eq!(kept[0].role, ROLES[party]);
+        assert_eq!(kept[0].role, Role::BOTH[party]);
         assert_eq!(kept[0].protocol, protocol);
         assert!(stocks.check_chain(&kept[0]).expect("readable").is_empty());
     }
@@ -286,8 +285,8 @@ fn a_chain_rests_on_no_less_than_a_run_asks_for() {
             session.set_base_ot(base)?;
             let (begins, adds) = (begin("u8"), add());
             let job = match step {
-                0 => Job::new(&begins, ROLES[party]),
-                _ => Job::new(&adds, ROLES[party]),
+                0 => Job::new(&begins, Role::BOTH[party]),
+                _ => Job::new(&adds, Role::BOTH[party]),
             };
             let job = job
                 .by(Protocol::Authenticated, Some(stocks))

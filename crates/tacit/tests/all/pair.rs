@@ -13,7 +13,7 @@ use tacit::{Error, Function, Identity, Listener, Role, Session, Settings, Type, 
 use tacit_stock::Memory;
 use tempfile::TempDir;
 
-pub(crate) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+pub(crate) const ROLES: [Role; 2] = Role::BOTH;
 
 /// A pair of results, the garbler's first.
 pub(crate) type Both<T> = [Result<T, Error>; 2];

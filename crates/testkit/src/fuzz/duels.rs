@@ -372,8 +372,8 @@ pub fn authenticated(data: &[u8]) {
         garbler: setup(Role::Garbler),
         evaluator: setup(Role::Evaluator),
     };
-    let [ours, theirs] = [Role::Garbler, Role::Evaluator]
-        .map(|role| EpochSetup::new(role, settings, tags, &mut prg).expect("a setup"));
+    let [ours, theirs] =
+        Role::BOTH.map(|role| EpochSetup::new(role, settings, tags, &mut prg).expect("a setup"));
     let epochs = run_both(
         async |io| ours.run(io).await?.epoch(),
         async |io| theirs.run(io).await?.epoch(),

@@ -23,8 +23,6 @@ use zeroize::Zeroizing;
 use super::duels::{play_two, run_tag, session, settings};
 use super::edits::Edits;
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
 /// Returns a seed for each party.
 fn seeds() -> [Zeroizing<[u8; 32]>; 2] {
     [7, 8].map(|byte| Zeroizing::new([byte; 32]))
@@ -125,7 +123,7 @@ pub fn gmw(data: &[u8]) {
     let choice = edits.choice(2);
     let settings = settings(BaseOt::MlKem768, kinds[choice / 4 % kinds.len()]);
     let [mine, yours] = seeds();
-    let [x, y] = ROLES.map(inputs);
+    let [x, y] = Role::BOTH.map(inputs);
     let is_honest = edits.is_empty();
     let ended = match choice % 4 {
         0 => {

@@ -126,7 +126,7 @@ fn outsourced_bits() -> Vec<(&'static str, String)> {
             (few * 10.0).floor() / 10.0,
         ),
     ));
-    let words = [Role::Garbler, Role::Evaluator].map(|role| aes.output_bits(role).div_ceil(64));
+    let words = Role::BOTH.map(|role| aes.output_bits(role).div_ceil(64));
     let word = usual.results_bits + (words.iter().sum::<usize>() as f64).log2();
     // One of two links is the cloud's.
     let link = (usual.transfers_bits + 1.0).floor();

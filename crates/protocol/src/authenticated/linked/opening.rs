@@ -50,7 +50,7 @@ impl ClosedLinks {
         let linked = linked.filter(|(wire, _)| !wiring.is_input(*wire));
         let mut opened = Zeroizing::new(Vec::with_capacity(wiring.wires()));
         opened.extend(linked.map(|(_, share)| share));
-        let inputs = [Role::Garbler, Role::Evaluator].map(|role| {
+        let inputs = Role::BOTH.map(|role| {
             let mut masks = Zeroizing::new(Vec::with_capacity(wiring.wires_of(role).count()));
             masks.extend(wiring.wires_of(role).map(&mask));
             masks

@@ -115,7 +115,7 @@ fn the_outline_is_what_a_run_sends() {
         terms::MOST_TRIPLES.set(most);
         let terms = terms(function, bits);
         let due = outline(function, terms.security, Extension::default()).unwrap();
-        let inputs = [Role::Garbler, Role::Evaluator];
+        let inputs = Role::BOTH;
         let inputs = inputs.map(|role| vec![true; function.input_bits(role)]);
         let inputs = [&inputs[0][..], &inputs[1][..]];
         let (ended, sent) = changed_run(terms, inputs, epochs, &mut unchanged);

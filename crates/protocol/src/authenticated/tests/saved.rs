@@ -11,8 +11,6 @@ use crate::saved::functions::{begin, bits, function, go_on, go_on_showing};
 use crate::saved::{GarblerHalf, PairChain, SavedState, SharedHalf, StoredChain, StoredValue};
 use crate::setup::OtSettings;
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
 /// Returns a function that shows both parties the kept value, without a gate, and saves nothing.
 fn look() -> Function {
     look_at("u8")
@@ -35,7 +33,7 @@ impl Chains {
     /// Starts a chain with a run of `function`.
     fn begun(function: &Function) -> Self {
         let (run, mut rng) = (tag(function), UnwrapErr(getrandom::SysRng));
-        let setups = ROLES.map(|role| {
+        let setups = Role::BOTH.map(|role| {
             let (settings, tags) = (OtSettings::default(), EpochTags::of_chain(&run));
             EpochSetup::new(role, settings, tags, &mut rng).unwrap()
         });
@@ -190,7 +188,7 @@ fn no_result_leaves_before_what_is_saved_is_kept() {
     let last = sent.last().unwrap();
     assert_eq!((last.0, last.1), (Role::Garbler, Kind::GateProof));
     assert_eq!(last.2.len(), 16);
-    for role in ROLES {
+    for role in Role::BOTH {
         assert_eq!(count(&sent, role, Kind::ResultOpening), 0);
     }
 }
@@ -222,7 +220,7 @@ fn nothing_is_kept_of_a_run_that_is_not_checked() {
 #[test]
 fn a_value_of_another_version_is_found_out() {
     let (go_on, look) = (go_on(), look());
-    for liar in ROLES {
+    for liar in Role::BOTH {
         for function in [&go_on, &look] {
             let (mut chains, before) = chain();
             let inputs: [&[bool]; 2] = [&[], &bits(1)];
@@ -319,7 +317,7 @@ fn a_chain_is_of_this_protocol_and_of_its_party() {
     let (told, _) = chains.run(terms, [&[]; 2], &loads);
     assert_eq!(told, [bits(30), bits(30)]);
     let bytes = chains.0.each_ref().map(SharedChain::to_bytes);
-    for (bytes, role) in bytes.iter().zip(ROLES) {
+    for (bytes, role) in bytes.iter().zip(Role::BOTH) {
         let read = SharedChain::from_bytes(bytes).unwrap();
         assert_eq!((read.role(), read.base_ot()), (role, BaseOt::default()));
         assert!(PairChain::from_bytes(bytes).is_err());

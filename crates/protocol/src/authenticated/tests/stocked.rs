@@ -185,7 +185,7 @@ fn a_lie_with_a_stocked_triple_is_caught() {
     let adder = component("adder", Recipient::Both);
     let count = blocks_for(&adder);
     let numbers: Vec<_> = (0..count).collect();
-    let inputs = [Role::Garbler, Role::Evaluator].map(|role| vec![true; adder.input_bits(role)]);
+    let inputs = Role::BOTH.map(|role| vec![true; adder.input_bits(role)]);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     // Changes bit 0 of each MAC of x, of y and of z, in the block for the gates.
     for (liar, column, caught) in [

@@ -18,7 +18,7 @@ fn trace(terms: Terms<'_>, inputs: [&[bool]; 2]) -> Sent {
 fn a_changed_bit_of_any_message_is_found() {
     let function = function();
     let terms = terms(&function, 40);
-    let inputs = [Role::Garbler, Role::Evaluator];
+    let inputs = Role::BOTH;
     let inputs = inputs.map(|role| random_bits(function.input_bits(role)));
     let inputs = [&inputs[0][..], &inputs[1][..]];
     let sent = trace(terms, inputs);
@@ -62,7 +62,7 @@ fn a_changed_bit_of_any_message_is_found() {
 fn a_message_of_another_length_is_refused() {
     let function = function();
     let terms = terms(&function, 9);
-    let inputs = [Role::Garbler, Role::Evaluator];
+    let inputs = Role::BOTH;
     let inputs = inputs.map(|role| vec![true; function.input_bits(role)]);
     let inputs = [&inputs[0][..], &inputs[1][..]];
     for which in 0..trace(terms, inputs).len() {

@@ -16,7 +16,7 @@ fn transcript(name: &str, bits: u8, construction: Construction) -> String {
         construction,
         ..terms(&function, bits)
     };
-    let inputs = [Role::Garbler, Role::Evaluator];
+    let inputs = Role::BOTH;
     let inputs = inputs.map(|role| vec![true; function.input_bits(role)]);
     let seed = |byte| Zeroizing::new([byte; 32]);
     let (mine, yours) = (seed(1), seed(2));

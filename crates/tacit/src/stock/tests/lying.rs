@@ -86,7 +86,7 @@ fn a_garbler_that_claims_to_be_behind_gets_later_numbers_or_is_caught() {
 /// A party that is restored from an old copy would lease again what it has leased since.
 #[test]
 fn a_party_that_went_back_is_refused_by_the_other() {
-    for role in [Role::Garbler, Role::Evaluator] {
+    for role in Role::BOTH {
         let [mut garbler, mut evaluator] = Party::pair();
         let mut old = None;
         for tag in 1..4 {

@@ -21,7 +21,7 @@ impl Dice {
     }
 
     fn role(&mut self) -> Role {
-        [Role::Garbler, Role::Evaluator][self.below(2) as usize]
+        Role::BOTH[self.below(2) as usize]
     }
 
     /// Draws whether and where a party stops in a session.
@@ -112,7 +112,7 @@ struct World {
 impl World {
     fn new(seed: u64) -> Self {
         Self {
-            machines: [Role::Garbler, Role::Evaluator].map(Machine::new),
+            machines: Role::BOTH.map(Machine::new),
             dice: Dice(seed),
             may_part: false,
             seed,

@@ -9,7 +9,7 @@ use tacit::stock::{Preparation, Stocks};
 use tacit::{Function, Role};
 use tacit_stock::Memory;
 
-use super::{BY_TWO, CHAIN, Parties, ROLES, add, begin_by, both};
+use super::{BY_TWO, CHAIN, Parties, add, begin_by, both};
 
 /// A party destroys a stock because it suspects that the peer knows its Δ. From the rows that bring
 /// a value into a run, that peer would learn the next Δ, too.
@@ -71,7 +71,7 @@ fn a_stock_that_is_destroyed_during_a_run_ends_its_chain() {
             both(parties.begin(10));
         }
         let prepared = parties.meet(|party, session, stocks| {
-            let order = Preparation::new(ROLES[party]).enough_for(&function, 1)?;
+            let order = Preparation::new(Role::BOTH[party]).enough_for(&function, 1)?;
             order.run(session, stocks).map(drop)
         });
         for made in prepared {
@@ -129,7 +129,7 @@ impl OneRun {
             both(parties.begin(10));
         }
         let prepared = parties.meet(|party, session, stocks| {
-            let order = Preparation::new(ROLES[party]).enough_for(&function, 1)?;
+            let order = Preparation::new(Role::BOTH[party]).enough_for(&function, 1)?;
             order.run(session, stocks).map(drop)
         });
         for made in prepared {

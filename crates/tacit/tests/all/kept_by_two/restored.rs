@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use tacit::Error;
 use tacit::protocols::Protocol;
 use tacit::stock::{Preparation, StockError};
+use tacit::{Error, Role};
 use tempfile::TempDir;
 
-use super::{BY_TWO, Parties, ROLES, both, copy_files};
+use super::{BY_TWO, Parties, both, copy_files};
 
 fn noted(protocol: Protocol) -> Parties {
     Parties {
@@ -55,7 +55,7 @@ fn stocks_that_both_restore_are_refused_and_begin_anew() {
     let parties = noted(Protocol::Prepared);
     let prepare = || {
         parties.meet(|party, session, stocks| {
-            let order = Preparation::new(ROLES[party]);
+            let order = Preparation::new(Role::BOTH[party]);
             order.ots(64).run(session, stocks)
         })
     };

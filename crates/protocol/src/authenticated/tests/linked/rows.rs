@@ -61,8 +61,7 @@ fn a_row_is_longer_than_s() {
 fn what_is_kept_of_an_instance_is_what_the_page_says() {
     let function = component("aes-128", Recipient::Both);
     let ordered_at = SecurityBits::new(40).unwrap();
-    let kept = [Role::Garbler, Role::Evaluator]
-        .map(|role| instance_bytes(role, &function.components()[0], ordered_at));
+    let kept = Role::BOTH.map(|role| instance_bytes(role, &function.components()[0], ordered_at));
     assert_eq!(kept, [18_464, 814_624]);
 }
 
