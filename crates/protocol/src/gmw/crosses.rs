@@ -249,7 +249,7 @@ impl DirectionMasks<'_> {
     fn read_packed(&self, crosses: &LayerCrosses<'_>, into: [&mut BitWriter; 2]) {
         let instances = crosses.instances as u64;
         let ots = crosses.crosses * instances;
-        let bits = self.bits_of((crosses.number, crosses.gates_before), ots);
+        let bits = self.bits_of((crosses.start.ots, crosses.start.gates), ots);
         for (of, (into, rows)) in into.into_iter().zip(crosses.rows()).enumerate() {
             let (mut at, end) = (bits[of], bits[of] + rows * instances);
             while at < end {

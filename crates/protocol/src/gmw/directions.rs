@@ -18,8 +18,9 @@ use tacit_ot::silent::{Device, HashedBits};
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
 use zeroize::Zeroizing;
 
-use super::hashed::{HashRoom, HashedOtSink, NextOts, OtBits, OtHalf, OtHash, ROLES, hash_of};
+use super::hashed::{HashRoom, HashedOtSink, NextOts, OtBits, OtHalf, OtHash, hash_of};
 use super::messages;
+use super::packing::make_room;
 use crate::Error;
 use crate::io::{Io, boxed};
 use crate::session::{RunTag, SessionTag};
@@ -69,7 +70,7 @@ impl DirectionSetup {
             base, extension, ..
         } = settings;
         let tags =
-            ROLES.map(|sender| session.gmw_setup(sender == connecting_role, base, extension));
+            Role::BOTH.map(|sender| session.gmw_setup(sender == connecting_role, base, extension));
         Self {
             role,
             settings,
@@ -82,7 +83,7 @@ impl DirectionSetup {
         Self {
             role,
             settings,
-            tags: ROLES.map(|sender| order.crosses_setup(sender, lot)),
+            tags: Role::BOTH.map(|sender| order.crosses_setup(sender, lot)),
         }
     }
 
@@ -99,7 +100,7 @@ impl DirectionSetup {
     ) -> Result<Directions, Error> {
         let mut prg = Box::new(Prg::from_seed(seed));
         let (mut sender, mut receiver) = (None, None);
-        for direction in ROLES {
+        for direction in Role::BOTH {
             let (settings, tag) = (self.settings, &self.tags[direction as usize]);
             if direction == self.role {
                 let setup = GarblerSetup::with(settings, tag, &mut *prg)?;
@@ -146,7 +147,7 @@ impl Directions {
     }
 
     /// Makes and hashes OTs, and computes in runs, on this many threads from now on; at first on
-    /// those of the settings. Neither they nor messages depend on it.
+    /// those of the settings. OTs and messages do not depend on it.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
         self.threads = threads;
         self.sender.set_threads(threads);
@@ -154,7 +155,7 @@ impl Directions {
     }
 
     /// Lets `device` make silent OTs from the next round on, and hash those of which two bits are
-    /// used. Neither they nor messages depend on it.
+    /// used. OTs and messages do not depend on it.
     pub fn use_device(&mut self, device: &Arc<dyn Device>) {
         self.sender.set_device(device.clone());
         self.receiver.set_device(device.clone());
@@ -176,7 +177,7 @@ impl Directions {
 
     /// Returns the numbers of the next OTs, by their sender.
     pub(super) fn next_numbers(&self) -> [u64; 2] {
-        ROLES.map(|sender| {
+        Role::BOTH.map(|sender| {
             if sender == self.role {
                 self.sender.available().start
             } else {
@@ -187,7 +188,7 @@ impl Directions {
 
     /// Returns the number of OTs made in all, by their sender.
     pub(super) fn made(&self) -> [u64; 2] {
-        ROLES.map(|sender| {
+        Role::BOTH.map(|sender| {
             if sender == self.role {
                 self.sender.available().end
             } else {
@@ -208,7 +209,7 @@ impl Directions {
         self.hash_into(sink)?;
         loop {
             let mut turns = [Turn::Idle; 2];
-            for sender in ROLES {
+            for sender in Role::BOTH {
                 let total = totals[sender as usize];
                 let turn = self.next_turn(sender, total, rng, (io, sink))?;
                 if turn == Turn::Send {
@@ -224,7 +225,7 @@ impl Directions {
                 // A half may have finished its last OTs in the same turn in which it becomes idle.
                 return self.hash_into(sink);
             }
-            for sender in ROLES {
+            for sender in Role::BOTH {
                 if let Turn::Receive { bytes } = turns[sender as usize] {
                     let payload = io.receive(messages::refill(sender, bytes)).await?;
                     self.half(sender).receive(payload)?;
@@ -256,7 +257,7 @@ impl Directions {
 
     /// Hashes those of the available OTs that `sink` wants.
     pub(super) fn hash_into(&mut self, sink: &mut impl HashedOtSink) -> Result<(), Error> {
-        for sender in ROLES {
+        for sender in Role::BOTH {
             self.hash_direction_into(sender, sink)?;
         }
         Ok(())
@@ -333,10 +334,7 @@ impl Directions {
             let words = (lead + count).div_ceil(64);
             let [first, second] = &mut self.bits;
             for row in [&mut *first, &mut *second] {
-                if row.len() < words {
-                    // The old memory is wiped on drop.
-                    *row = Zeroizing::new(vec![0; words]);
-                }
+                make_room(row, words);
             }
             let (first, second) = (&mut first[..words], &mut second[..words]);
             let hash = &self.hashes[sender as usize];

@@ -14,13 +14,12 @@ use tacit_kernels::{Block, CrossHash, share_out, wiping_stack, workers};
 use tacit_ot::{Delta, Outputs};
 use zeroize::Zeroizing;
 
-use super::packing::{OtPart, RowWriter};
+use super::packing::{OtPart, RowWriter, make_room};
 use crate::Error;
 use crate::bits::read_block;
 use crate::session::RunTag;
 
-/// Both roles, in the order of their numbers.
-pub(super) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+pub(super) const ROLES: [Role; 2] = Role::BOTH;
 
 /// The number of OTs that are hashed at a time: their blocks stay in a cache.
 pub(super) const HASHED_OTS: usize = 1 << 12;
@@ -122,10 +121,7 @@ impl HashRoom {
             self.threads.push(new());
         }
         for (rows, words) in self.rows.iter_mut().zip(words) {
-            if rows.len() < words {
-                // The old memory is wiped on drop.
-                *rows = Zeroizing::new(vec![0; words]);
-            }
+            make_room(rows, words);
         }
     }
 }
@@ -214,10 +210,7 @@ impl OtHash<'_> {
     ) -> Result<(), Error> {
         let (hash, half) = (self.hash, self.half);
         let room = &mut self.room.blocks;
-        if room.len() < ots.len() {
-            // The old memory is wiped on drop.
-            *room = Zeroizing::new(vec![Block::ZERO; ots.len()]);
-        }
+        make_room(room, ots.len());
         let second = &mut room[..ots.len()];
         let parts = ots.chunks_mut(HASHED_OTS);
         let parts = parts.zip(second.chunks_mut(HASHED_OTS)).enumerate();

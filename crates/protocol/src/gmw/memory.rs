@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use tacit_circuit::RowProgram;
+use tacit_circuit::{Role, RowProgram};
 use tacit_function::Schedule;
 use tacit_function::schedule::LastRead;
 use tacit_kernels::Block;
 
-use super::hashed::ROLES;
 use super::queue::BitQueue;
 use super::rows::row_bits;
 use super::stock::{CrossDemand, CrossKind};
@@ -108,7 +107,7 @@ pub(super) fn stocked(demand: &CrossDemand) -> u64 {
         let wide = wide.saturating_mul(Block::BYTES as u64);
         BitQueue::memory_bytes(narrow).saturating_add(wide)
     };
-    let halves = ROLES.map(of).into_iter();
+    let halves = Role::BOTH.map(of).into_iter();
     halves.fold(0, |sum: u64, half| {
         sum.saturating_add(half.saturating_mul(2))
     })

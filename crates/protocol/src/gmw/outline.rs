@@ -6,7 +6,6 @@ use tacit_ot::Security;
 use tacit_ot::source::{Cost, Extension};
 
 use super::directions::REFILL_PART_OTS;
-use super::hashed::ROLES;
 use super::messages::{self, LAYER_FRAME_BYTES};
 use super::run::check;
 use crate::Error;
@@ -35,7 +34,7 @@ pub struct Outline {
 impl Outline {
     /// Returns the bytes of all messages, by sender.
     pub fn bytes(&self) -> [u64; 2] {
-        ROLES.map(|role| {
+        Role::BOTH.map(|role| {
             let role = role as usize;
             self.layer_bytes[role] + self.refill_bytes[role] + self.result_bytes[role]
         })
@@ -72,12 +71,12 @@ pub fn outline(
             let counts = schedule.refill(&step, refills.made());
             refills.add(counts, &mut outline);
         }
-        for role in ROLES.map(|role| role as usize) {
+        for role in Role::BOTH.map(|role| role as usize) {
             outline.opened_bits[role] += step.bits[role];
             outline.layer_bytes[role] += layer_bytes(step.bits[role]);
         }
     }
-    outline.result_bytes = ROLES.map(|sender| {
+    outline.result_bytes = Role::BOTH.map(|sender| {
         let message = messages::result(function.output_bits(sender.other()));
         message.map_or(0, |message| message_bytes(message.max_bytes as u64))
     });
@@ -126,7 +125,7 @@ impl Refills {
     /// Adds a refill of `counts` OTs, by their sender.
     fn add(&mut self, counts: [u64; 2], outline: &mut Outline) {
         let mut trips = 0;
-        for sender in ROLES
+        for sender in Role::BOTH
             .into_iter()
             .filter(|sender| counts[*sender as usize] > 0)
         {

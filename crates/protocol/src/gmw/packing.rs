@@ -26,13 +26,24 @@ pub(super) struct OtPart {
 }
 
 impl OtPart {
-    /// Returns the words of its first (0) or second (1) rows. A row starts with a word.
-    pub(super) fn words(&self, of: usize) -> usize {
+    /// Returns the number of words of its first (0) or second (1) rows. Each row starts a word.
+    pub(super) fn words(&self, which: usize) -> usize {
         if self.is_of_single {
-            (self.ots * self.rows[of]).div_ceil(64)
+            (self.ots * self.rows[which]).div_ceil(64)
         } else {
-            self.rows[of] * self.ots.div_ceil(64)
+            self.rows[which] * self.ots.div_ceil(64)
         }
+    }
+}
+
+/// Makes room for `length` values. The memory is replaced rather than grown, so that no copy of its
+/// content is freed unwiped.
+pub(super) fn make_room<T: Clone + Default + Zeroize>(
+    memory: &mut Zeroizing<Vec<T>>,
+    length: usize,
+) {
+    if memory.len() < length {
+        *memory = Zeroizing::new(vec![T::default(); length]);
     }
 }
 

@@ -40,9 +40,9 @@ use tacit_function::schedule::{AtWork, Schedule, StepWork, Steps};
 use zeroize::Zeroizing;
 
 pub use bits::BitWriter;
-use group::{GroupRows, LayerPass, LayerStart, PartRows, ROLES, RowRoom};
+use group::{GroupRows, LayerOf, LayerPass, LayerStart, PartRows};
 pub use opened::OpenedBits;
-use sharing::{Threads, cost_of_layer};
+use sharing::Threads;
 use store::Store;
 pub(super) use store::row_bits;
 
@@ -65,6 +65,53 @@ pub struct CrossOts {
     pub instances: usize,
     /// The number of gates of the cross.
     pub width: usize,
+}
+
+impl CrossOts {
+    /// Returns the number of its first rows and of its second ones, at the OTs' sender (`sends`) or
+    /// at the receiver.
+    #[must_use]
+    pub fn rows(&self, sends: bool) -> [usize; 2] {
+        [if sends { self.width } else { 1 }, self.width]
+    }
+}
+
+/// The place of the next cross in a direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::gmw) struct CrossCursor {
+    /// The number of earlier OTs of the direction, and of the narrow ones among them.
+    pub(in crate::gmw) ots: u64,
+    pub(in crate::gmw) narrow_ots: u64,
+    /// The number of the gates of all earlier OTs. A gate counts once for each instance.
+    pub(in crate::gmw) gates: u64,
+}
+
+impl CrossCursor {
+    /// Returns the OTs of the next cross in `sender`'s direction, and moves on to the one after it.
+    pub(in crate::gmw) fn take(
+        &mut self,
+        sender: Role,
+        instances: usize,
+        width: usize,
+    ) -> CrossOts {
+        let is_narrow = width == 1;
+        let cross = CrossOts {
+            sender,
+            number: self.ots,
+            number_of_kind: if is_narrow {
+                self.narrow_ots
+            } else {
+                self.ots - self.narrow_ots
+            },
+            gates_before: self.gates,
+            instances,
+            width,
+        };
+        self.ots += instances as u64;
+        self.narrow_ots += u64::from(is_narrow) * instances as u64;
+        self.gates += (width * instances) as u64;
+        cross
+    }
 }
 
 /// Hashed correlated OTs as rows. Bit i of a row belongs to OT `number` + i.
@@ -102,9 +149,9 @@ pub trait CrossMasks: Sync {
         let [first, second] = into;
         let mut rows = [(); 2].map(|()| Zeroizing::new([0; CROSS_GATES]));
         for cross in crosses.each() {
-            let firsts = if crosses.sends { cross.width } else { 1 };
+            let [firsts, seconds] = cross.rows(crosses.sends);
             let [one, two] = rows.each_mut();
-            let (one, two) = (&mut one[..firsts], &mut two[..cross.width]);
+            let (one, two) = (&mut one[..firsts], &mut two[..seconds]);
             self.rows(&cross, 0..instances, room, [one, two]);
             for (writer, rows) in [(&mut *first, one), (&mut *second, two)] {
                 for row in rows {
@@ -128,12 +175,8 @@ pub struct LayerCrosses<'p> {
     pub sender: Role,
     /// Whether this party is the sender.
     pub sends: bool,
-    /// The number of the first OT in its direction.
-    pub number: u64,
-    /// The number of narrow OTs of the direction before the first OT.
-    pub narrow_before: u64,
-    /// The number of gates of the direction's OTs before the first one.
-    pub gates_before: u64,
+    /// The place of the first cross in its direction.
+    pub(in crate::gmw) start: CrossCursor,
     /// The number of instances of the group, at most 64.
     pub instances: usize,
     /// The number of crosses.
@@ -146,21 +189,20 @@ pub struct LayerCrosses<'p> {
 
 impl<'p> LayerCrosses<'p> {
     /// Returns the crosses of a layer of a program. `sends` says whether this party sends their
-    /// OTs. `before` has the number of earlier OTs of the direction, the number of narrow ones
-    /// among these, and the number of their gates.
+    /// OTs, and `start` is the place of the first one.
     pub(in crate::gmw) fn of(
-        (program, layer): (&'p RowProgram, u32),
-        (sender, sends): (Role, bool),
+        program: &'p RowProgram,
+        layer: u32,
+        sender: Role,
+        sends: bool,
         instances: usize,
-        before: [u64; 3],
+        start: CrossCursor,
     ) -> Self {
         let outline = program.outline(layer);
         Self {
             sender,
             sends,
-            number: before[0],
-            narrow_before: before[1],
-            gates_before: before[2],
+            start,
             instances,
             crosses: outline.ots[sender as usize],
             // The sender opens a bit for each gate, and one for each cross that it chooses.
@@ -181,22 +223,9 @@ impl<'p> LayerCrosses<'p> {
         let chooser = self.sender.other() as usize;
         let widths = self.program.pieces(self.layer);
         let widths = widths.map(move |piece| piece.widths[chooser]);
-        let (mut number, mut narrow) = (self.number, self.narrow_before);
-        let mut gates = self.gates_before;
-        widths.filter(|width| *width > 0).map(move |width| {
-            let cross = CrossOts {
-                sender: self.sender,
-                number,
-                number_of_kind: if width == 1 { narrow } else { number - narrow },
-                gates_before: gates,
-                instances: self.instances,
-                width,
-            };
-            number += self.instances as u64;
-            gates += width as u64 * self.instances as u64;
-            narrow += if width == 1 { self.instances as u64 } else { 0 };
-            cross
-        })
+        let mut next = self.start;
+        let widths = widths.filter(|width| *width > 0);
+        widths.map(move |width| next.take(self.sender, self.instances, width))
     }
 }
 
@@ -207,9 +236,8 @@ pub struct Rows<'s> {
     threads: Threads,
     steps: Steps<'s>,
     step: Option<StepWork>,
-    /// The narrow OTs that earlier steps used, and the gates of all their OTs, by the OTs' sender.
-    narrow_ots: [u64; 2],
-    gates: [u64; 2],
+    /// The place of the step's first cross, by the OTs' sender.
+    crosses: [CrossCursor; 2],
     /// The groups that have not started, in the order of their starts.
     starts: Peekable<Box<dyn Iterator<Item = u32> + Send + 's>>,
     /// The active groups, in the same order as the step's.
@@ -270,8 +298,7 @@ impl<'s> Rows<'s> {
             threads,
             step: steps.next(),
             steps,
-            narrow_ots: [0; 2],
-            gates: [0; 2],
+            crosses: Default::default(),
             starts: starts.peekable(),
             at_work: Vec::new(),
             store: Store::new(schedule, (role, threads), shares),
@@ -293,28 +320,35 @@ impl<'s> Rows<'s> {
     pub fn open<M: CrossMasks>(&self, masks: &M, out: &mut OpenedBits) {
         let step = self.step.as_ref().expect("a step that comes");
         out.restart(step.bits[self.role as usize]);
-        let (out, starts) = (&*out, self.starts_of_layers(step));
-        let at_work = step.at_work.iter().zip(&self.at_work).zip(starts);
-        let tasks = at_work.flat_map(|((at_work, (number, rows)), at)| {
-            let layer = LayerOf::new(self.schedule, *number, at_work, at);
-            rows.parts.iter().map(move |part| (layer, part))
-        });
+        let out = &*out;
+        let layers = self.layers(step).into_iter().zip(&self.at_work);
+        let tasks =
+            layers.flat_map(|(layer, (_, rows))| rows.parts.iter().map(move |part| (layer, part)));
         let cost = |(layer, part): &(LayerOf<'_>, &PartRows)| layer.cost(part);
         self.threads
             .share(tasks.collect(), cost, |room, (layer, part)| {
-                part.open(layer.pass(masks, room), &mut out.from(0));
+                let layer = *layer;
+                part.open(LayerPass { layer, masks, room }, &mut out.writer_at(0));
             });
     }
 
-    /// Returns where the layers of the step's groups start.
-    fn starts_of_layers(&self, step: &StepWork) -> Vec<LayerStart> {
-        let mut next = LayerStart::of_step(step, self.narrow_ots, self.gates);
+    /// Returns the layers of the step's groups, in order.
+    fn layers(&self, step: &StepWork) -> Vec<LayerOf<'s>> {
+        let mut next = LayerStart {
+            crosses: self.crosses,
+            bits: [0; 2],
+        };
+        let schedule = self.schedule;
         let at_work = step.at_work.iter().zip(&self.at_work);
-        let starts = at_work.map(|(AtWork { layer, .. }, (number, rows))| {
-            let program = self.schedule.group(*number).program();
-            next.pass(program, *layer, rows.instances)
+        let layers = at_work.map(|(AtWork { layer, .. }, (number, rows))| {
+            let program = schedule.group(*number).program();
+            LayerOf {
+                program,
+                number: *layer,
+                at: next.pass(program, *layer, rows.instances),
+            }
         });
-        starts.collect()
+        layers.collect()
     }
 
     /// Takes the peer's bits of the step and moves on to the next step. Bit 0 is the lowest one of
@@ -328,16 +362,15 @@ impl<'s> Rows<'s> {
         let step = self.step.take().expect("a step that comes");
         let bits = step.bits[self.role.other() as usize];
         assert_eq!(peer.len() as u64, bits.div_ceil(64), "the step's words");
-        let (schedule, starts) = (self.schedule, self.starts_of_layers(&step));
-        let at_work = step.at_work.iter().zip(&mut self.at_work).zip(starts);
-        let tasks = at_work.flat_map(|((at_work, (number, rows)), at)| {
-            let layer = LayerOf::new(schedule, *number, at_work, at);
-            rows.parts.iter_mut().map(move |part| (layer, part))
-        });
+        let schedule = self.schedule;
+        let layers = self.layers(&step).into_iter().zip(&mut self.at_work);
+        let tasks = layers
+            .flat_map(|(layer, (_, rows))| rows.parts.iter_mut().map(move |part| (layer, part)));
         let cost = |(layer, part): &(LayerOf<'_>, &mut PartRows)| layer.cost(part);
         self.threads
             .share(tasks.collect(), cost, |room, (layer, part)| {
-                part.absorb(layer.pass(masks, room), peer);
+                let layer = *layer;
+                part.absorb(LayerPass { layer, masks, room }, peer);
             });
         let layers = step.at_work.iter().map(|at_work| at_work.layer);
         for (layer, (number, rows)) in layers.zip(std::mem::take(&mut self.at_work)) {
@@ -348,9 +381,11 @@ impl<'s> Rows<'s> {
                 self.store.keep(&group, &rows);
             }
         }
-        for sender in ROLES {
-            self.narrow_ots[sender as usize] += step.narrow_ots[sender as usize];
-            self.gates[sender as usize] += gates_of(&step, sender);
+        for sender in Role::BOTH {
+            let next = &mut self.crosses[sender as usize];
+            next.ots += step.ots[sender as usize];
+            next.narrow_ots += step.narrow_ots[sender as usize];
+            next.gates += gates_of(&step, sender);
         }
         self.step = self.steps.next();
         self.begin(step.number + 1);
@@ -390,41 +425,5 @@ impl<'s> Rows<'s> {
             self.store.output(output, &mut shares);
         }
         shares
-    }
-}
-
-/// A layer of a group in a step.
-#[derive(Clone, Copy)]
-struct LayerOf<'s> {
-    program: &'s RowProgram,
-    layer: u32,
-    at: LayerStart,
-}
-
-impl<'s> LayerOf<'s> {
-    fn new(schedule: &'s Schedule, group: u32, at_work: &AtWork, at: LayerStart) -> Self {
-        Self {
-            program: schedule.group(group).program(),
-            layer: at_work.layer,
-            at,
-        }
-    }
-
-    fn cost(&self, part: &PartRows) -> u64 {
-        cost_of_layer(self.program, self.layer, part)
-    }
-
-    fn pass<'p, M: CrossMasks>(
-        &'p self,
-        masks: &'p M,
-        room: &'p mut RowRoom<M::Room>,
-    ) -> LayerPass<'p, M> {
-        LayerPass {
-            program: self.program,
-            layer: self.layer,
-            masks,
-            room,
-            at: self.at,
-        }
     }
 }

@@ -10,7 +10,6 @@ use zeroize::Zeroizing;
 
 use super::crosses::MadeMasks;
 use super::directions::Directions;
-use super::hashed::ROLES;
 use super::messages::{self, LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
 use super::rows::{CrossMasks, OpenedBits, Rows};
 use super::stock::StockedCrosses;
@@ -70,9 +69,10 @@ impl<'s> MaskSource for Making<'_, 's> {
 
     async fn before(&mut self, io: &mut Io<'_>, step: &StepWork) -> Result<(), Error> {
         let made = self.directions.made();
-        let made_for_run = ROLES.map(|sender| made[sender as usize] - self.first[sender as usize]);
+        let made_for_run =
+            Role::BOTH.map(|sender| made[sender as usize] - self.first[sender as usize]);
         let refill = self.schedule.refill(step, made_for_run);
-        let totals = ROLES.map(|sender| made[sender as usize] + refill[sender as usize]);
+        let totals = Role::BOTH.map(|sender| made[sender as usize] + refill[sender as usize]);
         let (directions, masks) = (&mut *self.directions, &mut self.masks);
         if refill == [0, 0] {
             // The OTs left by an earlier run may be enough.
@@ -342,7 +342,7 @@ mod tests {
             ([large, MOST_BITS_AHEAD], [false; 2]),
             ([0, large], [false; 2]),
         ] {
-            assert_eq!(ROLES.map(|role| receives_first(role, bits)), first);
+            assert_eq!(Role::BOTH.map(|role| receives_first(role, bits)), first);
         }
     }
 }

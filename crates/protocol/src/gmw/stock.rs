@@ -26,7 +26,7 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::directions::Directions;
-use super::hashed::{HashedOtSink, HashedOts, NextOts, OtBits, ROLES};
+use super::hashed::{HashedOtSink, HashedOts, NextOts, OtBits};
 use super::packing::{OtPart, RowWriter};
 use super::queue::BitQueue;
 use super::rows::{CrossMasks, CrossOts};
@@ -122,7 +122,7 @@ impl CrossDemand {
     pub fn of(schedule: &Schedule) -> Self {
         let (mut narrow, mut wide) = ([0; 2], [0; 2]);
         for step in schedule.steps() {
-            for sender in ROLES.map(|sender| sender as usize) {
+            for sender in Role::BOTH.map(|sender| sender as usize) {
                 narrow[sender] += step.narrow_ots[sender];
                 wide[sender] += step.ots[sender] - step.narrow_ots[sender];
             }
@@ -185,7 +185,7 @@ impl StockedCrosses {
             used: [0; 2],
         };
         let demand = CrossDemand::of(schedule);
-        for sender in ROLES {
+        for sender in Role::BOTH {
             for kind in CrossKind::ALL {
                 let count = demand.blocks(kind, sender) as usize;
                 if kind == CrossKind::Wide {
@@ -257,7 +257,7 @@ impl StockedCrosses {
 
     /// Wipes the narrow crosses of the finished step.
     pub(super) fn end_step(&mut self, step: &StepWork) {
-        for sender in ROLES {
+        for sender in Role::BOTH {
             let used = &mut self.used[sender as usize];
             *used += step.narrow_ots[sender as usize];
             let queues = &mut self.narrow[sender as usize];
@@ -288,7 +288,7 @@ impl CrossMasks for StockedCrosses {
         let sends = cross.sender == self.role;
         let part = OtPart {
             ots: of.len(),
-            rows: [if sends { cross.width } else { 1 }, cross.width],
+            rows: cross.rows(sends),
             is_of_single: false,
         };
         let WideCrosses { first, second } = &self.wide[sender];
@@ -318,7 +318,7 @@ pub async fn prepare(
     }
     let mut rng = Box::new(Prg::from_seed(seed));
     let mut maker = BlockMaker::new(directions.role(), demand, keep);
-    let totals = ROLES.map(|sender| maker.wants(sender));
+    let totals = Role::BOTH.map(|sender| maker.wants(sender));
     boxed(|| directions.refill(io, totals, &mut rng, &mut maker)).await
 }
 
@@ -378,30 +378,22 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> BlockMaker<K> {
         let left = |sender| CrossKind::ALL.map(|kind| demand.blocks(kind, sender));
         Self {
             role,
-            left: ROLES.map(left),
+            left: Role::BOTH.map(left),
             open: Default::default(),
             writer: RowWriter::default(),
             keep,
         }
     }
 
-    /// Returns the kind of the block that is being filled.
-    fn kind(&self, sender: Role) -> CrossKind {
-        match self.left[sender as usize] {
-            [0, _] => CrossKind::Wide,
-            _ => CrossKind::Narrow,
-        }
-    }
-
-    /// Adds OTs to the block of this kind that is being filled.
-    fn add(&mut self, sender: Role, kind: CrossKind, ots: HashedOts<'_>) {
+    /// Adds OTs to the block of wide crosses that is being filled.
+    fn add(&mut self, sender: Role, ots: HashedOts<'_>) {
         let sends = sender == self.role;
         let open = &mut self.open[sender as usize];
         let filled = open.filled;
         open.filled += ots.first.len();
-        let rows = open.rows(kind, sends).into_iter();
+        let rows = open.rows(CrossKind::Wide, sends).into_iter();
         for (of, (row, blocks)) in rows.zip([ots.first, ots.second]).enumerate() {
-            if kind == CrossKind::Narrow || (of == 0 && !sends) {
+            if of == 0 && !sends {
                 self.writer.write(blocks, 1, |_, at, words, bits| {
                     put_bits(row, filled + at, &words[..bits.div_ceil(64)]);
                 });
@@ -442,7 +434,7 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink fo
             mut second,
         } = ots;
         while !first.is_empty() {
-            let kind = self.kind(sender);
+            let kind = CrossKind::Wide;
             let missing = kind.crosses() - self.open[sender as usize].filled;
             let (now, later) = first.split_at(missing.min(first.len()));
             let (now_second, later_second) = second.split_at(now.len());
@@ -450,7 +442,7 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink fo
                 first: now,
                 second: now_second,
             };
-            self.add(sender, kind, ots);
+            self.add(sender, ots);
             (first, second) = (later, later_second);
             if now.len() == missing {
                 self.finish(sender, kind)?;
@@ -461,12 +453,12 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink fo
 
     fn next(&mut self, sender: Role, _most: usize) -> NextOts {
         let filled = self.open[sender as usize].filled;
-        match (self.kind(sender), self.left[sender as usize][0]) {
-            (CrossKind::Narrow, blocks @ 1..) => NextOts::Bits {
+        match self.left[sender as usize][CrossKind::Narrow as usize] {
+            0 => NextOts::Blocks,
+            blocks => NextOts::Bits {
                 count: blocks * CrossKind::Narrow.crosses() as u64 - filled as u64,
                 lead: filled % 64,
             },
-            _ => NextOts::Blocks,
         }
     }
 

@@ -3,20 +3,19 @@
 use core::ops::Range;
 
 use tacit_circuit::{NO_SLOT, Piece, Role, RowAction, RowOperation, RowProgram};
-use tacit_function::schedule::{Group, StepWork};
+use tacit_function::schedule::Group;
 use zeroize::Zeroizing;
 
 use super::bits::{self, BitWriter, words_for};
 use super::one_word::OneWordRows;
 use super::opened::OpenedWriter;
-use super::{CrossMasks, CrossOts, LayerCrosses};
-
-pub(super) const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
+use super::{CrossCursor, CrossMasks, LayerCrosses};
+use crate::gmw::packing::make_room;
 
 /// The most instances of a part: few enough that its rows stay in a cache.
 const MOST_OF_PART: usize = 1 << 12;
-/// The fewest instances of a part, of a group that several threads share: with fewer, finding rows
-/// would take as long as working on them. A multiple of what is transposed at once.
+/// The fewest instances of a part where several threads share a group. In smaller parts, finding a
+/// row takes as long as the work on it. A multiple of the side of a transposed square.
 const FEWEST_OF_PART: usize = 1 << 10;
 
 /// A party's rows of a group, in parts that do not depend on each other.
@@ -28,10 +27,10 @@ pub(super) struct GroupRows {
 /// The rows of consecutive instances of a group.
 pub(super) struct PartRows {
     role: Role,
-    /// The number of instances of the group, and those of the part. The first one's number is a
-    /// multiple of 128.
-    all: usize,
-    pub(super) of: Range<usize>,
+    /// The number of instances of the group.
+    instances_of_group: usize,
+    /// The instances of the part, from a multiple of 128 on.
+    pub(super) instances: Range<usize>,
     /// The number of words of a row.
     words: usize,
     rows: Zeroizing<Vec<u64>>,
@@ -40,38 +39,43 @@ pub(super) struct PartRows {
 /// Where a layer of a group starts in the run and in its step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LayerStart {
-    /// The numbers of OTs before it in the run, of the narrow ones among them, and of gates, of
-    /// which each counts once for each instance. By the OTs' sender.
-    ots: [u64; 2],
-    narrow_ots: [u64; 2],
-    gates: [u64; 2],
+    /// The places of the next crosses, by the OTs' sender.
+    pub(super) crosses: [CrossCursor; 2],
     /// The numbers of bits before it in the step's messages, by their sender.
-    bits: [u64; 2],
+    pub(super) bits: [u64; 2],
 }
 
 impl LayerStart {
-    /// Returns the start of a step, before which the run used so many narrow OTs and gates.
-    pub(super) fn of_step(step: &StepWork, narrow_ots: [u64; 2], gates: [u64; 2]) -> Self {
-        Self {
-            ots: step.ots_before,
-            narrow_ots,
-            gates,
-            bits: [0; 2],
-        }
-    }
-
     /// Moves on behind a layer. Returns where it starts.
     pub(super) fn pass(&mut self, program: &RowProgram, layer: u32, instances: usize) -> Self {
         let (start, outline) = (*self, program.outline(layer));
-        for role in ROLES {
+        let times = instances as u64;
+        for role in Role::BOTH {
             let [of, other] = [role as usize, role.other() as usize];
-            let times = instances as u64;
-            self.ots[of] += outline.ots[of] * times;
-            self.narrow_ots[of] += outline.narrow_ots[of] * times;
-            self.gates[of] += (outline.opened_bits[of] - outline.ots[other]) * times;
+            let next = &mut self.crosses[of];
+            next.ots += outline.ots[of] * times;
+            next.narrow_ots += outline.narrow_ots[of] * times;
+            next.gates += (outline.opened_bits[of] - outline.ots[other]) * times;
             self.bits[of] += outline.opened_bits[of] * times;
         }
         start
+    }
+}
+
+/// A layer of a group in a step.
+#[derive(Clone, Copy)]
+pub(super) struct LayerOf<'s> {
+    pub(super) program: &'s RowProgram,
+    pub(super) number: u32,
+    /// Where the next cross of the layer starts.
+    pub(super) at: LayerStart,
+}
+
+impl LayerOf<'_> {
+    /// Returns about how many operations on words the layer of a part takes.
+    pub(super) fn cost(&self, part: &PartRows) -> u64 {
+        let opened: u64 = self.program.outline(self.number).opened_bits.iter().sum();
+        part.cost_of(4 * opened as usize + self.program.operations(self.number).len())
     }
 }
 
@@ -97,28 +101,29 @@ struct MaskRows {
 
 /// A layer of a part of a group, during one pass over its crosses.
 pub(super) struct LayerPass<'p, M: CrossMasks> {
-    pub(super) program: &'p RowProgram,
-    pub(super) layer: u32,
+    pub(super) layer: LayerOf<'p>,
     pub(super) masks: &'p M,
     pub(super) room: &'p mut RowRoom<M::Room>,
-    /// Where the next cross starts.
-    pub(super) at: LayerStart,
 }
 
 impl<M: CrossMasks> LayerPass<'_, M> {
     /// Returns the number of bits before the layer in the message of `sender`.
     pub(super) fn bits_before(&self, sender: Role) -> u64 {
-        self.at.bits[sender as usize]
+        self.layer.at.bits[sender as usize]
     }
 
     /// Reads the rows of all crosses of the layer, as bits without gaps, for a party in this role.
     pub(super) fn fetch_packed(&mut self, role: Role, instances: usize) {
-        let layer = (self.program, self.layer);
-        for sender in ROLES {
-            let of = sender as usize;
-            let before = [self.at.ots[of], self.at.narrow_ots[of], self.at.gates[of]];
-            let crosses = LayerCrosses::of(layer, (sender, sender == role), instances, before);
-            let [first, second] = &mut self.room.packed[of];
+        let LayerOf {
+            program,
+            number,
+            at,
+        } = self.layer;
+        for sender in Role::BOTH {
+            let start = at.crosses[sender as usize];
+            let sends = sender == role;
+            let crosses = LayerCrosses::of(program, number, sender, sends, instances, start);
+            let [first, second] = &mut self.room.packed[sender as usize];
             for (writer, rows) in [&mut *first, &mut *second].into_iter().zip(crosses.rows()) {
                 writer.restart(rows * instances as u64);
             }
@@ -134,50 +139,33 @@ impl<M: CrossMasks> LayerPass<'_, M> {
     /// Reads the rows of the cross of a piece that `chooser` chooses.
     fn fetch(&mut self, chooser: Role, part: &PartRows, width: usize) {
         let sender = chooser.other();
-        let of = sender as usize;
-        let (number, narrow) = (self.at.ots[of], self.at.narrow_ots[of]);
-        let cross = CrossOts {
-            sender,
-            number,
-            number_of_kind: if width == 1 { narrow } else { number - narrow },
-            gates_before: self.at.gates[of],
-            instances: part.all,
-            width,
-        };
-        let instances = part.all as u64;
-        self.at.ots[of] += instances;
-        self.at.gates[of] += width as u64 * instances;
-        if width == 1 {
-            self.at.narrow_ots[of] += instances;
-        }
-        let firsts = if chooser == part.role { 1 } else { width };
-        let (firsts, seconds) = (firsts * part.words, width * part.words);
+        let next = &mut self.layer.at.crosses[sender as usize];
+        let cross = next.take(sender, part.instances_of_group, width);
+        let rows = cross.rows(sender == part.role);
+        let [firsts, seconds] = rows.map(|rows| rows * part.words);
         let MaskRows { first, second } = &mut self.room.rows[chooser as usize];
-        resize(first, firsts);
-        resize(second, seconds);
+        make_room(first, firsts);
+        make_room(second, seconds);
         let into = [&mut first[..firsts], &mut second[..seconds]];
         let room = &mut self.room.masks;
-        self.masks.rows(&cross, part.of.clone(), room, into);
+        self.masks.rows(&cross, part.instances.clone(), room, into);
     }
 
     /// Takes the peer's rows of that cross.
     fn take_peer(&mut self, chooser: Role, part: &PartRows, width: usize, peer: &[u64]) {
         let rows = if chooser == part.role { width } else { 1 };
         let into = &mut self.room.peer[chooser as usize];
-        resize(into, rows * part.words);
-        let bits = &mut self.at.bits[part.role.other() as usize];
+        make_room(into, rows * part.words);
+        let bits = &mut self.layer.at.bits[part.role.other() as usize];
         for row in into[..rows * part.words].chunks_exact_mut(part.words) {
-            bits::read(peer, *bits as usize + part.of.start, part.of.len(), row);
-            *bits += part.all as u64;
+            bits::read(
+                peer,
+                *bits as usize + part.instances.start,
+                part.instances.len(),
+                row,
+            );
+            *bits += part.instances_of_group as u64;
         }
-    }
-}
-
-/// Makes room. The allocation is replaced rather than grown, so that no copy of its content is
-/// freed unwiped.
-fn resize(words: &mut Zeroizing<Vec<u64>>, length: usize) {
-    if words.len() < length {
-        *words = Zeroizing::new(vec![0; length]);
     }
 }
 
@@ -194,8 +182,8 @@ impl GroupRows {
                 .min(MOST_OF_PART),
         };
         let parts = (0..instances).step_by(of_part).map(|first| {
-            let of = first..instances.min(first + of_part);
-            PartRows::new(role, instances, of, slots)
+            let of_part = first..instances.min(first + of_part);
+            PartRows::new(role, instances, of_part, slots)
         });
         Self {
             instances,
@@ -205,12 +193,12 @@ impl GroupRows {
 }
 
 impl PartRows {
-    fn new(role: Role, all: usize, of: Range<usize>, slots: usize) -> Self {
-        let words = words_for(of.len());
+    fn new(role: Role, of_group: usize, instances: Range<usize>, slots: usize) -> Self {
+        let words = words_for(instances.len());
         Self {
             role,
-            all,
-            of,
+            instances_of_group: of_group,
+            instances,
             words,
             rows: Zeroizing::new(vec![0; words * slots]),
         }
@@ -227,17 +215,17 @@ impl PartRows {
 
     /// Returns the rows, if each is one word and the part is the group.
     fn one_word(&self) -> Option<OneWordRows<&[u64]>> {
-        (self.all <= 64).then_some(OneWordRows {
+        (self.instances_of_group <= 64).then_some(OneWordRows {
             role: self.role,
-            instances: self.all,
+            instances: self.instances_of_group,
             rows: &self.rows[..],
         })
     }
 
     fn one_word_mut(&mut self) -> Option<OneWordRows<&mut [u64]>> {
-        (self.all <= 64).then_some(OneWordRows {
+        (self.instances_of_group <= 64).then_some(OneWordRows {
             role: self.role,
-            instances: self.all,
+            instances: self.instances_of_group,
             rows: &mut self.rows[..],
         })
     }
@@ -267,9 +255,9 @@ impl PartRows {
         if let Some(words) = self.one_word() {
             return words.open(pass, out);
         }
-        let mut at = pass.bits_before(self.role) + self.of.start as u64;
-        for piece in pass.program.pieces(pass.layer) {
-            for chooser in ROLES {
+        let mut at = pass.bits_before(self.role) + self.instances.start as u64;
+        for piece in pass.layer.program.pieces(pass.layer.number) {
+            for chooser in Role::BOTH {
                 let width = piece.widths[chooser as usize];
                 if width > 0 {
                     pass.fetch(chooser, self, width);
@@ -292,8 +280,8 @@ impl PartRows {
             let common = self.row(piece.common as usize).iter();
             let row = common.zip(&*masks.first).map(|(x, b)| x ^ b);
             out.go_to(*at);
-            out.push(row, self.of.len());
-            *at += self.all as u64;
+            out.push(row, self.instances.len());
+            *at += self.instances_of_group as u64;
             return;
         }
         let gates = piece.gates.iter().filter(|gate| gate.is_chosen_by(chooser));
@@ -302,20 +290,24 @@ impl PartRows {
             let other = self.row(gate.other()).iter();
             let row = other.zip(alpha).map(|(y, alpha)| y ^ invert ^ alpha);
             out.go_to(*at);
-            out.push(row, self.of.len());
-            *at += self.all as u64;
+            out.push(row, self.instances.len());
+            *at += self.instances_of_group as u64;
         }
     }
 
     /// Takes the peer's rows of a layer, and performs the layer's local operations.
     pub(super) fn absorb<M: CrossMasks>(&mut self, mut pass: LayerPass<'_, M>, peer: &[u64]) {
-        let (program, layer) = (pass.program, pass.layer);
+        let LayerOf {
+            program,
+            number: layer,
+            ..
+        } = pass.layer;
         if let Some(mut words) = self.one_word_mut() {
             words.absorb(pass, peer);
             return words.operate(program, layer);
         }
         for piece in program.pieces(layer) {
-            for chooser in ROLES {
+            for chooser in Role::BOTH {
                 let width = piece.widths[chooser as usize];
                 if width > 0 {
                     pass.fetch(chooser, self, width);
@@ -329,7 +321,7 @@ impl PartRows {
 
     fn absorb_piece<R>(&mut self, piece: &Piece<'_>, room: &mut RowRoom<R>) {
         let words = self.words;
-        resize(&mut room.result, words);
+        make_room(&mut room.result, words);
         let result = &mut room.result[..words];
         let (me, peer) = (self.role as usize, self.role.other() as usize);
         let (mut chosen, mut sent) = (0, 0);

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::CrossMasks;
 use super::bits::{BitReader, BitWriter};
-use super::group::{LayerPass, ROLES, mask};
+use super::group::{LayerPass, mask};
 use super::opened::OpenedWriter;
 
 /// A party's rows of a group, one word each.
@@ -34,8 +34,8 @@ impl<R: Deref<Target = [u64]>> OneWordRows<R> {
         let packed = &pass.room.packed;
         let mut alpha = BitReader::new(packed[me as usize][1].words(), 0);
         let mut choices = BitReader::new(packed[me.other() as usize][0].words(), 0);
-        for piece in pass.program.pieces(pass.layer) {
-            for chooser in ROLES {
+        for piece in pass.layer.program.pieces(pass.layer.number) {
+            for chooser in Role::BOTH {
                 if piece.widths[chooser as usize] == 0 {
                     continue;
                 }
@@ -74,7 +74,7 @@ impl LayerBits<'_> {
     #[inline(always)]
     fn take_peer(&mut self, piece: &Piece<'_>, me: Role) -> u64 {
         let mut chosen = 0;
-        for chooser in ROLES {
+        for chooser in Role::BOTH {
             let width = piece.widths[chooser as usize];
             if chooser == me {
                 for opened in &mut self.opened[..width] {
@@ -105,7 +105,7 @@ impl<R: DerefMut<Target = [u64]>> OneWordRows<R> {
             alpha: rows(me, 1),
             opened: Zeroizing::new([0; CROSS_GATES]),
         };
-        for piece in pass.program.pieces(pass.layer) {
+        for piece in pass.layer.program.pieces(pass.layer.number) {
             self.absorb_piece(&piece, &mut layer_bits);
         }
     }

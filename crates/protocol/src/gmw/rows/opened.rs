@@ -69,7 +69,7 @@ impl OpenedBits {
     pub(in crate::gmw) fn of_bytes(bytes: &[u8]) -> Self {
         let mut opened = Self::default();
         opened.restart(8 * bytes.len() as u64);
-        let mut writer = opened.from(0);
+        let mut writer = opened.writer_at(0);
         bytes
             .iter()
             .for_each(|byte| writer.push_word(u64::from(*byte), 8));
@@ -85,7 +85,7 @@ impl OpenedBits {
     }
 
     /// Returns a writer of zeros that no other writer writes, from bit `at` on.
-    pub(super) fn from(&self, at: u64) -> OpenedWriter<'_> {
+    pub(super) fn writer_at(&self, at: u64) -> OpenedWriter<'_> {
         let mut writer = OpenedWriter {
             words: &self.words,
             word: 0,
@@ -98,7 +98,7 @@ impl OpenedBits {
     }
 }
 
-/// A writer of rows. A word in which another may write as well is added in one operation.
+/// A writer of rows. It adds a word that another writer may share in one operation.
 pub(super) struct OpenedWriter<'b> {
     words: &'b [AtomicU64],
     /// The number of the current word, and its bits that are not in memory yet.
@@ -203,7 +203,7 @@ mod tests {
                 expected.extend((0..length).map(|i| word(row * 16 + i / 64) >> (i % 64) & 1 == 1));
             }
             // Two writers take rows in turn, the last one first.
-            let mut writers = [opened.from(0), opened.from(begins[3])];
+            let mut writers = [opened.writer_at(0), opened.writer_at(begins[3])];
             for row in [3, 0, 1, 2] {
                 let writer = &mut writers[row % 2];
                 writer.go_to(begins[row]);

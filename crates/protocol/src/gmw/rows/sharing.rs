@@ -2,13 +2,10 @@
 
 use core::num::NonZeroUsize;
 
-use tacit_circuit::RowProgram;
 use tacit_kernels::share_out;
 
-use super::group::PartRows;
-
-/// The cost of work that is worth a further thread, in operations on words: some 20 µs, which is
-/// what it takes to wake the thread.
+/// The cost of work that is worth a further thread, in operations on words: some 20 µs, as
+/// long as waking the thread takes.
 const COST_OF_THREAD: u64 = 1 << 14;
 
 /// The number of pieces that each thread takes.
@@ -67,10 +64,4 @@ impl Threads {
             piece.iter_mut().for_each(|task| work(room, task));
         });
     }
-}
-
-/// Returns about how many operations on words a layer of a part takes.
-pub(super) fn cost_of_layer(program: &RowProgram, layer: u32, part: &PartRows) -> u64 {
-    let opened: u64 = program.outline(layer).opened_bits.iter().sum();
-    part.cost_of(4 * opened as usize + program.operations(layer).len())
 }

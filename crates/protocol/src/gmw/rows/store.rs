@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::HashMap;
 
-use tacit_circuit::{NO_SLOT, Role};
+use tacit_circuit::{NO_SLOT, Role, reserve_wiping};
 use tacit_function::schedule::{
     Argument, Block, Constants, Group, LastRead, OutputSpan, Run, Schedule,
 };
@@ -102,7 +102,7 @@ impl<'s> Store<'s> {
         if instances < WHOLE_ROWS {
             let mut block = BitWriter::with_capacity((count * instances) as u64);
             for (slot, invert) in results {
-                // Their number is that of one part.
+                // A group this small is one part.
                 for part in &rows.parts {
                     block.push(part.row(slot).iter().map(|word| word ^ invert), instances);
                 }
@@ -114,7 +114,7 @@ impl<'s> Store<'s> {
         let places = results.zip(block.chunks_exact_mut(words)).collect();
         let copy = |(): &mut (), ((slot, invert), place): &mut ((usize, u64), &mut [u64])| {
             for part in &rows.parts {
-                let place = &mut place[part.of.start / 64..];
+                let place = &mut place[part.instances.start / 64..];
                 for (place, word) in place.iter_mut().zip(part.row(*slot)) {
                     *place = word ^ *invert;
                 }
@@ -167,11 +167,11 @@ impl<'s> Store<'s> {
                     .peek()
                     .map_or(group.instances(), |next| next.first as usize);
                 while let Some(part) = parts.get_mut(at) {
-                    let of = begin.max(part.of.start)..end.min(part.of.end);
+                    let of = begin.max(part.instances.start)..end.min(part.instances.end);
                     if !of.is_empty() {
                         self.gather_run(&argument, &run, of, these, part);
                     }
-                    if end < part.of.end {
+                    if end < part.instances.end {
                         break;
                     }
                     at += 1;
@@ -199,7 +199,7 @@ impl<'s> Store<'s> {
             instance: i64::from(run.instance) + i64::from(run.stride) * skipped,
             stride: run.stride,
             count: of.len(),
-            to: of.start - part.of.start,
+            to: of.start - part.instances.start,
         };
         for (row, slot) in (run.row..).zip(slots) {
             let counts = adds || !self.schedule.owners(run.block, row).is_public();
@@ -216,7 +216,7 @@ impl<'s> Store<'s> {
     pub(super) fn output(&self, number: usize, shares: &mut Zeroizing<Vec<bool>>) {
         let spans = self.schedule.output(number);
         let bits: u32 = spans.iter().map(|span| span.bits).sum();
-        reserve(shares, bits as usize);
+        reserve_wiping(shares, bits as usize);
         let follows = |a: &OutputSpan, b: &OutputSpan| {
             let rows = (a.block, a.row, a.bits) == (b.block, b.row, b.bits);
             rows && a.instance + 1 == b.instance
@@ -264,13 +264,6 @@ impl<'s> Store<'s> {
         );
         words.map(|words| Source::Rows(words, row_bits(instances)))
     }
-}
-
-/// Makes room for `more` entries. The old content is copied and wiped.
-fn reserve(shares: &mut Zeroizing<Vec<bool>>, more: usize) {
-    let mut room = Zeroizing::new(Vec::with_capacity(shares.len() + more));
-    room.extend_from_slice(shares);
-    *shares = room;
 }
 
 /// The source of an argument.

@@ -15,8 +15,6 @@ use super::{CrossMasks, CrossOts, OpenedBits, Rows};
 use crate::bits::pack;
 use crate::gmw::tests::functions::wide_function;
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
 /// One party's halves of ideal OTs, as the header of the frozen messages defines them.
 struct Dealt(Role);
 
@@ -79,7 +77,7 @@ fn run(sample: &Sample) -> Sent {
 /// Runs both parties, each on this number of threads.
 fn run_on(sample: &Sample, threads: [usize; 2]) -> Sent {
     let schedule = Schedule::new(&sample.function, &sample.owners, sample.limits).unwrap();
-    let mut parties = ROLES.map(|role| {
+    let mut parties = Role::BOTH.map(|role| {
         let owners = sample.owners_of_bits();
         let shares = sample
             .shares
@@ -95,18 +93,18 @@ fn run_on(sample: &Sample, threads: [usize; 2]) -> Sent {
     });
     let mut steps = Vec::new();
     while let Some(step) = parties[0].step().cloned() {
-        let sent = ROLES.map(|role| {
+        let sent = Role::BOTH.map(|role| {
             let mut opened = OpenedBits::default();
             parties[role as usize].open(&Dealt(role), &mut opened);
             opened.to_bytes()
         });
-        for role in ROLES {
+        for role in Role::BOTH {
             let peer = words_of_bytes(&sent[role.other() as usize]);
             parties[role as usize].absorb(&Dealt(role), &peer);
         }
         steps.push((step, sent));
     }
-    let results = ROLES.map(|role| {
+    let results = Role::BOTH.map(|role| {
         let shares = parties[role.other() as usize].results(sample.outputs_to(role));
         pack(&shares)
     });
@@ -211,7 +209,7 @@ proptest! {
         let sent = run(&sample);
         prop_assert_eq!(sent.values, sample.evaluate());
         for (step, messages) in sent.steps {
-            for role in ROLES {
+            for role in Role::BOTH {
                 let bits = step.bits[role as usize];
                 let message = &messages[role as usize];
                 prop_assert_eq!(message.len() as u64, bits.div_ceil(8));

@@ -111,12 +111,12 @@ impl Growing {
     }
 
     fn add_inputs(&mut self, draw: &mut Draw) {
-        let [a, b] = [Role::Garbler, Role::Evaluator].map(Owners::of);
+        let [a, b] = Role::BOTH.map(Owners::of);
         for number in 0..draw.between(2, 6) {
             let kinds = if number == 0 { 2 } else { 4 };
             let owners = [a, b, Owners::PUBLIC, Owners::BOTH][draw.below(kinds)];
             let (name, width) = (format!("i{number}"), draw.between(1, 4));
-            let role = [Role::Garbler, Role::Evaluator][usize::from(owners == b)];
+            let role = Role::BOTH[usize::from(owners == b)];
             self.builder.input(&name, &format!("bits[{width}]"), role);
             self.add_bits(&name, width);
             self.owners.push(owners);
@@ -206,7 +206,7 @@ pub(super) fn random_case(draw: &mut Draw) -> Case {
     }
 }
 
-/// Returns a function with groups of so many calls, at least 1,000: narrow crosses and crosses of
+/// Returns a function with groups of `calls` calls, at least 1,000: narrow crosses and crosses of
 /// five gates, arguments from either end and at distances, and a group whose calls read through
 /// hundreds of runs.
 pub(in crate::gmw) fn wide_function(calls: u64) -> Function {

@@ -14,7 +14,7 @@ use crate::gmw::crosses::MadeMasks;
 use crate::gmw::hashed::{HASHED_OTS, HashedOtSink, NextOts, OtBits, hash_of};
 use crate::gmw::messages::{LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
 use crate::gmw::packing::{OtPart, RowWriter};
-use crate::gmw::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, OpenedBits, gates_of};
+use crate::gmw::rows::{BitWriter, CrossCursor, CrossMasks, LayerCrosses, OpenedBits, gates_of};
 use crate::gmw::run::exchange;
 use crate::gmw::{FRAMES_AHEAD, outline};
 use crate::io::{Io, Wire, complete};
@@ -178,18 +178,20 @@ fn crosses_have_the_masks_of_their_own_ots() {
                 done += give(&mut masks, sender, [&first[done..], &second[done..]], most);
             }
             assert_eq!(masks.wants(sender), 0);
-            let firsts = |width| if role == sender { width } else { 1 };
             let mut gates_before = 0;
             for step in schedule.steps() {
-                let before = [step.ots_before[sender as usize], 0, gates_before];
+                let before = CrossCursor {
+                    ots: step.ots_before[sender as usize],
+                    narrow_ots: 0,
+                    gates: gates_before,
+                };
                 let packed = packed_rows(&schedule, (&step, before), (role, sender), &masks);
                 assert!(
                     packed == by_definition(&schedule, &step, (role, sender), [&first, &second])
                 );
                 // A run reads the rows twice, to open and to absorb.
                 for _ in 0..2 {
-                    let mut number = step.ots_before[sender as usize];
-                    let mut gates = gates_before;
+                    let mut next = before;
                     for at_work in &step.at_work {
                         let group = schedule.group(at_work.group);
                         let instances = group.instances();
@@ -198,16 +200,10 @@ fn crosses_have_the_masks_of_their_own_ots() {
                             if width == 0 {
                                 continue;
                             }
-                            let cross = CrossOts {
-                                sender,
-                                number,
-                                number_of_kind: 0,
-                                gates_before: gates,
-                                instances,
-                                width,
-                            };
-                            let words = instances.div_ceil(64);
-                            let mut rows = [vec![0; firsts(width) * words], vec![0; width * words]];
+                            let cross = next.take(sender, instances, width);
+                            let (number, words) = (cross.number, instances.div_ceil(64));
+                            let rows = cross.rows(role == sender);
+                            let mut rows = rows.map(|rows| vec![0; rows * words]);
                             let [one, two] = &mut rows;
                             masks.rows(&cross, 0..instances, &mut (), [one, two]);
                             for (rows, blocks) in rows.iter().zip([&first, &second]) {
@@ -219,8 +215,6 @@ fn crosses_have_the_masks_of_their_own_ots() {
                                     }
                                 }
                             }
-                            number += instances as u64;
-                            gates += (width * instances) as u64;
                         }
                     }
                 }
@@ -273,7 +267,7 @@ fn give(masks: &mut MadeMasks<'_>, sender: Role, blocks: [&[Block]; 2], most: us
 /// Returns the packed rows of a step's groups, first and second.
 fn packed_rows(
     schedule: &Schedule,
-    (step, mut before): (&StepWork, [u64; 3]),
+    (step, mut before): (&StepWork, CrossCursor),
     (role, sender): (Role, Role),
     masks: &MadeMasks<'_>,
 ) -> Vec<[Vec<u64>; 2]> {
@@ -281,10 +275,10 @@ fn packed_rows(
     for at_work in &step.at_work {
         let group = schedule.group(at_work.group);
         let instances = group.instances();
-        let layer = (group.program(), at_work.layer);
-        let crosses = LayerCrosses::of(layer, (sender, role == sender), instances, before);
-        before[0] += crosses.crosses * instances as u64;
-        before[2] += crosses.gates * instances as u64;
+        let (program, layer, sends) = (group.program(), at_work.layer, role == sender);
+        let crosses = LayerCrosses::of(program, layer, sender, sends, instances, before);
+        before.ots += crosses.crosses * instances as u64;
+        before.gates += crosses.gates * instances as u64;
         if crosses.crosses == 0 {
             continue;
         }
