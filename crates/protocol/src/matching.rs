@@ -69,7 +69,7 @@ use tacit_function::join::sizes;
 pub use asking::ASK_SECURITY;
 pub use hashes::MatchTag;
 pub use join::{BinValues, Join, PlacedBins};
-pub use keys::{DuplicateKey, KeyEncoding, Keys, TooManyRows};
+pub use keys::{KeyEncoding, Keys, TooManyRows};
 pub use plain::Plain;
 pub use stage::{JoinedTable, TableRows};
 pub use tacit_function::join::{MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};

@@ -24,7 +24,7 @@ use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_protocol::matching::{
-    ASK_SECURITY, DuplicateKey, KeyEncoding, Keys, Plain, PlainSizes, VolePlan, exchange_sizes,
+    ASK_SECURITY, KeyEncoding, Keys, Plain, PlainSizes, TooManyRows, VolePlan, exchange_sizes,
 };
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
@@ -150,8 +150,8 @@ impl Match {
         Self::of_keys(keys, if is_text { Vec::new() } else { types })
     }
 
-    fn of_keys(keys: Result<Keys, DuplicateKey>, types: Vec<PartType>) -> Result<Self, Error> {
-        let keys = keys.map_err(|twice| Error::Input(twice.to_string()))?;
+    fn of_keys(keys: Result<Keys, TooManyRows>, types: Vec<PartType>) -> Result<Self, Error> {
+        let keys = keys?;
         if keys.len() as u64 > MAX_KEYS {
             let found = keys.len();
             return Err(Error::Input(format!(

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 
+use tacit_circuit::reserve_wiping;
 use tacit_kernels::{Block, WipedVec, share_out, workers};
 use zeroize::Zeroizing;
 
@@ -56,12 +57,7 @@ fn push_text(into: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
 
 /// Appends bytes. If the memory has to grow, the old memory is wiped.
 fn extend_wiping(into: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
-    let length = into.len() + bytes.len();
-    if into.capacity() < length {
-        let mut grown = Zeroizing::new(Vec::with_capacity(length.max(2 * into.capacity())));
-        grown.extend_from_slice(into);
-        *into = grown;
-    }
+    reserve_wiping(into, bytes.len());
     into.extend_from_slice(bytes);
 }
 
@@ -76,46 +72,22 @@ pub struct Keys {
     ends: Vec<usize>,
 }
 
-/// The error that two rows of a table have the same key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("row {row} has the key of row {first}")]
-pub struct DuplicateKey {
-    /// The later row, from 0.
-    pub row: usize,
-    /// The earlier row, from 0.
-    pub first: usize,
-}
-
 /// The error that a key has more rows than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooManyRows {
-    /// A second row, where a key may have one.
-    #[error(transparent)]
-    Duplicate(#[from] DuplicateKey),
-    /// One row more than a larger limit.
-    #[error(
-        "row {row} is one more than the {most} rows that a key may have, and has the key of row \
-         {first}"
-    )]
-    Rows {
-        /// The row, from 0.
-        row: usize,
-        /// The first row with this key, from 0.
-        first: usize,
-        /// The largest number of rows of a key.
-        most: u64,
-    },
+#[error("row {row} {}has the key of row {first}", surplus(*.most))]
+pub struct TooManyRows {
+    /// The first row that exceeds the limit, from 0.
+    pub row: usize,
+    /// The first row with this key, from 0.
+    pub first: usize,
+    /// The largest number of rows of a key, at least 1.
+    pub most: u64,
 }
 
-impl TooManyRows {
-    /// Returns the row that exceeds the limit and the first row with its key, from 0.
-    #[must_use]
-    pub fn rows(&self) -> [usize; 2] {
-        match *self {
-            Self::Duplicate(DuplicateKey { row, first }) | Self::Rows { row, first, .. } => {
-                [row, first]
-            }
-        }
+fn surplus(most: u64) -> String {
+    match most {
+        1 => String::new(),
+        _ => format!("is one more than the {most} rows that a key may have, and "),
     }
 }
 
@@ -145,10 +117,8 @@ impl Keys {
             *count += 1;
             let first = *first;
             if *count > most_rows {
-                return Err(match most_rows {
-                    0 | 1 => DuplicateKey { row, first }.into(),
-                    most => TooManyRows::Rows { row, first, most },
-                });
+                let most = most_rows.max(1);
+                return Err(TooManyRows { row, first, most });
             }
             is_first[row] = first == row;
             key_of_row.push(*key);
@@ -167,13 +137,10 @@ impl Keys {
     /// # Errors
     ///
     /// A key occurs twice.
-    pub fn new(keys: impl IntoIterator<Item = KeyEncoding>) -> Result<Self, DuplicateKey> {
-        let (mut encodings, mut ends) = (Zeroizing::new(Vec::new()), Vec::new());
-        for key in keys {
-            extend_wiping(&mut encodings, &key.0);
-            ends.push(encodings.len());
-        }
-        Self { encodings, ends }.each_once()
+    pub fn new(keys: impl IntoIterator<Item = KeyEncoding>) -> Result<Self, TooManyRows> {
+        let mut all = Self::default();
+        keys.into_iter().for_each(|key| all.push(&key));
+        Ok(all.grouped(1)?.0)
     }
 
     /// Returns the keys that are one text each.
@@ -183,28 +150,13 @@ impl Keys {
     /// A key occurs twice.
     pub fn of_texts(
         texts: impl IntoIterator<Item = impl AsRef<[u8]>>,
-    ) -> Result<Self, DuplicateKey> {
-        let (mut encodings, mut ends) = (Zeroizing::new(Vec::new()), Vec::new());
+    ) -> Result<Self, TooManyRows> {
+        let mut all = Self::default();
         for text in texts {
-            push_text(&mut encodings, text.as_ref());
-            ends.push(encodings.len());
+            push_text(&mut all.encodings, text.as_ref());
+            all.ends.push(all.encodings.len());
         }
-        Self { encodings, ends }.each_once()
-    }
-
-    /// Returns the keys if each occurs once.
-    fn each_once(self) -> Result<Self, DuplicateKey> {
-        if self.is_each_once() {
-            return Ok(self);
-        }
-        let mut rows = HashMap::with_capacity(self.len());
-        for (row, encoding) in self.encodings().enumerate() {
-            if let Some(first) = rows.insert(encoding, row) {
-                return Err(DuplicateKey { row, first });
-            }
-        }
-        drop(rows);
-        Ok(self)
+        Ok(all.grouped(1)?.0)
     }
 
     /// Whether the hashes of all encodings differ, so that each key occurs once. To sort hashes

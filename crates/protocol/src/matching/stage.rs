@@ -2,6 +2,7 @@
 //!
 //! The order of the bits is that of [`tacit_function::join`].
 
+use tacit_circuit::reserve_wiping;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
@@ -73,14 +74,7 @@ impl TableRows {
     pub fn push(&mut self, key: KeyEncoding, bits: &[bool]) {
         assert_eq!(bits.len(), self.row_bits, "as many bits as a row has");
         self.keys.push(&key);
-        let blocks = self.row_bits.div_ceil(128);
-        if self.rows.capacity() < self.rows.len() + blocks {
-            // The memory that the rows outgrow is wiped.
-            let room = (self.rows.len() + blocks).max(2 * self.rows.capacity());
-            let mut grown = Zeroizing::new(Vec::with_capacity(room));
-            grown.extend_from_slice(&self.rows);
-            self.rows = grown;
-        }
+        reserve_wiping(&mut self.rows, self.row_bits.div_ceil(128));
         let packed = bits.chunks(128).map(|bits| {
             let bit = |block, bit: &bool| block << 1 | u128::from(*bit);
             Block::from_u128(bits.iter().rev().fold(0, bit))

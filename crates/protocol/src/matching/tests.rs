@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use tacit_kernels::{Block, Prg};
 
 use super::bins::{EMPTY, place_vartime};
-use super::keys::{DuplicateKey, KeyEncoding, Keys};
+use super::keys::{KeyEncoding, Keys, TooManyRows};
 use super::okvs::{Band, Decoder, Dependent, Encoder, Value, order_vartime};
 use super::sizes::okvs_columns;
 
@@ -233,7 +233,8 @@ fn keys_are_refused_twice_and_encoded_with_their_lengths() {
     assert_ne!(key(&["a", "bc"]), key(&["ab", "c"]));
     assert_ne!(key(&["a", ""]), key(&["", "a"]));
     let duplicate = Keys::new([key(&["x"]), key(&["y"]), key(&["x"])]).unwrap_err();
-    assert_eq!(duplicate, DuplicateKey { row: 2, first: 0 });
+    let (row, first, most) = (2, 0, 1);
+    assert_eq!(duplicate, TooManyRows { row, first, most });
     let keys = Keys::new([key(&["x"]), key(&["y"])]).unwrap();
     assert_eq!((keys.len(), format!("{keys:?}")), (2, "Keys(2)".to_owned()));
 }

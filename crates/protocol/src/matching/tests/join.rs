@@ -228,11 +228,11 @@ fn inputs_have_tags_rows_and_payloads_in_their_order() {
 
     let twice = table(&programmer, 50, 1).err().unwrap();
     assert_eq!(
-        (twice.rows(), twice.to_string()),
+        ([twice.row, twice.first], twice.to_string()),
         ([2, 0], "row 2 has the key of row 0".into())
     );
     let thrice = table(&programmer, 50, 2).err().unwrap();
-    assert_eq!(thrice.rows(), [4, 0]);
+    assert_eq!([thrice.row, thrice.first], [4, 0]);
 }
 
 /// Both parties exchange sizes. Another program, or a size outside its range, is refused.
