@@ -43,16 +43,73 @@ const SHARDS_OF_SET: u32 = 16;
 /// programmer checks all OTs of an ask before it answers.
 pub const ASK_SECURITY: Security = Security::Malicious;
 
-/// The parameters of the base OTs of a matching.
+/// The asks of a matching, one for each shard, and the base OTs under them.
 #[derive(Clone, Copy)]
-pub(super) struct SetupTerms {
-    pub(super) settings: OtSettings,
+pub(super) struct Asking {
+    settings: OtSettings,
     /// The tag of the run.
-    pub(super) tag: RunTag,
-    pub(super) vole: VolePlan,
+    tag: RunTag,
+    vole: VolePlan,
+    shards: u64,
+    /// The number of columns of a shard's ask.
+    columns: u64,
 }
 
-impl SetupTerms {
+impl Asking {
+    /// Returns the asks for this number of shards, each with `columns` columns.
+    pub(super) fn new(settings: OtSettings, tag: RunTag, shards: u64, columns: u64) -> Self {
+        Self {
+            settings,
+            tag,
+            vole: VolePlan::of(settings.extension, shards * columns),
+            shards,
+            columns,
+        }
+    }
+
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        self.settings.threads
+    }
+
+    /// Returns the shards of a table, none with more than `most` keys.
+    pub(super) fn shards(&self, keys: &Keys, most: u64) -> Result<Vec<Shard>, Error> {
+        let tag = MatchTag::new(self.tag.as_bytes(), 0);
+        Shard::all((keys, self.threads()), &tag, self.shards, most)
+    }
+
+    /// Sends the ask of a shard. Returns F of each of these points, `blocks` blocks each.
+    pub(super) async fn ask(
+        &self,
+        io: &mut Io<'_>,
+        shard: &Shard,
+        points: &[Block],
+        blocks: usize,
+        ots: &mut PlacerOts,
+        prg: &mut Prg,
+    ) -> Result<WipedVec<Block>, Error> {
+        let points = Points::new(&shard.hashes, Row::Ask, points, self.columns);
+        let w = points
+            .ask(io, shard.columns(self.columns), ots, prg)
+            .await?;
+        points.evaluate(io, &w, None, blocks).await
+    }
+
+    /// Receives the ask of a shard. Returns F of each of these points, `blocks` blocks each.
+    pub(super) async fn answer(
+        &self,
+        io: &mut Io<'_>,
+        shard: &Shard,
+        points: &[Block],
+        blocks: usize,
+        ots: &mut ProgrammerOts,
+        prg: &mut Prg,
+    ) -> Result<WipedVec<Block>, Error> {
+        // What does not depend on the ask is done while the placer makes it.
+        let points = Points::new(&shard.hashes, Row::Ask, points, self.columns);
+        let (k, times) = take_ask(io, shard.columns(self.columns), ots, prg).await?;
+        points.evaluate(io, &k, Some(&times), blocks).await
+    }
+
     /// Returns the tag of the set of base OTs that starts with this shard, if one does. A silent
     /// VOLE takes few OTs, and goes on under its Δ.
     fn set(self, shard: u32) -> Option<RunTag> {
@@ -111,7 +168,7 @@ pub(super) struct Shard {
 impl Shard {
     /// Returns the shards of a table, none with more than `most` keys. Keys are hashed on `threads`
     /// threads.
-    pub(super) fn all(
+    fn all(
         (keys, threads): (&Keys, NonZeroUsize),
         tag: &MatchTag,
         count: u64,
@@ -150,7 +207,7 @@ impl Shard {
     }
 
     /// Returns the columns of the shard's ask, of which each has `count`.
-    pub(super) fn columns(&self, count: u64) -> ShardColumns {
+    fn columns(&self, count: u64) -> ShardColumns {
         let (shard, shards) = self.place;
         ShardColumns {
             count,
@@ -342,7 +399,7 @@ impl<'s> Points<'s> {
     }
 
     /// Sends the ask of these points. Returns w.
-    pub(super) async fn ask(
+    async fn ask(
         &self,
         io: &mut Io<'_>,
         columns: ShardColumns,
@@ -363,7 +420,7 @@ impl<'s> Points<'s> {
 
     /// Returns `blocks` blocks of F of each point, one point after the other. The placer passes w.
     /// The programmer passes K and the multiplier that adds ΔH(z).
-    pub(super) async fn evaluate(
+    async fn evaluate(
         &self,
         io: &mut Io<'_>,
         columns: &[Block],
@@ -423,7 +480,7 @@ fn within<'r, const N: usize>(
 }
 
 /// Receives the ask of a shard. Returns K and the multiplier by Δ.
-pub(super) async fn take_ask(
+async fn take_ask(
     io: &mut Io<'_>,
     columns: ShardColumns,
     ots: &mut ProgrammerOts,

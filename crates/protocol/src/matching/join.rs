@@ -17,15 +17,15 @@
 use tacit_kernels::{Block, Prg, WipedVec, share_out, workers};
 use zeroize::Zeroizing;
 
-use super::asking::{Points, SetupTerms, Shard, take_ask};
+use super::asking::{Asking, Points, Shard};
 use super::bins::{EMPTY, place_vartime};
-use super::hashes::{MatchTag, Row};
+use super::hashes::Row;
 use super::keys::{Keys, SPAN_KEYS};
 use super::messages::{self, FRAME_BYTES};
 use super::okvs::Value;
 use super::sizes::Sizes;
 use super::stage::JoinedTable;
-use super::vole::{PlacerOts, ProgrammerOts, VolePlan};
+use super::vole::{PlacerOts, ProgrammerOts};
 use crate::Error;
 use crate::bits::append_blocks;
 use crate::io::{Io, boxed};
@@ -41,8 +41,7 @@ const WIDEST: usize = 4;
 #[derive(Clone, Copy)]
 pub struct Join {
     sizes: Sizes,
-    tag: RunTag,
-    settings: OtSettings,
+    asking: Asking,
 }
 
 /// The placer's result: the bins of all shards.
@@ -98,17 +97,7 @@ impl Join {
     pub fn new(sizes: Sizes, tag: RunTag, settings: OtSettings) -> Self {
         Self {
             sizes,
-            tag,
-            settings,
-        }
-    }
-
-    fn setup(&self) -> SetupTerms {
-        let columns = self.sizes.shards * self.sizes.ask_columns;
-        SetupTerms {
-            settings: self.settings,
-            tag: self.tag,
-            vole: VolePlan::of(self.settings.extension, columns),
+            asking: Asking::new(settings, tag, sizes.shards, sizes.ask_columns),
         }
     }
 
@@ -141,9 +130,7 @@ impl Join {
 
     /// Returns the shards of a table, or none if either table has no keys.
     fn shards(&self, keys: &Keys, most: u64) -> Result<Vec<Shard>, Error> {
-        let tag = MatchTag::new(self.tag.as_bytes(), 0);
-        let keys = (keys, self.settings.threads);
-        let shards = Shard::all(keys, &tag, self.sizes.shards, most)?;
+        let shards = self.asking.shards(keys, most)?;
         if self.sizes.placer_keys == 0 || self.sizes.programmer_keys == 0 {
             return Ok(Vec::new());
         }
@@ -172,7 +159,7 @@ impl Join {
         let values = blocks.chunks_exact_mut((bins * self.value_blocks()).max(1));
         let mut ots = None;
         for (number, (shard, values)) in (0..).zip(shards.iter().zip(values)) {
-            let ots = self.setup().place(io, number, &mut ots, &mut prg).await?;
+            let ots = self.asking.place(io, number, &mut ots, &mut prg).await?;
             let table = self.place_shard(io, shard, ots, (values, &mut prg)).await?;
             let row = |key: u32| shard.rows.get(key as usize).copied();
             rows.extend(table.iter().copied().map(row));
@@ -202,11 +189,8 @@ impl Join {
             let bin = taken[number];
             in_bin(shard.digests[table[bin as usize] as usize], bin)
         });
-        let (width, columns) = (self.value_blocks(), self.sizes.ask_columns);
-        let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
-        let w = asked.ask(io, shard.columns(columns), ots, prg).await?;
-        let evaluated = asked.evaluate(io, &w, None, width).await?;
-        drop(asked);
+        let width = self.value_blocks();
+        let evaluated = self.asking.ask(io, shard, &points, width, ots, prg).await?;
 
         // What does not depend on the hint is done while the programmer makes it.
         let points = Points::new(&shard.hashes, Row::Hint, &points, self.sizes.hint_columns);
@@ -261,7 +245,7 @@ impl Join {
         let masks = blocks.chunks_exact((bins * value_blocks).max(1));
         let mut ots = None;
         for (number, (shard, masks)) in (0..).zip(shards.iter().zip(masks)) {
-            let ots = self.setup().program(io, number, &mut ots, &mut prg).await?;
+            let ots = self.asking.program(io, number, &mut ots, &mut prg).await?;
             let given = (payloads, masks);
             self.program_shard(io, shard, given, ots, &mut prg).await?;
         }
@@ -325,23 +309,21 @@ impl Join {
         ots: &mut ProgrammerOts,
         prg: &mut Prg,
     ) -> Result<(), Error> {
-        let (columns, width) = (self.sizes.ask_columns, self.value_blocks());
+        let width = self.value_blocks();
         let places = shard.hashes.places(&shard.digests, self.sizes.bins);
         let places = places.as_flattened();
         let points = shard.hashes.points(places.len(), |number| {
             in_bin(shard.digests[number / 3], places[number])
         });
         // What does not depend on the ask is done while the placer makes it.
-        let asked = Points::new(&shard.hashes, Row::Ask, &points, columns);
         let programmed = Points::new(&shard.hashes, Row::Hint, &points, self.sizes.hint_columns);
-        let (k, times) = take_ask(io, shard.columns(columns), ots, prg).await?;
-        let mut values = asked.evaluate(io, &k, Some(&times), width).await?;
-        drop((asked, k));
+        let answered = self.asking.answer(io, shard, &points, width, ots, prg);
+        let mut values = answered.await?;
 
         let size = self.payload_blocks();
         let spans = values.chunks_mut(3 * SPAN_KEYS * width).enumerate();
         share_out(
-            &mut workers(self.settings.threads),
+            &mut workers(self.asking.threads()),
             spans,
             |(), (span, values)| {
                 let first = 3 * SPAN_KEYS * span;

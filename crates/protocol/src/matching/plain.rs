@@ -3,12 +3,10 @@
 use tacit_kernels::{Block, Prg, WipedVec};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::asking::{Points, SetupTerms, Shard, take_ask};
-use super::hashes::{MatchTag, Row};
+use super::asking::Asking;
 use super::keys::Keys;
 use super::messages::{self, FRAME_BYTES};
 use super::sizes::PlainSizes;
-use super::vole::{PlacerOts, ProgrammerOts, VolePlan};
 use crate::bits::{bit, bytes_for};
 use crate::io::Io;
 use crate::malicious::shuffle;
@@ -22,8 +20,7 @@ use crate::{Error, Misbehaviour};
 #[derive(Clone, Copy)]
 pub struct Plain {
     sizes: PlainSizes,
-    tag: RunTag,
-    settings: OtSettings,
+    asking: Asking,
     to_both: bool,
 }
 
@@ -35,8 +32,7 @@ impl Plain {
     pub fn new(sizes: PlainSizes, tag: RunTag, settings: OtSettings, to_both: bool) -> Self {
         Self {
             sizes,
-            tag,
-            settings,
+            asking: Asking::new(settings, tag, sizes.shards, sizes.ask_columns),
             to_both,
         }
     }
@@ -55,15 +51,17 @@ impl Plain {
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Vec<bool>, Error> {
         let (mut common, mut prg) = (vec![false; keys.len()], Prg::from_seed(seed));
-        let shards = self.shards(keys, self.sizes.placer_keys)?;
+        let shards = self.asking.shards(keys, self.sizes.placer_keys)?;
         if self.is_empty() {
             return Ok(common);
         }
         let mut ots = None;
         for (number, shard) in (0..).zip(shards) {
-            let ots = self.setup().place(io, number, &mut ots, &mut prg).await?;
-            let tags = self.ask(io, &shard, ots, &mut prg).await?;
-            let index = TagIndex::new(&tags);
+            let ots = self.asking.place(io, number, &mut ots, &mut prg).await?;
+            let points = shard.points();
+            let asked = self.asking.ask(io, &shard, &points, 1, ots, &mut prg);
+            let index = TagIndex::new(&self.tags(&asked.await?));
+            drop(points);
             for (own, bit) in shard.rows.iter().zip(self.find(io, &index).await?) {
                 common[*own as usize] = bit;
             }
@@ -84,14 +82,17 @@ impl Plain {
         seed: &Zeroizing<[u8; 32]>,
     ) -> Result<Option<Vec<bool>>, Error> {
         let (mut common, mut prg) = (vec![false; keys.len()], Prg::from_seed(seed));
-        let shards = self.shards(keys, self.sizes.programmer_keys)?;
+        let shards = self.asking.shards(keys, self.sizes.programmer_keys)?;
         if self.is_empty() {
             return Ok(self.to_both.then_some(common));
         }
         let mut ots = None;
         for (number, shard) in (0..).zip(shards) {
-            let ots = self.setup().program(io, number, &mut ots, &mut prg).await?;
-            let tags = self.answer(io, &shard, ots, &mut prg).await?;
+            let ots = self.asking.program(io, number, &mut ots, &mut prg).await?;
+            let points = shard.points();
+            let answered = self.asking.answer(io, &shard, &points, 1, ots, &mut prg);
+            let tags = self.tags(&answered.await?);
+            drop(points);
             let places = 0..self.sizes.programmer_keys as u32;
             let mut places: Zeroizing<Vec<u32>> = Zeroizing::new(places.collect());
             shuffle::shuffle(&mut prg, &mut places);
@@ -111,55 +112,11 @@ impl Plain {
         self.sizes.placer_keys == 0 || self.sizes.programmer_keys == 0
     }
 
-    fn setup(&self) -> SetupTerms {
-        let columns = self.sizes.shards * self.sizes.ask_columns;
-        SetupTerms {
-            settings: self.settings,
-            tag: self.tag,
-            vole: VolePlan::of(self.settings.extension, columns),
-        }
-    }
-
-    fn shards(&self, keys: &Keys, most: u64) -> Result<Vec<Shard>, Error> {
-        let tag = MatchTag::new(self.tag.as_bytes(), 0);
-        Shard::all((keys, self.settings.threads), &tag, self.sizes.shards, most)
-    }
-
     /// Returns the tag of each key of a shard: the lowest bits of F.
     fn tags(&self, evaluated: &[Block]) -> Zeroizing<Vec<u128>> {
         let mask = u128::MAX >> (128 - 8 * self.sizes.tag_bytes);
         let tag = |pad: &Block| pad.to_u128() & mask;
         Zeroizing::new(evaluated.iter().map(tag).collect())
-    }
-
-    /// Sends the ask of a shard. Returns the tag of each of its keys.
-    async fn ask(
-        &self,
-        io: &mut Io<'_>,
-        shard: &Shard,
-        ots: &mut PlacerOts,
-        prg: &mut Prg,
-    ) -> Result<Zeroizing<Vec<u128>>, Error> {
-        let points = shard.points();
-        let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
-        let columns = shard.columns(self.sizes.ask_columns);
-        let w = points.ask(io, columns, ots, prg).await?;
-        Ok(self.tags(&points.evaluate(io, &w, None, 1).await?))
-    }
-
-    /// Receives the ask of a shard. Returns the tag of each of its keys.
-    async fn answer(
-        &self,
-        io: &mut Io<'_>,
-        shard: &Shard,
-        ots: &mut ProgrammerOts,
-        prg: &mut Prg,
-    ) -> Result<Zeroizing<Vec<u128>>, Error> {
-        let points = shard.points();
-        let points = Points::new(&shard.hashes, Row::Ask, &points, self.sizes.ask_columns);
-        let columns = shard.columns(self.sizes.ask_columns);
-        let (keys, times) = take_ask(io, columns, ots, prg).await?;
-        Ok(self.tags(&points.evaluate(io, &keys, Some(&times), 1).await?))
     }
 
     /// Sends the tags of a shard: that of key i at position `places[i]`, and random tags at all
