@@ -35,6 +35,7 @@ use tacit_protocol::authenticated::{BLOCK_TRIPLES, SecurityBits, blocks_for, che
 use tacit_protocol::session::{base_ot_byte, base_ot_of_byte};
 use tacit_stock::ComponentDigest;
 
+use super::supply::runs;
 use super::{StockName, Stocks};
 use crate::cost::FromStock;
 use crate::protocols::StatisticalSecurity;
@@ -221,9 +222,7 @@ impl Lot {
     /// Returns the number of runs for which the lot is enough, if a run takes `needed` of each
     /// kind.
     pub(crate) fn runs(&self, needed: &[u64]) -> u64 {
-        let each = self.available.iter().zip(needed);
-        let each = each.map(|(available, needed)| available.checked_div(*needed));
-        each.map(|runs| runs.unwrap_or(0)).min().unwrap_or(0)
+        runs(&self.available, needed).unwrap_or(0)
     }
 }
 

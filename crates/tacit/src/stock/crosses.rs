@@ -33,11 +33,8 @@ use crate::{Error, Session};
 pub use order::{CrossPreparation, Crosses};
 pub(crate) use run::{lease_crosses, takes_crosses};
 
-/// Both roles, in order of their numbers.
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
 /// The number of kinds of blocks that a run takes together.
-const BLOCK_KINDS: usize = ROLES.len() * CrossKind::ALL.len();
+const BLOCK_KINDS: usize = Role::BOTH.len() * CrossKind::ALL.len();
 
 /// How OTs are made, and so what they rest on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +96,7 @@ impl BlockKind {
     fn all_from(ots: OtOrigin) -> [Self; BLOCK_KINDS] {
         std::array::from_fn(|place| Self {
             crosses: CrossKind::ALL[place % CrossKind::ALL.len()],
-            sender: ROLES[place / CrossKind::ALL.len()],
+            sender: Role::BOTH[place / CrossKind::ALL.len()],
             ots,
         })
     }
@@ -173,7 +170,7 @@ fn blocks_of(demand: &CrossDemand) -> Blocks {
 
 /// Returns the demand that a preparation gets to make these blocks.
 fn demand_of(blocks: &Blocks) -> CrossDemand {
-    let of = |crosses| ROLES.map(|sender| blocks[BlockKind::place(crosses, sender)]);
+    let of = |crosses| Role::BOTH.map(|sender| blocks[BlockKind::place(crosses, sender)]);
     CrossDemand {
         narrow: of(CrossKind::Narrow),
         wide: of(CrossKind::Wide),
@@ -188,9 +185,7 @@ fn needs(function: &Function) -> Result<Blocks, Error> {
 
 /// Returns the number of runs for which these blocks are enough, if a run takes `needed`.
 fn runs(available: &Blocks, needed: &Blocks) -> u64 {
-    let kinds = available.iter().zip(needed);
-    let runs = kinds.filter_map(|(available, needed)| available.checked_div(*needed));
-    runs.min().unwrap_or(u64::MAX)
+    super::supply::runs(available, needed).unwrap_or(u64::MAX)
 }
 
 /// A kind of crosses that a run takes.

@@ -42,8 +42,16 @@ pub(super) fn leases_differ() -> Error {
     )
 }
 
+/// Returns the number of runs for which `available` of each kind are enough, if a run takes `needed`
+/// of each, or `None` if a run takes nothing.
+pub(super) fn runs(available: &[u64], needed: &[u64]) -> Option<u64> {
+    let each = available.iter().zip(needed);
+    each.filter_map(|(available, needed)| available.checked_div(*needed))
+        .min()
+}
+
 /// The rank of a lot by its kinds and their available instances.
-type RankOfLot<'a> = dyn Fn(&[ComponentDigest], &[u64]) -> (Option<u8>, u64) + 'a;
+type RankOfLot = fn(&[ComponentDigest], &[u64]) -> (Option<u8>, u64);
 
 /// The leases of a run that takes all its material from one lot.
 pub(super) struct LotLease<'a> {
@@ -53,8 +61,8 @@ pub(super) struct LotLease<'a> {
     pub(super) needed: &'a [u64],
     /// At the evaluator, the number of later runs for which it may lease as well.
     pub(super) ahead: u64,
-    /// The evaluator takes the lot of the lowest rank that has enough, and without this the first.
-    pub(super) rank: Option<&'a RankOfLot<'a>>,
+    /// The evaluator takes the lot of the lowest rank that has enough; of equal ones, the first.
+    pub(super) rank: RankOfLot,
 }
 
 impl LotLease<'_> {
@@ -65,13 +73,9 @@ impl LotLease<'_> {
         for (place, lot) in self.lots.iter().enumerate() {
             let available = lot.iter().map(|kind| opened.stock.available(kind));
             let available = available.collect::<Result<Vec<_>, _>>()?;
-            let runs = available.iter().zip(self.needed);
-            let runs = runs.filter_map(|(available, needed)| available.checked_div(*needed));
-            let runs = runs.min().unwrap_or(0).min(most);
-            match self.rank {
-                _ if runs == 0 => {}
-                Some(rank) => enough.push((rank(lot, &available), place, runs)),
-                None => return Ok(Some((place, runs))),
+            let runs = runs(&available, self.needed).unwrap_or(0).min(most);
+            if runs > 0 {
+                enough.push(((self.rank)(lot, &available), place, runs));
             }
         }
         let chosen = enough.into_iter().min();
@@ -79,8 +83,8 @@ impl LotLease<'_> {
     }
 }
 
-/// Leases at both parties what a run takes from one lot, and more if the evaluator wants it.
-/// Returns `None` if no lot has enough, on which both parties come to the same answer.
+/// Leases the material of a run from one lot, at both parties. The evaluator may lease for later
+/// runs as well. Returns `None` if no lot has enough, on which both parties come to the same answer.
 pub(super) fn lease_of_one_lot(
     session: &mut Session,
     opened: &mut OpenedStock,

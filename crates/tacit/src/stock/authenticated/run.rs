@@ -107,7 +107,7 @@ impl StockedRun<'_> {
             lots: &lots,
             needed: &needs.counts,
             ahead: self.leases.ahead,
-            rank: Some(&rank),
+            rank,
         };
         let leased = lease_of_one_lot(self.session, self.opened, &order)?;
         let Some(leases) = leased else {

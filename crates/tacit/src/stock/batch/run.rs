@@ -47,23 +47,15 @@ impl BatchRun<'_> {
         let (kind, lease) = self.lease()?;
         let instance = lease.instances().next().transpose()?;
         let instance = instance.ok_or(Error::ApiMisuse("an execution was leased"))?;
-        let scheme = self.opened.scheme;
-        let number = instance.number();
-        let opened = &*self.opened;
+        let (number, scheme) = (instance.number(), self.opened.scheme);
+        let name = TryName::in_session(self.session, self.opened.role, Tried::Batches)?;
         let visitor = Execute {
-            session: self.session,
-            role: opened.role,
-            function: self.function,
-            inputs: self.inputs,
-            statistical_security_bits: self.statistical_security_bits,
-            threads: self.threads,
-            preparation: self.preparation,
-            watch: self.watch,
+            run: &mut self,
             kind,
             instance,
         };
-        let name = TryName::in_session(visitor.session, opened.role, Tried::Batches)?;
         let ran = with_block_scheme(scheme, Protocol::Batch, visitor)?;
+        let opened = &*self.opened;
         // Record the end before the peer learns why: it could take the other executions meanwhile.
         ran.map_err(|error| after_run(opened, &name, (&kind, number), error))
     }
@@ -84,7 +76,7 @@ impl BatchRun<'_> {
             lots: &lots,
             needed: &[1],
             ahead: self.leases.ahead,
-            rank: None,
+            rank: |_, _| (None, 0),
         };
         let leased = lease_of_one_lot(self.session, self.opened, &order)?;
         let lease = leased.and_then(|leases| leases.into_iter().next());
@@ -96,35 +88,24 @@ impl BatchRun<'_> {
     }
 }
 
-struct Execute<'a> {
-    session: &'a mut Session,
-    role: Role,
-    function: &'a Function,
-    inputs: &'a [bool],
-    statistical_security_bits: u8,
-    threads: usize,
-    preparation: Clock,
-    watch: &'a mut dyn FnMut(Progress),
+/// A run with a leased execution of this kind.
+struct Execute<'r, 'a> {
+    run: &'r mut BatchRun<'a>,
     kind: ComponentDigest,
     instance: Instance,
 }
 
-impl BlockVisitor for Execute<'_> {
+impl BlockVisitor for Execute<'_, '_> {
     type Output = Result<ProtocolOutcome, Error>;
 
     fn visit<S: Scheme<Wire = Block>>(self, scheme: S) -> Self::Output {
         let Self {
-            session,
-            role,
-            function,
-            inputs,
-            statistical_security_bits,
-            threads,
-            preparation,
-            watch,
+            run,
             kind,
             instance,
         } = self;
+        let (function, inputs, threads) = (run.function, run.inputs, run.threads);
+        let (session, watch) = (&mut *run.session, &mut *run.watch);
         let (header, published) = instance
             .tables()
             .split_first_chunk::<HEADER_BYTES>()
@@ -132,15 +113,16 @@ impl BlockVisitor for Execute<'_> {
         let (plan, name) = header.split_first_chunk().ok_or_else(|| broken(function))?;
         let plan = Plan::from_bytes(plan).map_err(|_| broken(function))?;
         let name = name.try_into().map_err(|_| broken(function))?;
-        let is_of_run = plan.statistical_security_bits() >= statistical_security_bits
-            && kind_of(function, statistical_security_bits, &plan)? == kind;
+        let least_bits = run.statistical_security_bits;
+        let is_of_run = plan.statistical_security_bits() >= least_bits
+            && kind_of(function, least_bits, &plan)? == kind;
         if !is_of_run {
             return Err(broken(function));
         }
         let batch = Batch::named(scheme, function, plan, name)?;
         let secret = instance.secret();
         let seed = seed();
-        let (outputs, online) = match role {
+        let (outputs, online) = match run.opened.role {
             Role::Garbler => {
                 let execution = GarblerExecution::from_bytes(&batch, secret);
                 let execution = execution.map_err(|_| broken(function))?;
@@ -149,8 +131,8 @@ impl BlockVisitor for Execute<'_> {
                 let garbler = OnlineGarbler::new(&batch, ready, inputs, &seed)?;
                 session.exchange(async |io| messages::send(io, READY, &[]))?;
                 let online = Clock::start(session);
-                let run = async |io: &mut Io<'_>| garbler.run(io).await;
-                (run_script(session.channel(), watch, run)?, online)
+                let script = async |io: &mut Io<'_>| garbler.run(io).await;
+                (run_script(session.channel(), watch, script)?, online)
             }
             Role::Evaluator => {
                 let bytes = EvaluatorBytes { secret, published };
@@ -159,13 +141,13 @@ impl BlockVisitor for Execute<'_> {
                 let evaluator = OnlineEvaluator::new(&batch, execution, inputs, threads, &seed)?;
                 session.exchange(async |io| io.receive(READY).await.map(drop))?;
                 let online = Clock::start(session);
-                let run = async |io: &mut Io<'_>| evaluator.run(io).await;
-                (run_script(session.channel(), watch, run)?, online)
+                let script = async |io: &mut Io<'_>| evaluator.run(io).await;
+                (run_script(session.channel(), watch, script)?, online)
             }
         };
         Ok(ProtocolOutcome {
             outputs,
-            phases: preparation.stop_online(&online, session),
+            phases: run.preparation.stop_online(&online, session),
             security_scope: Some(SecurityScope::AllRuns {
                 made_at_bits: plan.statistical_security_bits(),
             }),

@@ -15,7 +15,7 @@ use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, LotWriter, Preparation as Right, Span};
 
-use super::{BLOCK_KINDS, BlockKind, Blocks, OtOrigin, ROLES, demand_of, needs};
+use super::{BLOCK_KINDS, BlockKind, Blocks, OtOrigin, demand_of, needs};
 use crate::driver::seed;
 use crate::order::Order;
 use crate::session::{OrderTerms, OtExtension, OtNeed};
@@ -106,7 +106,7 @@ impl CrossPreparation<'_> {
         let (mut left, mut bytes) = (self.task.levels, 0_u64);
         while left != [0; BLOCK_KINDS] {
             let lot = blocks_of_lot(&left);
-            for sender in ROLES {
+            for sender in Role::BOTH {
                 let kinds = BlockKind::all_from(OtOrigin::default())
                     .into_iter()
                     .zip(lot);

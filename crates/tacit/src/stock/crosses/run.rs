@@ -77,7 +77,7 @@ fn lease(
         lots: &lots,
         needed,
         ahead: order.ahead,
-        rank: None,
+        rank: |_, _| (None, 0),
     };
     let leases = lease_of_one_lot(session, opened, &of_lots)?;
     let leased = leases.iter().flatten().filter(|lease| lease.count() > 0);
