@@ -1,4 +1,4 @@
-//! The kinds of material that a stock keeps for runs, told apart in one place.
+//! The kinds of material that a stock keeps for runs, and an order for any of them.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -99,8 +99,8 @@ impl Material {
         }
     }
 
-    /// Returns the order for `amount` runs under `scheme`, or for so many triples, for a party in
-    /// this role.
+    /// Returns the order of a party in this role for `amount` runs under `scheme`, or for `amount`
+    /// triples.
     ///
     /// # Errors
     ///
@@ -145,33 +145,24 @@ impl Material {
         amount: u64,
     ) -> Result<Vec<(Digest, u64)>, Error> {
         let amounts = (1..=amount.div_ceil(self.unit())).map(|units| units * self.unit());
-        Ok(match self {
-            Self::Components(_) | Self::Crosses(_) => {
-                let one = self.order(role, scheme, 1)?;
-                let digest = |runs| match &one {
-                    AnyPreparation::Components(one) => one.digest_of_times(runs),
-                    AnyPreparation::Crosses(one) => one.digest_of_times(runs),
-                    other => other.digest(),
-                };
-                amounts.map(|runs| (digest(runs), runs)).collect()
-            }
-            Self::Lots(function, _) => {
-                let order = LotPreparation::for_runs(role, function, amount)?.scheme(scheme);
-                order.digests().into_iter().zip(amounts).collect()
-            }
-            Self::Executions(..) | Self::Triples(_) => {
-                let orders = amounts.map(|amount| {
-                    let order = self.order(role, scheme, amount)?;
-                    Ok((order.digest(), amount))
-                });
-                orders.collect::<Result<_, Error>>()?
-            }
-        })
+        if let Self::Lots(function, _) = self {
+            let order = LotPreparation::for_runs(role, function, amount)?.scheme(scheme);
+            return Ok(order.digests().into_iter().zip(amounts).collect());
+        }
+        let one = self.order(role, scheme, self.unit())?;
+        let digests = amounts.map(|amount| {
+            let digest = match one.digest_of_times(amount) {
+                Some(digest) => digest,
+                None => self.order(role, scheme, amount)?.digest(),
+            };
+            Ok((digest, amount))
+        });
+        digests.collect()
     }
 
     /// Returns the number of runs under the scheme of `name`, with OTs of these kinds, for which
-    /// the stock of that name is enough. For triples, returns the number that one order has left
-    /// for such runs.
+    /// the stock of that name is enough. For triples, returns the largest number that one order has
+    /// left for such runs.
     ///
     /// # Errors
     ///
@@ -207,7 +198,7 @@ pub enum AnyPreparation<'w> {
     Crosses(CrossPreparation<'w>),
 }
 
-/// Does the same with an order of any kind.
+/// Evaluates an expression with the order inside, whatever its kind.
 macro_rules! with_order {
     ($any:expr, $order:ident => $result:expr) => {
         match $any {
@@ -258,6 +249,16 @@ impl<'w> AnyPreparation<'w> {
     /// Returns the digest of the order, which both parties compare before they prepare.
     pub fn digest(&self) -> Digest {
         with_order!(self, order => order.digest())
+    }
+
+    /// Returns the digest of the order for this many times the runs, or `None` where only that order
+    /// itself has it.
+    fn digest_of_times(&self, times: u64) -> Option<Digest> {
+        match self {
+            Self::Components(order) => Some(order.digest_of_times(times)),
+            Self::Crosses(order) => Some(order.digest_of_times(times)),
+            Self::Executions(_) | Self::Lot(_) => None,
+        }
     }
 
     /// Returns the number of AND gates of the whole order, for an empty stock. Triples and crosses
