@@ -2,7 +2,6 @@
 
 mod doors;
 mod greeting;
-mod hears;
 mod lanes;
 mod names;
 mod offers;
@@ -11,6 +10,7 @@ mod process;
 mod requests;
 mod tables;
 mod transfers;
+mod waiting;
 
 use std::time::Duration;
 
@@ -51,6 +51,7 @@ pub use tacit_protocol::message::AbortReason;
 pub use tacit_protocol::session::{Proposal, ProtocolId, RunId, SessionId};
 use transfers::Transfers;
 pub(crate) use transfers::{CountedEpoch, OtNeed, ot_link};
+use waiting::OfThree;
 
 /// The end of the connection that a party has. It decides only who speaks first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +89,7 @@ pub struct Session {
     asked: Option<Proposal>,
     /// The sizes that the connecting party has told and this party has not answered yet.
     heard: Option<TableSizes>,
-    /// The ticket of the run of three parties that was asked for.
-    ticket: Option<RunTicket>,
-    place: Option<u16>, // what the cloud told the evaluator last, while a run waits
-    party: Option<OutsourcedRole>, // the peer's role in a run of three parties
+    of_three: OfThree,
     /// The place in its chain from which the latest run started, once the parties agreed on it.
     pub(crate) chain_attempt: Option<ChainAttempt>,
     spent: bool,
@@ -206,9 +204,7 @@ impl Session {
                 stocks: Vec::new(),
                 asked: None,
                 heard: None,
-                ticket: None,
-                place: None,
-                party: None,
+                of_three: OfThree::default(),
                 chain_attempt: None,
                 spent: false,
             }),
@@ -294,7 +290,7 @@ impl Session {
             Ok(_) => self.spent = false,
             // What ran may have forked.
             Err(error) if self.check_process().is_ok() => {
-                abort(&mut self.channel, error, self.party);
+                abort(&mut self.channel, error, self.of_three.party);
             }
             Err(_) => {}
         }
@@ -303,7 +299,7 @@ impl Session {
 
     /// Sets the peer's role in the next run of three parties.
     pub(crate) fn set_party(&mut self, party: OutsourcedRole) {
-        self.party = Some(party);
+        self.of_three.party = Some(party);
     }
 
     /// Runs [`guarded`](Self::guarded) work, which fails if it is not done within `limit`.
@@ -357,7 +353,7 @@ impl Session {
         terms: &OrderTerms,
         ticket: Option<&RunTicket>,
     ) -> Result<(), Error> {
-        self.place = None;
+        self.of_three.place = None;
         if self.side == Side::Connecting {
             let ours = self.proposal(terms);
             let sent = send(&mut self.channel, Kind::Propose, &ours.to_bytes());
@@ -372,7 +368,7 @@ impl Session {
 
     /// Receives the ticket of the run of three parties that the peer begins.
     pub(crate) fn hear_ticket(&mut self) -> Result<RunTicket, Error> {
-        if let Some(ticket) = self.ticket.take() {
+        if let Some(ticket) = self.of_three.ticket.take() {
             return Ok(ticket);
         }
         if self.side == Side::Listening && self.asked.is_none() {
@@ -392,7 +388,7 @@ impl Session {
     pub fn next_ticket(&mut self) -> Result<RunTicket, Error> {
         self.guarded(|session| {
             let ticket = session.hear_ticket()?;
-            session.ticket = Some(ticket);
+            session.of_three.ticket = Some(ticket);
             Ok(ticket)
         })
     }

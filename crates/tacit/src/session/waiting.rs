@@ -1,15 +1,28 @@
-//! What a party of three does while its run waits: it looks at two links, and is told its place.
+//! The wait for a run of three parties: a party watches two links, and the cloud tells the
+//! evaluator its place in the queue.
 
 use std::time::Duration;
 
 use tacit_protocol::Misbehaviour;
 use tacit_protocol::message::Kind;
+use tacit_protocol::outsourced::{Peer as OutsourcedRole, RunTicket};
 
 use super::{Greeting, Session};
 use crate::Error;
 use crate::driver::{flush, receive, send};
 
 const PLACE_BYTES: usize = size_of::<u16>();
+
+/// The part of a session that runs of three parties have.
+#[derive(Default)]
+pub(super) struct OfThree {
+    /// The ticket of the run that was asked for.
+    pub(super) ticket: Option<RunTicket>,
+    /// The last place in the queue that the cloud sent to the evaluator.
+    pub(super) place: Option<u16>,
+    /// The peer's role.
+    pub(super) party: Option<OutsourcedRole>,
+}
 
 impl Session {
     /// Whether the peer sends something after its greeting within `time`.
@@ -26,19 +39,19 @@ impl Session {
         Ok(false)
     }
 
-    /// Tells the evaluator of a run of three how many runs come before its own. A number that is
-    /// not less than the one told last is not told.
+    /// Sends the evaluator of a run of three the number of runs before its own, if it is smaller than
+    /// the last one sent.
     ///
     /// # Errors
     ///
     /// The evaluator has left. The session is then spent.
     pub fn tell_place(&mut self, before: usize) -> Result<(), Error> {
         let before = u16::try_from(before).unwrap_or(u16::MAX);
-        if self.place.is_some_and(|told| before >= told) {
+        if self.of_three.place.is_some_and(|last| before >= last) {
             return Ok(());
         }
         self.guarded(|session| {
-            session.place = Some(before);
+            session.of_three.place = Some(before);
             send(
                 &mut session.channel,
                 Kind::QueuePlace,
@@ -48,8 +61,7 @@ impl Session {
         })
     }
 
-    /// Receives the peer's number of runs that come before this party's, if that is what comes next
-    /// within `time`.
+    /// Receives this party's place in the peer's queue, if the peer sends it within `time`.
     ///
     /// # Errors
     ///
@@ -63,11 +75,11 @@ impl Session {
         let wrong = || Misbehaviour::invalid(Kind::QueuePlace, "number of runs");
         let before = payload.try_into().map_err(|_| wrong())?;
         let before = u16::from_le_bytes(before);
-        let is_less = self.place.is_none_or(|told| before < told);
+        let is_less = self.of_three.place.is_none_or(|last| before < last);
         if !is_less {
             return Err(wrong().into());
         }
-        self.place = Some(before);
+        self.of_three.place = Some(before);
         Ok(Some(before))
     }
 }
