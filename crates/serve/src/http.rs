@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::silent::{Accepting, Unheard};
+use crate::accepting::{Accepting, Unheard};
 
 /// The limits on a request's head: its bytes and its fields.
 const MAX_HEAD_BYTES: usize = 8192;
@@ -71,7 +71,7 @@ impl Server {
             move || Arc::strong_count(&running) <= MAX_THREADS + 1,
             move |socket, _, unheard| {
                 let _running = Arc::clone(&of_threads);
-                // A client that leaves asks again.
+                // A client whose request failed asks again.
                 let _ = answer(&socket, &settings, unheard);
             },
         )?;

@@ -19,7 +19,7 @@
 //! | [`event`], [`metrics`], [`http`] | the output for programs and people; never a secret |
 //! | [`log`] | events as lines, for a reader that may be slow or absent |
 //! | [`relay`] | passes sealed bytes between two parties that nobody can connect to |
-//! | `silent` | connections without a request yet, and the choice of the one that gives way |
+//! | `accepting` | sockets whose connections have a thread each, and which of them gives way |
 //! | [`rate`] | limits on how often something may happen |
 //! | [`descriptors`] | open files and connections, as many as the limits need |
 //! | [`reading`] | bytes that may be secret, read into memory that is wiped |
@@ -39,6 +39,7 @@
 //!   [`Observer`] can pass them on to `tracing` with one line of code.
 #![forbid(unsafe_code)]
 
+mod accepting;
 pub mod audit;
 pub mod descriptors;
 pub mod event;
@@ -58,7 +59,6 @@ pub mod relay;
 mod replenish;
 pub mod results;
 pub mod service;
-mod silent;
 pub mod tables;
 mod turns;
 mod visit;

@@ -196,8 +196,8 @@ impl<L> Lobby<L> {
         Some(Loan { lobby, key, link })
     }
 
-    /// Waits for the next free turn of `client` at `chain`, for at most `within`. Tells `waits` the
-    /// number of turns that come before, when there are any and whenever they become fewer.
+    /// Waits for the next free turn of `client` at `chain`, for at most `within`. Calls `waits`
+    /// with the number of earlier turns: at first, if there are any, and whenever it falls.
     pub(crate) fn turn(
         &self,
         chain: ChainKey,
@@ -224,18 +224,18 @@ impl<L> Lobby<L> {
             number,
         };
         let end = Instant::now() + within;
-        let mut told = usize::MAX;
+        let mut last = usize::MAX;
         loop {
             let came_closer = |state: &mut LobbyState<L>| {
                 let mut queue = state.turns.get(&turn.chain)?.iter();
                 let before = queue.position(|waiting| waiting.0 == number)?;
-                (before < told).then_some(before)
+                (before < last).then_some(before)
             };
-            told = self.wait(Some(end), came_closer).ok_or(NoTurn::Late)?;
-            if told == 0 {
+            last = self.wait(Some(end), came_closer).ok_or(NoTurn::Late)?;
+            if last == 0 {
                 return Ok(turn);
             }
-            waits(told);
+            waits(last);
         }
     }
 }

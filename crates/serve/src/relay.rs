@@ -21,8 +21,8 @@ use tacit::net::NetError;
 use tacit::net::networks::{self, subnet};
 use tacit::net::relay::{Answer, Guest, Hello};
 
+use crate::accepting::{Accepting, Unheard};
 use crate::http::Answers;
-use crate::silent::{Accepting, Unheard};
 use metrics::RelayMetrics;
 
 /// The pause between two checks of the waiting parties.
@@ -166,9 +166,7 @@ impl Answers for Shared {
 /// A relay, which stops when this is dropped and closes the rooms in use.
 pub struct Relay {
     shared: Arc<Shared>,
-    /// `None` once this is dropped.
-    accepting: Option<Accepting>,
-    address: SocketAddr,
+    accepting: Accepting,
 }
 
 impl Relay {
@@ -202,17 +200,13 @@ impl Relay {
             },
             move |socket, from, unheard| accept(socket, from, unheard, &entered),
         )?;
-        Ok(Self {
-            address: accepting.address(),
-            accepting: Some(accepting),
-            shared,
-        })
+        Ok(Self { shared, accepting })
     }
 
     /// Returns the address with the port that was taken.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
-        self.address
+        self.accepting.address()
     }
 
     /// Returns the source of metrics and health.
@@ -225,7 +219,7 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
-        drop(self.accepting.take());
+        self.accepting.stop();
         self.shared.lock_rooms().clear();
     }
 }
@@ -249,9 +243,9 @@ fn give_way(rooms: &mut HashMap<[u8; 32], Room>) -> Option<Waiting> {
 
 /// Lets a connection into the room that it names.
 fn accept(socket: Arc<TcpStream>, from: SocketAddr, unheard: Unheard, shared: &Arc<Shared>) {
-    let came = Guest::accept(socket, &shared.origins, HELLO_TIME);
+    let accepted = Guest::accept(socket, &shared.origins, HELLO_TIME);
     drop(unheard);
-    match came {
+    match accepted {
         Ok((guest, Some(hello))) => {
             if let Some(seat) = seat(guest, from, Arc::clone(shared)) {
                 enter(seat, hello);

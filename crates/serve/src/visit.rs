@@ -427,14 +427,14 @@ fn prepare(seat: &Seat, policy: &Policy, session: &mut Session, asked: &Proposal
             Turn::Done
         }
         Err(error) => {
-            not_prepared(seat, function, run, &error);
+            preparation_failed(seat, function, run, &error);
             Turn::Failed(error, Some(PREPARATION_FAILED))
         }
     }
 }
 
-/// Tells of a preparation that failed, and counts it.
-fn not_prepared(seat: &Seat, function: String, run: Option<String>, error: &Error) {
+/// Reports and counts a failed preparation.
+fn preparation_failed(seat: &Seat, function: String, run: Option<String>, error: &Error) {
     let shared = seat.shared();
     shared.metrics.prepared(&function, "peer", None);
     shared.ordered_in_vain(seat.peer);

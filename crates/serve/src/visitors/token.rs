@@ -2,7 +2,7 @@
 //!
 //! | claim | content |
 //! |---|---|
-//! | `sub` | the visitor, by whom rates and keys count: 1 to 128 bytes of letters, digits, spaces and `-_.@+:=\|` |
+//! | `sub` | the visitor; rates and keys are counted for each: 1 to 128 bytes of letters, digits, spaces and `-_.@+:=\|` |
 //! | `aud` | the service, or a list with it |
 //! | `exp` | the end of the token, at most a day from now, in seconds since 1970 |
 //! | `nbf` | its beginning; may be left out |

@@ -1,5 +1,4 @@
-//! Sockets whose connections have a thread each. The number of those that have not sent a request
-//! yet is bounded.
+//! Sockets whose connections have a thread each, with a bound on those that have not sent a request.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,33 +21,34 @@ pub(crate) struct Accepting {
 }
 
 impl Accepting {
-    /// Listens at `address` on a thread of this name. Calls `came` on a thread for each connection,
-    /// of which at most `most` are unheard, as long as `may_accept`.
+    /// Listens at `address` on a thread of this name. Calls `handle` on a new thread for each
+    /// connection. At most `most` connections wait for their request. Calls `before_each` before it
+    /// looks for a connection, and accepts none while that returns false.
     pub(crate) fn start(
         (name, address): (&str, &str),
         most: usize,
-        mut may_accept: impl FnMut() -> bool + Send + 'static,
-        came: impl Fn(Arc<TcpStream>, SocketAddr, Unheard) + Send + Sync + 'static,
+        mut before_each: impl FnMut() -> bool + Send + 'static,
+        handle: impl Fn(Arc<TcpStream>, SocketAddr, Unheard) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         // `accept` has no timeout, so it must not block, and a loop repeats it.
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, came) = (Arc::clone(&stop), Arc::new(came));
+        let (stopped, handle) = (Arc::clone(&stop), Arc::new(handle));
         let silent = Arc::new(Silent::new(most));
         let accept = move || {
             while !stopped.load(Ordering::Acquire) {
-                let accepted = may_accept().then(|| silent.accept(&listener)).flatten();
+                let accepted = before_each().then(|| silent.accept(&listener)).flatten();
                 let Some((socket, from)) = accepted else {
                     thread::sleep(PAUSE);
                     continue;
                 };
                 let socket = Arc::new(socket);
                 let unheard = silent.add(&socket, from.ip());
-                let came = Arc::clone(&came);
+                let handle = Arc::clone(&handle);
                 // If no thread can be started, the other side comes again.
-                let _ = thread::Builder::new().spawn(move || came(socket, from, unheard));
+                let _ = thread::Builder::new().spawn(move || handle(socket, from, unheard));
             }
         };
         let thread = thread::Builder::new().name(name.to_owned()).spawn(accept)?;
@@ -63,15 +63,20 @@ impl Accepting {
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
-}
 
-impl Drop for Accepting {
-    fn drop(&mut self) {
+    /// Stops the thread that accepts.
+    pub(crate) fn stop(&mut self) {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             // A panic on that thread has been reported already.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
