@@ -10,8 +10,9 @@ pub(crate) use pair::Coins;
 pub use pair::LabelPair;
 
 use subtle::{Choice, ConstantTimeEq};
+use tacit_circuit::{Output, Program};
 use tacit_kernels::{Block, Cpu, Tweak, Use, encrypt_each, wiping_stack};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::decoding::{self, Fit};
 use crate::{DecodeError, StartPoint};
@@ -57,6 +58,35 @@ impl Points {
         };
         self.start ^ tweak.to_block()
     }
+}
+
+/// Writes what a party has of a program's inputs to the first of its slots. Afterwards there are at
+/// least `length` slots.
+pub(crate) fn place_inputs<T: Copy + Default + Zeroize>(
+    program: &Program,
+    inputs: &[T],
+    slots: &mut Zeroizing<Vec<T>>,
+    length: usize,
+) {
+    assert_eq!(
+        inputs.len(),
+        program.inputs(),
+        "one wire for each input of the program"
+    );
+    if slots.len() < length {
+        // This is a new vector, since growing the old one would leave labels behind in memory.
+        *slots = Zeroizing::new(vec![T::default(); length]);
+    }
+    slots[..inputs.len()].copy_from_slice(inputs);
+}
+
+/// Appends the evaluator's labels of a program's outputs. That of a constant is zero.
+pub(crate) fn output_labels(program: &Program, slots: &[Block], outputs: &mut Vec<Block>) {
+    let label = |output: &Output| match *output {
+        Output::Slot { slot, .. } => slots[slot as usize],
+        Output::Constant(_) => Block::ZERO,
+    };
+    outputs.extend(program.outputs().iter().map(label));
 }
 
 /// Appends d[j, 0] and d[j, 1] of the outputs from number `first` on with these labels.

@@ -1,13 +1,13 @@
 //! The evaluator, which has one label of each wire.
 
-use tacit_circuit::{AndGate, NEGATED, Output, Program, WireOrdering, XorGate};
+use tacit_circuit::{AndGate, NEGATED, Program, WireOrdering, XorGate};
 use tacit_kernels::{Block, Cpu, Use, encrypt_each};
 use zeroize::Zeroizing;
 
 use super::rows::{evaluate_and, follow_translation};
 use super::{AndForm, CIPHERTEXT_BYTES, FlexOrForm, Layout, Part, Step, TOGETHER, walk};
 use crate::link::{follow_hashed_links, follow_offset_links};
-use crate::prf_calls::{KEY, Points, TABLES, decode};
+use crate::prf_calls::{KEY, Points, TABLES, decode, output_labels, place_inputs};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// The evaluator of a scheme with offsets.
@@ -115,20 +115,11 @@ impl Evaluator for FlexOrEvaluator {
     }
 
     fn begin(&mut self, instance: u32, program: &Program, inputs: &[Block]) {
-        assert_eq!(
-            inputs.len(),
-            program.inputs(),
-            "one label for each input of the program"
-        );
         self.points.instance = instance;
         self.segment = 0;
         let plan = self.form.rule().map(|rule| program.ordering(rule));
         let length = program.slots() + plan.map_or(0, WireOrdering::scratch_slots);
-        if self.slots.len() < length {
-            // This is a new vector, since growing the old one would leave labels behind in memory.
-            self.slots = Zeroizing::new(vec![Block::ZERO; length]);
-        }
-        self.slots[..inputs.len()].copy_from_slice(inputs);
+        place_inputs(program, inputs, &mut self.slots, length);
     }
 
     fn evaluate(&mut self, program: &Program, segment: usize, tables: &[u8]) {
@@ -155,11 +146,7 @@ impl Evaluator for FlexOrEvaluator {
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {
-        let label = |output: &Output| match *output {
-            Output::Slot { slot, .. } => self.slots[slot as usize],
-            Output::Constant(_) => Block::ZERO,
-        };
-        outputs.extend(program.outputs().iter().map(label));
+        output_labels(program, &self.slots, outputs);
     }
 
     fn follow_links(&self, start: StartPoint, first: u64, labels: &mut [Block], links: &[u8]) {

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::rows::{ROW_POINTS, half_gates, row_keys, three_rows, translate, two_rows};
 use super::{AndForm, CIPHERTEXT_BYTES, FlexOrForm, Layout, Part, Step, TOGETHER, walk};
 use crate::link::{hashed_links, offset_links, share_offset};
-use crate::prf_calls::{Coins, KEY, LabelPair, Points, TABLES, decoding};
+use crate::prf_calls::{Coins, KEY, LabelPair, Points, TABLES, decoding, place_inputs};
 use crate::{Garbler, StartPoint};
 
 /// The garbler of a scheme with offsets.
@@ -223,21 +223,11 @@ impl Garbler for FlexOrGarbler {
     }
 
     fn begin(&mut self, instance: u32, program: &Program, inputs: &[LabelPair]) {
-        assert_eq!(
-            inputs.len(),
-            program.inputs(),
-            "one wire for each input of the program"
-        );
         self.points.instance = instance;
         self.segment = 0;
         let plan = self.form.rule().map(|rule| program.ordering(rule));
         let scratch = plan.map_or(0, WireOrdering::scratch_slots);
-        let length = program.slots() + scratch;
-        if self.slots.len() < length {
-            // This is a new vector, since growing the old one would leave labels behind in memory.
-            self.slots = Zeroizing::new(vec![LabelPair::default(); length]);
-        }
-        self.slots[..inputs.len()].copy_from_slice(inputs);
+        place_inputs(program, inputs, &mut self.slots, program.slots() + scratch);
         let count = plan.map_or(0, WireOrdering::offsets);
         self.offsets = Zeroizing::new(vec![Block::ZERO; count]);
         // Under the safe rules, AND gates replace their offsets.

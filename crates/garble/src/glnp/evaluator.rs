@@ -2,13 +2,13 @@
 
 use core::marker::PhantomData;
 
-use tacit_circuit::{AndGate, Output, Program, XorGate, XorLevel};
+use tacit_circuit::{AndGate, Program, XorGate, XorLevel};
 use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Simd, Use};
 use zeroize::Zeroizing;
 
 use super::frame::{Frame, blocks_for};
 use super::{AndRows, Gates, XorRows, bits_bytes, cot_label};
-use crate::prf_calls::{Points, TABLES, decode};
+use crate::prf_calls::{Points, TABLES, decode, output_labels, place_inputs};
 use crate::{DecodeError, Evaluator, StartPoint};
 
 /// The number of labels that the evaluator has of a wire.
@@ -139,19 +139,10 @@ impl<G: Gates> Evaluator for GlnpEvaluator<G> {
     }
 
     fn begin(&mut self, instance: u32, program: &Program, inputs: &[Block]) {
-        assert_eq!(
-            inputs.len(),
-            program.inputs(),
-            "one label for each input of the program"
-        );
         self.points.instance = instance;
         self.segment = 0;
         let blocks = blocks_for(program.slots(), LABELS);
-        if self.slots.len() < blocks {
-            // This is a new vector, since growing the old one would leave labels behind in memory.
-            self.slots = Zeroizing::new(vec![Block::ZERO; blocks]);
-        }
-        self.slots[..inputs.len()].copy_from_slice(inputs);
+        place_inputs(program, inputs, &mut self.slots, blocks);
     }
 
     fn evaluate(&mut self, program: &Program, segment: usize, tables: &[u8]) {
@@ -159,11 +150,7 @@ impl<G: Gates> Evaluator for GlnpEvaluator<G> {
     }
 
     fn finish(&mut self, program: &Program, outputs: &mut Vec<Block>) {
-        let label = |output: &Output| match *output {
-            Output::Slot { slot, .. } => self.slots[slot as usize],
-            Output::Constant(_) => Block::ZERO,
-        };
-        outputs.extend(program.outputs().iter().map(label));
+        output_labels(program, &self.slots, outputs);
     }
 
     /// Returns the values, with ⊥ if a label fits neither decoding value, or both.
