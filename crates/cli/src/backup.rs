@@ -131,7 +131,7 @@ pub(crate) fn restore(args: &RestoreArgs, config: Option<&Path>) -> Result<(), F
              tacit.toml"
         ));
     }
-    // Before anything is destroyed: what was must be told.
+    // The report needs what is destroyed below.
     if let Some(error) = unreadable.into_iter().next() {
         return Err(error.into());
     }

@@ -34,7 +34,7 @@ const SLOW_DISK: Duration = Duration::from_millis(50);
 struct Finding {
     subject: String,
     state: Verdict,
-    told: String,
+    text: String,
     remedy: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl Finding {
         Self {
             subject: subject.into(),
             state: Verdict::Right,
-            told: told.into(),
+            text: told.into(),
             remedy: None,
         }
     }
@@ -86,7 +86,7 @@ impl Finding {
         json!({
             "subject": self.subject,
             "state": self.state.word(),
-            "told": self.told,
+            "told": self.text,
             "remedy": self.remedy,
         })
     }
@@ -114,7 +114,7 @@ fn text(findings: &[Finding]) -> String {
     let width = width.unwrap_or_default();
     let lines = findings.iter().map(|finding| {
         let (word, subject) = (finding.state.word(), &finding.subject);
-        let line = format!("{word:<7}  {subject:width$}  {}", finding.told);
+        let line = format!("{word:<7}  {subject:width$}  {}", finding.text);
         let remedy = finding.remedy.as_ref();
         let remedy = remedy.map(|remedy| format!("{:9}what to do: {}\n", "", escaped(remedy)));
         // The configuration may contain any characters.
@@ -387,9 +387,9 @@ mod tests {
     fn a_disk_is_slow_if_most_of_its_writes_are() {
         let of = |waits: [u64; WRITES]| disk(waits.map(Duration::from_millis).to_vec());
         let fast = of([2, 900, 3, 1, 4]);
-        assert!(fast.state == Verdict::Right, "{}", fast.told);
+        assert!(fast.state == Verdict::Right, "{}", fast.text);
         assert_eq!(
-            fast.told,
+            fast.text,
             "a write waits 3.0 ms, at most 900.0 ms in 5 writes"
         );
         let slow = of([60, 1, 70, 80, 2]);

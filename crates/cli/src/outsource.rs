@@ -198,8 +198,8 @@ fn tell(
     (outcomes, failure): (&[Outcome], Option<Failure>),
     names: serde_json::Map<String, serde_json::Value>,
 ) -> Result<(), Failure> {
-    let told = &given.each.runs;
-    let failure = report::ended_early(failure, outcomes.len(), told)?;
+    let asked = &given.each.runs;
+    let failure = report::ended_early(failure, outcomes.len(), asked)?;
     let Some(last) = outcomes.last() else {
         return Ok(());
     };
@@ -207,8 +207,8 @@ fn tell(
         .iter()
         .map(|outcome| outcome.cost.clone())
         .collect();
-    if told.json {
-        let mut json = setting.json(last, told.cost.then_some(costs.as_slice()));
+    if asked.json {
+        let mut json = setting.json(last, asked.cost.then_some(costs.as_slice()));
         json["outputs"] = runnable.outputs_json(&last.outputs)?;
         json["runs_done"] = outcomes.len().into();
         json["run"] = names.into();
@@ -224,7 +224,7 @@ fn tell(
         eprintln!("pin       {chain}, for --pin in a later run");
     }
     output::print(runnable.outputs_text(&last.outputs)?)?;
-    if told.cost {
+    if asked.cost {
         eprint!("{}", costs_text(&costs));
     }
     failure.map_or(Ok(()), Err)

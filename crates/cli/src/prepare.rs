@@ -74,7 +74,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
             if let Some(lane) = args.lane {
                 go_to_lane(&mut session, lane)?;
             }
-            let prepared = over(order.as_ref(), args, &stocks, &mut session);
+            let prepared = prepare_over(order.as_ref(), args, &stocks, &mut session);
             // The peer's greeting, which names its lane, may have come only now.
             let (lane, peer) = (session.lanes().peer, args.meet.peer.as_deref());
             let prepared = prepared.map_err(|error| Failure::in_lane(error, peer, lane))?;
@@ -134,14 +134,17 @@ fn check_options(args: &PrepareArgs) -> Result<(), Failure> {
     let names: Vec<_> = of.iter().map(|one| one.protocol().name()).collect();
     let (all, first) = (names.join(" and "), names[0]);
     Err(usage!(
-        "{option} is of {all}, and not of {}", args.protocol.protocol().name();
+        "{option} belongs to {all}, and not to {}", args.protocol.protocol().name();
         "leave it out and give FUNCTION --runs N, or give --protocol {first}"
     ))
 }
 
 /// Returns the function of the arguments, in the form for the protocol, and this party's role in
 /// the runs to be prepared for.
-fn ordered(args: &PrepareArgs, config: &Config) -> Result<(Option<Runnable>, Role), Failure> {
+fn function_and_role(
+    args: &PrepareArgs,
+    config: &Config,
+) -> Result<(Option<Runnable>, Role), Failure> {
     let found = args.function.as_ref().map(|name| {
         let found = function::find(name, &args.choice)?;
         if args.protocol == PrepareFor::Gmw {
@@ -166,7 +169,7 @@ fn check_room(order: &dyn Order, limit: u64) -> Result<(), Failure> {
     if bytes > limit {
         return Err(usage!(
             "the order has {} of {} at this party, and a stock takes at most {}",
-            shown_bytes(bytes), order.what(), shown_bytes(limit);
+            shown_bytes(bytes), order.material(), shown_bytes(limit);
             "order less at both parties, or raise limit_gib under [stock] in tacit.toml"
         ));
     }
@@ -174,7 +177,7 @@ fn check_room(order: &dyn Order, limit: u64) -> Result<(), Failure> {
 }
 
 /// Prepares over one session.
-fn over(
+fn prepare_over(
     order: &dyn Order,
     args: &PrepareArgs,
     stocks: &Stocks,
@@ -236,7 +239,7 @@ trait Order {
     fn order(&self) -> Result<AnyPreparation<'_>, Error>;
 
     /// Names what takes space in the stock.
-    fn what(&self) -> &'static str;
+    fn material(&self) -> &'static str;
 
     /// Describes the order, for comparison with the other party's.
     fn described(&self) -> String;
@@ -277,7 +280,7 @@ struct ComponentOrder {
 
 impl ComponentOrder {
     fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        let (runnable, role) = ordered(args, config)?;
+        let (runnable, role) = function_and_role(args, config)?;
         let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
         let components = args.components.iter().map(component);
         let scheme = function::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
@@ -305,7 +308,7 @@ impl Order for ComponentOrder {
         Ok(order.ots(self.ots).into())
     }
 
-    fn what(&self) -> &'static str {
+    fn material(&self) -> &'static str {
         "tables"
     }
 

@@ -163,8 +163,8 @@ pub(crate) fn session_over(other: &str, all: &str, (done, of): (u64, u32)) -> Fa
     )
 }
 
-/// Returns the failure that ended repeated runs, for the end of their results. Without a run that
-/// was done there are no results, and the error is the failure.
+/// Returns the failure that ended repeated runs, for the end of their results. If no run was
+/// finished, there are no results, and the failure is the error.
 pub(crate) fn ended_early(
     failure: Option<Failure>,
     done: usize,

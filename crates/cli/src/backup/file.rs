@@ -243,8 +243,8 @@ fn text_of(mut bytes: Zeroizing<Vec<u8>>) -> Option<Zeroizing<String>> {
     }
 }
 
-/// Returns the bytes of the file. Who reads them has the identity: only the checksum protects them,
-/// and it has no key.
+/// Returns the bytes of the file. Anybody who reads them has the identity: nothing is encrypted,
+/// and the checksum has no key.
 pub(super) fn file_bytes(backup: &Backup, identity: &str) -> Zeroizing<Vec<u8>> {
     let content = json!(backup).to_string();
     let digits = hexadecimal(identity.as_bytes());

@@ -41,7 +41,7 @@ impl BatchOrder {
                 "order at most {MAX_EXECUTIONS} at both parties, and the rest when those are used"
             ));
         }
-        let (Some(runnable), role) = super::ordered(args, config)? else {
+        let (Some(runnable), role) = super::function_and_role(args, config)? else {
             return Err(usage!(
                 "a batch is of one function";
                 "give `tacit prepare FUNCTION --protocol batch --runs N`"
@@ -82,7 +82,7 @@ impl Order for BatchOrder {
         Ok(order.scheme(self.scheme.id).into())
     }
 
-    fn what(&self) -> &'static str {
+    fn material(&self) -> &'static str {
         "tables"
     }
 

@@ -32,7 +32,7 @@ enum Amount {
 impl CrossOrder {
     /// Returns the order of the arguments, if `gmw` can fill it.
     pub(super) fn new(args: &PrepareArgs, config: &Config, party: &Party) -> Result<Self, Failure> {
-        let (runnable, role) = super::ordered(args, config)?;
+        let (runnable, role) = super::function_and_role(args, config)?;
         let amount = match runnable {
             Some(runnable) => Amount::Runs(Box::new(runnable.function().clone()), args.runs),
             None => Amount::Crosses {
@@ -70,7 +70,7 @@ impl Order for CrossOrder {
         self.crosses().map(Into::into)
     }
 
-    fn what(&self) -> &'static str {
+    fn material(&self) -> &'static str {
         "crosses"
     }
 

@@ -34,7 +34,7 @@ enum LotKind {
 impl LotOrder {
     /// Returns the order of the arguments, if `authenticated` can fill it.
     pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        let (runnable, role) = super::ordered(args, config)?;
+        let (runnable, role) = super::function_and_role(args, config)?;
         let kind = match (runnable, args.ands) {
             (Some(runnable), _) => {
                 let (function, runs) = (Box::new(runnable.function().clone()), args.runs);
@@ -101,7 +101,7 @@ impl Order for LotOrder {
         self.lot().map(Into::into)
     }
 
-    fn what(&self) -> &'static str {
+    fn material(&self) -> &'static str {
         match &self.kind {
             LotKind::Instances(..) => "instances",
             LotKind::TriplesFor(..) | LotKind::Triples(_) => "triples",
@@ -146,7 +146,7 @@ impl Order for LotOrder {
         if let LotKind::Instances(..) = &self.kind {
             text += &super::table(prepared);
         }
-        let (what, made, usable) = (self.what(), prepared.made(), prepared.available());
+        let (what, made, usable) = (self.material(), prepared.made(), prepared.available());
         text += &format!("{made} {what} made, {usable} usable");
         if let Some(function) = self.function() {
             let runs = runs_of(prepared.runs.unwrap_or(0), function);
@@ -178,7 +178,7 @@ impl Order for LotOrder {
             "made_at_bits": prepared.made_at_bits,
             "role": self.role.name(),
             "function": function,
-            "material": self.what(),
+            "material": self.material(),
             "made": prepared.made(),
             "usable": prepared.available(),
         });

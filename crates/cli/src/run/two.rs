@@ -1,8 +1,8 @@
 //! `tacit run` between two parties: the checks before the peer is contacted, and the runs.
 
 mod chained;
+mod ended;
 mod failed;
-mod told;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{Setting, session_over};
 use crate::typed::{OutputFiles, Runnable};
-use told::FinishedRuns;
+use ended::FinishedRuns;
 
 /// One party's runs of a function with one peer, checked and ready.
 pub(super) struct TwoPartyRun<'a> {

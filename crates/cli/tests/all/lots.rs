@@ -190,7 +190,10 @@ fn orders_that_are_none_of_triples_are_refused() {
         tacit(parties.folder(), &[args, &party, &known].concat())
     };
     for (args, why) in [
-        (&["--component", "xor@1"][..], "--component is of prepared"),
+        (
+            &["--component", "xor@1"][..],
+            "--component belongs to prepared",
+        ),
         (
             &["--ands", "1", "--scheme", "half-gates"],
             "of no garbling scheme",
@@ -201,7 +204,7 @@ fn orders_that_are_none_of_triples_are_refused() {
         alone(&[&PREPARE[..], args].concat()).failed(2, &[why]);
     }
     let prepared = ["prepare", "--protocol", "prepared", "--ands", "5"];
-    alone(&prepared).failed(2, &["--ands is of authenticated"]);
+    alone(&prepared).failed(2, &["--ands belongs to authenticated"]);
     let batch = ["prepare", "--protocol", "batch", "--ands", "5"];
     alone(&batch).failed(2, &["--ands", "--runs N"]);
 }
