@@ -39,7 +39,8 @@ impl StatisticalSecurity {
         Self::between(Self::LEAST, bits, Self::MOST)
     }
 
-    /// Creates an s as low as 1, for `batch`. This is for measurements and tests only.
+    /// Creates an s as low as 1, for `batch`. This is for tests only: no command, configuration or
+    /// binding reaches it.
     ///
     /// # Errors
     ///

@@ -123,8 +123,7 @@ impl Parameters {
         ))
     }
 
-    /// Returns parameters as [`malicious`](Self::malicious) does, however insecure. For
-    /// measurements and tests only.
+    /// Returns parameters as [`malicious`](Self::malicious) does, however insecure. For tests only.
     ///
     /// # Errors
     ///
@@ -211,7 +210,7 @@ impl Parameters {
         }
         let share = self.share_bits() as f64;
         let of = |role| function.map_or(0, |function| function.output_bits(role));
-        let results = [Role::Garbler, Role::Evaluator].map(of);
+        let results = Role::BOTH.map(of);
         // There is one extension between generator and evaluator, and one between generator and
         // cloud.
         Ok(RunBound {
