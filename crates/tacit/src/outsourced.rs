@@ -52,12 +52,12 @@ const PATIENCE: Duration = Duration::from_secs(15 * 60);
 /// ([`OutsourcedJob::chain`]).
 pub type OutsourcedJob<'f> = Order<'f, ThreePartyRun<'f>>;
 
-/// What an evaluator's run is doing, for display to people.
+/// The stage of an evaluator's run, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientStage {
-    /// It waits for its turn. The cloud says how many runs of its chain come before; nothing proves
-    /// the number.
+    /// It waits for its turn. The cloud reports the number of earlier runs of its chain, without
+    /// proof.
     Waits {
         /// The number of runs before this one.
         before: u16,

@@ -141,9 +141,7 @@ pub(crate) fn number(order: &Json, name: &str) -> Result<u64, Refused> {
 
 /// Parses an order, and separates the inputs that it contains.
 pub(crate) fn order(text: &str) -> Result<(Json, Json), Refused> {
-    // The library's own text may quote a secret.
-    let order: Result<Json, _> = serde_json::from_str(text);
-    let mut order = order.map_err(|_| "the order is not JSON")?;
+    let mut order = parsed(text)?;
     let inputs = order["inputs"].take();
     Ok((order, inputs))
 }

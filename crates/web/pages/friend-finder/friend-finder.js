@@ -5,7 +5,7 @@ import { Damaged, KEPT, KEY, LOCK, invitationIn, takeInvitation } from "./invita
 import { drawMap, mark, markChosen, nameOfCell, unmark, unmarkAll } from "./map.js";
 import { CUT, DAMAGED, capital, failure, initials, rateInWords, stageInWords } from "./words.js";
 
-/** A second press within this time is of the same hand, and cancels nothing. */
+/** A second press within this time is a double press, and cancels nothing. */
 const DOUBLE_MS = 600;
 
 let setting;
@@ -53,7 +53,7 @@ function choose(cell) {
   chosen = cell;
   markChosen(cell);
   showControls();
-  // What goes wrong is told when it matters.
+  // The move itself reports errors.
   if (me && begun === null) tacit.meetServers(...addresses(), parties()).catch(() => {});
 }
 
@@ -124,10 +124,10 @@ async function alone(work) {
   showControls();
 }
 
-/** The most moves before this one that were told while it waits. */
+/** The largest number of earlier moves that was reported during this wait. */
 let queue = 0;
 
-/** Shows what the run does: of the wait for its turn how much is over, else that it goes on. */
+/** Shows the stage of a run, and how much of its wait is over. */
 function atStage(at) {
   $("stage").textContent = stageInWords(at);
   if (at.stage === "connecting") queue = 0;
@@ -137,7 +137,10 @@ function atStage(at) {
   $("bar").value = queue + 1 - at.before;
 }
 
-/** Moves as the person that this is: another tab may have changed that, or have seen a later map. */
+/**
+ * Moves, once it has read again who this person is: another tab may have changed that, or have seen
+ * a later map.
+ */
 async function move(cell, done) {
   const earlier = me.id;
   const agrees = $("agrees").checked;
@@ -286,7 +289,7 @@ try {
   $("rate").textContent = rateInWords(setting);
   await beInvited(invitationOfAddress());
   const kept = await whoAmI();
-  // Where another tab has the lock, the move is not cut off but runs.
+  // If another tab has the lock, the move still runs there.
   await navigator.locks.request(LOCK, { ifAvailable: true }, (lock) => {
     if (lock && kept?.cut) say("wrong", CUT);
   });

@@ -11,7 +11,7 @@ let venues;
 let press;
 let zoom = 0;
 let chosen = null;
-/** Who is in which square: the square, and what stands there. */
+/** The mark in each square that has one. */
 const marks = new Map();
 
 /** A square's short name: a letter or two for its column, and its row. */
@@ -90,7 +90,7 @@ function spare() {
   });
 }
 
-/** Draws so many squares over a plan: a picture, and venues at parts of its width and height. */
+/** Draws `count` squares over a plan: a picture, and venues at parts of its width and height. */
 export function drawMap(count, plan, onPress) {
   [cells, press] = [count, onPress];
   columns = 2 ** Math.ceil(Math.log2(cells) / 2);
