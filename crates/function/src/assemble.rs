@@ -2,7 +2,7 @@
 
 use tacit_circuit::{Component, Port};
 
-use crate::check::check;
+use crate::check::{check, check_walk};
 use crate::lower::Lowering;
 use crate::promises::promise;
 use crate::source::{
@@ -67,10 +67,15 @@ impl Source {
 impl Function {
     pub(super) fn of_source(source: Source) -> Result<Self, FunctionError> {
         source.check()?;
-        let mut plan = Lowering::lower(&source)?;
+        let plan = Lowering::lower(&source)?;
         let components = source.components.iter();
         let components: Vec<Component> = components.map(|c| c.component.clone()).collect();
-        let counts = check(&mut plan, components.len())?;
+        let (counts, kept) = if source.is_over_shares {
+            (check(&plan, components.len())?, None)
+        } else {
+            let (counts, kept) = check_walk(&plan, components.len())?;
+            (counts, Some(kept))
+        };
         let text = source.canonical_text();
         let digest = function_digest(&text, &components);
         let (mut ports, mut owners, mut loads) = (Vec::new(), Vec::new(), Vec::new());
@@ -105,6 +110,7 @@ impl Function {
             components,
             plan,
             counts,
+            kept,
             text,
             digest_of_bits: digest,
             digest,

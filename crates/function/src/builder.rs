@@ -66,6 +66,14 @@ impl FunctionBuilder {
         }
     }
 
+    /// Marks the function as one that runs over XOR shares, by its [schedule](Function::schedule).
+    /// Only what [`Values`](crate::Values) walks must then stay within the limits on elements and
+    /// bits that a walk keeps. The function's digest and its schedule are the same.
+    pub fn over_shares(&mut self) -> &mut Self {
+        self.source.is_over_shares = true;
+        self
+    }
+
     /// Declares a component under the name by which steps call it.
     pub fn component(&mut self, name: &str, component: Component) -> &mut Self {
         let name = name.to_owned();

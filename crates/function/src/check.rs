@@ -1,20 +1,20 @@
-//! The check of a plan: two walks over its steps without any values.
+//! The check of a plan: walks over its steps without any values.
 //!
 //! The first walk checks every index against its dimension, and counts calls and reads. It finds
 //! elements that are read before they are assigned, or assigned twice in a value that is no
 //! variable. The second walk moves dummy values between the places of [`Places`], to find out how
-//! many places are needed.
+//! many places are needed. A function over shares has no such places, and so no second walk.
 
 use crate::expression::Affine;
 use crate::plan::{
-    Cursor, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, NEVER_DROPPED, Operation, Part, Piece,
-    Places, Plan,
+    Cursor, Kept, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, NEVER_DROPPED, Operation, Part,
+    Piece, Places, Plan,
 };
 use crate::source::MAX_LOOPS;
 use crate::{ErrorLocation, FunctionError};
 
 /// The counts of the first walk.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Counts {
     /// The number of calls.
     pub(super) calls: u32,
@@ -24,37 +24,38 @@ pub(super) struct Counts {
 
 type Counters = [i64; MAX_LOOPS];
 
-/// Checks `plan`, which calls this many components, and adds to it how often each granule is read
-/// and how many places are needed.
-pub(super) fn check(plan: &mut Plan, components: usize) -> Result<Counts, FunctionError> {
-    let widest = widest(plan);
+/// Checks `plan`, which calls this many components, for runs over shares.
+pub(super) fn check(plan: &Plan, components: usize) -> Result<Counts, FunctionError> {
+    widest(plan)?;
+    let mut check = PlanCheck::new(plan, components, Vec::new());
+    check.run()?;
+    Ok(check.counts)
+}
+
+/// Checks `plan` as [`check`] does. Returns also what a walk that keeps values needs.
+pub(super) fn check_walk(plan: &Plan, components: usize) -> Result<(Counts, Kept), FunctionError> {
+    let widest = widest(plan)?;
+    let mut check = PlanCheck::new(plan, components, vec![0; plan.granules]);
+    check.run()?;
+    let PlanCheck { uses, counts, .. } = check;
+    let kept = Kept {
+        places: places(plan, uses.clone())? as usize,
+        uses,
+        widest,
+    };
+    Ok((counts, kept))
+}
+
+/// Returns the most bits that an operation, or all outputs together, read.
+fn widest(plan: &Plan) -> Result<usize, FunctionError> {
+    let bits = |operation| read_bits(plan, operation);
+    let outputs = plan.outputs.iter().map(bits).sum();
+    let widest = plan.operations.iter().map(bits).fold(outputs, u64::max);
     if widest > MAX_LIVE_BITS {
         let what = "the bits that a step, or all outputs together, read";
         return Err(FunctionError::too_many("the function", what, MAX_LIVE_BITS));
     }
-    plan.widest = widest as usize;
-    let mut uses = std::mem::take(&mut plan.uses);
-    let counts = PlanCheck {
-        plan,
-        written: vec![false; uses.len()],
-        uses: &mut uses,
-        touched: 0,
-        counts: Counts {
-            by_component: vec![0; components],
-            ..Counts::default()
-        },
-    }
-    .run()?;
-    plan.uses = uses;
-    plan.places = places(plan)? as usize;
-    Ok(counts)
-}
-
-/// Returns the most bits that an operation, or all outputs together, read.
-fn widest(plan: &Plan) -> u64 {
-    let bits = |operation| read_bits(plan, operation);
-    let outputs = plan.outputs.iter().map(bits).sum();
-    plan.operations.iter().map(bits).fold(outputs, u64::max)
+    Ok(widest as usize)
 }
 
 fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
@@ -69,14 +70,28 @@ fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
 struct PlanCheck<'p> {
     plan: &'p Plan,
     written: Vec<bool>,
-    uses: &'p mut [u32],
+    /// The number of reads of each granule, or nothing if they are not counted.
+    uses: Vec<u32>,
     /// The number of granules read and written so far.
     touched: u64,
     counts: Counts,
 }
 
-impl PlanCheck<'_> {
-    fn run(mut self) -> Result<Counts, FunctionError> {
+impl<'p> PlanCheck<'p> {
+    fn new(plan: &'p Plan, components: usize, uses: Vec<u32>) -> Self {
+        Self {
+            plan,
+            written: vec![false; plan.granules],
+            uses,
+            touched: 0,
+            counts: Counts {
+                calls: 0,
+                by_component: vec![0; components],
+            },
+        }
+    }
+
+    fn run(&mut self) -> Result<(), FunctionError> {
         let plan = self.plan;
         for array in &plan.arrays[..plan.given] {
             self.written[array.granules()].fill(true);
@@ -101,7 +116,7 @@ impl PlanCheck<'_> {
         for output in &plan.outputs {
             self.operation(output, &cursor)?;
         }
-        Ok(self.counts)
+        Ok(())
     }
 
     fn operation(&mut self, operation: &Operation, cursor: &Cursor) -> Result<(), FunctionError> {
@@ -147,11 +162,13 @@ impl PlanCheck<'_> {
             if !self.written[granule] {
                 return Err(self.unassigned(operation, part, granule, cursor));
             }
-            self.uses[granule] = if is_variable {
-                NEVER_DROPPED
-            } else {
-                self.uses[granule].saturating_add(1)
-            };
+            if let Some(uses) = self.uses.get_mut(granule) {
+                *uses = if is_variable {
+                    NEVER_DROPPED
+                } else {
+                    uses.saturating_add(1)
+                };
+            }
         }
         Ok(())
     }
@@ -247,8 +264,8 @@ impl PlanCheck<'_> {
 }
 
 /// Runs the second walk. Returns the number of places needed.
-fn places(plan: &Plan) -> Result<u64, FunctionError> {
-    let mut places = Places::new(plan);
+fn places(plan: &Plan, uses: Vec<u32>) -> Result<u64, FunctionError> {
+    let mut places = Places::new(plan, uses);
     let check = |places: &Places| {
         if places.taken() <= MAX_LIVE_BITS {
             return Ok(());

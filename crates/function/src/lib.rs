@@ -28,7 +28,9 @@
 //! which together read and assign 2^30 elements, 2^25 elements that are assigned or read
 //! separately, 2^30 bits live at once or read by one step, and 2^24 bits of constants as written.
 //! **Cost**: building a function walks all calls twice and takes 9 bytes for each such element. A
-//! run takes 8 bytes for each element, and one value for each bit that is live at once.
+//! run takes 8 bytes for each element, and one value for each bit that is live at once. A function
+//! that runs [over shares](FunctionBuilder::over_shares) has no such values: building it walks all
+//! calls once and takes a byte for each element, and the limit on live bits is for [`Values`] alone.
 #![forbid(unsafe_code)]
 
 mod assemble;
@@ -57,6 +59,7 @@ pub use schedule::Schedule;
 pub use steps::{Operand, Part};
 pub use values::{Call, Outputs, Step, Values};
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 pub use tacit_circuit::Role;
@@ -66,7 +69,7 @@ use tacit_circuit::{
 use zeroize::Zeroizing;
 
 use check::Counts;
-use plan::Plan;
+use plan::{Kept, Plan};
 use source::Source;
 
 /// The recipient of a result.
@@ -136,6 +139,8 @@ pub struct Function {
     components: Vec<Component>,
     plan: Plan,
     counts: Counts,
+    /// What a walk that keeps values needs. A function over shares finds it when it is walked.
+    kept: Option<Kept>,
     text: String,
     digest_of_bits: Digest,
     digest: Digest,
@@ -278,9 +283,19 @@ impl Function {
         &self.counts.by_component
     }
 
-    /// Returns the most bits of values that a run holds at once.
+    /// Whether the function was built to run [over shares](FunctionBuilder::over_shares). It may
+    /// then be too large for [`Values`].
+    pub fn is_over_shares(&self) -> bool {
+        self.kept.is_none()
+    }
+
+    /// Returns the most bits of values that a walk by [`Values`] holds at once.
+    ///
+    /// # Panics
+    ///
+    /// The same as for [`Values::new`].
     pub fn live_bits(&self) -> usize {
-        self.plan.places
+        self.kept().places
     }
 
     /// Returns the number of input bits that belong to `owner`.
@@ -389,5 +404,16 @@ impl Function {
 
     fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Returns what a walk that keeps values needs.
+    fn kept(&self) -> Cow<'_, Kept> {
+        if let Some(kept) = &self.kept {
+            return Cow::Borrowed(kept);
+        }
+        match check::check_walk(&self.plan, self.components.len()) {
+            Ok((_, kept)) => Cow::Owned(kept),
+            Err(error) => panic!("a function over shares is walked by its schedule: {error}"),
+        }
     }
 }

@@ -145,14 +145,10 @@ pub(super) struct Plan {
     pub(super) given: usize,
     /// The sources of each output, then of each saved value.
     pub(super) outputs: Vec<Operation>,
-    /// The number of reads of each granule.
-    pub(super) uses: Vec<u32>,
+    /// The number of granules of all arrays.
+    pub(super) granules: usize,
     /// The number of free lists.
     pub(super) classes: usize,
-    /// The number of places needed to hold all bits that are live at once.
-    pub(super) places: usize,
-    /// The most bits that an operation reads.
-    pub(super) widest: usize,
 }
 
 impl Plan {
@@ -258,6 +254,17 @@ const NOT_ASSIGNED: u32 = u32::MAX;
 /// The number of reads of a granule that is never dropped.
 pub(super) const NEVER_DROPPED: u32 = u32::MAX;
 
+/// What a walk that keeps values needs beyond the plan.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    /// The number of reads of each granule.
+    pub(super) uses: Vec<u32>,
+    /// The number of places needed to hold all bits that are live at once.
+    pub(super) places: usize,
+    /// The most bits that an operation, or all outputs together, read.
+    pub(super) widest: usize,
+}
+
 /// The places in which values are kept while they are needed.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
@@ -272,11 +279,11 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Creates the places with no value held.
-    pub(super) fn new(plan: &Plan) -> Self {
+    /// Creates the places with no value held, for granules that are read as often as `uses` says.
+    pub(super) fn new(plan: &Plan, uses: Vec<u32>) -> Self {
         Self {
-            at: vec![NOT_ASSIGNED; plan.uses.len()],
-            uses: plan.uses.clone(),
+            at: vec![NOT_ASSIGNED; uses.len()],
+            uses,
             free: vec![Vec::new(); plan.classes],
             taken: 0,
         }

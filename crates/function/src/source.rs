@@ -113,6 +113,9 @@ pub(super) struct Source {
     pub(super) values: Vec<ValueSource>,
     pub(super) steps: Vec<StepSource>,
     pub(super) outputs: Vec<OutputSource>,
+    /// See [`FunctionBuilder::over_shares`](crate::FunctionBuilder::over_shares). Digests do not
+    /// cover it.
+    pub(super) is_over_shares: bool,
 }
 
 impl Source {

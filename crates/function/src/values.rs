@@ -75,13 +75,20 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     /// # Errors
     ///
     /// The error of `input`.
+    ///
+    /// # Panics
+    ///
+    /// If the function is [over shares](Function::is_over_shares) and exceeds a limit of functions
+    /// that are not.
     pub fn new<E>(
         function: &'f Function,
         mut input: impl FnMut(usize) -> Result<T, E>,
     ) -> Result<Self, E> {
         let plan = function.plan();
-        let mut places = Places::new(plan);
-        let mut values = Zeroizing::new(vec![T::default(); plan.places]);
+        let kept = function.kept();
+        let mut values = Zeroizing::new(vec![T::default(); kept.places]);
+        let arguments = Zeroizing::new(Vec::with_capacity(kept.widest));
+        let mut places = Places::new(plan, kept.into_owned().uses);
         for (number, array) in plan.arrays[..plan.given].iter().enumerate() {
             for granule in array.granules() {
                 let place = places.write(array, granule);
@@ -98,7 +105,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
             cursor: Cursor::new(),
             places,
             values,
-            arguments: Zeroizing::new(Vec::with_capacity(plan.widest)),
+            arguments,
             calls: 0,
             pending: None,
             ahead: Ahead::default(),

@@ -322,13 +322,14 @@ impl<'f> Job<'f> {
         if self.task.pin.is_some() && self.task.chain.is_none() {
             return Err(Error::ApiMisuse("a pin is of a chain; name the chain"));
         }
-        if let Some(join) = &self.task.join {
-            if self.protocol() != Protocol::Gmw {
-                return Err(Error::JoinsNot {
-                    protocol: self.protocol(),
-                });
-            }
-            join.check(self.task.function, self.task.role)?;
+        let TwoPartyRun { function, join, .. } = &self.task;
+        if self.protocol() != Protocol::Gmw && (join.is_some() || function.is_over_shares()) {
+            return Err(Error::JoinsNot {
+                protocol: self.protocol(),
+            });
+        }
+        if let Some(join) = join {
+            join.check(function, self.task.role)?;
         }
         self.task.by.check(self)
     }

@@ -155,8 +155,14 @@ impl<'f> OutsourcedJob<'f> {
     ///
     /// # Errors
     ///
-    /// The scheme is not supported, or the function has more inputs than can be encoded.
+    /// The scheme is not supported, the function joins tables, or it has more inputs than can be
+    /// encoded.
     pub fn check(&self) -> Result<(), Error> {
+        if self.task.function.is_over_shares() {
+            return Err(Error::JoinsNot {
+                protocol: Protocol::Outsourced,
+            });
+        }
         with_block_scheme(self.scheme_id(), Protocol::Outsourced, ())?;
         self.client_ots().map(drop)
     }

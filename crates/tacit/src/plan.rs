@@ -229,6 +229,11 @@ impl Planner {
         if protocols.is_empty() {
             return Err(no_protocol(self.threat_model));
         }
+        if asked.is_over_shares() {
+            return Err(Error::ApiMisuse(
+                "a function that joins tables is planned as a join",
+            ));
+        }
         let candidate = Candidate::new(asked);
         let schemes = self.schemes(&candidate.function)?;
         let (mut alternatives, mut refused) = self.garbled(&candidate, &schemes, &protocols);

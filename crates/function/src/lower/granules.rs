@@ -36,7 +36,7 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
         }
     }
     plan.classes = classes.len();
-    plan.uses = vec![0; first as usize];
+    plan.granules = first as usize;
     for part in parts(plan) {
         let granule = granules[part.array as usize];
         part.start.constant /= granule as i64;

@@ -153,7 +153,7 @@ impl<'f> Planner<'f> {
             starts: Vec::new(),
             steps: 0,
             total_ots: [0; 2],
-            elements: function.plan().uses.len() as u64,
+            elements: function.plan().granules as u64,
         };
         Self {
             function,

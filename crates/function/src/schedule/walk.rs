@@ -47,7 +47,7 @@ impl<'f> SourceWalk<'f> {
             plan,
             cursor: Cursor::new(),
             // The check has found each element to be assigned before it is read.
-            held: vec![GranuleSource::Apart(u32::MAX); plan.uses.len()],
+            held: vec![GranuleSource::Apart(u32::MAX); plan.granules],
             apart: Vec::new(),
         };
         for (number, (array, input)) in (0..).zip(plan.arrays.iter().zip(inputs)) {

@@ -72,6 +72,16 @@ fn values_that_counters_make_too_large_are_refused() {
     }
 }
 
+/// Fills a function that holds 2^30 and 2^29 bits at once.
+fn large_values(f: &mut FunctionBuilder) -> &mut FunctionBuilder {
+    for name in ["x", "y", "z"] {
+        f.input(name, "u1[536870912]", Role::Garbler);
+    }
+    f.value("v", "u1[536870912]").assign("v", "x");
+    f.output("r", "u1[536870912]", Recipient::Both, "y");
+    f.output("s", "u1[536870912]", Recipient::Both, "z")
+}
+
 #[test]
 fn what_would_not_fit_is_refused() {
     let turns_without_end = built(|f| {
@@ -88,14 +98,7 @@ fn what_would_not_fit_is_refused() {
             .assign(Part::of("v").at(3), Operand::number(1))
             .output("r", "u8", Recipient::Both, "x")
     });
-    let large_values = built(|f| {
-        for name in ["x", "y", "z"] {
-            f.input(name, "u1[536870912]", Role::Garbler);
-        }
-        f.value("v", "u1[536870912]").assign("v", "x");
-        f.output("r", "u1[536870912]", Recipient::Both, "y");
-        f.output("s", "u1[536870912]", Recipient::Both, "z")
-    });
+    let large_values = built(large_values);
     fn nest(builder: &mut FunctionBuilder, depth: usize) {
         if depth > 0 {
             builder.repeat(&format!("i{depth}"), 0, 1, |inner, _| {
@@ -116,6 +119,14 @@ fn what_would_not_fit_is_refused() {
         large_values => TooMany, "needs at once", "1073741824";
         deep => TooMany { limit: 8 }, "loops in each other";
     }
+}
+
+#[test]
+#[should_panic(expected = "needs at once pass the limit of 1073741824")]
+fn only_a_walk_of_a_function_over_shares_holds_its_bits() {
+    let function = built(|f| large_values(f.over_shares())).expect("a function");
+    assert_eq!(function.schedule().expect("a schedule").step_count(), 0);
+    let _ = function.live_bits();
 }
 
 #[test]

@@ -15,6 +15,33 @@ fn a_chain_keeps_two_states_at_most() {
 }
 
 #[test]
+fn a_function_over_shares_is_walked_as_any_other() {
+    let function = |is_over_shares: bool| {
+        let mut builder = FunctionBuilder::new("sums");
+        if is_over_shares {
+            builder.over_shares();
+        }
+        builder
+            .library("add", "adder", &[("bits", 8)])
+            .input("x", "u8[4]", Role::Garbler)
+            .value("y", "u8[4]")
+            .repeat("i", 0, 4, |each, i| {
+                let at = |name: &str| Part::of(name).at(i);
+                each.call([at("y")], "add", [at("x").into(), Operand::number(7)]);
+            })
+            .output("y", "u8[4]", Recipient::Both, "y");
+        builder.finish().unwrap()
+    };
+    let [walked, shared] = [false, true].map(function);
+    assert!(shared.is_over_shares() && !walked.is_over_shares());
+    assert_eq!(shared.digest(), walked.digest());
+    assert_eq!(shared.component_calls(), walked.component_calls());
+    assert_eq!(shared.live_bits(), walked.live_bits());
+    let results = [walked, shared].map(|function| run(&function, &["[1, 2, 250, 255]"]));
+    assert_eq!(results[0], results[1]);
+}
+
+#[test]
 fn constants_slices_and_concatenations_go_where_they_say() {
     let mut builder = FunctionBuilder::new("pieces");
     builder

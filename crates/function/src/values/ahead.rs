@@ -112,7 +112,7 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
     /// Takes the places of the operation's results, in the order of the bits.
     fn await_results(&mut self, operation: &Operation) -> Vec<(usize, Option<usize>)> {
         let plan = self.function.plan();
-        self.ahead.is_awaited.resize(plan.places, false);
+        self.ahead.is_awaited.resize(self.values.len(), false);
         let mut results = Vec::new();
         for (width, part) in &operation.results {
             let Some(part) = part else {

@@ -26,8 +26,11 @@ impl Demand {
     ///
     /// # Errors
     ///
-    /// The function saves or loads more bits than one run may.
+    /// The function saves or loads more bits than one run may, or is over shares.
     pub fn of(function: &Function) -> Result<Self, Error> {
+        if function.is_over_shares() {
+            return Err(Error::ApiMisuse("a function over shares is not garbled"));
+        }
         let [loaded_bits, _] = check_size(function)?;
         let mut demand = Self {
             instances: vec![0; function.components().len()],

@@ -24,13 +24,14 @@ pub struct RunTraffic {
 
 impl RunTraffic {
     /// Computes the messages of a run under half-gates. Returns `None` for protocols other than
-    /// `direct` and `authenticated`.
+    /// `direct` and `authenticated`, and for a function over shares, which neither runs.
     ///
     /// # Errors
     ///
     /// The protocol cannot run the function.
     pub fn of(protocol: Protocol, function: &Function) -> Result<Option<Self>, Error> {
         match protocol {
+            _ if function.is_over_shares() => Ok(None),
             Protocol::Direct => Self::direct(function).map(Some),
             Protocol::Authenticated => Self::authenticated(function).map(Some),
             _ => Ok(None),

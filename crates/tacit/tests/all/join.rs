@@ -11,6 +11,7 @@ use tacit::join::{
     Counted, JoinPlan, JoinSide, JoinTable, JoinedTable, KeyEncoding, KeyKind, OpenParam,
     ResultByPair, RowField, TableRows, check_table, with_part,
 };
+use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
 use tacit::protocols::Protocol;
 use tacit::session::Incompatibility;
 use tacit::{

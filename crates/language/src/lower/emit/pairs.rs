@@ -137,6 +137,7 @@ impl Emitter<'_, '_> {
         if bins == 0 {
             return Ok(Some(plan));
         }
+        self.builder.over_shares();
         let circuit = test_and_mask(program.form, &join.sizes);
         let circuit = circuit.map_err(Diagnostic::at(join.span))?;
         let width = circuit.output_bits();

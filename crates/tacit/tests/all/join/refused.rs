@@ -57,6 +57,24 @@ fn other_protocols_run_no_join() {
     assert!(none.is_ok());
 }
 
+/// Such a function may be too large for a walk that keeps its values, which `direct` needs.
+#[test]
+fn other_protocols_run_no_function_over_shares() {
+    let mut builder = FunctionBuilder::new("over shares");
+    builder
+        .over_shares()
+        .input("given", "u8", Role::Garbler)
+        .output("told", "u8", Recipient::Both, Part::of("given"));
+    let function = builder.finish().expect("a function");
+    let job = || Job::new(&function, Role::Garbler);
+    assert!(job().gmw().check().is_ok());
+    for refused in [job().check(), job().authenticated().check()] {
+        assert!(matches!(refused, Err(Error::JoinsNot { .. })));
+    }
+    let refused = OutsourcedJob::new(&function, OutsourcedParameters::SEMI_HONEST).check();
+    assert!(matches!(refused, Err(Error::JoinsNot { .. })));
+}
+
 /// Parties that mean different joins, here with different keys, do not start.
 #[test]
 fn a_peer_with_another_plan_is_refused() {
