@@ -243,7 +243,7 @@ impl<'p> PlanCheck<'p> {
         if array.width == u64::from(array.granule) {
             return array.name.clone();
         }
-        let number = granule - array.first as usize;
+        let number = granule - array.first;
         let first = number as u64 * u64::from(array.granule);
         let last = first + u64::from(array.granule) - 1;
         format!("{} (its bits {first} to {last})", array.name)

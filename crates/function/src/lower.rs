@@ -52,7 +52,7 @@ impl<'s> Lowering<'s> {
         }
         lowering.steps(&source.steps)?;
         lowering.outputs()?;
-        granules::cut(&mut lowering.plan)?;
+        granules::cut(&mut lowering.plan, source.is_over_shares)?;
         Ok(lowering.plan)
     }
 
@@ -148,6 +148,7 @@ impl<'s> Lowering<'s> {
     fn operation(&self, text: String) -> Operation {
         Operation {
             component: None,
+            is_stream: false,
             arguments: Vec::new(),
             results: Vec::new(),
             bounds: Vec::new(),

@@ -6,12 +6,14 @@
 //! that grows with a function's arrays is 8 bytes for each granule. Values take space only from
 //! their assignment to their last use ([`Places`]).
 
+pub(super) mod streams;
+
 use core::ops::Range;
 
 use crate::expression::Affine;
 use crate::source::MAX_LOOPS;
 
-/// The most granules of all arrays together.
+/// The most granules of all arrays together, except for those in runs (see [`streams`]).
 pub(super) const MAX_GRANULES: u64 = 1 << 25;
 /// The most bits that are live at once.
 pub(super) const MAX_LIVE_BITS: u64 = 1 << 30;
@@ -31,7 +33,7 @@ pub(super) struct Array {
     /// The bits of a granule.
     pub(super) granule: u32,
     /// The number of its first granule, counted over all arrays.
-    pub(super) first: u32,
+    pub(super) first: usize,
     /// The index of the free list for its granules. There is one list for each width.
     pub(super) class: u32,
     /// Whether an element may be assigned again. Each granule then keeps its place.
@@ -41,7 +43,7 @@ pub(super) struct Array {
 impl Array {
     /// Returns the numbers of its granules.
     pub(super) fn granules(&self) -> Range<usize> {
-        let first = self.first as usize;
+        let first = self.first;
         first..first + (self.width / u64::from(self.granule)) as usize
     }
 }
@@ -89,6 +91,8 @@ impl Bound {
 pub(super) struct Operation {
     /// The component, or `None` if the arguments are themselves the result.
     pub(super) component: Option<u32>,
+    /// Whether it is the call of a stream, see [`streams`].
+    pub(super) is_stream: bool,
     pub(super) arguments: Vec<Piece>,
     /// For each run of result bits, their number and their destination.
     pub(super) results: Vec<(u64, Option<Part>)>,
@@ -147,6 +151,8 @@ pub(super) struct Plan {
     pub(super) outputs: Vec<Operation>,
     /// The number of granules of all arrays.
     pub(super) granules: usize,
+    /// The number of granules of arrays that are not in runs, see [`streams`]. They come first.
+    pub(super) granules_apart: usize,
     /// The number of free lists.
     pub(super) classes: usize,
 }
@@ -161,7 +167,7 @@ impl Plan {
     /// checked.
     pub(super) fn granules(&self, part: &Part, counters: &[i64]) -> Range<usize> {
         let array = self.array(part);
-        let start = array.first as usize + part.start.checked_before(counters) as usize;
+        let start = array.first + part.start.checked_before(counters) as usize;
         start..start + part.granules as usize
     }
 }

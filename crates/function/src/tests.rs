@@ -19,6 +19,7 @@ mod meaning;
 mod random;
 mod results;
 mod schedule;
+mod streams;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Granules: the largest parts of an array such that every access covers whole parts.
 
 use super::FunctionError;
-use crate::plan::{MAX_GRANULES, Part, Piece, Plan};
+use crate::plan::{MAX_GRANULES, Part, Piece, Plan, streams};
 
 fn divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
@@ -10,8 +10,9 @@ fn divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Cuts the arrays into granules, and converts the positions of parts from bits to granules.
-pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
+/// Cuts the arrays into granules, and converts the positions of parts from bits to granules. If
+/// `finds_streams` is set, elements that streams assign are in runs.
+pub(super) fn cut(plan: &mut Plan, finds_streams: bool) -> Result<(), FunctionError> {
     let mut granules: Vec<u64> = plan.arrays.iter().map(|array| array.width).collect();
     for part in parts(plan) {
         let granule = &mut granules[part.array as usize];
@@ -19,24 +20,6 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
         let steps = steps.map(|step| step.unsigned_abs());
         *granule = steps.fold(divisor(*granule, part.granules.into()), divisor);
     }
-    let (mut first, mut classes) = (0_u64, Vec::new());
-    for (array, granule) in plan.arrays.iter_mut().zip(&granules) {
-        array.granule = *granule as u32;
-        array.first = first as u32;
-        first += array.width / granule;
-        let class = classes.iter().position(|class| class == granule);
-        array.class = class.unwrap_or(classes.len()) as u32;
-        if class.is_none() {
-            classes.push(*granule);
-        }
-        if first > MAX_GRANULES {
-            let place = format!("value {}", array.name);
-            let what = "the elements of all inputs and values together";
-            return Err(FunctionError::too_many(place, what, MAX_GRANULES));
-        }
-    }
-    plan.classes = classes.len();
-    plan.granules = first as usize;
     for part in parts(plan) {
         let granule = granules[part.array as usize];
         part.start.constant /= granule as i64;
@@ -45,7 +28,43 @@ pub(super) fn cut(plan: &mut Plan) -> Result<(), FunctionError> {
         }
         part.granules /= granule as u32;
     }
+    let in_runs = if finds_streams {
+        streams::find(plan)
+    } else {
+        vec![false; plan.arrays.len()]
+    };
+    let mut classes = Vec::new();
+    for (array, granule) in plan.arrays.iter_mut().zip(&granules) {
+        array.granule = *granule as u32;
+        let class = classes.iter().position(|class| class == granule);
+        array.class = class.unwrap_or(classes.len()) as u32;
+        if class.is_none() {
+            classes.push(*granule);
+        }
+    }
+    plan.classes = classes.len();
+    plan.granules_apart = number(plan, 0, |array| !in_runs[array])?;
+    plan.granules = number(plan, plan.granules_apart, |array| in_runs[array])?;
     Ok(())
+}
+
+/// Numbers the granules of some arrays, from `first` on. Returns the number that follows.
+fn number(
+    plan: &mut Plan,
+    mut first: usize,
+    is_one: impl Fn(usize) -> bool,
+) -> Result<usize, FunctionError> {
+    let arrays = plan.arrays.iter_mut().enumerate();
+    for (_, array) in arrays.filter(|(number, _)| is_one(*number)) {
+        array.first = first;
+        first = array.granules().end;
+        if first as u64 > MAX_GRANULES {
+            let place = format!("value {}", array.name);
+            let what = "the elements of all inputs and values together";
+            return Err(FunctionError::too_many(place, what, MAX_GRANULES));
+        }
+    }
+    Ok(first)
 }
 
 /// Iterates over all parts of all operations.

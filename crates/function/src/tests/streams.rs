@@ -1,0 +1,181 @@
+//! Tests of streams: which loops are streams, and that a function is checked and scheduled with them
+//! as without.
+
+use super::built;
+use crate::{Expression, Function, FunctionBuilder, Part, Recipient, Role};
+
+/// Returns a function over shares with an adder, the steps that `fill` adds, and 100 elements in
+/// each of `x`, `y`, `a`, `b`, and in the variable `v`.
+fn over_shares(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
+    let function = built(|f| {
+        f.over_shares()
+            .library("add", "adder", &[("bits", 8)])
+            .input("x", "u8[100]", Role::Garbler)
+            .input("y", "u8[100]", Role::Evaluator)
+            .value("a", "u8[100]")
+            .value("b", "u8[100]")
+            .variable("v", "u8[100]");
+        fill(f);
+        f.output("x", "u8[100]", Recipient::Both, "x")
+    });
+    function.expect("a function")
+}
+
+/// Returns for each call whether it is that of a stream, and the names of the arrays in runs.
+fn streams_of(function: &Function) -> (Vec<bool>, String) {
+    let plan = function.plan();
+    let calls = plan.operations.iter().filter(|of| of.component.is_some());
+    let streams = calls.map(|operation| operation.is_stream);
+    let in_runs = plan.arrays.iter();
+    let in_runs = in_runs.filter(|array| array.first >= plan.granules_apart);
+    let names = in_runs.map(|array| array.name.as_str());
+    (streams.collect(), names.collect::<Vec<_>>().join(" "))
+}
+
+/// Adds a loop of one call: `target = x + y`, at these indices.
+fn add(
+    f: &mut FunctionBuilder,
+    turns: u64,
+    [target, x, y]: [&str; 3],
+    indices: impl Fn(&Expression) -> [Expression; 3],
+) {
+    f.repeat("i", 0, turns, |each, i| {
+        let [to, first, second] = indices(i);
+        let arguments = [Part::of(x).at(first), Part::of(y).at(second)];
+        each.call([Part::of(target).at(to)], "add", arguments);
+    });
+}
+
+fn in_order(i: &Expression) -> [Expression; 3] {
+    [i.clone(), i.clone(), i.clone()]
+}
+
+/// What is tried, the steps, whether each call is that of a stream, and the arrays in runs.
+type Case = (&'static str, fn(&mut FunctionBuilder), &'static [bool], &'static str);
+
+fn check(cases: &[Case]) {
+    for (name, fill, streams, in_runs) in cases {
+        let found = streams_of(&over_shares(fill));
+        assert_eq!(found, (streams.to_vec(), (*in_runs).to_owned()), "{name}");
+    }
+}
+
+#[test]
+fn loops_of_one_call_over_elements_in_order_are_streams() {
+    let all = "x y a b";
+    check(&[
+        ("in order", |f| add(f, 100, ["a", "x", "y"], in_order), &[true], all),
+        (
+            "from elements on, and one element in all turns",
+            |f| add(f, 50, ["a", "x", "y"], |i| [i.plus(50), i.plus(3), 7.into()]),
+            &[true],
+            all,
+        ),
+        (
+            "two loops fill an array",
+            |f| {
+                add(f, 50, ["a", "x", "y"], |i| [i.plus(50), i.clone(), i.clone()]);
+                add(f, 50, ["a", "y", "x"], in_order);
+            },
+            &[true, true],
+            all,
+        ),
+        (
+            "one stream reads another's array",
+            |f| {
+                add(f, 100, ["a", "x", "y"], in_order);
+                add(f, 99, ["b", "a", "a"], |i| [i.clone(), i.clone(), i.plus(1)]);
+            },
+            &[true, true],
+            all,
+        ),
+        (
+            "an element of an array that steps fill, in all turns",
+            |f| {
+                f.assign("a", "x");
+                add(f, 100, ["b", "x", "a"], |i| [i.clone(), i.clone(), 5.into()]);
+            },
+            &[true],
+            "x y b",
+        ),
+    ]);
+}
+
+#[test]
+fn loops_out_of_order_are_no_streams() {
+    let without_a = "x y b";
+    check(&[
+        (
+            "every second element is assigned",
+            |f| add(f, 50, ["a", "x", "y"], |i| [i.times(2), i.clone(), i.clone()]),
+            &[false],
+            without_a,
+        ),
+        (
+            "every second element is read",
+            |f| add(f, 50, ["a", "x", "y"], |i| [i.clone(), i.times(2), i.clone()]),
+            &[false],
+            without_a,
+        ),
+        (
+            "backwards",
+            |f| {
+                let back = |i: &Expression| Expression::from(99).minus(i);
+                add(f, 100, ["a", "x", "y"], |i| [i.clone(), back(i), 0.into()]);
+            },
+            &[false],
+            without_a,
+        ),
+        (
+            "a sum that grows",
+            |f| {
+                f.assign(Part::of("a").at(0), Part::of("x").at(0));
+                add(f, 99, ["a", "a", "x"], |i| [i.plus(1), i.clone(), i.clone()]);
+            },
+            &[false],
+            without_a,
+        ),
+        (
+            "a loop in a loop",
+            |f| {
+                f.repeat("j", 0, 1, |each, _| add(each, 100, ["a", "x", "y"], in_order));
+            },
+            &[false],
+            without_a,
+        ),
+        ("a variable", |f| add(f, 100, ["v", "x", "y"], in_order), &[false], "x y a b"),
+    ]);
+}
+
+#[test]
+fn loops_among_other_steps_are_no_streams() {
+    check(&[
+        (
+            "two calls in a loop",
+            |f| {
+                f.repeat("i", 0, 100, |each, i| {
+                    let at = |name: &str| Part::of(name).at(i);
+                    each.call([at("a")], "add", [at("x"), at("y")]);
+                    each.call([at("b")], "add", [at("x"), at("y")]);
+                });
+            },
+            &[false, false],
+            "x y",
+        ),
+        (
+            "a counter on an array that a step fills, and what then reads the results",
+            |f| {
+                f.assign("a", "x");
+                add(f, 100, ["b", "a", "y"], in_order);
+            },
+            &[false],
+            "x y",
+        ),
+    ]);
+}
+
+#[test]
+fn a_function_that_is_not_over_shares_has_no_streams() {
+    let function = super::chain(5);
+    assert_eq!(streams_of(&function), (vec![false], String::new()));
+}
