@@ -2,16 +2,20 @@
 //!
 //! The first walk checks every index against its dimension, and counts calls and reads. It finds
 //! elements that are read before they are assigned, or assigned twice in a value that is no
-//! variable. The second walk moves dummy values between the places of [`Places`], to find out how
+//! variable. In a function over shares, all turns of a stream are checked at once, as intervals. The
+//! second walk moves dummy values between the places of [`Places`], to find out how
 //! many places are needed. A function over shares has no such places, and so no second walk.
+
+mod written;
 
 use crate::expression::Affine;
 use crate::plan::{
-    Cursor, Kept, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, NEVER_DROPPED, Operation, Part,
-    Piece, Places, Plan,
+    Cursor, Kept, MAX_CALLS, MAX_GRANULES, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS,
+    NEVER_DROPPED, Operation, Part, Piece, Places, Plan,
 };
 use crate::source::MAX_LOOPS;
 use crate::{ErrorLocation, FunctionError};
+use written::Written;
 
 /// The counts of the first walk.
 #[derive(Clone, Debug)]
@@ -27,7 +31,7 @@ type Counters = [i64; MAX_LOOPS];
 /// Checks `plan`, which calls this many components, for runs over shares.
 pub(super) fn check(plan: &Plan, components: usize) -> Result<Counts, FunctionError> {
     widest(plan)?;
-    let mut check = PlanCheck::new(plan, components, Vec::new());
+    let mut check = PlanCheck::new(plan, components, None);
     check.run()?;
     Ok(check.counts)
 }
@@ -35,9 +39,14 @@ pub(super) fn check(plan: &Plan, components: usize) -> Result<Counts, FunctionEr
 /// Checks `plan` as [`check`] does. Returns also what a walk that keeps values needs.
 pub(super) fn check_walk(plan: &Plan, components: usize) -> Result<(Counts, Kept), FunctionError> {
     let widest = widest(plan)?;
-    let mut check = PlanCheck::new(plan, components, vec![0; plan.granules]);
+    if plan.granules as u64 > MAX_GRANULES {
+        let what = "the elements of all inputs and values together";
+        return Err(FunctionError::too_many("the function", what, MAX_GRANULES));
+    }
+    let mut check = PlanCheck::new(plan, components, Some(vec![0; plan.granules]));
     check.run()?;
     let PlanCheck { uses, counts, .. } = check;
+    let uses = uses.unwrap_or_default();
     let kept = Kept {
         places: places(plan, uses.clone())? as usize,
         uses,
@@ -69,19 +78,21 @@ fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
 /// The first walk.
 struct PlanCheck<'p> {
     plan: &'p Plan,
-    written: Vec<bool>,
-    /// The number of reads of each granule, or nothing if they are not counted.
-    uses: Vec<u32>,
+    written: Written,
+    /// The number of reads of each granule, if a walk that keeps values is checked. Then streams are
+    /// walked as all other loops.
+    uses: Option<Vec<u32>>,
     /// The number of granules read and written so far.
     touched: u64,
     counts: Counts,
 }
 
 impl<'p> PlanCheck<'p> {
-    fn new(plan: &'p Plan, components: usize, uses: Vec<u32>) -> Self {
+    fn new(plan: &'p Plan, components: usize, uses: Option<Vec<u32>>) -> Self {
+        let each = uses.as_ref().map_or(plan.granules_apart, Vec::len);
         Self {
             plan,
-            written: vec![false; plan.granules],
+            written: Written::new(each),
             uses,
             touched: 0,
             counts: Counts {
@@ -94,16 +105,19 @@ impl<'p> PlanCheck<'p> {
     fn run(&mut self) -> Result<(), FunctionError> {
         let plan = self.plan;
         for array in &plan.arrays[..plan.given] {
-            self.written[array.granules()].fill(true);
+            self.written.add(array.granules());
         }
         let mut cursor = Cursor::new();
         while let Some(operation) = cursor.advance(plan) {
-            self.operation(operation, &cursor)?;
-            if let Some(component) = operation.component {
-                // The count cannot overflow: fewer than 2^28 steps run.
-                self.counts.calls += 1;
-                self.counts.by_component[component as usize] += 1;
+            let mut turns = self.turns_of_stream(operation, &cursor);
+            if turns == 0 {
+                self.operation(operation, &cursor)?;
+                turns = 1;
             }
+            if let Some(component) = operation.component {
+                self.count(component, turns)?;
+            }
+            cursor.skip(turns - 1);
         }
         if let Some(head) = cursor.overflow(plan) {
             let place = ErrorLocation::new(format!("for {head}"));
@@ -117,6 +131,59 @@ impl<'p> PlanCheck<'p> {
             self.operation(output, &cursor)?;
         }
         Ok(())
+    }
+
+    fn count(&mut self, component: u32, calls: u64) -> Result<(), FunctionError> {
+        let all = u64::from(self.counts.calls).saturating_add(calls);
+        if all > MAX_CALLS {
+            let what = "the calls that it makes";
+            return Err(FunctionError::too_many("the function", what, MAX_CALLS));
+        }
+        self.counts.calls = all as u32;
+        self.counts.by_component[component as usize] += calls as u32;
+        Ok(())
+    }
+
+    /// Checks turns of a stream at once, from the present one on, and marks what they assign. Returns
+    /// their number. It is 0 if the operation is to be checked on its own, as one with an error is.
+    fn turns_of_stream(&mut self, operation: &Operation, cursor: &Cursor) -> u64 {
+        if self.uses.is_some() || !operation.is_stream {
+            return 0;
+        }
+        let mut turns = cursor.turns_left().saturating_add(1);
+        while turns > 0 && !self.take(operation, cursor, turns) {
+            turns /= 2;
+        }
+        turns
+    }
+
+    /// Marks what these turns of a stream assign. If there is an error in one, returns false and
+    /// marks nothing.
+    fn take(&mut self, operation: &Operation, cursor: &Cursor, turns: u64) -> bool {
+        let mut last = cursor.clone();
+        last.skip(turns - 1);
+        let ends = [cursor.counters(), last.counters()];
+        // An index changes by the same number in each turn, so it is in its dimension in between.
+        let mut bounds = operation.bounds.iter();
+        let is_in_range = bounds.all(|bound| {
+            let at = ends.map(|counters| bound.index.at(counters));
+            at.iter().all(|at| at.is_some_and(|at| bound.holds(at)))
+        });
+        let all = |part: &Part| {
+            let [first, last] = ends.map(|counters| self.plan.granules(part, counters));
+            first.start..last.end
+        };
+        let is_free = |part: &Part| self.written.first_with(&all(part)).is_none();
+        let is_there = |part: &Part| self.written.first_without(&all(part)).is_none();
+        if !(is_in_range && operation.reads().all(is_there) && operation.assigns().all(is_free)) {
+            return false;
+        }
+        // No two of them are of one array.
+        let assigned: Vec<_> = operation.assigns().map(all).collect();
+        for granules in assigned {
+            self.written.add(granules);
+        }
+        true
     }
 
     fn operation(&mut self, operation: &Operation, cursor: &Cursor) -> Result<(), FunctionError> {
@@ -157,18 +224,21 @@ impl<'p> PlanCheck<'p> {
         part: &Part,
         cursor: &Cursor,
     ) -> Result<(), FunctionError> {
+        let granules = self.plan.granules(part, cursor.counters());
+        if let Some(granule) = self.written.first_without(&granules) {
+            return Err(self.unassigned(operation, part, granule, cursor));
+        }
         let is_variable = self.plan.array(part).is_variable;
-        for granule in self.plan.granules(part, cursor.counters()) {
-            if !self.written[granule] {
-                return Err(self.unassigned(operation, part, granule, cursor));
-            }
-            if let Some(uses) = self.uses.get_mut(granule) {
-                *uses = if is_variable {
-                    NEVER_DROPPED
-                } else {
-                    uses.saturating_add(1)
-                };
-            }
+        for uses in self
+            .uses
+            .iter_mut()
+            .flat_map(|uses| &mut uses[granules.clone()])
+        {
+            *uses = if is_variable {
+                NEVER_DROPPED
+            } else {
+                uses.saturating_add(1)
+            };
         }
         Ok(())
     }
@@ -179,15 +249,15 @@ impl<'p> PlanCheck<'p> {
         part: &Part,
         counters: &Counters,
     ) -> Result<(), FunctionError> {
-        let is_variable = self.plan.array(part).is_variable;
-        for granule in self.plan.granules(part, counters) {
-            if std::mem::replace(&mut self.written[granule], true) && !is_variable {
-                return Err(FunctionError::TwoDrivers {
-                    place: self.place(operation, counters),
-                    reference: self.element(part, granule),
-                });
-            }
+        let granules = self.plan.granules(part, counters);
+        let driven = self.written.first_with(&granules);
+        if let Some(granule) = driven.filter(|_| !self.plan.array(part).is_variable) {
+            return Err(FunctionError::TwoDrivers {
+                place: self.place(operation, counters),
+                reference: self.element(part, granule),
+            });
         }
+        self.written.add(granules);
         Ok(())
     }
 

@@ -21,6 +21,8 @@ pub(super) const MAX_LIVE_BITS: u64 = 1 << 30;
 pub(super) const MAX_RUN_STEPS: u64 = 1 << 28;
 /// The most granules that are read or written, over all steps that run.
 pub(super) const MAX_RUN_GRANULES: u64 = 1 << 30;
+/// The most calls of a function. As streams are checked at once, their turns count as one step.
+pub(super) const MAX_CALLS: u64 = 1 << 30;
 /// The most bits of all constants as written.
 pub(super) const MAX_CONSTANT_BITS: u64 = 1 << 24;
 
@@ -232,6 +234,16 @@ impl Cursor {
                 }
             }
         }
+    }
+
+    /// Returns the number of turns of the outermost loop that follow the present one.
+    pub(super) fn turns_left(&self) -> u64 {
+        self.ends[0].abs_diff(self.counters[0]).saturating_sub(1)
+    }
+
+    /// Skips turns of a stream, of which no more may be skipped than are left.
+    pub(super) fn skip(&mut self, turns: u64) {
+        self.counters[0] = self.counters[0].saturating_add_unsigned(turns);
     }
 
     /// Returns the loops' counters.

@@ -14,6 +14,8 @@ use crate::{Function, FunctionBuilder, Operand, Part, Recipient, Role};
 pub use arrays::array_sample;
 pub use frozen::{FrozenSchedule, frozen_schedules};
 pub use random::random_sample;
+#[cfg(test)]
+pub(crate) use random::{Draws, OWNERS, circuit};
 
 /// A function over XOR shares, with shares of its inputs.
 #[derive(Clone, Debug)]
@@ -59,10 +61,10 @@ const CONSTANTS: [Bit; 2] = [u32::MAX - 1, u32::MAX];
 
 /// A circuit: the widths of its input ports, its gates, and the wires of its output ports.
 #[derive(Clone, Debug, Default)]
-struct CircuitShape {
-    inputs: Vec<u32>,
+pub(crate) struct CircuitShape {
+    pub(crate) inputs: Vec<u32>,
     gates: Vec<Gate>,
-    outputs: Vec<Vec<u32>>,
+    pub(crate) outputs: Vec<Vec<u32>>,
 }
 
 /// A function, described by the bits that it reads.
@@ -84,7 +86,7 @@ fn ports(widths: impl Iterator<Item = u32>) -> Vec<Port> {
 }
 
 impl CircuitShape {
-    fn build(&self) -> Circuit {
+    pub(crate) fn build(&self) -> Circuit {
         let inputs = ports(self.inputs.iter().copied());
         let outputs = ports(self.outputs.iter().map(|port| port.len() as u32));
         let gates = self.gates.iter().copied();

@@ -8,7 +8,7 @@ use super::{CONSTANTS, CircuitShape, FunctionShape, Sample};
 use crate::schedule::Limits;
 use crate::{Recipient, Role};
 
-const OWNERS: [Owners; 4] = [
+pub(crate) const OWNERS: [Owners; 4] = [
     Owners::PUBLIC,
     Owners::of(Role::Garbler),
     Owners::of(Role::Evaluator),
@@ -16,9 +16,13 @@ const OWNERS: [Owners; 4] = [
 ];
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-struct Draws(u64);
+pub(crate) struct Draws(u64);
 
 impl Draws {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -28,23 +32,23 @@ impl Draws {
     }
 
     /// Draws a number below `end`.
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.word() % end as u64) as usize
     }
 
     /// Draws true in `percent` of 100 cases.
-    fn percent(&mut self, percent: usize) -> bool {
+    pub(crate) fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 }
 
 /// Returns the random function of this seed.
 pub fn random_sample(seed: u64) -> Sample {
-    let mut draws = Draws(seed);
+    let mut draws = Draws::new(seed);
     let many = draws.percent(20);
     let hub = if draws.percent(25) {
         draws.pick(&[127, 128, 129, 257, 300])
@@ -149,7 +153,7 @@ fn calls(draws: &mut Draws, shape: &mut FunctionShape, owners: &mut Vec<Owners>,
 }
 
 /// Draws a circuit. If `hub` is not 0, that many ANDs share one wire.
-fn circuit(draws: &mut Draws, size: usize, hub: u32) -> CircuitShape {
+pub(crate) fn circuit(draws: &mut Draws, size: usize, hub: u32) -> CircuitShape {
     let mut shape = CircuitShape::default();
     for _ in 0..1 + draws.below(3) {
         shape.inputs.push(1 + draws.below(3) as u32);

@@ -1,8 +1,14 @@
 //! Tests of streams: which loops are streams, and that a function is checked and scheduled with them
 //! as without.
 
+mod loops;
+
+use proptest::prelude::*;
+
 use super::built;
+use crate::samples::Sample;
 use crate::{Expression, Function, FunctionBuilder, Part, Recipient, Role};
+use loops::Loops;
 
 /// Returns a function over shares with an adder, the steps that `fill` adds, and 100 elements in
 /// each of `x`, `y`, `a`, `b`, and in the variable `v`.
@@ -51,7 +57,12 @@ fn in_order(i: &Expression) -> [Expression; 3] {
 }
 
 /// What is tried, the steps, whether each call is that of a stream, and the arrays in runs.
-type Case = (&'static str, fn(&mut FunctionBuilder), &'static [bool], &'static str);
+type Case = (
+    &'static str,
+    fn(&mut FunctionBuilder),
+    &'static [bool],
+    &'static str,
+);
 
 fn check(cases: &[Case]) {
     for (name, fill, streams, in_runs) in cases {
@@ -64,17 +75,28 @@ fn check(cases: &[Case]) {
 fn loops_of_one_call_over_elements_in_order_are_streams() {
     let all = "x y a b";
     check(&[
-        ("in order", |f| add(f, 100, ["a", "x", "y"], in_order), &[true], all),
+        (
+            "in order",
+            |f| add(f, 100, ["a", "x", "y"], in_order),
+            &[true],
+            all,
+        ),
         (
             "from elements on, and one element in all turns",
-            |f| add(f, 50, ["a", "x", "y"], |i| [i.plus(50), i.plus(3), 7.into()]),
+            |f| {
+                add(f, 50, ["a", "x", "y"], |i| {
+                    [i.plus(50), i.plus(3), 7.into()]
+                })
+            },
             &[true],
             all,
         ),
         (
             "two loops fill an array",
             |f| {
-                add(f, 50, ["a", "x", "y"], |i| [i.plus(50), i.clone(), i.clone()]);
+                add(f, 50, ["a", "x", "y"], |i| {
+                    [i.plus(50), i.clone(), i.clone()]
+                });
                 add(f, 50, ["a", "y", "x"], in_order);
             },
             &[true, true],
@@ -84,7 +106,9 @@ fn loops_of_one_call_over_elements_in_order_are_streams() {
             "one stream reads another's array",
             |f| {
                 add(f, 100, ["a", "x", "y"], in_order);
-                add(f, 99, ["b", "a", "a"], |i| [i.clone(), i.clone(), i.plus(1)]);
+                add(f, 99, ["b", "a", "a"], |i| {
+                    [i.clone(), i.clone(), i.plus(1)]
+                });
             },
             &[true, true],
             all,
@@ -93,7 +117,9 @@ fn loops_of_one_call_over_elements_in_order_are_streams() {
             "an element of an array that steps fill, in all turns",
             |f| {
                 f.assign("a", "x");
-                add(f, 100, ["b", "x", "a"], |i| [i.clone(), i.clone(), 5.into()]);
+                add(f, 100, ["b", "x", "a"], |i| {
+                    [i.clone(), i.clone(), 5.into()]
+                });
             },
             &[true],
             "x y b",
@@ -107,13 +133,21 @@ fn loops_out_of_order_are_no_streams() {
     check(&[
         (
             "every second element is assigned",
-            |f| add(f, 50, ["a", "x", "y"], |i| [i.times(2), i.clone(), i.clone()]),
+            |f| {
+                add(f, 50, ["a", "x", "y"], |i| {
+                    [i.times(2), i.clone(), i.clone()]
+                })
+            },
             &[false],
             without_a,
         ),
         (
             "every second element is read",
-            |f| add(f, 50, ["a", "x", "y"], |i| [i.clone(), i.times(2), i.clone()]),
+            |f| {
+                add(f, 50, ["a", "x", "y"], |i| {
+                    [i.clone(), i.times(2), i.clone()]
+                })
+            },
             &[false],
             without_a,
         ),
@@ -130,7 +164,9 @@ fn loops_out_of_order_are_no_streams() {
             "a sum that grows",
             |f| {
                 f.assign(Part::of("a").at(0), Part::of("x").at(0));
-                add(f, 99, ["a", "a", "x"], |i| [i.plus(1), i.clone(), i.clone()]);
+                add(f, 99, ["a", "a", "x"], |i| {
+                    [i.plus(1), i.clone(), i.clone()]
+                });
             },
             &[false],
             without_a,
@@ -138,12 +174,19 @@ fn loops_out_of_order_are_no_streams() {
         (
             "a loop in a loop",
             |f| {
-                f.repeat("j", 0, 1, |each, _| add(each, 100, ["a", "x", "y"], in_order));
+                f.repeat("j", 0, 1, |each, _| {
+                    add(each, 100, ["a", "x", "y"], in_order)
+                });
             },
             &[false],
             without_a,
         ),
-        ("a variable", |f| add(f, 100, ["v", "x", "y"], in_order), &[false], "x y a b"),
+        (
+            "a variable",
+            |f| add(f, 100, ["v", "x", "y"], in_order),
+            &[false],
+            "x y a b",
+        ),
     ]);
 }
 
@@ -178,4 +221,18 @@ fn loops_among_other_steps_are_no_streams() {
 fn a_function_that_is_not_over_shares_has_no_streams() {
     let function = super::chain(5);
     assert_eq!(streams_of(&function), (vec![false], String::new()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_stream_has_the_errors_of_its_turns_one_by_one(seed in any::<u64>()) {
+        let [turns, streams] = [false, true].map(|is_over_shares| {
+            let sample = Loops::new(seed, is_over_shares, 3).finish();
+            let counts = |sample: Sample| sample.function.component_calls().to_vec();
+            sample.map(counts).map_err(|error| error.to_string())
+        });
+        prop_assert_eq!(streams, turns);
+    }
 }
