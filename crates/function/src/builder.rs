@@ -67,8 +67,8 @@ impl FunctionBuilder {
     }
 
     /// Marks the function as one that runs over XOR shares, by its [schedule](Function::schedule).
-    /// Only what [`Values`](crate::Values) walks must then stay within the limits on elements and
-    /// bits that a walk keeps. The function's digest and its schedule are the same.
+    /// It may then be too large for [`Values`](crate::Values), and its loops may be
+    /// [streams](crate). The function's digest and its schedule are the same.
     pub fn over_shares(&mut self) -> &mut Self {
         self.source.is_over_shares = true;
         self
@@ -225,7 +225,7 @@ impl FunctionBuilder {
     }
 
     /// Checks and returns the function. This takes time for each of its calls, and memory for each
-    /// element of its arrays.
+    /// element of its arrays, except for those of [streams](crate).
     ///
     /// # Errors
     ///

@@ -15,6 +15,9 @@ use crate::source::MAX_LOOPS;
 
 /// The most granules of all arrays together, except for those in runs (see [`streams`]).
 pub(super) const MAX_GRANULES: u64 = 1 << 25;
+/// The most granules of all arrays together. An array has at most 2^30, so that no number of a
+/// granule exceeds 32 bits.
+pub(super) const MAX_GRANULES_IN_RUNS: u64 = 1 << 31;
 /// The most bits that are live at once.
 pub(super) const MAX_LIVE_BITS: u64 = 1 << 30;
 /// The most steps that run, including the turns of loops.

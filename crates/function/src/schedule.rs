@@ -25,11 +25,13 @@
 //! bits of a port, by [`Run`]s of instances with a constant stride. **Memory**: 32 bytes per group,
 //! 20 per argument, and 28 per run. An array that a loop reads element by element is one run. A
 //! call that reads its ports at random has a run for each port. Building a schedule takes 16 bytes
-//! for each element of any array, and a walk over all calls.
+//! for each element of any array, and a walk over all calls. The calls of a stream (see
+//! `plan::streams`) that continue all runs are taken together, and its elements take no memory.
 
 mod argument;
 mod constants;
 pub(crate) mod planner;
+mod runs;
 mod steps;
 mod walk;
 
@@ -154,7 +156,7 @@ pub struct Schedule {
     starts: Vec<u32>,
     steps: u32,
     total_ots: [u64; 2],
-    /// The number of elements of the function's arrays.
+    /// The number of elements that the planner held one by one.
     elements: u64,
 }
 
@@ -196,8 +198,8 @@ impl Schedule {
         self.steps
     }
 
-    /// Returns the number of elements of the function's inputs and values, which determines the
-    /// memory that building the schedule takes.
+    /// Returns the number of elements of the function's inputs and values that are held one by one,
+    /// which determines the memory that building the schedule takes.
     pub fn element_count(&self) -> u64 {
         self.elements
     }
@@ -293,6 +295,18 @@ impl Schedule {
             }
             Block::Constants(_) => Owners::PUBLIC,
         }
+    }
+}
+
+#[cfg(test)]
+impl Schedule {
+    /// Returns all fields as text, except for the number of elements held, which streams reduce.
+    pub(crate) fn text_without_elements(&self) -> String {
+        let schedule = Self {
+            elements: 0,
+            ..self.clone()
+        };
+        format!("{schedule:?}")
     }
 }
 

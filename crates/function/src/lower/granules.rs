@@ -1,7 +1,7 @@
 //! Granules: the largest parts of an array such that every access covers whole parts.
 
 use super::FunctionError;
-use crate::plan::{MAX_GRANULES, Part, Piece, Plan, streams};
+use crate::plan::{MAX_GRANULES, MAX_GRANULES_IN_RUNS, Part, Piece, Plan, streams};
 
 fn divisor(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
@@ -43,25 +43,28 @@ pub(super) fn cut(plan: &mut Plan, finds_streams: bool) -> Result<(), FunctionEr
         }
     }
     plan.classes = classes.len();
-    plan.granules_apart = number(plan, 0, |array| !in_runs[array])?;
-    plan.granules = number(plan, plan.granules_apart, |array| in_runs[array])?;
+    plan.granules_apart = number(plan, 0, MAX_GRANULES, |array| !in_runs[array])?;
+    let most = MAX_GRANULES_IN_RUNS;
+    plan.granules = number(plan, plan.granules_apart, most, |array| in_runs[array])?;
     Ok(())
 }
 
-/// Numbers the granules of some arrays, from `first` on. Returns the number that follows.
+/// Numbers the granules of some arrays, from `first` on up to `most`. Returns the number that
+/// follows.
 fn number(
     plan: &mut Plan,
     mut first: usize,
+    most: u64,
     is_one: impl Fn(usize) -> bool,
 ) -> Result<usize, FunctionError> {
     let arrays = plan.arrays.iter_mut().enumerate();
     for (_, array) in arrays.filter(|(number, _)| is_one(*number)) {
         array.first = first;
         first = array.granules().end;
-        if first as u64 > MAX_GRANULES {
+        if first as u64 > most {
             let place = format!("value {}", array.name);
             let what = "the elements of all inputs and values together";
-            return Err(FunctionError::too_many(place, what, MAX_GRANULES));
+            return Err(FunctionError::too_many(place, what, most));
         }
     }
     Ok(first)

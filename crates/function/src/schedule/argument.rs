@@ -92,6 +92,11 @@ pub(super) struct Arguments {
 pub(super) struct NoNumber;
 
 impl Arguments {
+    /// Returns the numbers of columns and runs.
+    pub(super) fn counts(&self) -> [usize; 2] {
+        [self.columns.len(), self.runs.len()]
+    }
+
     pub(super) fn of(&self, list: ColumnList) -> impl Iterator<Item = Argument<'_>> {
         let next = |at: u32| (at != END).then_some(at);
         let columns = iter::successors(next(list.first), move |at| {

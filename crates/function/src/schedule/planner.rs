@@ -11,6 +11,7 @@ use super::{
     Block, Constants, GroupData, InputBlock, LastRead, Limits, OutputSpan, Pattern, Schedule,
     add_times, most_calls,
 };
+use crate::plan::{MAX_GRANULES, MAX_RUN_STEPS};
 use crate::{Function, FunctionError};
 
 /// The most steps.
@@ -54,23 +55,44 @@ pub(crate) fn plan(
     let shapes: Vec<CallShape> = function.components().iter().map(CallShape::new).collect();
     let mut walk = SourceWalk::new(function, &planner.schedule.inputs);
     let mut spans = Vec::new();
+    // Whether the call of a stream reads what the turn before has read, moved on.
+    let mut is_moved = false;
     while let Some(operation) = walk.advance() {
+        let before = planner.counts();
         walk.gather(operation, &mut spans, |bits| planner.constant(bits))?;
-        if let Some(component) = operation.component {
-            let shape = &shapes[component as usize];
-            let (group, instance) = planner.call(component as usize, &spans, shape)?;
-            called(group, instance);
-            spans.clear();
-            spans.push(Span {
-                bits: shape.results,
-                source: Source {
-                    block: Block::Group(group),
-                    instance,
-                },
-                row: 0,
-            });
+        let Some(component) = operation.component else {
+            walk.assign(operation, &spans);
+            continue;
+        };
+        let shape = &shapes[component as usize];
+        let (group, instance) = planner.call(component as usize, &spans, shape)?;
+        called(group, instance);
+        let results = Span {
+            bits: shape.results,
+            source: Source {
+                block: Block::Group(group),
+                instance,
+            },
+            row: 0,
+        };
+        walk.assign(operation, &[results]);
+        if !operation.is_stream {
+            continue;
         }
-        walk.assign(operation, &spans);
+        if walk.runs() as u64 > MAX_GRANULES {
+            return Err(planner.too_many("runs of elements", MAX_GRANULES));
+        }
+        // If this call is the one before, moved on, and has added nothing but an instance, then it
+        // has continued all runs of arguments by the same strides. So do the calls that follow.
+        if is_moved && planner.counts() == before {
+            let calls = planner.add_calls(group, walk.turns_ahead(operation));
+            walk.skip(operation, calls.into());
+            (1..=calls).for_each(|more| called(group, instance + more));
+        }
+        is_moved = walk.turns_ahead(operation) > 0;
+    }
+    if walk.is_exhausted() {
+        return Err(planner.too_many("steps that are scheduled one by one", MAX_RUN_STEPS));
     }
     for output in &function.plan().outputs {
         walk.gather(output, &mut spans, |bits| planner.constant(bits))?;
@@ -120,6 +142,8 @@ struct Planner<'f> {
     cuts: HashMap<Ready, Cut>,
     /// The pool of the constants of each width.
     pools: HashMap<u32, u32>,
+    /// The number of all constants.
+    constants: u64,
     spans: Vec<ArgumentSpan>,
     owners: Vec<Owners>,
 }
@@ -153,7 +177,7 @@ impl<'f> Planner<'f> {
             starts: Vec::new(),
             steps: 0,
             total_ots: [0; 2],
-            elements: function.plan().granules as u64,
+            elements: function.plan().granules_apart as u64,
         };
         Self {
             function,
@@ -161,9 +185,29 @@ impl<'f> Planner<'f> {
             patterns: vec![HashMap::new(); function.components().len()],
             cuts: HashMap::new(),
             pools: HashMap::new(),
+            constants: 0,
             spans: Vec::new(),
             owners: Vec::new(),
         }
+    }
+
+    /// Returns the numbers of everything that a call may add to the schedule: groups, columns and
+    /// runs of arguments, and constants.
+    fn counts(&self) -> (usize, [usize; 2], u64) {
+        let schedule = &self.schedule;
+        let arguments = schedule.arguments.counts();
+        (schedule.groups.len(), arguments, self.constants)
+    }
+
+    /// Adds up to `calls` calls that continue the runs of the group's arguments. Returns their
+    /// number.
+    fn add_calls(&mut self, group: u32, calls: u64) -> u32 {
+        let group = &mut self.schedule.groups[group as usize];
+        let most_calls = self.schedule.patterns[group.pattern as usize].most_calls;
+        let free = most_calls - group.calls;
+        let calls = u32::try_from(calls).unwrap_or(u32::MAX).min(free);
+        group.calls += calls;
+        calls
     }
 
     fn too_many(&self, what: &'static str, limit: u64) -> FunctionError {
@@ -214,7 +258,10 @@ impl<'f> Planner<'f> {
             pools.push(Constants::new(width));
             pools.len() as u32 - 1
         });
-        let number = pools[pool as usize].put(bits.iter().copied());
+        let pool_of_width = &mut pools[pool as usize];
+        let before = pool_of_width.count();
+        let number = pool_of_width.put(bits.iter().copied());
+        self.constants += u64::from(pool_of_width.count() - before);
         let instance = number.ok_or_else(|| self.no_number())?;
         Ok(Source {
             block: Block::Constants(pool),

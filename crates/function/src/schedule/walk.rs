@@ -1,8 +1,9 @@
 //! A walk over a function's operations that tracks what each granule of its arrays holds.
 
 use crate::Function;
-use crate::plan::{Cursor, Operation, Piece, Plan};
+use crate::plan::{Array, Cursor, Operation, Part, Piece, Plan};
 
+use super::runs::HeldRuns;
 use super::{Block, InputBlock};
 
 /// The results of a call, an element of an input, or a constant.
@@ -30,13 +31,15 @@ enum GranuleSource {
     Apart(u32),
 }
 
-/// A walk over the operations of a function. It takes 16 bytes for each granule, and 20 for each
-/// span of granules whose bits are not consecutive.
+/// A walk over the operations of a function. It takes 16 bytes for each granule that is in no run,
+/// and 20 for each span of granules whose bits are not consecutive.
 pub(super) struct SourceWalk<'f> {
     plan: &'f Plan,
     cursor: Cursor,
     held: Vec<GranuleSource>,
     apart: Vec<Box<[Span]>>,
+    /// The other granules.
+    runs: HeldRuns,
 }
 
 impl<'f> SourceWalk<'f> {
@@ -47,8 +50,9 @@ impl<'f> SourceWalk<'f> {
             plan,
             cursor: Cursor::new(),
             // The check has found each element to be assigned before it is read.
-            held: vec![GranuleSource::Apart(u32::MAX); plan.granules],
+            held: vec![GranuleSource::Apart(u32::MAX); plan.granules_apart],
             apart: Vec::new(),
+            runs: HeldRuns::default(),
         };
         for (number, (array, input)) in (0..).zip(plan.arrays.iter().zip(inputs)) {
             let element = |instance| Span {
@@ -59,6 +63,10 @@ impl<'f> SourceWalk<'f> {
                 },
                 row: 0,
             };
+            if walk.is_in_runs(array) {
+                walk.runs.add(array, array.granules(), element(0));
+                continue;
+            }
             let elements: Vec<Span> = (0..input.instances).map(element).collect();
             let mut bits = SpanReader::new(&elements);
             for granule in array.granules() {
@@ -66,6 +74,41 @@ impl<'f> SourceWalk<'f> {
             }
         }
         walk
+    }
+
+    fn is_in_runs(&self, array: &Array) -> bool {
+        array.first >= self.held.len()
+    }
+
+    /// Returns the number of runs of elements.
+    pub(super) fn runs(&self) -> usize {
+        self.runs.count()
+    }
+
+    /// Whether the walk ended because it took too many steps.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.cursor.is_exhausted()
+    }
+
+    /// Returns for how many more turns of a stream its call reads what it reads now, with each span
+    /// moved by as many instances each time.
+    pub(super) fn turns_ahead(&self, operation: &Operation) -> u64 {
+        let moves = |part: &&Part| !part.start.factors.is_empty();
+        let ahead = operation.reads().filter(moves).map(|part| {
+            let granules = self.plan.granules(part, self.cursor.counters());
+            self.runs.ahead(self.plan.array(part), &granules)
+        });
+        ahead.fold(self.cursor.turns_left(), u64::min)
+    }
+
+    /// Skips turns of a stream, whose results are in the instances that follow the present ones.
+    pub(super) fn skip(&mut self, operation: &Operation, turns: u64) {
+        for part in operation.assigns() {
+            let granules = self.plan.granules(part, self.cursor.counters());
+            let skipped = granules.len() * turns as usize;
+            self.runs.lengthen(granules.end, skipped);
+        }
+        self.cursor.skip(turns);
     }
 
     /// Advances to the next operation.
@@ -94,9 +137,9 @@ impl<'f> SourceWalk<'f> {
                     });
                 }
                 Piece::Part(part) => {
-                    let bits = self.plan.array(part).granule;
+                    let array = self.plan.array(part);
                     for granule in self.plan.granules(part, self.cursor.counters()) {
-                        self.push(granule, bits, spans);
+                        self.push(array, granule, spans);
                     }
                 }
             }
@@ -104,17 +147,33 @@ impl<'f> SourceWalk<'f> {
         Ok(())
     }
 
-    fn push(&self, granule: usize, bits: u32, spans: &mut Vec<Span>) {
-        let (source, row) = match self.held[granule] {
-            GranuleSource::Together(source, row) => (source, row),
-            GranuleSource::Apart(number) => {
-                spans.extend_from_slice(&self.apart[number as usize]);
+    fn push(&self, array: &Array, granule: usize, spans: &mut Vec<Span>) {
+        let span = match self.held.get(granule) {
+            Some(GranuleSource::Together(source, row)) => Span {
+                bits: array.granule,
+                source: *source,
+                row: *row,
+            },
+            Some(GranuleSource::Apart(number)) => {
+                spans.extend_from_slice(&self.apart[*number as usize]);
                 return;
+            }
+            None => {
+                let mut pieces = self.runs.spans(array, granule);
+                match pieces.next() {
+                    Some(whole) if whole.bits == array.granule => whole,
+                    first => {
+                        spans.extend(first.into_iter().chain(pieces));
+                        return;
+                    }
+                }
             }
         };
         match spans.last_mut() {
-            Some(last) if last.source == source && last.row + last.bits == row => last.bits += bits,
-            _ => spans.push(Span { bits, source, row }),
+            Some(last) if last.source == span.source && last.row + last.bits == span.row => {
+                last.bits += span.bits;
+            }
+            _ => spans.push(span),
         }
     }
 
@@ -126,9 +185,17 @@ impl<'f> SourceWalk<'f> {
                 bits.take(*width as u32).for_each(drop);
                 continue;
             };
-            let granule = self.plan.array(part).granule;
-            for number in self.plan.granules(part, self.cursor.counters()) {
-                self.hold(number, bits.take(granule));
+            let array = self.plan.array(part);
+            let granules = self.plan.granules(part, self.cursor.counters());
+            if self.is_in_runs(array) {
+                // The results of a call are consecutive.
+                for result in bits.take(*width as u32) {
+                    self.runs.add(array, granules.clone(), result);
+                }
+                continue;
+            }
+            for number in granules {
+                self.hold(number, bits.take(array.granule));
             }
         }
     }

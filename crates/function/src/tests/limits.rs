@@ -129,6 +129,56 @@ fn only_a_walk_of_a_function_over_shares_holds_its_bits() {
     let _ = function.live_bits();
 }
 
+/// Returns a function with a stream that reads 2^27 elements and assigns 2^26, in this many turns.
+fn long_stream(turns: u64) -> Result<Function, FunctionError> {
+    built(|f| {
+        f.over_shares()
+            .library("add", "adder", &[("bits", 8)])
+            .input("x", "u8[67108864]", Role::Garbler)
+            .input("y", "u8[67108864]", Role::Evaluator)
+            .value("sums", "u8[67108864]")
+            .repeat("i", 0, turns, |each, i| {
+                let at = |name: &str| Part::of(name).at(i);
+                each.call([at("sums")], "add", [at("x"), at("y")]);
+            })
+            .output(
+                "last",
+                "u8",
+                Recipient::Both,
+                Part::of("sums").at(turns - 1),
+            )
+    })
+}
+
+#[test]
+fn the_elements_of_streams_count_for_no_limit() {
+    let function = long_stream(1 << 26).expect("a function");
+    assert_eq!(function.call_count(), 1 << 26);
+    let schedule = function.schedule().expect("a schedule");
+    assert_eq!(schedule.element_count(), 0);
+    let groups = (0..schedule.group_count()).map(|group| schedule.group(group).instances());
+    assert_eq!(groups.sum::<usize>(), 1 << 26);
+    let calls_without_end = built(|f| {
+        f.over_shares()
+            .library("add", "adder", &[("bits", 8)])
+            .input("x", "u8", Role::Garbler)
+            .repeat("i", 0, 1 << 62, |each, _| {
+                each.call(["_"], "add", ["x", "x"]);
+            })
+            .output("r", "u8", Recipient::Both, "x")
+    });
+    assert_errors! {
+        long_stream((1 << 26) + 1) => Index, "with i = 67108864", "before 67108864";
+        calls_without_end => TooMany { limit: 0x4000_0000 }, "the calls that it makes";
+    }
+}
+
+#[test]
+#[should_panic(expected = "elements of all inputs and values together pass the limit of 33554432")]
+fn a_walk_counts_the_elements_of_streams() {
+    let _ = long_stream(1 << 26).expect("a function").live_bits();
+}
+
 #[test]
 fn no_text_takes_memory_or_time_without_bound() {
     let constants = built(|f| {

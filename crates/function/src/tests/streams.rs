@@ -6,7 +6,9 @@ mod loops;
 use proptest::prelude::*;
 
 use super::built;
+use super::schedule::plain;
 use crate::samples::Sample;
+use crate::schedule::{Schedule, planner};
 use crate::{Expression, Function, FunctionBuilder, Part, Recipient, Role};
 use loops::Loops;
 
@@ -223,8 +225,33 @@ fn a_function_that_is_not_over_shares_has_no_streams() {
     assert_eq!(streams_of(&function), (vec![false], String::new()));
 }
 
+/// Returns the schedule as text, with every field but the number of elements that the planner held,
+/// and the group and instance of each call.
+fn schedule_text(sample: &Sample) -> (String, Vec<(u32, u32)>) {
+    let mut calls = Vec::new();
+    let called = |group, instance| calls.push((group, instance));
+    let schedule = planner::plan(&sample.function, &sample.owners, sample.limits, called);
+    (schedule.expect("a schedule").text_without_elements(), calls)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Otherwise bits of one call would be taken for those of another.
+    #[test]
+    fn the_schedule_of_streams_is_that_of_their_turns_one_by_one(seed in any::<u64>()) {
+        let [turns, streams] = [false, true].map(|is_over_shares| {
+            Loops::new(seed, is_over_shares, 0).finish().expect("a function")
+        });
+        prop_assert_eq!(schedule_text(&streams), schedule_text(&turns));
+    }
+
+    #[test]
+    fn shares_by_a_schedule_of_streams_are_shares_of_the_results(seed in any::<u64>()) {
+        let sample = Loops::new(seed, true, 0).finish().expect("a function");
+        let schedule = Schedule::new(&sample.function, &sample.owners, sample.limits).unwrap();
+        prop_assert_eq!(plain::results(&sample, &schedule), sample.evaluate());
+    }
 
     #[test]
     fn a_stream_has_the_errors_of_its_turns_one_by_one(seed in any::<u64>()) {
