@@ -7,12 +7,14 @@
 //! test o = r to find out which bins hold a pair. `tacit_protocol::matching` is the stage. The
 //! integers of [`Sizes`] are defined here since both sides need them.
 //!
-//! # The two inputs
+//! # The inputs
 //!
-//! The function has one input of the placer, [`JoinPlan::placer_input`], and one of the programmer,
-//! [`JoinPlan::programmer_input`]. Each is an array with an element for each bin, shard by shard,
-//! in the order of [bins](Sizes::bins) within each shard: `bits[w][b]` with b =
-//! [`JoinPlan::bin_count`]. An element's bits, the lowest first:
+//! The bins of all shards, shard by shard and in the order of [bins](Sizes::bins) within each, are
+//! cut into the [spans](JoinPlan::spans) of the plan. A join that is not large has one span. For
+//! each span, the function has an input of the placer and one of the programmer:
+//! `bits[w][b]`, an array with an element for each bin. The inputs of a party follow each other
+//! among its inputs, in the order of the spans. An element has [`Sizes::placer_element_bits`] or
+//! [`Sizes::programmer_element_bits`], the lowest first:
 //!
 //! | input | bits | what |
 //! |---|---|---|
@@ -34,9 +36,9 @@
 //!
 //! | port | bits | what |
 //! |---|---|---|
-//! | `placer` | an element of the placer's input | |
-//! | `programmer` | an element of the programmer's input | |
-//! | `pair` | 1 + [`Sizes::placer_bits`] + [`Sizes::payload_bits`] | result: whether o = r, the row, p' ⊕ p; all zero unless o = r |
+//! | `placer` | an element of an input of the placer | |
+//! | `programmer` | an element of an input of the programmer | |
+//! | `pair` | [`Sizes::pair_bits`] | result: whether o = r, the row, p' ⊕ p; all zero unless o = r |
 //!
 //! Each party has one port, because a function counts separately read parts.
 //!
@@ -94,12 +96,22 @@ pub struct JoinPlan {
     pub placer: JoinSide,
     /// The sizes of the stage, by placer and programmer.
     pub sizes: Sizes,
-    /// The name of the function's input with the placer's part of each bin.
-    pub placer_input: String,
-    /// The name of the function's input with the programmer's part of each bin.
-    pub programmer_input: String,
+    /// The spans into which the bins are cut, in order. If a table has no keys, there is one span
+    /// without bins.
+    pub spans: Vec<JoinSpan>,
     /// The result that has an element for each pair, if there is one.
     pub by_pair: Option<ResultByPair>,
+}
+
+/// Consecutive bins of a join, and the function's inputs with an element for each of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinSpan {
+    /// The number of bins.
+    pub bins: u64,
+    /// The name of the input with the placer's part of each bin.
+    pub placer_input: String,
+    /// The name of the input with the programmer's part of each bin.
+    pub programmer_input: String,
 }
 
 /// A table of a join. Its rows are not an input of the function.
@@ -192,24 +204,13 @@ impl JoinPlan {
 
     /// Whether the stage makes the function's input of this name.
     pub fn gives(&self, input: &str) -> bool {
-        [&self.placer_input, &self.programmer_input]
-            .iter()
-            .any(|name| *name == input)
+        let names = |span: &JoinSpan| span.placer_input == input || span.programmer_input == input;
+        self.spans.iter().any(names)
     }
 
     /// Returns the number of bins of all shards together, or 0 if a table has no keys.
     pub fn bin_count(&self) -> u64 {
         self.sizes.all_bins()
-    }
-
-    /// Returns the bits of an element of the placer's input.
-    pub fn placer_element_bits(&self) -> u64 {
-        u64::from(self.sizes.tag_bits) + self.sizes.placer_bits + self.sizes.payload_bits
-    }
-
-    /// Returns the bits of an element of the programmer's input.
-    pub fn programmer_element_bits(&self) -> u64 {
-        u64::from(self.sizes.tag_bits) + self.sizes.payload_bits
     }
 }
 

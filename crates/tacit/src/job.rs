@@ -108,7 +108,7 @@ pub struct TwoPartyRun<'f> {
     runs_ahead: u64,
     watch_taken: Box<dyn FnMut(&TakenNumbers) + Send + 'f>,
     inputs: BTreeMap<String, Value>,
-    /// Under `gmw`, the join whose stage makes an input.
+    /// Under `gmw`, the join whose stage makes inputs.
     join: Option<JoinOfRun<'f>>,
 }
 
@@ -147,7 +147,7 @@ impl<'f> Job<'f> {
     }
 
     /// Runs the stage of this join before the function, with this party's table. The stage makes
-    /// one of the function's inputs. The protocol must be `gmw`, and the peer must give the same
+    /// the inputs that the plan names. The protocol must be `gmw`, and the peer must give the same
     /// plan. The result by pair is in the order of the placer's rows.
     #[must_use]
     pub fn join(mut self, plan: &'f JoinPlan, table: &'f JoinedTable) -> Self {
@@ -304,8 +304,8 @@ impl<'f> Job<'f> {
     pub fn input_bits(&self) -> Result<Zeroizing<Vec<bool>>, Error> {
         let TwoPartyRun { function, role, .. } = self.task;
         let join = self.task.join.as_ref();
-        let made = join.and_then(|join| join.input_of(role));
-        ports::input_bits(function, role, &self.task.inputs, made)
+        let made = join.map_or_else(Vec::new, |join| join.inputs_of(role));
+        ports::input_bits(function, role, &self.task.inputs, &made)
     }
 
     /// Checks that the protocol can run the function with these settings. It does not check the

@@ -2,7 +2,7 @@
 //!
 //! A program with a `join` is lowered to a function and a [`JoinPlan`]. A [`Job`](crate::Job) by
 //! `gmw` gets the plan and this party's [`JoinedTable`]. It first runs the
-//! [stage](tacit_protocol::matching) that makes the function's two inputs from the tables, and then
+//! [stage](tacit_protocol::matching) that makes inputs of the function from the tables, and then
 //! runs the function. The messages depend on the plan alone, and on nothing in the tables.
 //!
 //! | step | what |
@@ -25,15 +25,15 @@
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Type, Value};
-use tacit_function::{Function, Role};
+use tacit_function::{Function, FunctionInput, Role};
 use tacit_protocol::gmw::MadeBits;
 use tacit_protocol::matching::{Join, VolePlan};
 use tacit_protocol::session::RunTag;
 use zeroize::Zeroizing;
 
 pub use tacit_function::join::{
-    Counted, JoinPlan, JoinSide, JoinTable, KeyKind, KeyNormalization, KeyPart, OpenParam,
-    ResultByPair, RowField,
+    Counted, JoinPlan, JoinSide, JoinSpan, JoinTable, KeyKind, KeyNormalization, KeyPart,
+    OpenParam, ResultByPair, RowField,
 };
 pub use tacit_protocol::matching::{JoinedTable, KeyEncoding, TableRows, TooManyRows};
 
@@ -194,9 +194,9 @@ pub fn peer_asks(plan: &JoinPlan, role: Role, function: &Function) -> Result<Pee
         sizes.ask_columns
     };
     let (own_keys, element_bits) = if is_placer {
-        (sizes.placer_keys, plan.placer_element_bits())
+        (sizes.placer_keys, sizes.placer_element_bits())
     } else {
-        (sizes.programmer_keys, plan.programmer_element_bits())
+        (sizes.programmer_keys, sizes.programmer_element_bits())
     };
     let column_bytes = sizes.hint_column_bytes().next_multiple_of(16);
     let row_bytes = plan.table(side_of(plan, role)).row_bits().div_ceil(8);
@@ -272,16 +272,17 @@ pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
 }
 
 impl JoinOfRun<'_> {
-    /// Returns the name of the input that the stage makes for `role`, if there is a stage.
-    pub(crate) fn input_of(&self, role: Role) -> Option<&str> {
+    /// Returns the names of the inputs that the stage makes for `role`, in order, or none if there
+    /// is no stage.
+    pub(crate) fn inputs_of(&self, role: Role) -> Vec<&str> {
         if self.plan.bin_count() == 0 {
-            return None;
+            return Vec::new();
         }
-        Some(if self.places(role) {
-            &self.plan.placer_input
-        } else {
-            &self.plan.programmer_input
-        })
+        let spans = self.plan.spans.iter();
+        if self.places(role) {
+            return spans.map(|span| &*span.placer_input).collect();
+        }
+        spans.map(|span| &*span.programmer_input).collect()
     }
 
     /// Returns the VOLE of the stage in this session.
@@ -305,35 +306,34 @@ impl JoinOfRun<'_> {
         if plan.bin_count() == 0 {
             return Ok(());
         }
-        let inputs = [
-            (
-                &plan.placer_input,
-                plan.placers(),
-                plan.placer_element_bits(),
-            ),
-            (
-                &plan.programmer_input,
-                plan.programmers(),
-                plan.programmer_element_bits(),
-            ),
-        ];
-        for (name, table, element_bits) in inputs {
-            let mut found = function.inputs().iter();
-            let found = found.find(|input| input.port.name == *name);
-            let is_right = found.is_some_and(|input| {
-                input.owner == table.owner
-                    && input.port.ty.width() as u64 == plan.bin_count() * element_bits
-            });
-            if !is_right {
-                return Err(Error::ApiMisuse(
-                    "a function of a join has the inputs of its plan",
-                ));
-            }
+        let bins: u64 = plan.spans.iter().map(|span| span.bins).sum();
+        let has_inputs = |role: Role| {
+            let element_bits = if self.places(role) {
+                plan.sizes.placer_element_bits()
+            } else {
+                plan.sizes.programmer_element_bits()
+            };
+            let names = self.inputs_of(role);
+            let own = function.inputs().iter().filter(|one| one.owner == role);
+            let mut own = own.skip_while(|one| Some(&&*one.port.name) != names.first());
+            // The stage makes the bits of all spans in one piece.
+            names.iter().zip(&plan.spans).all(|(name, span)| {
+                let bits = span.bins * element_bits;
+                let is_right = |one: &FunctionInput| {
+                    one.port.name == *name && one.port.ty.width() as u64 == bits
+                };
+                own.next().is_some_and(is_right)
+            })
+        };
+        if bins == plan.bin_count() && [role, role.other()].into_iter().all(has_inputs) {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::ApiMisuse(
+            "a function of a join has the inputs of its plan",
+        ))
     }
 
-    /// Runs the stage. Returns the bits of this party's input and, at the placer, the key in each
+    /// Runs the stage. Returns the bits of this party's inputs and, at the placer, the key in each
     /// bin.
     pub(crate) fn run(
         &self,

@@ -193,7 +193,7 @@ impl<'f> OutsourcedJob<'f> {
 
     /// Returns the input bits of the party that plays `role`.
     fn input_bits(&self, role: Role) -> Result<Zeroizing<Vec<bool>>, Error> {
-        ports::input_bits(self.task.function, role, &self.task.inputs, None)
+        ports::input_bits(self.task.function, role, &self.task.inputs, &[])
     }
 
     /// Decodes the results of the party that plays `role` from its output bits.

@@ -8,13 +8,13 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 
-/// Returns the input bits of `role` in port order. If `made` is given, the run makes the input of
-/// that name, and this leaves it out.
+/// Returns the input bits of `role` in port order, without the inputs named in `made`, which the
+/// run makes.
 pub(crate) fn input_bits(
     function: &Function,
     role: Role,
     values: &BTreeMap<String, Value>,
-    made: Option<&str>,
+    made: &[&str],
 ) -> Result<Zeroizing<Vec<bool>>, Error> {
     let ports = function.inputs();
     for name in values.keys() {
@@ -29,8 +29,7 @@ pub(crate) fn input_bits(
             Some(_) => (),
         }
     }
-    let given =
-        |input: &&FunctionInput| input.owner == role && Some(input.port.name.as_str()) != made;
+    let given = |input: &&FunctionInput| input.owner == role && !made.contains(&&*input.port.name);
     let given = ports.iter().filter(given);
     let width = given.clone().map(|input| input.port.ty.width()).sum();
     // Room for no more: all of it is wiped in the end.
@@ -47,10 +46,10 @@ pub(crate) fn input_bits(
     Ok(bits)
 }
 
-/// Returns the number of input bits of `role` before the input named `made`.
-pub(crate) fn bits_before(function: &Function, role: Role, made: &str) -> usize {
+/// Returns the number of input bits of `role` before the input of this name.
+pub(crate) fn bits_before(function: &Function, role: Role, name: &str) -> usize {
     let own = function.inputs().iter().filter(|input| input.owner == role);
-    let before = own.take_while(|input| input.port.name != made);
+    let before = own.take_while(|input| input.port.name != name);
     before.map(|input| input.port.ty.width()).sum()
 }
 

@@ -178,14 +178,14 @@ fn a_join_of_open_sizes_is_shown_at_an_example_of_them() {
     let program = "parties a, b;
 param N: 0..=10_000_000 = len(x);
 param M: 0..=10_000_000 = len(y);
-struct Row { key: text }
+struct Row { key: text, note: bytes<150> }
 main(
     x: [Row; ..N] of a,
     y: [Row; ..M] of b,
     pairs: join x by key with y by key,
 ) -> (shared: u<bits(N)> to both) {
     let mut shared: u<bits(N)> = 0;
-    for p in pairs { shared += p.matched as u<bits(N)>; }
+    for p in pairs { shared += (p.matched && p.left.note == p.right.note) as u<bits(N)>; }
     shared
 }
 ";

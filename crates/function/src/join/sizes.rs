@@ -226,6 +226,21 @@ impl Sizes {
         self.shards * self.bins
     }
 
+    /// Returns the bits of the placer's part of a bin.
+    pub const fn placer_element_bits(&self) -> u64 {
+        self.tag_bits as u64 + self.placer_bits + self.payload_bits
+    }
+
+    /// Returns the bits of the programmer's part of a bin.
+    pub const fn programmer_element_bits(&self) -> u64 {
+        self.tag_bits as u64 + self.payload_bits
+    }
+
+    /// Returns the bits of a pair: whether the bin has one, the placer's row and the payload.
+    pub const fn pair_bits(&self) -> u64 {
+        1 + self.placer_bits + self.payload_bits
+    }
+
     /// Returns the number of correlated OTs of a shard's VOLE. Over many columns silent OT takes
     /// fewer.
     pub const fn vole_ots(&self) -> u64 {

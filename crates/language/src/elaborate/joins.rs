@@ -317,6 +317,7 @@ impl<'a> Elaborator<'a> {
             read,
             placer,
             sizes,
+            most_span_bins: u64::MAX,
             by_pair,
             span: joined.span,
         })

@@ -23,7 +23,7 @@ use crate::program::{BinaryOperator, Intrinsic, Loop, Program, TypeId, TypeKind,
 use crate::source::Span;
 
 /// The greatest number of addends of a component.
-const MOST: usize = 64;
+pub(super) const MOST_ADDENDS: usize = 64;
 
 /// A component that adds up `count` numbers of `width` bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -173,7 +173,7 @@ pub(super) fn tree_of(kind: Kind, ty: TypeId, width: usize, most: usize) -> Tree
     Tree {
         kind,
         ty,
-        count: MOST,
+        count: MOST_ADDENDS,
         width,
         result: result_bits(kind, width, most),
     }
@@ -335,7 +335,7 @@ impl<'b, 'p> Tracer<'b, 'p> {
             part.levels.push(Vec::new());
         }
         part.levels[level].push(addend);
-        if part.levels[level].len() == MOST && self.calls_components() {
+        if part.levels[level].len() == MOST_ADDENDS && self.calls_components() {
             self.call_tree(kind, part, level, at);
         }
     }

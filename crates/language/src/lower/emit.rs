@@ -15,6 +15,7 @@ use std::collections::HashMap;
 
 use by_level::ByLevel;
 use costs::Costs;
+use pairs::Elements;
 pub(super) use roll::{RolledSteps, Steps};
 use tacit_circuit::builder::CircuitForm;
 use tacit_circuit::{Digest, Wire};
@@ -118,8 +119,9 @@ struct Emitter<'r, 'p> {
     costs: Costs,
     /// The names of other values, and of the values that a join provides.
     values: Vec<String>,
-    /// The value that holds the pairs of a join. The next field is the number of bits of a pair.
-    pairs: String,
+    /// The values that hold the pairs of a join, one for each span. The next field is the number of
+    /// bits of a pair.
+    pairs: Vec<Elements>,
     pair_bits: usize,
 }
 
@@ -151,7 +153,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             ports: vec![0; traced.wire_count()],
             traced,
             values: Vec::new(),
-            pairs: String::new(),
+            pairs: Vec::new(),
             pair_bits: 0,
             components: HashMap::new(),
             cut_components: HashMap::new(),
@@ -389,7 +391,7 @@ impl<'r, 'p> Emitter<'r, 'p> {
             if let (Some((value, ty)), Some(to)) = (&each, to)
                 && by_pair == Some(number)
             {
-                self.builder.output(&name, ty, to, &**value);
+                self.builder.output(&name, ty, to, value.clone());
                 continue;
             }
             let pieces = self.joined(pieces, 1);

@@ -330,8 +330,8 @@ fn pair_of_port<'t>(
     builder: &'t Builder,
 ) -> Bits<'t> {
     let types = &program.types;
-    let width = 1 + join.sizes.placer_bits + join.sizes.payload_bits;
-    let port: Bits<'t> = builder.bus("pair", width as usize).bits().collect();
+    let width = join.sizes.pair_bits() as usize;
+    let port: Bits<'t> = builder.bus("pair", width).bits().collect();
     let (matched, rest) = port.split_at(1);
     let (row, payload) = rest.split_at(join.sizes.placer_bits as usize);
     let of_row =

@@ -32,8 +32,8 @@ use crate::program::{
 };
 use crate::source::Span;
 pub(super) use cuts::{Cuts, check_elements};
-use limits::{check_bins, check_given};
-pub(super) use limits::{check_calls, too_long};
+use limits::check_given;
+pub(super) use limits::{check_bins, check_calls, too_long};
 
 /// Refuses a run that has more steps than allowed, or whose inputs and calls alone are more than a
 /// function may have.
@@ -77,7 +77,9 @@ fn check_kept(program: &Program, entry: &Entry, keeps_networks: bool) -> Lower<C
             return Err(too_long(span, &format!("the component `{name}`")));
         }
     }
-    check_bins(entry)?;
+    if let Some(join) = &entry.join {
+        check_bins(join, 0)?;
+    }
     check_given(program, entry)?;
     let Ok(counts) = counts else {
         return Ok(Checked {

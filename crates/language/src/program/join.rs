@@ -31,6 +31,9 @@ pub struct Join {
     pub placer: JoinSide,
     /// The sizes of the stage.
     pub sizes: Sizes,
+    /// The most bins that the lowering puts into one span. A span has fewer if its values would be
+    /// too wide, and a whole number of 64 bins unless it is the last.
+    pub most_span_bins: u64,
     /// The number of the result that has an element for each pair.
     pub by_pair: Option<usize>,
     /// The join's place in the source.

@@ -3,11 +3,14 @@
 
 mod alike;
 mod plain;
+mod spans;
 
 use std::collections::{BTreeMap, HashMap};
 
 use tacit_circuit::builder::CircuitForm;
+use tacit_function::Function;
 use tacit_function::join::{JoinPlan, JoinSide, KeyKind};
+use tacit_language::lower::Lowered;
 use tacit_language::program::{Program, Value};
 use tacit_language::{Loaded, NoFiles, ParamValues};
 
@@ -75,6 +78,15 @@ fn sized(text: &str, sizes: [u64; 2]) -> Program {
     program.unwrap_or_else(|errors| panic!("{}", rendered(&loaded, &errors)))
 }
 
+/// The most bins of a span, in turn.
+const SPANS: [u64; 4] = [u64::MAX, 64, 128, 192];
+
+/// Cuts the bins of the program's join into spans of at most this many bins.
+fn cut(program: &mut Program, most_bins: u64) {
+    let join = program.entries[0].join.as_mut().expect("a join");
+    join.most_span_bins = most_bins;
+}
+
 fn number(value: i64) -> Value {
     value.into()
 }
@@ -128,14 +140,36 @@ fn staged(
     (placer, programmer, order)
 }
 
+/// Returns the inputs that the stage gives a function, by name.
+fn of_spans(
+    plan: &JoinPlan,
+    mut placer: Vec<bool>,
+    mut programmer: Vec<bool>,
+) -> BTreeMap<&str, Vec<bool>> {
+    let mut inputs = BTreeMap::new();
+    for span in &plan.spans {
+        let widths = [
+            plan.sizes.placer_element_bits(),
+            plan.sizes.programmer_element_bits(),
+        ];
+        let [of_placer, of_programmer] = widths.map(|width| (width * span.bins) as usize);
+        inputs.insert(&*span.placer_input, placer.drain(..of_placer).collect());
+        inputs.insert(
+            &*span.programmer_input,
+            programmer.drain(..of_programmer).collect(),
+        );
+    }
+    assert!(placer.is_empty() && programmer.is_empty(), "all bins");
+    inputs
+}
+
 fn bits(value: i64, width: u64) -> Vec<bool> {
     (0..width).map(|place| value >> place & 1 == 1).collect()
 }
 
-/// Returns the function's inputs: those of the stage, and the others by name.
-fn inputs(program: &Program, name: &str, given: &BTreeMap<&str, Vec<bool>>) -> Vec<bool> {
-    let (_, lowered) = lower(program, name);
-    let ports = lowered.function.inputs().iter();
+/// Returns the function's inputs in order, from those of the stage and the others by name.
+fn inputs(function: &Function, given: &BTreeMap<&str, Vec<bool>>) -> Vec<bool> {
+    let ports = function.inputs().iter();
     ports
         .flat_map(|input| given[input.port.name.as_str()].clone())
         .collect()
@@ -176,8 +210,11 @@ fn calls_that_only_add_give_the_same_in_both_forms() {
     let mut program = sized(&text, [70, 90]);
     let (_, small) = lower(&program, "main");
     program.form = CircuitForm::Shallow;
-    let (_, shallow) = lower(&program, "main");
-    let plan = shallow.join.clone().expect("a join");
+    let shallow = SPANS.map(|most_bins| {
+        cut(&mut program, most_bins);
+        lower(&program, "main").1
+    });
+    let plan = small.join.clone().expect("a join");
     for _ in 0..8 {
         let mut row = |width: u64| chance.bits(width as usize);
         let (own, other) = (plan.sizes.placer_bits, plan.sizes.payload_bits);
@@ -185,14 +222,16 @@ fn calls_that_only_add_give_the_same_in_both_forms() {
             .map(|at| (row(own), (at % 3 > 0).then(|| row(other))))
             .collect();
         let (placer, programmer, _) = staged(&plan, &rows, &mut chance);
-        let given = BTreeMap::from([
-            (&*plan.placer_input, placer),
-            (&*plan.programmer_input, programmer),
-            ("bias", chance.bits(8)),
-        ]);
-        let given = inputs(&program, "main", &given);
-        let [small, shallow] = [&small, &shallow].map(|of| of.function.evaluate(&given));
-        assert_eq!(small, shallow);
+        let bias = chance.bits(8);
+        let evaluate = |of: &Lowered| {
+            let plan = of.join.as_ref().expect("a join");
+            let mut given = of_spans(plan, placer.clone(), programmer.clone());
+            given.insert("bias", bias.clone());
+            of.function.evaluate(&inputs(&of.function, &given))
+        };
+        for shallow in &shallow {
+            assert_eq!(evaluate(&small), evaluate(shallow));
+        }
     }
 }
 
@@ -204,14 +243,15 @@ fn a_table_of_no_keys_leaves_no_pairs() {
         let plan = lowered.join.clone().expect("a join");
         assert_eq!(plan.bin_count(), 0);
         let given = BTreeMap::from([("bias", bits(3, 8))]);
-        let found = lowered.function.evaluate(&inputs(&program, "main", &given));
+        let given = inputs(&lowered.function, &given);
+        let found = lowered.function.evaluate(&given);
         assert!(found.len() > 8);
     }
 }
 
 #[test]
 fn a_value_for_each_pair_comes_in_the_order_of_the_recipients_rows() {
-    let program = sized(BY_PAIR, [6, 4]);
+    let mut program = sized(BY_PAIR, [6, 4]);
     let (id, lowered) = lower(&program, "main");
     let plan = lowered.join.clone().expect("a join");
     assert_eq!(
@@ -260,15 +300,18 @@ fn a_value_for_each_pair_comes_in_the_order_of_the_recipients_rows() {
         (bits(20, 8), Some(bits(1, 8))),
         (bits(30, 8), Some(bits(2, 8))),
     ];
-    let (placer, programmer, order) = staged(&plan, &rows, &mut Chance(5));
-    let given = BTreeMap::from([
-        (&*plan.placer_input, placer),
-        (&*plan.programmer_input, programmer),
-    ]);
-    let found = lowered.function.evaluate(&inputs(&program, "main", &given));
-    for (row, expected) in [(0, 1), (1, 22), (2, 33)] {
-        let element = &found[order[row] * 9..][..9];
-        assert_eq!(element, bits(expected, 9), "row {row}");
+    for most_bins in SPANS {
+        cut(&mut program, most_bins);
+        let (_, lowered) = lower(&program, "main");
+        let plan = lowered.join.as_ref().expect("a join");
+        let (placer, programmer, order) = staged(plan, &rows, &mut Chance(5));
+        let given = of_spans(plan, placer, programmer);
+        let given = inputs(&lowered.function, &given);
+        let found = lowered.function.evaluate(&given);
+        for (row, expected) in [(0, 1), (1, 22), (2, 33)] {
+            let element = &found[order[row] * 9..][..9];
+            assert_eq!(element, bits(expected, 9), "row {row}");
+        }
     }
 }
 

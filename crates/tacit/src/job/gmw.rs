@@ -55,7 +55,7 @@ impl ProtocolRun for Gmw {
         let mut phases = Vec::new();
         let (mut staged, mut keys_of_bins) = (None, None);
         if let Some(join) = &job.task.join
-            && let Some(made) = join.input_of(role)
+            && let Some(first) = join.inputs_of(role).first()
         {
             let clock = Clock::start(session);
             // The stage sends most bytes of a run from stock, so a run that cannot go on ends here.
@@ -65,7 +65,7 @@ impl ProtocolRun for Gmw {
             let after = schedule.total_ots().iter().sum();
             let watch = &mut part_of_all(&mut job.watch, [0, after]);
             let (bits, keys) = join.run(session, (role, tag), watch)?;
-            staged = Some((ports::bits_before(function, role, made), bits));
+            staged = Some((ports::bits_before(function, role, first), bits));
             keys_of_bins = keys;
             phases.push(clock.stop(Phase::Match, session));
         }

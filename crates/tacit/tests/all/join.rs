@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tacit::circuit::builder::{Builder, Bus};
 use tacit::cost::Phase;
 use tacit::join::{
-    Counted, JoinPlan, JoinSide, JoinTable, JoinedTable, KeyEncoding, KeyKind, OpenParam,
+    Counted, JoinPlan, JoinSide, JoinSpan, JoinTable, JoinedTable, KeyEncoding, KeyKind, OpenParam,
     ResultByPair, RowField, TableRows, check_table, with_part,
 };
 use tacit::outsourced::{OutsourcedJob, OutsourcedParameters};
@@ -60,14 +60,24 @@ fn plan(keys: [u64; 2], most_rows_of_key: u64, placer: JoinSide) -> JoinPlan {
         most_rows_of_key,
         placer,
         sizes,
-        placer_input: "placed".to_owned(),
-        programmer_input: "programmed".to_owned(),
+        spans: spans(&[sizes.all_bins()]),
         by_pair: Some(ResultByPair {
             output: "rows".to_owned(),
-            element_bits: 1 + sizes.placer_bits + sizes.payload_bits,
+            element_bits: sizes.pair_bits(),
             rows: keys[mine],
         }),
     }
+}
+
+/// Returns spans of these numbers of bins.
+fn spans(bins: &[u64]) -> Vec<JoinSpan> {
+    let spans = bins.iter().enumerate();
+    let spans = spans.map(|(number, bins)| JoinSpan {
+        bins: *bins,
+        placer_input: format!("placed_{number}"),
+        programmer_input: format!("programmed_{number}"),
+    });
+    spans.collect()
 }
 
 fn test_and_mask(sizes: &Sizes) -> Component {
@@ -92,30 +102,31 @@ fn function(plan: &JoinPlan) -> Function {
         Role::Garbler => Recipient::Garbler,
         Role::Evaluator => Recipient::Evaluator,
     };
-    let bits = |bits: u64| format!("bits[{bits}][{bins}]");
-    let pairs = bits(1 + sizes.placer_bits + sizes.payload_bits);
+    let bits = |bits: u64, bins: u64| format!("bits[{bits}][{bins}]");
+    let pairs = bits(sizes.pair_bits(), bins);
     let mut builder = FunctionBuilder::new("pairs");
-    // One input before that of the stage, and one after it.
+    // One input before those of the stage, and one after them.
     builder.input("first", "u8", Role::Garbler);
     if bins > 0 {
         builder
             .component("test_and_mask", test_and_mask(sizes))
-            .input("placed", &bits(plan.placer_element_bits()), placer)
-            .input(
-                "programmed",
-                &bits(plan.programmer_element_bits()),
-                programmer,
-            )
             .value("pairs", &pairs)
-            .repeat("i", 0, bins, |each, i| {
-                let at = |name: &str| Part::of(name).at(i);
-                each.call(
-                    [at("pairs")],
-                    "test_and_mask",
-                    [at("placed"), at("programmed")],
-                );
-            })
             .output("rows", &pairs, to, Part::of("pairs"));
+        let mut before = 0;
+        for span in &plan.spans {
+            let inputs = [&span.placer_input, &span.programmer_input];
+            let placers = bits(sizes.placer_element_bits(), span.bins);
+            let programmers = bits(sizes.programmer_element_bits(), span.bins);
+            builder
+                .input(inputs[0], &placers, placer)
+                .input(inputs[1], &programmers, programmer)
+                .repeat("i", 0, span.bins, |each, i| {
+                    let given = inputs.map(|name| Part::of(name).at(i));
+                    let pair = Part::of("pairs").at(i.plus(before));
+                    each.call([pair], "test_and_mask", given);
+                });
+            before += span.bins;
+        }
     }
     builder
         .input("last", "u8", Role::Garbler)
@@ -181,9 +192,8 @@ fn plain(plan: &JoinPlan, placers: &[Row], programmers: &[Row]) -> Vec<Vec<bool>
             .filter(|(other, _)| other == key)
             .map(|(_, row)| *row)
             .collect();
-        let element_bits = 1 + plan.sizes.placer_bits + plan.sizes.payload_bits;
         if theirs.is_empty() {
-            return bits_of(0, element_bits);
+            return bits_of(0, plan.sizes.pair_bits());
         }
         let mut bits = vec![true];
         bits.extend(bits_of((*row).into(), plan.sizes.placer_bits));
@@ -266,6 +276,22 @@ fn pairs_are_those_of_a_plain_join() {
         let left = draw.table(rows[0], 2 * keys[0], 1, ROW_BITS[0]);
         let right = draw.table(rows[1], keys[1], most, ROW_BITS[1]);
         agrees(&plan, [&left, &right]);
+    }
+}
+
+/// The bins of a large join are cut into spans, each with inputs of its own. The stage makes the
+/// bits of all spans in one piece.
+#[test]
+fn spans_of_bins_are_one_join() {
+    let mut draw = Draw(24);
+    for placer in [JoinSide::Left, JoinSide::Right] {
+        let mut plan = plan([50, 40], 1, placer);
+        let tables = [0, 1].map(|side| draw.table(40, 70, 1, ROW_BITS[side]));
+        let bins = plan.bin_count();
+        for cut in [vec![64, 64, bins - 128], vec![1, bins - 1]] {
+            plan.spans = spans(&cut);
+            agrees(&plan, [&tables[0], &tables[1]]);
+        }
     }
 }
 

@@ -1,13 +1,20 @@
 //! The pairs of a join: the inputs that the stage makes, the test and mask of each bin, and the
 //! loops of calls over pairs. Pairs and the results of turns are held in separate values.
+//!
+//! No value of a function is wider than [`Circuit::MAX_WIRES`], so the bins of a large join are cut
+//! into spans. Each span has inputs, pairs and results of turns of its own, and a loop for each
+//! loop over the pairs. Spans end where trees of 64 results end, and all spans' trees fill one
+//! value.
 
 use tacit_circuit::builder::{Bit, Builder, Bus, CircuitForm};
 use tacit_circuit::{Circuit, CircuitError, Component};
-use tacit_function::Part;
-use tacit_function::join::{JoinPlan, JoinTable, KeyPart, ResultByPair, RowField, Sizes};
+use tacit_function::join::{JoinPlan, JoinSpan, JoinTable, KeyPart, ResultByPair, RowField, Sizes};
+use tacit_function::{Operand, Part};
 
+use super::super::addends::MOST_ADDENDS;
 use super::super::pairs::PairLoop;
 use super::super::pieces::Piece;
+use super::super::size::check_bins;
 use super::super::trace::{Call, Called};
 use super::super::{Diagnostic, Lower};
 use super::Emitter;
@@ -17,6 +24,17 @@ use crate::source::Span;
 
 /// The name of the component that is first called, once for each bin.
 const TEST_AND_MASK: &str = "test_and_mask";
+
+/// The number of results of turns that a tree adds up. Every span but the last has a multiple of
+/// it.
+const TURNS_OF_TREE: u64 = MOST_ADDENDS as u64;
+
+/// A value that holds a number of elements.
+#[derive(Clone, Debug)]
+pub(super) struct Elements {
+    value: String,
+    count: u64,
+}
 
 /// Makes the circuit that tests whether the tags of a bin are equal, and masks its row and payload
 /// if they are not: a tree of ℓ − 1 ANDs, then one for each bit.
@@ -47,7 +65,7 @@ fn test_and_mask(form: CircuitForm, sizes: &Sizes) -> Result<Circuit, CircuitErr
 fn plan(
     program: &Program,
     join: &Join,
-    names: [String; 2],
+    spans: Vec<JoinSpan>,
     by_pair: Option<ResultByPair>,
 ) -> JoinPlan {
     let entry = program.entries.iter().find(|entry| entry.join.is_some());
@@ -79,15 +97,13 @@ fn plan(
             row: fields.collect(),
         }
     };
-    let [placer_input, programmer_input] = names;
     JoinPlan {
         left: table(0),
         right: table(1),
         most_rows_of_key: join.most_rows_of_key.into(),
         placer: join.placer,
         sizes: join.sizes,
-        placer_input,
-        programmer_input,
+        spans,
         by_pair,
     }
 }
@@ -109,11 +125,46 @@ impl Emitter<'_, '_> {
         name
     }
 
-    /// Declares a value of `bits` bits.
-    fn own_value(&mut self, wanted: &str, bits: u64) -> String {
-        let name = self.free_value(wanted);
-        self.builder.value(&name, &format!("bits[{bits}]"));
-        name
+    /// Declares a value of `count` elements of `width` bits.
+    fn elements(&mut self, wanted: &str, width: usize, count: u64) -> Elements {
+        let value = self.free_value(wanted);
+        let bits = (width as u64).saturating_mul(count);
+        self.builder.value(&value, &format!("bits[{bits}]"));
+        Elements { value, count }
+    }
+
+    /// Returns the spans of a join, with names for their inputs.
+    fn spans(&mut self, join: &Join) -> Lower<Vec<JoinSpan>> {
+        let sizes = &join.sizes;
+        let loops = self.run.pair_loops.iter();
+        let results: Vec<u64> = loops
+            .flat_map(|of| of.results.iter().map(|result| result.width as u64))
+            .collect();
+        check_bins(join, results.iter().sum())?;
+        let elements = [
+            sizes.placer_element_bits(),
+            sizes.programmer_element_bits(),
+            sizes.pair_bits(),
+        ];
+        let widest = elements.into_iter().chain(results).max().unwrap_or(1);
+        let most = (Circuit::MAX_WIRES as u64 / widest).min(join.most_span_bins);
+        let mut left = sizes.all_bins();
+        let most = if left > most {
+            (most / TURNS_OF_TREE * TURNS_OF_TREE).max(TURNS_OF_TREE)
+        } else {
+            most
+        };
+        let mut spans = Vec::new();
+        while spans.is_empty() || left > 0 {
+            let bins = left.min(most);
+            spans.push(JoinSpan {
+                bins,
+                placer_input: self.free_value("pairs_of_placer"),
+                programmer_input: self.free_value("pairs_of_programmer"),
+            });
+            left -= bins;
+        }
+        Ok(spans)
     }
 
     /// Declares the inputs from the stage, and calls the test of each bin, before anything else.
@@ -131,8 +182,8 @@ impl Emitter<'_, '_> {
                 rows: rows.into(),
             }
         });
-        let names = ["pairs_of_placer", "pairs_of_programmer"].map(|name| self.free_value(name));
-        let plan = plan(program, join, names, by_pair);
+        let spans = self.spans(join)?;
+        let plan = plan(program, join, spans, by_pair);
         let bins = plan.bin_count();
         if bins == 0 {
             return Ok(Some(plan));
@@ -146,34 +197,39 @@ impl Emitter<'_, '_> {
             .add_ands(self.run.join_site, bins * circuit.statistics().and as u64);
         self.builder
             .component(&component, Component::new(&component, circuit));
-        let inputs = [
-            (
-                &plan.placer_input,
-                plan.placer_element_bits(),
-                plan.placers().owner,
-            ),
-            (
-                &plan.programmer_input,
-                plan.programmer_element_bits(),
-                plan.programmers().owner,
-            ),
-        ];
-        for (name, bits, owner) in inputs {
-            self.builder
-                .input(name, &format!("bits[{bits}][{bins}]"), owner);
+        let sizes = &plan.sizes;
+        let placers = (sizes.placer_element_bits(), plan.placers().owner);
+        let programmers = (sizes.programmer_element_bits(), plan.programmers().owner);
+        for span in &plan.spans {
+            let inputs = [
+                (&span.placer_input, placers),
+                (&span.programmer_input, programmers),
+            ];
+            for (name, (bits, owner)) in inputs {
+                let ty = format!("bits[{bits}][{}]", span.bins);
+                self.builder.input(name, &ty, owner);
+            }
         }
-        self.pairs = self.own_value("pairs", width as u64 * bins);
+        let spans = plan.spans.iter();
+        self.pairs = spans
+            .map(|span| self.elements("pairs", width, span.bins))
+            .collect();
         self.pair_bits = width;
         let counter = self.free_value("bin");
-        let pairs = &self.pairs;
-        self.builder.repeat(&counter, 0, bins, |each, bin| {
-            let target = Part::of(pairs).range(
-                bin.times(width as u64),
-                bin.times(width as u64).plus(width as u64),
-            );
-            let given = inputs.map(|(name, ..)| Part::of(name).at(bin));
-            each.call([target], &component, given);
-        });
+        for (span, pairs) in plan.spans.iter().zip(&self.pairs) {
+            self.builder.repeat(&counter, 0, span.bins, |each, bin| {
+                let target = Part::of(&pairs.value).range(
+                    bin.times(width as u64),
+                    bin.times(width as u64).plus(width as u64),
+                );
+                let given = [&span.placer_input, &span.programmer_input];
+                each.call(
+                    [target],
+                    &component,
+                    given.map(|name| Part::of(name).at(bin)),
+                );
+            });
+        }
         Ok(Some(plan))
     }
 
@@ -188,17 +244,16 @@ impl Emitter<'_, '_> {
         } else {
             self.joined(&given, super::MAX_PIECES)
         };
-        let names = self.turns(of, (call.called, call.site, call.span), given)?;
+        let results = self.turns(of, (call.called, call.site, call.span), given)?;
         let mut place = call.result.start;
-        for (result, name) in of.results.iter().zip(names) {
-            let mut value = name;
+        for (result, mut values) in of.results.iter().zip(results) {
             for level in &result.levels {
                 let (calls, left) = (level.calls(), level.left());
-                if left > 0 {
+                if let Some(last) = values.last().filter(|_| left > 0) {
                     let width = left as usize * level.width;
                     self.steps.push_made(MadeStep::Move {
-                        from: value.clone(),
-                        start: (level.values - left) * level.width as u64,
+                        from: last.value.clone(),
+                        start: (last.count - left) * level.width as u64,
                         width,
                         place,
                     });
@@ -209,67 +264,83 @@ impl Emitter<'_, '_> {
                 };
                 let component = self.component(Called::Tree(tree), call.span)?;
                 let width = tree.results() * tree.result;
-                let next = self.own_value("sums", width as u64 * calls);
+                let mut sums = self.elements("sums", width, calls);
                 let read = tree.count * tree.width;
                 if run.recorder.is_some() {
                     self.costs
                         .calls(call.site, Called::Tree(tree), calls, read as u64);
                 }
-                self.steps.push_made(MadeStep::Calls {
-                    turns: calls,
-                    component,
-                    targets: vec![(next.clone(), width)],
-                    arguments: vec![LoopArgument::Element(value, read)],
-                });
-                value = next;
+                let mut after = 0;
+                for Elements { value, count } in values {
+                    let turns = count / tree.count as u64;
+                    if turns > 0 {
+                        self.steps.push_made(MadeStep::Calls {
+                            turns,
+                            component,
+                            targets: vec![(sums.value.clone(), width)],
+                            after,
+                            arguments: vec![LoopArgument::Element(value, read)],
+                        });
+                    }
+                    after += turns;
+                }
+                sums.count = calls * tree.results() as u64;
+                values = vec![sums];
             }
         }
         Ok(())
     }
 
-    /// Calls a loop's component for each pair. Returns the names of the values that hold the
-    /// results.
+    /// Calls a loop's component for each pair. Returns the values that hold each result, in the
+    /// order of the spans.
     fn turns(
         &mut self,
         of: &PairLoop,
         (called, site, span): (Called, super::super::lines::SiteId, Span),
         given: Vec<Piece>,
-    ) -> Lower<Vec<String>> {
+    ) -> Lower<Vec<Vec<Elements>>> {
         let component = self.component(called, span)?;
-        let turns = of.turns;
-        let mut names = Vec::new();
+        let pairs = self.pairs.clone();
+        let mut results: Vec<Vec<Elements>> = Vec::new();
         for result in &of.results {
-            names.push(self.own_value("turns", result.width as u64 * turns));
+            let spans = pairs.iter();
+            let spans = spans.map(|span| self.elements("turns", result.width, span.count));
+            results.push(spans.collect());
         }
-        let mut arguments = vec![LoopArgument::Element(self.pairs.clone(), self.pair_bits)];
         let more: usize = given.iter().map(|piece| piece.width()).sum();
         if self.run.recorder.is_some() {
             let read = self.pair_bits + more;
-            self.costs.calls(site, called, turns, read as u64);
+            self.costs.calls(site, called, of.turns, read as u64);
         }
-        if !given.is_empty() {
-            arguments.push(LoopArgument::Wires(given));
+        for (number, pairs) in pairs.into_iter().enumerate() {
+            let mut arguments = vec![LoopArgument::Element(pairs.value, self.pair_bits)];
+            if !given.is_empty() {
+                arguments.push(LoopArgument::Wires(given.clone()));
+            }
+            let targets = results.iter().zip(&of.results);
+            let targets = targets.map(|(spans, of)| (spans[number].value.clone(), of.width));
+            self.steps.push_made(MadeStep::Calls {
+                turns: pairs.count,
+                component,
+                targets: targets.collect(),
+                after: 0,
+                arguments,
+            });
         }
-        let widths = of.results.iter().map(|result| result.width);
-        self.steps.push_made(MadeStep::Calls {
-            turns,
-            component,
-            targets: names.iter().cloned().zip(widths).collect(),
-            arguments,
-        });
-        Ok(names)
+        Ok(results)
     }
 
-    /// Returns the value that holds a result with an element for each pair, and its type.
-    pub(super) fn value_for_each_pair(&mut self) -> Lower<Option<(String, String)>> {
+    /// Returns the result with an element for each pair, and its type.
+    pub(super) fn value_for_each_pair(&mut self) -> Lower<Option<(Operand, String)>> {
         let run = self.run;
         let Some(number) = run.by_pair else {
             return Ok(None);
         };
         let of = &run.pair_loops[number as usize];
         let at = (Called::PairLoop(number), run.join_site, self.entry.span);
-        let names = self.turns(of, at, Vec::new())?;
+        let spans = self.turns(of, at, Vec::new())?.into_iter().flatten();
+        let spans = spans.map(|span| Operand::from(&span.value));
         let ty = format!("bits[{}][{}]", of.results[0].width, of.turns);
-        Ok(names.into_iter().next().map(|name| (name, ty)))
+        Ok(spans.reduce(Operand::then).map(|all| (all, ty)))
     }
 }

@@ -86,6 +86,8 @@ pub(super) enum MadeStep {
         component: usize,
         /// The values that hold the results, and the number of bits of each that a turn assigns.
         targets: Vec<(String, usize)>,
+        /// The number of turns of earlier loops that assign the first bits of these values.
+        after: u64,
         arguments: Vec<LoopArgument>,
     },
     /// A move of bits of a value to wires from `place` on.

@@ -1,9 +1,9 @@
-//! The limits of a run's inputs, calls and elements.
+//! The limits of a run's inputs, calls and joins.
 
-use tacit_function::Function;
+use tacit_circuit::Circuit;
 
 use super::super::{Diagnostic, Lower};
-use crate::program::{Entry, EntryKind, Program};
+use crate::program::{Entry, EntryKind, Join, Program};
 use crate::source::Span;
 
 /// The greatest number of bits that calls of components return. Each takes about 30 bytes while a
@@ -13,6 +13,9 @@ const MAX_CALL_BITS: u64 = 1 << 27;
 /// The greatest number of bits of a run's inputs and states. Each takes about 30 bytes while the
 /// run is lowered.
 const MAX_GIVEN_BITS: u64 = 1 << 27;
+
+/// The greatest number of bits that each party holds of the bins of a join: 8 GiB.
+const MAX_JOIN_BITS: u64 = 1 << 36;
 
 /// Refuses calls that return more bits together than a run may have.
 pub(in super::super) fn check_calls(span: Span, bits: u64) -> Lower<()> {
@@ -44,34 +47,33 @@ pub(super) fn check_given(program: &Program, entry: &Entry) -> Lower<()> {
     Err(Diagnostic::new(entry.span, message))
 }
 
-/// Refuses a join with more bins than a function has elements, or with more bits than it can hold
-/// at once.
-pub(super) fn check_bins(entry: &Entry) -> Lower<()> {
-    let Some(join) = &entry.join else {
-        return Ok(());
-    };
+/// Refuses a join whose bins take more memory than a run may have. `result_bits` is the number of
+/// bits that loops over the pairs return for each of them.
+pub(in super::super) fn check_bins(join: &Join, result_bits: u64) -> Lower<()> {
     let (sizes, bins) = (&join.sizes, join.sizes.all_bins());
-    let (tag, row, payload) = (
-        u64::from(sizes.tag_bits),
-        sizes.placer_bits,
-        sizes.payload_bits,
-    );
-    // Each party's input of a bin, the pair, and as much again for the results of turns.
-    let (elements, bits) = (4 * bins, bins * (2 * tag + 3 * row + 4 * payload));
-    if elements <= Function::MAX_ELEMENTS && bits <= 1 << 30 {
-        return Ok(());
-    }
-    let times =
-        (elements as f64 / Function::MAX_ELEMENTS as f64).max(bits as f64 / f64::from(1 << 30));
-    Err(Diagnostic::new(
-        join.span,
-        format!(
-            "the join has {bins} bins for tables of {} and {} keys, some {times:.1} times what a \
-             function may have: give smaller sizes of the tables, such as `--param N=1000000`, or \
-             read fewer fields of pairs",
+    let inputs = [sizes.placer_element_bits(), sizes.programmer_element_bits()];
+    let all = inputs[0] + inputs[1] + sizes.pair_bits() + result_bits;
+    let bits = bins.saturating_mul(all);
+    if bits > MAX_JOIN_BITS {
+        let gib = bits.div_ceil(1 << 33);
+        let message = format!(
+            "the {bins} bins of this join, for tables of {} and {} keys, take {gib} GiB at each \
+             party, and a run may take 8: give smaller sizes of the tables, such as \
+             `--param N=1000000`, or read fewer fields of pairs",
             join.keys[0], join.keys[1]
-        ),
-    ))
+        );
+        return Err(Diagnostic::new(join.span, message));
+    }
+    let widest = inputs[0].max(inputs[1]).max(sizes.pair_bits());
+    let (few, widest) = (bins.min(64), widest.saturating_mul(bins.min(64)));
+    if widest > Circuit::MAX_WIRES as u64 {
+        let message = format!(
+            "{few} bins of this join have {widest} bits, and a value of a function has at most \
+             2^30: read fewer fields of pairs"
+        );
+        return Err(Diagnostic::new(join.span, message));
+    }
+    Ok(())
 }
 
 /// Returns the error of a run that takes too many steps, named as `what`.

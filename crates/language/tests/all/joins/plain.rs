@@ -111,34 +111,37 @@ impl Tables {
 fn pairs_are_those_of_a_plain_join() {
     let mut chance = Chance(116);
     for sizes in [[1, 1], [3, 2], [70, 90], [400, 150], [3000, 2500]] {
-        let program = sized(KINDS, sizes);
-        let (id, lowered) = lower(&program, "main");
-        let plan = lowered.join.clone().expect("a join");
-        assert_eq!(plan.left.row_bits(), 10, "x and color are read");
-        assert_eq!(plan.right.row_bits(), 8);
+        let mut program = sized(KINDS, sizes);
+        let functions = SPANS.map(|most_bins| {
+            cut(&mut program, most_bins);
+            lower(&program, "main")
+        });
         let rounds = if sizes[0] > 1000 { 1 } else { 5 };
         for _ in 0..rounds {
             let tables = Tables::draw(sizes, &mut chance);
             let expected = tables.results();
             let outcome = program
-                .evaluate(id, tables.given(sizes), Vec::new(), Vec::new())
+                .evaluate(functions[0].0, tables.given(sizes), Vec::new(), Vec::new())
                 .expect("results");
             assert_eq!(outcome.results, expected, "{sizes:?}");
 
-            let rows = tables.placed(plan.placer);
-            let (placer, programmer, _) = staged(&plan, &rows, &mut chance);
-            let given = BTreeMap::from([
-                (&*plan.placer_input, placer),
-                (&*plan.programmer_input, programmer),
-                ("bias", bits(tables.bias, 8)),
-            ]);
-            let found = lowered.function.evaluate(&inputs(&program, "main", &given));
             let entry = &program.entries[0];
             let ports = entry.outputs.iter().zip(entry.results(&expected));
             let expected: Vec<bool> = ports
                 .flat_map(|(port, value)| program.types.bits_of_value(port.ty, value))
                 .collect();
-            assert_eq!(found, expected, "{sizes:?}");
+            for (_, lowered) in &functions {
+                let plan = lowered.join.as_ref().expect("a join");
+                assert_eq!(plan.left.row_bits(), 10, "x and color are read");
+                assert_eq!(plan.right.row_bits(), 8);
+                let rows = tables.placed(plan.placer);
+                let (placer, programmer, _) = staged(plan, &rows, &mut chance);
+                let mut given = of_spans(plan, placer, programmer);
+                given.insert("bias", bits(tables.bias, 8));
+                let given = inputs(&lowered.function, &given);
+                let found = lowered.function.evaluate(&given);
+                assert_eq!(found, expected, "{sizes:?} {:?}", plan.spans);
+            }
         }
     }
 }

@@ -75,6 +75,34 @@ fn other_protocols_run_no_function_over_shares() {
     assert!(matches!(refused, Err(Error::JoinsNot { .. })));
 }
 
+/// The stage makes the bits of all spans in one piece, in their order. A bin's bits must not go into
+/// another bin, or into another input.
+#[test]
+fn a_function_with_other_inputs_than_its_plan_is_refused() {
+    let mut cut = plan([3, 3], 1, JoinSide::Left);
+    cut.spans = spans(&[64, cut.bin_count() - 64]);
+    let function = function(&cut);
+    let changes: [fn(&mut JoinPlan); 6] = [
+        |plan| plan.spans.reverse(),
+        |plan| plan.spans.truncate(1),
+        |plan| plan.spans.clear(),
+        |plan| plan.spans[0].bins -= 1,
+        |plan| plan.spans[1].placer_input.push('2'),
+        |plan| {
+            let span = &mut plan.spans[1];
+            core::mem::swap(&mut span.placer_input, &mut span.programmer_input);
+        },
+    ];
+    for change in changes {
+        let mut changed = cut.clone();
+        change(&mut changed);
+        let table = table(&cut, 1, &[]).expect("a table");
+        let refused = job(&function, &changed, 1, &table).check();
+        assert!(matches!(refused, Err(Error::ApiMisuse(_))), "{changed:?}");
+        assert!(job(&function, &cut, 1, &table).check().is_ok());
+    }
+}
+
 /// Parties that mean different joins, here with different keys, do not start.
 #[test]
 fn a_peer_with_another_plan_is_refused() {

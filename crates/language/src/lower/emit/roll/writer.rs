@@ -59,17 +59,22 @@ impl Writer<'_> {
                 turns,
                 component,
                 targets,
+                after,
                 arguments,
             } => {
                 let name = format!("{}0", self.counter);
                 builder.repeat(&name, 0, *turns, |each, turn| {
-                    let next = |value: &str, width: usize| {
-                        let from = turn.times(width as u64);
+                    let next = |value: &str, width: usize, after: u64| {
+                        let mut from = turn.times(width as u64);
+                        if after > 0 {
+                            from = from.plus(after * width as u64);
+                        }
                         Part::of(value).range(from.clone(), from.plus(width as u64))
                     };
-                    let targets = targets.iter().map(|(value, width)| next(value, *width));
+                    let targets = targets.iter();
+                    let targets = targets.map(|(value, width)| next(value, *width, *after));
                     let arguments = arguments.iter().map(|argument| match argument {
-                        LoopArgument::Element(value, width) => next(value, *width).into(),
+                        LoopArgument::Element(value, width) => next(value, *width, 0).into(),
                         LoopArgument::Wires(pieces) => operand(pieces, |start, width| {
                             Part::of(self.value).range(start as u64, (start + width) as u64)
                         }),
