@@ -78,13 +78,13 @@ pub enum Error {
     /// The device that makes this party's OTs failed.
     #[error("the GPU that makes oblivious transfers failed: {0}")]
     OtDevice(#[from] tacit_ot::DeviceError),
-    /// The session's base OTs have produced as many OTs as they may.
+    /// The session's base OTs give fewer OTs than the run takes.
     #[error(
-        "the session's oblivious transfers are used up after {limit}, one for each input bit of \
-         the evaluator"
+        "the run takes more oblivious transfers than are left of the {limit} that the session's \
+         base OTs give"
     )]
     TransfersUsedUp {
-        /// The number of OTs that a session produces.
+        /// The number of OTs that base OTs give.
         limit: u64,
     },
     /// A statistical security parameter that the protocol does not offer.

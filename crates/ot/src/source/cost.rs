@@ -8,7 +8,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::CHUNK;
-use crate::correlated::message_bytes;
+use crate::correlated::{MAX_TOTAL, message_bytes};
 use crate::extension::{FieldBits, first_bytes};
 use crate::security::choices_check_bits;
 use crate::silent::{ANSWER_BYTES, BOOTSTRAP, REPLY_BYTES, SECURITY_BITS, Schedule};
@@ -109,6 +109,15 @@ impl Extension {
     #[must_use]
     pub const fn serves(self, asked: Self) -> bool {
         self.lpn_bits().is_none() || asked.lpn_bits().is_some()
+    }
+
+    /// Returns the number of OTs that a set of base OTs gives at most.
+    #[must_use]
+    pub const fn most_ots(self) -> u64 {
+        match self {
+            Self::SoftSpoken(_) => MAX_TOTAL,
+            Self::Silent => u64::MAX,
+        }
     }
 
     /// Returns the field of the first correlated OTs.

@@ -186,6 +186,12 @@ impl Directions {
         })
     }
 
+    /// Returns the number of OTs that were used of the direction that used more.
+    pub fn used_ots(&self) -> u64 {
+        let [garblers, evaluators] = self.next_numbers();
+        garblers.max(evaluators)
+    }
+
     /// Returns the number of OTs made in all, by their sender.
     pub(super) fn made(&self) -> [u64; 2] {
         Role::BOTH.map(|sender| {

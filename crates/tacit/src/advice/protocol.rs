@@ -21,7 +21,8 @@ pub(super) fn advice(error: &ProtocolError) -> Advice {
         Protocol::OtherChain { .. } => ("values of different chains cannot be used together"),
         Protocol::SavedType { .. } => ("load it with the type and the " [Params] " with which it "
             "was saved"),
-        Protocol::TransfersUsedUp { .. } => ("open a new session"),
+        Protocol::TransfersUsedUp { .. } => ("open a new session, or give both parties "
+            (Set(Setting::OtExtension, "silent".to_owned())) ", which gives any number"),
         Protocol::OtDevice(_) => ("let threads make the OTs, as they do without a GPU, or wait "
             "until other programs have left it memory"),
         Protocol::SecurityBits { .. } => ("ask for a number in this range. Fewer bits are no "

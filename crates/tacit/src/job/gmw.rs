@@ -60,7 +60,7 @@ impl ProtocolRun for Gmw {
             let clock = Clock::start(session);
             // The stage sends most bytes of a run from stock, so a run that cannot go on ends here.
             if !takes_crosses(session, job.task.stocks.as_ref(), (role, schedule))? {
-                job.make_crosses(schedule)?;
+                job.check_crosses(session, schedule)?;
             }
             let after = schedule.total_ots().iter().sum();
             let watch = &mut part_of_all(&mut job.watch, [0, after]);
@@ -81,7 +81,7 @@ impl ProtocolRun for Gmw {
                 ..ran
             });
         }
-        job.make_crosses(schedule)?;
+        job.check_crosses(session, schedule)?;
         let (mut directions, setup) = session.take_directions(role)?;
         phases.extend(setup);
         let clock = Clock::start(session);
@@ -129,12 +129,14 @@ impl Job<'_> {
         join.map_or(0, |join| join.vole(session).work())
     }
 
-    /// Refuses to make the crosses of a run that must take them from the stock.
-    fn make_crosses(&self, schedule: &Schedule) -> Result<(), Error> {
-        if self.task.needs_stock && schedule.total_ots() != [0, 0] {
+    /// Refuses to make the crosses of a run that must take them from the stock, or for which the
+    /// session's base OTs give too few OTs.
+    fn check_crosses(&self, session: &Session, schedule: &Schedule) -> Result<(), Error> {
+        let ots = schedule.total_ots();
+        if self.task.needs_stock && ots != [0, 0] {
             return Err(Error::stock_lacks(self.task.function));
         }
-        Ok(())
+        session.check_directions(ots)
     }
 
     /// Runs with crosses from the stock, if both parties have enough.

@@ -96,6 +96,10 @@ fn test_and_mask(sizes: &Sizes) -> Component {
 
 /// Returns a function that gives all pairs to the placer, and a bit of the left party to both.
 fn function(plan: &JoinPlan) -> Function {
+    builder(plan).finish().expect("a function")
+}
+
+fn builder(plan: &JoinPlan) -> FunctionBuilder {
     let (sizes, bins) = (&plan.sizes, plan.bin_count());
     let (placer, programmer) = (plan.placers().owner, plan.programmers().owner);
     let to = match placer {
@@ -132,7 +136,7 @@ fn function(plan: &JoinPlan) -> Function {
         .input("last", "u8", Role::Garbler)
         .output("first", "u8", Recipient::Both, Part::of("first"))
         .output("last", "u8", Recipient::Both, Part::of("last"));
-    builder.finish().expect("a function")
+    builder
 }
 
 fn read(rows: &[Row], width: u64) -> TableRows {

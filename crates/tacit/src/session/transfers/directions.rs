@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tacit_function::Role;
 use tacit_ot::silent::Device;
+use tacit_ot::source::Extension;
 use tacit_protocol::gmw::{DirectionSetup, Directions};
 
 use super::super::Session;
@@ -56,8 +57,66 @@ impl Session {
         Ok((directions, Some(clock.stop(Phase::Setup, self))))
     }
 
+    /// Refuses a run of `gmw` that takes more OTs than the session's base OTs still give. `ots` are
+    /// by the role of their sender. Both parties come to the same result.
+    pub(crate) fn check_directions(&self, ots: [u64; 2]) -> Result<(), Error> {
+        let Transfers {
+            settings,
+            directions,
+            ..
+        } = &self.transfers;
+        let used = directions.as_ref().map_or(0, Directions::used_ots);
+        check_ots(settings.extension, used, ots.into_iter().max().unwrap_or(0))
+    }
+
     /// Keeps the OTs of `gmw` for the next run.
     pub(crate) fn keep_directions(&mut self, directions: Directions) {
         self.transfers.directions = Some(directions);
+    }
+}
+
+/// The number of OTs that are left for the padding of refills, each of up to 128.
+const PADDING_OTS: u64 = 1 << 20;
+
+/// Refuses a run that takes `ots` after `used` ones if the base OTs do not give as many.
+fn check_ots(extension: Extension, used: u64, ots: u64) -> Result<(), Error> {
+    let limit = extension.most_ots();
+    // A run that takes none needs no base OTs.
+    if ots == 0 || used.saturating_add(ots) <= limit - PADDING_OTS {
+        return Ok(());
+    }
+    Err(tacit_protocol::Error::TransfersUsedUp { limit }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use tacit_ot::FieldBits;
+
+    use super::*;
+
+    #[test]
+    fn a_set_of_base_ots_is_used_to_its_end() {
+        let soft_spoken = Extension::SoftSpoken(FieldBits::DEFAULT);
+        let most = (1 << 32) - PADDING_OTS;
+        for (used, ots, is_allowed) in [
+            (0, most, true),
+            (0, most + 1, false),
+            (most, 0, true),
+            (most, 1, false),
+            (most - 5, 5, true),
+            (most - 5, 6, false),
+            (1 << 32, 0, true),
+            (7, u64::MAX, false),
+        ] {
+            assert_eq!(
+                check_ots(soft_spoken, used, ots).is_ok(),
+                is_allowed,
+                "{used} {ots}"
+            );
+            assert_eq!(
+                check_ots(Extension::Silent, used, ots).is_ok(),
+                ots < u64::MAX
+            );
+        }
     }
 }

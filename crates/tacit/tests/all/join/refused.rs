@@ -1,5 +1,9 @@
 //! The errors of a join, and the sizes that its parties tell each other before it.
 
+use std::time::Duration;
+
+use tacit::Type;
+
 use super::*;
 
 #[test]
@@ -100,6 +104,51 @@ fn a_function_with_other_inputs_than_its_plan_is_refused() {
         let refused = job(&function, &changed, 1, &table).check();
         assert!(matches!(refused, Err(Error::ApiMisuse(_))), "{changed:?}");
         assert!(job(&function, &cut, 1, &table).check().is_ok());
+    }
+}
+
+/// A run that cannot end for want of OTs ends before its stage, which sends much and works long.
+#[test]
+fn a_join_of_more_ots_than_a_session_has_ends_before_its_stage() {
+    const BITS: usize = 1 << 16;
+    let wide = Builder::new();
+    let (x, y) = (wide.bus("x", BITS), wide.bus("y", BITS));
+    let ands = x.bits().zip(y.bits()).map(|(x, y)| x & y);
+    let sum = ands.reduce(|sum, and| sum ^ and).expect("an AND");
+    wide.output("sum", &Bus::from_bits(&wide, [sum]));
+    let wide = Component::new("wide", wide.finish().expect("a circuit"));
+    let plan = plan([3, 3], 1, JoinSide::Left);
+    let mut builder = builder(&plan);
+    let ty = format!("bits[{BITS}]");
+    builder
+        .component("wide", wide)
+        .input("x", &ty, Role::Garbler)
+        .input("y", &ty, Role::Evaluator)
+        .value("sums", &ty)
+        .repeat("k", 0, BITS as u64, |each, k| {
+            let given = ["x", "y"].map(Part::of);
+            each.call([Part::of("sums").at(k)], "wide", given);
+        })
+        .output("sums", &ty, Recipient::Both, Part::of("sums"));
+    let function = builder.finish().expect("a function");
+    assert!(function.and_gates() > 1 << 32);
+    let ended = in_memory(|party, session| {
+        let table = table(&plan, party, &[])?;
+        let zeros = tacit::Value::from_bits(&Type::bits(BITS), &[false; BITS])?;
+        let job = job(&function, &plan, party, &table).input(["x", "y"][party], zeros);
+        // Without the refusal it would work for hours.
+        let job = job.time_limit(Duration::from_secs(60));
+        let refused = job.run(session).expect_err("too few OTs");
+        Ok((refused, session.traffic().sent.bytes))
+    });
+    for (refused, sent) in ended.map(|ended| ended.expect("a refusal")) {
+        let told = refused.with_advice();
+        let is_used_up = matches!(
+            refused,
+            Error::Protocol(ProtocolError::TransfersUsedUp { .. })
+        );
+        assert!(is_used_up && told.contains("OT extension silent"), "{told}");
+        assert!(sent < 500, "{sent}");
     }
 }
 
