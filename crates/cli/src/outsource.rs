@@ -55,9 +55,10 @@ pub(crate) fn outsource(
     let scheme = scheme(each.runs.scheme.as_deref(), Some(function))?;
     let parameters = parameters_of(given)?;
     let values = match reading(given) {
-        Some((role, reading)) => runnable.inputs(role, &reading, ahead)?,
+        Some((role, reading)) => runnable.inputs(role, &reading, ahead.as_ref())?,
         None => BTreeMap::new(),
     };
+    drop(ahead);
     log.step(format_args!(
         "function {} {}",
         function.name(),

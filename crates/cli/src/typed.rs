@@ -58,23 +58,27 @@ impl Runnable {
         &self,
         role: Role,
         reading: &Reading<'_>,
-        ahead: Option<BTreeMap<String, PortValue>>,
+        ahead: Option<&BTreeMap<String, PortValue>>,
     ) -> Result<BTreeMap<String, Value>, Failure> {
         match self {
             Self::Bits(function) => reading.values(&OfRole { function, role }),
             Self::Typed(typed) => {
                 let signature = typed.signature();
                 let party = signature.party_of(role);
+                let read;
                 let values = match ahead {
                     Some(values) => values,
-                    None => values(signature, role, reading)?,
+                    None => {
+                        read = values(signature, role, reading)?;
+                        &read
+                    }
                 };
                 let mut failed = None;
                 let mut draw = |bytes: &mut [u8]| {
                     failed = getrandom::fill(bytes).err().or(failed);
                 };
                 let inputs = typed
-                    .inputs(party, &values, &mut draw)
+                    .inputs(party, values, &mut draw)
                     .map_err(plain_failure)?;
                 match failed {
                     None => Ok(inputs),

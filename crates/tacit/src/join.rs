@@ -165,20 +165,34 @@ pub fn side_of(plan: &JoinPlan, role: Role) -> JoinSide {
 /// The bytes of a stage that do not depend on its sizes: buffers, OTs in batches.
 const STAGE_BYTES: u64 = 16 << 20;
 
-/// The bytes of each column of an ask, and of each of this party's keys, in a stage.
+/// The bytes of each column of an ask, and of each of this party's keys, in a shard.
 const COLUMN_BYTES: u64 = 96;
 const KEY_BYTES: u64 = 256;
 
+/// The bytes of each key of this party's table, besides its encoding and its payload: the
+/// encoding's end, its digest, and its row and digest in its shard.
+const TABLE_KEY_BYTES: u64 = 72;
+
+/// The bytes of each row of a table whose rows are grouped by key, besides its encoding and bits.
+const GROUPED_ROW_BYTES: u64 = 128;
+
+/// The bytes of the placer's row in a bin.
+const BIN_ROW_BYTES: u64 = 8;
+
 /// Returns the demands of a run of `function` in which this party is `role`, if the peer asks for
-/// it.
+/// it. The parts of the keys of this party's rows have `key_bytes` bytes in all.
 ///
 /// # Errors
 ///
 /// `gmw` cannot run the function.
-pub fn peer_asks(plan: &JoinPlan, role: Role, function: &Function) -> Result<PeerAsks, Error> {
+pub fn peer_asks(
+    plan: &JoinPlan,
+    (role, key_bytes): (Role, u64),
+    function: &Function,
+) -> Result<PeerAsks, Error> {
     let sizes = &plan.sizes;
     let function_bytes = gmw_memory_bytes(function)?;
-    let peer = plan.table(side_of(plan, role.other()));
+    let (own, peer) = (side_of(plan, role), plan.table(side_of(plan, role.other())));
     if plan.bin_count() == 0 {
         return Ok(PeerAsks {
             keys: peer.most_keys,
@@ -193,23 +207,35 @@ pub fn peer_asks(plan: &JoinPlan, role: Role, function: &Function) -> Result<Pee
     } else {
         sizes.ask_columns
     };
-    let (own_keys, element_bits) = if is_placer {
-        (sizes.placer_keys, sizes.placer_element_bits())
+    let (own_keys, points, element_bits, payload_bits) = if is_placer {
+        let (keys, bits) = (sizes.placer_keys, sizes.placer_element_bits());
+        (keys, keys, bits, sizes.placer_bits)
     } else {
-        (sizes.programmer_keys, sizes.programmer_element_bits())
+        let (keys, bits) = (sizes.programmer_keys, sizes.programmer_element_bits());
+        (keys, 3 * keys, bits, sizes.payload_bits)
     };
-    let column_bytes = sizes.hint_column_bytes().next_multiple_of(16);
-    let row_bytes = plan.table(side_of(plan, role)).row_bits().div_ceil(8);
+    let in_blocks = |bits: u64| 16 * bits.div_ceil(128);
+    let value_bytes = in_blocks(8 * sizes.hint_column_bytes());
+    let (table, bins) = (plan.table(own), plan.bin_count());
+    let grouped_rows = if own == JoinSide::Right && plan.most_rows_of_key > 1 {
+        table.most_rows
+    } else {
+        0
+    };
     let memory_bytes = [
         STAGE_BYTES,
         silent_vole_bytes(sizes.shards * sizes.ask_columns),
+        // One shard after the other: the ask; the pivots of the hint's columns, and the columns,
+        // twice if their values are long; the keys, and the values of their points.
         COLUMN_BYTES * sizes.ask_columns,
-        // The pivots of the columns, and the columns, twice if their values are long.
-        (64 + 2 * column_bytes) * sizes.hint_columns,
-        KEY_BYTES * own_keys,
-        // The table, and the bits of the bins, once packed and once as rows.
-        plan.table(side_of(plan, role)).most_keys * (64 + 2 * row_bytes * plan.most_rows_of_key),
-        2 * (plan.bin_count() * element_bits).div_ceil(8),
+        (64 + 2 * value_bytes) * sizes.hint_columns,
+        KEY_BYTES * own_keys + value_bytes * points,
+        // All shards: the table, whose memory may have grown to twice what it holds; the values of
+        // the bins; and their bits, once packed and once as rows.
+        table.most_keys * (TABLE_KEY_BYTES + 2 * in_blocks(payload_bits)) + 2 * key_bytes,
+        grouped_rows * (GROUPED_ROW_BYTES + 2 * in_blocks(table.row_bits())),
+        bins * (value_bytes + BIN_ROW_BYTES),
+        2 * (bins * element_bits).div_ceil(8),
     ];
     Ok(PeerAsks {
         keys: sizes.shards * of_shard,

@@ -109,7 +109,7 @@ impl<'a> TwoPartyRun<'a> {
             scheme: scheme(args.runs.scheme.as_deref(), Some(function))?,
             security: security(protocol, args)?,
             stocks: stocks(args, config, protocol)?,
-            values: runnable.inputs(role, &args.inputs.reading(), given.values)?,
+            values: runnable.inputs(role, &args.inputs.reading(), given.values.as_ref())?,
             files: given.files,
             join: None,
             time_limit: args.runs.time_limit.or(config.timeouts.run),

@@ -11,7 +11,7 @@ use tacit::matching::PeerAsks;
 use tacit::protocols::Protocol;
 use tacit::session::{ProtocolId, TableSizes};
 use tacit::{Error, Job, Role, Session, Value};
-use tacit_language::{PortValue, TypedFunction};
+use tacit_language::{JoinedRow, PortValue, Signature, TypedFunction};
 use tacit_serve::offers::{OfferedSize, OfferedTable};
 use tacit_serve::tables::{Matching, Ran, RunOfPeer, SizedMatching};
 use tacit_serve::{RunRequest, TableOffer};
@@ -35,8 +35,9 @@ struct Held {
     served: Served,
     role: Role,
     side: JoinSide,
-    /// The name of the table's input.
+    /// The name of the table's input, and the bytes of the parts of its rows' keys.
     table: String,
+    key_bytes: u64,
     values: BTreeMap<String, PortValue>,
     open: Vec<OpenParam>,
     /// The sizes that this party tells, and those of the peer that it insists on.
@@ -102,6 +103,7 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
         role,
         side,
         table: table.to_owned(),
+        key_bytes: key_bytes(&signature, side, rows),
         values,
         open,
         known,
@@ -117,6 +119,16 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
             .or(config.timeouts.run)
             .unwrap_or(RUN_TIME),
     }))
+}
+
+/// Returns the bytes of the parts of the keys of this party's rows.
+fn key_bytes(signature: &Signature, side: JoinSide, rows: &PortValue) -> u64 {
+    let of_row = |row: JoinedRow| -> u64 {
+        // A part of a variable length has its length before it.
+        row.key.iter().map(|(_, part)| 8 + part.len() as u64).sum()
+    };
+    let rows = signature.joined_rows(side, rows).into_iter().flatten();
+    rows.map(of_row).sum()
 }
 
 /// Refuses the fields under which no join runs.
@@ -194,7 +206,7 @@ impl Matching for HeldJoin {
         let runnable = held.compiled(&held.sizes(told)?);
         let runnable = runnable.map_err(|failure| Error::Input(failure.to_string()))?;
         let plan = plan(&runnable)?;
-        let asks = peer_asks(plan, held.role, runnable.function())?;
+        let asks = peer_asks(plan, (held.role, held.key_bytes), runnable.function())?;
         Ok(Box::new(JoinRun {
             held: Arc::clone(held),
             runnable: Arc::new(runnable),
@@ -304,7 +316,7 @@ impl SizedMatching for JoinRun {
         let held = &self.held;
         let function = self.runnable.function();
         let find = |_: &str| None;
-        let ahead = Some(held.values.clone());
+        let ahead = Some(&held.values);
         let inputs = self
             .runnable
             .inputs(held.role, &Reading::Named(&find), ahead);

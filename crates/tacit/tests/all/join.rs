@@ -1,5 +1,6 @@
 //! Joins by `gmw` against plain joins, on functions made by hand.
 
+mod asks;
 mod from_stock;
 mod refused;
 
