@@ -61,6 +61,8 @@ pub struct InputShares<'s> {
     given: &'s [bool],
     /// The bits that were made, and their place among the others.
     made: Option<(usize, &'s MadeBits)>,
+    /// The number of zeros after these.
+    zeros: usize,
 }
 
 impl std::fmt::Debug for InputShares<'_> {
@@ -79,14 +81,23 @@ impl<'s> InputShares<'s> {
     #[must_use]
     pub fn with_made(given: &'s [bool], before: usize, made: &'s MadeBits) -> Self {
         assert!(before <= given.len(), "a place among the shares");
-        let made = Some((before, made));
-        Self { given, made }
+        let (made, zeros) = (Some((before, made)), 0);
+        Self { given, made, zeros }
+    }
+
+    /// Returns `zeros` zeros, which take no memory.
+    pub(crate) fn of_zeros(zeros: usize) -> Self {
+        Self {
+            given: &[],
+            made: None,
+            zeros,
+        }
     }
 
     /// Returns the number of shares.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.given.len() + self.made.map_or(0, |(_, made)| made.count)
+        self.given.len() + self.made.map_or(0, |(_, made)| made.count) + self.zeros
     }
 
     /// Whether there are none.
@@ -97,6 +108,9 @@ impl<'s> InputShares<'s> {
 
     /// Returns up to 64 shares from number `at` on, from the lowest bit on.
     pub(crate) fn word(&self, at: usize, count: usize) -> u64 {
+        if at >= self.len() - self.zeros {
+            return 0;
+        }
         if let Some((before, made)) = self.made
             && (before..before + made.count).contains(&at)
             && at + count <= before + made.count
@@ -116,7 +130,11 @@ impl<'s> InputShares<'s> {
 
 impl<'s> From<&'s [bool]> for InputShares<'s> {
     fn from(given: &'s [bool]) -> Self {
-        Self { given, made: None }
+        Self {
+            given,
+            made: None,
+            zeros: 0,
+        }
     }
 }
 
@@ -135,6 +153,13 @@ impl<'s> From<&'s Zeroizing<Vec<bool>>> for InputShares<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zeros_are_shares_without_memory() {
+        let shares = InputShares::of_zeros(100);
+        assert_eq!(shares.len(), 100);
+        assert!((0..37).all(|at| shares.word(at, 64) == 0));
+    }
 
     #[test]
     fn shares_are_those_given_and_made_in_order() {

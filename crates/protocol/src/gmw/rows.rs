@@ -274,6 +274,13 @@ impl<'s> Rows<'s> {
         Self::of_shares(schedule, (role, threads), InputShares::from(&shares))
     }
 
+    /// Returns the rows of [`new`](Self::new) where all shares are zero. They take no memory.
+    #[must_use]
+    pub fn of_zeros(schedule: &'s Schedule, role: Role, threads: NonZeroUsize) -> Self {
+        let zeros = InputShares::of_zeros(Self::share_count(schedule, role) as usize);
+        Self::of_shares(schedule, (role, threads), zeros)
+    }
+
     /// Returns the number of shares of input bits that a party holds.
     pub(super) fn share_count(schedule: &Schedule, role: Role) -> u64 {
         store::held_inputs(schedule, role)

@@ -176,7 +176,7 @@ fn ot_seconds(extension: OtExtension, count: u64) -> f64 {
 /// Estimates the seconds that a party takes for the rows of a run, from its first steps.
 fn seconds_of_rows(schedule: &Schedule) -> f64 {
     let begun = Instant::now();
-    let mut rows = Rows::new(schedule, Role::Garbler, NonZeroUsize::MIN, |_| false);
+    let mut rows = Rows::of_zeros(schedule, Role::Garbler, NonZeroUsize::MIN);
     let (mut ours, mut theirs) = (OpenedBits::default(), Vec::new());
     let all: u64 = schedule.steps().map(|step| weight(step.bits)).sum();
     let mut done = 0;
