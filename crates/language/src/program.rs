@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use tacit_circuit::builder::CircuitForm;
+use tacit_function::Role;
 pub use tacit_function::join::Counted;
 
 use crate::diagnostic::Diagnostic;
@@ -62,6 +63,15 @@ pub(crate) enum Variable {
 }
 
 impl Program {
+    /// Returns the role of a party.
+    pub(crate) fn role(&self, party: usize) -> Role {
+        if party == self.garbler {
+            Role::Garbler
+        } else {
+            Role::Evaluator
+        }
+    }
+
     /// Returns the name and the type of a variable of `function`, or of a state.
     pub(crate) fn variable<'p>(
         &'p self,

@@ -7,9 +7,9 @@
 //!
 //! | step | what |
 //! |---|---|
-//! | [`TableRows`] | the rows of a table as they are read: each a [`KeyEncoding`] and bits |
+//! | [`read_rows`] | the rows of a table, each a [`KeyEncoding`] and bits |
 //! | [`Session::tell_sizes`](crate::Session::tell_sizes) | for a program that leaves sizes open: each party tells the sizes of its table |
-//! | [`TableRows::by_key`] | the table, in which no key has too many rows |
+//! | [`by_key`] | the table, in which no key has too many rows |
 //! | [`peer_asks`] | at a service: what the run takes, before it is answered |
 //! | [`Job::join`](crate::Job::join) | the run |
 //!
@@ -90,31 +90,18 @@ pub fn check_table(plan: &JoinPlan, role: Role, table: &JoinedTable) -> Result<(
 /// A row of a joined table: the parts of its key, each with its kind, and its bits. Secret.
 pub type KeyedRow = (Vec<(KeyKind, Zeroizing<Vec<u8>>)>, Zeroizing<Vec<bool>>);
 
-/// Makes the table on this side of the join from its rows.
+/// Encodes the rows of a table.
 ///
 /// # Errors
 ///
-/// [`with_part`] refuses a part of a key, a row's key or bits are not those of the plan, a key has
-/// more rows than agreed, or [`check_table`] refuses the table of `role`.
-pub fn table_of_rows(
-    plan: &JoinPlan,
-    role: Role,
-    rows: impl Iterator<Item = KeyedRow>,
-) -> Result<JoinedTable, Error> {
-    let side = side_of(plan, role);
-    let most_rows_of_key = match side {
-        JoinSide::Left => 1,
-        JoinSide::Right => plan.most_rows_of_key,
-    };
-    let agreed = plan.table(side);
-    let mut table = TableRows::new(agreed.row_bits() as usize);
+/// [`with_part`] refuses a part of a key, or a row's key or bits are not those of the table.
+pub fn read_rows(of: &JoinTable, rows: impl Iterator<Item = KeyedRow>) -> Result<TableRows, Error> {
+    let mut table = TableRows::new(of.row_bits() as usize);
     for (parts, bits) in rows {
         let kinds = parts.iter().map(|(kind, _)| *kind);
-        if !kinds.eq(agreed.key.iter().map(|part| part.kind))
-            || bits.len() as u64 != agreed.row_bits()
-        {
+        if !kinds.eq(of.key.iter().map(|part| part.kind)) || bits.len() as u64 != of.row_bits() {
             return Err(Error::ApiMisuse(
-                "a row has the key and the bits of the plan",
+                "a row has the key and the bits of its table",
             ));
         }
         let mut key = KeyEncoding::default();
@@ -123,9 +110,39 @@ pub fn table_of_rows(
         }
         table.push(key, &bits);
     }
-    let table = table.by_key(most_rows_of_key)?;
+    Ok(table)
+}
+
+/// Makes the table of `role` from its rows.
+///
+/// # Errors
+///
+/// A key has more rows than agreed, or [`check_table`] refuses the table.
+pub fn by_key(plan: &JoinPlan, role: Role, rows: TableRows) -> Result<JoinedTable, Error> {
+    let most_rows_of_key = match side_of(plan, role) {
+        JoinSide::Left => 1,
+        JoinSide::Right => plan.most_rows_of_key,
+    };
+    let table = rows.by_key(most_rows_of_key)?;
     check_table(plan, role, &table)?;
     Ok(table)
+}
+
+/// Makes the table of `role` from the rows of [`read_rows`].
+///
+/// # Errors
+///
+/// Those of [`read_rows`] and [`by_key`].
+pub fn table_of_rows(
+    plan: &JoinPlan,
+    role: Role,
+    rows: impl Iterator<Item = KeyedRow>,
+) -> Result<JoinedTable, Error> {
+    by_key(
+        plan,
+        role,
+        read_rows(plan.table(side_of(plan, role)), rows)?,
+    )
 }
 
 /// Adds a part to a key's encoding. `bytes` are the UTF-8 of a text, the bytes themselves, or a

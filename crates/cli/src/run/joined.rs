@@ -1,9 +1,9 @@
 //! `tacit run` of a program that joins two tables: reads this party's table, announces the sizes,
 //! and then runs.
 
-use tacit::join::{OpenParam, table_of_rows};
+use tacit::join::{JoinSide, OpenParam, TableRows, by_key, read_rows};
 use tacit::protocols::{Protocol, ThreatModel};
-use tacit_language::{TypedFunction, WrongSize};
+use tacit_language::{PortValue, Signature, WrongSize};
 
 use super::given::GivenInputs;
 use super::role;
@@ -84,6 +84,9 @@ pub(super) fn run(
     let open = signature.open_params();
     let known = signature.known_sizes(role, rows);
     let known = known.map_err(|wrong| refused(&wrong))?;
+    // The peer waits from the sizes on, so the rows are made before.
+    let form = signature.join_table(side).ok_or_else(joins_nothing)?;
+    let mut encoded = encoded_rows(&signature, side, rows)?;
     let mut session = None;
     if !open.is_empty() {
         let meaning = program.open_meaning()?;
@@ -98,10 +101,14 @@ pub(super) fn run(
     }
     let found = FoundFunction::Program(Box::new(program)).in_form_of(Protocol::Gmw);
     let runnable = found.runnable(&args.choice)?;
-    let plan = runnable.typed().and_then(TypedFunction::join);
-    let plan = plan.ok_or_else(joins_nothing)?;
-    let rows = signature.joined_rows(side, rows).into_iter().flatten();
-    let table = table_of_rows(plan, role, rows.map(|row| (row.key, row.bits)))?;
+    let typed = runnable.typed().ok_or_else(joins_nothing)?;
+    let plan = typed.join().ok_or_else(joins_nothing)?;
+    let agreed = plan.table(side);
+    if (&form.key, &form.row) != (&agreed.key, &agreed.row) {
+        // With these sizes, the program reads other fields.
+        encoded = encoded_rows(typed.signature(), side, rows)?;
+    }
+    let table = by_key(plan, role, encoded)?;
     let given = GivenInputs {
         values: Some(given),
         files,
@@ -116,6 +123,17 @@ pub(super) fn run(
         None => party.meet(cancel::on_signal()?, log)?,
     };
     run.play(session)
+}
+
+/// Returns the rows of this party's table as the stage takes them.
+fn encoded_rows(
+    signature: &Signature,
+    side: JoinSide,
+    rows: &PortValue,
+) -> Result<TableRows, Failure> {
+    let form = signature.join_table(side).ok_or_else(joins_nothing)?;
+    let rows = signature.joined_rows(side, rows).into_iter().flatten();
+    Ok(read_rows(&form, rows.map(|row| (row.key, row.bits)))?)
 }
 
 /// Returns the failure of a size that this party cannot announce.

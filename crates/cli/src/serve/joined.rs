@@ -260,7 +260,9 @@ impl JoinRun {
     /// Returns this party's table in the form that the run takes.
     fn table(&self) -> Result<JoinedTable, Error> {
         let held = &self.held;
-        let signature = held.program.signature();
+        // Which fields of rows are read may depend on the sizes.
+        let typed = self.runnable.typed();
+        let signature = typed.map_or(held.program.signature(), TypedFunction::signature);
         let rows = signature.joined_rows(held.side, &held.values[&held.table]);
         let rows = rows.into_iter().flatten();
         let rows = rows.map(|row| (row.key, row.bits));

@@ -400,6 +400,41 @@ fn a_join_sends_what_its_plan_says() {
     is_near(planned("from_stock"), sent(" --require-stock"));
 }
 
+/// The sizes decide which field is read, so the rows that a party encodes are those of the sizes.
+#[test]
+fn the_fields_that_are_read_may_depend_on_the_sizes() {
+    let parties = Parties::new();
+    parties.file(
+        "either.tacit",
+        "parties a, b;
+        param N: 0..=100 = len(left);
+        param M: 0..=100 = len(right);
+        struct L { id: u8, few: u8, many: u8 }
+        struct R { id: u8 }
+        main(left: [L; ..N] of a, right: [R; ..M] of b, pairs: join left by id with right by id)
+            -> (sum: u16 to both) {
+            let mut sum: u16 = 0;
+            for p in pairs {
+                sum += if N > 2 { p.left.many as u16 } else { p.left.few as u16 };
+            }
+            sum
+        }",
+    );
+    parties.file("right.csv", "id\n1\n2\n3\n");
+    for (rows, sum) in [(2, "sum = 3"), (3, "sum = 60")] {
+        let all = ["1,1,10", "2,2,20", "3,3,30"];
+        let left = all[..rows].join("\n");
+        parties.file("left.csv", &format!("id,few,many\n{left}\n"));
+        let ended = parties.act(
+            &words("run either.tacit --as a --input left=@left.csv"),
+            &words("run either.tacit --as b --input right=@right.csv"),
+        );
+        for ended in ended {
+            assert!(ended.succeeded().contains(sum), "{ended:?}");
+        }
+    }
+}
+
 #[test]
 fn a_plan_of_a_join_is_told_by_link() {
     let parties = Parties::new();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use num_traits::ToPrimitive;
 use serde_json::Value as Json;
 use tacit_circuit::{CircuitError, HostValue};
-use tacit_function::join::{JoinSide, KeyKind, OpenParam};
+use tacit_function::join::{JoinSide, JoinTable, KeyKind, OpenParam};
 use zeroize::Zeroizing;
 
 use super::read::Reader;
@@ -198,6 +198,14 @@ impl Signature {
             Some((open.name, size.max(open.minimum)))
         });
         sizes.collect()
+    }
+
+    /// Returns the form of the rows of one of the two joined tables, which
+    /// [`joined_rows`](Self::joined_rows) have. It may depend on sizes, by the fields that are read.
+    /// Returns `None` if there is no join.
+    pub fn join_table(&self, side: JoinSide) -> Option<JoinTable> {
+        let join = self.entry().join.as_ref()?;
+        Some(join.table(&self.program, side))
     }
 
     /// Returns the rows of one of the two joined tables, in the form that the stage takes. Returns

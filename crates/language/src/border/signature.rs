@@ -179,11 +179,7 @@ impl Signature {
     /// Returns the role of a party.
     #[must_use]
     pub fn role(&self, party: usize) -> Role {
-        if party == self.program.garbler {
-            Role::Garbler
-        } else {
-            Role::Evaluator
-        }
+        self.program.role(party)
     }
 
     /// Returns the party with a role.

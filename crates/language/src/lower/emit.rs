@@ -19,7 +19,7 @@ use pairs::Elements;
 pub(super) use roll::{RolledSteps, Steps};
 use tacit_circuit::builder::CircuitForm;
 use tacit_circuit::{Digest, Wire};
-use tacit_function::{FunctionBuilder, Part, Recipient, Role};
+use tacit_function::{FunctionBuilder, Part, Recipient};
 
 use super::adding::with_additions;
 use super::chains::chains;
@@ -266,7 +266,8 @@ impl<'r, 'p> Emitter<'r, 'p> {
             let end = start + given.width;
             match given.from {
                 InputOrigin::Party(owner) | InputOrigin::Random(owner) => {
-                    self.builder.input(&given.name, &given.ty, self.role(owner));
+                    let owner = self.program.role(owner);
+                    self.builder.input(&given.name, &given.ty, owner);
                 }
                 InputOrigin::State
                     if used[start..end].contains(&true) || saved.contains(&given.name.as_str()) =>
@@ -288,10 +289,6 @@ impl<'r, 'p> Emitter<'r, 'p> {
 
     fn wires(&self, start: usize, width: usize) -> Part {
         Part::of(&self.value).range(start as u64, (start + width) as u64)
-    }
-
-    fn role(&self, party: usize) -> Role {
-        role(self.program, party)
     }
 
     /// Returns the place of a gate or an input.
@@ -403,15 +400,6 @@ impl<'r, 'p> Emitter<'r, 'p> {
             };
         }
         Ok(())
-    }
-}
-
-/// Returns the role of a party.
-fn role(program: &Program, party: usize) -> Role {
-    if party == program.garbler {
-        Role::Garbler
-    } else {
-        Role::Evaluator
     }
 }
 

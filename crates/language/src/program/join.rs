@@ -1,8 +1,8 @@
 //! The join of two tables.
 
-use tacit_function::join::{JoinSide, KeyKind, Sizes};
+use tacit_function::join::{JoinSide, JoinTable, KeyKind, KeyPart, RowField, Sizes};
 
-use super::{LocalId, TypeId};
+use super::{LocalId, Program, TypeId, TypeKind};
 use crate::source::{Span, Symbol};
 
 /// A join of two inputs of `main`. Arrays hold one entry for each table, the left one first.
@@ -69,6 +69,39 @@ impl Join {
     /// Returns the number of the input that is the placer's table.
     pub const fn placers_input(&self) -> usize {
         self.tables[self.placers()]
+    }
+
+    /// Returns the part of one of the tables that the parties must know to run the join of
+    /// `program`.
+    pub(crate) fn table(&self, program: &Program, side: JoinSide) -> JoinTable {
+        let side = Self::place(side);
+        let entry = program.entries.iter().find(|entry| entry.join.is_some());
+        let inputs = entry.map_or(&[][..], |entry| &entry.inputs[..]);
+        let types = &program.types;
+        let input = &inputs[self.tables[side]];
+        let (row, most_rows) = match *types.kind(input.ty) {
+            TypeKind::Table(row, most_rows) => (row, most_rows),
+            _ => (self.rows[side], 0),
+        };
+        let key = self.key[side].iter().map(|part| KeyPart {
+            field: types.named_fields(row)[part.field as usize].0.to_string(),
+            kind: part.kind,
+        });
+        let fields = self.read[side].iter().map(|field| {
+            let (name, ty) = &types.named_fields(self.rows[side])[*field as usize];
+            RowField {
+                field: name.to_string(),
+                bits: types.width(*ty),
+            }
+        });
+        JoinTable {
+            input: input.name.to_string(),
+            owner: program.role(input.owner.unwrap_or(0)),
+            most_rows: most_rows.into(),
+            most_keys: self.keys[side],
+            key: key.collect(),
+            row: fields.collect(),
+        }
     }
 
     /// Returns the index of the placer's table in the arrays with one entry for each table.

@@ -142,7 +142,8 @@ impl Session {
         let (side, name) = signature.own_table(role).ok_or_else(joins_nothing)?;
         let plan = typed.join().ok_or_else(joins_nothing)?;
         let table = py.detach(|| {
-            let rows = signature.joined_rows(side, &values[name]);
+            // Which fields of rows are read may depend on the sizes.
+            let rows = typed.signature().joined_rows(side, &values[name]);
             let rows = rows.into_iter().flatten();
             table_of_rows(plan, role, rows.map(|row| (row.key, row.bits)))
         });

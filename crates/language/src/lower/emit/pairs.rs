@@ -8,7 +8,7 @@
 
 use tacit_circuit::builder::{Bit, Builder, Bus, CircuitForm};
 use tacit_circuit::{Circuit, CircuitError, Component};
-use tacit_function::join::{JoinPlan, JoinSpan, JoinTable, KeyPart, ResultByPair, RowField, Sizes};
+use tacit_function::join::{JoinPlan, JoinSide, JoinSpan, ResultByPair, Sizes};
 use tacit_function::{Operand, Part};
 
 use super::super::addends::MOST_ADDENDS;
@@ -19,7 +19,7 @@ use super::super::trace::{Call, Called};
 use super::super::{Diagnostic, Lower};
 use super::Emitter;
 use super::roll::{LoopArgument, MadeStep};
-use crate::program::{Join, Program, TypeKind};
+use crate::program::Join;
 use crate::source::Span;
 
 /// The name of the component that is first called, once for each bin.
@@ -59,53 +59,6 @@ fn test_and_mask(form: CircuitForm, sizes: &Sizes) -> Result<Circuit, CircuitErr
     let pair: Vec<Bit<'_>> = pair.collect();
     builder.output("pair", &Bus::from_bits(&builder, pair));
     builder.finish()
-}
-
-/// Returns the part of a join that the parties must know to run it.
-fn plan(
-    program: &Program,
-    join: &Join,
-    spans: Vec<JoinSpan>,
-    by_pair: Option<ResultByPair>,
-) -> JoinPlan {
-    let entry = program.entries.iter().find(|entry| entry.join.is_some());
-    let inputs = entry.map_or(&[][..], |entry| &entry.inputs[..]);
-    let types = &program.types;
-    let table = |side: usize| {
-        let input = &inputs[join.tables[side]];
-        let (row, most_rows) = match *types.kind(input.ty) {
-            TypeKind::Table(row, most_rows) => (row, most_rows),
-            _ => (join.rows[side], 0),
-        };
-        let key = join.key[side].iter().map(|part| KeyPart {
-            field: types.named_fields(row)[part.field as usize].0.to_string(),
-            kind: part.kind,
-        });
-        let fields = join.read[side].iter().map(|field| {
-            let (name, ty) = &types.named_fields(join.rows[side])[*field as usize];
-            RowField {
-                field: name.to_string(),
-                bits: types.width(*ty),
-            }
-        });
-        JoinTable {
-            input: input.name.to_string(),
-            owner: super::role(program, input.owner.unwrap_or(0)),
-            most_rows: most_rows.into(),
-            most_keys: join.keys[side],
-            key: key.collect(),
-            row: fields.collect(),
-        }
-    };
-    JoinPlan {
-        left: table(0),
-        right: table(1),
-        most_rows_of_key: join.most_rows_of_key.into(),
-        placer: join.placer,
-        sizes: join.sizes,
-        spans,
-        by_pair,
-    }
 }
 
 impl Emitter<'_, '_> {
@@ -183,7 +136,15 @@ impl Emitter<'_, '_> {
             }
         });
         let spans = self.spans(join)?;
-        let plan = plan(program, join, spans, by_pair);
+        let plan = JoinPlan {
+            left: join.table(program, JoinSide::Left),
+            right: join.table(program, JoinSide::Right),
+            most_rows_of_key: join.most_rows_of_key.into(),
+            placer: join.placer,
+            sizes: join.sizes,
+            spans,
+            by_pair,
+        };
         let bins = plan.bin_count();
         if bins == 0 {
             return Ok(Some(plan));
