@@ -265,7 +265,8 @@ fn begin_destruction(
     if names.is_empty() && foreign.is_empty() {
         return Err(usage!(
             "there is no such stock with this peer, so that nothing is to be destroyed";
-            "`tacit stock list` lists those that there are"
+            "`tacit stock list` lists those that there are; `tacit stock new-epoch --end-chains` \
+             ends chains of another version, too"
         ));
     }
     Ok(())

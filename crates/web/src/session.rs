@@ -255,8 +255,10 @@ mod tests {
                 if agrees {
                     peer.receive(Kind::MAX_CONTROL_BYTES).expect("a greeting");
                     let asked = peer.receive(Proposal::BYTES).expect("a proposal");
-                    let asked = asked.payload.to_vec();
-                    peer.send(Kind::Accept.byte(), &asked).expect("room");
+                    let asked = Proposal::parse(Kind::Propose, asked.payload).expect("valid");
+                    let role = asked.role.other();
+                    let accepted = Proposal { role, ..asked }.to_bytes();
+                    peer.send(Kind::Accept.byte(), &accepted).expect("room");
                 }
                 let busy = [AbortReason::Busy.byte()];
                 let _ = peer.abort(Kind::Abort.byte(), &busy, Duration::from_secs(10));

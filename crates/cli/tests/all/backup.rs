@@ -255,9 +255,10 @@ fn chains_of_another_version_end_as_well() {
     let restore = words("restore alice.backup --config alice.toml");
     tacit(folder, &restore).failed(2, &["chains of another version", "Nothing was restored"]);
     let restored = tacit(folder, &[&restore[..], &["--retire", "--json"]].concat()).json();
-    assert_eq!(
-        restored["dropped"][0]["of"],
-        "authenticated, chains of another version"
+    let dropped = restored["dropped"].to_string();
+    assert!(
+        dropped.contains("authenticated, chains of another version"),
+        "{dropped}"
     );
     stock("new-epoch --peer bob --end-chains").failed(2, &["nothing is to be destroyed"]);
 }

@@ -106,8 +106,10 @@ fn a_cloud_holds_an_evaluator_no_longer_by_a_place_than_by_silence() {
             .receive(Kind::MAX_CONTROL_BYTES)
             .expect("a greeting");
         let asked = generator.receive(Proposal::BYTES).expect("a proposal");
-        let asked = asked.payload.to_vec();
-        send(&mut generator, Kind::Accept, &asked);
+        let asked = Proposal::parse(Kind::Propose, asked.payload).expect("valid");
+        let role = asked.role.other();
+        let accepted = Proposal { role, ..asked }.to_bytes();
+        send(&mut generator, Kind::Accept, &accepted);
         thread::sleep(patience * 3 / 4);
         send(&mut cloud, Kind::QueuePlace, &[1, 0]);
         evaluator.join().expect("no panic")
