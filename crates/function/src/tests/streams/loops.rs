@@ -11,6 +11,8 @@ struct Array {
     name: String,
     width: u64,
     count: u64,
+    /// The number of elements of a result in it.
+    result: u64,
     /// The number of elements, from the first on, that have a value before the present loop.
     written: u64,
     /// The number of elements that have a value after it.
@@ -47,7 +49,11 @@ impl Loops {
             loops.builder.over_shares();
         }
         for number in 0..1 + loops.draws.below(3) {
-            let shape = circuit(&mut loops.draws, 12, 0);
+            let mut shape = circuit(&mut loops.draws, 12, 0);
+            // As narrow as ports, so that a port may read all results of a call.
+            for port in &mut shape.outputs {
+                port.truncate(1 + loops.draws.below(3));
+            }
             let name = format!("f{number}");
             let component = Component::new(&name, shape.build());
             loops.builder.component(&name, component);
@@ -67,6 +73,7 @@ impl Loops {
                 name,
                 width,
                 count,
+                result: 1,
                 written: count,
                 assigned: count,
             });
@@ -97,7 +104,7 @@ impl Loops {
             owners: self.owners,
             shares,
             limits: Limits {
-                rows: self.draws.pick(&[1, 30, 1 << 23]),
+                rows: self.draws.pick(&[1, 1, 30, 1 << 23]),
                 ..Limits::default()
             },
         })
@@ -116,6 +123,7 @@ impl Loops {
             name,
             width,
             count,
+            result: 1,
             written: 0,
             assigned: 0,
         });
@@ -197,6 +205,7 @@ impl Loops {
                 self.value(width, count + more)
             });
             let each = result / self.arrays[to].width;
+            self.arrays[to].result = each;
             let start = self.arrays[to].assigned;
             targets.push(self.at(to, start, each, Some((counter, first)), each));
             self.arrays[to].assigned += turns * each;
@@ -208,8 +217,15 @@ impl Loops {
     fn argument(&mut self, mut bits: u64, counter: Moves<'_>, turns: u64) -> Operand {
         let mut pieces = Vec::new();
         while bits > 0 {
-            let of = self.draws.below(self.arrays.len());
-            let (width, written) = (self.arrays[of].width, self.arrays[of].written);
+            // Later arrays more often than inputs.
+            let arrays = self.arrays.len();
+            let of = self.draws.below(arrays).max(self.draws.below(arrays));
+            let Array {
+                width,
+                written,
+                result,
+                ..
+            } = self.arrays[of];
             let most = (bits / width).min(written);
             if most == 0 || self.draws.percent(8) {
                 let bit = i128::from(self.draws.percent(50));
@@ -217,7 +233,10 @@ impl Loops {
                 bits -= 1;
                 continue;
             }
-            let count = 1 + self.draws.below(most as usize) as u64;
+            let count = match 1 + self.draws.below(most as usize) as u64 {
+                _ if result <= most && self.draws.percent(60) => result,
+                any => any,
+            };
             bits -= count * width;
             pieces.push(self.part(of, count, turns, Some(counter)).into());
         }
