@@ -1,6 +1,8 @@
 //! `tacit run` of a program that joins two tables: reads this party's table, announces the sizes,
 //! and then runs.
 
+use std::collections::BTreeMap;
+
 use tacit::join::{JoinSide, OpenParam, TableRows, by_key, read_rows};
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit_language::{PortValue, Signature, WrongSize};
@@ -87,14 +89,14 @@ pub(super) fn run(
     // The peer waits from the sizes on, so the rows are made before.
     let form = signature.join_table(side).ok_or_else(joins_nothing)?;
     let mut encoded = encoded_rows(&signature, side, rows)?;
-    let mut session = None;
+    let (mut session, mut sizes) = (None, BTreeMap::new());
     if !open.is_empty() {
         let meaning = program.open_meaning()?;
         let mut met = party.meet(cancel::on_signal()?, log)?;
-        let sizes = met.tell_sizes(meaning, &open, role, &known)?;
+        sizes = met.tell_sizes(meaning, &open, role, &known)?;
         if !args.runs.json {
-            let sizes = sizes.iter().map(|(name, size)| format!("{name} = {size}"));
-            eprintln!("sizes     {}", sizes.collect::<Vec<_>>().join(", "));
+            let shown = sizes.iter().map(|(name, size)| format!("{name} = {size}"));
+            eprintln!("sizes     {}", shown.collect::<Vec<_>>().join(", "));
         }
         program = program.with_sizes(&args.choice, &sizes)?;
         session = Some(met);
@@ -117,6 +119,7 @@ pub(super) fn run(
     let run = run.joining(JoinOfRun {
         plan,
         table: &table,
+        sizes: &sizes,
     })?;
     let session = match session {
         Some(session) => session,

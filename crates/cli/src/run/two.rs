@@ -51,6 +51,8 @@ pub(super) struct TwoPartyRun<'a> {
 pub(super) struct JoinOfRun<'a> {
     pub(super) plan: &'a JoinPlan,
     pub(super) table: &'a JoinedTable,
+    /// The sizes that the parties told each other.
+    pub(super) sizes: &'a BTreeMap<String, u64>,
 }
 
 impl<'a> TwoPartyRun<'a> {

@@ -297,7 +297,10 @@ fn a_join_takes_prepared_crosses() {
     for ended in run("") {
         ended.failed(
             7,
-            &["do not have enough in stock for a run of common_spend"],
+            &[
+                "do not have enough in stock for a run of common_spend",
+                "`tacit prepare common_spend.tacit --param M=",
+            ],
         );
     }
 }

@@ -118,7 +118,17 @@ impl TwoPartyRun<'_> {
     pub(super) fn prepare(&self, protocol: Protocol, runs: &str) -> Vec<String> {
         let args = self.args;
         let mut words = vec!["tacit".to_owned(), "prepare".to_owned()];
-        words.extend(shell::function(&args.function, &args.choice));
+        let mut choice = args.choice.clone();
+        if let Some(join) = &self.join {
+            // The crosses of a join depend on its sizes, which the parties told each other.
+            let sizes = join.sizes;
+            choice.params.retain(|(name, _)| !sizes.contains_key(name));
+            let sizes = sizes
+                .iter()
+                .map(|(name, size)| (name.clone(), size.to_string()));
+            choice.params.extend(sizes);
+        }
+        words.extend(shell::function(&args.function, &choice));
         words.extend(["--protocol", protocol.name()].map(str::to_owned));
         if args.security_bits.is_some() {
             words.extend(["--security-bits".to_owned(), self.security.to_string()]);
