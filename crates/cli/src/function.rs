@@ -265,8 +265,8 @@ impl FoundFunction {
         if self.joins() {
             Err(usage!(
                 "the program joins tables, which the protocol gmw does alone, between two parties";
-                "run it by `tacit run` at both parties; `tacit plan` says what it takes, and \
-                 `tacit prepare --protocol gmw` makes its crosses before"
+                "run it by `tacit run` at both parties, and prepare it by `tacit prepare` without \
+                 --protocol; `tacit plan` says what it takes"
             ))
         } else {
             Ok(self)

@@ -46,12 +46,20 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     let config = Config::load(config)?;
     let mut party = Party::new(&args.meet, false, &config)?.on_threads(args.threads);
     let stocks = stock::open(args.stock.stock.as_deref(), &config)?;
-    check_options(args)?;
-    let order: Box<dyn Order> = match args.protocol {
-        PrepareFor::Prepared => Box::new(ComponentOrder::new(args, &config)?),
-        PrepareFor::Batch => Box::new(BatchOrder::new(args, &config)?),
-        PrepareFor::Authenticated => Box::new(LotOrder::new(args, &config)?),
-        PrepareFor::Gmw => Box::new(CrossOrder::new(args, &config, &party)?),
+    let found = args.function.as_ref();
+    let found = found.map(|name| function::find(name, &args.choice));
+    let found = found.transpose()?;
+    let usual = match &found {
+        Some(found) if found.joins() => PrepareFor::Gmw,
+        _ => PrepareFor::Prepared,
+    };
+    let protocol = args.protocol.unwrap_or(usual);
+    check_options(args, protocol)?;
+    let order: Box<dyn Order> = match protocol {
+        PrepareFor::Prepared => Box::new(ComponentOrder::new(args, found, &config)?),
+        PrepareFor::Batch => Box::new(BatchOrder::new(args, found, &config)?),
+        PrepareFor::Authenticated => Box::new(LotOrder::new(args, found, &config)?),
+        PrepareFor::Gmw => Box::new(CrossOrder::new(args, found, (&config, &party))?),
     };
     if let Err(failure) = check_room(order.as_ref(), stock::limit_bytes(&config)) {
         // The other party may be there and would wait in vain.
@@ -61,7 +69,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     if let (Some(text), false) = (order.announcement(), args.json) {
         eprintln!("{text}");
     }
-    party.use_gpu(args.device.gpu, args.protocol == PrepareFor::Gmw, log)?;
+    party.use_gpu(args.device.gpu, protocol == PrepareFor::Gmw, log)?;
     let cancel = cancel::on_signal()?;
     let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
@@ -108,7 +116,7 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
 }
 
 /// Refuses options that are not of the protocol.
-fn check_options(args: &PrepareArgs) -> Result<(), Failure> {
+fn check_options(args: &PrepareArgs, protocol: PrepareFor) -> Result<(), Failure> {
     use PrepareFor::{Authenticated, Batch, Gmw, Prepared};
     let options: [(_, _, &[_]); 7] = [
         ("--component", !args.components.is_empty(), &[Prepared]),
@@ -128,32 +136,32 @@ fn check_options(args: &PrepareArgs) -> Result<(), Failure> {
         ),
     ];
     let mut given = options.iter().filter(|(_, is_given, _)| *is_given);
-    let Some((option, _, of)) = given.find(|(_, _, of)| !of.contains(&args.protocol)) else {
+    let Some((option, _, of)) = given.find(|(_, _, of)| !of.contains(&protocol)) else {
         return Ok(());
     };
     let names: Vec<_> = of.iter().map(|one| one.protocol().name()).collect();
     let (all, first) = (names.join(" and "), names[0]);
     Err(usage!(
-        "{option} belongs to {all}, and not to {}", args.protocol.protocol().name();
+        "{option} belongs to {all}, and not to {}", protocol.protocol().name();
         "leave it out and give FUNCTION --runs N, or give --protocol {first}"
     ))
 }
 
-/// Returns the function of the arguments, in the form for the protocol, and this party's role in
-/// the runs to be prepared for.
+/// Returns the function that was found, in the form for the protocol, and this party's role in the
+/// runs to be prepared for.
 fn function_and_role(
     args: &PrepareArgs,
-    config: &Config,
+    found: Option<FoundFunction>,
+    (config, protocol): (&Config, PrepareFor),
 ) -> Result<(Option<Runnable>, Role), Failure> {
-    let found = args.function.as_ref().map(|name| {
-        let found = function::find(name, &args.choice)?;
-        if args.protocol == PrepareFor::Gmw {
+    let runnable = found.map(|found| {
+        if protocol == PrepareFor::Gmw {
             found.check_sizes()?;
             return found.in_form_of(Protocol::Gmw).runnable(&args.choice);
         }
         found.without_join()?.runnable(&args.choice)
     });
-    let runnable = found.transpose()?;
+    let runnable = runnable.transpose()?;
     let signature = runnable.as_ref().and_then(Runnable::signature);
     let role = run::role(&args.who, args.meet.peer.as_deref(), signature, config)?;
     Ok((runnable, role))
@@ -279,8 +287,12 @@ struct ComponentOrder {
 }
 
 impl ComponentOrder {
-    fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        let (runnable, role) = function_and_role(args, config)?;
+    fn new(
+        args: &PrepareArgs,
+        found: Option<FoundFunction>,
+        config: &Config,
+    ) -> Result<Self, Failure> {
+        let (runnable, role) = function_and_role(args, found, (config, PrepareFor::Prepared))?;
         let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
         let components = args.components.iter().map(component);
         let scheme = function::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;

@@ -55,7 +55,7 @@ components if both parties have enough, otherwise triples.
   tacit prepare --crosses 1000000000 --with bob
 
   Crosses for a program that joins tables of at most these sizes, whose names `tacit inspect` lists:
-  tacit prepare spend.tacit --protocol gmw --param N=5000,M=20000 --runs 3 --with bob
+  tacit prepare spend.tacit --param N=5000,M=20000 --runs 3 --with bob
 
 A peer that runs `tacit serve` takes orders for what its [[serve.stock]] keeps with this party, \
 up to that number of runs or AND gates.";
@@ -82,16 +82,16 @@ pub(crate) struct PrepareArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     #[arg(help_heading = WHAT)]
     pub(crate) runs: u64,
-    /// The protocol of the later runs; with --ands, authenticated, and with --crosses or
-    /// --wide-crosses, gmw
-    #[arg(long, value_enum, default_value_t = PrepareFor::Prepared)]
+    /// The protocol of the later runs. Default: prepared; with --ands, authenticated; with
+    /// --crosses or --wide-crosses, and for a program that joins tables, gmw
+    #[arg(long, value_enum)]
     #[arg(default_value_ifs([
         ("ands", ArgPredicate::IsPresent, "authenticated"),
         ("crosses", ArgPredicate::IsPresent, "gmw"),
         ("wide_crosses", ArgPredicate::IsPresent, "gmw"),
     ]))]
     #[arg(help_heading = WHAT)]
-    pub(crate) protocol: PrepareFor,
+    pub(crate) protocol: Option<PrepareFor>,
     /// Under batch (40 to 80) and authenticated (40 to 64): cheating succeeds with probability 2^-S
     /// at most. Default: 40. Both parties give the same. Runs from a batch give it too; material
     /// for authenticated serves runs at this S or a lower one

@@ -7,9 +7,10 @@ use tacit::stock::{AnyPreparation, BatchPlan, BatchPreparation, Prepared};
 use tacit::{Error, Function, Role};
 
 use super::{Order, PreparationCost, last_lines, runs_of};
-use crate::args::PrepareArgs;
+use crate::args::{PrepareArgs, PrepareFor};
 use crate::config::Config;
 use crate::failure::{Failure, usage};
+use crate::function::FoundFunction;
 use crate::output::counted;
 use crate::report::{security, shown_bytes};
 use crate::{function, run};
@@ -34,14 +35,19 @@ pub(super) struct BatchOrder {
 
 impl BatchOrder {
     /// Returns the order of the arguments, if `batch` can fill it.
-    pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
+    pub(super) fn new(
+        args: &PrepareArgs,
+        found: Option<FoundFunction>,
+        config: &Config,
+    ) -> Result<Self, Failure> {
         if args.runs > MAX_EXECUTIONS {
             return Err(usage!(
                 "--runs {} is more than one batch has", args.runs;
                 "order at most {MAX_EXECUTIONS} at both parties, and the rest when those are used"
             ));
         }
-        let (Some(runnable), role) = super::function_and_role(args, config)? else {
+        let of = (config, PrepareFor::Batch);
+        let (Some(runnable), role) = super::function_and_role(args, found, of)? else {
             return Err(usage!(
                 "a batch is of one function";
                 "give `tacit prepare FUNCTION --protocol batch --runs N`"

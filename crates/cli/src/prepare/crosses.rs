@@ -8,9 +8,10 @@ use tacit::stock::{AnyPreparation, CrossPreparation, Prepared};
 use tacit::{Error, Function, Role};
 
 use super::{Order, PreparationCost, kinds_json, last_lines, runs_of};
-use crate::args::PrepareArgs;
+use crate::args::{PrepareArgs, PrepareFor};
 use crate::config::Config;
 use crate::failure::{Failure, usage};
+use crate::function::FoundFunction;
 use crate::party::Party;
 use crate::report::{security, shown_bytes};
 
@@ -31,8 +32,12 @@ enum Amount {
 
 impl CrossOrder {
     /// Returns the order of the arguments, if `gmw` can fill it.
-    pub(super) fn new(args: &PrepareArgs, config: &Config, party: &Party) -> Result<Self, Failure> {
-        let (runnable, role) = super::function_and_role(args, config)?;
+    pub(super) fn new(
+        args: &PrepareArgs,
+        found: Option<FoundFunction>,
+        (config, party): (&Config, &Party),
+    ) -> Result<Self, Failure> {
+        let (runnable, role) = super::function_and_role(args, found, (config, PrepareFor::Gmw))?;
         let amount = match runnable {
             Some(runnable) => Amount::Runs(Box::new(runnable.function().clone()), args.runs),
             None => Amount::Crosses {

@@ -7,9 +7,10 @@ use tacit::stock::{AnyPreparation, LotPreparation, Prepared};
 use tacit::{Error, Function, ProtocolError, Role};
 
 use super::{Order, PreparationCost, last_lines, runs_of};
-use crate::args::PrepareArgs;
+use crate::args::{PrepareArgs, PrepareFor};
 use crate::config::Config;
 use crate::failure::{Failure, usage};
+use crate::function::FoundFunction;
 use crate::report::security;
 use crate::{function, run};
 
@@ -33,8 +34,13 @@ enum LotKind {
 
 impl LotOrder {
     /// Returns the order of the arguments, if `authenticated` can fill it.
-    pub(super) fn new(args: &PrepareArgs, config: &Config) -> Result<Self, Failure> {
-        let (runnable, role) = super::function_and_role(args, config)?;
+    pub(super) fn new(
+        args: &PrepareArgs,
+        found: Option<FoundFunction>,
+        config: &Config,
+    ) -> Result<Self, Failure> {
+        let of = (config, PrepareFor::Authenticated);
+        let (runnable, role) = super::function_and_role(args, found, of)?;
         let kind = match (runnable, args.ands) {
             (Some(runnable), _) => {
                 let (function, runs) = (Box::new(runnable.function().clone()), args.runs);

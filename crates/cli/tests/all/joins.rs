@@ -264,7 +264,7 @@ fn a_join_takes_prepared_crosses() {
         &words("inspect common_spend.tacit --param N=100,M=80 --json"),
     );
     let told = &inspected.json()["join"]["from_stock"];
-    let prepare = "prepare common_spend.tacit --protocol gmw --param N=100,M=80 --runs 2";
+    let prepare = "prepare common_spend.tacit --param N=100,M=80 --runs 2";
     let [shop, bank] = [("shop", "a"), ("bank", "b")]
         .map(|(party, stock)| format!("{prepare} --as {party} --stock {stock}"));
     for ended in parties.act(&words(&shop), &words(&bank)) {
@@ -328,8 +328,8 @@ fn other_commands_refuse_a_join() {
     let ended = tacit(
         parties.folder(),
         &words(&format!(
-            "prepare common_spend.tacit --as shop --connect {NOBODY} --identity alice.key --peer \
-             {peer}"
+            "prepare common_spend.tacit --protocol prepared --as shop --connect {NOBODY} \
+             --identity alice.key --peer {peer}"
         )),
     );
     ended.failed(
@@ -337,7 +337,7 @@ fn other_commands_refuse_a_join() {
         &[
             "the program joins tables",
             "`tacit run` at both parties",
-            "--protocol gmw",
+            "without --protocol",
         ],
     );
 }
