@@ -8,7 +8,7 @@ use tacit::stock::{LOT_SCHEME, Material};
 use tacit_serve::Level;
 
 use super::config::Stocked;
-use super::policy::{instance, peers, security, wrong};
+use super::policy::{choice, peers, security, wrong};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::function;
@@ -21,10 +21,17 @@ pub(super) fn levels(config: &Config, stocked: &Stocked) -> Result<Vec<Level>, F
             let params = params.map(|(name, value)| (name.clone(), value.to_string()));
             let ports = [&stocked.owners, &stocked.results, &stocked.types];
             let order = stocked.bit_order.as_deref();
-            let name = (name.as_str(), stocked.entry.as_deref());
             let protocol = stocked.protocol.map_or(Protocol::Prepared, |named| named.0);
-            let name = (name, protocol);
-            let runnable = instance(name, params.collect(), &stocked.public, ports, order)?;
+            let entry = stocked.entry.as_deref();
+            let choice = choice(entry, params.collect(), &stocked.public, ports, order)?;
+            let found = function::find(name, &choice)?;
+            if found.joins() {
+                let what = "a service keeps no stock for a program that joins tables; list \
+                            another function that runs by gmw, whose crosses any run takes, or \
+                            none: the run then makes them";
+                return Err(wrong("function", what));
+            }
+            let runnable = found.in_form_of(protocol).runnable(&choice)?;
             let function = Arc::new(runnable.function().clone());
             let scheme = function::scheme(stocked.scheme.as_deref(), Some(&function))?;
             let missing = "it is missing; write for how many runs there is to be enough";

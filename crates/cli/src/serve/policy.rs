@@ -338,7 +338,7 @@ pub(super) fn members(
 
 /// Finds a function as the arguments of `tacit run` would: by its name, a program's run, and the
 /// protocol that decides its form.
-pub(super) fn instance(
+fn instance(
     ((name, entry), protocol): ((&str, Option<&str>), Protocol),
     params: Vec<(String, String)>,
     public: &BTreeMap<String, String>,

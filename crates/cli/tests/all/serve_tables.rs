@@ -340,6 +340,13 @@ fn joins_have_the_limit_of_keys_too_and_fields_that_fit() {
     parties.file("fixed.tacit", &other);
     for (changed, said) in [
         (JOIN.replace("common_spend", "fixed"), "leave it open"),
+        (
+            format!(
+                "{JOIN}[[serve.stock]]\nfunction = \"common_spend.tacit\"\nrole = \"garbler\"\n\
+                 protocol = \"gmw\"\nruns = 2\n"
+            ),
+            "no stock for a program that joins",
+        ),
         (format!("{JOIN}protocols = [\"direct\"]\n"), "gmw alone"),
         (format!("{JOIN}scheme = \"prf\"\n"), "scheme"),
         (format!("{JOIN}chain = \"c\"\n"), "chain"),
