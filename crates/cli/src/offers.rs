@@ -71,7 +71,8 @@ fn text(offers: &Offers) -> String {
     if let (Some(left), Some(most)) = (offers.keys_left, offers.keys_per_day) {
         let _ = writeln!(
             text,
-            "of this party's keys it answers {left} more today, of {most}"
+            "of this party's keys it answers {left} more today, of {most}; a run may count as \
+             more than its table has: 256 for one, 1,091 for 1,000"
         );
     }
     for order in &offers.stock {

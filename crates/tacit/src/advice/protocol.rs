@@ -93,7 +93,8 @@ fn of_abort(reason: AbortReason) -> Advice {
         AbortReason::Busy => ("try again later"),
         AbortReason::TooOften => ("ask less often, or ask it to raise the rate of the function"),
         AbortReason::KeysSpent => ("from 00:00 UTC on it answers as many again; match fewer keys, "
-            "compare with " (ListOffers) ", or ask it to raise keys_per_day"),
+            "compare with " (ListOffers) ", or ask it to raise keys_per_day. A run may count as "
+            "more keys than its table has: 256 for one, 1,091 for 1,000"),
         AbortReason::TooLarge => ("match fewer keys, or ask it to raise "
             "memory_mib_per_peer or keys_per_day: to wait does not help"),
         AbortReason::TableNotAllowed => ("compare how keys are read and who gets the result with "
