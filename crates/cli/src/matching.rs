@@ -143,14 +143,16 @@ impl MatchReport<'_> {
         Some(checks)
     }
 
-    /// Returns the keys in common, one on each line.
-    fn lines(&self) -> Zeroizing<Vec<u8>> {
-        let keys = || self.common().into_iter().flatten();
+    /// Returns the keys in common, one on each line, after a first line that names the column if
+    /// they are a table.
+    fn lines(&self, is_table: bool) -> Zeroizing<Vec<u8>> {
+        let name = is_table.then_some(self.table.column.as_str());
+        let keys = || name.into_iter().chain(self.common().into_iter().flatten());
         // The capacity includes all quotes, so that the buffer never moves.
         let most = keys().map(|key| 2 * key.len() + 3).sum();
         let mut lines = Zeroizing::new(Vec::with_capacity(most));
         for key in keys() {
-            let needs_quotes = key.contains([',', '"', '\n', '\r']);
+            let needs_quotes = key.is_empty() || key.contains([',', '"', '\n', '\r']);
             let quote: &[u8] = if needs_quotes { b"\"" } else { b"" };
             lines.extend_from_slice(quote);
             for byte in key.bytes() {
@@ -169,7 +171,7 @@ impl MatchReport<'_> {
             return Ok(());
         };
         write_new(path, Readers::Owner, |file| {
-            let written = file.write_all(&self.lines());
+            let written = file.write_all(&self.lines(true));
             written.map_err(|error| Failure::write(path, &error))
         })
     }
@@ -220,7 +222,7 @@ impl MatchReport<'_> {
             }
         }
         if self.args.out.is_none() && self.args.to != MatchRecipient::Peer {
-            output::print(self.lines())?;
+            output::print(self.lines(false))?;
         }
         if self.args.cost {
             eprint!("{}", costs_text(std::slice::from_ref(&self.outcome.cost)));

@@ -24,7 +24,7 @@ Examples, with a party that `tacit pair` has made known:
   tacit match visitors.csv:address --with alice --normalize email
 
   The result to one party alone; the other party states the same from its side:
-  tacit match customers.csv:email --with bob --to me --out common.txt
+  tacit match customers.csv:email --with bob --to me --out common.csv
   tacit match visitors.csv:address --with alice --to peer
 
   Without pairing, in two terminals (identities from `tacit keygen`):
@@ -66,7 +66,8 @@ pub(crate) struct MatchArgs {
     #[arg(long, value_name = "WHOM", default_value_t, value_parser = recipient())]
     #[arg(help_heading = RESULT)]
     pub(crate) to: MatchRecipient,
-    /// Write the keys in common into this new file instead of to standard output
+    /// Write the keys in common into this new CSV file, under the name of the column, instead of
+    /// to standard output
     #[arg(long, value_name = "FILE", help_heading = RESULT)]
     pub(crate) out: Option<PathBuf>,
     /// Print the cost: time, bytes, rounds, memory

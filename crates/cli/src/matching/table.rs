@@ -38,6 +38,8 @@ impl<'a> KeyColumn<'a> {
 
 /// The keys of a table, each once.
 pub(crate) struct Table {
+    /// The name of the column.
+    pub(crate) column: String,
     /// The cells of the column.
     cells: WipedTexts,
     /// The normalized cells, which are compared in place of the cells.
@@ -68,6 +70,7 @@ impl Table {
         let checked = chosen.check(args.rules, (&table, 1), line);
         checked.map_err(|rows| unfit_rows(&rows))?;
         Ok(Self {
+            column: name,
             left_out: chosen.left_out(),
             rows: chosen.taken,
             cells,

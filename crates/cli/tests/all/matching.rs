@@ -19,13 +19,14 @@ fn dirty_tables_are_matched_once_it_is_said_how() {
     let [alice, bob] = parties.act(
         &words(
             "match customers.csv:email --normalize email --drop-missing --keep first --out \
-             common.txt",
+             common.csv",
         ),
         &words("match visitors.csv --normalize email --cost"),
     );
     assert_eq!(alice.succeeded(), "");
-    let common = std::fs::read_to_string(parties.folder().join("common.txt")).expect("a file");
-    assert_eq!(common, "Ann@Example.org\n  ZOË@example.org \n");
+    let common = std::fs::read_to_string(parties.folder().join("common.csv")).expect("a file");
+    // A table, which `tacit match` reads again.
+    assert_eq!(common, "email\nAnn@Example.org\n  ZOË@example.org \n");
     assert_eq!(bob.succeeded(), "zoë@example.org\nann@example.org\n");
     for said in [
         "left out 1 row with no valid value",
