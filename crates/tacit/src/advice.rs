@@ -244,8 +244,8 @@ use advices;
 /// Returns the advice for two parties that have different functions.
 fn same_function() -> Advice {
     advice!(
-        "give both the same function or file, "
-        [Params, Public, Entry, Owners, Recipients, Types, BitOrder]
+        "if it is a file, compare the two: they probably differ. Otherwise give both the same "
+        "function, " [Params, Public, Entry, Owners, Recipients, Types, BitOrder]
         ", and compare " (Inspect)
         " at both: of a program names and the order of variants count, too"
     )

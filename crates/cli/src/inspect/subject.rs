@@ -5,7 +5,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use tacit::circuit::Component;
+use tacit::circuit::{Component, Digest};
 use tacit::garble::{AndCounts, ProgramCost, SCHEMES, SchemeInfo};
 use tacit::{Function, Role};
 use tacit_language::lower::ChainedLoop;
@@ -29,6 +29,8 @@ pub(super) struct Subject {
     origin: Origin,
     pub(super) components: Vec<Component>,
     function: Option<Function>,
+    /// The digest that parties compare before they tell the sizes of tables, if some are open.
+    open_meaning: Option<Digest>,
     typed: Option<Box<TypedFunction>>,
     /// The layers of AND gates, if the form is the shallow one and no values are kept.
     layers: Option<u32>,
@@ -71,7 +73,7 @@ const MAX_CHAINS: usize = 10;
 impl Subject {
     pub(super) fn new(found: FoundFunction, args: &InspectArgs) -> Result<Self, Failure> {
         let said = !args.choice.owners.is_empty() || !args.choice.results.is_empty();
-        let (mut typed, mut chains) = (None, Vec::new());
+        let (mut typed, mut open_meaning, mut chains) = (None, None, Vec::new());
         if let (FoundFunction::Circuit(found), false) = (&found, args.ir) {
             // Meanwhile, another thread digests the circuit and counts its gates.
             let component = found.component.clone();
@@ -81,6 +83,9 @@ impl Subject {
         }
         let (origin, function) = match found {
             FoundFunction::Program(program) => {
+                if !program.signature().open_params().is_empty() {
+                    open_meaning = Some(program.open_meaning()?);
+                }
                 let compiled = if args.is_over_shares() {
                     let (compiled, costs) = program.compile_with_costs()?;
                     let named = costs.chains.iter();
@@ -99,6 +104,7 @@ impl Subject {
                     origin: found.origin,
                     components: vec![found.component],
                     function: None,
+                    open_meaning,
                     typed: None,
                     layers: None,
                     chains,
@@ -116,6 +122,7 @@ impl Subject {
             origin,
             components,
             function: Some(function),
+            open_meaning,
             typed,
             layers: schedule.map(|schedule| schedule.step_count()),
             chains,
@@ -269,6 +276,13 @@ impl Subject {
                 text,
                 "  function  {}  what both parties agree on",
                 function.digest()
+            );
+        }
+        if let Some(meaning) = &self.open_meaning {
+            let _ = writeln!(
+                text,
+                "  open      {meaning}  the same with the sizes of the tables open, which a run \
+                 compares first"
             );
         }
         if let Some(component) = self.plain() {
@@ -428,6 +442,7 @@ impl Subject {
             "origin": self.origin(),
             "program": self.typed.as_deref().map(typed::signature_json),
             "function_digest": self.function.as_ref().map(|f| f.digest().to_string()),
+            "open_meaning": self.open_meaning.map(|meaning| meaning.to_string()),
             "inputs": ports_json("owner", &self.inputs()),
             "results": ports_json("recipient", &self.outputs()),
             "components": components.collect::<Vec<_>>(),

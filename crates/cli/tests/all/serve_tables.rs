@@ -244,6 +244,9 @@ fn two_peers_join_their_tables_with_the_one_that_is_held() {
         (&json!("M"), &json!(1000))
     );
     assert_eq!(table["party"], "bank");
+    let inspected = words("inspect common_spend.tacit --param N=40 --json");
+    let inspected = tacit(parties.folder(), &inspected).json();
+    assert_eq!(table["meaning"], inspected["open_meaning"]);
     service.interrupt();
     let log = service.end();
     log.succeeded();

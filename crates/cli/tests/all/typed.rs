@@ -224,7 +224,7 @@ fn a_sorted_input_is_part_of_the_agreement() {
         5,
         &[
             "wants function",
-            "what to do: give both the same function or file",
+            "what to do: if it is a file, compare the two: they probably differ",
         ],
     );
     alice.failed(5, &[]);
