@@ -205,17 +205,23 @@ pub(crate) fn plain_failure(error: BorderError) -> Failure {
                 ),
             }
         }
-        BorderError::Rows(rows) => unfit_rows(&rows),
+        BorderError::Rows(rows) => unfit_rows(&rows, "one row (`upto D`: D rows)"),
         other => Failure::input(other.to_string()),
     }
 }
 
-/// Returns the failure of rows that a join or a matching does not take.
-pub(crate) fn unfit_rows(rows: &UnfitRows) -> Failure {
+/// Returns the failure of rows that a join or a matching does not take, of which each key may have
+/// `few`.
+pub(crate) fn unfit_rows(rows: &UnfitRows, few: &str) -> Failure {
     match rows {
         UnfitRows::Missing { .. } => input!(
-            "{rows}"; "fill them in, or give --drop-missing to leave such rows out"
+            "{rows}";
+            "fill them in, or give --drop-missing to leave such rows out (of a service, \
+             drop_missing = true)"
         ),
-        _ => input!("{rows}"; "leave one row of each key (`upto D`: D rows), or give --keep first"),
+        _ => input!(
+            "{rows}";
+            "leave {few} of each key, or give --keep first (of a service, keep = \"first\")"
+        ),
     }
 }

@@ -44,12 +44,12 @@ impl InputArgs {
 /// What happens to rows that a join or a matching does not take.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct RowArgs {
-    /// Leave out rows of this party's table without a key, or with an empty cell in a column that
-    /// the join needs. Otherwise such a row is an error
+    /// Leave out rows of this party's table without a key or, in a join, with an empty cell in a
+    /// column that the program needs. Otherwise such a row is an error
     #[arg(long)]
     pub(crate) drop_missing: bool,
-    /// Of several rows with one key, keep the first; if a key may have N rows, the first N.
-    /// Otherwise such rows are an error
+    /// Of several rows with one key, keep the first; in a join `upto D`, the first D. Otherwise
+    /// such rows are an error
     #[arg(long, value_name = "WHICH")]
     pub(crate) keep: Option<KeptRow>,
 }

@@ -68,7 +68,7 @@ impl Table {
         let table = format!("{path}: column {name:?}");
         let line = |row: usize| format!("line {}", lines[row]);
         let checked = chosen.check(args.rules, (&table, 1), line);
-        checked.map_err(|rows| unfit_rows(&rows))?;
+        checked.map_err(|rows| unfit_rows(&rows, "one row"))?;
         Ok(Self {
             column: name,
             left_out: chosen.left_out(),

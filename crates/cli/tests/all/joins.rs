@@ -144,7 +144,7 @@ fn tables_and_terms_are_checked_before_the_peer_is_met() {
         (
             "--input payments=@twice.csv",
             "payments in twice.csv has a key in several rows: line 4 has the key of line 2\n  \
-             what to do: leave one row of each key (`upto D`: D rows), or give --keep first",
+             what to do: leave one row (`upto D`: D rows) of each key, or give --keep first",
         ),
         (
             "--input payments=@empty.csv",
