@@ -133,14 +133,16 @@ impl ServeConfig {
         })
     }
 
-    /// Returns the numbers of peers, functions, tables and levels of stock.
+    /// Returns the numbers of peers, functions, tables and levels of stock. A program that joins
+    /// tables is a function.
     fn counts(&self) -> [usize; 4] {
+        let functions = self.policy.function_count();
         let offers = self.policy.offers().iter();
-        let functions = offers.map(|offer| offer.functions.len()).sum();
+        let plain: usize = offers.map(|offer| offer.functions.len()).sum();
         [
             self.policy.peers().len(),
             functions,
-            self.policy.table_offers().len(),
+            self.policy.table_offers().len() - (functions - plain),
             self.policy.levels().len(),
         ]
     }

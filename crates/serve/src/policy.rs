@@ -207,6 +207,14 @@ impl Policy {
         &self.tables
     }
 
+    /// Returns the number of functions, with the programs that join a table.
+    #[must_use]
+    pub fn function_count(&self) -> usize {
+        let functions = self.offers.iter().map(|offer| offer.functions.len());
+        let joins = |offer: &&TableOffer| offer.matching.offered().party.is_some();
+        functions.sum::<usize>() + self.tables.iter().filter(joins).count()
+    }
+
     /// Returns the tables that are offered to this peer.
     pub(crate) fn tables_for(&self, peer: &Fingerprint) -> impl Iterator<Item = &TableOffer> {
         self.tables

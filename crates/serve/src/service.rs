@@ -177,11 +177,7 @@ impl Service {
         policy.compile();
         let event = Event::Reloaded {
             peers: policy.peers().len(),
-            functions: policy
-                .offers()
-                .iter()
-                .map(|offer| offer.functions.len())
-                .sum(),
+            functions: policy.function_count(),
             levels: policy.levels().len(),
         };
         let known = fingerprints(&policy);

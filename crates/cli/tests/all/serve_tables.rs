@@ -332,6 +332,12 @@ fn joins_have_the_limit_of_keys_too_and_fields_that_fit() {
     );
     assert!(checked.stderr.contains("has 40 rows"), "{checked:?}");
     config(&parties, &format!("keys_per_day = 600\n{JOIN}"));
+    let checked = tacit(
+        parties.folder(),
+        &words("serve --config alice.toml --check"),
+    );
+    let counts = "1 function, 0 tables";
+    assert!(checked.succeeded().contains(counts), "{checked:?}");
     let (service, address) = start(&parties);
     let run = "run common_spend.tacit --as bank --input payments=@a.csv";
     let mut runs = (0..4).map(|_| asks(&parties, &address, run));
