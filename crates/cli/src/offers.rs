@@ -151,16 +151,7 @@ fn command(function: &OfferedFunction) -> String {
         return shell::line(&words);
     }
     words.push("run".to_owned());
-    match function.name.split_once(".tacit ") {
-        Some((file, entry)) => {
-            words.extend([
-                format!("{file}.tacit"),
-                "--entry".to_owned(),
-                entry.to_owned(),
-            ]);
-        }
-        None => words.push(function.name.clone()),
-    }
+    words.extend(called(&function.name));
     let params = params(&function.choices);
     let params = params.iter().filter_map(|(name, values)| {
         let shown = values.first().filter(|_| values.len() == 1);
@@ -186,6 +177,47 @@ fn command(function: &OfferedFunction) -> String {
     shell::line(&words)
 }
 
+/// Returns the arguments that name the function of an offer.
+fn called(name: &str) -> Vec<String> {
+    match name.split_once(".tacit ") {
+        Some((file, entry)) => vec![
+            format!("{file}.tacit"),
+            "--entry".to_owned(),
+            entry.to_owned(),
+        ],
+        None => vec![name.to_owned()],
+    }
+}
+
+/// Returns the command that matches or joins a table of this party with that of the service.
+fn table_command(table: &OfferedTable) -> String {
+    let mut words = vec!["tacit".to_owned()];
+    if let Some(party) = &table.party {
+        words.push("run".to_owned());
+        // The service may have given it another name than the file's.
+        let file = Some(&*table.name).filter(|name| name.contains(".tacit"));
+        words.extend(called(file.unwrap_or("PROGRAM.tacit")));
+        let params = table.params.iter();
+        let params = params.map(|(name, value)| format!("{name}={value}"));
+        let params: Vec<_> = params.collect();
+        if !params.is_empty() {
+            words.extend(["--param".to_owned(), params.join(",")]);
+        }
+        words.extend(["--as".to_owned(), party.clone()]);
+        let own = table.sizes.iter().find(|size| size.is_peers);
+        let own = own.map_or("TABLE", |size| size.input.as_str());
+        words.extend(["--input".to_owned(), format!("{own}=@FILE.csv")]);
+    } else {
+        words.extend(["match", "FILE.csv:COLUMN"].map(str::to_owned));
+        for (flag, given) in [("--normalize", &table.normalize), ("--to", &table.to)] {
+            let given = given.iter().cloned();
+            words.extend(given.flat_map(|given| [flag.to_owned(), given]));
+        }
+    }
+    words.extend(["--with", "NAME"].map(str::to_owned));
+    shell::line(&words)
+}
+
 fn table_text(table: &OfferedTable) -> String {
     let what = table.party.as_ref().map_or("match", |_| "join");
     let mut text = format!("to {what}: {}\n ", table.name);
@@ -206,7 +238,8 @@ fn table_text(table: &OfferedTable) -> String {
     for (name, value) in &table.params {
         let _ = writeln!(text, "  {name} = {value}");
     }
-    for size in &table.sizes {
+    let open = table.sizes.iter();
+    for size in open.filter(|size| !table.params.contains_key(&size.name)) {
         let (name, least, most, input) = (&size.name, size.minimum, size.maximum, &size.input);
         let whose = if size.is_peers {
             "this party"
@@ -214,6 +247,10 @@ fn table_text(table: &OfferedTable) -> String {
             "the service"
         };
         let _ = writeln!(text, "  {name}, for {input} of {whose}: {least} to {most}");
+    }
+    // A name of the service must not stand for a flag.
+    if !table.name.starts_with('-') {
+        let _ = writeln!(text, "  {}", table_command(table));
     }
     text
 }

@@ -63,6 +63,8 @@ fn a_table_is_held_and_matched_until_a_good_one_replaces_it() {
     let offers = asks(&parties, &address, "offers");
     let text = offers.succeeded();
     assert!(text.contains("to match: customers\n  --normalize email --to both\n"));
+    let command = "tacit match FILE.csv:COLUMN --normalize email --to both --with NAME\n";
+    assert!(text.contains(command), "{text}");
     assert!(
         text.contains("answers 19744 more today, of 20000; a run may count as more"),
         "{text}"
@@ -244,6 +246,9 @@ fn two_peers_join_their_tables_with_the_one_that_is_held() {
         (&json!("M"), &json!(1000))
     );
     assert_eq!(table["party"], "bank");
+    let told = asks(&parties, &address, "offers");
+    let command = "tacit run PROGRAM.tacit --as bank --input payments=@FILE.csv --with NAME\n";
+    assert!(told.succeeded().contains(command), "{told:?}");
     let inspected = words("inspect common_spend.tacit --param N=40 --json");
     let inspected = tacit(parties.folder(), &inspected).json();
     assert_eq!(table["meaning"], inspected["open_meaning"]);
