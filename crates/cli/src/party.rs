@@ -256,8 +256,8 @@ fn hint(place: &MeetingPlace) -> String {
              of the two has to connect"
         }
         MeetingPlace::Connect(_) => {
-            "give --listen with this address, or --with once paired; if it connects as well, one \
-             of the two has to listen"
+            "give --listen with this address, or --with once paired, or run `tacit serve` there; \
+             if it connects as well, one of the two has to listen"
         }
         MeetingPlace::Relay(..) => "run the same with this party, at the same relay",
     };
