@@ -25,6 +25,7 @@ use crate::serve::config::Serve;
 
 pub(crate) use peers::{NewPeer, NewWay, add_peer, check_new_name};
 pub(crate) use show::show;
+pub(crate) use words::remedy;
 
 /// The JSON schema of the file, as published in `docs/`.
 pub(crate) const SCHEMA: &str = include_str!("../schemas/tacit.schema.json");

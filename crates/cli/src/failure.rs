@@ -13,9 +13,9 @@ use tacit::advice::Remedy;
 use tacit::net::{Lane, NetError};
 use tacit::session::AbortReason;
 
-use crate::remedy;
 use crate::report::json_text;
 use crate::terminal::escaped;
+use crate::{config, remedy};
 
 /// A problem, and its remedy if one is known.
 #[derive(Clone, Debug)]
@@ -148,7 +148,8 @@ impl Failure {
 
     /// Returns the failure for a configuration that cannot be used.
     pub(crate) fn config(path: &Path, reason: &str) -> Self {
-        usage!("{}: {reason}", path.display(); "`tacit config schema` prints its schema")
+        let remedy = config::remedy(reason);
+        usage!("{}: {reason}", path.display(); "{remedy}")
     }
 
     /// Returns the failure for a missing configuration.

@@ -1,5 +1,25 @@
 //! Errors in `tacit.toml`, in terms of TOML instead of Rust.
 
+use tacit_language::most_like;
+
+/// Returns the remedy for a mistake in the file.
+pub(crate) fn remedy(reason: &str) -> String {
+    const SCHEMA: &str = "`tacit config schema` prints its schema";
+    let is_unknown = ["unknown field `", "unknown variant `"].map(|text| reason.contains(text));
+    if is_unknown.contains(&true) {
+        let mut names = reason.split('`').skip(1).step_by(2);
+        let found = names.next().unwrap_or_default();
+        return match most_like(found, names) {
+            Some(like) => format!("did you mean `{like}`? {SCHEMA}"),
+            None => SCHEMA.to_owned(),
+        };
+    }
+    if reason.starts_with("line ") && reason.contains("fingerprint") {
+        return "`tacit keygen --show` at the other party prints its fingerprint".to_owned();
+    }
+    SCHEMA.to_owned()
+}
+
 /// Describes an error and its place in `text`.
 pub(super) fn of(error: &toml::de::Error, text: &str) -> String {
     let line = error
@@ -25,6 +45,7 @@ fn plain(message: &str) -> String {
         ("found floating point", "found the number"),
         ("found string", "found the string"),
         ("found boolean", "found"),
+        ("wanted string or table", "expected a string"),
         ("expected a map", "expected a table"),
         ("expected a sequence", "expected a list"),
         ("expected a nonzero usize", "expected a whole number from 1"),
@@ -48,6 +69,20 @@ fn plain(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Config;
+    use super::remedy;
+
+    #[test]
+    fn a_mistake_has_the_remedy_of_its_cause() {
+        for (text, said) in [
+            ("[[serve.match]]\ntabel = 5", "did you mean `table`? "),
+            ("[peers.bob]\nfingerprint = \"tacit:abc\"", "keygen --show"),
+            ("identity = 5", "`tacit config schema`"),
+            ("nothing = 5", "`tacit config schema`"),
+        ] {
+            let error = Config::parse(text).unwrap_err();
+            assert!(remedy(&error).contains(said), "{error}");
+        }
+    }
 
     #[test]
     fn errors_are_in_words_of_toml() {
