@@ -229,8 +229,9 @@ fn with_order(failure: Failure, order: &dyn Order, args: &PrepareArgs) -> Failur
             Incompatible;
             "the peer is incompatible: it orders something other than this party, which orders \
              {ours}";
-            "give both the same function or file, --param, --entry, --runs, --component, --ots, \
-             --ands, --crosses, --wide-crosses, --protocol and --scheme"
+            "compare it with the order that the other party prints; they may differ in the \
+             function or file, --param, --entry, --runs, --component, --ots, --ands, --crosses, \
+             --wide-crosses, --protocol or --scheme"
         ),
         failure => {
             if failure.category() == Category::Incompatible && !args.json {
