@@ -158,7 +158,8 @@ impl TwoPartyRun<'_> {
                 let scheme = self.scheme.id;
                 eprintln!(
                     "triples   made in the run: the parties have none, or too few of one order, \
-                     in stock under {scheme}; `{command}` at both prepares some"
+                     in stock under {scheme}. That is normal; `{command}` at both prepares some \
+                     for later runs"
                 );
             }
             made => eprintln!("triples   made in {made} of {runs} runs"),
