@@ -16,10 +16,20 @@ use crate::failure::{Failure, input, usage};
 /// Checks the things that the configuration names. Returns warnings about settings that are valid
 /// but probably not meant.
 pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failure> {
-    addresses("listen", &fixed.listen)?;
+    let listen = addresses("listen", &fixed.listen)?;
     let mut warnings = Vec::new();
     if !fixed.metrics.is_empty() {
         let metrics = addresses("metrics", &fixed.metrics)?;
+        let mut pairs = listen
+            .iter()
+            .flat_map(|one| metrics.iter().map(move |two| (one, two)));
+        if pairs.any(|(one, two)| is_taken(*one, *two)) {
+            return Err(usage!(
+                "[serve]: listen = {:?} and metrics = {:?} are one address",
+                fixed.listen, fixed.metrics;
+                "give one of them another port"
+            ));
+        }
         if metrics.iter().any(|address| !address.ip().is_loopback()) {
             warnings.push(format!(
                 "metrics = {:?} is open to other machines, and shows them the peers and how often \
@@ -46,6 +56,13 @@ pub(super) fn check(fixed: &Fixed, policy: &Policy) -> Result<Vec<String>, Failu
         })
     }));
     Ok(warnings)
+}
+
+/// Returns whether nobody can listen at `two` while somebody listens at `one`.
+fn is_taken(one: SocketAddr, two: SocketAddr) -> bool {
+    let is_any = one.ip().is_unspecified() || two.ip().is_unspecified();
+    // For port 0 each gets one of its own.
+    one.port() == two.port() && one.port() != 0 && (is_any || one.ip() == two.ip())
 }
 
 /// Returns the addresses that the field `name` stands for.

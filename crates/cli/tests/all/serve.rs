@@ -326,6 +326,8 @@ fn what_a_configuration_lacks_is_told_before_anything_starts() {
     check(&listen).failed(2, &["listen", "HOST:PORT"]);
     let metrics = at("metrics = \"127.0.0.1:0", "metrics = \"9464");
     check(&metrics).failed(2, &["metrics", "HOST:PORT"]);
+    let same = good.replace("127.0.0.1:0", "127.0.0.1:9464");
+    check(&same).failed(2, &["listen", "metrics", "are one address"]);
     let open = check(&at("metrics = \"127.0.0.1:0", "metrics = \"0.0.0.0:9464"));
     open.succeeded();
     assert!(open.stderr.contains("warning: metrics"), "{open:?}");
