@@ -42,7 +42,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let reading = Bar::without_end("reading the table", !args.json);
     let table = Table::read(KeyColumn::of(args))?;
     drop(reading);
-    tell_left_out(table.left_out);
+    tell_left_out(table.left_out, "", "with the key of an earlier row");
     let mut order = Match::new(table.keys())?
         .normalized(args.normalize)
         .to(args.to)

@@ -204,21 +204,21 @@ impl OutputFiles {
     }
 }
 
-/// Tells the user how many rows of this party's table were left out.
-pub(crate) fn tell_left_out(rows: LeftOut) {
-    for (rows, why) in [
-        (rows.missing, "no valid value"),
-        (rows.repeated, "the key of an earlier row"),
-    ] {
+/// Tells the user how many rows of this party's table were left out: rows that lack a value, and,
+/// for the reason `repeated`, rows of keys that have enough of them. `table` follows the number.
+pub(crate) fn tell_left_out(rows: LeftOut, table: &str, repeated: &str) {
+    let (missing, repeated) = ((rows.missing, "with no valid value"), (rows.repeated, repeated));
+    for (rows, why) in [missing, repeated] {
         if rows > 0 {
-            eprintln!("left out {} with {why}", counted(rows, "row"));
+            eprintln!("left out {}{table} {why}", counted(rows, "row"));
         }
     }
 }
 
 /// Tells the user that an array was padded, or that rows of a table were left out.
 pub(crate) fn tell_changed(name: &str, value: &PortValue) {
-    tell_left_out(value.left_out());
+    let repeated = "whose key has earlier rows, as many as the join takes";
+    tell_left_out(value.left_out(), &format!(" of {name}"), repeated);
     match value.filled_up() {
         0 => {}
         1 => eprintln!("input {name} is 1 element shorter than its type; a zero fills it up"),
