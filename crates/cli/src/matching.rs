@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::args::MatchArgs;
 use crate::cancel;
 use crate::config::Config;
-use crate::failure::{Failure, usage};
+use crate::failure::{Failure, input, usage};
 use crate::log::Log;
 use crate::new_file::{Readers, check_new, write_new};
 use crate::output;
@@ -43,6 +43,15 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let table = Table::read(KeyColumn::of(args))?;
     drop(reading);
     tell_left_out(table.left_out, "", "with the key of an earlier row");
+    if table.len() == 0 && table.left_out.missing > 0 {
+        return Err(input!(
+            "no row of {} has a valid key", args.table;
+            "see whether it is the right column{}", match args.normalize {
+                KeyNormalization::None => String::new(),
+                how => format!(", and whether its keys are of --normalize {how}"),
+            }
+        ));
+    }
     let mut order = Match::new(table.keys())?
         .normalized(args.normalize)
         .to(args.to)
@@ -121,11 +130,16 @@ impl MatchReport<'_> {
         Some(common.iter().map(|key| self.table.cell(*key)))
     }
 
+    /// Returns whether the tables have keys and none in common.
+    fn has_none(&self) -> bool {
+        let has_keys = self.outcome.peer_keys > 0 && self.table.len() > 0;
+        has_keys && self.outcome.common.as_ref().is_some_and(Vec::is_empty)
+    }
+
     /// Returns what to check if large tables have no key in common: that is probably a mistake.
     fn checks(&self) -> Option<Vec<&'static str>> {
         let keys = self.outcome.peer_keys.min(self.table.len() as u64);
-        let is_none = self.outcome.common.as_ref().is_some_and(Vec::is_empty);
-        if !is_none || keys < LARGE_TABLE {
+        if !self.has_none() || keys < LARGE_TABLE {
             return None;
         }
         let mut checks = vec![
@@ -220,6 +234,8 @@ impl MatchReport<'_> {
             for check in checks {
                 eprintln!("- {check}");
             }
+        } else if self.has_none() {
+            eprintln!("no key is in both tables: do both columns hold the same thing?");
         }
         if self.args.out.is_none() && self.args.to != MatchRecipient::Peer {
             output::print(self.lines(false))?;

@@ -84,6 +84,11 @@ fn rows_that_need_a_decision_are_named_by_their_lines() {
             "customers.csv:email --normalize email --drop-missing",
             "line 6 has the key of line 2",
         ),
+        (
+            "customers.csv:name --normalize date --drop-missing",
+            "no row of customers.csv:name has a valid key\n  what to do: see whether it is the \
+             right column, and whether its keys are of --normalize date",
+        ),
         ("customers.csv:mail", "no column \"mail\""),
         ("customers.csv", "name one as in customers.csv:NAME"),
         (
