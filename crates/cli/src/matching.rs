@@ -19,7 +19,7 @@ use crate::output;
 use crate::party::Party;
 use crate::progress::Bar;
 use crate::report::{UNAUTHENTICATED, costs_json, costs_text, security, shown_bytes};
-use crate::typed::tell_left_out;
+use crate::typed::{left_out_json, tell_left_out};
 pub(crate) use table::{KeyColumn, Table};
 
 /// If both tables have at least this many keys and none in common, that is probably a mistake.
@@ -199,7 +199,7 @@ impl MatchReport<'_> {
             "normalize": self.args.normalize.name(),
             "to": self.args.to.name(),
             "keys": { "own": self.table.len(), "peer": self.outcome.peer_keys },
-            "left_out": { "missing": left_out.missing, "repeated": left_out.repeated },
+            "left_out": left_out_json(left_out),
             "count": common.map(Vec::len),
             "check": self.checks(),
             "run": self.id.map(|id| id.to_string()),

@@ -7,7 +7,7 @@ mod wanted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use tacit::{Function, Role, Value};
 use tacit_language::{CsvTexts, LeftOut, PortValue, Signature, TypedFunction};
 use zeroize::Zeroize;
@@ -207,12 +207,20 @@ impl OutputFiles {
 /// Tells the user how many rows of this party's table were left out: rows that lack a value, and,
 /// for the reason `repeated`, rows of keys that have enough of them. `table` follows the number.
 pub(crate) fn tell_left_out(rows: LeftOut, table: &str, repeated: &str) {
-    let (missing, repeated) = ((rows.missing, "with no valid value"), (rows.repeated, repeated));
+    let (missing, repeated) = (
+        (rows.missing, "with no valid value"),
+        (rows.repeated, repeated),
+    );
     for (rows, why) in [missing, repeated] {
         if rows > 0 {
             eprintln!("left out {}{table} {why}", counted(rows, "row"));
         }
     }
+}
+
+/// Returns the same numbers as JSON.
+pub(crate) fn left_out_json(rows: LeftOut) -> Json {
+    json!({ "missing": rows.missing, "repeated": rows.repeated })
 }
 
 /// Tells the user that an array was padded, or that rows of a table were left out.

@@ -83,6 +83,7 @@ pub(super) fn run(
     let (side, name) = signature.own_table(role).ok_or_else(joins_nothing)?;
     let rows = given.get(name);
     let rows = rows.ok_or_else(|| Failure::input(format!("no value is given for {name}")))?;
+    let left_out = rows.left_out();
     let open = signature.open_params();
     let known = signature.known_sizes(role, rows);
     let known = known.map_err(|wrong| refused(&wrong))?;
@@ -120,6 +121,7 @@ pub(super) fn run(
         plan,
         table: &table,
         sizes: &sizes,
+        left_out,
     })?;
     let session = match session {
         Some(session) => session,

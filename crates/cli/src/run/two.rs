@@ -13,6 +13,7 @@ use tacit::protocols::{Protocol, StatisticalSecurity};
 use tacit::session::AbortReason;
 use tacit::stock::{BatchPreparation, LotPreparation, StockName, Stocks};
 use tacit::{Job, Outcome, Role, SecurityScope, Session, Value};
+use tacit_language::LeftOut;
 use tacit_serve::memory::allowed;
 
 use super::given::GivenInputs;
@@ -53,6 +54,8 @@ pub(super) struct JoinOfRun<'a> {
     pub(super) table: &'a JoinedTable,
     /// The sizes that the parties told each other.
     pub(super) sizes: &'a BTreeMap<String, u64>,
+    /// The rows of this party's table that are not in it.
+    pub(super) left_out: LeftOut,
 }
 
 impl<'a> TwoPartyRun<'a> {

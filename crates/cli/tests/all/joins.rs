@@ -288,6 +288,8 @@ fn a_join_takes_prepared_crosses() {
     for ended in run(" --json --cost") {
         let told = ended.json();
         assert_eq!(told["outputs"], json!({ "count": 2, "spent": 12 }));
+        assert_eq!(told["sizes"], json!({ "M": 3, "N": 3 }));
+        assert_eq!(told["left_out"], json!({ "missing": 0, "repeated": 0 }));
         assert_eq!(told["cost"]["runs"][0]["from_stock"], "crosses", "{told}");
     }
     for ended in run("") {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tacit::cost::{Cost, FromStock};
 use tacit::protocols::Protocol;
 use tacit::session::RunId;
@@ -14,6 +14,7 @@ use super::chained::KeptVersions;
 use crate::failure::Failure;
 use crate::program::plain_failure;
 use crate::report::{Setting, costs_text, ended_early, json_with};
+use crate::typed::left_out_json;
 use crate::{output, shell};
 
 /// The runs of a session that were finished. All but the costs are of the last of them.
@@ -66,6 +67,10 @@ impl TwoPartyRun<'_> {
         let mut json = setting.json(self.runnable.outputs_json(&done.outputs)?, told);
         json["runs_done"] = done.costs.len().into();
         json["run"] = done.id.map(|id| id.to_string()).into();
+        if let Some(join) = &self.join {
+            json["sizes"] = json!(join.sizes);
+            json["left_out"] = left_out_json(join.left_out);
+        }
         if let Some(name) = &self.args.chain.chain {
             json["chain"] = name.as_str().into();
             json["chain_version"] = done.chain.map(|chain| chain.now.to_string()).into();
