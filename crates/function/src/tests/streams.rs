@@ -9,13 +9,13 @@ use super::built;
 use super::schedule::plain;
 use crate::samples::Sample;
 use crate::schedule::{Schedule, planner};
-use crate::{Expression, Function, FunctionBuilder, Part, Recipient, Role};
+use crate::{Expression, Function, FunctionBuilder, FunctionError, Part, Recipient, Role};
 use loops::Loops;
 
 /// Returns a function over shares with an adder, the steps that `fill` adds, and 100 elements in
 /// each of `x`, `y`, `a`, `b`, and in the variable `v`.
-fn over_shares(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
-    let function = built(|f| {
+fn over_shares(fill: impl FnOnce(&mut FunctionBuilder)) -> Result<Function, FunctionError> {
+    built(|f| {
         f.over_shares()
             .library("add", "adder", &[("bits", 8)])
             .input("x", "u8[100]", Role::Garbler)
@@ -25,8 +25,7 @@ fn over_shares(fill: impl FnOnce(&mut FunctionBuilder)) -> Function {
             .variable("v", "u8[100]");
         fill(f);
         f.output("x", "u8[100]", Recipient::Both, "x")
-    });
-    function.expect("a function")
+    })
 }
 
 /// Returns for each call whether it is that of a stream, and the names of the arrays in runs.
@@ -68,7 +67,7 @@ type Case = (
 
 fn check(cases: &[Case]) {
     for (name, fill, streams, in_runs) in cases {
-        let found = streams_of(&over_shares(fill));
+        let found = streams_of(&over_shares(fill).expect("a function"));
         assert_eq!(found, (streams.to_vec(), (*in_runs).to_owned()), "{name}");
     }
 }
@@ -223,6 +222,19 @@ fn loops_among_other_steps_are_no_streams() {
 fn a_function_that_is_not_over_shares_has_no_streams() {
     let function = super::chain(5);
     assert_eq!(streams_of(&function), (vec![false], String::new()));
+}
+
+#[test]
+fn streams_that_assign_an_element_twice_are_refused() {
+    let twice = over_shares(|f| {
+        add(f, 50, ["a", "x", "y"], |i| {
+            [i.plus(30), i.clone(), i.clone()]
+        });
+        add(f, 60, ["a", "y", "x"], in_order);
+    });
+    assert_errors! {
+        twice => TwoDrivers, "call 80", "with i = 30", "a (its bits 240 to 247) has a value";
+    }
 }
 
 /// Returns the schedule as text, with every field but the number of elements that the planner held,
