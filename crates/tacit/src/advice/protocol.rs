@@ -104,7 +104,8 @@ fn of_abort(reason: AbortReason) -> Advice {
         AbortReason::OtherLane => ("connect to that process, or ask it to have its other processes "
             "name the address"),
         AbortReason::OrderNotAllowed => ("order less, or ask it to add the order to "
-            (OfferedStock) ", or to raise its runs or ands"),
+            (OfferedStock) ", or to raise its runs or ands. A service keeps no stock for a program "
+            "that joins tables"),
         AbortReason::NoRoom => ("order less, or ask it to raise " (StockLimit)),
         AbortReason::NothingInStock => ("see " (ListStock) " at both, and prepare"),
         AbortReason::OtherServer => ("exchange what " [Generator, Cloud] " name"),
