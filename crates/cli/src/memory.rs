@@ -44,7 +44,7 @@ mod tests {
         check(1_000_000, Some(256 * MIB)).expect("it fits");
         let told = check(1_000_000, container).expect_err("too little");
         let told = told.to_string();
-        for word in ["the run takes up to 180 MiB", "120 MiB", "do that, or"] {
+        for word in ["the run takes up to 200 MiB", "120 MiB", "do that, or"] {
             assert!(told.contains(word), "{told}");
         }
     }
