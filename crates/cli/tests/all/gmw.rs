@@ -179,7 +179,7 @@ fn orders_that_are_not_of_gmw_are_refused_before_the_peer_is_met() {
         tacit(parties.folder(), &words(&all)).failed(2, said);
     };
     refused("--crosses 1 --ands 1", &["--crosses", "--ands"]);
-    refused("--crosses 1 --protocol batch", &["of gmw"]);
+    refused("--crosses 1 --protocol batch", &["belongs to gmw"]);
     refused("--crosses 1 aes-128", &["--crosses"]);
     refused("--crosses 0", &["--crosses"]);
     refused("aes-128 --protocol gmw --ands 1", &["--ands"]);

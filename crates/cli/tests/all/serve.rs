@@ -68,7 +68,8 @@ fn a_wrong_configuration_is_not_taken_and_a_right_one_is() {
         (good.replace("garbler", "gambler"), "gambler"),
         (good.replace("max = 8", "max = 6"), "params.bits"),
         (
-            good.replace("127.0.0.1:0", "127.0.0.1:1"),
+            good.replacen("127.0.0.1:0", "127.0.0.1:1", 1)
+                .replace("127.0.0.1:0", "127.0.0.1:2"),
             "listen, metrics changed, which takes a restart",
         ),
         (
