@@ -2,9 +2,9 @@
 //!
 //! The first walk checks every index against its dimension, and counts calls and reads. It finds
 //! elements that are read before they are assigned, or assigned twice in a value that is no
-//! variable. In a function over shares, all turns of a stream are checked at once, as intervals. The
-//! second walk moves dummy values between the places of [`Places`], to find out how
-//! many places are needed. A function over shares has no such places, and so no second walk.
+//! variable. In a function over shares, all turns of a stream are checked at once, as intervals.
+//! The second walk moves dummy values between the places of [`Places`], to find out how many places
+//! are needed. A function over shares has no such places, and so no second walk.
 
 mod written;
 

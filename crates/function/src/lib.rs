@@ -30,14 +30,15 @@
 //! **Cost**: building a function walks all calls twice and takes 9 bytes for each such element. A
 //! run takes 8 bytes for each element, and one value for each bit that is live at once. A function
 //! that runs [over shares](FunctionBuilder::over_shares) has no such values: building it walks all
-//! calls once and takes a byte for each element, and the limit on live bits is for [`Values`] alone.
+//! calls once and takes a byte for each element, and the limit on live bits is for [`Values`]
+//! alone.
 //!
 //! **Streams.** In such a function, a loop that stands in no other one, around a single call, is a
 //! *stream* if each turn assigns the elements behind those of the turn before, and reads elements
-//! behind those that it read, or the same ones. It is checked and scheduled as a loop, in a time and
-//! a memory that do not depend on its turns: they count as one step, and elements that streams
-//! alone assign, or inputs, count for no limit but 2^31 elements in all. A function makes up to 2^30
-//! calls.
+//! behind those that it read, or the same ones. It is checked and scheduled as a loop, in a time
+//! and a memory that do not depend on its turns: they count as one step, and elements that streams
+//! alone assign, or inputs, count for no limit but 2^31 elements in all. A function makes up to
+//! 2^30 calls.
 #![forbid(unsafe_code)]
 
 mod assemble;

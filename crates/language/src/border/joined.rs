@@ -201,8 +201,8 @@ impl Signature {
     }
 
     /// Returns the form of the rows of one of the two joined tables, which
-    /// [`joined_rows`](Self::joined_rows) have. It may depend on sizes, by the fields that are read.
-    /// Returns `None` if there is no join.
+    /// [`joined_rows`](Self::joined_rows) have. It may depend on sizes, by the fields that are
+    /// read. Returns `None` if there is no join.
     pub fn join_table(&self, side: JoinSide) -> Option<JoinTable> {
         let join = self.entry().join.as_ref()?;
         Some(join.table(&self.program, side))
