@@ -58,7 +58,10 @@ fn left_out(stocks: &Stocks) -> Result<(Vec<LeftOut>, Vec<tacit::Error>), Failur
 
 /// Whether these are chains of another version of the format, which can be destroyed as a whole.
 fn is_foreign(error: &tacit::Error) -> bool {
-    matches!(error, tacit::Error::Stock(error) if matches!(**error, StockError::Incompatible { .. }))
+    let tacit::Error::Stock(error) = error else {
+        return false;
+    };
+    matches!(**error, StockError::Incompatible { .. })
 }
 
 /// Runs `tacit backup`.

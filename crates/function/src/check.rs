@@ -79,8 +79,8 @@ fn read_bits(plan: &Plan, operation: &Operation) -> u64 {
 struct PlanCheck<'p> {
     plan: &'p Plan,
     written: Written,
-    /// The number of reads of each granule, if a walk that keeps values is checked. Then streams are
-    /// walked as all other loops.
+    /// The number of reads of each granule, if a walk that keeps values is checked. Then streams
+    /// are walked as all other loops.
     uses: Option<Vec<u32>>,
     /// The number of granules read and written so far.
     touched: u64,
@@ -144,8 +144,9 @@ impl<'p> PlanCheck<'p> {
         Ok(())
     }
 
-    /// Checks turns of a stream at once, from the present one on, and marks what they assign. Returns
-    /// their number. It is 0 if the operation is to be checked on its own, as one with an error is.
+    /// Checks turns of a stream at once, from the present one on, and marks what they assign.
+    /// Returns their number. It is 0 if the operation is to be checked on its own, as one with an
+    /// error is.
     fn turns_of_stream(&mut self, operation: &Operation, cursor: &Cursor) -> u64 {
         if self.uses.is_some() || !operation.is_stream {
             return 0;

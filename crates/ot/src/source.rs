@@ -202,8 +202,8 @@ impl<E: Engine> Source<E> {
         self.device = Some(device);
     }
 
-    /// Returns the numbers of the OTs that are made and not taken. In a refill these may be OTs whose
-    /// messages the receiver has not sent yet: until it is idle again, its peer lacks them.
+    /// Returns the numbers of the OTs that are made and not taken. In a refill these may be OTs
+    /// whose messages the receiver has not sent yet: until it is idle again, its peer lacks them.
     #[must_use]
     pub fn available(&self) -> Range<u64> {
         self.buffer.next()..self.buffer.made()

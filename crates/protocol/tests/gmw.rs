@@ -263,7 +263,8 @@ fn rows_of_many_calls_on_threads_that_are_dropped_leave_no_share() {
         }
         let function = builder.finish().expect("a function");
         let schedule = function.schedule().expect("a schedule");
-        // A row of one bit of all calls has bytes of this value, and those of an input have it, too.
+        // A row of one bit of all calls has bytes of this value, and those of an input have it,
+        // too.
         let bits: Vec<bool> = (0..8 * calls as usize)
             .map(|i| KEY[0] >> (i / 8 % 8) & 1 == 1)
             .collect();

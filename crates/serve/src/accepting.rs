@@ -1,4 +1,5 @@
-//! Sockets whose connections have a thread each, with a bound on those that have not sent a request.
+//! Sockets whose connections have a thread each, with a bound on those that have not sent a
+//! request.
 
 use std::collections::VecDeque;
 use std::io;

@@ -15,8 +15,8 @@
 //! | a lot of crosses for the stock | 48 MiB | a preparation |
 //!
 //! Triples and instances are measured on few threads: `tacit prepare` of 1000 to a million AND
-//! gates, and of 2 to 800 runs of `aes-128-rounds`, of triples at most 180 MiB. What 16 threads take
-//! is computed from the sizes in the code, at k = 1, where messages are largest:
+//! gates, and of 2 to 800 runs of `aes-128-rounds`, of triples at most 180 MiB. What 16 threads
+//! take is computed from the sizes in the code, at k = 1, where messages are largest:
 //!
 //! | contents | MiB |
 //! |---|---|
@@ -26,9 +26,9 @@
 //! | lots of a call of 2^18 OTs | 4 |
 //! | hashes in blocks, their rows, and 68 KiB a thread | 8 |
 //!
-//! `authenticated` has a source in each direction, and keeps its OTs and buffers separately for each
-//! role. Peers get silent OTs only if this party's configuration names them. All peers together have
-//! a bound, and each has a share of it, so that no peer keeps the others out.
+//! `authenticated` has a source in each direction, and keeps its OTs and buffers separately for
+//! each role. Peers get silent OTs only if this party's configuration names them. All peers
+//! together have a bound, and each has a share of it, so that no peer keeps the others out.
 
 mod allowed;
 

@@ -1,11 +1,11 @@
 //! Streams: loops of one call that pass over elements in order.
 //!
-//! A *stream* is a loop that stands in no other one, around a single call. Each of its turns assigns
-//! the elements that follow those of the turn before. It reads the elements that follow, too, or the
-//! same ones in each turn. It reads no array that it assigns.
+//! A *stream* is a loop that stands in no other one, around a single call. Each of its turns
+//! assigns the elements that follow those of the turn before. It reads the elements that follow,
+//! too, or the same ones in each turn. It reads no array that it assigns.
 //!
-//! Elements that streams alone assign, or nothing, are in *runs*: what a walk knows of such an array
-//! is a few intervals, however many elements there are. All other arrays are known element by
+//! Elements that streams alone assign, or nothing, are in *runs*: what a walk knows of such an
+//! array is a few intervals, however many elements there are. All other arrays are known element by
 //! element. A counter of a stream indexes only arrays in runs.
 
 use std::collections::HashSet;

@@ -59,7 +59,8 @@ impl HeldRuns {
     }
 
     /// Adds an array's granules, of which the first `width` bits are at `first`, and the next ones
-    /// at the same rows of the next instance. They lengthen the run before them if they continue it.
+    /// at the same rows of the next instance. They lengthen the run before them if they continue
+    /// it.
     pub(super) fn add(&mut self, array: &Array, granules: Range<usize>, first: Span) {
         let Range { start, end } = granules;
         let (source, row, width) = (first.source, first.row, first.bits);

@@ -1,5 +1,5 @@
-//! Tests of streams: which loops are streams, and that a function is checked and scheduled with them
-//! as without.
+//! Tests of streams: which loops are streams, and that a function is checked and scheduled with
+//! them as without.
 
 mod loops;
 

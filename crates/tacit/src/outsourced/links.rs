@@ -131,10 +131,10 @@ impl Links<'_> {
         Ok([first, agree(peers[1], roles[1], needs[1])?])
     }
 
-    /// Waits until the first peer has answered, up to the time limit for a message, and then as long
-    /// for the second. Meanwhile the second peer tells the run's place in its queue, which does not
-    /// prolong the wait. Ends early if the second peer leaves or ends the run: the first peer may be
-    /// waiting for the second, and for longer.
+    /// Waits until the first peer has answered, up to the time limit for a message, and then as
+    /// long for the second. Meanwhile the second peer tells the run's place in its queue, which
+    /// does not prolong the wait. Ends early if the second peer leaves or ends the run: the first
+    /// peer may be waiting for the second, and for longer.
     fn hear_first(&mut self, on_stage: &mut dyn FnMut(ClientStage)) -> Result<(), Error> {
         let [first, second] = [self.first.0, self.second.0];
         let after = self.first.1.channel().timeout();

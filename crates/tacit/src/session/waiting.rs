@@ -39,8 +39,8 @@ impl Session {
         Ok(false)
     }
 
-    /// Sends the evaluator of a run of three the number of runs before its own, if it is smaller than
-    /// the last one sent.
+    /// Sends the evaluator of a run of three the number of runs before its own, if it is smaller
+    /// than the last one sent.
     ///
     /// # Errors
     ///

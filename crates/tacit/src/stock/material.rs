@@ -251,8 +251,8 @@ impl<'w> AnyPreparation<'w> {
         with_order!(self, order => order.digest())
     }
 
-    /// Returns the digest of the order for this many times the runs, or `None` where only that order
-    /// itself has it.
+    /// Returns the digest of the order for this many times the runs, or `None` where only that
+    /// order itself has it.
     fn digest_of_times(&self, times: u64) -> Option<Digest> {
         match self {
             Self::Components(order) => Some(order.digest_of_times(times)),

@@ -42,8 +42,8 @@ pub(super) fn leases_differ() -> Error {
     )
 }
 
-/// Returns the number of runs for which `available` of each kind are enough, if a run takes `needed`
-/// of each, or `None` if a run takes nothing.
+/// Returns the number of runs for which `available` of each kind are enough, if a run takes
+/// `needed` of each, or `None` if a run takes nothing.
 pub(super) fn runs(available: &[u64], needed: &[u64]) -> Option<u64> {
     let each = available.iter().zip(needed);
     each.filter_map(|(available, needed)| available.checked_div(*needed))
@@ -84,7 +84,8 @@ impl LotLease<'_> {
 }
 
 /// Leases the material of a run from one lot, at both parties. The evaluator may lease for later
-/// runs as well. Returns `None` if no lot has enough, on which both parties come to the same answer.
+/// runs as well. Returns `None` if no lot has enough, on which both parties come to the same
+/// answer.
 pub(super) fn lease_of_one_lot(
     session: &mut Session,
     opened: &mut OpenedStock,

@@ -79,8 +79,8 @@ fn other_protocols_run_no_function_over_shares() {
     assert!(matches!(refused, Err(Error::JoinsNot { .. })));
 }
 
-/// The stage makes the bits of all spans in one piece, in their order. A bin's bits must not go into
-/// another bin, or into another input.
+/// The stage makes the bits of all spans in one piece, in their order. A bin's bits must not go
+/// into another bin, or into another input.
 #[test]
 fn a_function_with_other_inputs_than_its_plan_is_refused() {
     let mut cut = plan([3, 3], 1, JoinSide::Left);
