@@ -129,8 +129,8 @@ def test_ids_of_any_kind_are_joined(parties: Parties, ids: list[Any], others: li
 def test_a_job_of_too_many_ids_says_what_to_give() -> None:
     groups = tacit.jobs.group_sums([str(n) for n in range(8)])
     for job, ids, words in [
-        (groups, (1_000_000, 1_000_000), "more ids than one run .* fewer groups, or split"),
-        (tacit.jobs.correlation(), (1_000_000, 1_000_000), "fewer value_bits"),
+        (groups, (67_000_000, 67_000_000), "more ids than one run .* fewer groups, or split"),
+        (tacit.jobs.correlation(), (67_000_000, 67_000_000), "fewer value_bits"),
     ]:
         with pytest.raises(UsageError, match=words):
             job.cost(ids=ids)

@@ -196,6 +196,8 @@ test("a move is cancelled where it was set, and the next one goes on", async () 
   const held = gate.holdAfter(midRunBytes);
   await set(page, "E7");
   await held;
+  // A press within 0.6 s of the first one is a double press.
+  await page.waitForTimeout(700);
   const cancel = page.getByRole("button", { name: "Cancel" });
   assert.equal(await cancel.getAttribute("id"), "set");
   assert.equal(await page.getByRole("button", { name: "Set my place" }).count(), 0);

@@ -285,10 +285,9 @@ def correlation(
 ) -> Correlation:
     """The correlation of a column of each party, over ids in common.
 
-    Ids and `rows` are as for `intersection`, numbers as for `mean_variance`. A million ids a party
-    take numbers of at most 24 `value_bits`. Whoever makes up its numbers can read single values of
-    the other party, and which of dozens of its ids the other has: run it with parties whose tables
-    are what they say.
+    Ids and `rows` are as for `intersection`, numbers as for `mean_variance`. Whoever makes up its
+    numbers can read single values of the other party, and which of dozens of its ids the other has:
+    run it with parties whose tables are what they say.
     """
     params = {"BITS": value_bits, "AT_LEAST": at_least}
     return Correlation(rows, decimals, params, id_bits, normalize)
