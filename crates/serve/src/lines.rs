@@ -116,7 +116,7 @@ fn append(file: &mut File, line: &[u8], lock_time: Duration) -> io::Result<()> {
     written
 }
 
-/// Locks a file within `time`. Whoever holds its lock for ever holds up nobody for longer.
+/// Locks a file, and waits for another holder of the lock for at most `time`.
 fn lock(file: &File, time: Duration) -> io::Result<()> {
     let end = Instant::now() + time;
     loop {
