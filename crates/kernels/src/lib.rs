@@ -13,7 +13,7 @@
 //! | OT extension's matrix | [`transpose_128`] |
 //! | memory for many blocks | [`zero_blocks`], [`hint_large_pages`] |
 //! | many secrets | [`WipedVec`] |
-//! | work on several threads | [`share_out`], [`map_parts`] |
+//! | work on several threads | [`share_out`], [`map_each`], [`map_parts`] |
 //! | telling a process from its forks | [`process_generation`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
 //!
@@ -63,7 +63,7 @@ pub use prg::Prg;
 pub use simd::{BlockVectors, MAX_LANES, Simd};
 pub use slots::{KeyedPair, Numbered, SlotView};
 pub use stack::wiping_stack;
-pub use threads::{map_parts, share_out, workers};
+pub use threads::{map_each, map_parts, share_out, workers};
 pub use transpose::transpose_128;
 pub use tweak::{Tweak, Use};
 pub use wiped::WipedVec;

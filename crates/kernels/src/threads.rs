@@ -127,12 +127,27 @@ pub fn map_parts<R: Send>(
 ) -> Vec<R> {
     let part = count.div_ceil(threads.get()).max(least).max(1);
     let parts = (0..count).step_by(part);
-    let parts = parts.map(|first| (first..count.min(first + part), None));
-    let mut parts: Vec<(Range<usize>, Option<R>)> = parts.collect();
-    share_out(&mut workers(threads), &mut parts, |(), (range, result)| {
-        *result = Some(work(range.clone()));
+    let parts = parts.map(|first| first..count.min(first + part));
+    map_each(parts, threads, work)
+}
+
+/// Returns the results of `work` on each item, in order, made on up to `threads` threads.
+///
+/// # Panics
+///
+/// If `work` panics, as [`share_out`] does.
+pub fn map_each<I, R>(items: I, threads: NonZeroUsize, work: impl Fn(I::Item) -> R + Sync) -> Vec<R>
+where
+    I: IntoIterator<IntoIter: ExactSizeIterator + Send, Item: Send>,
+    R: Send,
+{
+    let items = items.into_iter();
+    let mut results: Vec<Option<R>> = (0..items.len()).map(|_| None).collect();
+    let each = items.zip(&mut results);
+    share_out(&mut workers(threads), each, |(), (item, result)| {
+        *result = Some(work(item));
     });
-    parts.into_iter().filter_map(|(_, result)| result).collect()
+    results.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

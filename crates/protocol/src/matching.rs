@@ -27,11 +27,14 @@
 //! ```text
 //! placer                                             programmer
 //!   ◀──────── sizes: what is matched, how many keys ─────▶
-//!   ◀─────── for each sixteen shards: base OTs ──────────▶
-//!   ─────── for each shard: OTs, ask ────────────────────▶
-//!   ◀────── for each shard: tags ─────────────────────────
-//!   ─────── for each shard: matches ─────────────────────▶     (if both get the result)
+//!   ◀─────── for each set of OTs: base OTs ────────────────▶
+//!   ─────── for each turn: OTs, an ask for each shard ───▶
+//!   ◀────── for each shard of the turn: tags ─────────────
+//!   ─────── for each shard of the turn: matches ─────────▶     (if both get the result)
 //! ```
+//!
+//! Large tables are cut into shards by a hash of their keys, and the parties work on some shards in
+//! each turn ([`Sizes::turn_shards`]), each on a thread.
 //!
 //! | message | kind | bytes |
 //! |---|---|---|

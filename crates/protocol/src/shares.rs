@@ -1,7 +1,9 @@
 //! A party's shares of the inputs of a run of `gmw`: the bits that it gives, and those that the
 //! stage of a join has made.
 
-use tacit_kernels::{Block, WipedVec};
+use std::num::NonZeroUsize;
+
+use tacit_kernels::{Block, WipedVec, share_out, workers};
 use zeroize::Zeroizing;
 
 /// The bits of an input that a stage has made, packed. Secret.
@@ -16,30 +18,34 @@ impl std::fmt::Debug for MadeBits {
     }
 }
 
-impl MadeBits {
-    /// Returns `count` zeros.
-    pub(crate) fn zeros(count: usize) -> Self {
-        // A word follows the last one, so that each word of bits has a next one.
-        let words = WipedVec::zeros(count / 64 + 2);
-        Self { words, count }
-    }
+/// The bits of some elements while they are made, packed: zeros at first.
+pub(crate) struct ElementBits<'w>(&'w mut [u64]);
 
-    /// Writes `count` bits of `value`, from its bit `from` on, over the zeros from bit `at` on.
-    pub(crate) fn put(&mut self, at: usize, value: &[Block], from: usize, count: usize) {
-        assert!(at + count <= self.count, "bits within the input");
-        for done in (0..count).step_by(64) {
-            let bits = (count - done).min(64);
-            let (from, at) = (from + done, at + done);
-            let low = value[from / 128].to_u128() >> (from % 128);
-            let high = match value.get(from / 128 + 1) {
-                Some(next) if from % 128 > 64 => next.to_u128() << (128 - from % 128),
-                _ => 0,
-            };
-            let word = (low | high) as u64 & (u64::MAX >> (64 - bits));
-            self.words[at / 64] |= word << (at % 64);
-            // This is a shift by 64 − `at` in two steps.
-            self.words[at / 64 + 1] |= word >> 1 >> (63 - at % 64);
-        }
+/// The number of elements whose bits a thread makes at a time. Their bits fill whole words.
+const SPAN_ELEMENTS: usize = 64 * 64;
+
+impl MadeBits {
+    /// Returns the bits of `count` elements, each of `width` bits, one after the other, made on
+    /// `threads` threads. `write` writes those of an element by its number, from a bit on.
+    pub(crate) fn of_elements(
+        (count, width): (usize, usize),
+        threads: NonZeroUsize,
+        write: impl Fn(usize, usize, &mut ElementBits<'_>) + Sync,
+    ) -> Self {
+        // A word follows the last one, so that each word of bits has a next one.
+        let mut words = WipedVec::zeros(count * width / 64 + 2);
+        let spans = words.chunks_mut((SPAN_ELEMENTS / 64 * width).max(1));
+        let spans = (0..count).step_by(SPAN_ELEMENTS).zip(spans);
+        let spans: Vec<_> = spans.collect();
+        share_out(&mut workers(threads), spans, |(), (first, words)| {
+            let mut bits = ElementBits(words);
+            let elements = first..count.min(first + SPAN_ELEMENTS);
+            for (number, at) in elements.zip((0..).step_by(width)) {
+                write(number, at, &mut bits);
+            }
+        });
+        let count = count * width;
+        Self { words, count }
     }
 
     /// Returns the bits one by one.
@@ -52,6 +58,27 @@ impl MadeBits {
     fn word(&self, at: usize) -> u64 {
         let (low, high) = (self.words[at / 64], self.words[at / 64 + 1]);
         low >> (at % 64) | high << 1 << (63 - at % 64)
+    }
+}
+
+impl ElementBits<'_> {
+    /// Writes `count` bits of `value`, from its bit `from` on, over the zeros from bit `at` on.
+    pub(crate) fn put(&mut self, at: usize, value: &[Block], from: usize, count: usize) {
+        for done in (0..count).step_by(64) {
+            let bits = (count - done).min(64);
+            let (from, at) = (from + done, at + done);
+            let low = value[from / 128].to_u128() >> (from % 128);
+            let high = match value.get(from / 128 + 1) {
+                Some(next) if from % 128 > 64 => next.to_u128() << (128 - from % 128),
+                _ => 0,
+            };
+            let word = (low | high) as u64 & (u64::MAX >> (64 - bits));
+            self.0[at / 64] |= word << (at % 64);
+            // This is a shift by 64 − `at` in two steps. No bits follow the last word.
+            if let Some(next) = self.0.get_mut(at / 64 + 1) {
+                *next |= word >> 1 >> (63 - at % 64);
+            }
+        }
     }
 }
 
@@ -161,6 +188,30 @@ mod tests {
         assert!((0..37).all(|at| shares.word(at, 64) == 0));
     }
 
+    /// The bits of an element may end in a word that the next one begins, on any thread.
+    #[test]
+    fn elements_are_made_on_threads_as_one_after_the_other() {
+        for width in [1, 63, 64, 95, 130] {
+            let mut values = [Block::ZERO; 2];
+            tacit_kernels::Prg::new(Block::ONES).fill_blocks(&mut values);
+            let bit = |i: usize| values[i / 128].to_u128() >> (i % 128) & 1 == 1;
+            for count in [
+                0,
+                1,
+                SPAN_ELEMENTS,
+                SPAN_ELEMENTS + 1,
+                3 * SPAN_ELEMENTS - 7,
+            ] {
+                let threads = NonZeroUsize::new(3).unwrap();
+                let made = MadeBits::of_elements((count, width), threads, |number, at, bits| {
+                    bits.put(at, &values, number % 7, width);
+                });
+                let each = (0..count * width).map(|i| bit(i / width % 7 + i % width));
+                assert!(made.to_bools().into_iter().eq(each), "{count} of {width}");
+            }
+        }
+    }
+
     #[test]
     fn shares_are_those_given_and_made_in_order() {
         let mut values = [Block::ZERO; 3];
@@ -171,12 +222,12 @@ mod tests {
             .iter()
             .flat_map(|(from, count)| (*from..from + count).map(bit))
             .collect();
-        let mut made = MadeBits::zeros(bits.len());
-        let mut at = 0;
-        for (from, count) in spans {
-            made.put(at, &values, from, count);
-            at += count;
-        }
+        let made = MadeBits::of_elements((1, bits.len()), NonZeroUsize::MIN, |_, mut at, made| {
+            for (from, count) in spans {
+                made.put(at, &values, from, count);
+                at += count;
+            }
+        });
         for before in [0, 1, 5] {
             let given = [true, false, true, true, false];
             let shares = InputShares::with_made(&given, before, &made);

@@ -13,7 +13,7 @@
 //! | [`peer_asks`] | at a service: what the run takes, before it is answered |
 //! | [`Job::join`](crate::Job::join) | the run |
 //!
-//! The parties agree on a digest: SHA-256 of "tacit join run 3\0" ‖ the function's digest (32) ‖
+//! The parties agree on a digest: SHA-256 of "tacit join run 4\0" ‖ the function's digest (32) ‖
 //! for left and right: the input's name, most rows (8), most keys (8), the owner (1: 0 garbler, 1
 //! evaluator), the number of parts of a key (8), for each part the field's name, its kind (1: 1
 //! text, 5 text as an email address in NFC, 3 bytes, 4 a number of bits) and bits (8), the number
@@ -182,7 +182,7 @@ pub fn side_of(plan: &JoinPlan, role: Role) -> JoinSide {
 /// The bytes of a stage that do not depend on its sizes: buffers, OTs in batches.
 const STAGE_BYTES: u64 = 16 << 20;
 
-/// The bytes of each column of an ask, and of each of this party's keys, in a shard.
+/// The bytes of each column of an ask, and of each of this party's keys, of the shards of a turn.
 const COLUMN_BYTES: u64 = 96;
 const KEY_BYTES: u64 = 256;
 
@@ -233,7 +233,7 @@ pub fn peer_asks(
     };
     let in_blocks = |bits: u64| 16 * bits.div_ceil(128);
     let value_bytes = in_blocks(8 * sizes.hint_column_bytes());
-    let (table, bins) = (plan.table(own), plan.bin_count());
+    let (table, bins, turn) = (plan.table(own), plan.bin_count(), sizes.turn_shards());
     let grouped_rows = if own == JoinSide::Right && plan.most_rows_of_key > 1 {
         table.most_rows
     } else {
@@ -242,11 +242,11 @@ pub fn peer_asks(
     let memory_bytes = [
         STAGE_BYTES,
         silent_vole_bytes(sizes.shards * sizes.ask_columns),
-        // One shard after the other: the ask; the pivots of the hint's columns, and the columns,
-        // twice if their values are long; the keys, and the values of their points.
-        COLUMN_BYTES * sizes.ask_columns,
-        (64 + 2 * value_bytes) * sizes.hint_columns,
-        KEY_BYTES * own_keys + value_bytes * points,
+        // The shards of a turn: the asks; the pivots of the hints' columns, and the columns, twice
+        // if their values are long; the keys, and the values of their points.
+        turn * COLUMN_BYTES * sizes.ask_columns,
+        turn * (64 + 2 * value_bytes) * sizes.hint_columns,
+        turn * (KEY_BYTES * own_keys + value_bytes * points),
         // All shards: the table, whose memory may have grown to twice what it holds; the values of
         // the bins; and their bits, once packed and once as rows.
         table.most_keys * (TABLE_KEY_BYTES + 2 * in_blocks(payload_bits)) + 2 * key_bytes,
@@ -272,7 +272,7 @@ pub(crate) fn stage_ots(plan: &JoinPlan) -> u64 {
 
 /// Computes the digest on which both parties agree.
 pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
-    let mut hash = Sha256::new_with_prefix(b"tacit join run 3\0");
+    let mut hash = Sha256::new_with_prefix(b"tacit join run 4\0");
     hash.update(function.digest().0);
     let number = |hash: &mut Sha256, number: u64| hash.update(number.to_le_bytes());
     let name = |hash: &mut Sha256, name: &str| {

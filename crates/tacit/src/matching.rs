@@ -9,7 +9,7 @@
 //! | digest | SHA-256 of |
 //! |---|---|
 //! | what is matched | "tacit match meaning 1\0" ‖ how keys are normalised (1) ‖ who gets the result: 1 the party that connected, 2 the one that listened, 3 both (1) ‖ for keys that are not one text each, the type of each part: 1 text, 2 bytes, 3 integer (1 each) |
-//! | the run, in its proposal | "tacit match run 3\0" ‖ what is matched (32) ‖ keys of the party that connected (8) ‖ of the one that listened (8) ‖ the most columns that are packed with silent OT (8) |
+//! | the run, in its proposal | "tacit match run 4\0" ‖ what is matched (32) ‖ keys of the party that connected (8) ‖ of the one that listened (8) ‖ the most columns that are packed with silent OT (8) |
 
 mod estimate;
 mod meaning;
@@ -286,7 +286,7 @@ impl Intersection {
         let sizes = PlainSizes::of(placer, programmer);
         let sizes = sizes.map_err(|error| Error::Input(error.to_string()))?;
         let [connecting, listening] = in_order(side == Side::Connecting, own_keys, peer_keys);
-        let digest = Sha256::new_with_prefix(b"tacit match run 3\0")
+        let digest = Sha256::new_with_prefix(b"tacit match run 4\0")
             .chain_update(self.meaning.digest(side).0)
             .chain_update(connecting.to_le_bytes())
             .chain_update(listening.to_le_bytes())

@@ -33,12 +33,25 @@ const THIRD: [u64; 13] = [1, 1, 51, 82, 117, 163, 224, 306, 418, 570, 776, 1056,
 /// then bring 1,219 bytes.
 pub const MAX_HINT_BYTES: u64 = 1 << 32;
 
-/// The logarithm of the most rows of a table that is not cut into shards.
-const SHARD_BITS: u32 = 20;
+/// The logarithm of the most rows of a table that is not cut into shards if the other table is as
+/// long. A shard is the work of a thread: most of its steps wait for the one before.
+const SHARD_BITS: u32 = 17;
 
-/// The least rows to which a shard is filled up. With fewer rows, the bins of 64 shards would fail
+/// The logarithm of the most rows of a shard.
+const MOST_SHARD_BITS: u32 = 20;
+
+/// The logarithm of the least rows of a shard of the shorter table, if the longer one needs no
+/// more shards: with fewer, too many would be added to each.
+const FEWEST_SHARD_BITS: u32 = 16;
+
+/// The least rows to which a shard is filled up. With fewer rows, the bins of 512 shards would fail
 /// too often.
 const LEAST_SHARD: u64 = 1 << 14;
+
+/// The most shards on which a party works at a time, and the most of their keys. The bytes of their
+/// hints are those that one shard may have.
+const MOST_TURN_SHARDS: u64 = 8;
+const MOST_TURN_KEYS: u64 = 9 << 17;
 
 /// The bits of the failure bound, for each of tags, bins and shards.
 const FAILURE_BITS: u32 = 42;
@@ -85,12 +98,31 @@ pub const fn bins(keys: u64) -> u64 {
 
 /// Returns the number of shards of two tables, a power of two.
 pub const fn shards(placer_keys: u64, programmer_keys: u64) -> u64 {
-    let more = if placer_keys < programmer_keys {
+    let (less, more) = if placer_keys < programmer_keys {
+        (octave(placer_keys), octave(programmer_keys))
+    } else {
+        (octave(programmer_keys), octave(placer_keys))
+    };
+    let wanted = more.saturating_sub(SHARD_BITS);
+    let sensible = less.saturating_sub(FEWEST_SHARD_BITS);
+    let needed = more.saturating_sub(MOST_SHARD_BITS);
+    let chosen = if wanted < sensible { wanted } else { sensible };
+    1 << if chosen < needed { needed } else { chosen }
+}
+
+/// Returns the number of shards on which a party works at a time, each of which has this many keys
+/// and bytes of a hint.
+const fn turn_shards(placer_keys: u64, programmer_keys: u64, hint_bytes: u64) -> u64 {
+    let keys = if placer_keys < programmer_keys {
         programmer_keys
     } else {
         placer_keys
     };
-    1 << octave(more).saturating_sub(SHARD_BITS)
+    let mut shards = MOST_TURN_SHARDS;
+    while shards > 1 && (shards * keys > MOST_TURN_KEYS || shards * hint_bytes > MAX_HINT_BYTES) {
+        shards -= 1;
+    }
+    shards
 }
 
 /// Returns the number of keys to which each of `shards` shards of a table of `keys` keys is filled
@@ -226,6 +258,11 @@ impl Sizes {
         self.shards * self.bins
     }
 
+    /// Returns the number of shards on which a party works at a time.
+    pub const fn turn_shards(&self) -> u64 {
+        turn_shards(self.placer_keys, self.programmer_keys, self.hint_bytes())
+    }
+
     /// Returns the bits of the placer's part of a bin.
     pub const fn placer_element_bits(&self) -> u64 {
         self.tag_bits as u64 + self.placer_bits + self.payload_bits
@@ -307,6 +344,11 @@ impl PlainSizes {
             ask_columns: okvs_columns(placers),
             tag_bytes: (PLAIN_TAG_BITS + octave(pairs)).div_ceil(8),
         })
+    }
+
+    /// Returns the number of shards on which a party works at a time.
+    pub const fn turn_shards(&self) -> u64 {
+        turn_shards(self.placer_keys, self.programmer_keys, 0)
     }
 
     /// Returns the bytes of a shard's ask.

@@ -18,19 +18,14 @@
 //! its pad, so many points are no better a target for guesses of Δ than one. Blocks are
 //! little-endian integers.
 
-use std::num::NonZeroUsize;
-
 use sha2::{Digest as _, Sha256};
-use tacit_kernels::{Aes128, Block, Cpu, WipedVec, encrypt_each, share_out, workers};
+use tacit_kernels::{Aes128, Block, Cpu, WipedVec, encrypt_each};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::okvs::Band;
 
 /// The number of points that are hashed at once: their blocks fit in the first-level cache.
 pub(crate) const AT_ONCE: usize = 256;
-
-/// The number of points or digests that a thread hashes at a time: some 20 µs of work.
-const SPAN: usize = 16 * AT_ONCE;
 
 /// T: the tag that the hashes of one join of a run are bound to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,6 +93,16 @@ fn hash(cipher: &Aes128, blocks: &[Block], hashes: &mut [Block]) {
     }
 }
 
+/// Calls `each` with parts of `made`, the number of the first value of each, and room for as many
+/// hashes.
+fn by_parts<T>(made: &mut [T], mut each: impl FnMut(usize, &mut [T], &mut [Block])) {
+    let mut room = Zeroizing::new([Block::ZERO; AT_ONCE]);
+    for (first, part) in (0..).step_by(AT_ONCE).zip(made.chunks_mut(AT_ONCE)) {
+        let room = &mut room[..part.len()];
+        each(first, part, room);
+    }
+}
+
 /// Returns `word` as a fraction of 2^64, times `range`.
 fn scaled(word: u64, range: u64) -> u32 {
     ((u128::from(word) * u128::from(range)) >> 64) as u32
@@ -117,7 +122,6 @@ pub(crate) struct ShardHashes {
     cpu: Cpu,
     /// E_2 to E_12.
     ciphers: [Aes128; 11],
-    threads: NonZeroUsize,
 }
 
 impl ShardHashes {
@@ -126,45 +130,17 @@ impl ShardHashes {
         Self {
             cpu,
             ciphers: core::array::from_fn(|i| tag.cipher(cpu, i as u8 + 2)),
-            threads: NonZeroUsize::MIN,
         }
-    }
-
-    /// Returns the same hashes, made on this many threads.
-    pub(crate) fn on_threads(self, threads: NonZeroUsize) -> Self {
-        Self { threads, ..self }
-    }
-
-    pub(crate) fn threads(&self) -> NonZeroUsize {
-        self.threads
     }
 
     fn hash(&self, number: usize, blocks: &[Block], hashes: &mut [Block]) {
         hash(&self.ciphers[number - 2], blocks, hashes);
     }
 
-    /// Calls `each` with parts of `made`, the number of the first value of each, and room for as
-    /// many hashes.
-    fn by_parts<T: Send>(
-        &self,
-        made: &mut [T],
-        each: impl Fn(usize, &mut [T], &mut [Block]) + Sync,
-    ) {
-        let spans = made.chunks_mut(SPAN).enumerate();
-        share_out(&mut workers(self.threads), spans, |(), (number, span)| {
-            let mut room = Zeroizing::new([Block::ZERO; AT_ONCE]);
-            let parts = span.chunks_mut(AT_ONCE);
-            for (first, part) in (number * SPAN..).step_by(AT_ONCE).zip(parts) {
-                let room = &mut room[..part.len()];
-                each(first, part, room);
-            }
-        });
-    }
-
     /// Returns the three places of each digest among `bins` bins, one in each third.
     pub(crate) fn places(&self, digests: &[Block], bins: u64) -> WipedVec<[u32; 3]> {
         let (mut places, third) = (WipedVec::<[u32; 3]>::zeros(digests.len()), bins / 3);
-        self.by_parts(&mut places, |first, places, hashes| {
+        by_parts(&mut places, |first, places, hashes| {
             let digests = &digests[first..first + places.len()];
             self.hash(2, digests, hashes);
             for (places, hash) in places.iter_mut().zip(&*hashes) {
@@ -182,13 +158,9 @@ impl ShardHashes {
 
     /// Returns the points of `count` digests. Where there are bins, each digest already includes
     /// its bin.
-    pub(crate) fn points(
-        &self,
-        count: usize,
-        digest: impl Fn(usize) -> Block + Sync,
-    ) -> WipedVec<Block> {
+    pub(crate) fn points(&self, count: usize, digest: impl Fn(usize) -> Block) -> WipedVec<Block> {
         let mut points = WipedVec::zeros(count);
-        self.by_parts(&mut points, |first, points, digests| {
+        by_parts(&mut points, |first, points, digests| {
             for (into, number) in digests.iter_mut().zip(first..) {
                 *into = digest(number);
             }
@@ -200,7 +172,7 @@ impl ShardHashes {
     /// Returns the start of each point's row among `starts` starts.
     pub(crate) fn starts(&self, row: Row, points: &[Block], starts: u64) -> WipedVec<u32> {
         let mut found = WipedVec::zeros(points.len());
-        self.by_parts(&mut found, |first, found, hashes| {
+        by_parts(&mut found, |first, found, hashes| {
             self.hash(row as usize, &points[first..first + found.len()], hashes);
             for (start, hash) in found.iter_mut().zip(&*hashes) {
                 *start = scaled(hash.to_u128() as u64, starts);

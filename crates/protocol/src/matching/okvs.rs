@@ -11,10 +11,6 @@
 //! so does their sum. Sums over columns take four columns at a time from a table of their sixteen
 //! sums, which serves all rows that span them.
 //!
-//! **On several threads** each thread takes the rows within a span of columns. Rows across the end
-//! of a span are taken last. The order does not matter: the columns with a pivot follow from the
-//! space that the rows span, and their values from those of all other columns.
-//!
 //! Cost: some 50 steps of 64 bytes to find the pivot of a row, and 65 table reads to solve or
 //! decode a row. Times depend on starts and bands.
 
@@ -106,18 +102,15 @@ pub(crate) struct Encoder<const N: usize> {
     columns: WipedVec<Value<N>>,
 }
 
-/// Neighbouring columns of an encoder. They take the rows that lie within them.
-pub(crate) struct ColumnSpan<'e, const N: usize> {
-    /// The number of the first column.
-    first: usize,
-    pivots: &'e mut [[u64; WORDS]],
-    columns: &'e mut [Value<N>],
-}
-
-impl<const N: usize> ColumnSpan<'_, N> {
-    /// Returns the number after the last column.
-    pub(crate) fn end(&self) -> usize {
-        self.first + self.columns.len()
+impl<const N: usize> Encoder<N> {
+    /// Returns an encoder with `columns` columns. `prg` draws the columns that no row takes.
+    pub(crate) fn new(columns: usize, prg: &mut Prg) -> Self {
+        let mut values = WipedVec::<Value<N>>::zeros(columns);
+        prg.fill_blocks(values.as_flattened_mut());
+        Self {
+            pivots: WipedVec::zeros(columns),
+            columns: values,
+        }
     }
 
     /// Takes a row. This is fastest in the order of the rows' starts.
@@ -145,52 +138,19 @@ impl<const N: usize> ColumnSpan<'_, N> {
                 continue;
             }
             let column = word * 64 + bits.trailing_zeros() as usize;
-            let at = column - self.first;
-            let pivot = &mut self.pivots[at];
+            let pivot = &mut self.pivots[column];
             // The next step waits only for this word, so it is computed first.
             bits ^= pivot[word % WORDS];
             if pivot[word % WORDS] == 0 {
                 *pivot = band;
-                self.columns[at] = value;
+                self.columns[column] = value;
                 return Ok(());
             }
             for (band, pivot) in band.iter_mut().zip(*pivot) {
                 *band ^= pivot;
             }
-            add(&mut value, &self.columns[at]);
+            add(&mut value, &self.columns[column]);
             last = (column + 255) / 64;
-        }
-    }
-}
-
-impl<const N: usize> Encoder<N> {
-    /// Returns an encoder with `columns` columns. `prg` draws the columns that no row takes.
-    pub(crate) fn new(columns: usize, prg: &mut Prg) -> Self {
-        let mut values = WipedVec::<Value<N>>::zeros(columns);
-        prg.fill_blocks(values.as_flattened_mut());
-        Self {
-            pivots: WipedVec::zeros(columns),
-            columns: values,
-        }
-    }
-
-    /// Returns the columns in spans of `length`.
-    pub(crate) fn spans(&mut self, length: usize) -> impl Iterator<Item = ColumnSpan<'_, N>> {
-        let pivots = self.pivots.chunks_mut(length);
-        let spans = pivots.zip(self.columns.chunks_mut(length)).enumerate();
-        spans.map(move |(number, (pivots, columns))| ColumnSpan {
-            first: number * length,
-            pivots,
-            columns,
-        })
-    }
-
-    /// Returns all columns as one span.
-    pub(crate) fn whole(&mut self) -> ColumnSpan<'_, N> {
-        ColumnSpan {
-            first: 0,
-            pivots: &mut self.pivots,
-            columns: &mut self.columns,
         }
     }
 

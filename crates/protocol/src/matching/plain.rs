@@ -1,9 +1,10 @@
 //! Plain intersection: both parties' scripts.
 
-use tacit_kernels::{Block, Prg, WipedVec};
+use tacit_kernels::{Block, Prg, WipedVec, map_each};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::asking::Asking;
+use super::asking::{Asking, Points, on_threads, seeds};
+use super::hashes::Row;
 use super::keys::Keys;
 use super::messages::{self, FRAME_BYTES};
 use super::sizes::PlainSizes;
@@ -32,7 +33,12 @@ impl Plain {
     pub fn new(sizes: PlainSizes, tag: RunTag, settings: OtSettings, to_both: bool) -> Self {
         Self {
             sizes,
-            asking: Asking::new(settings, tag, sizes.shards, sizes.ask_columns),
+            asking: Asking::new(
+                settings,
+                tag,
+                [sizes.shards, sizes.turn_shards()],
+                sizes.ask_columns,
+            ),
             to_both,
         }
     }
@@ -55,15 +61,33 @@ impl Plain {
         if self.is_empty() {
             return Ok(common);
         }
-        let mut ots = None;
-        for (number, shard) in (0..).zip(shards) {
-            let ots = self.asking.place(io, number, &mut ots, &mut prg).await?;
-            let points = shard.points();
-            let asked = self.asking.ask(io, &shard, &points, 1, ots, &mut prg);
-            let index = TagIndex::new(&self.tags(&asked.await?));
-            drop(points);
-            for (own, bit) in shard.rows.iter().zip(self.find(io, &index).await?) {
-                common[*own as usize] = bit;
+        let (threads, mut ots) = (self.asking.threads(), None);
+        for (numbers, shards) in self.asking.turns(&shards) {
+            let seeds = seeds(&mut prg, shards.len());
+            let each = shards.iter().zip(seeds.iter());
+            let encoded = on_threads(io, threads, each, |(shard, seed)| {
+                let points = Points::of_keys(shard);
+                let rows = points.rows(Row::Ask, self.sizes.ask_columns);
+                let mut prg = Prg::from_seed(seed);
+                let encoding = points.encode_elements_vartime(&rows, &mut prg)?;
+                Ok((points, rows, encoding))
+            });
+            let encoded = encoded.await?;
+            let encodings: Vec<_> = encoded.iter().map(|(.., encoding)| &**encoding).collect();
+            let asked = self
+                .asking
+                .ask(io, (numbers, &encodings), &mut ots, &mut prg);
+            let w = asked.await?;
+            let each = encoded.iter().zip(self.asking.by_shard(&w));
+            let indices = on_threads(io, threads, each, |((points, rows, _), w)| {
+                let evaluated = points.evaluate_vartime(rows, w, None, 1);
+                Ok(TagIndex::new(&self.tags(&evaluated)))
+            });
+            let indices = indices.await?;
+            for (shard, found) in shards.iter().zip(self.find(io, indices).await?) {
+                for (own, found) in shard.rows.iter().zip(found) {
+                    common[*own as usize] = found;
+                }
             }
         }
         Ok(common)
@@ -86,21 +110,36 @@ impl Plain {
         if self.is_empty() {
             return Ok(self.to_both.then_some(common));
         }
-        let mut ots = None;
-        for (number, shard) in (0..).zip(shards) {
-            let ots = self.asking.program(io, number, &mut ots, &mut prg).await?;
-            let points = shard.points();
-            let answered = self.asking.answer(io, &shard, &points, 1, ots, &mut prg);
-            let tags = self.tags(&answered.await?);
-            drop(points);
-            let places = 0..self.sizes.programmer_keys as u32;
-            let mut places: Zeroizing<Vec<u32>> = Zeroizing::new(places.collect());
-            shuffle::shuffle(&mut prg, &mut places);
-            self.send_tags(io, &tags, &places, &mut prg).await?;
+        let (threads, mut ots) = (self.asking.threads(), None);
+        for (numbers, shards) in self.asking.turns(&shards) {
+            // What does not depend on the asks is done while the placer makes them.
+            let points = on_threads(io, threads, shards, |shard| {
+                let points = Points::of_keys(shard);
+                let rows = points.rows(Row::Ask, self.sizes.ask_columns);
+                Ok((points, rows))
+            });
+            let points = points.await?;
+            let answered = self.asking.answer(io, numbers, &mut ots, &mut prg);
+            let (k, times) = answered.await?;
+            let seeds = seeds(&mut prg, shards.len());
+            let each = points
+                .iter()
+                .zip(self.asking.by_shard(&k))
+                .zip(seeds.iter());
+            let tagged = on_threads(io, threads, each, |(((points, rows), k), seed)| {
+                let evaluated = points.evaluate_vartime(rows, k, Some(&times), 1);
+                Ok(self.shuffled(&self.tags(&evaluated), &mut Prg::from_seed(seed)))
+            });
+            let tagged = tagged.await?;
+            for (_, tags) in &tagged {
+                self.send_tags(io, tags).await?;
+            }
             if self.to_both {
-                let bits = self.matches(io, &places[tags.len()..]).await?;
-                for (own, place) in shard.rows.iter().zip(places.iter()) {
-                    common[*own as usize] = bit(&bits, *place as usize);
+                for (shard, (places, _)) in shards.iter().zip(&tagged) {
+                    let bits = self.matches(io, &places[shard.rows.len()..]).await?;
+                    for (own, place) in shard.rows.iter().zip(places.iter()) {
+                        common[*own as usize] = bit(&bits, *place as usize);
+                    }
                 }
             }
         }
@@ -119,22 +158,28 @@ impl Plain {
         Zeroizing::new(evaluated.iter().map(tag).collect())
     }
 
-    /// Sends the tags of a shard: that of key i at position `places[i]`, and random tags at all
-    /// other positions.
-    async fn send_tags(
-        &self,
-        io: &mut Io<'_>,
-        tags: &[u128],
-        places: &[u32],
-        prg: &mut Prg,
-    ) -> Result<(), Error> {
+    /// Returns a random place for each tag of a shard, and the bytes of the shard's tags: that of key
+    /// i at place i, and random ones at the places after those of the keys.
+    fn shuffled(&self, tags: &[u128], prg: &mut Prg) -> (Zeroizing<Vec<u32>>, Zeroizing<Vec<u8>>) {
+        let places = 0..self.sizes.programmer_keys as u32;
+        let mut places: Zeroizing<Vec<u32>> = Zeroizing::new(places.collect());
+        shuffle::shuffle(prg, &mut places);
         let size = self.sizes.tag_bytes as usize;
         let mut all = Zeroizing::new(vec![0; size * places.len()]);
         prg.fill_bytes(&mut all);
-        for (tag, place) in tags.iter().zip(places) {
+        for (tag, place) in tags.iter().zip(places.iter()) {
             all[size * *place as usize..][..size].copy_from_slice(&tag.to_le_bytes()[..size]);
         }
-        for frame in all.chunks(FRAME_BYTES / size * size) {
+        (places, all)
+    }
+
+    /// Returns the bytes of each frame of a shard's tags.
+    fn frame_bytes(&self) -> usize {
+        FRAME_BYTES / self.sizes.tag_bytes as usize * self.sizes.tag_bytes as usize
+    }
+
+    async fn send_tags(&self, io: &mut Io<'_>, tags: &[u8]) -> Result<(), Error> {
+        for frame in tags.chunks(self.frame_bytes()) {
             io.message().clear();
             io.message().extend(frame);
             io.send(messages::tags(frame.len()))?;
@@ -143,41 +188,36 @@ impl Plain {
         Ok(())
     }
 
-    /// Receives the tags of a shard, and sends their matches if both parties get the result.
-    /// Returns for each of the party's own tags whether it is among them.
-    async fn find(&self, io: &mut Io<'_>, own: &TagIndex) -> Result<Vec<bool>, Error> {
-        let (size, count) = (
-            self.sizes.tag_bytes as usize,
-            self.sizes.programmer_keys as usize,
-        );
-        let mut found = vec![false; own.keys];
-        let (mut read, mut whole) = (Zeroizing::new([0; LOOKED_UP]), Zeroizing::new([0; 16]));
-        let mut matches = Zeroizing::new(vec![0; bytes_for(count)]);
-        let frame_tags = FRAME_BYTES / size;
-        for first in (0..count).step_by(frame_tags) {
-            let tags = frame_tags.min(count - first);
-            let frame = io.receive(messages::tags(size * tags)).await?;
-            let parts = frame.chunks(LOOKED_UP * size);
-            for (first, part) in (first..).step_by(LOOKED_UP).zip(parts) {
-                let read = &mut read[..part.len() / size];
-                for (tag, bytes) in read.iter_mut().zip(part.chunks_exact(size)) {
-                    whole[..size].copy_from_slice(bytes);
-                    *tag = u128::from_le_bytes(*whole);
+    /// Receives the tags of shards, and sends their matches if both parties get the result. Returns
+    /// for each of the party's own tags, shard by shard, whether it is among them.
+    async fn find(&self, io: &mut Io<'_>, own: Vec<TagIndex>) -> Result<Vec<Vec<bool>>, Error> {
+        let threads = self.asking.threads();
+        let (mut own, mut all) = (own.into_iter(), Vec::new());
+        while own.len() > 0 {
+            let mut received = Vec::new();
+            for index in own.by_ref().take(threads.get()) {
+                let mut tags = vec![0; self.sizes.tags_bytes() as usize];
+                for frame in tags.chunks_mut(self.frame_bytes()) {
+                    frame.copy_from_slice(io.receive(messages::tags(frame.len())).await?);
                 }
-                own.find_all(read, |place, key| {
-                    found[key] = true;
-                    matches[(first + place) / 8] |= 1 << ((first + place) % 8);
-                });
+                received.push((index, tags));
             }
+            let size = self.sizes.tag_bytes as usize;
+            all.extend(map_each(received, threads, |(own, tags)| {
+                own.find(&tags, size)
+            }));
+            io.breathe().await?;
         }
         if self.to_both {
-            for frame in matches.chunks(FRAME_BYTES) {
-                io.message().clear();
-                io.message().extend(frame);
-                io.send(messages::matches(frame.len()))?;
+            for (_, matches) in &all {
+                for frame in matches.chunks(FRAME_BYTES) {
+                    io.message().clear();
+                    io.message().extend(frame);
+                    io.send(messages::matches(frame.len()))?;
+                }
             }
         }
-        Ok(found)
+        Ok(all.into_iter().map(|(found, _)| found).collect())
     }
 
     /// Receives the matches of a shard, which must have none at the `unused` positions.
@@ -238,6 +278,26 @@ impl TagIndex {
 
     fn next_slot(&self, slot: usize) -> usize {
         (slot + 1) & (self.slots.len() - 1)
+    }
+
+    /// Returns whether each key's tag is among these tags of `size` bytes, and a bit for each of the
+    /// tags that a key has.
+    fn find(&self, tags: &[u8], size: usize) -> (Vec<bool>, Zeroizing<Vec<u8>>) {
+        let mut found = vec![false; self.keys];
+        let mut matches = Zeroizing::new(vec![0; bytes_for(tags.len() / size)]);
+        let (mut read, mut whole) = (Zeroizing::new([0; LOOKED_UP]), Zeroizing::new([0; 16]));
+        for (first, part) in (0..).step_by(LOOKED_UP).zip(tags.chunks(LOOKED_UP * size)) {
+            let read = &mut read[..part.len() / size];
+            for (tag, bytes) in read.iter_mut().zip(part.chunks_exact(size)) {
+                whole[..size].copy_from_slice(bytes);
+                *tag = u128::from_le_bytes(*whole);
+            }
+            self.find_all(read, |place, key| {
+                found[key] = true;
+                matches[(first + place) / 8] |= 1 << ((first + place) % 8);
+            });
+        }
+        (found, matches)
     }
 
     /// Calls `found` with the place of each tag that a key has, and the key. First it reads the

@@ -2,6 +2,8 @@
 //!
 //! The order of the bits is that of [`tacit_function::join`].
 
+use std::num::NonZeroUsize;
+
 use tacit_circuit::reserve_wiping;
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
@@ -159,34 +161,34 @@ impl JoinedTable {
 
 impl PlacedBins {
     /// Returns the bits of the placer's input: for each bin o, the row in it, and p'.
-    #[must_use]
-    pub fn input_bits(&self, sizes: &Sizes, table: &JoinedTable) -> MadeBits {
+    pub(super) fn input_bits(
+        &self,
+        sizes: &Sizes,
+        table: &JoinedTable,
+        threads: NonZeroUsize,
+    ) -> MadeBits {
         let (tag, row) = (sizes.tag_bits as usize, sizes.placer_bits as usize);
         let payload = sizes.payload_bits as usize;
-        let width = tag + row + payload;
-        let mut bits = MadeBits::zeros(self.rows.len() * width);
-        let bins = self.rows.iter().zip(self.values.values());
-        for (at, (key, value)) in (0..).step_by(width).zip(bins) {
+        let of_bins = (self.rows.len(), tag + row + payload);
+        MadeBits::of_elements(of_bins, threads, |bin, at, bits| {
+            let value = self.values.value(bin);
             bits.put(at, value, 0, tag);
-            if let Some(key) = key {
-                bits.put(at + tag, table.payload(*key as usize), 0, row);
+            if let Some(key) = self.rows[bin] {
+                bits.put(at + tag, table.payload(key as usize), 0, row);
             }
             bits.put(at + tag + row, value, tag, payload);
-        }
-        bits
+        })
     }
 }
 
 impl BinValues {
     /// Returns the bits of the programmer's input: for each bin r and p.
-    #[must_use]
-    pub fn input_bits(&self, sizes: &Sizes) -> MadeBits {
+    pub(super) fn input_bits(&self, sizes: &Sizes, threads: NonZeroUsize) -> MadeBits {
         let width = sizes.tag_bits as usize + sizes.payload_bits as usize;
-        let mut bits = MadeBits::zeros(self.values().len() * width);
-        for (at, value) in (0..).step_by(width).zip(self.values()) {
-            bits.put(at, value, 0, width);
-        }
-        bits
+        let of_bins = (self.values().len(), width);
+        MadeBits::of_elements(of_bins, threads, |bin, at, bits| {
+            bits.put(at, self.value(bin), 0, width);
+        })
     }
 }
 

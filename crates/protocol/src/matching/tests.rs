@@ -64,7 +64,7 @@ fn encode<const N: usize>(
 ) -> Result<Vec<Value<N>>, Dependent> {
     let mut encoder = Encoder::new(columns, &mut Prg::new(Block::ONES));
     for (start, band, value) in rows {
-        encoder.whole().push_vartime(*start, *band, *value)?;
+        encoder.push_vartime(*start, *band, *value)?;
     }
     Ok(encoder.finish_vartime().to_vec())
 }

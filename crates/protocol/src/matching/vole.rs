@@ -37,6 +37,9 @@ const MADE_OTS: usize = 4 * EXTENSION_OTS;
 /// The number of columns that a thread makes at a time: some 10 µs of work.
 const SPAN_COLUMNS: usize = 64;
 
+/// The number of columns that a thread unmasks at a time.
+const UNMASKED_COLUMNS: usize = 64 * SPAN_COLUMNS;
+
 /// The largest number of OTs that a refill makes, so that their memory is bounded.
 const REFILL_OTS: usize = 1 << 19;
 
@@ -109,23 +112,25 @@ impl VolePlan {
     }
 }
 
-/// The columns of a shard's ask. All shards have the same number.
+/// Columns of a matching's asks that are made together.
 #[derive(Clone, Copy)]
-pub(crate) struct ShardColumns {
+pub(crate) struct AskColumns {
+    /// The number of these columns.
     pub(super) count: u64,
-    /// The number of the shard, and that of all shards.
-    pub(super) shard: u64,
-    pub(super) shards: u64,
-    /// The work after the columns of all shards.
+    /// The number of the columns before them.
+    pub(super) before: u64,
+    /// The number of the columns of all shards.
+    pub(super) all: u64,
+    /// The work after all of them.
     pub(super) work_after: u64,
 }
 
-impl ShardColumns {
-    /// Returns the progress of a party once it has the OTs of the first `done` columns.
+impl AskColumns {
+    /// Returns the progress of a party once it has the OTs of the first `done` of these columns.
     fn progress(&self, done: usize) -> Progress {
         Progress {
-            done_ands: OTS as u64 * (self.shard * self.count + done as u64),
-            total_ands: OTS as u64 * self.shards * self.count + self.work_after,
+            done_ands: OTS as u64 * (self.before + done as u64),
+            total_ands: OTS as u64 * self.all + self.work_after,
         }
     }
 }
@@ -153,7 +158,7 @@ impl PlacerOts {
     pub(super) async fn choose(
         &mut self,
         io: &mut Io<'_>,
-        columns: ShardColumns,
+        columns: AskColumns,
         prg: &mut Prg,
     ) -> Result<PlacerVole, Error> {
         match &mut self.silent {
@@ -174,7 +179,7 @@ impl ProgrammerOts {
     pub(super) async fn offer(
         &mut self,
         io: &mut Io<'_>,
-        columns: ShardColumns,
+        columns: AskColumns,
         prg: &mut Prg,
     ) -> Result<ProgrammerVole, Error> {
         match &mut self.silent {
@@ -226,7 +231,7 @@ impl PlacerVole {
     pub(crate) async fn choose(
         io: &mut Io<'_>,
         ot: &mut EvaluatorOt,
-        columns: ShardColumns,
+        columns: AskColumns,
         prg: &mut Prg,
     ) -> Result<Self, Error> {
         let count = columns.count as usize;
@@ -258,9 +263,13 @@ impl PlacerVole {
         Ok(Self { u, w })
     }
 
-    /// Returns the encoding under u, which may be sent, and w.
-    pub(crate) fn mask(self, encoding: &[[Block; 1]]) -> (Vec<Block>, Zeroizing<Vec<Block>>) {
-        let masked = self.u.iter().zip(encoding);
+    /// Returns the encodings of all shards under u, which may be sent, and w.
+    pub(crate) fn mask<'e>(
+        self,
+        encodings: impl IntoIterator<Item = &'e [[Block; 1]]>,
+    ) -> (Vec<Block>, Zeroizing<Vec<Block>>) {
+        let encoded = encodings.into_iter().flatten();
+        let masked = self.u.iter().zip(encoded);
         (masked.map(|(u, [block])| *u ^ *block).collect(), self.w)
     }
 }
@@ -270,7 +279,7 @@ impl ProgrammerVole {
     pub(crate) async fn offer(
         io: &mut Io<'_>,
         ot: &mut GarblerOt,
-        columns: ShardColumns,
+        columns: AskColumns,
         prg: &mut Prg,
     ) -> Result<Self, Error> {
         let mut v = Zeroizing::new(vec![Block::ZERO; columns.count as usize]);
@@ -302,13 +311,21 @@ impl ProgrammerVole {
         Ok(Self { v, delta })
     }
 
-    /// Returns K = v ⊕ eΔ for the encoding e that the placer sent under its u, and the multiplier
+    /// Returns K = v ⊕ eΔ for the encodings e that the placer sent under its u, and the multiplier
     /// by Δ.
-    pub(crate) fn unmask(self, masked: &[Block]) -> (Zeroizing<Vec<Block>>, TimesDelta) {
+    pub(crate) fn unmask(
+        self,
+        masked: &[Block],
+        threads: NonZeroUsize,
+    ) -> (Zeroizing<Vec<Block>>, TimesDelta) {
         let (mut keys, delta) = (self.v, self.delta);
         let cpu = Cpu::detect();
         let times = TimesDelta { cpu, delta };
-        times.add_to(&mut keys, masked);
+        let spans = keys.chunks_mut(UNMASKED_COLUMNS);
+        let spans = spans.zip(masked.chunks(UNMASKED_COLUMNS));
+        share_out(&mut workers(threads), spans, |(), (keys, masked)| {
+            times.add_to(keys, masked);
+        });
         (keys, times)
     }
 }

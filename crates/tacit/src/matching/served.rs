@@ -111,12 +111,13 @@ impl HeldMatch {
         } else {
             (sizes.ask_columns, sizes.programmer_keys)
         };
-        let memory_bytes = BASE_BYTES
-            + silent_vole_bytes(sizes.shards * sizes.ask_columns)
-            + COLUMN_BYTES * sizes.ask_columns
-            + KEY_BYTES * own_keys
+        let of_turn = COLUMN_BYTES * sizes.ask_columns
             + SHARD_KEY_BYTES * of_own_shard
             + TAG_BYTES * sizes.programmer_keys;
+        let memory_bytes = BASE_BYTES
+            + silent_vole_bytes(sizes.shards * sizes.ask_columns)
+            + KEY_BYTES * own_keys
+            + sizes.turn_shards() * of_turn;
         Ok(PeerAsks {
             keys: sizes.shards * of_shard,
             memory_bytes,

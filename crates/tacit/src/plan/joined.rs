@@ -99,7 +99,7 @@ struct StageCost {
     seconds: f64,
 }
 
-/// Returns the stage of a join: OTs, ask and hint. Shards go in turn.
+/// Returns the stage of a join: OTs, asks and hints, of some shards in each turn.
 fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> StageCost {
     let sizes = &join.sizes;
     if join.bin_count() == 0 {
@@ -110,8 +110,8 @@ fn stage(join: &JoinPlan, extension: OtExtension, way: &MeasuredLink) -> StageCo
     let made = Choice::told(extension, ot_link(None), ASK_SECURITY, count);
     let tables = sizes.shards * (sizes.ask_bytes() + sizes.hint_bytes()) + vole.bytes();
     let of_ots = [made.cost.sender_bytes, made.cost.receiver_bytes];
-    // The OTs of a shard take a round trip, and ask and hint another one.
-    let trips = 4 * sizes.shards;
+    // The OTs of a turn take a round trip, and asks and hints another one.
+    let trips = 4 * sizes.shards.div_ceil(sizes.turn_shards());
     let on_link = way.exchanges(trips, tables) + way.going_in(of_ots[0].max(of_ots[1]));
     let keys = PLACED_KEY_S * (sizes.shards * sizes.placer_keys) as f64
         + PROGRAMMED_KEY_S * (sizes.shards * sizes.programmer_keys) as f64;

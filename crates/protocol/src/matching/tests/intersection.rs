@@ -14,7 +14,7 @@ use super::super::keys::{KeyEncoding, Keys};
 use super::super::plain::Plain;
 use super::super::sizes::{MAX_KEYS, PlainSizes};
 use super::super::telling::exchange_sizes;
-use super::super::vole::{PlacerVole, ProgrammerVole, ShardColumns};
+use super::super::vole::{AskColumns, PlacerVole, ProgrammerVole};
 use crate::io::memory::{Ended, Sent, run_both, run_two};
 use crate::message::Kind;
 use crate::session::{Hello, RunTag, SessionTag};
@@ -140,10 +140,10 @@ fn shards_are_matched_in_turn() {
     assert!((0..200).all(|key| programmers[key] == (key < 100)));
 }
 
-/// A set of base OTs makes 2^32 OTs of SoftSpoken, and 64 shards of a million keys each take twice
-/// as many.
+/// A set of base OTs makes 2^32 OTs of SoftSpoken, and tables of 67 million keys take twice as many.
+/// Here two turns of eight shards take all of a set.
 #[test]
-fn each_sixteen_shards_have_base_ots_of_their_own() {
+fn base_ots_are_made_again_before_a_set_is_used_up() {
     let keys = keys(0..600);
     let of = |shards| {
         let sizes = PlainSizes {
@@ -349,11 +349,11 @@ fn each_run_has_digests_of_its_own() {
     }
 }
 
-/// The columns of a table of one shard.
-const ALONE: ShardColumns = ShardColumns {
+/// The columns of the only ask of a matching.
+const ALONE: AskColumns = AskColumns {
     count: 600,
-    shard: 0,
-    shards: 1,
+    before: 0,
+    all: 600,
     work_after: 0,
 };
 
@@ -377,10 +377,10 @@ fn each_vole_is_another_and_right() {
         },
     );
     let ([v1, v2], [first, second]) = made.unwrap();
-    let ((e1, w1), (e2, w2)) = (first.mask(&zeros), second.mask(&ones));
+    let ((e1, w1), (e2, w2)) = (first.mask([&zeros[..]]), second.mask([&ones[..]]));
     assert!(e1.iter().zip(&e2).all(|(a, b)| (*a ^ *b) != Block::ONES));
     for (v, e, w, encoding) in [(v1, e1, w1, zeros), (v2, e2, w2, ones)] {
-        let (mut keys, times) = v.unmask(&e);
+        let (mut keys, times) = v.unmask(&e, NonZeroUsize::MIN);
         times.add_to(&mut keys, encoding.as_flattened());
         assert_eq!(*keys, *w);
     }

@@ -86,6 +86,6 @@ fn the_form_follows_from_the_extension_and_the_sizes() {
     assert!(many.ots() < 128 * most);
     // A table of 2^20 keys: about 1 MB with its OTs, where packed columns take 14.
     let table = PlainSizes::of(1 << 20, 1 << 20).unwrap();
-    let plan = VolePlan::of(Extension::Silent, table.ask_columns);
+    let plan = VolePlan::of(Extension::Silent, table.shards * table.ask_columns);
     assert_eq!(plan.bytes(), 161_280 + 2 * 72_960);
 }

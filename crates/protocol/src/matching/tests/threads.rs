@@ -2,16 +2,14 @@
 
 use std::num::NonZeroUsize;
 
-use tacit_kernels::{Block, Prg};
+use tacit_kernels::Block;
 use tacit_ot::source::Extension;
 use zeroize::Zeroizing;
 
 use super::super::join::Join;
-use super::super::okvs::Encoder;
 use super::super::plain::Plain;
-use super::super::sizes::{PlainSizes, Sizes, Widths, okvs_columns};
+use super::super::sizes::{PlainSizes, Sizes, Widths};
 use super::intersection::{keys, tag};
-use super::rows;
 use crate::io::memory::run_two;
 use crate::setup::OtSettings;
 
@@ -94,35 +92,4 @@ fn joins_are_the_same_on_any_number_of_threads() {
         let values: [Vec<Block>; 2] = [all(&placed.values), all(&programmed)];
         (placed.rows.to_vec(), values, sent)
     });
-}
-
-/// Rows that are taken span by span, and those across two spans after them, have the columns of
-/// rows that are taken in order.
-#[test]
-fn spans_of_columns_are_encoded_as_the_whole() {
-    for count in [300, 3_000] {
-        let columns = okvs_columns(count as u64) as usize;
-        let rows = rows::<2>(&mut Prg::new(Block::ZERO), count, columns as u64 - 255, 256);
-        let encoder = || Encoder::new(columns, &mut Prg::new(Block::ONES));
-        let mut whole = encoder();
-        for (start, band, value) in &rows {
-            whole.whole().push_vartime(*start, *band, *value).unwrap();
-        }
-        let whole = whole.finish_vartime();
-        for length in [257, 400, 1_000] {
-            let (mut spanned, mut across) = (encoder(), Vec::new());
-            for (start, band, value) in &rows {
-                let mut spans = spanned.spans(length);
-                let mut span = spans.nth(*start as usize / length).unwrap();
-                match *start as usize + 256 <= span.end() {
-                    true => span.push_vartime(*start, *band, *value).unwrap(),
-                    false => across.push((*start, *band, *value)),
-                }
-            }
-            for (start, band, value) in across {
-                spanned.whole().push_vartime(start, band, value).unwrap();
-            }
-            assert!(*spanned.finish_vartime() == *whole, "{count} by {length}");
-        }
-    }
 }

@@ -50,11 +50,11 @@ fn sizes_are_those_of_the_specification() {
 #[test]
 fn sizes_of_plain_intersections_are_known() {
     let plain = PlainSizes::of(1 << 20, 1 << 20).unwrap();
-    assert_eq!((plain.shards, plain.tag_bytes), (1, 10));
-    // This is about 223 bits a row.
-    let bits = 8 * (plain.ask_bytes() + plain.tags_bytes());
-    assert_eq!(bits >> 20, 222);
-    assert_eq!(plain.ask_columns, 1_170_687);
+    assert_eq!((plain.shards, plain.tag_bytes), (8, 10));
+    // This is about 228 bits a row.
+    let bits = 8 * plain.shards * (plain.ask_bytes() + plain.tags_bytes());
+    assert_eq!(bits >> 20, 227);
+    assert_eq!(plain.ask_columns, 149_357);
     let large = PlainSizes::of(1 << 26, 3).unwrap();
     assert_eq!(
         (large.shards, large.placer_keys, large.programmer_keys),

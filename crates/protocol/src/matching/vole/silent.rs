@@ -6,7 +6,7 @@ use tacit_ot::silent::{VOLE_BASE_COUNT, VoleReceiver, VoleSender};
 use tacit_ot::{Outputs, SessionTag};
 use zeroize::Zeroizing;
 
-use super::{PlacerVole, ProgrammerVole, ShardColumns, VolePlan, seed};
+use super::{AskColumns, PlacerVole, ProgrammerVole, VolePlan, seed};
 use crate::Error;
 use crate::io::Io;
 use crate::matching::messages;
@@ -14,19 +14,19 @@ use crate::party::Progress;
 use crate::session::RunTag;
 use crate::setup::{EvaluatorOt, GarblerOt};
 
-/// A half of the silent VOLE, and its VOLEs that no shard has taken yet.
+/// A half of the silent VOLE, and its VOLEs that no ask has taken yet.
 pub(super) struct Silent<H> {
     plan: VolePlan,
     tag: SessionTag,
-    /// None before the first shard.
+    /// None before the first ask.
     half: Option<H>,
     made: Outputs,
-    /// The number of blocks of `made` that shards have taken.
+    /// The number of blocks of `made` that asks have taken.
     taken: usize,
 }
 
 impl<H> Silent<H> {
-    /// Returns a half that starts with the first shard. `tag` is that of the base OTs.
+    /// Returns a half that starts with the first ask. `tag` is that of the base OTs.
     pub(super) fn new(plan: VolePlan, tag: &RunTag) -> Self {
         Self {
             plan,
@@ -38,11 +38,11 @@ impl<H> Silent<H> {
     }
 
     /// Returns the columns that are packed before the first batch.
-    fn base(&self) -> ShardColumns {
-        ShardColumns {
+    fn base(&self) -> AskColumns {
+        AskColumns {
             count: VOLE_BASE_COUNT as u64,
-            shard: 0,
-            shards: 1,
+            before: 0,
+            all: VOLE_BASE_COUNT as u64,
             work_after: self.plan.work() - VolePlan::PACKED_BASE_WORK,
         }
     }
@@ -61,9 +61,9 @@ impl<H> Silent<H> {
         core::mem::take(&mut self.made)
     }
 
-    /// Returns the progress once a shard has its first `done` columns.
-    fn progress(&self, columns: ShardColumns, done: usize) -> Progress {
-        let done = columns.shard * columns.count + done as u64;
+    /// Returns the progress once the first `done` of these columns are made.
+    fn progress(&self, columns: AskColumns, done: usize) -> Progress {
+        let done = columns.before + done as u64;
         Progress {
             done_ands: VolePlan::PACKED_BASE_WORK + VolePlan::SILENT_COLUMN_WORK * done,
             total_ands: self.plan.work(),
@@ -92,7 +92,7 @@ impl Silent<VoleReceiver> {
         &mut self,
         io: &mut Io<'_>,
         ot: &mut EvaluatorOt,
-        columns: ShardColumns,
+        columns: AskColumns,
         prg: &mut Prg,
     ) -> Result<PlacerVole, Error> {
         let mut half = match self.half.take() {
@@ -140,7 +140,7 @@ impl Silent<VoleSender> {
         &mut self,
         io: &mut Io<'_>,
         ot: &mut GarblerOt,
-        columns: ShardColumns,
+        columns: AskColumns,
         prg: &mut Prg,
     ) -> Result<ProgrammerVole, Error> {
         let mut half = match self.half.take() {
