@@ -23,7 +23,7 @@ fn digests_are_known() {
     );
     assert_eq!(
         run.to_string(),
-        "b35a7b954520df3543d940c5013023579bf651d3221ce88eb895c86dcafbd743"
+        "298840573204c1733edd14304c4106ef6bd3f1e24014a09def36f4a184a12ad8"
     );
 }
 

@@ -10,7 +10,7 @@ fn the_bins_of_all_shards_are_counted() {
     let function = function(&plan([3, 3], 1, JoinSide::Left));
     for most_rows_of_key in [1, 40] {
         let plan = plan([1 << 22, 1 << 21], most_rows_of_key, JoinSide::Left);
-        assert_eq!(plan.sizes.shards, 4);
+        assert_eq!(plan.sizes.shards, 32);
         for role in ROLES {
             let asks = |key_bytes| {
                 let asks = peer_asks(&plan, (role, key_bytes), &function).expect("an answer");
