@@ -118,12 +118,15 @@ fn bins_are_those_of_plain_joins() {
     );
 }
 
-/// Each bin has its own random tag and payload. A common r for all bins would tell the placer which
-/// of its keys matched, and an empty bin with a known value would reveal which bins are empty.
+/// Each bin of each shard has its own random tag and payload. A common r for all bins would tell the
+/// placer which of its keys matched, and an empty bin with a known value would reveal which bins are
+/// empty.
 #[test]
 fn each_bin_has_values_of_its_own() {
-    let all: Vec<u64> = (0..100).collect();
-    let (placed, programmed) = agrees(sized(100, 100, 1, 60), &all, &all);
+    let all: Vec<u64> = (0..300).collect();
+    let mut sizes = sized(150, 150, 1, 60);
+    sizes.shards = 4;
+    let (placed, programmed) = agrees(sizes, &all, &all);
     for values in [&placed.values, &programmed] {
         let mut seen: Vec<u128> = values.values().map(|value| value[0].to_u128()).collect();
         let count = seen.len();
