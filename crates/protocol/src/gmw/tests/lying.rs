@@ -6,6 +6,7 @@ use tacit_function::{FunctionBuilder, Part};
 
 use super::*;
 use crate::Misbehaviour;
+use crate::bits::unpack;
 
 /// Returns a circuit that ANDs two operands of `bits` bits, bit by bit.
 pub(super) fn and_circuit(bits: u32) -> Component {
@@ -155,41 +156,93 @@ fn results_go_to_recipients_alone() {
     }
 }
 
-/// The evaluator looks in the garbler's messages for the XOR of two of the garbler's secrets.
-#[test]
-fn no_two_messages_have_one_mask() {
-    let case = Case::of(ands(64, Recipient::Evaluator));
-    let inputs = case.inputs(&mut prg(1));
-    let messages = with_directions(|directions| {
-        let mut all = Vec::new();
-        for _ in 0..2 {
-            all.extend(run_honest(&case, &inputs, directions).expect("honest"));
+/// Returns a circuit that ANDs a bit with each of three.
+fn shared_operand() -> Component {
+    let port = |name: &str, bits| Port::new(name, tacit_circuit::Type::bits(bits));
+    let gates = (1..4).map(|i| Gate::And(0, i));
+    let inputs = vec![port("x", 1), port("y", 3)];
+    let circuit = Circuit::new(inputs, vec![port("z", 3)], gates, (4..7).collect());
+    Component::new("shared", circuit.expect("a circuit"))
+}
+
+/// Returns a function whose first step has two groups of `calls` calls each, of narrow crosses that
+/// the garbler chooses or of wide ones that it sends. The evaluator gets the results.
+fn two_groups(calls: u64, is_wide: bool) -> Function {
+    let mut builder = FunctionBuilder::new("groups");
+    let (component, bits) = if is_wide {
+        (shared_operand(), 1)
+    } else {
+        (and_circuit(3), 3)
+    };
+    let owners = match is_wide {
+        true => [Role::Evaluator, Role::Garbler],
+        false => [Role::Garbler, Role::Evaluator],
+    };
+    for group in 0..2 {
+        let name = |of: &str| format!("{of}{group}");
+        let (f, x, y, z) = (name("f"), name("x"), name("y"), name("z"));
+        let array = format!("bits[3][{calls}]");
+        builder
+            .component(&f, component.clone())
+            .input(&x, &format!("bits[{bits}][{calls}]"), owners[0])
+            .input(&y, &array, owners[1])
+            .value(&z, &array)
+            .repeat("i", 0, calls, |each, i| {
+                let at = |name: &str| Part::of(name).at(i);
+                each.call([at(&z)], &f, [at(&x), at(&y)]);
+            })
+            .output(&z, &array, Recipient::Evaluator, z.as_str());
+    }
+    builder.finish().expect("a function")
+}
+
+/// Calls `run` twice with each of some functions and the same inputs. Looks in the garbler's
+/// messages for the XOR of two of the garbler's secrets: rows of the bits that it chooses with, or
+/// of those that it sends, in groups of few calls and of many.
+pub(super) fn assert_masks_serve_once(
+    mut run: impl FnMut(&Case, &(Vec<bool>, [Vec<bool>; 2])) -> Messages,
+) {
+    for (calls, is_wide) in [(64, false), (64, true), (128, false), (128, true)] {
+        let case = Case::of(two_groups(calls as u64, is_wide));
+        let inputs = case.inputs(&mut prg(1));
+        let messages = [run(&case, &inputs), run(&case, &inputs)].concat();
+        let layers = messages
+            .iter()
+            .filter(|(from, kind, _)| (*from, *kind) == (0, Kind::Layer));
+        let mut opened = Vec::new();
+        for (_, _, payload) in layers {
+            let bits = unpack(&payload[8..], 6 * calls);
+            opened.extend(bits.chunks(calls).map(<[bool]>::to_vec));
         }
-        all
-    });
-    // The row of x under b of each of three bits, in two runs.
-    let first_steps = messages
-        .iter()
-        .filter(|(from, kind, payload)| (*from, *kind) == (0, Kind::Layer) && payload[0] == 0);
-    let opened: Vec<u64> = first_steps
-        .flat_map(|(_, _, payload)| {
-            payload[8..]
-                .as_chunks()
-                .0
-                .iter()
-                .map(|row| u64::from_le_bytes(*row))
-        })
-        .collect();
-    assert_eq!(opened.len(), 6);
-    let secrets: Vec<u64> = (0..3)
-        .map(|bit| (0..64).fold(0, |row, i| row | u64::from(inputs.0[3 * i + bit]) << i))
-        .collect();
-    for (i, a) in opened.iter().enumerate() {
-        for (j, b) in opened.iter().enumerate().skip(i + 1) {
-            let both = secrets[i % 3] ^ secrets[j % 3];
-            assert_ne!(a ^ b, both, "rows {i} and {j} have one mask");
+        assert_eq!(opened.len(), 12, "three rows of two groups in two runs");
+        let mut rest = &inputs.0[..];
+        let mut secrets: Vec<Vec<bool>> = Vec::new();
+        for input in case.function.inputs() {
+            let (bits, after) = rest.split_at(input.port.ty.width());
+            rest = after;
+            if input.owner == Role::Garbler {
+                let row = |bit: usize| (0..calls).map(|i| bits[3 * i + bit]).collect();
+                secrets.extend((0..3).map(row));
+            }
+        }
+        for (i, a) in opened.iter().enumerate() {
+            for (j, b) in opened.iter().enumerate().skip(i + 1) {
+                let secrets = secrets[i % 6].iter().zip(&secrets[j % 6]);
+                let mut rows = a.iter().zip(b).zip(secrets);
+                assert!(
+                    !rows.all(|((a, b), (s, t))| a ^ b == s ^ t),
+                    "rows {i} and {j} of {calls} calls have one mask, wide: {is_wide}"
+                );
+            }
         }
     }
+}
+
+#[test]
+fn no_two_messages_have_one_mask() {
+    assert_masks_serve_once(|case, inputs| {
+        with_directions(|directions| run_honest(case, inputs, directions)).expect("honest")
+    });
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
 use super::functions::{Draw, random_case};
-use super::lying::ands;
+use super::lying::{ands, assert_masks_serve_once};
 use super::*;
 use crate::gmw::memory::stocked;
 use crate::gmw::{CrossBlock, CrossDemand, CrossKind, StockedCrosses, memory_bytes, prepare};
@@ -48,16 +48,19 @@ fn masks(schedule: &Schedule, role: Role, blocks: &mut Blocks) -> StockedCrosses
     StockedCrosses::new(schedule, role, next).expect("blocks")
 }
 
-/// Runs both parties from stock. Returns the kinds of their messages.
-fn run_from_stock(case: &Case, prg: &mut Prg, blocks: &mut [Blocks; 2]) -> Vec<Kind> {
+/// Runs both parties from stock. Returns their messages.
+fn run_from_stock(
+    case: &Case,
+    (clear, shares): &(Vec<bool>, [Vec<bool>; 2]),
+    blocks: &mut [Blocks; 2],
+) -> Messages {
     let schedule = case.schedule();
     let run = Run {
         function: &case.function,
         schedule: &schedule,
     };
-    let (clear, shares) = case.inputs(prg);
     let [mine, yours] = ROLES.map(|role| masks(&schedule, role, &mut blocks[role as usize]));
-    let mut kinds = Vec::new();
+    let mut messages = Messages::new();
     let ended = run_two(
         async |io| {
             run.run_stocked(io, &shares[0], mine, NonZeroUsize::MIN)
@@ -67,15 +70,15 @@ fn run_from_stock(case: &Case, prg: &mut Prg, blocks: &mut [Blocks; 2]) -> Vec<K
             run.run_stocked(io, &shares[1], yours, SEVERAL_THREADS)
                 .await
         },
-        &mut |_, _, kind, _| {
-            kinds.push(kind);
+        &mut |from, _, kind, (_, payload)| {
+            messages.push((from, kind, payload.clone()));
             Ok(())
         },
     );
     let (garbler, evaluator) = ended.both().expect("honest");
-    let [for_garbler, for_evaluator] = case.results(&clear);
+    let [for_garbler, for_evaluator] = case.results(clear);
     assert_eq!((&*garbler, &*evaluator), (&for_garbler, &for_evaluator));
-    kinds
+    messages
 }
 
 #[test]
@@ -87,11 +90,11 @@ fn random_functions_run_from_stock() {
         let demand = CrossDemand::of(&case.schedule());
         wide += demand.wide.iter().sum::<u64>();
         let mut blocks = lot(&demand, SOFT_SPOKEN);
-        let kinds = run_from_stock(&case, &mut draw.0, &mut blocks);
+        let messages = run_from_stock(&case, &case.inputs(&mut draw.0), &mut blocks);
         assert!(
-            kinds
+            messages
                 .iter()
-                .all(|kind| [Kind::Layer, Kind::ResultShares].contains(kind))
+                .all(|(_, kind, _)| [Kind::Layer, Kind::ResultShares].contains(kind))
         );
         // All blocks are spent, even where the last ones are only partly used.
         assert!(blocks.iter().all(VecDeque::is_empty));
@@ -105,7 +108,23 @@ fn a_run_takes_several_blocks_of_silent_crosses() {
     let demand = CrossDemand::of(&case.schedule());
     // The garbler chooses the first step's 75,000 crosses: the evaluator sends their OTs.
     assert_eq!((demand.narrow, demand.wide), ([1, 2], [0, 0]));
-    run_from_stock(&case, &mut prg(3), &mut lot(&demand, Extension::Silent));
+    let inputs = case.inputs(&mut prg(3));
+    run_from_stock(&case, &inputs, &mut lot(&demand, Extension::Silent));
+}
+
+/// Both runs of a function take their blocks from one lot.
+#[test]
+fn no_two_messages_from_stock_have_one_mask() {
+    let mut of_lot = None;
+    assert_masks_serve_once(|case, inputs| {
+        let CrossDemand { narrow, wide } = CrossDemand::of(&case.schedule());
+        let [narrow, wide] = [narrow, wide].map(|blocks| blocks.map(|blocks| 2 * blocks));
+        let twice = CrossDemand { narrow, wide };
+        let mut blocks = of_lot.take().unwrap_or_else(|| lot(&twice, SOFT_SPOKEN));
+        let messages = run_from_stock(case, inputs, &mut blocks);
+        of_lot = Some(blocks).filter(|blocks| !blocks[0].is_empty());
+        messages
+    });
 }
 
 #[test]
