@@ -214,7 +214,7 @@ proptest! {
                 let message = &messages[role as usize];
                 prop_assert_eq!(message.len() as u64, bits.div_ceil(8));
                 let padding = message.last().map_or(0, |byte| byte >> ((bits - 1) % 8) >> 1);
-                prop_assert_eq!(padding, 0);
+                prop_assert_eq!(padding, 0, "bits behind the last instance are sent");
             }
         }
     }

@@ -390,6 +390,20 @@ fn messages_of_any_two_lengths_go_past_each_other() {
     }
 }
 
+/// Otherwise the base OTs of two lots would have the same keys.
+#[test]
+fn each_lot_and_direction_of_an_order_has_a_tag_of_its_own() {
+    let order = session().gmw_setup(true, BaseOt::Ristretto255, SOFT_SPOKEN);
+    let of_lots = |sender| [0, 1, 2, 1 << 32].map(|lot| order.crosses_setup(sender, lot));
+    let tags = Role::BOTH.map(of_lots);
+    let tags = tags.as_flattened();
+    for (number, tag) in tags.iter().enumerate() {
+        let mut later = tags[number + 1..].iter();
+        let is_alone = later.all(|other| other.as_bytes() != tag.as_bytes());
+        assert!(is_alone, "two lots or directions have one tag");
+    }
+}
+
 /// The values were computed by another implementation of SHA-256 and AES.
 #[test]
 fn tags_and_hashes_are_frozen() {

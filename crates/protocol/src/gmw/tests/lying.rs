@@ -64,7 +64,11 @@ fn found((from, kind, which): (usize, Kind, usize), lie: impl Fn(&mut Sent)) -> 
         },
     );
     assert!(seen > which, "{kind} was sent {seen} times");
-    assert_eq!(ended.first_failure, Some(1 - from), "{kind}");
+    let refuses = Some(1 - from);
+    assert_eq!(
+        ended.first_failure, refuses,
+        "the other party refuses {kind}"
+    );
     ended.both().map(drop)
 }
 
@@ -243,6 +247,14 @@ fn no_two_messages_have_one_mask() {
     assert_masks_serve_once(|case, inputs| {
         with_directions(|directions| run_honest(case, inputs, directions)).expect("honest")
     });
+}
+
+/// A receiver that hashes under another key than the sender has other masks.
+#[test]
+fn wide_crosses_are_right_where_a_key_changes() {
+    let case = Case::of(two_groups(2000, true));
+    let inputs = case.inputs(&mut prg(1));
+    with_directions(|directions| run_honest(&case, &inputs, directions)).expect("honest");
 }
 
 #[test]

@@ -204,30 +204,33 @@ fn memory_of_a_run_from_stock_is_within_what_is_said() {
 /// Otherwise a party whose disk is full would make all other OTs of the order for nothing.
 #[test]
 fn no_ots_are_made_for_blocks_that_are_not_kept() {
-    let demand = CrossDemand {
-        narrow: [16, 0],
-        wide: [0, 0],
-    };
-    let full = || Error::Material("the disk is full".to_owned());
-    let count = |fails: bool| {
-        let [garbler, evaluator] = directions_of(SOFT_SPOKEN, BaseOt::default(), [7, 8]);
-        let seeds = fresh_seeds();
-        let mut refills = 0;
-        let keep_all = |_, _, _| Ok(());
-        let keep = |_, _, _| if fails { Err(full()) } else { Ok(()) };
-        let ended = run_two(
-            async |io| prepare(io, garbler, &demand, &seeds[0], keep_all).await,
-            async |io| prepare(io, evaluator, &demand, &seeds[1], keep).await,
-            &mut |_, _, _, _| {
-                refills += 1;
-                Ok(())
-            },
-        );
-        assert_eq!(ended.results.1.is_err(), fails);
-        refills
-    };
-    let (all, few) = (count(false), count(true));
-    assert!(few < all / 2, "{few} messages of {all}");
+    let demands = [([16, 0], [0, 0]), ([0, 0], [256, 0])];
+    for demand in demands.map(|(narrow, wide)| CrossDemand { narrow, wide }) {
+        let full = || Error::Material("the disk is full".to_owned());
+        let count = |fails: bool| {
+            let [garbler, evaluator] = directions_of(SOFT_SPOKEN, BaseOt::default(), [7, 8]);
+            let seeds = fresh_seeds();
+            let mut refills = 0;
+            let keep_all = |_, _, _| Ok(());
+            let keep = |_, _, _| if fails { Err(full()) } else { Ok(()) };
+            let ended = run_two(
+                async |io| prepare(io, garbler, &demand, &seeds[0], keep_all).await,
+                async |io| prepare(io, evaluator, &demand, &seeds[1], keep).await,
+                &mut |_, _, _, _| {
+                    refills += 1;
+                    Ok(())
+                },
+            );
+            let is_kept = ended.results.1.is_ok();
+            assert_eq!(
+                is_kept, !fails,
+                "{demand:?}, a block that is not kept ends it"
+            );
+            refills
+        };
+        let (all, few) = (count(false), count(true));
+        assert!(few < all / 2, "{demand:?}: {few} messages of {all}");
+    }
 }
 
 #[test]
@@ -246,5 +249,6 @@ fn blocks_of_other_lengths_and_kinds_are_refused() {
         let sends = sender == Role::Evaluator;
         CrossBlock::from_bytes(kind, sends, Zeroizing::new(vec![0; kind.bytes(sends)]))
     });
-    assert!(matches!(other, Err(Error::ApiMisuse(_))));
+    let is_refused = matches!(other, Err(Error::ApiMisuse(_)));
+    assert!(is_refused, "a block of the other direction is refused");
 }
