@@ -38,7 +38,8 @@
 //! behind those that it read, or the same ones. It is checked and scheduled as a loop, in a time
 //! and a memory that do not depend on its turns: they count as one step, and elements that streams
 //! alone assign, or inputs, count for no limit but 2^31 elements in all. A function makes up to
-//! 2^30 calls.
+//! 2^30 calls. Turns that do not read what the turn before read, moved on by whole calls, are
+//! scheduled one by one. All of these together read and assign up to 2^30 elements.
 #![forbid(unsafe_code)]
 
 mod assemble;

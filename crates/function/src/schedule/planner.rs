@@ -11,11 +11,18 @@ use super::{
     Block, Constants, GroupData, InputBlock, LastRead, Limits, OutputSpan, Pattern, Schedule,
     add_times, most_calls,
 };
-use crate::plan::{MAX_GRANULES, MAX_RUN_STEPS};
+use crate::plan::{MAX_GRANULES, MAX_RUN_GRANULES, MAX_RUN_STEPS, Operation};
 use crate::{Function, FunctionError};
 
 /// The most steps.
 const MAX_STEPS: u32 = 1 << 31;
+
+/// The most granules that turns of streams read and assign which are scheduled one by one.
+const MAX_GRANULES_OF_TURNS: u64 = if cfg!(test) {
+    1 << 22
+} else {
+    MAX_RUN_GRANULES
+};
 
 /// The key of calls of one pattern that are ready at one step and, without layers, have one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +65,7 @@ pub(crate) fn plan(
     // Whether the call of a stream reads what the turn before has read, moved on.
     let mut is_moved = false;
     while let Some(operation) = walk.advance() {
+        planner.count_turn(operation)?;
         let before = planner.counts();
         walk.gather(operation, &mut spans, |bits| planner.constant(bits))?;
         let Some(component) = operation.component else {
@@ -144,6 +152,8 @@ struct Planner<'f> {
     pools: HashMap<u32, u32>,
     /// The number of all constants.
     constants: u64,
+    /// The granules that turns of streams have read and assigned one by one.
+    granules_of_turns: u64,
     spans: Vec<ArgumentSpan>,
     owners: Vec<Owners>,
 }
@@ -186,6 +196,7 @@ impl<'f> Planner<'f> {
             cuts: HashMap::new(),
             pools: HashMap::new(),
             constants: 0,
+            granules_of_turns: 0,
             spans: Vec::new(),
             owners: Vec::new(),
         }
@@ -197,6 +208,20 @@ impl<'f> Planner<'f> {
         let schedule = &self.schedule;
         let arguments = schedule.arguments.counts();
         (schedule.groups.len(), arguments, self.constants)
+    }
+
+    /// Counts what a turn of a stream reads and assigns. The check counts it for other operations.
+    fn count_turn(&mut self, operation: &Operation) -> Result<(), FunctionError> {
+        if !operation.is_stream {
+            return Ok(());
+        }
+        let touched = operation.reads().chain(operation.assigns());
+        self.granules_of_turns += touched.map(|part| u64::from(part.granules)).sum::<u64>();
+        if self.granules_of_turns > MAX_GRANULES_OF_TURNS {
+            let what = "elements of turns that are scheduled one by one";
+            return Err(self.too_many(what, MAX_GRANULES_OF_TURNS));
+        }
+        Ok(())
     }
 
     /// Adds up to `calls` calls that continue the runs of the group's arguments. Returns their

@@ -4,6 +4,7 @@
 mod loops;
 
 use proptest::prelude::*;
+use tacit_circuit::{Circuit, Component, Gate, Port, Type};
 
 use super::built;
 use super::schedule::plain;
@@ -234,6 +235,58 @@ fn streams_that_assign_an_element_twice_are_refused() {
     });
     assert_errors! {
         twice => TwoDrivers, "call 80", "with i = 30", "a (its bits 240 to 247) has a value";
+    }
+}
+
+/// Returns a function with a stream whose turns read 2^16 elements each. They also read results
+/// bit by bit, or else those of a call at once.
+fn wide_turns(turns: u64, by_bits: bool) -> Result<Function, FunctionError> {
+    const WIDE: u32 = 1 << 16;
+    let port = |name: &str, bits: u32| Port::new(name, Type::bits(bits as usize));
+    let next = if by_bits { 1 } else { 8 };
+    let inputs = vec![port("all", WIDE), port("next", next)];
+    let gates = [Gate::Xor(0, WIDE)];
+    let circuit = Circuit::new(inputs, vec![port("out", 1)], gates, vec![WIDE + next]);
+    built(|f| {
+        f.over_shares()
+            .library("add", "adder", &[("bits", 8)])
+            .component("wide", Component::new("wide", circuit.expect("a circuit")))
+            .input("all", "bits[65536]", Role::Garbler)
+            .input("x", "u8[4096]", Role::Evaluator)
+            .value("sums", "bits[32768]")
+            .value("out", "bits[32768]");
+        f.repeat("i", 0, 4096, |each, i| {
+            let sum = Part::of("sums").range(i.times(8), i.times(8).plus(8));
+            each.call([sum], "add", [Part::of("x").at(i), Part::of("x").at(0)]);
+        });
+        let next = u64::from(next);
+        f.repeat("i", 0, turns, |each, i| {
+            let read = Part::of("sums").range(i.times(next), i.times(next).plus(next));
+            each.call([Part::of("out").at(i)], "wide", [Part::of("all"), read]);
+        });
+        f.output("first", "bit", Recipient::Both, Part::of("all").at(0))
+            .output(
+                "last",
+                "bit",
+                Recipient::Both,
+                Part::of("out").at(turns - 1),
+            )
+    })
+}
+
+/// What the turns of a stream read counts for no limit of the check. A party that had to look at
+/// all of it would not come to an end.
+#[test]
+fn turns_that_are_scheduled_one_by_one_read_no_more_than_other_steps() {
+    let scheduled = |turns, by_bits| {
+        let function = wide_turns(turns, by_bits).expect("a function");
+        assert_eq!(streams_of(&function).0, [true; 2]);
+        function.schedule()
+    };
+    assert!(scheduled(60, true).is_ok());
+    assert!(scheduled(4096, false).is_ok());
+    assert_errors! {
+        scheduled(70, true) => TooMany { limit: 0x40_0000 }, "turns that are scheduled one by one";
     }
 }
 
