@@ -33,7 +33,7 @@ use crate::program::{
 use crate::source::Span;
 pub(super) use cuts::{Cuts, check_elements};
 use limits::check_given;
-pub(super) use limits::{check_bins, check_calls, too_long};
+pub(super) use limits::{check_bins, check_calls, check_sums, too_long};
 
 /// Refuses a run that has more steps than allowed, or whose inputs and calls alone are more than a
 /// function may have.

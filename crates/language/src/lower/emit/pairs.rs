@@ -14,7 +14,7 @@ use tacit_function::{Operand, Part};
 use super::super::addends::MOST_ADDENDS;
 use super::super::pairs::PairLoop;
 use super::super::pieces::Piece;
-use super::super::size::check_bins;
+use super::super::size::{check_bins, check_sums};
 use super::super::trace::{Call, Called};
 use super::super::{Diagnostic, Lower};
 use super::Emitter;
@@ -225,6 +225,7 @@ impl Emitter<'_, '_> {
                 };
                 let component = self.component(Called::Tree(tree), call.span)?;
                 let width = tree.results() * tree.result;
+                check_sums(call.span, (width as u64).saturating_mul(calls))?;
                 let mut sums = self.elements("sums", width, calls);
                 let read = tree.count * tree.width;
                 if run.recorder.is_some() {

@@ -76,6 +76,18 @@ pub(in super::super) fn check_bins(join: &Join, result_bits: u64) -> Lower<()> {
     Ok(())
 }
 
+/// Refuses a loop over pairs whose first sums have more bits than a value may have.
+pub(in super::super) fn check_sums(span: Span, bits: u64) -> Lower<()> {
+    if bits <= Circuit::MAX_WIRES as u64 {
+        return Ok(());
+    }
+    let message = format!(
+        "the first sums of this loop have {bits} bits, and a value of a function has at most 2^30: \
+         give smaller sizes of the tables, or add up narrower numbers"
+    );
+    Err(Diagnostic::new(span, message))
+}
+
 /// Returns the error of a run that takes too many steps, named as `what`.
 pub(in super::super) fn too_long(span: Span, what: &str) -> Diagnostic {
     let message = format!(

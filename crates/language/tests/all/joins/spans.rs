@@ -84,7 +84,36 @@ fn joins_of_too_many_bits_are_refused() {
     };
     assert_eq!(refused("u32", [1 << 24; 2]), None);
     assert_eq!(refused("u512", [1 << 24; 2]), None);
-    told("[u64; 32]", [1 << 24; 2], "take 11 GiB at each party");
+    told("[u64; 32]", [1 << 24; 2], "take 12 GiB at each party");
     assert_eq!(refused("bytes<1000000>", [64, 64]), None);
     told("bytes<3000000>", [64, 64], "64 bins of this join have");
+}
+
+/// A value of a function has at most 2^30 bits, and the first sums of a loop are one.
+#[test]
+fn sums_of_too_many_bits_are_refused() {
+    let added = |number: &str| {
+        let text = format!(
+            "parties a, b;
+            param N: 0..=67_108_864 = len(left);
+            param M: 0..=67_108_864 = len(right);
+            struct L {{ id: u32, x: u32 }}
+            struct R {{ id: u32 }}
+            main(left: [L; ..N] of a, right: [R; ..M] of b, pairs: join left by id with right by id)
+                -> (sum: {number} to both) {{
+                let mut sum: {number} = 0;
+                for p in pairs {{ sum += p.left.x as {number}; }}
+                sum
+            }}"
+        );
+        let program = sized(&text, [1 << 26; 2]);
+        let lowered = program.lower("main", EntryId(0), &tacit_language::lower::NoCircuitFiles);
+        lowered.err().map(|error| error.message)
+    };
+    assert_eq!(added("u256"), None);
+    let message = added("u400").expect("too many bits");
+    assert!(
+        message.contains("the first sums of this loop have"),
+        "{message}"
+    );
 }
