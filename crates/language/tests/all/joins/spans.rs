@@ -92,7 +92,7 @@ fn joins_of_too_many_bits_are_refused() {
 /// A value of a function has at most 2^30 bits, and the first sums of a loop are one.
 #[test]
 fn sums_of_too_many_bits_are_refused() {
-    let added = |number: &str| {
+    let added = |number: &str, shift: u32| {
         let text = format!(
             "parties a, b;
             param N: 0..=67_108_864 = len(left);
@@ -102,7 +102,7 @@ fn sums_of_too_many_bits_are_refused() {
             main(left: [L; ..N] of a, right: [R; ..M] of b, pairs: join left by id with right by id)
                 -> (sum: {number} to both) {{
                 let mut sum: {number} = 0;
-                for p in pairs {{ sum += p.left.x as {number}; }}
+                for p in pairs {{ sum += (p.left.x as {number}) << {shift} | p.left.x as {number}; }}
                 sum
             }}"
         );
@@ -110,8 +110,8 @@ fn sums_of_too_many_bits_are_refused() {
         let lowered = program.lower("main", EntryId(0), &tacit_language::lower::NoCircuitFiles);
         lowered.err().map(|error| error.message)
     };
-    assert_eq!(added("u256"), None);
-    let message = added("u400").expect("too many bits");
+    assert_eq!(added("u256", 200), None);
+    let message = added("u400", 360).expect("too many bits");
     assert!(
         message.contains("the first sums of this loop have"),
         "{message}"
