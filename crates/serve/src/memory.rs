@@ -24,7 +24,7 @@
 //! | OTs of `gmw` and of crosses: those of both sources, and those being hashed | 12 |
 //! | messages made ahead at the receiver, and waiting at the sender, 4 of 1 each | 8 |
 //! | lots of a call of 2^18 OTs | 4 |
-//! | hashes in blocks, their rows, and 68 KiB a thread | 8 |
+//! | rows of hashes, and 68 KiB a thread | 4 |
 //!
 //! `authenticated` has a source in each direction, and keeps its OTs and buffers separately for
 //! each role. Peers get silent OTs only if this party's configuration names them. All peers

@@ -24,8 +24,8 @@ use tacit_circuit::Role;
 use tacit_function::Schedule;
 use tacit_function::schedule::StepWork;
 
-use super::hashed::{HASHED_OTS, HashedOtSink, HashedOts, MOST_WORDS, NextOts, OtBits, ROLES};
-use super::packing::OtPart;
+use super::hashed::{HASHED_OTS, HashedOtSink, NextParts, ROLES};
+use super::packing::{OtPart, rows_of_cross};
 use super::queue::BitQueue;
 use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, gates_of};
 use crate::Error;
@@ -119,9 +119,13 @@ impl Unfinished {
         self.stored.ots() - self.filled
     }
 
-    /// Returns whether its next OTs are best taken as one row of bits.
-    fn takes_bits(&self) -> bool {
-        self.stored.width == 1 && self.left() >= DEVICE_OTS
+    /// Returns its next OTs. `sends` says whether this party sends them.
+    fn next_part(&self, sends: bool) -> OtPart {
+        OtPart {
+            ots: self.left(),
+            rows: rows_of_cross(self.stored.width, sends),
+            is_of_single: self.stored.instances == 1,
+        }
     }
 }
 
@@ -141,54 +145,27 @@ struct DirectionMasks<'s> {
 }
 
 impl DirectionMasks<'_> {
-    /// Returns the number of rows of a cross in both queues.
-    fn rows(&self, width: usize) -> [usize; 2] {
-        [if self.sends { width } else { 1 }, width]
-    }
-
-    /// Returns the form in which it best takes the next OTs, parts of at most `most` in all. Names
-    /// no more parts than are hashed at once.
-    fn next_ots(&mut self, most: usize) -> NextOts {
-        let (mut parts, mut ots, mut words, mut at) = (Vec::new(), 0, 0, 0);
-        while ots < most && words < MOST_WORDS || at == 0 {
-            if at == self.unfinished.len() && !self.begin_cross() {
-                break;
+    /// Names the parts in which it takes the next OTs.
+    fn next_parts(&mut self, next: &mut NextParts) {
+        let mut at = 0;
+        while !next.is_full() && (at < self.unfinished.len() || self.begin_cross()) {
+            let mut part = self.unfinished[at].next_part(self.sends);
+            while part.ots > 0 && !next.is_full() {
+                part.ots -= next.add(part);
             }
-            let cross = &self.unfinished[at];
             at += 1;
-            let mut left = cross.left();
-            if cross.takes_bits() {
-                if parts.is_empty() {
-                    let count = left as u64;
-                    return NextOts::Bits { count, lead: 0 };
-                }
-                break;
-            }
-            let rows = self.rows(cross.stored.width);
-            while left > 0 && ots < most && words < MOST_WORDS {
-                let part = OtPart {
-                    ots: left.min(HASHED_OTS).min(most - ots),
-                    rows,
-                    is_of_single: cross.stored.instances == 1,
-                };
-                parts.push(part);
-                (left, ots) = (left - part.ots, ots + part.ots);
-                words += part.words(0) + part.words(1);
-            }
         }
-        NextOts::Parts(parts)
     }
 
-    /// Takes the next OTs, of narrow crosses that are stored as one.
-    fn take_bits(&mut self, bits: OtBits<'_>) {
-        let OtBits { count, lead, .. } = bits;
-        assert_eq!(lead, 0, "bits where the queue said");
-        let part = OtPart {
-            ots: count,
-            rows: [1; 2],
-            is_of_single: false,
-        };
-        self.take_part(&part, [bits.first, bits.second]);
+    /// Returns the number of the next OTs that a device may hash: those of narrow crosses that are
+    /// stored as one.
+    fn next_bits(&mut self) -> u64 {
+        if self.unfinished.is_empty() {
+            self.begin_cross();
+        }
+        let next = self.unfinished.front();
+        let next = next.filter(|cross| cross.stored.width == 1 && cross.left() >= DEVICE_OTS);
+        next.map_or(0, |cross| cross.left() as u64)
     }
 
     /// Takes the next OTs, of the next cross.
@@ -227,7 +204,7 @@ impl DirectionMasks<'_> {
         let Some(stored) = self.ahead.next() else {
             return false;
         };
-        let rows = self.rows(stored.width);
+        let rows = rows_of_cross(stored.width, self.sends);
         let [first, second] = rows.map(|rows| (rows * stored.ots()) as u64);
         self.unfinished.push_back(Unfinished {
             stored,
@@ -266,7 +243,7 @@ impl DirectionMasks<'_> {
         let before = (cross.number, cross.gates_before);
         let bits = self.bits_of(before, cross.instances as u64);
         let words = of.len().div_ceil(64);
-        let rows = self.rows(cross.width);
+        let rows = cross.rows(self.sends);
         for ((queue, into), (bits, rows)) in
             self.queues.iter().zip(into).zip(bits.into_iter().zip(rows))
         {
@@ -323,17 +300,12 @@ impl HashedOtSink for MadeMasks<'_> {
         self.0[sender as usize].wanted
     }
 
-    fn next(&mut self, sender: Role, most: usize) -> NextOts {
-        self.0[sender as usize].next_ots(most)
+    fn next_parts(&mut self, sender: Role, next: &mut NextParts) {
+        self.0[sender as usize].next_parts(next);
     }
 
-    fn take(&mut self, _: Role, _: HashedOts<'_>) -> Result<(), Error> {
-        Err(Error::ApiMisuse("masks of a run take OTs as rows"))
-    }
-
-    fn take_bits(&mut self, sender: Role, bits: OtBits<'_>) -> Result<(), Error> {
-        self.0[sender as usize].take_bits(bits);
-        Ok(())
+    fn next_bits(&mut self, sender: Role) -> u64 {
+        self.0[sender as usize].next_bits()
     }
 
     fn take_part(&mut self, sender: Role, part: &OtPart, rows: [&[u64]; 2]) -> Result<(), Error> {
@@ -376,12 +348,14 @@ mod tests {
                 taken: 0,
                 step: StepStart::default(),
             };
-            let NextOts::Parts(parts) = masks.next_ots(1 << 18) else {
-                panic!("wide crosses are taken in parts");
-            };
-            let words = |part: &OtPart| part.words(0) + part.words(1);
-            let most = MOST_WORDS / words(&parts[0]) + 1;
-            assert!((2..=most).contains(&parts.len()), "{}", parts.len());
+            let mut next = NextParts::new(1 << 18);
+            masks.next_parts(&mut next);
+            let words = next
+                .parts()
+                .iter()
+                .map(|part| part.words(0) + part.words(1));
+            let words = words.sum::<usize>();
+            assert!((1 << 18..1 << 19).contains(&words), "{words}");
         }
     }
 }

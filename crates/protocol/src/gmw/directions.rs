@@ -18,9 +18,9 @@ use tacit_ot::silent::{Device, HashedBits};
 use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
 use zeroize::Zeroizing;
 
-use super::hashed::{HashRoom, HashedOtSink, NextOts, OtBits, OtHalf, OtHash, hash_of};
+use super::hashed::{HashRoom, HashedOtSink, OtHalf, OtHash, hash_of};
 use super::messages;
-use super::packing::make_room;
+use super::packing::{OtPart, make_room};
 use crate::Error;
 use crate::io::{Io, boxed};
 use crate::session::{RunTag, SessionTag};
@@ -333,11 +333,11 @@ impl Directions {
             if there == 0 {
                 return Ok(());
             }
-            let NextOts::Bits { count, lead } = sink.next(sender, 0) else {
+            let count = sink.next_bits(sender).min(there) as usize;
+            if count == 0 {
                 return Ok(());
-            };
-            let count = count.min(there) as usize;
-            let words = (lead + count).div_ceil(64);
+            }
+            let words = count.div_ceil(64);
             let [first, second] = &mut self.bits;
             for row in [&mut *first, &mut *second] {
                 make_room(row, words);
@@ -348,7 +348,7 @@ impl Directions {
                 hash,
                 number,
                 count,
-                lead,
+                lead: 0,
                 first,
                 second,
             };
@@ -357,14 +357,8 @@ impl Directions {
             } else {
                 self.receiver.take_bits(ots)?;
             }
-            let [first, second] = self.bits.each_ref().map(|row| &row[..words]);
-            let bits = OtBits {
-                first,
-                second,
-                lead,
-                count,
-            };
-            sink.take_bits(sender, bits)?;
+            let rows = self.bits.each_ref().map(|row| &row[..words]);
+            sink.take_part(sender, &OtPart::of_bits(count), rows)?;
         }
     }
 }

@@ -2,15 +2,14 @@
 //!
 //! H is [`CrossHash`], whose start point is the first 16 bytes of SHA-256("tacit gmw hash 1\0" ‖
 //! tag of the direction). The threads that hash OTs also turn them into rows of bits: in most cases
-//! one bit of a hash is used. OTs come as blocks where all bits are used, and as two bits each from
-//! a device that hashes them.
+//! one bit of a hash is used.
 
 use core::mem;
 use core::num::NonZeroUsize;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Role;
-use tacit_kernels::{Block, CrossHash, share_out, wiping_stack, workers};
+use tacit_kernels::{Block, CrossHash, share_out, wiping_stack};
 use tacit_ot::{Delta, Outputs};
 use zeroize::Zeroizing;
 
@@ -30,75 +29,82 @@ pub(super) fn hash_of(direction: &RunTag) -> CrossHash {
     CrossHash::new(read_block(&hash.finalize()))
 }
 
-/// Hashed OTs of a direction, in order: one block for each, of which the lowest bits are used.
-#[derive(Clone, Copy)]
-pub(super) struct HashedOts<'b> {
-    /// At the OTs' sender, r. At the receiver, t, of which only bit 0, the choice b, is used.
-    pub(super) first: &'b [Block],
-    /// At the sender, α. At the receiver, ρ.
-    pub(super) second: &'b [Block],
-}
-
-/// A consumer of hashed OTs.
+/// A consumer of hashed OTs: their [`OtPart`]s, in order.
 pub(super) trait HashedOtSink {
     /// Returns the number of OTs of `sender`'s direction that it still takes.
     fn wants(&self, sender: Role) -> u64;
 
-    /// Returns the form in which it best takes the next OTs of `sender`'s direction. `most` is the
-    /// largest number of OTs that are useful in parts.
-    fn next(&mut self, sender: Role, most: usize) -> NextOts;
+    /// Names the parts in which it takes the next OTs of `sender`'s direction, until `next` is full
+    /// or it wants no more.
+    fn next_parts(&mut self, sender: Role, next: &mut NextParts);
 
-    /// Takes the next OTs of `sender`'s direction, no more than it wants.
+    /// Returns the number of the next OTs of `sender`'s direction that it takes as
+    /// [bits](OtPart::of_bits), in one part of any length up to this one. A device hashes them.
+    fn next_bits(&mut self, sender: Role) -> u64;
+
+    /// Takes the next OTs of `sender`'s direction as this part: its first rows, and its second
+    /// ones.
     ///
     /// # Errors
     ///
     /// It can take no more OTs. No further OTs are made for it.
-    fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error>;
-
-    /// Takes the next OTs of `sender`'s direction as bits, no more than [`next`](Self::next) said.
-    fn take_bits(&mut self, sender: Role, bits: OtBits<'_>) -> Result<(), Error>;
-
-    /// Takes the next OTs of `sender`'s direction as the next part that [`next`](Self::next) named:
-    /// its first rows, and its second ones.
     fn take_part(&mut self, sender: Role, part: &OtPart, rows: [&[u64]; 2]) -> Result<(), Error>;
 }
 
-/// The form in which the next OTs are taken.
-pub(super) enum NextOts {
-    /// As blocks.
-    Blocks,
-    /// Two bits of each, for this many OTs.
-    Bits {
-        count: u64,
-        /// The place in a word where the first OT's bit suits best.
-        lead: usize,
-    },
-    /// As rows, in these parts.
-    Parts(Vec<OtPart>),
+/// The parts of OTs that are hashed next, and then passed on together.
+pub(super) struct NextParts {
+    parts: Vec<OtPart>,
+    ots: usize,
+    words: usize,
+    most_ots: usize,
 }
 
-/// Hashed OTs of a direction, of which bit 0 is used: as [`HashedOts`], in order.
-#[derive(Clone, Copy)]
-pub(super) struct OtBits<'b> {
-    pub(super) first: &'b [u64],
-    pub(super) second: &'b [u64],
-    /// The place of the first OT's bit in the first word. The bits before it, and those after the
-    /// last, are zero.
-    pub(super) lead: usize,
-    pub(super) count: usize,
+impl NextParts {
+    /// Returns no parts yet, and room for those of this many OTs.
+    pub(super) fn new(most_ots: usize) -> Self {
+        Self {
+            parts: Vec::new(),
+            ots: 0,
+            words: 0,
+            most_ots,
+        }
+    }
+
+    /// Whether there is no room for a further part.
+    pub(super) fn is_full(&self) -> bool {
+        self.ots >= self.most_ots || self.words >= MOST_WORDS
+    }
+
+    /// Adds a part, or as much of it as there is room for and as is hashed at a time. Returns the
+    /// number of its OTs that were added.
+    pub(super) fn add(&mut self, part: OtPart) -> usize {
+        let left = self.most_ots - self.ots;
+        let part = OtPart {
+            ots: part.ots.min(HASHED_OTS).min(left),
+            ..part
+        };
+        self.ots += part.ots;
+        self.words += part.words(0) + part.words(1);
+        self.parts.push(part);
+        part.ots
+    }
+
+    /// Returns the parts.
+    pub(super) fn parts(&self) -> &[OtPart] {
+        &self.parts
+    }
 }
 
 /// The number of parts of OTs that each thread hashes before all are passed on.
 const PARTS_OF_TURN: usize = 16;
 
-/// The most words of rows that wait to be passed on, unless one thread makes more at once.
-pub(super) const MOST_WORDS: usize = 1 << 18;
+/// No further parts are hashed once their rows have this many words: more would leave the cache
+/// before they are passed on.
+const MOST_WORDS: usize = 1 << 18;
 
 /// Memory for hashes of a run, reused because its pages would cost as much as the hashing.
 #[derive(Default)]
 pub(super) struct HashRoom {
-    /// Second hashes that are passed on as blocks.
-    blocks: Outputs,
     /// First and second rows.
     rows: [Zeroizing<Vec<u64>>; 2],
     threads: Vec<ThreadRoom>,
@@ -164,123 +170,26 @@ impl OtHash<'_> {
                 threads => PARTS_OF_TURN * threads,
             };
         while !ots.is_empty() {
-            let next = sink.next(sender, most.min(ots.len()));
-            let count = match &next {
-                NextOts::Blocks => most.min(ots.len()),
-                NextOts::Bits { count, .. } => most.min(ots.len()).min(*count as usize),
-                NextOts::Parts(parts) => counted(parts, ots.len()).1,
-            };
-            let (now, later) = mem::take(&mut ots).split_at_mut(count);
-            match next {
-                NextOts::Blocks => self.blocks(number, now, |ots| sink.take(sender, ots))?,
-                NextOts::Bits { lead, .. } => {
-                    let [first, second] = self.bits(number, now, lead);
-                    let bits = OtBits {
-                        first,
-                        second,
-                        lead,
-                        count,
-                    };
-                    sink.take_bits(sender, bits)?;
-                }
-                NextOts::Parts(parts) => {
-                    let parts = &parts[..counted(&parts, count).0];
-                    let mut rows = self.parts(number, now, parts);
-                    for part in parts {
-                        let of_part = [0, 1].map(|of| {
-                            let (now, later) = rows[of].split_at(part.words(of));
-                            rows[of] = later;
-                            now
-                        });
-                        sink.take_part(sender, part, of_part)?;
-                    }
-                }
+            let mut next = NextParts::new(most.min(ots.len()));
+            sink.next_parts(sender, &mut next);
+            assert!(next.ots > 0, "a part of the OTs that are wanted");
+            let (now, later) = mem::take(&mut ots).split_at_mut(next.ots);
+            let mut rows = self.rows(number, now, next.parts());
+            for part in next.parts() {
+                let of_part = [0, 1].map(|of| {
+                    let (now, later) = rows[of].split_at(part.words(of));
+                    rows[of] = later;
+                    now
+                });
+                sink.take_part(sender, part, of_part)?;
             }
-            (number, ots) = (number + count as u64, later);
+            (number, ots) = (number + next.ots as u64, later);
         }
         Ok(())
-    }
-
-    /// Hashes OTs and passes them to `take` as blocks.
-    fn blocks(
-        &mut self,
-        number: u64,
-        ots: &mut [Block],
-        mut take: impl FnMut(HashedOts<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let (hash, half) = (self.hash, self.half);
-        let room = &mut self.room.blocks;
-        make_room(room, ots.len());
-        let second = &mut room[..ots.len()];
-        let parts = ots.chunks_mut(HASHED_OTS);
-        let parts = parts.zip(second.chunks_mut(HASHED_OTS)).enumerate();
-        share_out(&mut workers(self.threads), parts, |(), (part, both)| {
-            let number = number + (part * HASHED_OTS) as u64;
-            let (first, second) = both;
-            match half {
-                OtHalf::Sender(delta) => {
-                    wiping_stack(|| hash.hash_both(number, delta.as_block(), first, second));
-                    for (one, zero) in second.iter_mut().zip(&*first) {
-                        *one ^= *zero;
-                    }
-                }
-                OtHalf::Receiver => {
-                    second.copy_from_slice(first);
-                    wiping_stack(|| hash.hash(number, second));
-                }
-            }
-        });
-        let parts = ots.chunks(HASHED_OTS).zip(second.chunks(HASHED_OTS));
-        for (first, second) in parts {
-            take(HashedOts { first, second })?;
-        }
-        let parts = ots.chunks_mut(HASHED_OTS * PARTS_OF_TURN);
-        share_out(&mut workers(self.threads), parts, |(), part| {
-            part.fill(Block::ZERO)
-        });
-        Ok(())
-    }
-
-    /// Returns one bit of each hash of these OTs, from bit `lead` on. The OTs are then wiped.
-    fn bits(&mut self, number: u64, ots: &mut [Block], lead: usize) -> [&[u64]; 2] {
-        let words = (lead + ots.len()).div_ceil(64);
-        self.room.grow(self.threads.get(), [words; 2]);
-        let HashRoom { rows, threads, .. } = &mut *self.room;
-        let [first, second] = rows.each_mut().map(|rows| &mut rows[..words]);
-        let (head, rest) = ots.split_at_mut(ots.len().min(HASHED_OTS - lead));
-        let lead_of_rest = head.len() as u64;
-        let parts = core::iter::once(head).chain(rest.chunks_mut(HASHED_OTS));
-        let rows = first.chunks_mut(HASHED_OTS / 64);
-        let rows = rows.zip(second.chunks_mut(HASHED_OTS / 64));
-        let parts: Vec<_> = parts.zip(rows).enumerate().collect();
-        let (hash, half) = (self.hash, self.half);
-        share_out(threads, parts, |room, (part, (ots, rows))| {
-            let (number, lead) = match part.checked_sub(1) {
-                None => (number, lead),
-                Some(before) => (number + lead_of_rest + (before * HASHED_OTS) as u64, 0),
-            };
-            let one = OtPart {
-                ots: ots.len(),
-                rows: [1; 2],
-                is_of_single: false,
-            };
-            let words = ots.len().div_ceil(64);
-            let [first, second] = [rows.0, rows.1];
-            let mut of_part = HashedPart {
-                number,
-                ots,
-                parts: &[one],
-                rows: [&mut first[..words], &mut second[..words]],
-            };
-            of_part.make(hash, half, room);
-            shift_up(first, words, lead);
-            shift_up(second, words, lead);
-        });
-        self.room.rows.each_ref().map(|rows| &rows[..words])
     }
 
     /// Returns the rows of these parts, which are all OTs. The OTs are then wiped.
-    fn parts(&mut self, number: u64, ots: &mut [Block], parts: &[OtPart]) -> [&[u64]; 2] {
+    fn rows(&mut self, number: u64, ots: &mut [Block], parts: &[OtPart]) -> [&[u64]; 2] {
         let words = [0, 1].map(|of| parts.iter().map(|part| part.words(of)).sum());
         self.room.grow(self.threads.get(), words);
         let HashRoom { rows, threads, .. } = &mut *self.room;
@@ -289,7 +198,7 @@ impl OtHash<'_> {
         let (mut number, mut parts) = (number, parts);
         let mut all = Vec::new();
         while !parts.is_empty() {
-            let (count, of_thread) = counted(parts, HASHED_OTS);
+            let (count, of_thread) = hashed_together(parts);
             let (now, later) = parts.split_at(count);
             let (here, after) = mem::take(&mut ots).split_at_mut(of_thread);
             let rows_here = [0, 1].map(|of| {
@@ -361,32 +270,13 @@ impl HashedPart<'_> {
     }
 }
 
-/// Returns the number of the first parts that have at most `most` OTs together, and of their OTs;
-/// but at least one part. More words than are good for a cache do not wait together.
-fn counted(parts: &[OtPart], most: usize) -> (usize, usize) {
-    let (mut ots, mut words) = (0, 0);
-    let fits = |part: &&OtPart| {
-        ots += part.ots;
-        words += part.words(0) + part.words(1);
-        ots <= most && words <= MOST_WORDS
-    };
-    let count = parts.iter().take_while(fits).count().max(1);
-    (count, parts[..count].iter().map(|part| part.ots).sum())
-}
-
-/// Shifts the first `words` words of a row up by fewer than 64 bits. There is a further word if the
-/// bits need one.
-fn shift_up(row: &mut [u64], words: usize, bits: usize) {
-    if bits == 0 {
-        return;
+/// Returns how many of the first parts a thread hashes together, and the number of their OTs.
+fn hashed_together(parts: &[OtPart]) -> (usize, usize) {
+    let (mut count, mut ots) = (0, 0);
+    while let Some(part) = parts.get(count)
+        && ots + part.ots <= HASHED_OTS
+    {
+        (count, ots) = (count + 1, ots + part.ots);
     }
-    let mut carry = 0;
-    for word in &mut row[..words] {
-        let shifted = *word << bits | carry;
-        carry = *word >> (64 - bits);
-        *word = shifted;
-    }
-    if let Some(next) = row.get_mut(words) {
-        *next = carry;
-    }
+    (count, ots)
 }

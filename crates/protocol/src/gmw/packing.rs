@@ -14,7 +14,9 @@ const SIDE: usize = 128;
 /// The number of bits below which placing them one by one is faster than transposing a square.
 const FEW_BITS: usize = 128;
 
-/// Consecutive OTs, at most [`HASHED_OTS`], whose hashes become rows.
+/// Consecutive OTs, of which the lowest bits of each hash become rows: at the OTs' sender, the first
+/// rows are of r and the second ones of α; at the receiver, of b and of ρ (see
+/// [`crosses`](super::crosses)). Threads hash at most [`HASHED_OTS`] as a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OtPart {
     /// The number of OTs.
@@ -25,7 +27,22 @@ pub(super) struct OtPart {
     pub(super) is_of_single: bool,
 }
 
+/// Returns the number of first rows and of second ones of a cross of this width, at the OTs' sender
+/// (`sends`) or at the receiver.
+pub(super) fn rows_of_cross(width: usize, sends: bool) -> [usize; 2] {
+    [if sends { width } else { 1 }, width]
+}
+
 impl OtPart {
+    /// Returns the part of this many OTs of which one bit of each hash is used.
+    pub(super) fn of_bits(ots: usize) -> Self {
+        Self {
+            ots,
+            rows: [1; 2],
+            is_of_single: false,
+        }
+    }
+
     /// Returns the number of words of its first (0) or second (1) rows. Each row starts a word.
     pub(super) fn words(&self, which: usize) -> usize {
         if self.is_of_single {
@@ -97,6 +114,13 @@ impl RowWriter {
     /// Writes the lowest `rows` bits of each block one after the other: the rows of crosses of one
     /// instance.
     fn write_single(&mut self, blocks: &[Block], rows: usize, into: &mut [u64]) {
+        if rows == 128 {
+            for (block, pair) in blocks.iter().zip(into.as_chunks_mut().0) {
+                let words = block.to_u128();
+                *pair = [words as u64, (words >> 64) as u64];
+            }
+            return;
+        }
         self.bits.restart((blocks.len() * rows) as u64);
         for block in blocks {
             let words = block.to_u128();

@@ -26,8 +26,8 @@ use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::directions::Directions;
-use super::hashed::{HashedOtSink, HashedOts, NextOts, OtBits};
-use super::packing::{OtPart, RowWriter};
+use super::hashed::{HashedOtSink, NextParts};
+use super::packing::{OtPart, RowWriter, rows_of_cross};
 use super::queue::BitQueue;
 use super::rows::{CrossMasks, CrossOts};
 use crate::Error;
@@ -62,6 +62,19 @@ impl CrossKind {
             Self::Narrow => 2 * crosses / 8,
             Self::Wide if sends => 2 * crosses * Block::BYTES,
             Self::Wide => crosses / 8 + crosses * Block::BYTES,
+        }
+    }
+
+    /// Returns this many OTs of a block at the party that sends them (`sends`), or at the other
+    /// one, in the form that is nearest to the block's.
+    fn part(self, ots: usize, sends: bool) -> OtPart {
+        match self {
+            Self::Narrow => OtPart::of_bits(ots),
+            Self::Wide => OtPart {
+                ots,
+                rows: rows_of_cross(8 * Block::BYTES, sends),
+                is_of_single: true,
+            },
         }
     }
 }
@@ -346,19 +359,19 @@ impl OpenBlock {
     }
 }
 
-/// Writes bits over zeros of a row, from bit `at` on. The bits of the last word that do not count
-/// are zero.
-fn put_bits(row: &mut [u8], at: usize, words: &[u64]) {
+/// Adds bits to those of a row, from bit `at` on. The bits of the last word that do not count are
+/// zero.
+fn add_bits(row: &mut [u8], at: usize, words: &[u64]) {
     let (places, shift) = (&mut row.as_chunks_mut().0[at / 64..], at % 64);
-    let or = |place: &mut [u8; 8], bits: u64| {
-        *place = (u64::from_le_bytes(*place) | bits).to_le_bytes();
+    let add = |place: &mut [u8; 8], bits: u64| {
+        *place = (u64::from_le_bytes(*place) ^ bits).to_le_bytes();
     };
     for (place, word) in places.iter_mut().zip(words) {
-        or(place, word << shift);
+        add(place, word << shift);
     }
     if shift > 0 {
         for (place, word) in places.iter_mut().skip(1).zip(words) {
-            or(place, word >> (64 - shift));
+            add(place, word >> (64 - shift));
         }
     }
 }
@@ -369,7 +382,6 @@ struct BlockMaker<K> {
     /// The number of blocks of each kind that are still to be made, by the OTs' sender.
     left: [[u64; 2]; 2],
     open: [OpenBlock; 2],
-    writer: RowWriter,
     keep: K,
 }
 
@@ -380,35 +392,7 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> BlockMaker<K> {
             role,
             left: Role::BOTH.map(left),
             open: Default::default(),
-            writer: RowWriter::default(),
             keep,
-        }
-    }
-
-    /// Adds OTs to the block of wide crosses that is being filled.
-    fn add(&mut self, sender: Role, ots: HashedOts<'_>) {
-        let sends = sender == self.role;
-        let open = &mut self.open[sender as usize];
-        let filled = open.filled;
-        open.filled += ots.first.len();
-        let rows = open.rows(CrossKind::Wide, sends).into_iter();
-        for (of, (row, blocks)) in rows.zip([ots.first, ots.second]).enumerate() {
-            if of == 0 && !sends {
-                self.writer.write(blocks, 1, |_, at, words, bits| {
-                    put_bits(row, filled + at, &words[..bits.div_ceil(64)]);
-                });
-                continue;
-            }
-            let places = row.as_chunks_mut().0[filled..].iter_mut();
-            for ((place, block), zero) in places.zip(blocks).zip(ots.first) {
-                // The block keeps the second hash itself, not its XOR with the first one.
-                let hash = if of == 1 && sends {
-                    *block ^ *zero
-                } else {
-                    *block
-                };
-                *place = hash.to_bytes();
-            }
         }
     }
 
@@ -428,64 +412,65 @@ impl<K: FnMut(CrossKind, Role, CrossBlock) -> Result<(), Error>> HashedOtSink fo
         crosses[0] + crosses[1] - self.open[sender as usize].filled as u64
     }
 
-    fn take(&mut self, sender: Role, ots: HashedOts<'_>) -> Result<(), Error> {
-        let HashedOts {
-            mut first,
-            mut second,
-        } = ots;
-        while !first.is_empty() {
-            let kind = CrossKind::Wide;
-            let missing = kind.crosses() - self.open[sender as usize].filled;
-            let (now, later) = first.split_at(missing.min(first.len()));
-            let (now_second, later_second) = second.split_at(now.len());
-            let ots = HashedOts {
-                first: now,
-                second: now_second,
-            };
-            self.add(sender, ots);
-            (first, second) = (later, later_second);
-            if now.len() == missing {
+    fn next_parts(&mut self, sender: Role, next: &mut NextParts) {
+        let sends = sender == self.role;
+        let (mut left, mut filled) = (self.left, self.open[sender as usize].filled);
+        while !next.is_full()
+            && let Some(kind) = next_kind(&left[sender as usize])
+        {
+            filled += next.add(kind.part(kind.crosses() - filled, sends));
+            if filled == kind.crosses() {
+                left[sender as usize][kind as usize] -= 1;
+                filled = 0;
+            }
+        }
+    }
+
+    fn next_bits(&mut self, sender: Role) -> u64 {
+        let filled = self.open[sender as usize].filled as u64;
+        let crosses = CrossKind::Narrow.crosses() as u64;
+        match self.left[sender as usize][CrossKind::Narrow as usize] {
+            0 => 0,
+            // The next block then starts a word of the part.
+            blocks if filled.is_multiple_of(64) => blocks * crosses - filled,
+            _ => crosses - filled,
+        }
+    }
+
+    fn take_part(&mut self, sender: Role, part: &OtPart, rows: [&[u64]; 2]) -> Result<(), Error> {
+        let sends = sender == self.role;
+        let mut done = 0;
+        while done < part.ots {
+            let kind = next_kind(&self.left[sender as usize]);
+            let kind = kind.ok_or(Error::ApiMisuse("a block takes no OTs that nobody wants"))?;
+            let open = &mut self.open[sender as usize];
+            let (filled, now) = (
+                open.filled,
+                (kind.crosses() - open.filled).min(part.ots - done),
+            );
+            let here = kind.part(now, sends);
+            let [r, alpha] = [0, 1].map(|of| {
+                let first = done * here.rows[of] / 64;
+                &rows[of][first..first + here.words(of)]
+            });
+            let [first, second] = open.rows(kind, sends);
+            add_bits(first, filled * here.rows[0], r);
+            add_bits(second, filled * here.rows[1], alpha);
+            if kind == CrossKind::Wide && sends {
+                // The block keeps the second hash itself, not its XOR with the first one.
+                add_bits(second, filled * here.rows[1], r);
+            }
+            (open.filled, done) = (filled + now, done + now);
+            if open.filled == kind.crosses() {
                 self.finish(sender, kind)?;
             }
         }
         Ok(())
     }
+}
 
-    fn next(&mut self, sender: Role, _most: usize) -> NextOts {
-        let filled = self.open[sender as usize].filled;
-        match self.left[sender as usize][CrossKind::Narrow as usize] {
-            0 => NextOts::Blocks,
-            blocks => NextOts::Bits {
-                count: blocks * CrossKind::Narrow.crosses() as u64 - filled as u64,
-                lead: filled % 64,
-            },
-        }
-    }
-
-    fn take_bits(&mut self, sender: Role, bits: OtBits<'_>) -> Result<(), Error> {
-        let end = bits.lead + bits.count;
-        let mut place = bits.lead;
-        while place < end {
-            let sends = sender == self.role;
-            let open = &mut self.open[sender as usize];
-            let now = (CrossKind::Narrow.crosses() - open.filled).min(end - place);
-            // Bits have their place in a word already, and each block starts with a word.
-            let words = place / 64..(place + now).div_ceil(64);
-            let start = open.filled - open.filled % 64;
-            let rows = open.rows(CrossKind::Narrow, sends).into_iter();
-            for (row, bits) in rows.zip([bits.first, bits.second]) {
-                put_bits(row, start, &bits[words.clone()]);
-            }
-            open.filled += now;
-            place += now;
-            if open.filled == CrossKind::Narrow.crosses() {
-                self.finish(sender, CrossKind::Narrow)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take_part(&mut self, _: Role, _: &OtPart, _: [&[u64]; 2]) -> Result<(), Error> {
-        Err(Error::ApiMisuse("a block takes OTs as blocks or as bits"))
-    }
+/// Returns the kind of the next block, if this many are left of each kind: first the narrow ones.
+fn next_kind(left: &[u64; 2]) -> Option<CrossKind> {
+    let mut kinds = CrossKind::ALL.into_iter();
+    kinds.find(|kind| left[*kind as usize] > 0)
 }

@@ -11,9 +11,9 @@ use super::functions::{Draw, random_case};
 use super::lying::and_circuit;
 use super::*;
 use crate::gmw::crosses::MadeMasks;
-use crate::gmw::hashed::{HASHED_OTS, HashedOtSink, NextOts, OtBits, hash_of};
+use crate::gmw::hashed::{HASHED_OTS, HashedOtSink, NextParts, hash_of};
 use crate::gmw::messages::{LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
-use crate::gmw::packing::{OtPart, RowWriter};
+use crate::gmw::packing::RowWriter;
 use crate::gmw::rows::{BitWriter, CrossCursor, CrossMasks, LayerCrosses, OpenedBits, gates_of};
 use crate::gmw::run::exchange;
 use crate::gmw::{FRAMES_AHEAD, outline};
@@ -225,43 +225,21 @@ fn crosses_have_the_masks_of_their_own_ots() {
     }
 }
 
-/// Gives the masks their next OTs, `most` of these blocks or, in one part, fewer. Returns their
-/// number.
+/// Gives the masks their next part of OTs, at most `most` of these blocks. Returns their number.
 fn give(masks: &mut MadeMasks<'_>, sender: Role, blocks: [&[Block]; 2], most: usize) -> usize {
     let mut writer = RowWriter::default();
-    let mut write = |part: &OtPart| {
-        [0, 1].map(|of| {
-            let mut rows = vec![0; part.words(of)];
-            writer.write_part(part, of, &blocks[of][..part.ots], &mut rows);
-            rows
-        })
-    };
-    match masks.next(sender, most) {
-        NextOts::Bits { count: limit, lead } => {
-            let part = OtPart {
-                ots: most.min(limit as usize),
-                rows: [1; 2],
-                is_of_single: false,
-            };
-            let [first, second] = &write(&part);
-            let count = part.ots;
-            let bits = OtBits {
-                first,
-                second,
-                lead,
-                count,
-            };
-            masks.take_bits(sender, bits).expect("room");
-            count
-        }
-        NextOts::Parts(parts) => {
-            let [first, second] = &write(&parts[0]);
-            let taken = masks.take_part(sender, &parts[0], [first, second]);
-            taken.expect("room");
-            parts[0].ots
-        }
-        NextOts::Blocks => panic!("a run needs no blocks"),
-    }
+    let mut next = NextParts::new(most);
+    masks.next_parts(sender, &mut next);
+    let part = &next.parts()[0];
+    let [first, second] = &[0, 1].map(|of| {
+        let mut rows = vec![0; part.words(of)];
+        writer.write_part(part, of, &blocks[of][..part.ots], &mut rows);
+        rows
+    });
+    masks
+        .take_part(sender, part, [first, second])
+        .expect("room");
+    part.ots
 }
 
 /// Returns the packed rows of a step's groups, first and second.
