@@ -26,6 +26,7 @@
 
 mod equality;
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use tacit_function::Role;
@@ -99,33 +100,14 @@ pub(super) async fn make(
     refill(io, epoch, rng, size, &inputs).await?;
     for party in Role::BOTH {
         let own = party == role;
-        // The OTs of some x, of their y and of their z follow each other, and then the evaluator's
-        // blocks for them, so that shares are used while they are in the cache.
-        let at_once = pieces_at_once(epoch);
-        for several in pieces(0..size.leaky_ands(), EXTENSION_OTS * at_once) {
-            if at_once > 1 {
-                lot.ots_at_once(io, (epoch, rng), party, several).await?;
-                continue;
-            }
-            let LeakyShares { x, y, z } = &mut lot.shares;
-            for shares in [x, y, z] {
-                let column = &mut shares.column(own)[several.clone()];
-                ots(io, epoch, rng, own, column).await?;
-            }
-            if party == Role::Evaluator {
-                lot.evaluators_blocks(io, epoch, several).await?;
-            }
+        let at_once = messages_at_once(epoch);
+        for several in pieces(0..size.leaky_ands(), EXTENSION_OTS * at_once.div_ceil(3)) {
+            lot.ots(io, (epoch, rng), party, several, at_once).await?;
         }
         for shares in [&mut lot.masks, &mut inputs] {
-            if at_once == 1 {
-                for column in shares.column(own).chunks_mut(EXTENSION_OTS) {
-                    ots(io, epoch, rng, own, column).await?;
-                }
-                continue;
-            }
-            for several in shares.column(own).chunks_mut(3 * EXTENSION_OTS * at_once) {
+            for several in shares.column(own).chunks_mut(EXTENSION_OTS * at_once) {
                 let columns = several.chunks_mut(EXTENSION_OTS).collect();
-                many_ots(io, (epoch, rng), own, columns).await?;
+                ots_at_once(io, (epoch, rng), own, columns).await?;
             }
         }
     }
@@ -175,50 +157,35 @@ async fn refill(
     Ok(())
 }
 
-/// Makes the OTs with random choices of one message. They are the MACs of this party's bits, or the
-/// keys of the other's.
-async fn ots(
-    io: &mut Io<'_>,
-    epoch: &mut Epoch,
-    rng: &mut Prg,
-    of_own_bits: bool,
-    column: &mut [Block],
-) -> Result<(), Error> {
-    if of_own_bits {
-        let receiver = epoch.receiver()?;
-        receiver.extend_random(rng, column, io.message())?;
-        return match io.message().len() {
-            0 => Ok(()),
-            bytes => io.send(extension(bytes)),
-        };
-    }
-    let sender = epoch.sender()?;
-    match sender.random_bytes(column.len()) {
-        0 => sender.extend_random(column, &[]),
-        bytes => sender.extend_random(column, io.receive(extension(bytes)).await?),
-    }
-}
-
-/// Returns the columns of x, y and z of each of consecutive pieces, in the order of their OTs.
-fn columns_of(shares: &mut LeakyShares, own: bool, of: Range<usize>) -> Vec<&mut [Block]> {
+/// Returns the columns of x, y and z of each of consecutive pieces, in the order of their OTs: of
+/// all these, the ones with these numbers.
+fn columns_of<'s>(
+    shares: &'s mut LeakyShares,
+    own: bool,
+    of: &Range<usize>,
+    numbers: Range<usize>,
+) -> Vec<&'s mut [Block]> {
     let LeakyShares { x, y, z } = shares;
     let columns = [x, y, z].map(|shares| &mut shares.column(own)[of.clone()]);
     let [x, y, z] = columns.map(|column| column.chunks_mut(EXTENSION_OTS));
     let pieces = x.zip(y).zip(z);
-    pieces.flat_map(|((x, y), z)| [x, y, z]).collect()
+    let columns = pieces.flat_map(|((x, y), z)| [x, y, z]);
+    columns.skip(numbers.start).take(numbers.len()).collect()
 }
 
-/// Returns the number of pieces, of three messages each, whose OTs are made at once: a thread takes
+/// Returns the number of messages whose OTs are made together: one on one thread, so that the peer
+/// works on each while the next one is made, and otherwise those of some pieces. A thread then takes
 /// two messages or more, since one message alone keeps few threads busy.
-fn pieces_at_once(epoch: &mut Epoch) -> usize {
+fn messages_at_once(epoch: &mut Epoch) -> usize {
     match epoch.threads().get() {
-        threads @ 2.. => (2 * threads).div_ceil(3).min(MOST_AT_ONCE),
+        threads @ 2.. => 3 * (2 * threads).div_ceil(3).min(MOST_AT_ONCE),
         _ => 1,
     }
 }
 
-/// Makes the OTs of a message for each of `columns`, as [`ots`] does for one.
-async fn many_ots(
+/// Makes the OTs with random choices of a message for each of `columns`. They are the MACs of this
+/// party's bits, or the keys of the other's.
+async fn ots_at_once(
     io: &mut Io<'_>,
     (epoch, rng): (&mut Epoch, &mut Prg),
     of_own_bits: bool,
@@ -234,6 +201,15 @@ async fn many_ots(
     for column in &columns {
         receive_ots(io, epoch, column.len(), &mut received).await?;
     }
+    take_ots(epoch, columns, &received)
+}
+
+/// Makes the keys of the other party's bits from a message for each of `columns`.
+fn take_ots(
+    epoch: &mut Epoch,
+    columns: Vec<&mut [Block]>,
+    received: &[Vec<u8>],
+) -> Result<(), Error> {
     let messages = received.iter().map(Vec::as_slice);
     let calls = columns.into_iter().zip(messages).collect();
     epoch.sender()?.extend_random_at_once(calls)
@@ -316,28 +292,40 @@ impl Unchecked {
         }
     }
 
-    /// Makes the OTs of several pieces at once, in one direction: those of `party`'s bits. For the
-    /// evaluator's bits, also sends or receives its blocks. Messages come piece by piece.
-    async fn ots_at_once(
+    /// Makes the OTs of several pieces in one direction, those of `party`'s bits, and of `at_once`
+    /// messages together. For the evaluator's bits, also sends or receives its blocks. The OTs of
+    /// some x, of their y and of their z follow each other, and then the evaluator's blocks for
+    /// them, so that shares are used while they are in the cache.
+    async fn ots(
         &mut self,
         io: &mut Io<'_>,
         (epoch, rng): (&mut Epoch, &mut Prg),
         party: Role,
         several: Range<usize>,
+        at_once: usize,
     ) -> Result<(), Error> {
         let own = party == epoch.role();
-        let mut made = Vec::new();
-        if own {
-            let columns = columns_of(&mut self.shares, own, several.clone());
-            made = epoch.receiver()?.extend_random_at_once(rng, columns)?;
-        }
-        let (mut made, mut received) = (made.into_iter(), Vec::new());
+        let together = at_once.min(3 * several.len().div_ceil(EXTENSION_OTS));
+        let (mut first, mut made, mut received) = (0, VecDeque::new(), Vec::new());
         self.received.clear();
         for piece in pieces(several.clone(), EXTENSION_OTS) {
             for _ in 0..3 {
-                match made.next() {
-                    Some(message) => send_ots(io, message)?,
-                    None => receive_ots(io, epoch, piece.len(), &mut received).await?,
+                let now = first..first + together;
+                if own {
+                    if made.is_empty() {
+                        let columns = columns_of(&mut self.shares, own, &several, now);
+                        made.extend(epoch.receiver()?.extend_random_at_once(rng, columns)?);
+                        first += together;
+                    }
+                    send_ots(io, made.pop_front().unwrap_or_default())?;
+                } else {
+                    receive_ots(io, epoch, piece.len(), &mut received).await?;
+                    if received.len() == together {
+                        let columns = columns_of(&mut self.shares, own, &several, now);
+                        take_ots(epoch, columns, &received)?;
+                        received.clear();
+                        first += together;
+                    }
                 }
             }
             match (party, own) {
@@ -346,35 +334,10 @@ impl Unchecked {
                 _ => {}
             }
         }
-        if !own {
-            let columns = columns_of(&mut self.shares, own, several.clone());
-            let messages = received.iter().map(Vec::as_slice);
-            let calls = columns.into_iter().zip(messages).collect();
-            epoch.sender()?.extend_random_at_once(calls)?;
-        }
         if (party, own) == (Role::Evaluator, false) {
             self.add_blocks(epoch, several);
         }
         Ok(())
-    }
-
-    /// Sends or receives the evaluator's blocks of a piece. With them the garbler computes its own
-    /// blocks.
-    async fn evaluators_blocks(
-        &mut self,
-        io: &mut Io<'_>,
-        epoch: &Epoch,
-        piece: Range<usize>,
-    ) -> Result<(), Error> {
-        match epoch.role() {
-            Role::Evaluator => self.send_blocks(io, epoch, piece),
-            Role::Garbler => {
-                self.received.clear();
-                self.receive_blocks(io, piece.clone()).await?;
-                self.add_blocks(epoch, piece);
-                Ok(())
-            }
-        }
     }
 
     /// Computes and sends the evaluator's blocks of a piece.
