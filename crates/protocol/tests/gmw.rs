@@ -34,6 +34,22 @@ fn ands() -> Function {
     builder.finish().expect("a function")
 }
 
+/// Returns a function with two results: the ANDs of both parties' bits, and the garbler's bits.
+fn ands_of_256_bits() -> Function {
+    let port = |name: &str| Port::new(name, Type::bits(256));
+    let gates = (0..256).map(|i| Gate::And(i, 256 + i));
+    let results = (512..768).chain(0..256).collect();
+    let (inputs, outputs) = ([port("x"), port("y")], [port("both"), port("first")]);
+    let circuit = Circuit::new(inputs.into(), outputs.into(), gates, results);
+    let owner = |port: &Port| match &*port.name {
+        "x" => Role::Garbler,
+        _ => Role::Evaluator,
+    };
+    let circuit = circuit.expect("a circuit");
+    let function = Function::of_circuit("ands", circuit, owner, |_| Recipient::Both);
+    function.expect("a function")
+}
+
 /// Returns the seeds of both parties: those of the OTs, and those of what comes after.
 fn seeds() -> [Zeroizing<[u8; 32]>; 4] {
     [0, 1, 2, 3].map(|number| Zeroizing::new([100 + number; 32]))
@@ -127,20 +143,7 @@ fn a_preparation_of_crosses_that_is_dropped_leaves_no_secret() {
 /// masks.
 #[test]
 fn a_session_that_rests_has_no_mask_of_its_last_run() {
-    let port = |name: &str| Port::new(name, Type::bits(256));
-    let gates = (0..256).map(|i| Gate::And(i, 256 + i));
-    let inputs = vec![port("x"), port("y")];
-    let circuit = Circuit::new(inputs, vec![port("both")], gates, (512..768).collect());
-    let owner = |port: &Port| {
-        if port.name == "x" {
-            Role::Garbler
-        } else {
-            Role::Evaluator
-        }
-    };
-    let circuit = circuit.expect("a circuit");
-    let function = Function::of_circuit("ands", circuit, owner, |_| Recipient::Both);
-    let function = function.expect("a function");
+    let function = ands_of_256_bits();
     let schedule = function.schedule().expect("a schedule");
     let run = Run {
         function: &function,
@@ -194,28 +197,10 @@ impl CrossMasks for Masks {
 
 #[test]
 fn rows_of_shares_that_are_dropped_leave_none() {
-    // The results are the ANDs of both parties' bits, and the garbler's bits unchanged.
-    let port = |name: &str| Port::new(name, Type::bits(256));
-    let gates = (0..256).map(|i| Gate::And(i, 256 + i));
-    let results = (512..768).chain(0..256).collect();
-    let outputs = vec![port("both"), port("first")];
-    let circuit = Circuit::new(vec![port("x"), port("y")], outputs, gates, results);
-    let owner = |port: &Port| {
-        if port.name == "x" {
-            Role::Garbler
-        } else {
-            Role::Evaluator
-        }
-    };
-    let circuit = circuit.expect("a circuit");
-    let function = Function::of_circuit("ands", circuit, owner, |_| Recipient::Both);
-    let schedule = function
-        .expect("a function")
-        .schedule()
-        .expect("a schedule");
+    let schedule = ands_of_256_bits().schedule().expect("a schedule");
     let bits: Vec<bool> = (0..256).map(|i| KEY[i / 8] >> (i % 8) & 1 == 1).collect();
     let apart: Vec<u8> = bits.iter().map(|bit| u8::from(*bit)).collect();
-    for role in [Role::Garbler, Role::Evaluator] {
+    for role in Role::BOTH {
         let (_, memory) = watch(|| {
             let mut mine = bits.iter().copied();
             let share = |_| mine.next().expect("a bit");
