@@ -376,7 +376,7 @@ fn most_calls(program: &RowProgram, limits: Limits) -> u32 {
 
 /// Adds `instances` times `each` to `total`, for both senders or both parties.
 fn add_times(total: &mut [u64; 2], instances: usize, each: [u64; 2]) {
-    for role in [Role::Garbler, Role::Evaluator] {
+    for role in Role::BOTH {
         total[role as usize] += instances as u64 * each[role as usize];
     }
 }

@@ -383,7 +383,7 @@ fn run_of<S: Scheme>(scheme: S, function: &Function) -> Run<'_, S> {
 fn a_run_of_prepared_that_is_dropped_leaves_no_secret() {
     let (function, scheme) = (adder(), HalfGates::new(Construction::TwoCall));
     let run = run_of(scheme, &function);
-    let bits = [Role::Garbler, Role::Evaluator].map(|role| vec![false; function.input_bits(role)]);
+    let bits = Role::BOTH.map(|role| vec![false; function.input_bits(role)]);
     let (seed, nothing) = (Zeroizing::new(key(7)), ChainId([0; 16]));
     for messages in 0.. {
         let Material {

@@ -362,7 +362,7 @@ mod tests {
         for protocol in protocols {
             // Those of `gmw` serve both roles.
             let roles = if protocol == ProtocolId::Gmw { 1 } else { 2 };
-            for role in [Role::Garbler, Role::Evaluator].into_iter().take(roles) {
+            for role in Role::BOTH.into_iter().take(roles) {
                 let need = Need::of((&function, 0), (protocol, role), OtExtension::Silent);
                 for _ in 0..2 {
                     held = held.with(need);

@@ -87,7 +87,7 @@ pub fn random_sample(seed: u64) -> Sample {
     for (owners, width) in &shape.inputs {
         for _ in 0..*width {
             let (a, b) = (draws.percent(50), draws.percent(50));
-            let [of_a, of_b] = [Role::Garbler, Role::Evaluator].map(|role| owners.includes(role));
+            let [of_a, of_b] = Role::BOTH.map(|role| owners.includes(role));
             let public = owners.is_public();
             shares.push([a && (of_a || public), if public { a } else { b && of_b }]);
         }

@@ -448,7 +448,7 @@ fn ots_of_a_call(pattern: &Pattern) -> [u64; 2] {
     let program = &pattern.program;
     let layers = (0..=program.depth()).map(|layer| program.outline(layer));
     layers.fold([0; 2], |mut total, LayerOutline { ots, .. }| {
-        for role in [Role::Garbler, Role::Evaluator] {
+        for role in Role::BOTH {
             total[role as usize] += ots[role as usize];
         }
         total

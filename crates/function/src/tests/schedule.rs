@@ -15,7 +15,7 @@ fn schedule(sample: &Sample) -> Schedule {
 }
 
 fn named(owners: Owners) -> &'static str {
-    let [a, b] = [Role::Garbler, Role::Evaluator].map(|role| owners.includes(role));
+    let [a, b] = Role::BOTH.map(|role| owners.includes(role));
     match (a, b) {
         (false, false) => "-",
         (true, false) => "A",

@@ -24,7 +24,7 @@ use tacit_circuit::Role;
 use tacit_function::Schedule;
 use tacit_function::schedule::StepWork;
 
-use super::hashed::{HASHED_OTS, HashedOtSink, NextParts, ROLES};
+use super::hashed::{HASHED_OTS, HashedOtSink, NextParts};
 use super::packing::{OtPart, rows_of_cross};
 use super::queue::BitQueue;
 use super::rows::{BitWriter, CrossMasks, CrossOts, LayerCrosses, gates_of};
@@ -276,7 +276,7 @@ impl<'s> MadeMasks<'s> {
     /// Returns empty masks for a run of `schedule` by the party in `role`.
     pub(super) fn new(schedule: &'s Schedule, role: Role) -> Self {
         let wanted = schedule.total_ots();
-        Self(ROLES.map(|sender| DirectionMasks {
+        Self(Role::BOTH.map(|sender| DirectionMasks {
             sends: sender == role,
             ahead: Box::new(merged_crosses(schedule, sender)),
             unfinished: VecDeque::new(),
@@ -289,7 +289,7 @@ impl<'s> MadeMasks<'s> {
 
     /// Wipes the masks of the finished step.
     pub(super) fn end_step(&mut self, step: &StepWork) {
-        for (masks, sender) in self.0.iter_mut().zip(ROLES) {
+        for (masks, sender) in self.0.iter_mut().zip(Role::BOTH) {
             masks.end_step(step.ots[sender as usize], gates_of(step, sender));
         }
     }

@@ -18,8 +18,6 @@ use crate::Error;
 use crate::bits::read_block;
 use crate::session::RunTag;
 
-pub(super) const ROLES: [Role; 2] = Role::BOTH;
-
 /// The number of OTs that are hashed at a time: their blocks stay in a cache.
 pub(super) const HASHED_OTS: usize = 1 << 12;
 

@@ -19,7 +19,6 @@ use tacit_ot::base::BaseOt;
 use tacit_ot::source::Extension;
 use zeroize::Zeroizing;
 
-use super::hashed::ROLES;
 use super::{DirectionSetup, Directions, Run};
 use crate::Error;
 use crate::io::memory::{Ended, Sent, run_both, run_two};
@@ -106,13 +105,13 @@ impl Case {
             for _ in 0..input.port.ty.width() {
                 let drawn = prg.next_block().to_u128();
                 let [a, b] = [drawn & 1 == 1, drawn & 2 == 2];
-                let bit = match ROLES.map(|role| owners.includes(role)) {
+                let bit = match Role::BOTH.map(|role| owners.includes(role)) {
                     [true, true] => a ^ b,
                     [false, true] => b,
                     _ => a,
                 };
                 clear.push(bit);
-                for (role, share) in ROLES.into_iter().zip([a, b]) {
+                for (role, share) in Role::BOTH.into_iter().zip([a, b]) {
                     if owners.is_public() {
                         shares[role as usize].push(a);
                     } else if owners.includes(role) {
@@ -127,7 +126,7 @@ impl Case {
     /// Returns each party's results, computed in the clear.
     fn results(&self, clear: &[bool]) -> [Vec<bool>; 2] {
         let all = self.function.evaluate(clear);
-        ROLES.map(|role| {
+        Role::BOTH.map(|role| {
             let mut rest = &all[..];
             let mut results = Vec::new();
             for output in self.function.outputs() {

@@ -111,7 +111,7 @@ impl<'f> Machine<'f> {
             times,
             walking: 0.0,
         };
-        let bits: usize = [Role::Garbler, Role::Evaluator]
+        let bits: usize = Role::BOTH
             .map(|role| function.input_bits(role))
             .iter()
             .sum();

@@ -8,8 +8,6 @@ use crate::Role;
 use crate::samples::Sample;
 use crate::schedule::{Block, Group, LastRead, Schedule};
 
-const ROLES: [Role; 2] = [Role::Garbler, Role::Evaluator];
-
 /// Both parties' shares of a bit.
 type Shares = [bool; 2];
 
@@ -104,7 +102,7 @@ impl Plain<'_> {
                 for (row, slot) in (run.row..).zip(these).filter(|(_, slot)| **slot != NO_SLOT) {
                     let shares = self.read(run.block, at as u32, row);
                     let public = self.schedule.owners(run.block, row).is_public();
-                    into[*slot as usize] = ROLES.map(|role| {
+                    into[*slot as usize] = Role::BOTH.map(|role| {
                         shares[role as usize] && (!public || argument.owners.adds_public(role))
                     });
                 }
@@ -133,9 +131,10 @@ impl Plain<'_> {
     /// Computes shares of an AND: what each party computes alone, and random shares of the rest.
     fn and(&mut self, piece: &Piece<'_>, gate: RowGate, slots: &[Shares]) -> Shares {
         let x = slots[piece.common as usize];
-        let y = ROLES.map(|role| slots[gate.other()][role as usize] ^ gate.inverts_other(role));
+        let y =
+            Role::BOTH.map(|role| slots[gate.other()][role as usize] ^ gate.inverts_other(role));
         let mut product = [0, 1].map(|i| (x[i] ^ gate.negates_common()) && y[i]);
-        for chooser in ROLES
+        for chooser in Role::BOTH
             .into_iter()
             .filter(|chooser| gate.is_chosen_by(*chooser))
         {
@@ -158,7 +157,7 @@ impl Plain<'_> {
         let instance = |slots: Vec<Shares>| {
             let bits = results.clone().map(|(result, owners)| {
                 let share = slots[result.slot as usize];
-                ROLES
+                Role::BOTH
                     .map(|role| share[role as usize] ^ (result.negated && owners.adds_public(role)))
             });
             bits.collect()
@@ -172,7 +171,7 @@ fn operate(group: &Group<'_>, layer: u32, rows: &mut Rows) {
     for operation in group.program().operations(layer) {
         for slots in &mut *rows {
             let [first, second] = operation.operands().map(|slot| slots[slot]);
-            slots[operation.result()] = ROLES.map(|role| {
+            slots[operation.result()] = Role::BOTH.map(|role| {
                 let (a, b) = (first[role as usize], second[role as usize]);
                 match operation.action(role) {
                     RowAction::And {

@@ -164,7 +164,8 @@ fn crosses_have_the_masks_of_their_own_ots() {
         let mut draw = Draw(prg(1000 + number));
         let case = random_case(&mut draw);
         let schedule = case.schedule();
-        for (role, sender) in [(0, 0), (0, 1), (1, 0)].map(|(a, b)| (ROLES[a], ROLES[b])) {
+        for (role, sender) in [(0, 0), (0, 1), (1, 0)].map(|(a, b)| (Role::BOTH[a], Role::BOTH[b]))
+        {
             let mut masks = MadeMasks::new(&schedule, role);
             let count = schedule.total_ots()[sender as usize] as usize;
             let [first, second] = [(); 2].map(|()| {

@@ -59,7 +59,7 @@ fn run_from_stock(
         function: &case.function,
         schedule: &schedule,
     };
-    let [mine, yours] = ROLES.map(|role| masks(&schedule, role, &mut blocks[role as usize]));
+    let [mine, yours] = Role::BOTH.map(|role| masks(&schedule, role, &mut blocks[role as usize]));
     let mut messages = Messages::new();
     let ended = run_two(
         async |io| {
@@ -188,7 +188,7 @@ fn memory_of_a_run_from_stock_is_within_what_is_said() {
         let schedule = random_case(&mut Draw(prg(2000 + number))).schedule();
         let demand = CrossDemand::of(&schedule);
         wide += demand.wide.iter().sum::<u64>();
-        for role in ROLES {
+        for role in Role::BOTH {
             let masks = StockedCrosses::new(&schedule, role, |kind, sender| {
                 let bytes = kind.bytes(sender == role);
                 CrossBlock::from_bytes(kind, sender == role, Zeroizing::new(vec![0; bytes]))
