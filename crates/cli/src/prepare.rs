@@ -55,11 +55,12 @@ pub(crate) fn prepare(args: &PrepareArgs, config: Option<&Path>, log: Log) -> Re
     };
     let protocol = args.protocol.unwrap_or(usual);
     check_options(args, protocol)?;
+    let (function, role) = function_and_role(args, found, protocol, &config)?;
     let order: Box<dyn Order> = match protocol {
-        PrepareFor::Prepared => Box::new(ComponentOrder::new(args, found, &config)?),
-        PrepareFor::Batch => Box::new(BatchOrder::new(args, found, &config)?),
-        PrepareFor::Authenticated => Box::new(LotOrder::new(args, found, &config)?),
-        PrepareFor::Gmw => Box::new(CrossOrder::new(args, found, (&config, &party))?),
+        PrepareFor::Prepared => Box::new(ComponentOrder::new(args, function, role)?),
+        PrepareFor::Batch => Box::new(BatchOrder::new(args, function, role)?),
+        PrepareFor::Authenticated => Box::new(LotOrder::new(args, function, role)?),
+        PrepareFor::Gmw => Box::new(CrossOrder::new(args, function, role, &party)?),
     };
     if let Err(failure) = check_room(order.as_ref(), stock::limit_bytes(&config)) {
         // The other party may be there and would wait in vain.
@@ -152,8 +153,9 @@ fn check_options(args: &PrepareArgs, protocol: PrepareFor) -> Result<(), Failure
 fn function_and_role(
     args: &PrepareArgs,
     found: Option<FoundFunction>,
-    (config, protocol): (&Config, PrepareFor),
-) -> Result<(Option<Runnable>, Role), Failure> {
+    protocol: PrepareFor,
+    config: &Config,
+) -> Result<(Option<Function>, Role), Failure> {
     let runnable = found.map(|found| {
         if protocol == PrepareFor::Gmw {
             found.check_sizes()?;
@@ -164,7 +166,8 @@ fn function_and_role(
     let runnable = runnable.transpose()?;
     let signature = runnable.as_ref().and_then(Runnable::signature);
     let role = run::role(&args.who, args.meet.peer.as_deref(), signature, config)?;
-    Ok((runnable, role))
+    let function = runnable.map(|runnable| runnable.function().clone());
+    Ok((function, role))
 }
 
 /// Refuses an order that fits into no stock of at most `limit` bytes, or needs too much memory.
@@ -288,19 +291,12 @@ struct ComponentOrder {
 }
 
 impl ComponentOrder {
-    fn new(
-        args: &PrepareArgs,
-        found: Option<FoundFunction>,
-        config: &Config,
-    ) -> Result<Self, Failure> {
-        let (runnable, role) = function_and_role(args, found, (config, PrepareFor::Prepared))?;
-        let function = runnable.map(|runnable| (runnable.function().clone(), args.runs));
+    fn new(args: &PrepareArgs, function: Option<Function>, role: Role) -> Result<Self, Failure> {
         let components = args.components.iter().map(component);
-        let scheme = function::scheme(args.scheme.as_deref(), function.as_ref().map(|(f, _)| f))?;
         let order = Self {
             role,
-            scheme,
-            function,
+            scheme: function::scheme(args.scheme.as_deref(), function.as_ref())?,
+            function: function.map(|function| (function, args.runs)),
             components: components.collect::<Result<_, _>>()?,
             ots: args.ots.unwrap_or(0),
         };
@@ -424,6 +420,38 @@ fn table(prepared: &Prepared) -> String {
         );
     }
     text
+}
+
+/// Returns the line of a text that says how much was made, and for how many runs of the function
+/// that is enough.
+fn made_line(prepared: &Prepared, material: &str, function: Option<&Function>) -> String {
+    let (made, usable) = (prepared.made(), prepared.available());
+    let runs = function.map_or(String::new(), |function| {
+        let runs = runs_of(prepared.runs.unwrap_or(0), function);
+        format!(", enough for {runs}")
+    });
+    format!("{made} {material} made, {usable} usable{runs}\n")
+}
+
+/// Adds to `json` how much was made of a material, and the function whose runs take it.
+fn made_json(
+    mut json: Json,
+    prepared: &Prepared,
+    material: &str,
+    function: Option<&Function>,
+) -> Json {
+    let function = function.map(|function| {
+        json!({
+            "name": function.name(),
+            "digest": function.digest().to_string(),
+            "runs": prepared.runs,
+        })
+    });
+    json["function"] = json!(function);
+    json["material"] = json!(material);
+    json["made"] = json!(prepared.made());
+    json["usable"] = json!(prepared.available());
+    json
 }
 
 /// Returns the last lines of a text: how OTs were made, if any were, and the cost.

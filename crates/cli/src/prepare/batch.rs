@@ -7,10 +7,8 @@ use tacit::stock::{AnyPreparation, BatchPlan, BatchPreparation, Prepared};
 use tacit::{Error, Function, Role};
 
 use super::{Order, PreparationCost, last_lines, runs_of};
-use crate::args::{PrepareArgs, PrepareFor};
-use crate::config::Config;
+use crate::args::PrepareArgs;
 use crate::failure::{Failure, usage};
-use crate::function::FoundFunction;
 use crate::output::counted;
 use crate::report::{security, shown_bytes};
 use crate::{function, run};
@@ -37,8 +35,8 @@ impl BatchOrder {
     /// Returns the order of the arguments, if `batch` can fill it.
     pub(super) fn new(
         args: &PrepareArgs,
-        found: Option<FoundFunction>,
-        config: &Config,
+        function: Option<Function>,
+        role: Role,
     ) -> Result<Self, Failure> {
         if args.runs > MAX_EXECUTIONS {
             return Err(usage!(
@@ -46,14 +44,12 @@ impl BatchOrder {
                 "order at most {MAX_EXECUTIONS} at both parties, and the rest when those are used"
             ));
         }
-        let of = (config, PrepareFor::Batch);
-        let (Some(runnable), role) = super::function_and_role(args, found, of)? else {
+        let Some(function) = function else {
             return Err(usage!(
                 "a batch is of one function";
                 "give `tacit prepare FUNCTION --protocol batch --runs N`"
             ));
         };
-        let function = runnable.function().clone();
         let scheme = function::scheme(args.scheme.as_deref(), Some(&function))?;
         let security = run::statistical_security(Protocol::Batch, args.security_bits)?;
         let (plan, table_bytes, held_bits) = {

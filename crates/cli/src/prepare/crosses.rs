@@ -7,11 +7,9 @@ use tacit::session::OtExtension;
 use tacit::stock::{AnyPreparation, CrossPreparation, Prepared};
 use tacit::{Error, Function, Role};
 
-use super::{Order, PreparationCost, kinds_json, last_lines, runs_of};
-use crate::args::{PrepareArgs, PrepareFor};
-use crate::config::Config;
+use super::{Order, PreparationCost, kinds_json, last_lines, made_json, made_line, runs_of};
+use crate::args::PrepareArgs;
 use crate::failure::{Failure, usage};
-use crate::function::FoundFunction;
 use crate::party::Party;
 use crate::report::{security, shown_bytes};
 
@@ -34,12 +32,12 @@ impl CrossOrder {
     /// Returns the order of the arguments, if `gmw` can fill it.
     pub(super) fn new(
         args: &PrepareArgs,
-        found: Option<FoundFunction>,
-        (config, party): (&Config, &Party),
+        function: Option<Function>,
+        role: Role,
+        party: &Party,
     ) -> Result<Self, Failure> {
-        let (runnable, role) = super::function_and_role(args, found, (config, PrepareFor::Gmw))?;
-        let amount = match runnable {
-            Some(runnable) => Amount::Runs(Box::new(runnable.function().clone()), args.runs),
+        let amount = match function {
+            Some(function) => Amount::Runs(Box::new(function), args.runs),
             None => Amount::Crosses {
                 narrow: args.crosses.unwrap_or(0),
                 wide: args.wide_crosses.unwrap_or(0),
@@ -66,6 +64,14 @@ impl CrossOrder {
             Amount::Crosses { narrow, wide } => {
                 Ok(CrossPreparation::crosses(self.role, *narrow, *wide))
             }
+        }
+    }
+
+    /// Returns the function of the order, if it has one.
+    fn function(&self) -> Option<&Function> {
+        match &self.amount {
+            Amount::Runs(function, _) => Some(function),
+            Amount::Crosses { .. } => None,
         }
     }
 }
@@ -114,34 +120,17 @@ impl Order for CrossOrder {
             let (made, usable) = (kind.made, kind.available);
             text += &format!("{made:>14} {usable:>14}  {}\n", kind.name);
         }
-        let (made, usable) = (prepared.made(), prepared.available());
-        text += &format!("{made} crosses made, {usable} usable");
-        if let Amount::Runs(function, _) = &self.amount {
-            let runs = runs_of(prepared.runs.unwrap_or(0), function);
-            text += &format!(", enough for {runs}");
-        }
-        text.push('\n');
+        text += &made_line(prepared, self.material(), self.function());
         text + &last_lines(prepared, cost)
     }
 
     fn json(&self, prepared: &Prepared) -> Json {
-        let function = match &self.amount {
-            Amount::Runs(function, _) => json!({
-                "name": function.name(),
-                "digest": function.digest().to_string(),
-                "runs": prepared.runs,
-            }),
-            Amount::Crosses { .. } => Json::Null,
-        };
-        json!({
+        let json = json!({
             "protocol": "gmw",
             "threat_model": ThreatModel::SemiHonest.to_string(),
             "role": self.role.name(),
-            "function": function,
-            "material": "crosses",
-            "made": prepared.made(),
-            "usable": prepared.available(),
             "kinds": kinds_json(prepared),
-        })
+        });
+        made_json(json, prepared, self.material(), self.function())
     }
 }

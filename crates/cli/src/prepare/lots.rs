@@ -6,11 +6,9 @@ use tacit::protocols::{Protocol, StatisticalSecurity, ThreatModel};
 use tacit::stock::{AnyPreparation, LotPreparation, Prepared};
 use tacit::{Error, Function, ProtocolError, Role};
 
-use super::{Order, PreparationCost, last_lines, runs_of};
-use crate::args::{PrepareArgs, PrepareFor};
-use crate::config::Config;
+use super::{Order, PreparationCost, kinds_json, last_lines, made_json, made_line, runs_of};
+use crate::args::PrepareArgs;
 use crate::failure::{Failure, usage};
-use crate::function::FoundFunction;
 use crate::report::security;
 use crate::{function, run};
 
@@ -36,14 +34,12 @@ impl LotOrder {
     /// Returns the order of the arguments, if `authenticated` can fill it.
     pub(super) fn new(
         args: &PrepareArgs,
-        found: Option<FoundFunction>,
-        config: &Config,
+        function: Option<Function>,
+        role: Role,
     ) -> Result<Self, Failure> {
-        let of = (config, PrepareFor::Authenticated);
-        let (runnable, role) = super::function_and_role(args, found, of)?;
-        let kind = match (runnable, args.ands) {
-            (Some(runnable), _) => {
-                let (function, runs) = (Box::new(runnable.function().clone()), args.runs);
+        let kind = match (function, args.ands) {
+            (Some(function), _) => {
+                let (function, runs) = (Box::new(function), args.runs);
                 let scheme = function::scheme(args.scheme.as_deref(), Some(&function))?;
                 let instances = LotPreparation::instances_for_runs(role, &function, runs);
                 match instances.map(drop) {
@@ -152,13 +148,7 @@ impl Order for LotOrder {
         if let LotKind::Instances(..) = &self.kind {
             text += &super::table(prepared);
         }
-        let (what, made, usable) = (self.material(), prepared.made(), prepared.available());
-        text += &format!("{made} {what} made, {usable} usable");
-        if let Some(function) = self.function() {
-            let runs = runs_of(prepared.runs.unwrap_or(0), function);
-            text += &format!(", enough for {runs}");
-        }
-        text.push('\n');
+        text += &made_line(prepared, self.material(), self.function());
         let made_at = prepared.made_at_bits;
         if let Some(bits) = made_at.filter(|bits| *bits > self.security.bits()) {
             text += &format!(
@@ -170,28 +160,17 @@ impl Order for LotOrder {
     }
 
     fn json(&self, prepared: &Prepared) -> Json {
-        let function = self.function().map(|function| {
-            json!({
-                "name": function.name(),
-                "digest": function.digest().to_string(),
-                "runs": prepared.runs,
-            })
-        });
         let mut json = json!({
             "protocol": "authenticated",
             "threat_model": ThreatModel::Malicious.to_string(),
             "statistical_security_bits": self.held_bits,
             "made_at_bits": prepared.made_at_bits,
             "role": self.role.name(),
-            "function": function,
-            "material": self.material(),
-            "made": prepared.made(),
-            "usable": prepared.available(),
         });
         if let LotKind::Instances(_, _, scheme) = &self.kind {
             json["scheme"] = json!(scheme.id.to_string());
-            json["kinds"] = super::kinds_json(prepared);
+            json["kinds"] = kinds_json(prepared);
         }
-        json
+        made_json(json, prepared, self.material(), self.function())
     }
 }
