@@ -107,7 +107,7 @@ pub use policy::{Access, MAX_OPEN_TO, MAX_RULES, Policy, Rule, check_chain_name}
 pub use process::OfProcess;
 pub use records::{
     FORMAT_VERSION, MAX_CHAIN_NAME_BYTES, MAX_EPOCH_SECRET_BYTES, MAX_KINDS, MAX_NAME_BYTES,
-    MAX_PENDING_LOTS,
+    MAX_PENDING_LOTS, write_version,
 };
 pub use stock::{Limits, Stock};
 pub use stocks::{MAX_LANES, Meeting, RootKey, Stocks};

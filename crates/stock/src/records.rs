@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::StockError;
 use crate::codec::{Fields, Malformed};
 use crate::error::Repair;
-use crate::storage::{Entries, Entry, MAX_KEY_BYTES};
+use crate::storage::{Entries, Entry, MAX_KEY_BYTES, Storage};
 use crate::witness::ChainChange;
 
 pub(crate) use chain::ChainRecord;
@@ -53,6 +53,19 @@ fn checksum(key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
         .chain_update(key)
         .chain_update(value);
     *hash.finalize().first_chunk().expect("32 bytes")
+}
+
+/// Rewrites the record of a stock in this index as a program whose format has this version would:
+/// for tests of what this program then does.
+#[doc(hidden)]
+pub fn write_version(storage: &dyn Storage, index: &Path, version: u32) -> Result<(), StockError> {
+    let opened = storage.open_index(index);
+    let mut opened = opened.map_err(StockError::io(index, "open it"))?;
+    opened.update(&mut |entries| {
+        let mut records = Records::new(entries, index);
+        let record = records.stock()?.expect("a stock");
+        records.put_stock(StockRecord { version, ..record })
+    })
 }
 
 /// The index inside a transaction, as records.

@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use sha2::{Digest as _, Sha256};
-use tacit_stock::{Disk, Storage as _};
+use tacit_stock::{Disk, write_version};
 use tacit_testkit::sessions::copy_folder;
 
 use crate::process::{Ended, Parties, tacit, words};
@@ -201,21 +200,7 @@ fn become_version_9(chains: &Path) {
     let of_peer = fs::read_dir(chains).expect("a folder");
     let of_peer = of_peer.map(|entry| entry.expect("an entry").path());
     for folder in of_peer.filter(|path| path.is_dir()) {
-        let index = Disk.open_index(&folder.join("index.db"));
-        let changed = index.expect("an index").update(&mut |entries| {
-            let (key, record_bytes) = (b"h", 4 + 32 + 32 + 1 + 4);
-            let mut value = entries.get(key).expect("room").expect("a record");
-            value[..4].copy_from_slice(&9_u32.to_le_bytes());
-            let (record, sum) = value.split_at_mut(record_bytes);
-            let hash = Sha256::new()
-                .chain_update(1_u32.to_le_bytes())
-                .chain_update(key)
-                .chain_update(record);
-            sum.copy_from_slice(&hash.finalize()[..sum.len()]);
-            entries.put(key, &value).expect("room");
-            Ok(())
-        });
-        changed.expect("room");
+        write_version(&Disk, &folder.join("index.db"), 9).expect("an index");
     }
 }
 

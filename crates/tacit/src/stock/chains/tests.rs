@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
-use tacit_stock::{ChainStatus, MAX_LANES, Memory, Policy, Storage as _};
+use tacit_stock::{ChainStatus, MAX_LANES, Memory, Policy, write_version};
 
 use super::*;
 
@@ -191,21 +190,7 @@ fn become_version_9(disk: &Memory, folder: &Path, id: &StockId) {
         .map(|byte| format!("{byte:02x}"))
         .collect();
     let index = folder.join(format!("stock-{name}")).join("index.db");
-    let mut index = disk.open_index(&index).expect("an index");
-    let changed = index.update(&mut |entries| {
-        let (key, record_bytes) = (b"h", 4 + 32 + 32 + 1 + 4);
-        let mut value = entries.get(key).expect("room").expect("a record");
-        value[..4].copy_from_slice(&9_u32.to_le_bytes());
-        let (record, sum) = value.split_at_mut(record_bytes);
-        let hash = Sha256::new()
-            .chain_update(1_u32.to_le_bytes())
-            .chain_update(key)
-            .chain_update(record);
-        sum.copy_from_slice(&hash.finalize()[..sum.len()]);
-        entries.put(key, &value).expect("room");
-        Ok(())
-    });
-    changed.expect("room");
+    write_version(disk, &index, 9).expect("an index");
 }
 
 /// A crash while the first chain with a peer begins leaves a folder without a record.
