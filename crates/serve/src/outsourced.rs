@@ -260,8 +260,8 @@ impl<'a> Visit<'a> {
         asked_for(self.seat, self.granted, self.asked, self.run)
     }
 
-    /// Waits for the run's turn at its chain, if it has one. Calls `waits` with the
-    /// number of earlier runs.
+    /// Waits for the run's turn at its chain, if it has one. Calls `waits` with the number of
+    /// earlier runs.
     fn chain_turn(
         &self,
         waits: &mut dyn FnMut(usize),
