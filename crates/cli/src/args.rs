@@ -48,7 +48,7 @@ pub(crate) use outsource::{Other, OutsourceArgs, OutsourceCommand};
 pub(crate) use pair::{AcceptArgs, InviteArgs, PairArgs, PairCommand};
 pub(crate) use party::{GpuArgs, MeetArgs, PartyArgs, StockArgs};
 pub(crate) use plan::PlanArgs;
-pub(crate) use prepare::{Counted, PrepareArgs, PrepareFor};
+pub(crate) use prepare::{OrderedComponent, PrepareArgs, PrepareFor};
 pub(crate) use relay::RelayArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use serve::{LogFormat, ServeArgs};

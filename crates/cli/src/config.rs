@@ -53,7 +53,7 @@ pub(crate) struct Config {
     pub(crate) stock: StockPlace,
     /// The longest waits.
     #[serde(default)]
-    pub(crate) timeouts: Waits,
+    pub(crate) timeouts: Timeouts,
     /// The settings of `tacit serve`.
     pub(crate) serve: Option<Serve>,
     /// The folder of the file, if the configuration was read from a file.
@@ -104,7 +104,7 @@ pub(crate) struct Peer {
 /// The longest waits for the peer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Waits {
+pub(crate) struct Timeouts {
     /// The longest wait until the peer is there.
     #[serde(default, deserialize_with = "fields::time")]
     pub(crate) connect: Option<Duration>,

@@ -20,7 +20,7 @@ use tacit::stock::{AnyPreparation, Preparation, Prepared, Stocks};
 use tacit::{Category, Error, Function, ProtocolError, Role, Session};
 use tacit_serve::memory::allowed;
 
-use crate::args::{Counted, FunctionArgs, PrepareArgs, PrepareFor};
+use crate::args::{FunctionArgs, OrderedComponent, PrepareArgs, PrepareFor};
 use crate::config::Config;
 use crate::failure::{Failure, failure, usage};
 use crate::function::FoundFunction;
@@ -363,7 +363,7 @@ fn runs_of(runs: u64, function: &Function) -> String {
 }
 
 /// Returns a component of the library or of a circuit file, and the number of its instances.
-fn component(wanted: &Counted) -> Result<(Component, u64), Failure> {
+fn component(wanted: &OrderedComponent) -> Result<(Component, u64), Failure> {
     let choice = FunctionArgs {
         params: wanted.params.clone(),
         ..FunctionArgs::default()

@@ -70,11 +70,11 @@ impl Function {
         let plan = Lowering::lower(&source)?;
         let components = source.components.iter();
         let components: Vec<Component> = components.map(|c| c.component.clone()).collect();
-        let (counts, kept) = if source.is_over_shares {
+        let (counts, walk_plan) = if source.is_over_shares {
             (check(&plan, components.len())?, None)
         } else {
-            let (counts, kept) = check_walk(&plan, components.len())?;
-            (counts, Some(kept))
+            let (counts, walk_plan) = check_walk(&plan, components.len())?;
+            (counts, Some(walk_plan))
         };
         let text = source.canonical_text();
         let digest = function_digest(&text, &components);
@@ -110,7 +110,7 @@ impl Function {
             components,
             plan,
             counts,
-            kept,
+            walk_plan,
             text,
             digest_of_bits: digest,
             digest,

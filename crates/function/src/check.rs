@@ -10,8 +10,8 @@ mod written;
 
 use crate::expression::Affine;
 use crate::plan::{
-    Cursor, Kept, MAX_CALLS, MAX_GRANULES, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS,
-    NEVER_DROPPED, Operation, Part, Piece, Places, Plan,
+    Cursor, MAX_CALLS, MAX_GRANULES, MAX_LIVE_BITS, MAX_RUN_GRANULES, MAX_RUN_STEPS, NEVER_DROPPED,
+    Operation, Part, Piece, Places, Plan, WalkPlan,
 };
 use crate::source::MAX_LOOPS;
 use crate::{ErrorLocation, FunctionError};
@@ -37,7 +37,10 @@ pub(super) fn check(plan: &Plan, components: usize) -> Result<Counts, FunctionEr
 }
 
 /// Checks `plan` as [`check`] does. Returns also what a walk that keeps values needs.
-pub(super) fn check_walk(plan: &Plan, components: usize) -> Result<(Counts, Kept), FunctionError> {
+pub(super) fn check_walk(
+    plan: &Plan,
+    components: usize,
+) -> Result<(Counts, WalkPlan), FunctionError> {
     let widest = widest(plan)?;
     if plan.granules as u64 > MAX_GRANULES {
         let what = "the elements of all inputs and values together";
@@ -47,12 +50,12 @@ pub(super) fn check_walk(plan: &Plan, components: usize) -> Result<(Counts, Kept
     check.run()?;
     let PlanCheck { uses, counts, .. } = check;
     let uses = uses.unwrap_or_default();
-    let kept = Kept {
+    let walk_plan = WalkPlan {
         places: places(plan, uses.clone())? as usize,
         uses,
         widest,
     };
-    Ok((counts, kept))
+    Ok((counts, walk_plan))
 }
 
 /// Returns the most bits that an operation, or all outputs together, read.
@@ -230,15 +233,12 @@ impl<'p> PlanCheck<'p> {
             return Err(self.unassigned(operation, part, granule, cursor));
         }
         let is_variable = self.plan.array(part).is_variable;
-        for uses in self
-            .uses
-            .iter_mut()
-            .flat_map(|uses| &mut uses[granules.clone()])
-        {
-            *uses = if is_variable {
+        let uses = self.uses.iter_mut();
+        for reads in uses.flat_map(|uses| &mut uses[granules.clone()]) {
+            *reads = if is_variable {
                 NEVER_DROPPED
             } else {
-                uses.saturating_add(1)
+                reads.saturating_add(1)
             };
         }
         Ok(())

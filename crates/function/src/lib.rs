@@ -78,7 +78,7 @@ use tacit_circuit::{
 use zeroize::Zeroizing;
 
 use check::Counts;
-use plan::{Kept, Plan};
+use plan::{Plan, WalkPlan};
 use source::Source;
 
 /// The recipient of a result.
@@ -149,7 +149,7 @@ pub struct Function {
     plan: Plan,
     counts: Counts,
     /// What a walk that keeps values needs. A function over shares finds it when it is walked.
-    kept: Option<Kept>,
+    walk_plan: Option<WalkPlan>,
     text: String,
     digest_of_bits: Digest,
     digest: Digest,
@@ -295,7 +295,7 @@ impl Function {
     /// Whether the function was built to run [over shares](FunctionBuilder::over_shares). It may
     /// then be too large for [`Values`].
     pub fn is_over_shares(&self) -> bool {
-        self.kept.is_none()
+        self.walk_plan.is_none()
     }
 
     /// Returns the most bits of values that a walk by [`Values`] holds at once.
@@ -304,7 +304,7 @@ impl Function {
     ///
     /// The same as for [`Values::new`].
     pub fn live_bits(&self) -> usize {
-        self.kept().places
+        self.walk_plan().places
     }
 
     /// Returns the number of input bits that belong to `owner`.
@@ -416,12 +416,12 @@ impl Function {
     }
 
     /// Returns what a walk that keeps values needs.
-    fn kept(&self) -> Cow<'_, Kept> {
-        if let Some(kept) = &self.kept {
-            return Cow::Borrowed(kept);
+    fn walk_plan(&self) -> Cow<'_, WalkPlan> {
+        if let Some(walk_plan) = &self.walk_plan {
+            return Cow::Borrowed(walk_plan);
         }
         match check::check_walk(&self.plan, self.components.len()) {
-            Ok((_, kept)) => Cow::Owned(kept),
+            Ok((_, walk_plan)) => Cow::Owned(walk_plan),
             Err(error) => panic!("a function over shares is walked by its schedule: {error}"),
         }
     }

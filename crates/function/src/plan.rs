@@ -277,7 +277,7 @@ pub(super) const NEVER_DROPPED: u32 = u32::MAX;
 
 /// What a walk that keeps values needs beyond the plan.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct WalkPlan {
     /// The number of reads of each granule.
     pub(super) uses: Vec<u32>,
     /// The number of places needed to hold all bits that are live at once.

@@ -85,10 +85,10 @@ impl<'f, T: Copy + Default + Zeroize> Values<'f, T> {
         mut input: impl FnMut(usize) -> Result<T, E>,
     ) -> Result<Self, E> {
         let plan = function.plan();
-        let kept = function.kept();
-        let mut values = Zeroizing::new(vec![T::default(); kept.places]);
-        let arguments = Zeroizing::new(Vec::with_capacity(kept.widest));
-        let mut places = Places::new(plan, kept.into_owned().uses);
+        let walk_plan = function.walk_plan();
+        let mut values = Zeroizing::new(vec![T::default(); walk_plan.places]);
+        let arguments = Zeroizing::new(Vec::with_capacity(walk_plan.widest));
+        let mut places = Places::new(plan, walk_plan.into_owned().uses);
         for (number, array) in plan.arrays[..plan.given].iter().enumerate() {
             for granule in array.granules() {
                 let place = places.write(array, granule);

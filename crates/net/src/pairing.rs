@@ -360,7 +360,7 @@ impl Inviter {
         mut channel: Channel,
         own: Fingerprint,
         time: Duration,
-    ) -> Result<Heard, NetError> {
+    ) -> Result<InvitedPeer, NetError> {
         channel.set_timeout(time);
         let offer = receive(&mut channel, OFFER)?;
         // It ends early if another stranger takes the place of this one's handshake.
@@ -386,19 +386,19 @@ impl Inviter {
             },
         };
         match checked {
-            Ok(offered) => Ok(Heard { channel, offered }),
+            Ok(offered) => Ok(InvitedPeer { channel, offered }),
             Err(refusal) => Err(refuse(channel, refusal)),
         }
     }
 }
 
 /// A connection to a party that knows the secret of the invitation, which is used up.
-struct Heard {
+struct InvitedPeer {
     channel: Channel,
     offered: exchange::Offered,
 }
 
-impl Heard {
+impl InvitedPeer {
     /// Exchanges the nonces.
     fn open(self, settings: &Settings) -> Result<UnconfirmedPairing, NetError> {
         let Self {

@@ -23,7 +23,7 @@ use crate::tcp::{self, Reach};
 use crate::{Awaited, Fingerprint, NetError, Settings, Transport, Wait, tls};
 
 #[cfg(not(target_family = "wasm"))]
-pub use crate::websocket::{Guest, Heard, Passed};
+pub use crate::websocket::{Guest, GuestEvent, RelayedMessage};
 
 const MAGIC: &[u8; 8] = b"tacitrl1";
 

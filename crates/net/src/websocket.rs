@@ -24,7 +24,7 @@ use web_time::Instant;
 
 use self::arrived::Arrived;
 use self::credit::{Credit, WINDOW};
-pub use self::guest::{Guest, Heard, Passed};
+pub use self::guest::{Guest, GuestEvent, RelayedMessage};
 use crate::{Awaited, Interrupt, NetError, Settings, Sink, Source, Transport, Wait, tcp};
 
 /// The name of the inner protocol at both sides: bytes, and counts of taken bytes.

@@ -61,7 +61,7 @@ pub(crate) type PhaseRow = (&'static str, f64, u64, u64, u64);
 
 /// The result of a run.
 #[derive(IntoPyObject)]
-struct Ran<'py> {
+struct RunResult<'py> {
     outputs: Bound<'py, PyDict>,
     protocol: &'static str,
     security: String,
@@ -246,7 +246,7 @@ impl Session {
         function: &Function,
         inputs: &Bound<'py, PyDict>,
         terms: Terms,
-    ) -> PyResult<Ran<'py>> {
+    ) -> PyResult<RunResult<'py>> {
         let rules = terms.row_rules(py, function)?;
         let inputs = function.given(py, role(py, &terms.role)?, (inputs, rules))?;
         if let (Some(program), Inputs::Program(values)) = (function.joining(), &inputs) {
@@ -422,8 +422,8 @@ fn ran<'py>(
     protocol: Protocol,
     outcome: &Outcome,
     id: Option<RunId>,
-) -> Ran<'py> {
-    Ran {
+) -> RunResult<'py> {
+    RunResult {
         outputs,
         protocol: protocol.name(),
         security: outcome.threat_model.to_string(),

@@ -98,7 +98,7 @@ pub(crate) fn compiling<T: Send + 'static>(
 #[derive(Clone)]
 pub(crate) struct Watch {
     cancel: CancelHandle,
-    work: Arc<Mutex<Option<Work>>>,
+    work: Arc<Mutex<Option<RunningWork>>>,
 }
 
 /// The events to watch for during the work.
@@ -111,16 +111,16 @@ pub(crate) struct Terms {
 }
 
 /// Work in progress.
-struct Work {
+struct RunningWork {
     thread: ThreadId,
     terms: Terms,
     at: Progress,
     next_look: Instant,
-    ended: Option<Ended>,
+    ended: Option<EarlyEnd>,
 }
 
 /// The reason why work ends early.
-enum Ended {
+enum EarlyEnd {
     Late(Duration),
     Raised(PyErr),
 }
@@ -156,7 +156,7 @@ impl Watch {
         terms: Terms,
         work: impl FnOnce() -> Result<T, Error> + Send,
     ) -> PyResult<Result<T, Error>> {
-        *lock(&self.work) = Some(Work {
+        *lock(&self.work) = Some(RunningWork {
             thread: thread::current().id(),
             next_look: Instant::now() + terms.tick(),
             terms,
@@ -166,7 +166,7 @@ impl Watch {
         let done = py.detach(work);
         let ended = lock(&self.work).take().and_then(|work| work.ended);
         match (ended, done) {
-            (Some(Ended::Raised(error)), Ok(done)) => {
+            (Some(EarlyEnd::Raised(error)), Ok(done)) => {
                 raise_later(py, error);
                 Ok(Ok(done))
             }
@@ -175,8 +175,8 @@ impl Watch {
                 Ok(Ok(done))
             }
             (None, failed) => Ok(failed),
-            (Some(Ended::Raised(error)), Err(_)) => Err(error),
-            (Some(Ended::Late(limit)), Err(_)) => Err(error::exception(
+            (Some(EarlyEnd::Raised(error)), Err(_)) => Err(error),
+            (Some(EarlyEnd::Late(limit)), Err(_)) => Err(error::exception(
                 py,
                 "NetworkTimeout",
                 &format!(
@@ -234,20 +234,20 @@ impl Terms {
     }
 }
 
-fn lock(work: &Mutex<Option<Work>>) -> MutexGuard<'_, Option<Work>> {
+fn lock(work: &Mutex<Option<RunningWork>>) -> MutexGuard<'_, Option<RunningWork>> {
     work.lock().unwrap_or_else(|poison| poison.into_inner())
 }
 
 /// Returns whether the work has to end. Only its own thread asks. It checks the clock, and now and
 /// then Python.
-fn ends(work: &Mutex<Option<Work>>) -> bool {
+fn ends(work: &Mutex<Option<RunningWork>>) -> bool {
     let (at, now) = match &mut *lock(work) {
         Some(work) if work.thread == thread::current().id() => {
             let now = Instant::now();
             if let Some((deadline, limit)) = work.terms.deadline
                 && now >= deadline
             {
-                work.ended = Some(Ended::Late(limit));
+                work.ended = Some(EarlyEnd::Late(limit));
                 return true;
             }
             if now < work.next_look {
@@ -270,7 +270,7 @@ fn ends(work: &Mutex<Option<Work>>) -> bool {
         return false;
     };
     work.next_look = now + work.terms.tick();
-    work.ended = raised.err().map(Ended::Raised);
+    work.ended = raised.err().map(EarlyEnd::Raised);
     work.ended.is_some()
 }
 

@@ -42,7 +42,7 @@ struct LobbyState<L> {
 
 /// A lent link, while the lending thread waits.
 enum LentLink<L> {
-    Waits(L),
+    Waiting(L),
     Claimed,
     Back(Option<L>),
 }
@@ -139,17 +139,17 @@ impl<L> Lobby<L> {
         if state.stopped || state.places.contains_key(&key) {
             return Lent::Unclaimed(link);
         }
-        state.places.insert(key, LentLink::Waits(link));
+        state.places.insert(key, LentLink::Waiting(link));
         drop(state);
         self.changed.notify_all();
         let is_claimed = |state: &mut LobbyState<L>| match state.places.get(&key) {
-            Some(LentLink::Waits(_)) => None,
+            Some(LentLink::Waiting(_)) => None,
             _ => Some(()),
         };
         if self
             .wait(Some(Instant::now() + within), is_claimed)
             .is_none()
-            && let Some(LentLink::Waits(link)) = self.take_unclaimed(&key)
+            && let Some(LentLink::Waiting(link)) = self.take_unclaimed(&key)
         {
             return Lent::Unclaimed(link);
         }
@@ -173,7 +173,7 @@ impl<L> Lobby<L> {
     fn take_unclaimed(&self, key: &LinkKey) -> Option<LentLink<L>> {
         let mut state = self.state();
         match state.places.get(key) {
-            Some(LentLink::Waits(_)) => state.places.remove(key),
+            Some(LentLink::Waiting(_)) => state.places.remove(key),
             _ => None,
         }
     }
@@ -184,7 +184,7 @@ impl<L> Lobby<L> {
         let link = self.wait(Some(end), |state| {
             let place = state.places.get_mut(&key)?;
             match std::mem::replace(place, LentLink::Claimed) {
-                LentLink::Waits(link) => Some(link),
+                LentLink::Waiting(link) => Some(link),
                 other => {
                     *place = other;
                     None

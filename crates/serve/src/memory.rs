@@ -171,14 +171,14 @@ enum Sources {
 
 /// The memory of a session, in bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct SessionMemory {
     /// The bytes of the present run.
     lot: u64,
     /// The bytes until the session ends, by the sources that keep them.
     kept: Vec<(Sources, u64)>,
 }
 
-impl Held {
+impl SessionMemory {
     /// Returns the memory of a run that takes these bytes.
     #[cfg(test)]
     pub(crate) fn of(lot: u64) -> Self {
@@ -353,7 +353,7 @@ mod tests {
     fn sources_of_every_role_and_protocol_add_up() {
         let function = tacit::library::function("millionaires", &[("bits".to_owned(), 32)].into());
         let function = function.expect("a function");
-        let (mut held, mut all) = (Held::default(), 0);
+        let (mut held, mut all) = (SessionMemory::default(), 0);
         let protocols = [
             ProtocolId::Direct,
             ProtocolId::Authenticated,

@@ -179,7 +179,7 @@ pub(crate) fn command(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let mut child = Ended(child.map_err(failed)?);
+    let mut child = KilledOnDrop(child.map_err(failed)?);
     let (input, output) = (child.0.stdin.take(), child.0.stdout.take());
     let (Some(mut input), Some(output)) = (input, output) else {
         return Err(format!("{program} has no standard input or output"));
@@ -220,9 +220,9 @@ pub(crate) fn command(
 }
 
 /// A process that is killed at the latest when this is dropped.
-struct Ended(Child);
+struct KilledOnDrop(Child);
 
-impl Drop for Ended {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         // A process that has been waited for no longer owns its number, so it must not be killed by
         // it.

@@ -67,7 +67,11 @@ pub trait SizedMatching {
     /// # Errors
     ///
     /// Any error that ends the session.
-    fn run(self: Box<Self>, session: &mut Session, run: &RunOfPeer<'_>) -> Result<Ran, Error>;
+    fn run(
+        self: Box<Self>,
+        session: &mut Session,
+        run: &RunOfPeer<'_>,
+    ) -> Result<FinishedRun, Error>;
 }
 
 /// The circumstances of a run.
@@ -89,7 +93,7 @@ pub struct RunOfPeer<'a> {
 }
 
 /// A run that ended well.
-pub struct Ran {
+pub struct FinishedRun {
     /// Its cost.
     pub cost: Cost,
     /// Whether this party's results were delivered. The reason must contain no secret, because it
@@ -147,9 +151,13 @@ impl SizedMatching for PlainRun {
         Ok(())
     }
 
-    fn run(self: Box<Self>, session: &mut Session, run: &RunOfPeer<'_>) -> Result<Ran, Error> {
+    fn run(
+        self: Box<Self>,
+        session: &mut Session,
+        run: &RunOfPeer<'_>,
+    ) -> Result<FinishedRun, Error> {
         let sized = self.sized.ok_or(Error::ApiMisuse("sizes are told first"))?;
-        Ok(Ran {
+        Ok(FinishedRun {
             cost: sized.threads(run.threads).run(session)?.cost,
             delivered: Ok(()),
         })
@@ -317,7 +325,7 @@ fn answer(
     policy: &Policy,
     session: &mut Session,
     (offer, mut run, runs): (&TableOffer, Box<dyn SizedMatching>, u64),
-) -> Result<Option<Ran>, Error> {
+) -> Result<Option<FinishedRun>, Error> {
     run.tell(session, offer.time_limit)?;
     let Some(asked) = session.next_proposal(policy.limits().message)? else {
         return Ok(None);

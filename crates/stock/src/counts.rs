@@ -30,7 +30,7 @@ pub(crate) struct CountIndex<const N: usize> {
 
 /// A record's numbers, and the number of its changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Counted<const N: usize> {
+struct CountRecord<const N: usize> {
     numbers: [u64; N],
     changes: u64,
 }
@@ -55,11 +55,11 @@ impl<const N: usize> CountIndex<N> {
                 return Ok(());
             }
             let changes = before.changes + 1;
-            let after = changed.insert(Counted { numbers, changes });
+            let after = changed.insert(CountRecord { numbers, changes });
             let put = entries.put(key, &self.to_bytes(key, after));
             put.map_err(StockError::io(&path, "write it"))
         })?;
-        let Counted { numbers, changes } = changed.expect("the transaction ran");
+        let CountRecord { numbers, changes } = changed.expect("the transaction ran");
         let mut rest = [0; 3];
         rest[..N].copy_from_slice(&numbers);
         let note = Note {
@@ -119,9 +119,9 @@ impl<const N: usize> CountIndex<N> {
         stocks: &Stocks,
         key: &[u8],
         value: Option<&[u8]>,
-    ) -> Result<Counted<N>, StockError> {
+    ) -> Result<CountRecord<N>, StockError> {
         let kept = match value {
-            None => Counted {
+            None => CountRecord {
                 numbers: [0; N],
                 changes: 0,
             },
@@ -130,7 +130,7 @@ impl<const N: usize> CountIndex<N> {
         let noted = stocks
             .notes()
             .record(&[self.note, key])?
-            .map(|note| Counted {
+            .map(|note| CountRecord {
                 numbers: std::array::from_fn(|place| note.rest[place]),
                 changes: note.count,
             });
@@ -138,21 +138,21 @@ impl<const N: usize> CountIndex<N> {
         Ok(later.unwrap_or(kept))
     }
 
-    fn parse(&self, key: &[u8], value: &[u8]) -> Option<Counted<N>> {
+    fn parse(&self, key: &[u8], value: &[u8]) -> Option<CountRecord<N>> {
         let (fields, sum) = value.split_last_chunk::<CHECKSUM_BYTES>()?;
         let (numbers, []) = fields.as_chunks::<8>() else {
             return None;
         };
         let (changes, numbers) = numbers.split_last()?;
         let numbers: &[[u8; 8]; N] = numbers.try_into().ok()?;
-        let counted = Counted {
+        let counted = CountRecord {
             numbers: numbers.map(u64::from_le_bytes),
             changes: u64::from_le_bytes(*changes),
         };
         (self.checksum(key, fields) == *sum).then_some(counted)
     }
 
-    fn to_bytes(&self, key: &[u8], counted: &Counted<N>) -> Vec<u8> {
+    fn to_bytes(&self, key: &[u8], counted: &CountRecord<N>) -> Vec<u8> {
         let numbers = counted.numbers.map(u64::to_le_bytes);
         let fields = [numbers.as_flattened(), &counted.changes.to_le_bytes()].concat();
         [&fields[..], &self.checksum(key, &fields)].concat()
@@ -191,7 +191,7 @@ mod tests {
         };
         let (key, counted) = (
             [7; 64],
-            Counted {
+            CountRecord {
                 numbers: [20_000, 5],
                 changes: 9,
             },

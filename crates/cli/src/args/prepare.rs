@@ -103,7 +103,7 @@ pub(crate) struct PrepareArgs {
     #[arg(long = "component", value_name = "NAME[:PARAM=VALUE,…]@COUNT")]
     #[arg(value_parser = counted)]
     #[arg(help_heading = WHAT)]
-    pub(crate) components: Vec<Counted>,
+    pub(crate) components: Vec<OrderedComponent>,
     /// N additional oblivious transfers, rounded up: one for each input bit of the evaluator
     #[arg(long, value_name = "N")]
     #[arg(help_heading = WHAT)]
@@ -195,14 +195,14 @@ impl PrepareFor {
 
 /// A component and the number of instances to prepare.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct OrderedComponent {
     pub(crate) name: String,
     pub(crate) params: Vec<(String, String)>,
     pub(crate) count: u64,
 }
 
 /// Reads `name:param=value,param=value@count`.
-fn counted(text: &str) -> Result<Counted, String> {
+fn counted(text: &str) -> Result<OrderedComponent, String> {
     let wrong = "expected NAME@COUNT or NAME:PARAM=VALUE,…@COUNT, such as aes-round@90";
     let (what, count) = text.rsplit_once('@').ok_or(wrong)?;
     let count: NonZeroU64 = count.parse().map_err(|_| wrong)?;
@@ -212,7 +212,7 @@ fn counted(text: &str) -> Result<Counted, String> {
     };
     match name {
         "" => Err(wrong.to_owned()),
-        _ => Ok(Counted {
+        _ => Ok(OrderedComponent {
             name: name.to_owned(),
             params,
             count: count.get(),
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn components_have_counts() {
         let params = vec![("side".to_owned(), "10".to_owned())];
-        let counted_tile = Counted {
+        let counted_tile = OrderedComponent {
             name: "levenshtein-tile".to_owned(),
             params,
             count: 36,

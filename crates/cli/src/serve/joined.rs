@@ -13,7 +13,7 @@ use tacit::session::{ProtocolId, TableSizes};
 use tacit::{Error, Job, Role, Session, Value};
 use tacit_language::{JoinedRow, PortValue, Signature, TypedFunction};
 use tacit_serve::offers::{OfferedSize, OfferedTable};
-use tacit_serve::tables::{Matching, Ran, RunOfPeer, SizedMatching};
+use tacit_serve::tables::{FinishedRun, Matching, RunOfPeer, SizedMatching};
 use tacit_serve::{RunRequest, TableOffer};
 
 use super::border::{Member, Offered};
@@ -28,7 +28,7 @@ use crate::inputs::{InputOfService, Reading};
 use crate::typed::{CheckedProgram, Runnable, values};
 
 /// A program with this party's table and its other inputs.
-struct Held {
+struct ServedJoin {
     program: CheckedProgram,
     choice: FunctionArgs,
     params: BTreeMap<String, u64>,
@@ -47,7 +47,7 @@ struct Held {
     turn: Mutex<()>,
 }
 
-struct HeldJoin(Arc<Held>);
+struct HeldJoin(Arc<ServedJoin>);
 
 /// Returns the offer of a program that joins tables, or nothing if it joins none.
 pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOffer>, Failure> {
@@ -94,7 +94,7 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
     delivery.map_err(|reason| wrong("results", &reason))?;
     let known = signature.known_sizes(role, rows);
     let known = known.map_err(|size| Failure::input(size.to_string()))?;
-    let held = Held {
+    let held = ServedJoin {
         meaning: program.open_meaning()?,
         program: *program,
         choice,
@@ -162,7 +162,7 @@ fn check_terms(served: &Served) -> Result<(), Failure> {
     Err(wrong(refused.0, refused.1))
 }
 
-impl Held {
+impl ServedJoin {
     /// Returns the sizes of both parties with those that the peer told.
     fn sizes(&self, told: &TableSizes) -> Result<BTreeMap<String, u64>, Error> {
         let theirs: Vec<_> = self
@@ -251,7 +251,7 @@ fn plan(runnable: &Runnable) -> Result<&JoinPlan, Error> {
 
 /// A run of a program with tables of known sizes.
 struct JoinRun {
-    held: Arc<Held>,
+    held: Arc<ServedJoin>,
     runnable: Arc<Runnable>,
     asks: PeerAsks,
 }
@@ -314,7 +314,11 @@ impl SizedMatching for JoinRun {
             .map(drop)
     }
 
-    fn run(self: Box<Self>, session: &mut Session, run: &RunOfPeer<'_>) -> Result<Ran, Error> {
+    fn run(
+        self: Box<Self>,
+        session: &mut Session,
+        run: &RunOfPeer<'_>,
+    ) -> Result<FinishedRun, Error> {
         let held = &self.held;
         let function = self.runnable.function();
         let find = |_: &str| None;
@@ -333,7 +337,7 @@ impl SizedMatching for JoinRun {
             job = job.input(&name, value);
         }
         let outcome = job.run(session)?;
-        Ok(Ran {
+        Ok(FinishedRun {
             delivered: self.deliver(run, &outcome.outputs),
             cost: outcome.cost,
         })

@@ -12,9 +12,12 @@ use super::{
 };
 
 /// The thing that a parameter counts, its range, and its default if it has one.
-type Counted = (&'static str, RangeInclusive<u64>, Option<u64>);
+type IntegerParameter = (&'static str, RangeInclusive<u64>, Option<u64>);
 
-const fn parameter(name: &'static str, (description, range, default): Counted) -> Parameter {
+const fn parameter(
+    name: &'static str,
+    (description, range, default): IntegerParameter,
+) -> Parameter {
     let (minimum, maximum) = (*range.start(), *range.end());
     Parameter {
         name,
@@ -25,22 +28,22 @@ const fn parameter(name: &'static str, (description, range, default): Counted) -
     }
 }
 
-const fn message_bytes(maximum: u64) -> Counted {
+const fn message_bytes(maximum: u64) -> IntegerParameter {
     ("length of the message in bytes", 1..=maximum, None)
 }
 
-const fn symbols(maximum: u64) -> Counted {
+const fn symbols(maximum: u64) -> IntegerParameter {
     ("length in symbols", 1..=maximum, None)
 }
 
-const BITS: Counted = ("width of the integers in bits", 1..=4096, Some(32));
-const FACTOR_BITS: Counted = ("width of the integers in bits", 1..=1024, Some(32));
-const SYMBOL_BITS: Counted = ("width of a symbol in bits", 1..=16, Some(8));
-const SIDE: Counted = ("symbols along each edge", 1..=64, None);
-const CELLS: Counted = ("cells of the map", 1..=65536, Some(256));
-const ID_BITS: Counted = ("width of an ID in bits", 1..=32, Some(8));
-const DISTANCE_BITS: Counted = ("width of a distance in bits", 1..=32, Some(8));
-const VALUE_BITS: Counted = ("width of a value in bits", 1..=64, Some(32));
+const BITS: IntegerParameter = ("width of the integers in bits", 1..=4096, Some(32));
+const FACTOR_BITS: IntegerParameter = ("width of the integers in bits", 1..=1024, Some(32));
+const SYMBOL_BITS: IntegerParameter = ("width of a symbol in bits", 1..=16, Some(8));
+const SIDE: IntegerParameter = ("symbols along each edge", 1..=64, None);
+const CELLS: IntegerParameter = ("cells of the map", 1..=65536, Some(256));
+const ID_BITS: IntegerParameter = ("width of an ID in bits", 1..=32, Some(8));
+const DISTANCE_BITS: IntegerParameter = ("width of a distance in bits", 1..=32, Some(8));
+const VALUE_BITS: IntegerParameter = ("width of a value in bits", 1..=64, Some(32));
 
 /// Builds entries from rows `name: description, [parameter: counted, …] => circuit;`. The circuit
 /// is described to a builder, with the parameters' values by name.

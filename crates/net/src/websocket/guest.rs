@@ -29,17 +29,17 @@ pub struct Guest {
 }
 
 /// What a party did.
-pub enum Heard {
+pub enum GuestEvent {
     /// Nothing of content, for a short time.
     Nothing,
     /// It sent this.
-    Message(Passed),
+    Message(RelayedMessage),
     /// It ended its connection in order.
     End,
 }
 
 /// A message from one party for the other.
-pub struct Passed(Message);
+pub struct RelayedMessage(Message);
 
 /// The half of a socket that bytes come from. The library also answers pings and closing where it
 /// reads; these answers would come between the parts of a message that another thread writes.
@@ -84,13 +84,15 @@ impl Guest {
         let guest = Self::over(socket, origins, &settings, &wait)?;
         loop {
             match guest.hear().map_err(|error| over(error.into()))?.0 {
-                Heard::Message(Passed(message)) => {
+                GuestEvent::Message(RelayedMessage(message)) => {
                     let bytes = message.into_data();
                     let hello = bytes[..].try_into().ok().and_then(Hello::from_bytes);
                     return Ok((guest, hello));
                 }
-                Heard::Nothing => wait.slice().map(drop).map_err(over)?,
-                Heard::End => return Err(over(io::Error::from(io::ErrorKind::BrokenPipe).into())),
+                GuestEvent::Nothing => wait.slice().map(drop).map_err(over)?,
+                GuestEvent::End => {
+                    return Err(over(io::Error::from(io::ErrorKind::BrokenPipe).into()));
+                }
             }
         }
     }
@@ -123,7 +125,7 @@ impl Guest {
     /// # Errors
     ///
     /// The connection broke, or the party breaks the rules of WebSockets.
-    pub fn hear(&self) -> io::Result<(Heard, u64)> {
+    pub fn hear(&self) -> io::Result<(GuestEvent, u64)> {
         let mut reader = lock(&self.reader);
         reader.get_mut().0.renew();
         let read = reader.read();
@@ -131,17 +133,17 @@ impl Guest {
         drop(reader);
         let heard = match read {
             Ok(message @ (Message::Binary(_) | Message::Text(_))) => {
-                Heard::Message(Passed(message))
+                GuestEvent::Message(RelayedMessage(message))
             }
             Ok(Message::Ping(content)) => {
                 self.write(Message::Pong(content))?;
-                Heard::Nothing
+                GuestEvent::Nothing
             }
-            Ok(Message::Pong(_) | Message::Frame(_)) => Heard::Nothing,
-            Ok(Message::Close(_)) => Heard::End,
+            Ok(Message::Pong(_) | Message::Frame(_)) => GuestEvent::Nothing,
+            Ok(Message::Close(_)) => GuestEvent::End,
             Err(error) => {
                 not_yet(error)?;
-                Heard::Nothing
+                GuestEvent::Nothing
             }
         };
         Ok((heard, count as u64))
@@ -152,7 +154,7 @@ impl Guest {
     /// # Errors
     ///
     /// The connection broke.
-    pub fn send(&self, message: Passed) -> io::Result<()> {
+    pub fn send(&self, message: RelayedMessage) -> io::Result<()> {
         self.write(message.0)
     }
 

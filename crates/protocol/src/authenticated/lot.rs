@@ -60,7 +60,7 @@ pub(super) struct InputCounts {
 }
 
 /// The result of making a lot.
-pub(super) struct Made {
+pub(super) struct MadeLot {
     pub(super) triples: Triples,
     /// MACs of random bits that only this party knows, for its inputs, and keys of the other
     /// party's bits.
@@ -91,7 +91,7 @@ pub(super) async fn make(
     rng: &mut Prg,
     size: LotSize,
     inputs: InputCounts,
-) -> Result<Made, Error> {
+) -> Result<MadeLot, Error> {
     let (role, mut lot) = (epoch.role(), Unchecked::new(epoch, size));
     let mut inputs = Shares {
         macs: zero_blocks(inputs.own),
@@ -121,7 +121,7 @@ pub(super) async fn make(
             open_buckets(io, epoch, lot, &coin).await?
         }
     };
-    Ok(Made { triples, inputs })
+    Ok(MadeLot { triples, inputs })
 }
 
 /// Cuts `of` into pieces of this length. The last piece may be shorter.

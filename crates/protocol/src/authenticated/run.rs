@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::bucket::Triples;
 use super::epoch::Epoch;
 use super::gates::ClosedGates;
-use super::lot::{InputCounts, Made, make};
+use super::lot::{InputCounts, MadeLot, make};
 use super::oracle::{Domain, Oracle};
 use super::saving::{saved, shares_of};
 use super::share::Share;
@@ -133,7 +133,7 @@ impl<'f> RunState<'f> {
             left: function.and_gates(),
         };
         let counts = InputCounts { own, others };
-        let Made {
+        let MadeLot {
             triples,
             inputs: bits,
         } = lots.next(io, &terms, counts).await?;
@@ -211,7 +211,7 @@ impl<'f> Lots<'f> {
         io: &mut Io<'_>,
         terms: &Terms<'f>,
         inputs: InputCounts,
-    ) -> Result<Made, Error> {
+    ) -> Result<MadeLot, Error> {
         if let Some(stock) = &mut self.stock {
             return stock.take(&mut self.epoch, self.left, inputs);
         }

@@ -24,7 +24,7 @@ pub use making::TripleOrder;
 use super::bucket::Triples;
 use super::epoch::{Epoch, is_of_role};
 use super::leaky::zero_blocks;
-use super::lot::{InputCounts, Made};
+use super::lot::{InputCounts, MadeLot};
 use super::oracle::{DIGEST_BYTES, Digest};
 use super::share::Shares;
 use crate::Error;
@@ -135,7 +135,7 @@ impl<'s> StockedTriples<'s> {
         epoch: &mut Epoch,
         gates: u64,
         counts: InputCounts,
-    ) -> Result<Made, Error> {
+    ) -> Result<MadeLot, Error> {
         let mut inputs = Shares {
             macs: zero_blocks(counts.own),
             keys: zero_blocks(counts.others),
@@ -169,7 +169,7 @@ impl<'s> StockedTriples<'s> {
             }
         }
         let [x, y, z, masks] = columns;
-        Ok(Made {
+        Ok(MadeLot {
             triples: Triples {
                 number: number.unwrap_or_default(),
                 x,

@@ -11,7 +11,7 @@ use tacit::stock::Stocks;
 use tacit::{Job, Role};
 use tacit_language::{PortValue, RowRules};
 
-use super::{Ran, Run, Session, Terms, ran, role};
+use super::{Run, RunResult, Session, Terms, ran, role};
 use crate::function::Function;
 use crate::party::{seconds, threads};
 use crate::program::{Program, row_rules};
@@ -85,7 +85,7 @@ impl Session {
         py: Python<'py>,
         run: JoinRun<'_>,
         terms: Terms,
-    ) -> PyResult<Ran<'py>> {
+    ) -> PyResult<RunResult<'py>> {
         check_terms(py, &terms)?;
         threads(py, terms.threads)?;
         let role = role(py, &terms.role)?;
@@ -130,7 +130,7 @@ impl Session {
         (run, (role, sizes, stocks)): (&JoinRun<'_>, SizedFor<'_>),
         terms: Terms,
         deadline: &Deadline,
-    ) -> PyResult<Ran<'py>> {
+    ) -> PyResult<RunResult<'py>> {
         let JoinRun {
             program,
             parties,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tacit::net::relay::{Answer, Guest, Heard};
+use tacit::net::relay::{Answer, Guest, GuestEvent};
 
 use super::RelayLimits;
 
@@ -86,14 +86,14 @@ impl Course<'_> {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
             match heard {
-                Heard::Nothing => {}
-                Heard::Message(message) => {
+                GuestEvent::Nothing => {}
+                GuestEvent::Message(message) => {
                     to.send(message)?;
                     self.flush(to)?;
                     let elapsed_ms = self.begun.elapsed().as_millis() as u64;
                     self.last_ms.fetch_max(elapsed_ms, Ordering::Relaxed);
                 }
-                Heard::End => return Ok(()),
+                GuestEvent::End => return Ok(()),
             }
             due = due_after(
                 due,

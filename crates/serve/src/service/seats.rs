@@ -11,7 +11,7 @@ use tacit::session::AbortReason;
 use tacit::stock::Stocks;
 
 use super::{ServiceState, Shared};
-use crate::memory::{Held, Need};
+use crate::memory::{Need, SessionMemory};
 use crate::policy::{Limits, Policy};
 use crate::tables::now_s;
 use crate::visitors::MAX_VISITORS;
@@ -22,7 +22,7 @@ pub(super) struct OpenSession {
     pub(super) running: bool,
     is_visitors: bool,
     /// The memory that its run is counted for, and that it keeps between runs.
-    memory: Held,
+    memory: SessionMemory,
 }
 
 /// A session's place among the open ones, given back on drop.
@@ -168,7 +168,7 @@ impl Shared {
             cancel: seat.cancel.clone(),
             running: false,
             is_visitors,
-            memory: Held::default(),
+            memory: SessionMemory::default(),
         };
         state.sessions.insert(number, session);
         drop(state);
@@ -197,7 +197,12 @@ impl ServiceState {
 
     /// Returns the limit that a session with this number would exceed with this memory: the bytes
     /// of all runs and preparations, or those of its peer. Visitors together leave a peer's share.
-    fn exceeded(&self, number: u64, own: &Held, [all, per_peer]: [u64; 2]) -> Option<&'static str> {
+    fn exceeded(
+        &self,
+        number: u64,
+        own: &SessionMemory,
+        [all, per_peer]: [u64; 2],
+    ) -> Option<&'static str> {
         let session = self.sessions.get(&number)?;
         let held = |counts: &dyn Fn(&OpenSession) -> bool| {
             let others = self.sessions.iter();
@@ -341,12 +346,12 @@ mod tests {
             cancel: CancelHandle::new(),
             running: true,
             is_visitors,
-            memory: Held::of(bytes),
+            memory: SessionMemory::of(bytes),
         };
         let mut state = ServiceState::default();
         let limits = [100, 25];
         for number in 0..3 {
-            let own = Held::of(25);
+            let own = SessionMemory::of(25);
             let of = session(number, true, 0);
             state.sessions.insert(u64::from(number), of);
             assert_eq!(state.exceeded(u64::from(number), &own, limits), None);
@@ -356,7 +361,7 @@ mod tests {
         // A fourth visitor would leave nothing to the peers, of which one still has its share.
         state.sessions.insert(3, session(3, true, 0));
         state.sessions.insert(4, session(4, false, 0));
-        let own = Held::of(25);
+        let own = SessionMemory::of(25);
         let limit = state.exceeded(3, &own, limits);
         assert_eq!(limit, Some("memory_mib of visitors"));
         assert_eq!(state.exceeded(4, &own, limits), None);

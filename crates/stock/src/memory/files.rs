@@ -90,7 +90,7 @@ impl Storage for Memory {
             return Ok(None);
         }
         let memory = self.clone();
-        Ok(Some(Box::new(Held {
+        Ok(Some(Box::new(MemoryLock {
             memory,
             file: file.to_owned(),
         })))
@@ -116,12 +116,12 @@ impl Storage for Memory {
     }
 }
 
-struct Held {
+struct MemoryLock {
     memory: Memory,
     file: PathBuf,
 }
 
-impl Drop for Held {
+impl Drop for MemoryLock {
     fn drop(&mut self) {
         self.memory.world().locks.remove(&self.file);
     }

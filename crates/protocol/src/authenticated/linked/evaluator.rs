@@ -105,7 +105,7 @@ impl<'r> LinkedRun<'r> {
         (mut epoch, found): (Epoch, LinkedWires<'r, EvaluatorSide>),
         links: Zeroizing<Vec<Block>>,
         masked: &[bool],
-    ) -> Result<Ended<'r>, Error> {
+    ) -> Result<UnopenedRun<'r>, Error> {
         let run = found.run();
         let LinkedWires {
             numbers,
@@ -127,7 +127,7 @@ impl<'r> LinkedRun<'r> {
             evaluating.fold(gates, &mut epoch.buffers);
         }
         evaluating.check_rows()?;
-        Ok(Ended {
+        Ok(UnopenedRun {
             labels: evaluating.finish().1,
             epoch,
             run,
@@ -182,15 +182,15 @@ impl Links<'_, '_> {
     }
 }
 
-/// A run whose gates are proven by rows.
-struct Ended<'f> {
+/// A run whose gates are proven by rows, and whose results are not opened.
+struct UnopenedRun<'f> {
     epoch: Epoch,
     run: u64,
     labels: Results<'f, Block>,
     results: Results<'f, Share>,
 }
 
-impl Ended<'_> {
+impl UnopenedRun<'_> {
     fn masks(&self, role: Role) -> Zeroizing<Vec<Share>> {
         let delta = *self.epoch.delta();
         let results = self.results.of(role);

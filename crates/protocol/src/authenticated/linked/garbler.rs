@@ -88,7 +88,7 @@ impl LinkedRun<'_> {
             send_links(io, &Zeroizing::new(links.collect()))?;
         }
 
-        let ended = Ended {
+        let ended = UnopenedRun {
             masked: inputs_among_results(function, &masked)?,
             epoch,
             run,
@@ -136,8 +136,8 @@ fn inputs_among_results<'f>(
     Ok(values.outputs(|_| false))
 }
 
-/// A run whose links are sent.
-struct Ended<'f> {
+/// A run whose links are sent, and whose results are not opened.
+struct UnopenedRun<'f> {
     epoch: Epoch,
     run: u64,
     results: Results<'f, GarblerWire>,
@@ -146,7 +146,7 @@ struct Ended<'f> {
     masked: Results<'f, bool>,
 }
 
-impl Ended<'_> {
+impl UnopenedRun<'_> {
     /// Returns the masks of the results of `role`.
     fn masks(&self, role: Role) -> Zeroizing<Vec<Share>> {
         let delta = *self.epoch.delta();

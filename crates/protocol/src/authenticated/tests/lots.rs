@@ -5,11 +5,11 @@ use std::num::NonZeroUsize;
 use tacit_kernels::Block;
 
 use super::bucket::Triples;
-use super::lot::{EXTENSION_OTS, InputCounts, Made};
+use super::lot::{EXTENSION_OTS, InputCounts, MadeLot};
 use super::share::{Share, Shares};
 use super::*;
 
-fn make([a, b]: &mut [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [Made; 2] {
+fn make([a, b]: &mut [Epoch; 2], size: LotSize, inputs: [usize; 2]) -> [MadeLot; 2] {
     let counts = |own, others| InputCounts { own, others };
     let (mine, yours) = (counts(inputs[0], inputs[1]), counts(inputs[1], inputs[0]));
     let [mut first, mut second] = [prg(), prg()];
