@@ -9,7 +9,7 @@ use crate::scene::{A, Scene, millionaires};
 use tacit::protocols::StatisticalSecurity;
 use tacit::session::{AbortReason, OtExtension, ProtocolId};
 use tacit::stock::{LOT_SCHEME, LotPreparation};
-use tacit::{Error, Job, ProtocolError, Role, Session, Value};
+use tacit::{Error, Fingerprint, Job, ProtocolError, Role, Session, Value};
 use tacit_serve::inputs::FromProgram;
 use tacit_serve::policy::Material;
 use tacit_serve::{Level, Limits, Offer, Policy, Service, memory};
@@ -93,34 +93,46 @@ fn a_peers_share_is_no_less_than_a_run_and_no_more_than_all() {
     }
 }
 
-/// A peer with all its sessions takes its share of the memory, and the other peers have theirs.
-#[test]
-fn no_peer_holds_the_memory_of_all() {
-    let scene = Scene::new(2);
+/// Returns an offer whose runs with peers that `waits` names last until the test lets them go on:
+/// the offer, the channel that lets one go on, and the one that says that one has begun.
+fn lasting(
+    scene: &Scene,
+    waits: impl Fn(Fingerprint) -> bool + Send + Sync + 'static,
+) -> (Offer, mpsc::Sender<()>, mpsc::Receiver<()>) {
     let (go_on, held) = mpsc::channel::<()>();
     let (tells, begun) = mpsc::channel::<()>();
     let (held, tells) = (Mutex::new(held), Mutex::new(tells));
-    let greedy = scene.fingerprint(0);
     let offer = Offer {
-        // Runs of the one peer last as long as the test wants.
         inputs: Arc::new(FromProgram(move |asked: &tacit_serve::RunRequest<'_>| {
-            if asked.peer == greedy {
+            if waits(asked.peer) {
                 tells.lock().unwrap().send(()).unwrap();
                 held.lock().unwrap().recv().unwrap();
             }
             Ok([("a".to_owned(), Value::from(A))].into())
         })),
-        ..authenticated(&scene)
+        ..authenticated(scene)
     };
+    (offer, go_on, begun)
+}
+
+/// Runs as this peer, and returns the result.
+fn run(scene: &Scene, service: &Service, peer: usize) -> Result<String, Error> {
+    let mut session = scene.session(service, peer)?;
+    let function = millionaires(8);
+    let job = Job::new(&function, Role::Evaluator).authenticated();
+    let outcome = job.input("b", 40_u32).run(&mut session)?;
+    Ok(outcome.outputs["a_is_richer"].to_text())
+}
+
+/// A peer with all its sessions takes its share of the memory, and the other peers have theirs.
+#[test]
+fn no_peer_holds_the_memory_of_all() {
+    let scene = Scene::new(2);
+    let greedy = scene.fingerprint(0);
+    let (offer, go_on, begun) = lasting(&scene, move |peer| peer == greedy);
     // There is room for two runs, and the share of a peer is one.
     let service = scene.start(scene.policy(vec![offer], vec![], limits(464)));
-    let run = |peer| {
-        let mut session = scene.session(&service, peer)?;
-        let function = millionaires(8);
-        let job = Job::new(&function, Role::Evaluator).authenticated();
-        let outcome = job.input("b", 40_u32).run(&mut session)?;
-        Ok::<_, Error>(outcome.outputs["a_is_richer"].to_text())
-    };
+    let run = |peer| run(&scene, &service, peer);
     thread::scope(|scope| {
         let first = scope.spawn(|| run(0));
         begun.recv().unwrap();
@@ -135,26 +147,9 @@ fn no_peer_holds_the_memory_of_all() {
 #[test]
 fn a_run_waits_outside_while_others_hold_the_memory() {
     let scene = Scene::new(2);
-    let (go_on, held) = mpsc::channel::<()>();
-    let (tells, begun) = mpsc::channel::<()>();
-    let (held, tells) = (Mutex::new(held), Mutex::new(tells));
-    let offer = Offer {
-        // The service's side of a run that lasts as long as the test wants.
-        inputs: Arc::new(FromProgram(move |_: &tacit_serve::RunRequest<'_>| {
-            tells.lock().unwrap().send(()).unwrap();
-            held.lock().unwrap().recv().unwrap();
-            Ok([("a".to_owned(), Value::from(A))].into())
-        })),
-        ..authenticated(&scene)
-    };
+    let (offer, go_on, begun) = lasting(&scene, |_| true);
     let service = scene.start(scene.policy(vec![offer], vec![], limits(463)));
-    let run = |peer| {
-        let mut session = scene.session(&service, peer)?;
-        let function = millionaires(8);
-        let job = Job::new(&function, Role::Evaluator).authenticated();
-        let outcome = job.input("b", 40_u32).run(&mut session)?;
-        Ok::<_, Error>(outcome.outputs["a_is_richer"].to_text())
-    };
+    let run = |peer| run(&scene, &service, peer);
     thread::scope(|scope| {
         let first = scope.spawn(|| run(0));
         begun.recv().unwrap();
@@ -208,17 +203,7 @@ fn a_level_that_could_never_be_prepared_is_refused_at_the_start() {
 #[test]
 fn an_order_waits_outside_while_runs_hold_the_memory() {
     let scene = Scene::new(2);
-    let (go_on, held) = mpsc::channel::<()>();
-    let (tells, begun) = mpsc::channel::<()>();
-    let (held, tells) = (Mutex::new(held), Mutex::new(tells));
-    let offer = Offer {
-        inputs: Arc::new(FromProgram(move |_: &tacit_serve::RunRequest<'_>| {
-            tells.lock().unwrap().send(()).unwrap();
-            held.lock().unwrap().recv().unwrap();
-            Ok([("a".to_owned(), Value::from(A))].into())
-        })),
-        ..authenticated(&scene)
-    };
+    let (offer, go_on, begun) = lasting(&scene, |_| true);
     let levels = triples(&scene, 1_000_000);
     let service = scene.start(scene.policy(vec![offer], levels, limits(500)));
     let stocks = scene.stocks("peer1", 1 << 30);
@@ -228,13 +213,10 @@ fn an_order_waits_outside_while_runs_hold_the_memory() {
         order.run(&mut session, &stocks).map(drop)
     };
     thread::scope(|scope| {
-        let run = |peer| {
-            let mut session = scene.session(&service, peer)?;
-            let function = millionaires(8);
-            let job = Job::new(&function, Role::Evaluator).authenticated();
-            job.input("b", 40_u32).run(&mut session)
-        };
-        let both = [0, 1].map(|peer| scope.spawn(move || run(peer)));
+        let both = [0, 1].map(|peer| {
+            let (scene, service) = (&scene, &service);
+            scope.spawn(move || run(scene, service, peer))
+        });
         both.iter().for_each(|_| begun.recv().unwrap());
         assert!(is_busy(order(1000)), "two runs and an order take 664 MiB");
         both.iter().for_each(|_| go_on.send(()).unwrap());
