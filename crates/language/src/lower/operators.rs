@@ -1,5 +1,7 @@
 //! Operators over wires. The circuit builder documents the costs of its operations.
 
+use std::ops::{Add, Div, Mul, Rem, Sub};
+
 use tacit_circuit::builder::{Bit, Builder, Bus, Fixed, Int, UInt};
 
 use crate::program::{BinaryOperator, Intrinsic, TypeId, TypeKind, TypeTable, UnaryOperator};
@@ -12,6 +14,20 @@ pub(super) type Bits<'b> = Vec<Bit<'b>>;
 pub(super) struct Operators<'b, 'p> {
     pub(super) builder: &'b Builder,
     pub(super) types: &'p TypeTable,
+}
+
+/// Applies an operator to integers of either kind.
+fn integer<T>(operator: BinaryOperator, a: T, b: T) -> T
+where
+    T: Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T> + Rem<Output = T>,
+{
+    match operator {
+        BinaryOperator::Add => a + b,
+        BinaryOperator::Subtract => a - b,
+        BinaryOperator::Multiply => a * b,
+        BinaryOperator::Divide => a / b,
+        _ => a % b,
+    }
 }
 
 fn bits_of(bus: &Bus<'_>) -> usize {
@@ -149,28 +165,8 @@ impl<'b> Operators<'b, '_> {
                 };
                 self.of(result.scaled().bus())
             }
-            TypeKind::Signed(_) => {
-                let (a, b) = (self.int(a), self.int(b));
-                let result = match operator {
-                    B::Add => a + b,
-                    B::Subtract => a - b,
-                    B::Multiply => a * b,
-                    B::Divide => a / b,
-                    _ => a % b,
-                };
-                self.of(result.bus())
-            }
-            _ => {
-                let (a, b) = (self.uint(a), self.uint(b));
-                let result = match operator {
-                    B::Add => a + b,
-                    B::Subtract => a - b,
-                    B::Multiply => a * b,
-                    B::Divide => a / b,
-                    _ => a % b,
-                };
-                self.of(result.bus())
-            }
+            TypeKind::Signed(_) => self.of(integer(operator, self.int(a), self.int(b)).bus()),
+            _ => self.of(integer(operator, self.uint(a), self.uint(b)).bus()),
         }
     }
 
