@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_lock_for_ever_stops_no_run() {
+    fn a_lock_that_is_held_forever_stops_no_run() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("results");
         let file = LineFile {

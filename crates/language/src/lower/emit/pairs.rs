@@ -179,16 +179,12 @@ impl Emitter<'_, '_> {
         let counter = self.free_value("bin");
         for (span, pairs) in plan.spans.iter().zip(&self.pairs) {
             self.builder.repeat(&counter, 0, span.bins, |each, bin| {
-                let target = Part::of(&pairs.value).range(
-                    bin.times(width as u64),
-                    bin.times(width as u64).plus(width as u64),
-                );
+                let start = bin.times(width as u64);
+                let end = start.plus(width as u64);
+                let target = Part::of(&pairs.value).range(start, end);
                 let given = [&span.placer_input, &span.programmer_input];
-                each.call(
-                    [target],
-                    &component,
-                    given.map(|name| Part::of(name).at(bin)),
-                );
+                let given = given.map(|name| Part::of(name).at(bin));
+                each.call([target], &component, given);
             });
         }
         Ok(Some(plan))
