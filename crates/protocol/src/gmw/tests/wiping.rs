@@ -38,8 +38,8 @@ impl HashedOtSink for Taker {
     }
 }
 
-/// Who reads the stack of a session's thread later finds no Δ, with which the recorded corrections
-/// of the session would give every choice, and no OT.
+/// Whoever reads the stack of a session's thread later finds no OT, and no Δ, with which the
+/// recorded corrections of the session would give every choice.
 #[test]
 fn hashing_leaves_no_delta_and_no_ot_on_the_stack() {
     let mut prg = prg(9);
