@@ -106,6 +106,9 @@ impl Memory {
             .chain(old.durable_names.keys())
             .cloned()
             .collect();
+        // In the order in which they were made: names may be random, and a seed decides the same.
+        let mut all: Vec<PathBuf> = all.into_iter().collect();
+        all.sort_by_key(|path| old.names.get(path).or(old.durable_names.get(path)).copied());
         for path in all {
             let (now, durable) = (old.names.get(&path), old.durable_names.get(&path));
             let (now, durable) = (now.copied(), durable.copied());

@@ -196,7 +196,7 @@ impl Stocks {
         Ok(ids.collect())
     }
 
-    /// Removes a stock, and destroys its keys first. The stock need not exist.
+    /// Removes a stock, durably, and destroys its keys first. The stock need not exist.
     ///
     /// # Errors
     ///

@@ -30,7 +30,16 @@ impl Storage for Memory {
         let power = world.point()?;
         if matches!(power, Power::On) {
             let here = |path: &&PathBuf| path.parent() == Some(folder);
-            let gone: Vec<PathBuf> = world.durable_names.keys().filter(here).cloned().collect();
+            // A folder in which no name is left was removed, and its name is one of these.
+            let is_removed = |path: &&PathBuf| {
+                let below = path.strip_prefix(folder).ok();
+                let inside = below.and_then(|below| Some(folder.join(below.iter().next()?)));
+                inside
+                    .is_some_and(|inside| !world.names.keys().any(|path| path.starts_with(&inside)))
+            };
+            let durable = world.durable_names.keys();
+            let gone = durable.filter(|path| here(path) || is_removed(path));
+            let gone: Vec<PathBuf> = gone.cloned().collect();
             for path in gone {
                 world.durable_names.remove(&path);
             }

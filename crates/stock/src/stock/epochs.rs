@@ -119,7 +119,7 @@ pub(crate) fn remove<T, E: From<StockError>>(
     Ok(done)
 }
 
-/// Removes a stock's folder, for a caller that has the right to prepare.
+/// Removes a stock's folder, durably, for a caller that has the right to prepare.
 pub(super) fn destroy(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
     let folder = &place.folder;
     overwrite_keys(storage, folder)?;
@@ -128,6 +128,10 @@ pub(super) fn destroy(storage: &dyn Storage, place: &StockLocation) -> Result<()
     storage
         .remove_folder(folder)
         .map_err(StockError::io(folder, "remove it"))?;
+    // Otherwise a loss of power may bring the index back, which no session can use or replace.
+    if let Some(stocks) = folder.parent() {
+        storage.keep_names(stocks)?;
+    }
     told
 }
 

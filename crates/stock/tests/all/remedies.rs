@@ -53,6 +53,28 @@ fn what_a_new_epoch_needs_to_read_is_to_be_removed() {
     );
 }
 
+/// An index that comes back without its epoch stops every session until it is removed again.
+#[test]
+fn a_removed_stock_stays_removed_when_the_power_fails() {
+    let (id, limits) = (id(Role::Garbler), Limits::default());
+    for seed in 0..8 {
+        let disk = Memory::new();
+        let open = |disk: &Memory| {
+            let stocks = Stocks::open(Arc::new(disk.clone()), Path::new("s"), RootKey::Beside);
+            stocks.expect("a disk")
+        };
+        let stocks = open(&disk);
+        drop(stocks.create(id, EPOCH, b"", limits).expect("a stock"));
+        disk.lose_power_at(u64::MAX, seed);
+        stocks.remove(&id).expect("unlocked");
+        let gone = open(&disk.restart()).stock(id, limits);
+        assert!(
+            matches!(gone, Err(StockError::Missing { .. })),
+            "seed {seed}: {gone:?}"
+        );
+    }
+}
+
 /// A session that has the stock open must not continue under a Δ that a peer may know.
 #[test]
 fn a_destroyed_stock_gives_nothing_to_who_has_it_open() {
