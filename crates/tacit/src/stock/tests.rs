@@ -6,15 +6,13 @@
 //! every point. Both parties then start again from what their disks have, and no number is ever
 //! leased twice. A [simulation] draws long histories of such events.
 
+mod given;
 mod lying;
 mod simulation;
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::path::Path;
 use std::pin::pin;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -31,6 +29,8 @@ use tacit_stock::{
     Agreement, ComponentDigest, InstanceSize, Lease, LeasePool, LeaseRequest, Memory, Preparation,
     Span, Stock, Witness,
 };
+
+use given::NumbersGiven;
 
 use super::failure::StockFailure;
 use super::leases::{Attempt, LeaseIo, LeaseTerms, OwnLeases, Unanswered, follow, name};
@@ -49,9 +49,6 @@ const SIZE: InstanceSize = InstanceSize {
     secret_bytes: 16,
     table_bytes: 0,
 };
-
-/// Every number of an epoch and kind that a party was ever given.
-type NumbersGiven = Rc<RefCell<BTreeSet<([u8; 16], ComponentDigest, u64)>>>;
 
 /// A party: its disk, the disk of its witness if it has one, and what it was given.
 struct Party {
@@ -108,6 +105,21 @@ impl Party {
         self.outside = self.outside.as_ref().map(Memory::restart);
     }
 
+    /// Returns the name of its stock.
+    fn name(&self) -> StockName {
+        let (own, peer) = match self.role {
+            Role::Garbler => (Fingerprint([1; 32]), Fingerprint([2; 32])),
+            Role::Evaluator => (Fingerprint([2; 32]), Fingerprint([1; 32])),
+        };
+        StockName {
+            own,
+            peer,
+            role: self.role,
+            scheme: SchemeId::HALF_GATES_TWO_CALL,
+            lanes: Default::default(),
+        }
+    }
+
     /// Starts a process beside those that run.
     fn open(&self, tag: u64) -> Process {
         let disk = self.disk.clone();
@@ -117,25 +129,15 @@ impl Party {
             let witness = Witness::open(Arc::new(outside.clone()), Path::new("w"));
             stocks = stocks.witnessed(witness.expect("a disk"));
         }
-        let (own, peer) = match self.role {
-            Role::Garbler => (Fingerprint([1; 32]), Fingerprint([2; 32])),
-            Role::Evaluator => (Fingerprint([2; 32]), Fingerprint([1; 32])),
-        };
         Process {
             disk,
             stocks,
-            name: StockName {
-                own,
-                peer,
-                role: self.role,
-                scheme: SchemeId::HALF_GATES_TWO_CALL,
-                lanes: Default::default(),
-            },
+            name: self.name(),
             kinds: self.kinds,
             stock: None,
             held: LeasePool::new(),
             failure: StockFailure::default(),
-            given: Rc::clone(&self.given),
+            given: self.given.clone(),
             tag,
         }
     }
@@ -261,10 +263,10 @@ impl Process {
         }
     }
 
-    fn note(&mut self, kind: ComponentDigest, spans: &[Span]) {
-        let epoch = self.stock().epoch().nonce;
+    fn note(&self, kind: ComponentDigest, spans: &[Span]) {
+        let (id, epoch) = (self.name.id(), self.stock().epoch());
         for number in spans.iter().flat_map(|span| span.first..span.end()) {
-            let is_new = self.given.borrow_mut().insert((epoch, kind, number));
+            let is_new = self.given.lease(&id, epoch, kind, number);
             assert!(is_new, "{:?} leases {number} twice", self.name.role);
         }
     }
@@ -298,6 +300,12 @@ impl LeaseIo for Process {
     }
 
     fn hold(&mut self, leases: Vec<Lease>) -> Result<(), Error> {
+        let (id, epoch) = (self.name.id(), self.stock().epoch());
+        for lease in &leases {
+            for number in lease.spans().flat_map(|span| span.first..span.end()) {
+                self.given.hold(&id, epoch, lease.kind(), number);
+            }
+        }
         self.own().hold(leases)
     }
 }
