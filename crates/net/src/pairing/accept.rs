@@ -10,7 +10,8 @@ use crate::tcp::{self, Reach};
 use crate::{Channel, Identity, NetError, Settings, Transport, Wait, tls};
 
 /// Accepts an invitation: connects to the place that it names, as `identity`. The invitation is
-/// used up in `ledger` as soon as the inviting party answers.
+/// used up in `ledger` as soon as the inviting party answers. One that was used up before is refused
+/// at once, since nobody may wait at its address any more.
 ///
 /// # Errors
 ///
@@ -23,6 +24,9 @@ pub fn accept(
 ) -> Result<UnconfirmedPairing, NetError> {
     if invitation.is_late(now()?) {
         return Err(NetError::Pairing(Refusal::Late));
+    }
+    if ledger.is_used(&invitation.accepted_id()) {
+        return Err(NetError::Pairing(Refusal::Used));
     }
     let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
     // Nothing is used up before the handshake is done.

@@ -86,16 +86,24 @@ impl Ledger {
         self.claim(id)
     }
 
+    /// Returns whether an invitation was used up. Only [`Ledger::claim`] decides who uses it.
+    pub(super) fn is_used(&self, id: &[u8; 16]) -> bool {
+        match &self.0 {
+            Record::Folder(folder) => file(folder, id, "used").exists(),
+            Record::Memory(used) => lock(used).contains(id),
+        }
+    }
+
     /// Returns the reason to refuse an invitation that is not open here.
     pub(super) fn look(&self, id: &[u8; 16], now: u64) -> Refusal {
         let folder = match &self.0 {
             Record::Folder(folder) => folder,
-            Record::Memory(used) if lock(used).contains(id) => return Refusal::Used,
+            Record::Memory(_) if self.is_used(id) => return Refusal::Used,
             Record::Memory(_) => return Refusal::Unknown,
         };
         match expiry(&file(folder, id, "made")) {
             None => Refusal::Unknown,
-            Some(_) if file(folder, id, "used").exists() => Refusal::Used,
+            Some(_) if self.is_used(id) => Refusal::Used,
             Some(at) if now >= at => Refusal::Late,
             Some(_) => Refusal::Withdrawn,
         }

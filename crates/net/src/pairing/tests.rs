@@ -340,6 +340,22 @@ fn a_connection_that_is_closed_before_its_handshake_is_tried_again() {
     });
 }
 
+/// The command that made the invitation may have ended, and then nobody would answer.
+#[test]
+fn who_accepted_an_invitation_before_is_refused_before_the_connection() {
+    let alice = Alice::new(in_time);
+    let expires = now().unwrap() + 600;
+    let again = changed(&alice.invitation, expires);
+    let ledger = Ledger::open(alice.folder.path()).unwrap();
+    assert!(ledger.accept(&again.accepted_id(), expires).unwrap());
+    let settings = Settings::default();
+    // A connection would fail at once.
+    settings.cancel.cancel();
+    let error = accept(&again, &ledger, &identity(), &settings).unwrap_err();
+    let refused = matches!(error, NetError::Pairing(Refusal::Used));
+    assert!(refused, "{error:?}");
+}
+
 /// Mallory, who has read the invitation and given Bob one that names her.
 struct Mallory {
     identity: Identity,
