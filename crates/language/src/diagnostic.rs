@@ -5,6 +5,10 @@ use serde_json::{Value as Json, json};
 
 use crate::source::{FileId, SourceMap, Span};
 
+/// The help where a program prints a value.
+pub(crate) const SHOWN_VALUES: &str = "`debug(x);` shows a value in trials and tests; what a party \
+                                       learns is a result: `-> (x: u32 to alice)`";
+
 /// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {

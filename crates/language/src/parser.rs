@@ -8,7 +8,7 @@ mod literal;
 mod statement;
 mod types;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Reported};
+use crate::diagnostic::{Diagnostic, Diagnostics, Reported, SHOWN_VALUES};
 use crate::lexer::{Lexed, Token, TokenKind, lex};
 use crate::source::{FileId, Span, Symbol, Words};
 use crate::syntax::{Ident, Item};
@@ -183,17 +183,26 @@ impl Parser<'_> {
         if found.kind == TokenKind::Equal && expected == TokenKind::OpenBrace.to_string() {
             return self.report(error.help("`==` compares"));
         }
+        if found.kind == TokenKind::Colon && expected == TokenKind::CloseBracket.to_string() {
+            return self.report(error.help("a part of an array is written `a[1..3]`"));
+        }
         self.report(self.with_habit(error))
     }
 
-    /// Returns `error`, with help if the next or the previous word is an operator in other
-    /// languages.
+    /// Returns `error`, with help if the next or the previous word is from another language.
     fn with_habit(&self, error: Diagnostic) -> Diagnostic {
         let help = match (self.text_of(self.previous()), self.text_of(self.span())) {
             (_, "and") => "`and` is written `&&`",
             (_, "or") => "`or` is written `||`",
             ("not", _) => "`not` is written `!`",
             ("elif", _) | (_, "elif") => "`elif` is written `else if`",
+            ("<", ">") => "`<>` is written `!=`",
+            ("+", "+") => "`x++` is written `x += 1`",
+            ("print" | "println" | "printf" | "dbg", "!") => SHOWN_VALUES,
+            ("import" | "include", _) => "`use std::order::sort;` brings a function in",
+            ("def" | "func" | "function", _) => {
+                "a function is `fn f(x: u32) -> u32 { … }`, outside of others"
+            }
             _ => return error,
         };
         error.help(help)
@@ -232,6 +241,12 @@ impl Parser<'_> {
             span: second,
         });
         Ok(first)
+    }
+
+    /// Whether the next token is on a later line than the one before it.
+    fn begins_line(&self) -> bool {
+        let (before, next) = (self.previous().end, self.span().start);
+        self.text[before as usize..next as usize].contains('\n')
     }
 
     fn symbol(&mut self, span: Span) -> Symbol {

@@ -3,7 +3,7 @@
 use num_traits::ToPrimitive;
 
 use super::expression::read_of;
-use super::names::Meaning;
+use super::names::{Meaning, habit};
 use super::term::Term;
 use super::{Binding, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
@@ -125,7 +125,10 @@ impl<'a> Elaborator<'a> {
             }
             TypeKind::Table(..) => "its fields are len, items".to_owned(),
             TypeKind::Tuple(parts) => format!("its fields are 0 to {}", parts.len().max(1) - 1),
-            _ => return self.fail(error),
+            _ => match habit(name.name.as_str()) {
+                Some(help) => help.to_owned(),
+                None => return self.fail(error),
+            },
         };
         self.fail(error.help(help))
     }

@@ -435,7 +435,13 @@ impl<'a> Elaborator<'a> {
             Ok(values) => Ok(values),
             Err(_) => {
                 let message = format!("`{name}` takes {N} arguments, not {}", given.len());
-                self.fail(Diagnostic::new(span, message))
+                let error = Diagnostic::new(span, message);
+                if !["min", "max"].contains(&name) {
+                    return self.fail(error);
+                }
+                let help =
+                    format!("of an array: `let mut m = a[0]; for x in a {{ m = {name}(m, x); }}`");
+                self.fail(error.help(help))
             }
         }
     }

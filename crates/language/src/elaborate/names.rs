@@ -1,7 +1,7 @@
 //! Paths, and their meanings.
 
 use super::{Binding, Done, Elaborator, most_like};
-use crate::diagnostic::{Diagnostic, Reported};
+use crate::diagnostic::{Diagnostic, Reported, SHOWN_VALUES};
 use crate::load::{Definition, Loaded};
 use crate::program::ItemKey;
 use crate::source::{Span, Symbol};
@@ -188,9 +188,12 @@ pub(super) fn habit(name: &str) -> Option<&'static str> {
         "sum" => "`let mut total: u64 = 0; for x in array { total += x as u64; }` adds up",
         "len" | "length" | "size" => "the length of an array or a table is its `.len`",
         "range" => "a loop over numbers is `for i in 0..n { … }`",
-        "print" | "println" | "reveal" | "open" => {
-            "what a party learns is a result: `-> (x: u32 to alice)`"
+        "reveal" | "open" => "what a party learns is a result: `-> (x: u32 to alice)`",
+        "print" | "println" | "printf" => SHOWN_VALUES,
+        "push" | "append" | "extend" => {
+            "an array has a length from the start: `[for i in 0..n { … }]` makes one"
         }
+        "enumerate" | "zip" => "a loop with a number is `for i in 0..a.len { … a[i] … }`",
         _ => return None,
     })
 }

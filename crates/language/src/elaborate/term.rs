@@ -403,7 +403,13 @@ impl Elaborator<'_> {
 
     fn fraction(&mut self, number: &BigRational, ty: TypeId, span: Span) -> Done<Value> {
         let &TypeKind::Fixed(_, fraction) = self.program.types.kind(ty) else {
-            return self.mismatch(ty, "a number with a point", span);
+            let message = format!(
+                "expected `{}`, found a number with a point",
+                self.type_name(ty)
+            );
+            return self.fail(Diagnostic::new(span, message).help(
+                "without `fixed<…>` multiply before you divide: nine tenths are `x * 9 / 10`",
+            ));
         };
         let scaled = operators::scaled(number, fraction);
         self.in_range(scaled, ty, "this number", span)

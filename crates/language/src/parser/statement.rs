@@ -134,8 +134,11 @@ impl Parser<'_> {
         self.skip();
         let pattern = self.pattern()?;
         let (ty, value) = self.typed_value()?;
-        self.expect(T::Semicolon)?;
-        Ok(StatementKind::Let(pattern, ty, value))
+        match self.expect(T::Semicolon) {
+            Err(error) if !self.begins_line() => Err(error),
+            // Only the `;` is missing, so what follows knows the names.
+            _ => Ok(StatementKind::Let(pattern, ty, value)),
+        }
     }
 
     /// Parses `const NAME: TYPE = VALUE`.
