@@ -8,11 +8,14 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use tacit::Function;
 use tacit::circuit::builder::CircuitForm;
+use tacit::protocols::Protocol;
 use tacit_language::lower::LineCosts;
-use tacit_language::program::EntryId;
-use tacit_language::{BorderError, Loaded, ProgramFolder, SourceMap, TestReport, read_source};
+use tacit_language::{
+    BorderError, Loaded, ProgramFolder, Signature, SourceMap, TestReport, TypedFunction,
+    read_source,
+};
 
-use crate::args::{EvalArgs, FmtArgs, ProgramArgs};
+use crate::args::{EvalArgs, FmtArgs, FunctionArgs, ProgramArgs};
 use crate::failure::{Failure, input};
 use crate::output::{self, counted, tell};
 use crate::program::{Program, all_json, found, params, rendered, warn, wrong};
@@ -206,27 +209,52 @@ pub(crate) struct RunCosts {
     pub(crate) costs: LineCosts,
 }
 
-/// Returns the costs of the lines of all runs of a program.
+/// Returns the costs of the lines of the run that `choice` names, or of all runs of a program.
 pub(crate) fn costs(
     path: &Path,
-    given: &[(String, String)],
+    choice: &FunctionArgs,
     form: CircuitForm,
 ) -> Result<(SourceMap, Vec<RunCosts>), Failure> {
     let read = Program::read(path)?;
-    let told = |errors| read.failure(BorderError::Program(errors));
-    let mut program = read.loaded.program(&params(given)?).map_err(told)?;
-    program.form = form;
+    let told = |error| read.failure(error);
+    let given = params(&choice.params)?;
+    let program = read.loaded.program(&given);
+    let program = program.map_err(|errors| told(BorderError::Program(errors)))?;
     warn(&read.loaded, &program);
-    let mut runs = Vec::with_capacity(program.entries.len());
-    for (number, entry) in program.entries.iter().enumerate() {
-        let name = entry.name.to_string();
-        let (lowered, costs) = program
-            .lower_with_costs(&name, EntryId(number as u32), read.folder())
-            .map_err(|error| told(vec![error]))?;
-        let function = lowered.function;
+    let names: Vec<String> = match &choice.entry {
+        Some(name) => vec![name.clone()],
+        None => program
+            .entries
+            .iter()
+            .map(|run| run.name.to_string())
+            .collect(),
+    };
+    let mut runs = Vec::with_capacity(names.len());
+    for name in &names {
+        let signature = Signature::new(&read.loaded, &given, Some(name)).map_err(told)?;
+        // Another run may have public inputs of its own.
+        let is_of_run = |given: &&String| {
+            let name = given.split_once('=').map_or("", |(name, _)| name);
+            names.len() == 1
+                || signature
+                    .inputs()
+                    .iter()
+                    .any(|input| input.name.as_str() == name)
+        };
+        let public: Vec<String> = choice.public.iter().filter(is_of_run).cloned().collect();
+        let wanted = typed::WantedInputs(&signature, typed::InputsOf::Public);
+        let public = inputs::gather(&wanted, &public, None)?;
+        // A join runs only over shares.
+        let form = match signature.entry().join {
+            Some(_) => Protocol::Gmw.circuit_form(),
+            None => form,
+        };
+        let signature = signature.in_form(form);
+        let compiled = TypedFunction::with_costs(signature, name, &public, read.folder());
+        let (compiled, costs) = compiled.map_err(told)?;
         runs.push(RunCosts {
-            name,
-            function,
+            name: name.clone(),
+            function: compiled.function().clone(),
             costs,
         });
     }

@@ -26,7 +26,7 @@ pub(super) fn show(name: &str, args: &InspectArgs) -> Result<(), Failure> {
             "--lines takes a program of the language, a .tacit file, and not {name}"
         )));
     }
-    let (map, runs) = language::costs(path, &args.choice.params, args.form())?;
+    let (map, runs) = language::costs(path, &args.choice, args.form())?;
     if args.json {
         let runs: Vec<Json> = runs.iter().map(|run| run_json(&map, run)).collect();
         return output::print_json(json!({ "runs": runs }));

@@ -1,6 +1,6 @@
 //! `tacit check`, `tacit test` and `tacit fmt`, and a program that two processes run.
 
-use crate::process::{Parties, tacit};
+use crate::process::{Parties, tacit, words};
 
 const GAP: &str = "/// Whether two salaries differ by more than a limit that both agree on.
 parties alice, bob;
@@ -191,6 +191,47 @@ fn each_line_has_its_cost() {
     let head = format!("main: {sum} AND gates, {} bytes of tables", 32 * sum);
     assert!(text.starts_with(&head), "{head}: {text}");
     tacit(folder.path(), &["inspect", "aes-128", "--lines"]).failed(2, &[".tacit file"]);
+}
+
+/// They are the costs of the function that runs: with its public inputs, and over shares if it
+/// joins tables.
+#[test]
+fn lines_are_of_the_run_that_is_asked_for() {
+    let folder = folder_with(
+        "parties alice, bob;
+state total: u8 = 0;
+run over(limit: u8 public, a: u8 of alice) -> (over: bool to bob) { a > limit }
+run add(a: u8 of alice) { total += a; }
+",
+    );
+    let lines = |more: &str| {
+        let command = format!("inspect gap.tacit --lines --json {more}");
+        tacit(folder.path(), &words(command.trim_end()))
+    };
+    lines("").failed(3, &["no value is given for the public limit"]);
+    let names = |more: &str| -> Vec<String> {
+        let told = lines(more).json();
+        let runs = told["runs"].as_array().expect("runs").iter();
+        runs.map(|run| run["name"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    assert_eq!(names("--entry add"), ["add"]);
+    assert_eq!(names("--entry over --public limit=3"), ["over"]);
+    assert_eq!(names("--public limit=3"), ["over", "add", "start"]);
+    lines("--entry ove").failed(3, &["over"]);
+    let join = "parties alice, bob;
+struct Row { id: u32, amount: u8 }
+main(a: [Row; ..10] of alice, b: [Row; ..10] of bob, pairs: join a by id with b by id)
+    -> (total: u16 to both) {
+    let mut total: u16 = 0;
+    for p in pairs { total += p.right.amount as u16 * p.left.amount as u16; }
+    total
+}
+";
+    std::fs::write(folder.path().join("gap.tacit"), join).expect("a program");
+    let whole = tacit(folder.path(), &words("inspect gap.tacit --json")).json();
+    let told = lines("").json();
+    assert_eq!(told["runs"][0]["and_gates"], whole["compiled"]["and"]);
 }
 
 #[test]
