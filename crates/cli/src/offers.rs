@@ -248,6 +248,12 @@ fn table_text(table: &OfferedTable) -> String {
         };
         let _ = writeln!(text, "  {name}, for {input} of {whose}: {least} to {most}");
     }
+    if let Some(meaning) = &table.meaning {
+        let _ = writeln!(
+            text,
+            "  open {meaning}, as `tacit inspect` names the same program"
+        );
+    }
     // A name of the service must not stand for a flag.
     if !table.name.starts_with('-') {
         let _ = writeln!(text, "  {}", table_command(table));

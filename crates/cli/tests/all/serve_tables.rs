@@ -252,6 +252,19 @@ fn two_peers_join_their_tables_with_the_one_that_is_held() {
     let inspected = words("inspect common_spend.tacit --param N=40 --json");
     let inspected = tacit(parties.folder(), &inspected).json();
     assert_eq!(table["meaning"], inspected["open_meaning"]);
+    let meaning = inspected["open_meaning"].as_str().expect("a digest");
+    let line = format!("  open {meaning}, as `tacit inspect` names the same program\n");
+    assert!(told.stdout.contains(&line), "{told:?}");
+    // Of another edition of the program the peer hears what to compare.
+    let edition = COMMON_SPEND.replace("main(", "/// Another edition.\nconst MORE = 1;\nmain(");
+    let edition = edition.replace("count += ", "count += MORE * ");
+    parties.file("common_spend.tacit", &edition);
+    let run = "run common_spend.tacit --as bank --input payments=@a.csv";
+    let words = [
+        "does not allow this party",
+        "digest of a program that joins",
+    ];
+    asks(&parties, &address, run).failed(5, &words);
     service.interrupt();
     let log = service.end();
     log.succeeded();

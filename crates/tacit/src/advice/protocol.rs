@@ -88,7 +88,8 @@ fn of_abort(reason: AbortReason) -> Advice {
         AbortReason::Incompatible => ("compare the commands, and see what it printed"),
         AbortReason::Failed => ("see the error that it printed"),
         AbortReason::Cancelled => ("start again when the other party does"),
-        AbortReason::NotAllowed => ("compare role, protocol and parameters with " (ListOffers)
+        AbortReason::NotAllowed => ("compare role, protocol, parameters, and the digest, which "
+            "differs if a program or its public inputs do, with " (ListOffers)
             ", or ask it to add them to " (OfferedFunctions)),
         AbortReason::Busy => ("try again later"),
         AbortReason::TooOften => ("ask less often, or ask it to raise the rate of the function"),
@@ -97,7 +98,8 @@ fn of_abort(reason: AbortReason) -> Advice {
             "more keys than its table has: 256 for one, 1,091 for 1,000"),
         AbortReason::TooLarge => ("match fewer keys, or ask it to raise "
             "memory_mib_per_peer or keys_per_day: to wait does not help"),
-        AbortReason::TableNotAllowed => ("compare how keys are read and who gets the result with "
+        AbortReason::TableNotAllowed => ("compare how keys are read, who gets the result, and the "
+            "digest of a program that joins, of which it takes no other edition, with "
             (ListOffers) ", or ask it to add them to " (OfferedTables)),
         AbortReason::Unknown => ("give it this party's fingerprint, or bring a new token of the "
             "site that it trusts"),
