@@ -75,6 +75,15 @@ fn triples_are_prepared_listed_checked_and_taken() {
                 .contains("triples   made in the run: the parties have none, or too few of one "),
             "{ended:?}"
         );
+        // The command is ready to be pasted, with this party's role and its peer.
+        let (_, command) = ended
+            .stderr
+            .split_once("here `tacit prepare ")
+            .expect("one");
+        let (command, _) = command.split_once('`').expect("its end");
+        for flag in ["--runs N", "--role ", "--identity "] {
+            assert!(command.contains(flag), "{flag}: {ended:?}");
+        }
     }
 }
 

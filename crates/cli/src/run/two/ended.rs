@@ -159,12 +159,13 @@ impl TwoPartyRun<'_> {
         match made {
             0 => {}
             made if made == runs => {
-                let command = shell::line(&self.prepare(Protocol::Authenticated, "N"));
-                let scheme = self.scheme.id;
+                let mut command = self.prepare(Protocol::Authenticated, "N");
+                command.extend(shell::meeting(self.args));
+                let (command, scheme) = (shell::line(&command), self.scheme.id);
                 eprintln!(
                     "triples   made in the run: the parties have none, or too few of one order, \
-                     in stock under {scheme}. That is normal; `{command}` at both prepares some \
-                     for later runs"
+                     in stock under {scheme}. That is normal; here `{command}`, and the same at \
+                     the other party, prepares some for later runs"
                 );
             }
             made => eprintln!("triples   made in {made} of {runs} runs"),
