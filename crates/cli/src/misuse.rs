@@ -44,6 +44,14 @@ fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>)
         (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => flag.clone(),
         _ => return error,
     };
+    let words: Vec<&str> = words.collect();
+    if !flag.starts_with('-') && words.iter().any(|word| is_cut(word)) {
+        let tip = "a shell ends a value at a space: put it into quotation marks, such as \
+                   --input 'a=[1, 2]'";
+        let tips = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+        error.insert(ContextKind::Suggested, tips);
+        return error;
+    }
     // clap adds the name of the value if the command itself refuses the flag.
     let name = flag.trim_start_matches('-').split(' ').next();
     let name = name.unwrap_or_default();
@@ -73,6 +81,13 @@ fn with_owners<'w>(mut error: clap::Error, words: impl Iterator<Item = &'w str>)
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error
+}
+
+/// Returns whether a word is the beginning of a list or an object that a space has ended.
+fn is_cut(word: &str) -> bool {
+    let value = word.split_once('=').map_or("", |(_, value)| value);
+    let count = |signs: [char; 2]| value.matches(signs).count();
+    value.starts_with(['[', '{']) && count(['[', '{']) > count([']', '}'])
 }
 
 /// Returns the commands that have flag `name`: this one and those below it.

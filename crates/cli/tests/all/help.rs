@@ -190,6 +190,30 @@ fn a_flag_of_another_command_is_said_to_be_its() {
     }
 }
 
+/// Without quotation marks a shell makes three words of `a=[1, 2, 3]`.
+#[test]
+fn a_value_that_a_space_has_ended_is_to_be_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let tip = ["tip: a shell ends a value at a space"];
+    for (given, is_cut) in [
+        ("run f --input a=[1, 2, 3] --with bob", true),
+        ("eval f --input a=[{\"x\":1}, {\"x\":2}]", true),
+        ("run f --input a=[1,2] g", false),
+        ("run f g", false),
+    ] {
+        let ended = tacit(folder.path(), &words(given));
+        ended.failed(
+            2,
+            if is_cut {
+                &tip
+            } else {
+                &["unexpected argument"]
+            },
+        );
+        assert_eq!(ended.stderr.contains(tip[0]), is_cut, "{ended:?}");
+    }
+}
+
 #[test]
 fn completions_and_man_pages() {
     let folder = tempfile::tempdir().unwrap();
