@@ -407,8 +407,8 @@ impl Subject {
         let shape = self.shape();
         let _ = writeln!(
             text,
-            "  a run takes {} unless told otherwise: {} AND gates are alone in their batch and {} \
-             are not",
+            "  a run takes {} unless told otherwise: of the AND gates {} wait for the one before, \
+             and {} do not",
             shape.half_gates(),
             shape.lone_ands,
             shape.other_ands
