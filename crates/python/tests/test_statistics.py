@@ -132,8 +132,14 @@ def test_what_is_wrong_is_found_before_anything_is_sent() -> None:
             job.run(session, frame, party="left", column="x")
     with pytest.raises(UsageError, match="ascending"):
         tacit.jobs.histogram([2, 1])
+    for edges in ([], list(range(257))):
+        with pytest.raises(UsageError, match=f"edges has {len(edges)} numbers"):
+            tacit.jobs.histogram(edges)
     with pytest.raises(UsageError, match="from 0 to 100"):
         tacit.jobs.quantiles([101])
+    for percents in ([], [50] * 100):
+        with pytest.raises(UsageError, match=f"percents has {len(percents)} numbers"):
+            tacit.jobs.quantiles(percents)
     with pytest.raises(InputError, match="not a whole number"):
         tacit.jobs.auction(1).run(session, [9.99], party="left")  # type: ignore[list-item]
 

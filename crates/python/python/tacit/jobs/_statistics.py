@@ -72,6 +72,8 @@ class Histogram(_OfColumn):
         noise: Noise | None,
     ) -> None:
         edges = _given(edges, "edges")
+        if not 1 <= len(edges) <= 256:
+            raise UsageError(f"edges has {len(edges)} numbers; give 1 to 256")
         rounded = [scaled(edge, decimals, 2**64) for edge in edges]
         known = [edge for edge in rounded if edge is not None]
         if len(known) < len(edges) or any(a >= b for a, b in zip(known, known[1:])):
@@ -120,6 +122,8 @@ class Quantiles(_OfColumn):
         self, percents: Sequence[int], decimals: int, params: Mapping[str, int]
     ) -> None:
         percents = _given(percents, "percents")
+        if not 1 <= len(percents) <= 99:
+            raise UsageError(f"percents has {len(percents)} numbers; give 1 to 99")
         if any(not 0 <= percent <= 100 or percent % 1 for percent in percents):
             raise UsageError(f"percents {percents} are not all whole numbers from 0 to 100")
         percents = [int(percent) for percent in percents]

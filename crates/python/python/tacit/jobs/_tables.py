@@ -99,6 +99,10 @@ class GroupSums(OfIds):
         groups = list(groups)
         if len(set(groups)) < len(groups):
             raise UsageError(f"groups has a name more than once: {groups}")
+        if not 2 <= len(groups) <= 256:
+            raise UsageError(
+                f"groups has {len(groups)} of 2 to 256 names; intersection has a total without groups"
+            )
         digest = sha256(json.dumps([str(group) for group in groups]).encode()).digest()
         width = params["AMOUNT_BITS"]
         greatest = _greatest(width)
