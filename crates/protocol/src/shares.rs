@@ -18,8 +18,12 @@ impl std::fmt::Debug for MadeBits {
     }
 }
 
-/// The bits of some elements while they are made, packed: zeros at first.
-pub(crate) struct ElementBits<'w>(&'w mut [u64]);
+/// The bits of an element while it is made, packed among those of others: zeros at first.
+pub(crate) struct ElementBits<'w> {
+    words: &'w mut [u64],
+    /// The bit after the element's last one.
+    end: usize,
+}
 
 /// The number of elements whose bits a thread makes at a time. Their bits fill whole words.
 const SPAN_ELEMENTS: usize = 64 * 64;
@@ -38,10 +42,10 @@ impl MadeBits {
         let spans = (0..count).step_by(SPAN_ELEMENTS).zip(spans);
         let spans: Vec<_> = spans.collect();
         share_out(&mut workers(threads), spans, |(), (first, words)| {
-            let mut bits = ElementBits(words);
-            let elements = first..count.min(first + SPAN_ELEMENTS);
-            for (number, at) in elements.zip((0..).step_by(width)) {
-                write(number, at, &mut bits);
+            for number in first..count.min(first + SPAN_ELEMENTS) {
+                let at = (number - first) * width;
+                let (words, end) = (&mut *words, at + width);
+                write(number, at, &mut ElementBits { words, end });
             }
         });
         let count = count * width;
@@ -64,6 +68,7 @@ impl MadeBits {
 impl ElementBits<'_> {
     /// Writes `count` bits of `value`, from its bit `from` on, over the zeros from bit `at` on.
     pub(crate) fn put(&mut self, at: usize, value: &[Block], from: usize, count: usize) {
+        assert!(at + count <= self.end, "bits within the element");
         for done in (0..count).step_by(64) {
             let bits = (count - done).min(64);
             let (from, at) = (from + done, at + done);
@@ -73,9 +78,9 @@ impl ElementBits<'_> {
                 _ => 0,
             };
             let word = (low | high) as u64 & (u64::MAX >> (64 - bits));
-            self.0[at / 64] |= word << (at % 64);
+            self.words[at / 64] |= word << (at % 64);
             // This is a shift by 64 − `at` in two steps. No bits follow the last word.
-            if let Some(next) = self.0.get_mut(at / 64 + 1) {
+            if let Some(next) = self.words.get_mut(at / 64 + 1) {
                 *next |= word >> 1 >> (63 - at % 64);
             }
         }

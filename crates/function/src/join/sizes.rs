@@ -9,6 +9,9 @@
 //! | placing n keys into bins, by Hall's theorem | 2^-42, and 2^-52 from 2^14 keys on |
 //! | two tags that are equal by chance | 2^-42 |
 //! | a shard that is too full, by Bernstein | 2^-42 |
+//!
+//! A join has up to 512 shards. All of its OKVSs together stay below 2^-42 and all its bins below
+//! 2^-43, so it fails with less than 2^-40.
 
 /// The number of columns that the band of a row spans.
 pub const BAND: u64 = 256;
@@ -29,8 +32,8 @@ const FIRST_STARTS: usize = 8;
 /// The least number of bins in a third, for up to 2^0, 2^1, … 2^12 keys.
 const THIRD: [u64; 13] = [1, 1, 51, 82, 117, 163, 224, 306, 418, 570, 776, 1056, 1600];
 
-/// Most bytes of a shard's hint, which both parties hold in memory. With 2^20 keys, each key may
-/// then bring 1,219 bytes.
+/// Most bytes of the hints of a turn, which both parties hold in memory. With 2^20 keys, each key may
+/// then bring some 1,200 bytes.
 pub const MAX_HINT_BYTES: u64 = 1 << 32;
 
 /// The logarithm of the most rows of a table that is not cut into shards if the other table is as
@@ -40,17 +43,18 @@ const SHARD_BITS: u32 = 17;
 /// The logarithm of the most rows of a shard.
 const MOST_SHARD_BITS: u32 = 20;
 
-/// The logarithm of the least rows of a shard of the shorter table, if the longer one needs no
-/// more shards: with fewer, too many would be added to each.
-const FEWEST_SHARD_BITS: u32 = 16;
+/// The logarithm of the rows of the shorter table for which a shard is worth it, unless the longer
+/// one needs more shards: each shard of a shorter one would be filled up by more than 7 %.
+const FEWEST_SHARD_BITS: u32 = 15;
 
-/// The least rows to which a shard is filled up. With fewer rows, the bins of 512 shards would fail
-/// too often.
+/// The least rows to which a shard is filled up. With fewer, the bins of 64 shards, which a much
+/// longer table may need, would fail too often.
 const LEAST_SHARD: u64 = 1 << 14;
 
-/// The most shards on which a party works at a time, and the most of their keys. The bytes of their
-/// hints are those that one shard may have.
+/// The most shards of a turn, on which a party works at a time.
 const MOST_TURN_SHARDS: u64 = 8;
+
+/// The most keys of the longer table in a turn: those of eight shards of 2^17 keys, filled up.
 const MOST_TURN_KEYS: u64 = 9 << 17;
 
 /// The bits of the failure bound, for each of tags, bins and shards.
@@ -110,19 +114,22 @@ pub const fn shards(placer_keys: u64, programmer_keys: u64) -> u64 {
     1 << if chosen < needed { needed } else { chosen }
 }
 
-/// Returns the number of shards on which a party works at a time, each of which has this many keys
-/// and bytes of a hint.
-const fn turn_shards(placer_keys: u64, programmer_keys: u64, hint_bytes: u64) -> u64 {
+/// Returns the number of shards of a turn, of `shards` shards with this many keys each.
+const fn turn_shards(shards: u64, placer_keys: u64, programmer_keys: u64) -> u64 {
     let keys = if placer_keys < programmer_keys {
         programmer_keys
     } else {
         placer_keys
     };
-    let mut shards = MOST_TURN_SHARDS;
-    while shards > 1 && (shards * keys > MOST_TURN_KEYS || shards * hint_bytes > MAX_HINT_BYTES) {
-        shards -= 1;
+    let mut of_turn = if shards < MOST_TURN_SHARDS {
+        shards
+    } else {
+        MOST_TURN_SHARDS
+    };
+    while of_turn > 1 && of_turn * keys > MOST_TURN_KEYS {
+        of_turn -= 1;
     }
-    shards
+    of_turn
 }
 
 /// Returns the number of keys to which each of `shards` shards of a table of `keys` keys is filled
@@ -190,9 +197,9 @@ pub enum TooLarge {
         found: u64,
     },
     /// The programmer's rows take too many bytes to send.
-    #[error("the rows of a shard take {found} bytes to send; at most {MAX_HINT_BYTES} are allowed")]
+    #[error("rows take {found} bytes to send at a time; at most {MAX_HINT_BYTES} are allowed")]
     Hint {
-        /// The number of bytes of a shard's hint.
+        /// The number of bytes of the hints of a turn.
         found: u64,
     },
 }
@@ -210,8 +217,8 @@ impl Sizes {
     ///
     /// # Errors
     ///
-    /// There are more than [`MAX_KEYS`] keys, `upto` is not from 1 to [`MAX_ROWS_OF_KEY`], or a
-    /// shard's hint has more than [`MAX_HINT_BYTES`].
+    /// There are more than [`MAX_KEYS`] keys, `upto` is not from 1 to [`MAX_ROWS_OF_KEY`], or the
+    /// hints of a turn have more than [`MAX_HINT_BYTES`].
     pub fn of(
         placer_keys: u64,
         programmer_keys: u64,
@@ -244,7 +251,7 @@ impl Sizes {
             payload_bits: u64::from(count_bits) + upto * u64::from(widths.programmer_bits),
             placer_bits: widths.placer_bits.into(),
         };
-        match sizes.hint_bytes() {
+        match sizes.turn_shards().saturating_mul(sizes.hint_bytes()) {
             found if found > MAX_HINT_BYTES => Err(TooLarge::Hint { found }),
             _ => Ok(sizes),
         }
@@ -258,9 +265,9 @@ impl Sizes {
         self.shards * self.bins
     }
 
-    /// Returns the number of shards on which a party works at a time.
+    /// Returns the number of shards of a turn, on which a party works at a time.
     pub const fn turn_shards(&self) -> u64 {
-        turn_shards(self.placer_keys, self.programmer_keys, self.hint_bytes())
+        turn_shards(self.shards, self.placer_keys, self.programmer_keys)
     }
 
     /// Returns the bits of the placer's part of a bin.
@@ -346,9 +353,9 @@ impl PlainSizes {
         })
     }
 
-    /// Returns the number of shards on which a party works at a time.
+    /// Returns the number of shards of a turn, on which a party works at a time.
     pub const fn turn_shards(&self) -> u64 {
-        turn_shards(self.placer_keys, self.programmer_keys, 0)
+        turn_shards(self.shards, self.placer_keys, self.programmer_keys)
     }
 
     /// Returns the bytes of a shard's ask.

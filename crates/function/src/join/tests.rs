@@ -50,7 +50,8 @@ fn a_hint_that_no_memory_holds_is_refused() {
         };
         Sizes::of(1 << 20, 1 << 20, 64, widths)
     };
-    assert!(sizes(144).expect("sizes").hint_bytes() <= MAX_HINT_BYTES);
+    let most = sizes(144).expect("sizes");
+    assert!(most.turn_shards() * most.hint_bytes() <= MAX_HINT_BYTES);
     for bits in [160, u32::MAX] {
         let Err(TooLarge::Hint { found }) = sizes(bits) else {
             panic!("{bits} bits are too many");

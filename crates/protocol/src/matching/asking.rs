@@ -44,28 +44,32 @@ pub(super) struct Asking {
     /// The tag of the run.
     tag: RunTag,
     vole: VolePlan,
-    shards: u64,
-    /// The number of shards of a turn.
-    turn_shards: u64,
+    shards: AskShards,
+}
+
+/// The shards of a matching.
+#[derive(Clone, Copy)]
+pub(super) struct AskShards {
+    /// The number of all shards.
+    pub(super) all: u64,
+    /// The number of shards of a turn. The last turn may have fewer.
+    pub(super) of_turn: u64,
     /// The number of columns of a shard's ask.
-    columns: u64,
+    pub(super) columns: u64,
 }
 
 impl Asking {
-    /// Returns the asks for this number of shards, each with `columns` columns.
-    pub(super) fn new(
-        settings: OtSettings,
-        tag: RunTag,
-        [shards, turn_shards]: [u64; 2],
-        columns: u64,
-    ) -> Self {
+    /// Returns the asks for these shards.
+    pub(super) fn new(settings: OtSettings, tag: RunTag, mut shards: AskShards) -> Self {
+        // Tests have turns of three shards, so that the last one has fewer.
+        if cfg!(test) {
+            shards.of_turn = shards.of_turn.min(3);
+        }
         Self {
             settings,
             tag,
-            vole: VolePlan::of(settings.extension, shards * columns),
+            vole: VolePlan::of(settings.extension, shards.all * shards.columns),
             shards,
-            turn_shards,
-            columns,
         }
     }
 
@@ -76,7 +80,7 @@ impl Asking {
     /// Returns the shards of a table, none with more than `most` keys.
     pub(super) fn shards(&self, keys: &Keys, most: u64) -> Result<Vec<Shard>, Error> {
         let tag = MatchTag::new(self.tag.as_bytes(), 0);
-        Shard::all((keys, self.threads()), &tag, self.shards as u32, most)
+        Shard::all((keys, self.threads()), &tag, self.shards.all as u32, most)
     }
 
     /// Returns the shards of each turn, with their numbers.
@@ -84,19 +88,20 @@ impl Asking {
         &self,
         shards: &'s [Shard],
     ) -> impl Iterator<Item = (Range<u64>, &'s [Shard])> + use<'s> {
-        let turns = shards.chunks(self.turn_shards as usize);
-        let first = (0..).step_by(self.turn_shards as usize);
+        let of_turn = self.shards.of_turn as usize;
+        let (turns, first) = (shards.chunks(of_turn), (0..).step_by(of_turn));
         first
             .zip(turns)
             .map(|(first, shards)| (first..first + shards.len() as u64, shards))
     }
 
     /// Returns the columns of the asks of these shards.
-    fn columns(&self, shards: &Range<u64>) -> AskColumns {
+    fn columns_of(&self, shards: &Range<u64>) -> AskColumns {
+        let AskShards { all, columns, .. } = self.shards;
         AskColumns {
-            count: self.columns * (shards.end - shards.start),
-            before: self.columns * shards.start,
-            all: self.columns * self.shards,
+            count: columns * (shards.end - shards.start),
+            before: columns * shards.start,
+            all: columns * all,
             work_after: 0,
         }
     }
@@ -104,11 +109,14 @@ impl Asking {
     /// Returns the tag of the set of base OTs that starts with this shard, the first of a turn, if
     /// one does. A silent VOLE takes few OTs, and goes on under its Δ.
     fn set(&self, shard: u64) -> Option<RunTag> {
-        let turns = COLUMNS_OF_SET / (self.columns * self.turn_shards).max(1);
-        let of_set = turns.max(1) * self.turn_shards;
-        let begins = match self.vole.is_silent() {
-            true => shard == 0,
-            false => shard.is_multiple_of(of_set),
+        let AskShards {
+            of_turn, columns, ..
+        } = self.shards;
+        let of_set = of_turn * (COLUMNS_OF_SET / (columns * of_turn).max(1)).max(1);
+        let begins = if self.vole.is_silent() {
+            shard == 0
+        } else {
+            shard.is_multiple_of(of_set)
         };
         begins.then(|| self.tag.match_setup((shard / of_set) as u32))
     }
@@ -128,7 +136,7 @@ impl Asking {
             *ots = Some(PlacerOts::new(ot, self.vole, &tag));
         }
         let ots = ots.as_mut().ok_or(NO_SET)?;
-        let vole = ots.choose(io, self.columns(&shards), prg).await?;
+        let vole = ots.choose(io, self.columns_of(&shards), prg).await?;
         let (masked, w) = vole.mask(encodings.iter().copied());
         for shard in self.by_shard(&masked) {
             for frame in shard.chunks(FRAME_BYTES / Block::BYTES) {
@@ -156,10 +164,10 @@ impl Asking {
             *ots = Some(ProgrammerOts::new(ot, self.vole, &tag));
         }
         let ots = ots.as_mut().ok_or(NO_SET)?;
-        let columns = self.columns(&shards);
+        let columns = self.columns_of(&shards);
         let vole = ots.offer(io, columns, prg).await?;
         let mut masked = vec![Block::ZERO; columns.count as usize];
-        for shard in masked.chunks_mut(self.columns as usize) {
+        for shard in masked.chunks_mut(self.shards.columns as usize) {
             for frame in shard.chunks_mut(FRAME_BYTES / Block::BYTES) {
                 let expected = messages::ask(Block::BYTES * frame.len());
                 let bytes = io.receive(expected).await?.chunks_exact(Block::BYTES);
@@ -173,7 +181,7 @@ impl Asking {
 
     /// Splits the columns of the asks of some shards into those of each.
     pub(super) fn by_shard<'c>(&self, columns: &'c [Block]) -> Chunks<'c, Block> {
-        columns.chunks(self.columns as usize)
+        columns.chunks(self.shards.columns as usize)
     }
 }
 
@@ -259,7 +267,7 @@ pub(super) struct Points<'s> {
 }
 
 /// The rows of a shard's points in one of the two OKVSs, in the order of their starts.
-pub(super) struct Rows {
+pub(super) struct OkvsRows {
     okvs: Row,
     columns: usize,
     order: WipedVec<OrderedRow>,
@@ -290,9 +298,9 @@ impl<'s> Points<'s> {
     }
 
     /// Returns the rows of these points in an OKVS with `columns` columns.
-    pub(super) fn rows(&self, okvs: Row, columns: u64) -> Rows {
+    pub(super) fn rows(&self, okvs: Row, columns: u64) -> OkvsRows {
         let starts = self.hashes.starts(okvs, &self.points, columns - (BAND - 1));
-        Rows {
+        OkvsRows {
             okvs,
             columns: columns as usize,
             order: order_vartime(&starts),
@@ -323,7 +331,7 @@ impl<'s> Points<'s> {
     /// The points have no encoding.
     pub(super) fn encode_vartime<const N: usize>(
         &self,
-        rows: &Rows,
+        rows: &OkvsRows,
         value: impl Fn(usize) -> Value<N>,
         prg: &mut Prg,
     ) -> Result<WipedVec<Value<N>>, Error> {
@@ -340,7 +348,7 @@ impl<'s> Points<'s> {
     /// The points have no encoding.
     pub(super) fn encode_elements_vartime(
         &self,
-        rows: &Rows,
+        rows: &OkvsRows,
         prg: &mut Prg,
     ) -> Result<WipedVec<Value<1>>, Error> {
         let values = |_: &[OrderedRow], hashed: &Hashed| {
@@ -354,7 +362,7 @@ impl<'s> Points<'s> {
     /// of them. It is called for many, since each lies somewhere else in memory.
     fn encode_by_vartime<const N: usize>(
         &self,
-        rows: &Rows,
+        rows: &OkvsRows,
         values: impl Fn(&[OrderedRow], &Hashed) -> WipedVec<Value<N>>,
         prg: &mut Prg,
     ) -> Result<WipedVec<Value<N>>, Error> {
@@ -374,7 +382,7 @@ impl<'s> Points<'s> {
     /// Calls `each` with the number of each point and the sum of its row.
     pub(super) fn decode_vartime<const N: usize>(
         &self,
-        rows: &Rows,
+        rows: &OkvsRows,
         columns: &[Value<N>],
         mut each: impl FnMut(usize, Value<N>),
     ) {
@@ -391,7 +399,7 @@ impl<'s> Points<'s> {
     /// The programmer passes K and the multiplier that adds ΔH(z).
     pub(super) fn evaluate_vartime(
         &self,
-        rows: &Rows,
+        rows: &OkvsRows,
         columns: &[Block],
         times: Option<&TimesDelta>,
         blocks: usize,

@@ -3,7 +3,7 @@
 use tacit_kernels::{Block, Prg, WipedVec, map_each};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::asking::{Asking, Points, on_threads, seeds};
+use super::asking::{AskShards, Asking, Points, on_threads, seeds};
 use super::hashes::Row;
 use super::keys::Keys;
 use super::messages::{self, FRAME_BYTES};
@@ -36,8 +36,11 @@ impl Plain {
             asking: Asking::new(
                 settings,
                 tag,
-                [sizes.shards, sizes.turn_shards()],
-                sizes.ask_columns,
+                AskShards {
+                    all: sizes.shards,
+                    of_turn: sizes.turn_shards(),
+                    columns: sizes.ask_columns,
+                },
             ),
             to_both,
         }
@@ -216,6 +219,8 @@ impl Plain {
                     io.send(messages::matches(frame.len()))?;
                 }
             }
+            // The programmer waits for them.
+            io.breathe().await?;
         }
         Ok(all.into_iter().map(|(found, _)| found).collect())
     }

@@ -119,7 +119,7 @@ pub(crate) struct AskColumns {
     pub(super) count: u64,
     /// The number of the columns before them.
     pub(super) before: u64,
-    /// The number of the columns of all shards.
+    /// The number of the columns of all asks.
     pub(super) all: u64,
     /// The work after all of them.
     pub(super) work_after: u64,
@@ -270,7 +270,9 @@ impl PlacerVole {
     ) -> (Vec<Block>, Zeroizing<Vec<Block>>) {
         let encoded = encodings.into_iter().flatten();
         let masked = self.u.iter().zip(encoded);
-        (masked.map(|(u, [block])| *u ^ *block).collect(), self.w)
+        let masked: Vec<_> = masked.map(|(u, [block])| *u ^ *block).collect();
+        assert_eq!(masked.len(), self.u.len(), "an encoding of each column");
+        (masked, self.w)
     }
 }
 

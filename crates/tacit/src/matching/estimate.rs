@@ -86,8 +86,9 @@ impl Intersection {
         let keys_ns = sizes.shards
             * (ASKED_KEY_NS * sizes.placer_keys + ANSWERED_KEY_NS * sizes.programmer_keys);
         let ns = u64::try_from(sending_ns).unwrap_or(u64::MAX);
-        // Two round trips for the ask, the tags and the matches.
-        let waits = link.round_trip * 2;
+        // Two round trips for the asks, the tags and the matches of each turn.
+        let turns = sizes.shards.div_ceil(sizes.turn_shards());
+        let waits = link.round_trip * u32::try_from(2 * turns).unwrap_or(u32::MAX);
         Ok(MatchEstimate {
             bytes: own_bytes + ots.cost.sender_bytes + ots.cost.receiver_bytes,
             time: ots

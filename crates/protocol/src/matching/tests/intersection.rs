@@ -141,7 +141,7 @@ fn shards_are_matched_in_turn() {
 }
 
 /// A set of base OTs makes 2^32 OTs of SoftSpoken, and tables of 67 million keys take twice as many.
-/// Here two turns of eight shards take all of a set.
+/// Here five turns of three shards take all of a set.
 #[test]
 fn base_ots_are_made_again_before_a_set_is_used_up() {
     let keys = keys(0..600);
@@ -160,10 +160,11 @@ fn base_ots_are_made_again_before_a_set_is_used_up() {
         assert!(run.both().unwrap().0.iter().all(|bit| *bit));
         base_ots
     };
-    let [few, many] = [16, 32].map(of);
+    let [few, many] = [8, 32].map(of);
     assert!(few.iter().all(|(asks, _)| *asks == 0));
-    assert_eq!(many.len(), 2 * few.len());
-    assert_eq!(many[few.len()].0, 16);
+    assert_eq!(many.len(), 3 * few.len());
+    let sets = many.chunks(few.len()).map(|set| set[0].0);
+    assert!(sets.eq([0, 15, 30]));
     for (i, (_, choices)) in many.iter().enumerate() {
         assert!(many[i + 1..].iter().all(|(_, other)| other != choices));
     }

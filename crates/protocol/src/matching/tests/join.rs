@@ -110,12 +110,13 @@ fn bins_are_those_of_plain_joins() {
         agrees(sizes, placer, programmer);
     }
     assert!(agrees(sized(0, 3, 1, 8), &[], &[1, 2, 3]).0.rows.is_empty());
-    let mut sizes = sized(150, 150, 1, 32);
-    sizes.shards = 4;
-    assert_eq!(
-        agrees(sizes, &all[..300], &all[200..]).0.rows.len() as u64,
-        4 * sizes.bins
-    );
+    // Turns of three shards, and one of the last two. Values of one block, and of more than four.
+    for (upto, bits) in [(1, 32), (8, 100)] {
+        let mut sizes = sized(100, 100, upto, bits);
+        sizes.shards = 8;
+        let (placed, _) = agrees(sizes, &all[..300], &all[200..]);
+        assert_eq!(placed.rows.len() as u64, 8 * sizes.bins);
+    }
 }
 
 /// Each bin of each shard has its own random tag and payload. A common r for all bins would tell the

@@ -1,4 +1,4 @@
-//! Results and messages do not depend on the number of threads.
+//! Results and the messages of each party do not depend on the number of threads.
 
 use std::num::NonZeroUsize;
 
@@ -39,18 +39,21 @@ fn assert_same<T: PartialEq>(what: &str, run: impl Fn([usize; 2]) -> T) {
 #[test]
 fn intersections_are_the_same_on_any_number_of_threads() {
     let (mine, yours) = (keys(0..5_000), keys(4_000..7_000));
-    let sizes = PlainSizes::of(5_000, 3_000).unwrap();
+    let sizes = PlainSizes {
+        shards: 32,
+        ..PlainSizes::of(300, 300).unwrap()
+    };
     let [seed, other] = seeds();
     for extension in [Extension::default(), Extension::Silent] {
         assert_same(&extension.to_string(), |threads| {
             let both = settings(extension, threads);
             let [placer, programmer] = both.map(|of| Plain::new(sizes, tag(3), of, true));
-            let mut sent = Vec::new();
+            let mut sent = [Vec::new(), Vec::new()];
             let ended = run_two(
                 async |io| placer.place(io, &mine, &seed).await,
                 async |io| programmer.program(io, &yours, &other).await,
-                &mut |_, _, _, (_, payload)| {
-                    sent.push(payload.clone());
+                &mut |from, _, _, (_, payload)| {
+                    sent[from].push(payload.clone());
                     Ok(())
                 },
             );
@@ -68,7 +71,10 @@ fn joins_are_the_same_on_any_number_of_threads() {
         placer_bits: 8,
         programmer_bits: 100,
     };
-    let sizes = Sizes::of(1_500, 1_500, 1, widths).unwrap();
+    let sizes = Sizes {
+        shards: 32,
+        ..Sizes::of(100, 100, 1, widths).unwrap()
+    };
     let blocks = (sizes.payload_bits as usize).div_ceil(128);
     let mut payloads = vec![Block::ZERO; 1_500 * blocks];
     for payload in payloads.iter_mut().step_by(blocks) {
@@ -78,12 +84,12 @@ fn joins_are_the_same_on_any_number_of_threads() {
     assert_same("a join", |threads| {
         let both = settings(Extension::default(), threads);
         let [placer, programmer] = both.map(|of| Join::new(sizes, tag(3), of));
-        let mut sent = Vec::new();
+        let mut sent = [Vec::new(), Vec::new()];
         let ended = run_two(
             async |io| placer.place(io, &mine, &seed).await,
             async |io| programmer.program(io, (&yours, &payloads), &other).await,
-            &mut |_, _, _, (_, payload)| {
-                sent.push(payload.clone());
+            &mut |from, _, _, (_, payload)| {
+                sent[from].push(payload.clone());
                 Ok(())
             },
         );

@@ -40,11 +40,12 @@ fn sizes_are_those_of_the_specification() {
             found.tag_bits.into(),
             found.payload_bits,
             found.price_bits(),
+            found.turn_shards(),
         ];
         assert_eq!(listed[..], numbers(expected), "{line}");
         checked += 1;
     }
-    assert_eq!(checked, 18);
+    assert_eq!(checked, 20);
 }
 
 #[test]

@@ -31,3 +31,15 @@ fn the_bins_of_all_shards_are_counted() {
         }
     }
 }
+
+/// A table of one shard has turns of one, and a service counts no more for it.
+#[test]
+fn a_turn_is_counted_by_its_shards() {
+    let function = function(&plan([3, 3], 1, JoinSide::Left));
+    let plan = plan([1 << 17, 1 << 17], 1, JoinSide::Left);
+    assert_eq!((plan.sizes.shards, plan.sizes.turn_shards()), (1, 1));
+    for role in ROLES {
+        let asks = peer_asks(&plan, (role, 0), &function).expect("an answer");
+        assert!(asks.memory_bytes < 256 << 20, "{}", asks.memory_bytes);
+    }
+}
