@@ -56,6 +56,13 @@ pub struct BinValues {
     blocks: WipedVec<Block>,
 }
 
+/// The shards of a turn.
+struct Turn<'s> {
+    numbers: Range<u64>,
+    /// Each shard, with the values of its bins.
+    shards: Vec<(&'s Shard, &'s mut [Block])>,
+}
+
 impl BinValues {
     /// Returns the value of each bin.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &[Block]> {
@@ -142,17 +149,17 @@ impl Join {
         Ok(PlacedBins { rows, values })
     }
 
-    /// Returns the numbers of the shards of each turn, and each shard with the values of its bins.
+    /// Returns the turns of these shards. `values` are those of all bins.
     fn turns<'s>(
         &self,
         shards: &'s [Shard],
         values: &'s mut [Block],
-    ) -> impl Iterator<Item = (Range<u64>, Vec<(&'s Shard, &'s mut [Block])>)> + use<'s> {
+    ) -> impl Iterator<Item = Turn<'s>> + use<'s> {
         let of_shard = (self.sizes.bins as usize * self.value_blocks()).max(1);
         let mut values = values.chunks_mut(of_shard);
         self.asking.turns(shards).map(move |(numbers, shards)| {
             let shards = shards.iter().zip(values.by_ref()).collect();
-            (numbers, shards)
+            Turn { numbers, shards }
         })
     }
 
@@ -160,10 +167,10 @@ impl Join {
     async fn placed<'s>(
         &self,
         io: &mut Io<'_>,
-        turn: Option<(Range<u64>, Vec<(&'s Shard, &'s mut [Block])>)>,
+        turn: Option<Turn<'s>>,
         prg: &mut Prg,
     ) -> Result<Option<(Range<u64>, Vec<PlacedShard<'s>>)>, Error> {
-        let Some((numbers, shards)) = turn else {
+        let Some(Turn { numbers, shards }) = turn else {
             return Ok(None);
         };
         let seeds = seeds(prg, shards.len());
@@ -219,7 +226,7 @@ impl Join {
         let (mut prg, threads) = (Prg::from_seed(seed), self.asking.threads());
         let shards = self.shards(keys, self.sizes.programmer_keys)?;
         let (mut ots, mut blocks) = (None, self.values(shards.len() * self.sizes.bins as usize));
-        for (numbers, shards) in self.turns(&shards, &mut blocks) {
+        for Turn { numbers, shards } in self.turns(&shards, &mut blocks) {
             // What does not depend on the asks is done while the placer makes them.
             let programmed = on_threads(io, threads, shards, |(shard, masks)| {
                 Ok(self.programmed(shard, masks))
