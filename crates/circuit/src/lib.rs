@@ -43,5 +43,5 @@ pub use span::Span;
 pub use statistics::Statistics;
 pub use types::{Kind, Type};
 pub use value::{HostValue, NumberFormat, Numbers, UniqueJson, Value, wipe_json};
-pub use wiping::reserve_wiping;
+pub use wiping::{WipedTexts, reserve_wiping};
 pub use xor_levels::{XorLevel, XorLevels};

@@ -54,11 +54,13 @@
 //! `test_and_mask`. There are no pairs, and no stage runs: [`JoinPlan::bin_count`] is 0.
 
 mod alike;
+mod rows;
 pub mod sizes;
 #[cfg(test)]
 mod tests;
 
 pub use alike::KeyNormalization;
+pub use rows::{KeyEncoding, TableRows};
 pub use sizes::{MAX_HINT_BYTES, MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
 
 use crate::Role;

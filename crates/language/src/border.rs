@@ -51,13 +51,14 @@ mod write;
 use tacit_circuit::CircuitError;
 use zeroize::Zeroizing;
 
-pub use csv::{CsvError, CsvRecords, CsvTexts, Malformed, WipedTexts, unmarked};
+pub use csv::{CsvError, CsvRecords, CsvTexts, Malformed, unmarked};
 pub use function::TypedFunction;
-pub use joined::JoinedRow;
+pub use joined::JoinedRows;
 pub use rows::{ChosenRows, LeftOut, RowRules, UnfitRows};
 pub use signature::Signature;
 pub(crate) use signature::said_above;
 pub use sizes::WrongSize;
+pub use tacit_circuit::WipedTexts;
 pub use write::acts_on_a_terminal;
 
 use crate::diagnostic::Diagnostic;
@@ -70,8 +71,8 @@ pub struct PortValue {
     bits: Zeroizing<Vec<bool>>,
     filled_up: usize,
     left_out: LeftOut,
-    /// The rows of a table that is joined. `bits` then holds the bits of the existing rows.
-    rows: Option<joined::TableRows>,
+    /// The rows of a table that is joined, which has no other bits.
+    rows: Option<joined::RowValues>,
 }
 
 impl PortValue {
@@ -86,7 +87,7 @@ impl PortValue {
         }
     }
 
-    /// Returns the bits, in the order of the port's wires.
+    /// Returns the bits, in the order of the port's wires. A table that is joined has none.
     #[must_use]
     pub fn bits(&self) -> &[bool] {
         &self.bits

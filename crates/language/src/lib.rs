@@ -70,7 +70,7 @@ mod syntax;
 mod test;
 
 pub use border::{
-    BorderError, ChosenRows, CsvError, CsvRecords, CsvTexts, JoinedRow, LeftOut, Malformed,
+    BorderError, ChosenRows, CsvError, CsvRecords, CsvTexts, JoinedRows, LeftOut, Malformed,
     PortValue, RowRules, Signature, TypedFunction, UnfitRows, WipedTexts, WrongSize,
     acts_on_a_terminal, unmarked,
 };

@@ -7,7 +7,7 @@
 //!
 //! | step | what |
 //! |---|---|
-//! | [`read_rows`] | the rows of a table, each a [`KeyEncoding`] and bits |
+//! | [`TableRows`] | the rows of a table, each a [`KeyEncoding`] and bits |
 //! | [`Session::tell_sizes`](crate::Session::tell_sizes) | for a program that leaves sizes open: each party tells the sizes of its table |
 //! | [`by_key`] | the table, in which no key has too many rows |
 //! | [`peer_asks`] | at a service: what the run takes, before it is answered |
@@ -22,6 +22,8 @@
 //! (8, 8), zeros without one ‖ the most columns that are packed with silent OT (8). A name is its
 //! length in bytes (8) and its bytes. The tables are not ports of the function, so the function's
 //! own digest does not say which columns are joined and read.
+
+use std::num::NonZeroUsize;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::{Digest, Type, Value};
@@ -87,62 +89,24 @@ pub fn check_table(plan: &JoinPlan, role: Role, table: &JoinedTable) -> Result<(
     }
 }
 
-/// A row of a joined table: the parts of its key, each with its kind, and its bits. Secret.
-pub type KeyedRow = (Vec<(KeyKind, Zeroizing<Vec<u8>>)>, Zeroizing<Vec<bool>>);
-
-/// Encodes the rows of a table.
-///
-/// # Errors
-///
-/// [`with_part`] refuses a part of a key, or a row's key or bits are not those of the table.
-pub fn read_rows(of: &JoinTable, rows: impl Iterator<Item = KeyedRow>) -> Result<TableRows, Error> {
-    let mut table = TableRows::new(of.row_bits() as usize);
-    for (parts, bits) in rows {
-        let kinds = parts.iter().map(|(kind, _)| *kind);
-        if !kinds.eq(of.key.iter().map(|part| part.kind)) || bits.len() as u64 != of.row_bits() {
-            return Err(Error::ApiMisuse(
-                "a row has the key and the bits of its table",
-            ));
-        }
-        let mut key = KeyEncoding::default();
-        for (kind, part) in &parts {
-            key = with_part(key, *kind, part)?;
-        }
-        table.push(key, &bits);
-    }
-    Ok(table)
-}
-
-/// Makes the table of `role` from its rows.
+/// Makes the table of `role` from its rows, on `threads` threads.
 ///
 /// # Errors
 ///
 /// A key has more rows than agreed, or [`check_table`] refuses the table.
-pub fn by_key(plan: &JoinPlan, role: Role, rows: TableRows) -> Result<JoinedTable, Error> {
+pub fn by_key(
+    plan: &JoinPlan,
+    role: Role,
+    rows: TableRows,
+    threads: NonZeroUsize,
+) -> Result<JoinedTable, Error> {
     let most_rows_of_key = match side_of(plan, role) {
         JoinSide::Left => 1,
         JoinSide::Right => plan.most_rows_of_key,
     };
-    let table = rows.by_key(most_rows_of_key)?;
+    let table = JoinedTable::by_key(rows, most_rows_of_key, threads)?;
     check_table(plan, role, &table)?;
     Ok(table)
-}
-
-/// Makes the table of `role` from the rows of [`read_rows`].
-///
-/// # Errors
-///
-/// Those of [`read_rows`] and [`by_key`].
-pub fn table_of_rows(
-    plan: &JoinPlan,
-    role: Role,
-    rows: impl Iterator<Item = KeyedRow>,
-) -> Result<JoinedTable, Error> {
-    by_key(
-        plan,
-        role,
-        read_rows(plan.table(side_of(plan, role)), rows)?,
-    )
 }
 
 /// Adds a part to a key's encoding. `bytes` are the UTF-8 of a text, the bytes themselves, or a

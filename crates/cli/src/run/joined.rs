@@ -2,8 +2,9 @@
 //! and then runs.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
-use tacit::join::{JoinSide, OpenParam, TableRows, by_key, read_rows};
+use tacit::join::{JoinSide, OpenParam, TableRows, by_key};
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit_language::{PortValue, Signature, WrongSize};
 
@@ -17,6 +18,7 @@ use crate::failure::{Failure, input, usage};
 use crate::function::FoundFunction;
 use crate::log::Log;
 use crate::party::Party;
+use crate::program::plain_failure;
 use crate::typed::{CheckedProgram, OutputFiles, values};
 
 /// Refuses the arguments under which no join runs.
@@ -68,6 +70,7 @@ pub(super) fn run(
     party.use_gpu(args.device.gpu, true, log)?;
     let signature = program.signature().clone();
     let signature = signature.with_row_rules(args.rows.rules());
+    let signature = signature.on_threads(args.threads);
     let role = role(
         &args.who,
         args.meet.peer.as_deref(),
@@ -89,7 +92,7 @@ pub(super) fn run(
     let known = known.map_err(|wrong| refused(&wrong))?;
     // The peer waits from the sizes on, so the rows are made before.
     let form = signature.join_table(side).ok_or_else(joins_nothing)?;
-    let mut encoded = encoded_rows(&signature, side, rows)?;
+    let mut encoded = encoded_rows(&signature, side, (rows, args.threads))?;
     let (mut session, mut sizes) = (None, BTreeMap::new());
     if !open.is_empty() {
         let meaning = program.open_meaning()?;
@@ -109,9 +112,9 @@ pub(super) fn run(
     let agreed = plan.table(side);
     if (&form.key, &form.row) != (&agreed.key, &agreed.row) {
         // With these sizes, the program reads other fields.
-        encoded = encoded_rows(typed.signature(), side, rows)?;
+        encoded = encoded_rows(typed.signature(), side, (rows, args.threads))?;
     }
-    let table = by_key(plan, role, encoded)?;
+    let table = by_key(plan, role, encoded, args.threads)?;
     let given = GivenInputs {
         values: Some(given),
         files,
@@ -130,15 +133,15 @@ pub(super) fn run(
     run.play(session)
 }
 
-/// Returns the rows of this party's table as the stage takes them.
+/// Returns the rows of this party's table as the stage takes them, made on `threads` threads.
 fn encoded_rows(
     signature: &Signature,
     side: JoinSide,
-    rows: &PortValue,
+    (rows, threads): (&PortValue, NonZeroUsize),
 ) -> Result<TableRows, Failure> {
-    let form = signature.join_table(side).ok_or_else(joins_nothing)?;
-    let rows = signature.joined_rows(side, rows).into_iter().flatten();
-    Ok(read_rows(&form, rows.map(|row| (row.key, row.bits)))?)
+    let rows = signature.joined_rows(side, rows);
+    let rows = rows.ok_or_else(joins_nothing)?;
+    rows.encode(threads).map_err(plain_failure)
 }
 
 /// Returns the failure of a size that this party cannot announce.

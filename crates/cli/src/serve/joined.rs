@@ -2,16 +2,18 @@
 //! configuration is, and held.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use tacit::circuit::Digest;
-use tacit::join::{JoinPlan, JoinSide, JoinedTable, OpenParam, peer_asks, table_of_rows};
+use tacit::join::{JoinPlan, JoinSide, JoinedTable, OpenParam, by_key, peer_asks};
 use tacit::matching::PeerAsks;
 use tacit::protocols::Protocol;
 use tacit::session::{ProtocolId, TableSizes};
 use tacit::{Error, Job, Role, Session, Value};
-use tacit_language::{JoinedRow, PortValue, Signature, TypedFunction};
+use tacit_language::{PortValue, TypedFunction};
 use tacit_serve::offers::{OfferedSize, OfferedTable};
 use tacit_serve::tables::{FinishedRun, Matching, RunOfPeer, SizedMatching};
 use tacit_serve::{RunRequest, TableOffer};
@@ -35,7 +37,7 @@ struct ServedJoin {
     served: Served,
     role: Role,
     side: JoinSide,
-    /// The name of the table's input, and the bytes of the parts of its rows' keys.
+    /// The name of the table's input, and the bytes of the encodings of its rows' keys.
     table: String,
     key_bytes: u64,
     values: BTreeMap<String, PortValue>,
@@ -66,6 +68,8 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
         keep: served.keep,
     };
     let signature = program.signature().clone().with_row_rules(rows.rules());
+    // The service reads its tables before it has peers.
+    let signature = signature.on_threads(available_parallelism().unwrap_or(NonZeroUsize::MIN));
     let ServedRole::OfTwo(role) = served.role else {
         return Ok(None);
     };
@@ -94,6 +98,7 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
     delivery.map_err(|reason| wrong("results", &reason))?;
     let known = signature.known_sizes(role, rows);
     let known = known.map_err(|size| Failure::input(size.to_string()))?;
+    let encoded = signature.joined_rows(side, rows);
     let held = ServedJoin {
         meaning: program.open_meaning()?,
         program: *program,
@@ -103,7 +108,7 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
         role,
         side,
         table: table.to_owned(),
-        key_bytes: key_bytes(&signature, side, rows),
+        key_bytes: encoded.map_or(0, |rows| rows.key_bytes()),
         values,
         open,
         known,
@@ -119,16 +124,6 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
             .or(config.timeouts.run)
             .unwrap_or(RUN_TIME),
     }))
-}
-
-/// Returns the bytes of the parts of the keys of this party's rows.
-fn key_bytes(signature: &Signature, side: JoinSide, rows: &PortValue) -> u64 {
-    let of_row = |row: JoinedRow| -> u64 {
-        // A part of a variable length has its length before it.
-        row.key.iter().map(|(_, part)| 8 + part.len() as u64).sum()
-    };
-    let rows = signature.joined_rows(side, rows).into_iter().flatten();
-    rows.map(of_row).sum()
 }
 
 /// Refuses the fields under which no join runs.
@@ -258,15 +253,16 @@ struct JoinRun {
 
 impl JoinRun {
     /// Returns this party's table in the form that the run takes.
-    fn table(&self) -> Result<JoinedTable, Error> {
+    fn table(&self, threads: NonZeroUsize) -> Result<JoinedTable, Error> {
         let held = &self.held;
         // Which fields of rows are read may depend on the sizes.
         let typed = self.runnable.typed();
         let signature = typed.map_or(held.program.signature(), TypedFunction::signature);
         let rows = signature.joined_rows(held.side, &held.values[&held.table]);
-        let rows = rows.into_iter().flatten();
-        let rows = rows.map(|row| (row.key, row.bits));
-        table_of_rows(plan(&self.runnable)?, held.role, rows)
+        let rows = rows.ok_or(Error::ApiMisuse("the run joins no tables"))?;
+        let rows = rows.encode(threads);
+        let rows = rows.map_err(|error| Error::Input(error.to_string()))?;
+        by_key(plan(&self.runnable)?, held.role, rows, threads)
     }
 
     /// Delivers this party's results.
@@ -327,7 +323,7 @@ impl SizedMatching for JoinRun {
             .runnable
             .inputs(held.role, &Reading::Named(&find), ahead);
         let inputs = inputs.map_err(|failure| Error::Input(failure.to_string()))?;
-        let table = self.table()?;
+        let table = self.table(run.threads)?;
         let mut job = Job::new(function, held.role)
             .by(Protocol::Gmw, run.stocks)?
             .join(plan(&self.runnable)?, &table)

@@ -7,6 +7,8 @@ use core::str::FromStr;
 use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
+use super::rows::extend_wiping;
+
 /// The normalisation of a text before it is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeyNormalization {
@@ -43,7 +45,7 @@ impl KeyNormalization {
     /// become the same. A text that is no telephone number or no date becomes empty. Normalising
     /// twice is the same as normalising once.
     pub fn apply(self, text: &str) -> Zeroizing<String> {
-        let inner = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
+        let inner = trimmed(text);
         match self {
             Self::None => Zeroizing::new(text.trim_end_matches('\0').to_owned()),
             // Such a text is in NFC in either case.
@@ -58,6 +60,23 @@ impl KeyNormalization {
             Self::Date => date(&plain(inner)).unwrap_or_default(),
         }
     }
+
+    /// Appends the bytes of [`apply`](Self::apply), mostly without a text of their own.
+    pub(super) fn append(self, text: &str, into: &mut Zeroizing<Vec<u8>>) {
+        let begin = into.len();
+        match self {
+            Self::Email if text.is_ascii() => {
+                extend_wiping(into, trimmed(text).as_bytes());
+                into[begin..].make_ascii_lowercase();
+            }
+            _ => extend_wiping(into, self.apply(text).as_bytes()),
+        }
+    }
+}
+
+/// Returns a text without zeros and white space at both ends.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c == '\0' || c.is_whitespace())
 }
 
 impl fmt::Display for KeyNormalization {

@@ -9,7 +9,7 @@ mod records;
 
 use zeroize::Zeroize;
 
-pub use records::{CsvError, CsvRecords, Malformed, WipedTexts};
+pub use records::{CsvError, CsvRecords, Malformed};
 
 /// The form of texts that a spreadsheet would run as a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,84 +1,219 @@
 //! The rows of a table that is joined. Their number varies, and their texts have any length.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use num_traits::ToPrimitive;
 use serde_json::Value as Json;
-use tacit_circuit::{CircuitError, HostValue};
-use tacit_function::join::{JoinSide, JoinTable, KeyKind, OpenParam};
+use tacit_circuit::{CircuitError, HostValue, WipedTexts, reserve_wiping};
+use tacit_function::join::{
+    Counted, JoinSide, JoinTable, KeyEncoding, KeyKind, OpenParam, TableRows,
+};
+use tacit_kernels::map_parts;
 use zeroize::Zeroizing;
 
 use super::read::Reader;
 use super::strict::Rows;
-use super::{PortValue, Signature, WipedTexts};
+use super::{BorderError, PortValue, Signature};
 use crate::program::{InputPort, Join, TypeId, TypeKind, TypeTable, Value};
 use crate::source::Symbol;
 
-/// The parts of a table other than the bits of its rows.
+/// The number of rows that a thread encodes at a time.
+const SPAN_ROWS: usize = 1 << 13;
+
+/// The values of the rows of a table.
 #[derive(Clone, Default)]
-pub(super) struct TableRows {
+pub(super) struct RowValues {
     /// The number of rows.
     pub(super) count: usize,
+    /// The number of different keys, once the rows are chosen.
+    pub(super) keys: Option<usize>,
     /// The fields without a fixed length, row by row.
     pub(super) cells: WipedTexts,
+    /// The other fields, row by row, each in whole bytes with its lowest bit first and zeros above.
+    pub(super) packed: Zeroizing<Vec<u8>>,
 }
 
-/// A row of a table that is joined, in the form that the stage takes. Secret.
-pub struct JoinedRow {
-    /// The parts of the row's key: the encoding of each and its bytes. The bytes of a text are
-    /// normalised and have no length prefix.
-    pub key: Vec<(KeyKind, Zeroizing<Vec<u8>>)>,
-    /// The bits of the fields that the function reads, in the order of
-    /// [`JoinTable::row`](tacit_function::join::JoinTable::row).
-    pub bits: Zeroizing<Vec<bool>>,
-}
-
-impl core::fmt::Debug for JoinedRow {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("JoinedRow").finish_non_exhaustive()
+impl RowValues {
+    /// Appends rows of the same form.
+    pub(super) fn append(&mut self, others: &Self) {
+        self.count += others.count;
+        self.cells.append(&others.cells);
+        reserve_wiping(&mut self.packed, others.packed.len());
+        self.packed.extend_from_slice(&others.packed);
     }
 }
 
-impl JoinedRow {
-    /// Returns the encoding of its key, or nothing if a part of it is an empty text or one of white
-    /// space. Different keys of one type have different encodings.
-    pub(super) fn encoded(&self) -> Option<Zeroizing<Vec<u8>>> {
-        let is_empty = |(kind, part): &(KeyKind, Zeroizing<Vec<u8>>)| {
-            let text = str::from_utf8(part).unwrap_or_default();
-            matches!(kind, KeyKind::Text(_)) && text.trim().is_empty()
-        };
-        if self.key.iter().any(is_empty) {
-            return None;
-        }
-        let most = self.key.iter().map(|(_, part)| 8 + part.len()).sum();
-        let mut key = Zeroizing::new(Vec::with_capacity(most));
-        for (kind, part) in &self.key {
-            if !matches!(kind, KeyKind::Fixed { .. }) {
-                key.extend((part.len() as u64).to_le_bytes());
+/// The place of a field among the values of a row.
+#[derive(Clone)]
+enum FieldPlace {
+    /// Its number among the fields without a fixed length.
+    Cell(usize),
+    /// Its bytes among those of a row, and its bits.
+    Packed(Range<usize>, usize),
+}
+
+/// The places of the fields of a row.
+pub(super) struct RowForm {
+    fields: Vec<FieldPlace>,
+    /// The number of fields without a fixed length, and the bytes of the others.
+    cells: usize,
+    bytes: usize,
+}
+
+impl RowForm {
+    pub(super) fn of(types: &TypeTable, row: TypeId) -> Self {
+        let (mut cells, mut bytes) = (0, 0);
+        let places = fields(types, row).iter().map(|(_, ty)| {
+            if types.is_open(*ty) {
+                cells += 1;
+                return FieldPlace::Cell(cells - 1);
             }
-            key.extend_from_slice(part);
+            let (begin, bits) = (bytes, types.width(*ty) as usize);
+            bytes += bits.div_ceil(8);
+            FieldPlace::Packed(begin..bytes, bits)
+        });
+        let fields = places.collect();
+        Self {
+            fields,
+            cells,
+            bytes,
         }
-        Some(key)
+    }
+
+    /// Returns the bits of each field of a fixed length, in order.
+    fn packed(&self) -> impl Iterator<Item = (&Range<usize>, usize)> {
+        self.fields.iter().filter_map(|field| match field {
+            FieldPlace::Cell(_) => None,
+            FieldPlace::Packed(bytes, bits) => Some((bytes, *bits)),
+        })
+    }
+
+    /// Appends the bits of a row, which has all fields of a fixed length one after another.
+    pub(super) fn pack(&self, mut bits: &[bool], into: &mut Zeroizing<Vec<u8>>) {
+        reserve_wiping(into, self.bytes);
+        for (_, width) in self.packed() {
+            let (field, behind) = bits.split_at(width);
+            bits = behind;
+            for bits in field.chunks(8) {
+                let mut byte = 0;
+                for (place, bit) in bits.iter().enumerate() {
+                    byte |= u8::from(*bit) << place;
+                }
+                into.push(byte);
+            }
+        }
+        assert!(bits.is_empty(), "a reader gives each bit of a row once");
     }
 }
 
-/// Packs bits into bytes, the lowest bit of each first.
-fn bytes_of(bits: &[bool]) -> Zeroizing<Vec<u8>> {
-    let byte = |bits: &[bool]| {
-        let bits = bits.iter().enumerate();
-        bits.fold(0, |sum, (place, bit)| sum | u8::from(*bit) << place)
-    };
-    Zeroizing::new(bits.chunks(8).map(byte).collect())
+/// The rows of a table that is joined, in the form that the stage takes. Secret.
+pub struct JoinedRows<'v> {
+    values: &'v RowValues,
+    form: RowForm,
+    /// The parts of the key.
+    key: Vec<(KeyKind, FieldPlace)>,
+    /// The fields that the function reads, in the order of
+    /// [`JoinTable::row`](tacit_function::join::JoinTable::row): their bytes and bits.
+    read: Vec<(Range<usize>, usize)>,
 }
 
-/// Returns the bytes of a text, normalised as its kind says, or nothing if this is no text.
-fn normalised(kind: KeyKind, bytes: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    match kind {
-        KeyKind::Text(how) => {
-            let mut text = how.apply(str::from_utf8(bytes).ok()?);
-            Some(Zeroizing::new(std::mem::take(&mut *text).into_bytes()))
+impl core::fmt::Debug for JoinedRows<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "JoinedRows({})", self.len())
+    }
+}
+
+impl JoinedRows<'_> {
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.count
+    }
+
+    /// Returns whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Encodes the key of a row. Returns `false` if a part of it is an empty text or one of white
+    /// space. Different keys of one type have different encodings.
+    pub(super) fn encode_key(&self, row: usize, key: &mut KeyEncoding) -> bool {
+        key.clear();
+        let mut is_whole = true;
+        for (kind, place) in &self.key {
+            let bytes = match place {
+                FieldPlace::Cell(cell) => self.values.cells.get(row * self.form.cells + cell),
+                FieldPlace::Packed(bytes, _) => &self.packed(row)[bytes.clone()],
+            };
+            match (kind, str::from_utf8(bytes)) {
+                (KeyKind::Text(how), Ok(text)) => is_whole &= key.push_normalized(*how, text),
+                (KeyKind::Text(_), Err(_)) => is_whole = false,
+                (KeyKind::Bytes, _) => key.push_text(bytes),
+                (KeyKind::Fixed { bits }, _) => key.push_fixed(bytes, *bits as usize),
+            }
         }
-        _ => None,
+        is_whole
+    }
+
+    /// Returns the number of bytes of the encodings of all keys.
+    #[must_use]
+    pub fn key_bytes(&self) -> u64 {
+        let mut key = KeyEncoding::default();
+        let bytes = (0..self.len()).map(|row| {
+            self.encode_key(row, &mut key);
+            key.bytes().len() as u64
+        });
+        bytes.sum()
+    }
+
+    fn packed(&self, row: usize) -> &[u8] {
+        &self.values.packed[row * self.form.bytes..][..self.form.bytes]
+    }
+
+    /// Encodes all rows on `threads` threads.
+    ///
+    /// # Errors
+    ///
+    /// A row has no key.
+    pub fn encode(&self, threads: NonZeroUsize) -> Result<TableRows, BorderError> {
+        let row_bits = self.read.iter().map(|(_, bits)| bits).sum();
+        let mut table = TableRows::new(row_bits);
+        let encoded = |rows: Range<usize>| {
+            let (mut table, mut key) = (TableRows::new(row_bits), KeyEncoding::default());
+            for row in rows {
+                let packed = self.packed(row);
+                let read = self.read.iter();
+                if !self.encode_key(row, &mut key) {
+                    return Err(row);
+                }
+                table.push_packed(
+                    &key,
+                    read.map(|(bytes, bits)| (&packed[bytes.clone()], *bits)),
+                );
+            }
+            Ok(table)
+        };
+        let at_once = SPAN_ROWS.saturating_mul(threads.get());
+        for first in (0..self.len()).step_by(at_once) {
+            let count = at_once.min(self.len() - first);
+            let spans = map_parts(count, threads, SPAN_ROWS, |rows| {
+                encoded(first + rows.start..first + rows.end)
+            });
+            for span in spans {
+                let span = span.map_err(|row| {
+                    BorderError::Request(format!("row {row} of a table has no key"))
+                })?;
+                if first == 0 {
+                    // Most rows are as long as the first ones.
+                    table.reserve(self.len(), span.key_bytes() / span.len().max(1) + 1);
+                }
+                table.append(&span);
+            }
+        }
+        Ok(table)
     }
 }
 
@@ -121,7 +256,6 @@ impl Signature {
     ) -> Result<Rows, CircuitError> {
         match given.length() {
             Some(length) if length <= most => {
-                reader.make_room(row, length);
                 let mut rows = Rows::default();
                 let fields = fields(&self.program.types, row);
                 for (place, item) in (0..).zip(given.items()) {
@@ -134,9 +268,9 @@ impl Signature {
                         continue;
                     }
                     reader.element(place, row, item)?;
+                    reader.end_row();
                     rows.places.push(place);
                 }
-                reader.count(rows.places.len());
                 Ok(rows)
             }
             _ => reader.given(input.ty, given).map(|()| Rows::default()),
@@ -170,23 +304,12 @@ impl Signature {
     /// or of distinct keys.
     #[must_use]
     pub fn counted(&self, open: &OpenParam, value: &PortValue) -> u64 {
-        use tacit_function::join::Counted;
-        let rows = value.rows.as_ref().map_or(0, |rows| rows.count) as u64;
-        match open.counted {
-            Counted::Rows => rows,
-            Counted::Keys => self.keys(&open.input, value).unwrap_or(rows),
-        }
-    }
-
-    fn keys(&self, input: &str, value: &PortValue) -> Option<u64> {
-        let entry = self.entry();
-        let join = entry.join.as_ref()?;
-        let is_it = |side: &usize| entry.inputs[join.tables[*side]].name.as_str() == input;
-        let side = [0, 1].into_iter().find(is_it)?;
-        let keys = self.rows_of(side, value)?.map(|row| row.encoded());
-        let keys: Vec<_> = keys.collect();
-        let different: HashSet<_> = keys.iter().map(Option::as_deref).collect();
-        Some(different.len() as u64)
+        let rows = value.rows.as_ref();
+        let counted = rows.map_or(0, |rows| match open.counted {
+            Counted::Rows => rows.count,
+            Counted::Keys => rows.keys.unwrap_or(rows.count),
+        });
+        counted as u64
     }
 
     /// Returns the values of the open params that are not given, taken from the tables.
@@ -210,85 +333,51 @@ impl Signature {
 
     /// Returns the rows of one of the two joined tables, in the form that the stage takes. Returns
     /// `None` if there is no join or the value belongs to another input.
-    pub fn joined_rows<'v>(
-        &'v self,
-        side: JoinSide,
-        value: &'v PortValue,
-    ) -> Option<impl ExactSizeIterator<Item = JoinedRow> + 'v> {
+    pub fn joined_rows<'v>(&self, side: JoinSide, value: &'v PortValue) -> Option<JoinedRows<'v>> {
         self.rows_of(Join::place(side), value)
     }
 
-    pub(super) fn rows_of<'v>(
-        &'v self,
-        side: usize,
-        value: &'v PortValue,
-    ) -> Option<impl ExactSizeIterator<Item = JoinedRow> + 'v> {
-        let types = &self.program.types;
+    pub(super) fn rows_of<'v>(&self, side: usize, value: &'v PortValue) -> Option<JoinedRows<'v>> {
         let join = self.entry().join.as_ref()?;
-        let input = &self.inputs()[join.tables[side]];
-        let (row, _) = self.joined_table(input)?;
-        let rows = value.rows.as_ref()?;
-        let all = fields(types, row);
-        let width = types.width(row) as usize;
-        let open: usize = all.iter().filter(|(_, ty)| types.is_open(*ty)).count();
-        // The start of each field, among the bits or the cells.
-        let mut places = Vec::new();
-        let (mut bits, mut cells) = (0, 0);
-        for (_, ty) in all {
-            places.push((bits, cells));
-            if types.is_open(*ty) {
-                cells += 1
-            } else {
-                bits += types.width(*ty) as usize
-            }
-        }
+        let (row, _) = self.joined_table(&self.inputs()[join.tables[side]])?;
+        let form = RowForm::of(&self.program.types, row);
+        let key = join.key[side].iter();
+        let key = key.map(|part| (part.kind, form.fields[part.field as usize].clone()));
         // Fields of a pair are numbered without those that have no fixed length.
-        let kept = all.iter().zip(&places);
-        let kept = kept.filter(|((_, ty), _)| !types.is_open(*ty));
-        let kept: Vec<_> = kept
-            .map(|((_, ty), (at, _))| *at..*at + types.width(*ty) as usize)
-            .collect();
-        Some((0..rows.count).map(move |number| {
-            let bits = &value.bits[number * width..][..width];
-            let key = join.key[side].iter().map(|part| {
-                let (at, cell) = places[part.field as usize];
-                let ty = all[part.field as usize].1;
-                if !types.is_open(ty) {
-                    let bytes = bytes_of(&bits[at..][..types.width(ty) as usize]);
-                    return (part.kind, normalised(part.kind, &bytes).unwrap_or(bytes));
-                }
-                let bytes = rows.cells.get(number * open + cell);
-                let normalised = normalised(part.kind, bytes);
-                let bytes = normalised.unwrap_or_else(|| Zeroizing::new(bytes.to_vec()));
-                (part.kind, bytes)
-            });
-            let read = join.read[side].iter();
-            let read = read.flat_map(|field| &bits[kept[*field as usize].clone()]);
-            JoinedRow {
-                key: key.collect(),
-                bits: Zeroizing::new(read.copied().collect()),
-            }
-        }))
+        let kept: Vec<_> = form.packed().collect();
+        let read = join.read[side].iter();
+        let read = read.map(|field| {
+            let (bytes, bits) = kept[*field as usize];
+            (bytes.clone(), bits)
+        });
+        Some(JoinedRows {
+            values: value.rows.as_ref()?,
+            key: key.collect(),
+            read: read.collect(),
+            form,
+        })
     }
 
     /// Returns the existing rows of a joined table as a value of the interpreter.
     pub(super) fn table_value(&self, row: TypeId, value: &PortValue) -> Value {
         let types = &self.program.types;
-        let none = TableRows::default();
+        let none = RowValues::default();
         let rows = value.rows.as_ref().unwrap_or(&none);
-        let mut cells = (0..rows.cells.len()).map(|cell| rows.cells.get(cell));
-        let width = types.width(row) as usize;
+        let form = RowForm::of(types, row);
         let items = (0..rows.count).map(|number| {
-            let mut bits = &value.bits[number * width..][..width];
-            let parts = fields(types, row).iter().map(|(_, ty)| {
-                if types.is_open(*ty) {
-                    let bytes = cells.next().unwrap_or_default();
-                    let bytes = bytes.iter().map(|byte| Value::Integer((*byte).into()));
-                    return Value::List(bytes.collect());
+            let packed = &rows.packed[number * form.bytes..][..form.bytes];
+            let fields = fields(types, row).iter().zip(&form.fields);
+            let parts = fields.map(|((_, ty), place)| match place {
+                FieldPlace::Cell(cell) => {
+                    let bytes = rows.cells.get(number * form.cells + cell).iter();
+                    let bytes = bytes.map(|byte| Value::Integer((*byte).into()));
+                    Value::List(bytes.collect())
                 }
-                let (part, after) = bits.split_at(types.width(*ty) as usize);
-                bits = after;
-                types.value_of_bits(*ty, part)
+                FieldPlace::Packed(bytes, bits) => {
+                    let bytes = &packed[bytes.clone()];
+                    let bits = (0..*bits).map(|place| bytes[place / 8] >> (place % 8) & 1 == 1);
+                    types.value_of_bits(*ty, &Zeroizing::new(bits.collect::<Vec<bool>>()))
+                }
             });
             Value::List(parts.collect())
         });
@@ -297,31 +386,15 @@ impl Signature {
     }
 
     /// Keeps only these rows of a joined table.
-    pub(super) fn keep_rows(
-        &self,
-        join: &Join,
-        side: usize,
-        value: &mut PortValue,
-        kept: &[usize],
-    ) {
-        let types = &self.program.types;
-        let Some((row, _)) = self.joined_table(&self.inputs()[join.tables[side]]) else {
-            return;
-        };
-        let Some(rows) = &mut value.rows else {
-            return;
-        };
-        let all = fields(types, row);
-        let open = all.iter().filter(|(_, ty)| types.is_open(*ty)).count();
-        let width = types.width(row) as usize;
-        let mut bits = Zeroizing::new(Vec::with_capacity(width * kept.len()));
+    pub(super) fn keep_rows(&self, row: TypeId, rows: &mut RowValues, kept: &[usize]) {
+        let form = RowForm::of(&self.program.types, row);
+        let mut packed = Zeroizing::new(Vec::with_capacity(form.bytes * kept.len()));
         let mut cells = WipedTexts::default();
         for number in kept {
-            bits.extend_from_slice(&value.bits[number * width..][..width]);
-            let own = number * open..(number + 1) * open;
+            packed.extend_from_slice(&rows.packed[number * form.bytes..][..form.bytes]);
+            let own = number * form.cells..(number + 1) * form.cells;
             own.for_each(|cell| cells.push(rows.cells.get(cell)));
         }
-        (rows.count, rows.cells) = (kept.len(), cells);
-        value.bits = bits;
+        (rows.count, rows.cells, rows.packed) = (kept.len(), cells, packed);
     }
 }

@@ -2,12 +2,11 @@
 
 use serde_json::Value as Json;
 use tacit_circuit::{
-    CircuitError, HostValue, Kind, Numbers, Type, UniqueJson, Value as Leaf, reserve_wiping,
-    wipe_json,
+    CircuitError, HostValue, Kind, Numbers, Type, UniqueJson, Value as Leaf, wipe_json,
 };
 use zeroize::Zeroizing;
 
-use super::joined::TableRows;
+use super::joined::{RowForm, RowValues};
 use crate::elaborate::most_like;
 use crate::program::{TypeId, TypeKind, TypeTable, bits_of};
 
@@ -18,11 +17,11 @@ pub(super) struct Reader<'t> {
     types: &'t TypeTable,
     /// The part that is being read, such as `customers[3].age`.
     at: String,
-    /// The bits so far. The vector never grows past its capacity, so that no copy of it remains in
-    /// memory.
+    /// The bits so far, of a table that is joined those of the current row. The vector never grows
+    /// past its capacity, so that no copy of it remains in memory.
     bits: Zeroizing<Vec<bool>>,
-    /// The other parts of a table that is joined.
-    rows: Option<TableRows>,
+    /// The form and the values of the rows of a table that is joined.
+    rows: Option<(RowForm, RowValues)>,
 }
 
 /// Returns the circuit's type of a number or of bytes.
@@ -50,34 +49,32 @@ impl<'t> Reader<'t> {
     }
 
     /// Creates a reader of the rows of a table that is joined.
-    pub(super) fn of_rows(types: &'t TypeTable, at: &str) -> Self {
+    pub(super) fn of_rows(types: &'t TypeTable, row: TypeId, at: &str) -> Self {
         Self {
-            types,
-            at: at.to_owned(),
-            bits: Zeroizing::new(Vec::new()),
-            rows: Some(TableRows::default()),
+            rows: Some((RowForm::of(types, row), RowValues::default())),
+            ..Self::new(types, row, at)
         }
     }
 
-    /// Makes room for `count` more rows.
-    pub(super) fn make_room(&mut self, row: TypeId, count: usize) {
-        reserve_wiping(&mut self.bits, self.types.width(row) as usize * count);
-    }
-
-    /// Sets the number of rows that were read.
-    pub(super) fn count(&mut self, count: usize) {
-        if let Some(rows) = &mut self.rows {
-            rows.count = count;
+    /// Ends a row of a table that is joined.
+    pub(super) fn end_row(&mut self) {
+        if let Some((form, rows)) = &mut self.rows {
+            form.pack(&self.bits, &mut rows.packed);
+            rows.count += 1;
+            // The next row overwrites these.
+            self.bits.clear();
         }
     }
 
-    pub(super) fn finish(self) -> (Zeroizing<Vec<bool>>, Option<TableRows>) {
-        (self.bits, self.rows)
+    pub(super) fn finish(self) -> (Zeroizing<Vec<bool>>, Option<RowValues>) {
+        (self.bits, self.rows.map(|(_, rows)| rows))
     }
 
     /// Stores a field without a fixed length. Only tables that are joined have such fields.
     fn cell(&mut self, bytes: &[u8]) {
-        self.rows.get_or_insert_default().cells.push(bytes);
+        if let Some((_, rows)) = &mut self.rows {
+            rows.cells.push(bytes);
+        }
     }
 
     fn any_text(&mut self, ty: TypeId, text: &str) -> Read<()> {

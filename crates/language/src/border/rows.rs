@@ -1,15 +1,25 @@
 //! The rows of a table that a join or a matching takes: rows that have all values, and at most as
 //! many rows of a key as the join pairs. The command, the service and Python choose them here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
+use std::num::NonZeroUsize;
+
+use tacit_function::join::KeyEncoding;
+use tacit_kernels::{map_parts, repeated};
 
 use super::strict::Rows;
-use super::{BorderError, PortValue, Signature, WipedTexts};
-use crate::program::InputPort;
+use super::{BorderError, JoinedRows, PortValue, Signature};
+use crate::program::{InputPort, TypeId};
 
 /// The greatest number of rows that a message names.
 pub(super) const MAX_NAMED: usize = 5;
+
+/// The hash of a row without a key. The hash of a key may be the same.
+const NO_KEY: u64 = 0;
+
+/// The least number of rows for which another thread is worth its start.
+const LEAST_ROWS: usize = 1 << 12;
 
 /// What happens to rows that a join or a matching does not take. By default they are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,28 +90,37 @@ impl ChosenRows {
         keys: impl IntoIterator<Item = Option<K>, IntoIter: Clone>,
         most: usize,
     ) -> Self {
-        let keys = keys.into_iter();
+        let (keys, hasher) = (keys.into_iter(), RandomState::new());
+        let hash = |key: Option<K>| key.map_or(NO_KEY, |key| hasher.hash_one(key));
+        let hashes: Vec<u64> = keys.clone().map(hash).collect();
+        Self::by_hashes(&hashes, NonZeroUsize::MIN, most, keys)
+    }
+
+    /// Chooses like [`of`](Self::of). `hashes` are those of the keys, and [`NO_KEY`] for rows
+    /// without one.
+    fn by_hashes<K: Eq + Hash>(
+        hashes: &[u64],
+        threads: NonZeroUsize,
+        most: usize,
+        keys: impl Iterator<Item = Option<K>>,
+    ) -> Self {
         let mut chosen = Self::default();
         // Most tables have each key once. To sort hashes shows it in a fraction of a map's time.
-        let hasher = RandomState::new();
-        let given = keys.clone().flatten();
-        let mut hashes: Vec<u64> = given.map(|key| hasher.hash_one(key)).collect();
-        hashes.sort_unstable();
-        if most > 0 && hashes.is_sorted_by(|one, next| one < next) {
-            for (row, key) in keys.enumerate() {
-                let rows = if key.is_some() {
-                    &mut chosen.taken
-                } else {
-                    &mut chosen.missing
-                };
-                rows.push(row);
-            }
+        let mut repeated: HashSet<u64> = repeated(hashes, threads).into_iter().collect();
+        if repeated.is_empty() && most > 0 && !hashes.contains(&NO_KEY) {
+            chosen.taken = (0..hashes.len()).collect();
             chosen.keys = hashes.len();
             return chosen;
         }
-        // For each key its first row and its number of rows.
-        let mut found: HashMap<K, (usize, usize)> = HashMap::with_capacity(hashes.len());
-        for (row, key) in keys.enumerate() {
+        repeated.insert(NO_KEY);
+        // For each key that may have several rows, its first row and its number of rows.
+        let mut found: HashMap<K, (usize, usize)> = HashMap::new();
+        for (row, (key, hash)) in keys.zip(hashes).enumerate() {
+            if most > 0 && !repeated.contains(hash) {
+                chosen.keys += 1;
+                chosen.taken.push(row);
+                continue;
+            }
             let Some(key) = key else {
                 chosen.missing.push(row);
                 continue;
@@ -114,7 +133,7 @@ impl ChosenRows {
                 chosen.taken.push(row);
             }
         }
-        chosen.keys = found.len();
+        chosen.keys += found.len();
         chosen
     }
 
@@ -182,11 +201,19 @@ impl Signature {
         self
     }
 
+    /// Returns this signature, which reads large tables on `threads` threads. By default it reads
+    /// them on one.
+    #[must_use]
+    pub fn on_threads(mut self, threads: NonZeroUsize) -> Self {
+        self.threads = threads;
+        self
+    }
+
     /// Removes the rows of a joined table that the rules leave out. `rows` has the places of its
     /// rows, and those of the rows that lack a value and were not read.
     pub(super) fn choose_rows(
         &self,
-        input: &InputPort,
+        (input, row): (&InputPort, TypeId),
         value: &mut PortValue,
         rows: &Rows,
     ) -> Result<(), BorderError> {
@@ -199,12 +226,10 @@ impl Signature {
             return Ok(());
         };
         let most = join.most_rows_of(side);
-        let of_rows = self.rows_of(side, value).into_iter().flatten();
-        let mut keys = WipedTexts::default();
-        // No encoding is empty.
-        of_rows.for_each(|row| keys.push(row.encoded().as_deref().map_or(&[], |key| key)));
-        let each = (0..keys.len()).map(|row| Some(keys.get(row)).filter(|key| !key.is_empty()));
-        let mut chosen = ChosenRows::of(each, most);
+        let mut chosen = match self.rows_of(side, value) {
+            Some(rows) => chosen(&rows, most, self.threads),
+            None => return Ok(()),
+        };
         let table = rows.file.as_deref().unwrap_or(input.name.as_str());
         // Rows that were not read are numbered behind the others.
         let (read, unread) = (rows.places.len(), rows.missing.len());
@@ -223,9 +248,31 @@ impl Signature {
             .check_number_of_keys(table, join.keys[side])
             .map_err(BorderError::Request)?;
         value.left_out = chosen.left_out();
-        if chosen.taken.len() < read {
-            self.keep_rows(join, side, value, &chosen.taken);
+        if let Some(rows) = &mut value.rows {
+            rows.keys = Some(chosen.keys);
+            if chosen.taken.len() < read {
+                self.keep_rows(row, rows, &chosen.taken);
+            }
         }
         Ok(())
     }
+}
+
+/// Chooses from rows that are encoded on `threads` threads.
+fn chosen(rows: &JoinedRows<'_>, most: usize, threads: NonZeroUsize) -> ChosenRows {
+    let hasher = RandomState::new();
+    let hashes = map_parts(rows.len(), threads, LEAST_ROWS, |part| {
+        let mut key = KeyEncoding::default();
+        let hash = |row| match rows.encode_key(row, &mut key) {
+            true => hasher.hash_one(key.bytes()),
+            false => NO_KEY,
+        };
+        part.map(hash).collect::<Vec<u64>>()
+    });
+    let key = |row| {
+        let mut key = KeyEncoding::default();
+        rows.encode_key(row, &mut key).then_some(key)
+    };
+    let keys = (0..rows.len()).map(key);
+    ChosenRows::by_hashes(&hashes.concat(), threads, most, keys)
 }

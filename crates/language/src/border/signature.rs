@@ -1,6 +1,7 @@
 //! The ports of a run in the form that people use.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use serde_json::{Value as Json, json};
 use tacit_circuit::Digest;
@@ -27,6 +28,8 @@ pub struct Signature {
     pub(super) run: Option<String>,
     /// What happens to rows of a joined table that do not fit.
     pub(super) rules: RowRules,
+    /// The number of threads on which tables are read.
+    pub(super) threads: NonZeroUsize,
 }
 
 impl Signature {
@@ -75,6 +78,7 @@ impl Signature {
             given: given.clone(),
             run: run.map(str::to_owned),
             rules: RowRules::default(),
+            threads: NonZeroUsize::MIN,
         })
     }
 

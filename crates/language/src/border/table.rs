@@ -151,10 +151,7 @@ pub(super) fn read<'t>(
     let count = lines.len();
     let missing = most as usize - count;
     let filled_up = match (fills, length) {
-        (Fills::NoRow, _) => {
-            table.reader.count(count);
-            0
-        }
+        (Fills::NoRow, _) => 0,
         (_, Some(at)) => {
             table.reader.set_length(at, most, count);
             table.reader.zeros(row, missing);
@@ -333,7 +330,6 @@ impl<'t> Table<'_, 't> {
                 );
                 return Err(self.error(format!("at most {most} rows"), found));
             }
-            self.reader.make_room(self.row, 1);
             for ((cell, ty), column) in &self.columns {
                 let text = self.records.text(*column).unwrap_or_default();
                 let text = if is_text(self.types, *ty) {
@@ -355,6 +351,7 @@ impl<'t> Table<'_, 't> {
                     })
                 })?;
             }
+            self.reader.end_row();
             lines.push(line);
         }
         Ok((lines, lacking))

@@ -114,7 +114,7 @@ impl Signature {
     {
         let joined = self.joined_table(input);
         let mut reader = match joined {
-            Some(_) => Reader::of_rows(&self.program.types, input.name.as_str()),
+            Some((row, _)) => Reader::of_rows(&self.program.types, row, input.name.as_str()),
             None => Reader::new(&self.program.types, input.ty, input.name.as_str()),
         };
         let rows = read(&mut reader)?;
@@ -124,18 +124,15 @@ impl Signature {
             rows: table,
             ..PortValue::of_bits(input.ty, bits)
         };
-        let expected = match (joined, &value.rows) {
-            (Some((row, _)), Some(table)) => self.program.types.width(row) * table.count as u64,
-            _ => self.program.types.width(input.ty),
-        };
+        if let Some((row, _)) = joined {
+            self.choose_rows((input, row), &mut value, &rows)?;
+            return Ok(value);
+        }
         assert_eq!(
             value.bits.len() as u64,
-            expected,
+            self.program.types.width(input.ty),
             "a reader gives each bit of the type once"
         );
-        if joined.is_some() {
-            self.choose_rows(input, &mut value, &rows)?;
-        }
         if input.is_strict {
             strict::check(&self.program.types, input, &value, &rows)?;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tacit::join::table_of_rows;
+use tacit::join::by_key;
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::stock::Stocks;
 use tacit::{Job, Role};
@@ -141,18 +141,19 @@ impl Session {
         let signature = &program.signature;
         let (side, name) = signature.own_table(role).ok_or_else(joins_nothing)?;
         let plan = typed.join().ok_or_else(joins_nothing)?;
-        let table = py.detach(|| {
-            // Which fields of rows are read may depend on the sizes.
-            let rows = typed.signature().joined_rows(side, &values[name]);
-            let rows = rows.into_iter().flatten();
-            table_of_rows(plan, role, rows.map(|row| (row.key, row.bits)))
-        });
+        let of_run = threads(py, terms.threads)?;
+        // Which fields of rows are read may depend on the sizes.
+        let rows = typed.signature().joined_rows(side, &values[name]);
+        let rows = rows.ok_or_else(joins_nothing)?;
+        let rows = py.detach(|| rows.encode(of_run));
+        let rows = rows.map_err(|wrong| error::input(py, &wrong.to_string()))?;
+        let table = py.detach(|| by_key(plan, role, rows, of_run));
         let table = table.map_err(|error| error::raise(py, error))?;
         let mut job = Job::new(typed.function(), role)
             .by(Protocol::Gmw, stocks)
             .map_err(|error| error::raise(py, error))?
             .join(plan, &table)
-            .threads(threads(py, terms.threads)?)
+            .threads(of_run)
             .time_limit(deadline.left());
         for (name, value) in program.inputs_of(py, &typed, role, values)? {
             job = job.input(&name, value);
@@ -165,7 +166,7 @@ impl Session {
             protocol: Some(Protocol::Gmw),
             threat_model: ThreatModel::SemiHonest,
             security_bits: None,
-            threads: threads(py, terms.threads)?,
+            threads: of_run,
             limit: deadline.left(),
         };
         let (outcome, id) = self.work_of(py, held, (&run, terms.progress), |session| {

@@ -5,6 +5,7 @@ mod from_stock;
 mod refused;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use tacit::circuit::builder::{Builder, Bus};
 use tacit::cost::Phase;
@@ -153,7 +154,8 @@ fn read(rows: &[Row], width: u64) -> TableRows {
 
 fn table(plan: &JoinPlan, party: usize, rows: &[Row]) -> Result<JoinedTable, Error> {
     let most = [1, plan.most_rows_of_key][party];
-    let table = read(rows, ROW_BITS[party]).by_key(most)?;
+    let rows = read(rows, ROW_BITS[party]);
+    let table = JoinedTable::by_key(rows, most, NonZeroUsize::MIN)?;
     check_table(plan, ROLES[party], &table)?;
     Ok(table)
 }

@@ -10,7 +10,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("circuit", &[]),
     ("components", &["circuit"]),
     ("function", &["circuit", "components"]),
-    ("language", &["circuit", "components", "function"]),
+    (
+        "language",
+        &["kernels", "circuit", "components", "function"],
+    ),
     ("reference", &[]),
     ("net", &[]),
     ("stock", &["kernels", "circuit"]),

@@ -3,7 +3,6 @@
 use std::io::{self, ErrorKind, Read};
 
 use csv_core::ReadFieldResult;
-use tacit_circuit::reserve_wiping;
 use zeroize::Zeroizing;
 
 /// The number of bytes of one read.
@@ -65,45 +64,6 @@ pub enum Malformed {
 impl From<Malformed> for CsvError {
     fn from(malformed: Malformed) -> Self {
         Self::Malformed(malformed)
-    }
-}
-
-/// Texts one after another, wiped on drop.
-#[derive(Clone, Default)]
-pub struct WipedTexts {
-    bytes: Zeroizing<Vec<u8>>,
-    ends: Vec<usize>,
-}
-
-impl WipedTexts {
-    /// Adds a text.
-    pub fn push(&mut self, text: &[u8]) {
-        reserve_wiping(&mut self.bytes, text.len());
-        self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len());
-    }
-
-    /// Returns a text by its number from 0.
-    ///
-    /// # Panics
-    ///
-    /// If there are not that many.
-    #[must_use]
-    pub fn get(&self, number: usize) -> &[u8] {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[number]]
-    }
-
-    /// Returns the number of texts.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Returns whether there are no texts.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
     }
 }
 
@@ -466,16 +426,5 @@ mod tests {
         let endless = b"a\n\"".chain(io::repeat(b'x').take(2 * most as u64));
         let expected = Err(Malformed::TooLong { line: 2, most });
         assert_eq!(records(endless), expected);
-    }
-
-    #[test]
-    fn texts_grow() {
-        let mut texts = WipedTexts::default();
-        assert!(texts.is_empty());
-        for number in 0..100 {
-            texts.push(number.to_string().as_bytes());
-        }
-        assert_eq!(texts.len(), 100);
-        assert!((0..100).all(|number| texts.get(number) == number.to_string().as_bytes()));
     }
 }

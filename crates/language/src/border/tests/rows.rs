@@ -1,7 +1,10 @@
 //! Rows that a join does not take.
 
+use std::num::NonZeroUsize;
+
 use serde_json::json;
 use tacit_circuit::{HostValue, NumberFormat, Numbers};
+use tacit_function::join::{JoinSide, KeyEncoding};
 
 use super::*;
 use crate::border::{LeftOut, RowRules};
@@ -132,10 +135,11 @@ fn rows_of_a_list_are_named_by_their_places() {
     );
     let value = cleaned.read_given(input, HostValue::Columns(&columns));
     let value = value.expect("a table");
-    let rows: Vec<_> = cleaned
-        .joined_rows(tacit_function::join::JoinSide::Left, &value)
-        .expect("rows")
-        .map(|row| row.key[0].1.to_vec())
-        .collect();
-    assert_eq!(rows, [b"a".to_vec(), b"b".to_vec()]);
+    let rows = cleaned.joined_rows(JoinSide::Left, &value).expect("rows");
+    let (keys, rows) = rows.encode(NonZeroUsize::MIN).expect("keys").into_parts();
+    for (row, id) in ["a", "b"].into_iter().enumerate() {
+        let key = KeyEncoding::default().text(id.as_bytes());
+        assert_eq!(keys.get(row), key.text(b"2024-01-01").bytes());
+    }
+    assert_eq!(*rows, [7, 9]);
 }

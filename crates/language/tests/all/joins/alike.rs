@@ -1,8 +1,10 @@
 //! Keys that are made alike: the interpreter, which is the oracle, does it as the border and the
 //! rule of both parties.
 
+use std::num::NonZeroUsize;
+
 use serde_json::json;
-use tacit_function::join::KeyNormalization;
+use tacit_function::join::{KeyEncoding, KeyNormalization};
 use tacit_language::Signature;
 
 use super::*;
@@ -98,9 +100,10 @@ fn the_border_makes_addresses_alike_as_the_interpreter_does() {
             let input = &signature.inputs()[usize::from(side == JoinSide::Right)];
             let value = signature.read_json(input, &json!([{ field: text }]));
             let value = value.expect("a table");
-            let mut rows = signature.joined_rows(side, &value).expect("rows");
-            let key = rows.next().expect("a row").key;
-            assert_eq!(&*key[0].1, address.as_bytes(), "{text:?}");
+            let rows = signature.joined_rows(side, &value).expect("rows");
+            let (keys, _) = rows.encode(NonZeroUsize::MIN).expect("keys").into_parts();
+            let key = KeyEncoding::default().text(address.as_bytes());
+            assert_eq!((keys.len(), keys.get(0)), (1, key.bytes()), "{text:?}");
             value.clone()
         };
         let values = BTreeMap::from([

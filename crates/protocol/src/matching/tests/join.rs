@@ -1,6 +1,7 @@
 //! Bins of joins compared with plain joins.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 
 use tacit_circuit::Digest;
 use tacit_kernels::{Block, Prg};
@@ -9,7 +10,7 @@ use zeroize::Zeroizing;
 use super::super::join::{BinValues, Join, PlacedBins};
 use super::super::keys::{KeyEncoding, Keys};
 use super::super::sizes::{Sizes, Widths};
-use super::super::stage::TableRows;
+use super::super::stage::{JoinedTable, TableRows};
 use super::super::telling::exchange_open_sizes;
 use super::intersection::{keys, tag};
 use crate::io::memory::{Ended, Sent, run_two};
@@ -178,7 +179,7 @@ fn inputs_have_tags_rows_and_payloads_in_their_order() {
         for (of, row) in rows {
             read.push(key(*of), &bits(*row, width).collect::<Vec<_>>());
         }
-        read.by_key(most)
+        JoinedTable::by_key(read, most, NonZeroUsize::MIN)
     };
     // Rows of 50 bits cross the border of a block.
     let (placer, programmer) = (
