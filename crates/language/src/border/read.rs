@@ -148,14 +148,13 @@ impl<'t> Reader<'t> {
             | TypeKind::Text(_)
             | TypeKind::Enum(_)
             | TypeKind::OpenText
-            | TypeKind::OpenBytes => true,
+            | TypeKind::OpenBytes
+            | TypeKind::Unsigned(_)
+            | TypeKind::Signed(_) => true,
             _ => leaf(self.types, ty).is_some(),
         };
         if is_scalar {
-            let json = Json::String(text.to_owned());
-            let result = self.given(ty, HostValue::Json(&json));
-            wipe_json(json);
-            return result;
+            return self.scalar_text(ty, text);
         }
         let UniqueJson(json) = serde_json::from_str(text).map_err(|error| {
             // The error's own text may quote the value.
@@ -202,17 +201,71 @@ impl<'t> Reader<'t> {
     /// Reads a value without parts from JSON.
     fn scalar(&mut self, ty: TypeId, json: &Json) -> Read<()> {
         match (self.types.kind(ty), json) {
-            (TypeKind::Bool, _) => self.bool(ty, json),
-            (TypeKind::Text(n), Json::String(text)) => self.characters(ty, *n as usize, text),
-            (TypeKind::OpenText, Json::String(text)) => self.any_text(ty, text),
-            (TypeKind::OpenBytes, Json::String(text)) => self.any_bytes(ty, text),
-            (TypeKind::Enum(_), Json::String(text)) => self.variant(ty, text),
-            (TypeKind::Bytes(0), Json::String(text)) if text.is_empty() => Ok(()),
+            (_, Json::String(text)) => self.scalar_text(ty, text),
+            (TypeKind::Bool, _) => {
+                let bit = match json {
+                    Json::Bool(bit) => Some(*bit),
+                    Json::Number(number) => number.as_u64().filter(|n| *n < 2).map(|n| n == 1),
+                    _ => None,
+                };
+                self.bool(ty, bit, &found(HostValue::Json(json)))
+            }
             _ => match leaf(self.types, ty) {
-                Some(leaf) => self.leaf(ty, &leaf, json),
+                Some(leaf) => {
+                    let is_negative = json.as_f64().is_some_and(|number| number < 0.0);
+                    self.leaf(ty, &leaf, Leaf::from_json(&leaf, json), is_negative)
+                }
                 None => Err(self.error(ty, self.expected(ty), found(HostValue::Json(json)))),
             },
         }
+    }
+
+    /// Reads a value without parts from the text of a string.
+    fn scalar_text(&mut self, ty: TypeId, text: &str) -> Read<()> {
+        match self.types.kind(ty) {
+            TypeKind::Bool => {
+                let bit = match text {
+                    "true" | "True" | "TRUE" | "1" => Some(true),
+                    "false" | "False" | "FALSE" | "0" => Some(false),
+                    _ => None,
+                };
+                self.bool(ty, bit, "a string")
+            }
+            TypeKind::Text(n) => self.characters(ty, *n as usize, text),
+            TypeKind::OpenText => self.any_text(ty, text),
+            TypeKind::OpenBytes => self.any_bytes(ty, text),
+            TypeKind::Enum(_) => self.variant(ty, text),
+            TypeKind::Bytes(0) if text.is_empty() => Ok(()),
+            TypeKind::Unsigned(width) if self.digits(text, *width, *width) => Ok(()),
+            TypeKind::Signed(width) if self.digits(text, *width, *width - 1) => Ok(()),
+            _ => match leaf(self.types, ty) {
+                Some(leaf) => {
+                    let is_negative = text.starts_with('-');
+                    self.leaf(ty, &leaf, Leaf::parse(&leaf, text), is_negative)
+                }
+                None => Err(self.error(ty, self.expected(ty), "a string")),
+            },
+        }
+    }
+
+    /// Reads a whole number of less than 64 bits in at most 18 decimal digits, as most are. Returns
+    /// whether it did so: other texts and numbers are read as any text, which says what is wrong.
+    fn digits(&mut self, text: &str, width: u32, most_bits: u32) -> bool {
+        if width >= 64 || text.is_empty() || text.len() > 18 {
+            return false;
+        }
+        let mut number = 0;
+        for digit in text.bytes() {
+            if !digit.is_ascii_digit() {
+                return false;
+            }
+            number = 10 * number + u64::from(digit - b'0');
+        }
+        if number >> most_bits > 0 {
+            return false;
+        }
+        self.number(number, width);
+        true
     }
 
     /// Reads a single number. A number that does not fit is read as JSON, which reports the reason.
@@ -258,33 +311,29 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn bool(&mut self, ty: TypeId, json: &Json) -> Read<()> {
-        let bit = match json {
-            Json::Bool(bit) => Some(*bit),
-            Json::String(text) => match text.as_str() {
-                "true" | "True" | "TRUE" | "1" => Some(true),
-                "false" | "False" | "FALSE" | "0" => Some(false),
-                _ => None,
-            },
-            Json::Number(number) => number.as_u64().filter(|n| *n < 2).map(|n| n == 1),
-            _ => None,
-        };
+    fn bool(&mut self, ty: TypeId, bit: Option<bool>, found: &str) -> Read<()> {
         match bit {
             Some(bit) => {
                 self.bits.push(bit);
                 Ok(())
             }
-            None => Err(self.error(ty, "true or false", found(HostValue::Json(json)))),
+            None => Err(self.error(ty, "true or false", found)),
         }
     }
 
-    /// Reads a number or bytes, like ports of circuits do.
-    fn leaf(&mut self, ty: TypeId, leaf: &Type, json: &Json) -> Read<()> {
-        let value = Leaf::from_json(leaf, json).map_err(|error| match error {
+    /// Takes a number or bytes, read like those of ports of circuits.
+    fn leaf(
+        &mut self,
+        ty: TypeId,
+        leaf: &Type,
+        read: Result<Leaf, CircuitError>,
+        is_negative: bool,
+    ) -> Read<()> {
+        let value = read.map_err(|error| match error {
             CircuitError::Value {
                 expected, found, ..
             } => {
-                let remedy = remedy(leaf, json, &found);
+                let remedy = remedy(leaf, is_negative, &found);
                 self.error(ty, expected, found + remedy)
             }
             other => other,
@@ -424,11 +473,7 @@ impl<'t> Reader<'t> {
 }
 
 /// Returns what to do about a number that does not suit its type, to be appended to what was found.
-fn remedy(leaf: &Type, json: &Json, found: &str) -> &'static str {
-    let is_negative = match json {
-        Json::String(text) => text.starts_with('-'),
-        json => json.as_f64().is_some_and(|number| number < 0.0),
-    };
+fn remedy(leaf: &Type, is_negative: bool, found: &str) -> &'static str {
     match leaf.kind() {
         Kind::Unsigned(_) | Kind::Signed(_) if found.contains("decimal point") => {
             "; give whole numbers, such as cents, or both parties change the type to `fixed<…>`"

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Read};
 
 use csv_core::ReadFieldResult;
+use memchr::{memchr, memchr_iter, memchr2};
 use zeroize::Zeroizing;
 
 /// The number of bytes of one read.
@@ -168,6 +169,9 @@ impl<R: Read> CsvRecords<R> {
     pub fn advance(&mut self) -> Result<bool, CsvError> {
         self.skip_empty_lines()?;
         self.ends.clear();
+        if self.plain_record() {
+            return self.check_width().map(|()| true);
+        }
         let mut filled = 0;
         loop {
             let rest = self.chunks.rest()?;
@@ -204,6 +208,32 @@ impl<R: Read> CsvRecords<R> {
                 }
             }
         }
+    }
+
+    /// Reads a record that has no quotation mark and is whole in the chunk, as most are, and returns
+    /// whether it did. The first record, before which `csv` has read nothing, is not read so.
+    fn plain_record(&mut self) -> bool {
+        let rest = &self.chunks.chunk[self.chunks.at..self.chunks.filled];
+        let Some(end) = memchr(b'\n', rest) else {
+            return false;
+        };
+        let line = &rest[..end];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let is_long = line.len() > self.text.len();
+        if self.width.is_none() || is_long || memchr2(b'"', b'\r', line).is_some() {
+            return false;
+        }
+        let (mut begin, mut filled) = (0, 0);
+        for comma in memchr_iter(b',', line).chain([line.len()]) {
+            let cell = &line[begin..comma];
+            self.text[filled..][..cell.len()].copy_from_slice(cell);
+            filled += cell.len();
+            self.ends.push(filled);
+            begin = comma + 1;
+        }
+        self.chunks.at += end + 1;
+        self.line += 1;
+        true
     }
 
     /// Makes room for more of the record, which has `filled` bytes.
