@@ -181,7 +181,8 @@ impl<R: Read> CsvRecords<R> {
             let (result, taken, given) = self.csv.read_field(next, &mut self.text[filled..]);
             filled += given;
             if ends {
-                self.is_ended = true;
+                // Without room for it, the end of the line comes once more.
+                self.is_ended = !matches!(result, ReadFieldResult::OutputFull);
             } else {
                 let taken_bytes = &rest[..taken];
                 let lines = taken_bytes.iter().filter(|byte| **byte == b'\n').count();
@@ -416,6 +417,8 @@ mod tests {
     /// The rows after the mark would be missing without any sign.
     #[test]
     fn a_quotation_mark_that_is_never_closed_is_refused() {
+        let long = format!("a\nb\n\"{}", "x".repeat(RECORD_BYTES));
+        assert_eq!(cells(long.as_bytes()), Err(Malformed::Open { line: 3 }));
         for text in [
             "a,b\n1,\"x\n2,y\n3,z\n",
             "a,b\n1,\"x\n2,y",
