@@ -1,8 +1,10 @@
 //! Values from and to CSV. The first line names the columns, and each later line is a row.
 
+mod blocks;
 mod form;
 
 use std::io::Read;
+use std::num::NonZeroUsize;
 
 use tacit_circuit::CircuitError;
 
@@ -104,7 +106,21 @@ pub(super) enum Fills {
 }
 
 /// The lines of rows, and those of rows that lack a value, each with the name of the column.
-type RowLines = (Vec<u64>, Vec<(u64, String)>);
+#[derive(Default)]
+struct RowLines {
+    rows: Vec<u64>,
+    lacking: Vec<(u64, String)>,
+}
+
+/// A table file that messages call `name`.
+pub(super) struct TableFile<'f> {
+    pub(super) name: &'f str,
+    pub(super) from: &'f mut dyn Read,
+    /// The only column that is taken, if not all are.
+    pub(super) column: Option<&'f str>,
+    /// The number of threads that read it.
+    pub(super) threads: NonZeroUsize,
+}
 
 /// A table file while it is read.
 struct Table<'r, 't> {
@@ -119,17 +135,16 @@ struct Table<'r, 't> {
     columns: Vec<(Cell, usize)>,
 }
 
-/// Reads an array or a table from a CSV file that messages call `name`, row by row. Takes all
-/// columns of its rows, or only the column `column`. `fills` tells whether zeros replace missing
-/// rows.
+/// Reads an array or a table from a CSV file, row by row. `fills` tells whether zeros replace
+/// missing rows. Only tables that are joined are read on several threads: others are small.
 pub(super) fn read<'t>(
     reader: &mut Reader<'t>,
     types: &'t TypeTable,
     ty: TypeId,
-    (name, from): (&str, &mut dyn Read),
-    column: Option<&str>,
+    file: TableFile<'_>,
     fills: Fills,
 ) -> Result<Rows, BorderError> {
+    let (name, column) = (file.name, file.column);
     reader.locate(name.to_owned());
     let Some((row, most, is_table)) = rows_of(types, ty) else {
         let found = "a CSV file, which is for arrays and tables";
@@ -140,15 +155,19 @@ pub(super) fn read<'t>(
         types,
         row,
         name,
-        records: CsvRecords::new(from),
+        records: CsvRecords::new(file.from),
         columns: Vec::new(),
     };
     table.advance()?;
     table.choose(column)?;
     let has_length = is_table && fills != Fills::NoRow;
     let length = has_length.then(|| table.reader.length_to_follow(most));
-    let (lines, lacking) = table.rows(most, fills)?;
-    let count = lines.len();
+    let mut lines = RowLines::default();
+    if fills == Fills::NoRow && file.threads.get() > 1 {
+        table.blocks(most, file.threads, &mut lines);
+    }
+    table.rows(most, fills, &mut lines)?;
+    let count = lines.rows.len();
     let missing = most as usize - count;
     let filled_up = match (fills, length) {
         (Fills::NoRow, _) => 0,
@@ -174,8 +193,8 @@ pub(super) fn read<'t>(
     Ok(Rows {
         filled_up,
         file: Some(name.to_owned()),
-        places: lines,
-        missing: lacking,
+        places: lines.rows,
+        missing: lines.lacking,
     })
 }
 
@@ -311,16 +330,16 @@ impl<'t> Table<'_, 't> {
         }
     }
 
-    /// Reads all rows, at most `most`. Returns the line of each, and those of the rows of a joined
-    /// table that lack a value, with the column.
-    fn rows(&mut self, most: u32, fills: Fills) -> Result<RowLines, BorderError> {
-        let (mut lines, mut lacking) = (Vec::new(), Vec::new());
+    /// Reads all further rows, with the others at most `most`. Adds the line of each, and those of
+    /// the rows of a joined table that lack a value, with the column.
+    fn rows(&mut self, most: u32, fills: Fills, read: &mut RowLines) -> Result<(), BorderError> {
+        let lines = &mut read.rows;
         while self.advance()? {
             let line = self.records.first_line();
             if fills == Fills::NoRow
                 && let Some(column) = self.lacks()
             {
-                lacking.push((line, column));
+                read.lacking.push((line, column));
                 continue;
             }
             if lines.len() == most as usize {
@@ -354,7 +373,7 @@ impl<'t> Table<'_, 't> {
             self.reader.end_row();
             lines.push(line);
         }
-        Ok((lines, lacking))
+        Ok(())
     }
 
     /// Returns the name of the first column in which the current row needs a value and has none.

@@ -8,7 +8,7 @@ use tacit_circuit::{HostValue, UniqueJson};
 
 use super::read::Reader;
 use super::strict::{self, Rows};
-use super::table::Fills;
+use super::table::{Fills, TableFile};
 use super::{BorderError, CsvTexts, PortValue, Signature, table, write};
 use crate::interpret::{self, MAX_STEPS, Machine, Random};
 use crate::lower::{CircuitFiles, NoCircuitFiles};
@@ -92,7 +92,13 @@ impl Signature {
                 None if filled => Fills::Array,
                 None => Fills::Table,
             };
-            table::read(reader, types, input.ty, (&name, &mut from), column, fills)
+            let file = TableFile {
+                name: &name,
+                from: &mut from,
+                column,
+                threads: self.threads,
+            };
+            table::read(reader, types, input.ty, file, fills)
         })
     }
 

@@ -1,19 +1,17 @@
 //! Reads CSV as a stream of records (RFC 4180). Holds one record at a time, and wipes what it read.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 
 use csv_core::ReadFieldResult;
 use memchr::{memchr, memchr_iter, memchr2};
 use zeroize::Zeroizing;
 
-/// The number of bytes of one read.
-const CHUNK_BYTES: usize = 64 << 10;
+use super::chunks::Chunks;
+
 /// The room for a record at first.
 const RECORD_BYTES: usize = 4 << 10;
 /// The most bytes of a record: a missing quotation mark makes one of a whole file.
 const MAX_RECORD_BYTES: usize = 64 << 20;
-/// The byte order mark that some editors put at the start of a text.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The reason that a record cannot be read.
 #[derive(Debug)]
@@ -68,59 +66,6 @@ impl From<Malformed> for CsvError {
     }
 }
 
-/// A reader's bytes, in chunks, without a byte order mark at the start.
-struct Chunks<R> {
-    from: R,
-    chunk: Zeroizing<Vec<u8>>,
-    at: usize,
-    filled: usize,
-    has_begun: bool,
-}
-
-impl<R: Read> Chunks<R> {
-    fn new(from: R) -> Self {
-        Self {
-            from,
-            chunk: Zeroizing::new(vec![0; CHUNK_BYTES]),
-            at: 0,
-            filled: 0,
-            has_begun: false,
-        }
-    }
-
-    /// Reads into the chunk, behind what it has. Returns whether anything came.
-    fn read(&mut self) -> Result<bool, CsvError> {
-        loop {
-            match self.from.read(&mut self.chunk[self.filled..]) {
-                Ok(count) => {
-                    self.filled += count;
-                    return Ok(count > 0);
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(CsvError::Unreadable(error)),
-            }
-        }
-    }
-
-    /// Returns the rest of the chunk, or the next chunk. At the end it returns nothing.
-    fn rest(&mut self) -> Result<&[u8], CsvError> {
-        if !self.has_begun {
-            self.has_begun = true;
-            while self.filled < MARK.len() && self.read()? {}
-            self.at = if self.chunk[..self.filled].starts_with(MARK) {
-                MARK.len()
-            } else {
-                0
-            };
-        }
-        if self.at == self.filled {
-            (self.at, self.filled) = (0, 0);
-            self.read()?;
-        }
-        Ok(&self.chunk[self.at..self.filled])
-    }
-}
-
 /// The records of a file, one after another, all of one number of cells.
 pub struct CsvRecords<R> {
     chunks: Chunks<R>,
@@ -161,6 +106,41 @@ impl<R: Read> CsvRecords<R> {
         }
     }
 
+    /// Takes whole lines of records from the next `most` bytes, so that another thread reads them
+    /// as [`RecordForm::records`]. Takes nothing if no line ends in them, if the file has ended or
+    /// cannot be read, or before the first record.
+    pub(in crate::border) fn take_lines(&mut self, most: usize) -> Zeroizing<Vec<u8>> {
+        if self.after_cr && self.chunks.held().starts_with(b"\n") {
+            self.chunks.take(1);
+            self.line += 1;
+            self.after_cr = false;
+        }
+        if self.width.is_none() || self.after_cr || self.is_ended {
+            return Zeroizing::default();
+        }
+        self.chunks.take_lines(most)
+    }
+
+    /// Puts taken lines back before what follows them, to be read here.
+    pub(in crate::border) fn put_back(&mut self, lines: &[Zeroizing<Vec<u8>>]) {
+        self.chunks.put_back(lines);
+    }
+
+    /// Returns the number of the current line, from 1.
+    pub(in crate::border) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Counts lines that were taken and read.
+    pub(in crate::border) fn count_lines(&mut self, lines: u64) {
+        self.line += lines;
+    }
+
+    /// Returns the form of all records, once the first is read.
+    pub(in crate::border) fn form(&self) -> RecordForm {
+        RecordForm { width: self.width }
+    }
+
     /// Reads the next record, and returns whether there is one. Skips empty lines.
     ///
     /// # Errors
@@ -188,7 +168,7 @@ impl<R: Read> CsvRecords<R> {
                 let lines = taken_bytes.iter().filter(|byte| **byte == b'\n').count();
                 self.line += lines as u64;
                 self.after_cr = taken_bytes.last() == Some(&b'\r');
-                self.chunks.at += taken;
+                self.chunks.take(taken);
             }
             let line = self.begins;
             match result {
@@ -211,10 +191,10 @@ impl<R: Read> CsvRecords<R> {
         }
     }
 
-    /// Reads a record that has no quotation mark and is whole in the chunk, as most are, and returns
-    /// whether it did. The first record, before which `csv` has read nothing, is not read so.
+    /// Reads a record that has no quotation mark and is whole in the chunk, as most are. Returns
+    /// whether it did so. The first record, before which `csv` has read nothing, is not read so.
     fn plain_record(&mut self) -> bool {
-        let rest = &self.chunks.chunk[self.chunks.at..self.chunks.filled];
+        let rest = self.chunks.held();
         let Some(end) = memchr(b'\n', rest) else {
             return false;
         };
@@ -232,7 +212,7 @@ impl<R: Read> CsvRecords<R> {
             self.ends.push(filled);
             begin = comma + 1;
         }
-        self.chunks.at += end + 1;
+        self.chunks.take(end + 1);
         self.line += 1;
         true
     }
@@ -272,7 +252,7 @@ impl<R: Read> CsvRecords<R> {
                 lines -= 1;
             }
             let is_over = taken == 0 || taken < rest.len();
-            self.chunks.at += taken;
+            self.chunks.take(taken);
             is_first = false;
             if is_over {
                 break;
@@ -282,6 +262,25 @@ impl<R: Read> CsvRecords<R> {
         self.line += lines;
         (self.begins, self.empty_before) = (self.line, lines);
         Ok(())
+    }
+}
+
+/// The form of the records behind the first, for other readers of the same file.
+pub(in crate::border) struct RecordForm {
+    width: Option<usize>,
+}
+
+impl RecordForm {
+    /// Reads records from whole lines that stand behind the first record. Their first line is
+    /// line 1.
+    pub(in crate::border) fn records<R: Read>(&self, lines: R) -> CsvRecords<R> {
+        let mut records = CsvRecords::new(lines);
+        records.chunks = Chunks::behind_start(records.chunks);
+        // The first bytes that this reads may be a byte order mark, which would be left out.
+        let _ = records.csv.read_field(b"\n", &mut [0]);
+        records.width = self.width;
+        records.is_first = false;
+        records
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rows that a join does not take.
 
+mod blocks;
+
 use std::num::NonZeroUsize;
 
 use serde_json::json;
