@@ -15,7 +15,7 @@ pub fn repeated(hashes: &[u64], threads: NonZeroUsize) -> Vec<u64> {
     let of_part = |part: usize| {
         let mut own = Vec::with_capacity(room);
         for hash in hashes {
-            if (u128::from(*hash) * parts as u128 >> 64) as usize == part {
+            if ((u128::from(*hash) * parts as u128) >> 64) as usize == part {
                 own.push(*hash);
             }
         }
