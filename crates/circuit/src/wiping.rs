@@ -29,7 +29,7 @@ impl WipedTexts {
         self.ends.push(self.bytes.len());
     }
 
-    /// Makes room for further texts of so many bytes in all.
+    /// Makes room for `texts` more texts of `bytes` bytes in all.
     pub fn reserve(&mut self, texts: usize, bytes: usize) {
         reserve_wiping(&mut self.bytes, bytes);
         self.ends.reserve(texts);

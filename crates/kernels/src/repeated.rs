@@ -2,15 +2,19 @@
 
 use std::num::NonZeroUsize;
 
-use crate::map_parts;
+use crate::map_each;
 
 /// The least numbers for which another thread is worth its start.
 const LEAST_NUMBERS: usize = 1 << 14;
 
-/// Returns the numbers that occur more than once, each once and in ascending order. They are hashes:
-/// each thread sorts those of one part of the range.
+/// The most parts: each thread looks at all numbers for its own.
+const MOST_PARTS: usize = 32;
+
+/// Returns the numbers that occur more than once, each once and in ascending order. Each thread
+/// sorts those of one part of the range, since they are hashes, which are evenly spread.
 pub fn repeated(hashes: &[u64], threads: NonZeroUsize) -> Vec<u64> {
-    let parts = threads.get().min(hashes.len() / LEAST_NUMBERS).max(1);
+    let parts = threads.get().min(hashes.len() / LEAST_NUMBERS);
+    let parts = parts.clamp(1, MOST_PARTS);
     let room = hashes.len() / parts * 9 / 8;
     let of_part = |part: usize| {
         let mut own = Vec::with_capacity(room);
@@ -25,7 +29,7 @@ pub fn repeated(hashes: &[u64], threads: NonZeroUsize) -> Vec<u64> {
         repeated.dedup();
         repeated
     };
-    map_parts(parts, threads, 1, |part| of_part(part.start)).concat()
+    map_each(0..parts, threads, of_part).concat()
 }
 
 #[cfg(test)]

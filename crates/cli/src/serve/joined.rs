@@ -68,7 +68,7 @@ pub(super) fn joined(config: &Config, served: &Served) -> Result<Option<TableOff
         keep: served.keep,
     };
     let signature = program.signature().clone().with_row_rules(rows.rules());
-    // The service reads its tables before it has peers.
+    // A service reads its tables when it starts, and when it reads its configuration again.
     let signature = signature.on_threads(available_parallelism().unwrap_or(NonZeroUsize::MIN));
     let ServedRole::OfTwo(role) = served.role else {
         return Ok(None);

@@ -20,7 +20,7 @@ use crate::program::{InputPort, Join, TypeId, TypeKind, TypeTable, Value};
 use crate::source::Symbol;
 
 /// The number of rows that a thread encodes at a time.
-const SPAN_ROWS: usize = 1 << 13;
+const SPAN_ROWS: usize = if cfg!(test) { 1 << 4 } else { 1 << 13 };
 
 /// The values of the rows of a table.
 #[derive(Clone, Default)]
@@ -206,9 +206,13 @@ impl JoinedRows<'_> {
                 let span = span.map_err(|row| {
                     BorderError::Request(format!("row {row} of a table has no key"))
                 })?;
-                if first == 0 {
-                    // Most rows are as long as the first ones.
-                    table.reserve(self.len(), span.key_bytes() / span.len().max(1) + 1);
+                if table.is_empty() {
+                    // Most rows are as long as the first ones. None gets much longer than it is.
+                    let most = self.values.cells.byte_count() / self.len()
+                        + self.form.bytes
+                        + 8 * self.key.len();
+                    let mean = span.key_bytes() / span.len().max(1);
+                    table.reserve(self.len(), mean.min(most) + 1);
                 }
                 table.append(&span);
             }

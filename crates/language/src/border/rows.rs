@@ -19,7 +19,7 @@ pub(super) const MAX_NAMED: usize = 5;
 const NO_KEY: u64 = 0;
 
 /// The least number of rows for which another thread is worth its start.
-const LEAST_ROWS: usize = 1 << 12;
+const LEAST_ROWS: usize = if cfg!(test) { 1 << 4 } else { 1 << 12 };
 
 /// What happens to rows that a join or a matching does not take. By default they are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,16 +93,21 @@ impl ChosenRows {
         let (keys, hasher) = (keys.into_iter(), RandomState::new());
         let hash = |key: Option<K>| key.map_or(NO_KEY, |key| hasher.hash_one(key));
         let hashes: Vec<u64> = keys.clone().map(hash).collect();
-        Self::by_hashes(&hashes, NonZeroUsize::MIN, most, keys)
+        Self::by_hashes(
+            &hashes,
+            NonZeroUsize::MIN,
+            most,
+            keys.map(|key| move || key),
+        )
     }
 
     /// Chooses like [`of`](Self::of). `hashes` are those of the keys, and [`NO_KEY`] for rows
-    /// without one.
+    /// without one. Only a key whose hash occurs twice is made.
     fn by_hashes<K: Eq + Hash>(
         hashes: &[u64],
         threads: NonZeroUsize,
         most: usize,
-        keys: impl Iterator<Item = Option<K>>,
+        keys: impl Iterator<Item = impl FnOnce() -> Option<K>>,
     ) -> Self {
         let mut chosen = Self::default();
         // Most tables have each key once. To sort hashes shows it in a fraction of a map's time.
@@ -121,7 +126,7 @@ impl ChosenRows {
                 chosen.taken.push(row);
                 continue;
             }
-            let Some(key) = key else {
+            let Some(key) = key() else {
                 chosen.missing.push(row);
                 continue;
             };
@@ -273,6 +278,6 @@ fn chosen(rows: &JoinedRows<'_>, most: usize, threads: NonZeroUsize) -> ChosenRo
         let mut key = KeyEncoding::default();
         rows.encode_key(row, &mut key).then_some(key)
     };
-    let keys = (0..rows.len()).map(key);
+    let keys = (0..rows.len()).map(|row| move || key(row));
     ChosenRows::by_hashes(&hashes.concat(), threads, most, keys)
 }

@@ -129,7 +129,7 @@ impl<R: Read> Chunks<R> {
     }
 }
 
-/// Reads from a reader, once it is not interrupted.
+/// Reads from a reader, again after each interruption.
 fn read(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match from.read(into) {

@@ -131,9 +131,10 @@ impl<R: Read> CsvRecords<R> {
         self.line
     }
 
-    /// Counts lines that were taken and read.
+    /// Counts lines that were taken and read. They had records.
     pub(in crate::border) fn count_lines(&mut self, lines: u64) {
         self.line += lines;
+        self.is_first = false;
     }
 
     /// Returns the form of all records, once the first is read.

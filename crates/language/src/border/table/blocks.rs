@@ -1,8 +1,9 @@
 //! The rows of a large table on several threads: each reads a block of lines.
 //!
 //! A thread gives up a block that has an error, or whose end is not the end of a record, as between
-//! quotation marks, or may be an empty one. From this block on, one thread reads the rest of the file, so that rows and
-//! errors are those of one thread.
+//! quotation marks, or may be an empty one. From this block on, one thread reads the rest of the
+//! file, so that rows and errors are those of one thread. So a quotation mark in the middle of a cell
+//! without others makes the rest slow.
 
 use std::io::Read;
 use std::num::NonZeroUsize;
@@ -16,8 +17,9 @@ use crate::program::{TypeId, TypeTable};
 
 /// The most bytes of a block.
 const BLOCK_BYTES: usize = if cfg!(test) { 1 << 7 } else { 1 << 20 };
-/// The number of blocks in memory at a time, for each thread.
+/// The number of blocks in memory at a time, for each thread, and the most for all.
 const THREAD_BLOCKS: usize = 2;
+const MOST_BLOCKS: usize = 64;
 
 /// The rows of a block.
 struct BlockRows<'t> {
@@ -63,9 +65,10 @@ impl Table<'_, '_> {
     /// Reads rows of a joined table on `threads` threads, with the others at most `most`. Leaves
     /// the rest of the file to [`rows`](Self::rows), from the first row on that has an error.
     pub(super) fn blocks(&mut self, most: u32, threads: NonZeroUsize, read: &mut RowLines) {
+        let at_once = THREAD_BLOCKS.saturating_mul(threads.get()).min(MOST_BLOCKS);
         loop {
             let mut blocks = Vec::new();
-            while blocks.len() < THREAD_BLOCKS * threads.get() {
+            while blocks.len() < at_once {
                 let lines = self.records.take_lines(BLOCK_BYTES);
                 if lines.is_empty() {
                     break;

@@ -4,6 +4,8 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 
 use super::super::*;
+use tacit_function::join::JoinSide;
+
 use crate::border::{LeftOut, RowRules};
 
 const JOIN: &str = "
@@ -183,10 +185,55 @@ fn threads_find_the_first_row_too_many() {
             let signature = signature
                 .clone()
                 .on_threads(NonZeroUsize::new(threads).unwrap());
-            let found = read(&signature, 1, Pieces(text.as_bytes(), 1 << 20, false));
-            assert_eq!(found, expected);
+            for size in [1, 50, 1 << 20] {
+                let found = read(&signature, 1, Pieces(text.as_bytes(), size, false));
+                assert_eq!(found, expected);
+            }
         }
     }
+}
+
+/// Empty lines at the end are refused, also where they are all that follows a block.
+#[test]
+fn threads_find_empty_lines_behind_the_last_block() {
+    let signature = signature(JOIN);
+    for (count, empty) in [(16, "\n"), (16, "\r\n\n"), (32, "\n"), (17, "\n")] {
+        let rows: String = (0..count).map(|row| format!("pers{row:03}\n")).collect();
+        let text = format!("id\n{rows}{empty}");
+        let expected = read(&signature, 1, Pieces(text.as_bytes(), 1, false));
+        assert!(
+            expected
+                .as_ref()
+                .is_err_and(|told| told.contains("which is empty"))
+        );
+        for (threads, size) in [(2, 1), (3, 50), (2, 1 << 20)] {
+            let signature = signature
+                .clone()
+                .on_threads(NonZeroUsize::new(threads).unwrap());
+            let found = read(&signature, 1, Pieces(text.as_bytes(), size, false));
+            assert_eq!(found, expected, "{count} rows");
+        }
+    }
+}
+
+/// Spans of rows that threads encode follow each other as those of one thread.
+#[test]
+fn threads_encode_rows_as_one_does() {
+    let signature = signature(JOIN);
+    let rows: String = (0..300).map(|row| format!("p{row}@x,{row},ab\n")).collect();
+    let text = format!("id,x,more\n{rows}");
+    let value = signature.read_csv(&signature.inputs()[0], "t.csv", text.as_bytes(), None);
+    let value = value.expect("a table");
+    let encoded = |threads| {
+        let rows = signature.joined_rows(JoinSide::Left, &value).expect("rows");
+        let table = rows.encode(NonZeroUsize::new(threads).unwrap());
+        let (keys, rows) = table.expect("keys").into_parts();
+        let keys = (0..keys.len()).map(|key| keys.get(key).to_vec());
+        (keys.collect::<Vec<_>>(), rows)
+    };
+    let one = encoded(1);
+    assert_eq!(one.0.len(), 300);
+    assert_eq!(encoded(3), one);
 }
 
 /// An empty line of a column may be a row, also where a block ends.
