@@ -180,8 +180,8 @@ impl Schedule {
     /// # Errors
     ///
     /// [`FunctionError::SavedValues`] if the function loads or saves values, and
-    /// [`FunctionError::TooMany`] for 2^31 steps, 2^32 runs, arguments or bits of constants, or more
-    /// than 2^30 elements in turns of [streams](crate) that are scheduled one by one.
+    /// [`FunctionError::TooMany`] for 2^31 steps, 2^32 runs, arguments or bits of constants, or
+    /// more than 2^30 elements in turns of [streams](crate) that are scheduled one by one.
     ///
     /// # Panics
     ///

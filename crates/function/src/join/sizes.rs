@@ -32,8 +32,8 @@ const FIRST_STARTS: usize = 8;
 /// The least number of bins in a third, for up to 2^0, 2^1, … 2^12 keys.
 const THIRD: [u64; 13] = [1, 1, 51, 82, 117, 163, 224, 306, 418, 570, 776, 1056, 1600];
 
-/// Most bytes of the hints of a turn, which both parties hold in memory. With 2^20 keys, each key may
-/// then bring some 1,200 bytes.
+/// Most bytes of the hints of a turn, which both parties hold in memory. With 2^20 keys, each key
+/// may then bring some 1,200 bytes.
 pub const MAX_HINT_BYTES: u64 = 1 << 32;
 
 /// The logarithm of the most rows of a table that is not cut into shards if the other table is as

@@ -10,8 +10,8 @@ use crate::tcp::{self, Reach};
 use crate::{Channel, Identity, NetError, Settings, Transport, Wait, tls};
 
 /// Accepts an invitation: connects to the place that it names, as `identity`. The invitation is
-/// used up in `ledger` as soon as the inviting party answers. One that was used up before is refused
-/// at once, since nobody may wait at its address any more.
+/// used up in `ledger` as soon as the inviting party answers. One that was used up before is
+/// refused at once, since nobody may wait at its address any more.
 ///
 /// # Errors
 ///

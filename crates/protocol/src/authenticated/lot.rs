@@ -174,8 +174,8 @@ fn columns_of<'s>(
 }
 
 /// Returns the number of messages whose OTs are made together: one on one thread, so that the peer
-/// works on each while the next one is made, and otherwise those of some pieces. A thread then takes
-/// two messages or more, since one message alone keeps few threads busy.
+/// works on each while the next one is made, and otherwise those of some pieces. A thread then
+/// takes two messages or more, since one message alone keeps few threads busy.
 fn messages_at_once(epoch: &mut Epoch) -> usize {
     match epoch.threads().get() {
         threads @ 2.. => 3 * (2 * threads).div_ceil(3).min(MOST_AT_ONCE),

@@ -14,8 +14,8 @@ const SIDE: usize = 128;
 /// The number of bits below which placing them one by one is faster than transposing a square.
 const FEW_BITS: usize = 128;
 
-/// Consecutive OTs, of which the lowest bits of each hash become rows: at the OTs' sender, the first
-/// rows are of r and the second ones of α; at the receiver, of b and of ρ (see
+/// Consecutive OTs, of which the lowest bits of each hash become rows: at the OTs' sender, the
+/// first rows are of r and the second ones of α; at the receiver, of b and of ρ (see
 /// [`crosses`](super::crosses)). Threads hash at most [`HASHED_OTS`] as a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OtPart {

@@ -296,8 +296,8 @@ impl Join {
         Ok(values.input_bits(&self.sizes, self.asking.threads()))
     }
 
-    /// Sends the columns of a shard's hint. Each has as many bytes as hold a value's bits, and zeros
-    /// above these.
+    /// Sends the columns of a shard's hint. Each has as many bytes as hold a value's bits, and
+    /// zeros above these.
     async fn send_hint(&self, io: &mut Io<'_>, hint: &[u8]) -> Result<(), Error> {
         for frame in hint.chunks(FRAME_BYTES) {
             io.message().clear();

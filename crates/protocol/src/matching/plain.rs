@@ -161,8 +161,8 @@ impl Plain {
         Zeroizing::new(evaluated.iter().map(tag).collect())
     }
 
-    /// Returns a random place for each tag of a shard, and the bytes of the shard's tags: that of key
-    /// i at place i, and random ones at the places after those of the keys.
+    /// Returns a random place for each tag of a shard, and the bytes of the shard's tags: that of
+    /// key i at place i, and random ones at the places after those of the keys.
     fn shuffled(&self, tags: &[u128], prg: &mut Prg) -> (Zeroizing<Vec<u32>>, Zeroizing<Vec<u8>>) {
         let places = 0..self.sizes.programmer_keys as u32;
         let mut places: Zeroizing<Vec<u32>> = Zeroizing::new(places.collect());
@@ -285,8 +285,8 @@ impl TagIndex {
         (slot + 1) & (self.slots.len() - 1)
     }
 
-    /// Returns whether each key's tag is among these tags of `size` bytes, and a bit for each of the
-    /// tags that a key has.
+    /// Returns whether each key's tag is among these tags of `size` bytes, and a bit for each of
+    /// the tags that a key has.
     fn find(&self, tags: &[u8], size: usize) -> (Vec<bool>, Zeroizing<Vec<u8>>) {
         let mut found = vec![false; self.keys];
         let mut matches = Zeroizing::new(vec![0; bytes_for(tags.len() / size)]);

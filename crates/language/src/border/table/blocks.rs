@@ -2,8 +2,8 @@
 //!
 //! A thread gives up a block that has an error, or whose end is not the end of a record, as between
 //! quotation marks, or may be an empty one. From this block on, one thread reads the rest of the
-//! file, so that rows and errors are those of one thread. So a quotation mark in the middle of a cell
-//! without others makes the rest slow.
+//! file, so that rows and errors are those of one thread. So a quotation mark in the middle of a
+//! cell without others makes the rest slow.
 
 use std::io::Read;
 use std::num::NonZeroUsize;

@@ -102,7 +102,10 @@ fn sums_of_too_many_bits_are_refused() {
             main(left: [L; ..N] of a, right: [R; ..M] of b, pairs: join left by id with right by id)
                 -> (sum: {number} to both) {{
                 let mut sum: {number} = 0;
-                for p in pairs {{ sum += (p.left.x as {number}) << {shift} | p.left.x as {number}; }}
+                for p in pairs {{
+                    let x = p.left.x as {number};
+                    sum += x << {shift} | x;
+                }}
                 sum
             }}"
         );

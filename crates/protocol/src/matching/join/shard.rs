@@ -156,7 +156,8 @@ impl Join {
         })
     }
 
-    /// Writes F of each of a shard's points into the bin of its key. `w` is that of the shard's ask.
+    /// Writes F of each of a shard's points into the bin of its key. `w` is that of the shard's
+    /// ask.
     pub(super) fn asked<'s>(&self, placed: PlacedShard<'s>, w: &[Block]) -> AskedShard<'s> {
         let (width, bins) = (self.value_blocks(), placed.bins);
         let points = &bins.points;
@@ -222,8 +223,8 @@ impl Join {
         }
     }
 
-    /// Draws r ‖ p of each bin of a shard, and returns the bytes of the shard's hint. `payloads` are
-    /// those of all keys.
+    /// Draws r ‖ p of each bin of a shard, and returns the bytes of the shard's hint. `payloads`
+    /// are those of all keys.
     pub(super) fn hint(
         &self,
         programmed: ProgrammedShard<'_>,

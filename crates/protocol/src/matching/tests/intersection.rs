@@ -140,8 +140,8 @@ fn shards_are_matched_in_turn() {
     assert!((0..200).all(|key| programmers[key] == (key < 100)));
 }
 
-/// A set of base OTs makes 2^32 OTs of SoftSpoken, and tables of 67 million keys take twice as many.
-/// Here five turns of three shards take all of a set.
+/// A set of base OTs makes 2^32 OTs of SoftSpoken, and tables of 67 million keys take twice as
+/// many. Here five turns of three shards take all of a set.
 #[test]
 fn base_ots_are_made_again_before_a_set_is_used_up() {
     let keys = keys(0..600);

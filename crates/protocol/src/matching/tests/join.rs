@@ -120,9 +120,9 @@ fn bins_are_those_of_plain_joins() {
     }
 }
 
-/// Each bin of each shard has its own random tag and payload. A common r for all bins would tell the
-/// placer which of its keys matched, and an empty bin with a known value would reveal which bins are
-/// empty.
+/// Each bin of each shard has its own random tag and payload. A common r for all bins would tell
+/// the placer which of its keys matched, and an empty bin with a known value would reveal which
+/// bins are empty.
 #[test]
 fn each_bin_has_values_of_its_own() {
     let all: Vec<u64> = (0..300).collect();
