@@ -405,9 +405,9 @@ def test_parties_who_read_results_in_other_ways_do_not_run_together(parties: Par
         parties.meet(refused(left, param), refused(right, param))
     with pytest.raises(UsageError, match="more than once"):
         tacit.jobs.group_sums(["N", "N"])
-    for groups in (["N"], [str(number) for number in range(257)]):
-        with pytest.raises(UsageError, match=f"groups has {len(groups)} of 2 to 256 names"):
-            tacit.jobs.group_sums(groups)
+    for names in (["N"], [str(number) for number in range(257)]):
+        with pytest.raises(UsageError, match=f"groups has {len(names)} of 2 to 256 names"):
+            tacit.jobs.group_sums(names)
 
 
 def test_no_text_is_an_integer(parties: Parties) -> None:
