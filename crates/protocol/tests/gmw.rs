@@ -138,8 +138,8 @@ fn a_preparation_of_crosses_that_is_dropped_leaves_no_secret() {
     });
 }
 
-/// With the masks and the recorded messages of the last run, whoever reads the memory would get the
-/// peer's shares. Of bits that are 0 the messages are the masks.
+/// With the masks and the recorded messages of the last run, an attacker that reads memory would
+/// get the peer's shares. Of bits that are 0 the messages are the masks.
 #[test]
 fn a_session_that_rests_has_no_mask_of_its_last_run() {
     let function = ands_of_256_bits();

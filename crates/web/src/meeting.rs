@@ -93,7 +93,7 @@ pub(crate) fn invite(link: u32, text: &str, text_of_order: &str) -> Result<Strin
             Err(error) if ends(&error) || inviter.is_used() || !link::is_met(link) => {
                 return Err(of_invitation(link, With::Relay, left, error));
             }
-            // Whoever knows the name of the room but not the secret cannot end the wait.
+            // A peer that knows the room's name but not the secret cannot end the wait.
             Err(_) => link::renew(link),
         }
     }

@@ -38,8 +38,8 @@ impl HashedOtSink for Taker {
     }
 }
 
-/// Whoever reads the stack of a session's thread later finds no OT, and no Δ, with which the
-/// recorded corrections of the session would give every choice.
+/// An attacker that reads the stack of a session's thread later finds no OT, and no Δ, with which
+/// the recorded corrections of the session would give every choice.
 #[test]
 fn hashing_leaves_no_delta_and_no_ot_on_the_stack() {
     let mut prg = prg(9);
