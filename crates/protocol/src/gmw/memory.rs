@@ -9,7 +9,7 @@ use tacit_kernels::Block;
 
 use super::queue::BitQueue;
 use super::rows::row_bits;
-use super::stock::{CrossDemand, CrossKind};
+use super::stock::{CrossKind, most_open};
 
 /// Bytes of a row program for each wire of its circuit, and the additional bytes while the largest
 /// program is made: [`tacit_circuit::RowProgram`].
@@ -91,20 +91,17 @@ fn masks(schedule: &Schedule) -> u64 {
     let sent = |party: usize| opened[party].saturating_sub(ots[1 - party]);
     let of = |party: usize| 2 * sent(party) + sent(1 - party) + ots[1 - party];
     let made = of(0).max(of(1)).div_ceil(8);
-    // A stock has all bits of a wide cross, of which a run takes w.
-    let stocked = stocked(&CrossDemand::of(schedule));
-    made.max(stocked).saturating_add(2 * longest.div_ceil(8))
+    made.max(stocked(schedule))
+        .saturating_add(2 * longest.div_ceil(8))
 }
 
-/// Returns the bytes of masks from a stock, the same at both parties: two bits of a narrow cross,
-/// and two blocks of a wide one, whatever its number of gates.
-pub(super) fn stocked(demand: &CrossDemand) -> u64 {
+/// Returns an upper bound on the bytes of masks from a stock, the same at both parties: two bits of
+/// a narrow cross, and two blocks of a wide one, whatever its number of gates. Wide ones are there
+/// twice while more of them are opened.
+pub(super) fn stocked(schedule: &Schedule) -> u64 {
     let of = |sender| {
-        let [narrow, wide] = CrossKind::ALL.map(|kind| {
-            let blocks = demand.blocks(kind, sender);
-            blocks.saturating_mul(kind.crosses() as u64)
-        });
-        let wide = wide.saturating_mul(Block::BYTES as u64);
+        let [narrow, wide] = CrossKind::ALL.map(|kind| most_open(schedule, kind, sender));
+        let wide = wide.saturating_mul(2 * Block::BYTES as u64);
         BitQueue::memory_bytes(narrow).saturating_add(wide)
     };
     let halves = Role::BOTH.map(of).into_iter();

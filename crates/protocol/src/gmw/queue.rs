@@ -18,6 +18,9 @@ pub(super) struct BitQueue {
 }
 
 impl BitQueue {
+    /// The number of bits that are allocated, and later wiped and freed, at a time.
+    pub(super) const SEGMENT_BITS: u64 = 64 * SEGMENT_WORDS;
+
     /// Returns the bytes of a queue to which this many bits are added.
     pub(super) fn memory_bytes(bits: u64) -> u64 {
         let segments = bits.div_ceil(64 * SEGMENT_WORDS);
@@ -56,6 +59,22 @@ impl BitQueue {
                 carry = word >> 1 >> (63 - shift);
             }
             place += here;
+        }
+    }
+
+    /// Writes whole words, given as bytes, over the zeros from number `at` on, where a word starts.
+    pub(super) fn put_bytes(&mut self, at: u64, bytes: &[u8]) {
+        let mut place = at / 64;
+        let mut words = bytes.as_chunks().0;
+        while !words.is_empty() {
+            let first = (place % SEGMENT_WORDS) as usize;
+            let here = words.len().min(SEGMENT_WORDS as usize - first);
+            let (now, later) = words.split_at(here);
+            let segment = &mut self.segments[(place / SEGMENT_WORDS - self.gone) as usize];
+            for (into, word) in segment[first..].iter_mut().zip(now) {
+                *into = u64::from_le_bytes(*word);
+            }
+            (place, words) = (place + here as u64, later);
         }
     }
 

@@ -12,7 +12,7 @@ use super::crosses::MadeMasks;
 use super::directions::Directions;
 use super::messages::{self, LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
 use super::rows::{CrossMasks, OpenedBits, Rows};
-use super::stock::StockedCrosses;
+use super::stock::{OpenedCrosses, StockedCrosses};
 use crate::bits::{check_bits, unpack};
 use crate::direct::check_without_values;
 use crate::io::{Io, boxed};
@@ -86,15 +86,15 @@ impl<'s> MaskSource for Making<'_, 's> {
     }
 }
 
-impl MaskSource for StockedCrosses {
-    type Masks = Self;
+impl MaskSource for StockedCrosses<'_> {
+    type Masks = OpenedCrosses;
 
-    fn masks(&self) -> &Self {
-        self
+    fn masks(&self) -> &OpenedCrosses {
+        self.masks()
     }
 
-    async fn before(&mut self, _io: &mut Io<'_>, _step: &StepWork) -> Result<(), Error> {
-        Ok(())
+    async fn before(&mut self, _io: &mut Io<'_>, step: &StepWork) -> Result<(), Error> {
+        self.begin_step(step)
     }
 
     fn after(&mut self, step: &StepWork) {
@@ -143,7 +143,7 @@ impl Run<'_> {
         self,
         io: &mut Io<'_>,
         shares: impl Into<InputShares<'_>>,
-        masks: StockedCrosses,
+        masks: StockedCrosses<'_>,
         threads: NonZeroUsize,
     ) -> Result<Zeroizing<Vec<bool>>, Error> {
         let shares = shares.into();

@@ -156,68 +156,172 @@ impl CrossDemand {
     }
 }
 
+/// The bytes of a kind and direction whose blocks are opened at least at a time, if as many are left.
+const OPENED_BYTES: usize = 4 << 20;
+
+/// Returns the number of blocks of a kind that are opened at least at a time.
+const fn opened_at_least(kind: CrossKind) -> u64 {
+    (OPENED_BYTES / kind.bytes(true)) as u64
+}
+
+/// Returns the number of crosses of a kind and direction that a step uses.
+fn crosses_of(step: &StepWork, kind: CrossKind, sender: usize) -> u64 {
+    match kind {
+        CrossKind::Narrow => step.narrow_ots[sender],
+        CrossKind::Wide => step.ots[sender] - step.narrow_ots[sender],
+    }
+}
+
+/// Returns an upper bound on the crosses of a kind and direction that are open at one time.
+pub(super) fn most_open(schedule: &Schedule, kind: CrossKind, sender: Role) -> u64 {
+    let of_step = |step: StepWork| crosses_of(&step, kind, sender as usize);
+    let most = schedule.steps().map(of_step).max().unwrap_or_default();
+    let blocks = CrossDemand::of(schedule).blocks(kind, sender);
+    let crosses = kind.crosses() as u64;
+    // What a step leaves of its last block stays open, and narrow crosses go by the segment.
+    let opened = most + (opened_at_least(kind) + 1) * crosses + BitQueue::SEGMENT_BITS;
+    opened.min(blocks * crosses)
+}
+
 /// Wide crosses of a direction: two hashes of each or, at the OTs' receiver, b and one hash.
 #[derive(Default)]
 struct WideCrosses {
+    /// The number of the first one that is here.
+    start: u64,
     first: Zeroizing<Vec<Block>>,
     second: Zeroizing<Vec<Block>>,
 }
 
-/// A party's masks for a run, from blocks.
-pub struct StockedCrosses {
+impl WideCrosses {
+    /// Forgets those before number `used`, and makes room for `more`.
+    fn renew(&mut self, used: u64, more: usize) {
+        let gone = (used - self.start) as usize;
+        for blocks in [&mut self.first, &mut self.second] {
+            // The old memory is wiped on drop, and nothing is moved while the new one is filled.
+            let mut kept = Vec::with_capacity(blocks.len() - gone + more);
+            kept.extend_from_slice(&blocks[gone..]);
+            *blocks = Zeroizing::new(kept);
+        }
+        self.start = used;
+    }
+}
+
+/// Opens the next blocks of a kind and sender, as many as the number says.
+type OpenBlocks<'b> = Box<dyn FnMut(CrossKind, Role, u64) -> Result<Vec<CrossBlock>, Error> + 'b>;
+
+/// A party's masks for a run, from blocks that are opened as steps need them.
+pub struct StockedCrosses<'b> {
+    open: OpenBlocks<'b>,
+    /// The blocks that are still closed.
+    left: CrossDemand,
+    masks: OpenedCrosses,
+}
+
+/// A party's masks for the next steps.
+pub(super) struct OpenedCrosses {
     role: Role,
     /// Narrow crosses by the OTs' sender: r and α, or b and ρ.
     narrow: [[BitQueue; 2]; 2],
     wide: [WideCrosses; 2],
-    /// The number of narrow crosses that finished steps used, by the OTs' sender.
-    used: [u64; 2],
+    /// The numbers of crosses that finished steps used and that are open, by kind and by sender.
+    used: [[u64; 2]; 2],
+    opened: [[u64; 2]; 2],
 }
 
-impl fmt::Debug for StockedCrosses {
+impl fmt::Debug for StockedCrosses<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "StockedCrosses({}, ..)", self.role.name())
+        write!(f, "StockedCrosses({}, ..)", self.masks.role.name())
     }
 }
 
-impl StockedCrosses {
-    /// Returns the masks for a run with this schedule by the party in `role`. `next` returns the
-    /// blocks of [`CrossDemand::of`], one kind and one sender after the other.
-    ///
-    /// # Errors
-    ///
-    /// Those of `next`, or a block of another kind.
+impl<'b> StockedCrosses<'b> {
+    /// Returns the masks for a run with this schedule by the party in `role`. `open` returns the
+    /// next blocks of a kind and sender; all calls together ask for those of [`CrossDemand::of`].
     pub fn new(
         schedule: &Schedule,
         role: Role,
-        mut next: impl FnMut(CrossKind, Role) -> Result<CrossBlock, Error>,
-    ) -> Result<Self, Error> {
-        let mut crosses = Self {
-            role,
-            narrow: Default::default(),
-            wide: Default::default(),
-            used: [0; 2],
-        };
-        let demand = CrossDemand::of(schedule);
+        open: impl FnMut(CrossKind, Role, u64) -> Result<Vec<CrossBlock>, Error> + 'b,
+    ) -> Self {
+        Self {
+            open: Box::new(open),
+            left: CrossDemand::of(schedule),
+            masks: OpenedCrosses {
+                role,
+                narrow: Default::default(),
+                wide: Default::default(),
+                used: Default::default(),
+                opened: Default::default(),
+            },
+        }
+    }
+
+    /// Returns the party's role.
+    pub(super) fn role(&self) -> Role {
+        self.masks.role
+    }
+
+    /// Returns the masks of the step that has begun.
+    pub(super) fn masks(&self) -> &OpenedCrosses {
+        &self.masks
+    }
+
+    /// Opens the blocks of a step.
+    ///
+    /// # Errors
+    ///
+    /// Those of `open`, or blocks that are not those that were asked for.
+    pub(super) fn begin_step(&mut self, step: &StepWork) -> Result<(), Error> {
         for sender in Role::BOTH {
             for kind in CrossKind::ALL {
-                let count = demand.blocks(kind, sender) as usize;
-                if kind == CrossKind::Wide {
-                    // Reserve room for all blocks, so that nothing is moved and left behind
-                    // unwiped.
-                    let room = || Zeroizing::new(Vec::with_capacity(count * kind.crosses()));
-                    let (first, second) = (room(), room());
-                    crosses.wide[sender as usize] = WideCrosses { first, second };
-                }
-                for _ in 0..count {
-                    let block = next(kind, sender)?;
-                    if (block.kind, block.sends) != (kind, sender == role) {
-                        return Err(Error::ApiMisuse("a block of the kind that was asked for"));
-                    }
-                    crosses.add(sender, &block);
+                let missing = self.masks.missing(step, kind, sender);
+                if missing > 0 {
+                    let count = missing.div_ceil(kind.crosses() as u64);
+                    let left = self.left.blocks(kind, sender);
+                    self.open_blocks(kind, sender, count.max(opened_at_least(kind)).min(left))?;
                 }
             }
         }
-        Ok(crosses)
+        Ok(())
+    }
+
+    fn open_blocks(&mut self, kind: CrossKind, sender: Role, count: u64) -> Result<(), Error> {
+        let blocks = (self.open)(kind, sender, count)?;
+        let asked = (kind, sender == self.masks.role);
+        let is_asked = |block: &CrossBlock| (block.kind, block.sends) == asked;
+        if blocks.len() as u64 != count || !blocks.iter().all(is_asked) {
+            return Err(Error::ApiMisuse("the blocks that were asked for"));
+        }
+        let left = match kind {
+            CrossKind::Narrow => &mut self.left.narrow,
+            CrossKind::Wide => &mut self.left.wide,
+        };
+        left[sender as usize] -= count;
+        self.masks.add_all(kind, sender, &blocks);
+        Ok(())
+    }
+
+    /// Forgets the crosses of the finished step.
+    pub(super) fn end_step(&mut self, step: &StepWork) {
+        self.masks.end_step(step);
+    }
+}
+
+impl OpenedCrosses {
+    /// Returns the number of crosses of a kind and sender that a step uses and that are not open.
+    fn missing(&self, step: &StepWork, kind: CrossKind, sender: Role) -> u64 {
+        let of = sender as usize;
+        let end = self.used[kind as usize][of] + crosses_of(step, kind, of);
+        end.saturating_sub(self.opened[kind as usize][of])
+    }
+
+    fn add_all(&mut self, kind: CrossKind, sender: Role, blocks: &[CrossBlock]) {
+        let crosses = blocks.len() * kind.crosses();
+        let of = sender as usize;
+        if kind == CrossKind::Wide {
+            self.wide[of].renew(self.used[kind as usize][of], crosses);
+        }
+        blocks.iter().for_each(|block| self.add(sender, block));
+        self.opened[kind as usize][of] += crosses as u64;
     }
 
     fn add(&mut self, sender: Role, block: &CrossBlock) {
@@ -225,15 +329,12 @@ impl StockedCrosses {
         if block.kind == CrossKind::Narrow {
             let halves = block.bytes.chunks_exact(crosses / 8);
             for (queue, half) in self.narrow[sender as usize].iter_mut().zip(halves) {
-                let mut at = queue.add(crosses as u64);
-                for word in half.as_chunks().0 {
-                    queue.put(at, &[u64::from_le_bytes(*word)], 64);
-                    at += 64;
-                }
+                let at = queue.add(crosses as u64);
+                queue.put_bytes(at, half);
             }
             return;
         }
-        let WideCrosses { first, second } = &mut self.wide[sender as usize];
+        let WideCrosses { first, second, .. } = &mut self.wide[sender as usize];
         let at = second.len();
         let blocks = |bytes: &[u8], into: &mut Vec<Block>| {
             into.extend(bytes.chunks_exact(Block::BYTES).map(read_block));
@@ -253,11 +354,6 @@ impl StockedCrosses {
         }
     }
 
-    /// Returns the party's role.
-    pub(super) fn role(&self) -> Role {
-        self.role
-    }
-
     /// Returns the bytes that are held.
     #[cfg(test)]
     pub(super) fn held_bytes(&self) -> u64 {
@@ -268,18 +364,21 @@ impl StockedCrosses {
         narrow.map(BitQueue::held_bytes).sum::<u64>() + wide as u64
     }
 
-    /// Wipes the narrow crosses of the finished step.
-    pub(super) fn end_step(&mut self, step: &StepWork) {
+    /// Counts the crosses of the finished step, and wipes the narrow ones.
+    fn end_step(&mut self, step: &StepWork) {
         for sender in Role::BOTH {
-            let used = &mut self.used[sender as usize];
-            *used += step.narrow_ots[sender as usize];
+            for kind in CrossKind::ALL {
+                let of = sender as usize;
+                self.used[kind as usize][of] += crosses_of(step, kind, of);
+            }
+            let used = self.used[CrossKind::Narrow as usize][sender as usize];
             let queues = &mut self.narrow[sender as usize];
-            queues.iter_mut().for_each(|queue| queue.release(*used));
+            queues.iter_mut().for_each(|queue| queue.release(used));
         }
     }
 }
 
-impl CrossMasks for StockedCrosses {
+impl CrossMasks for OpenedCrosses {
     type Room = RowWriter;
 
     fn rows(
@@ -304,9 +403,13 @@ impl CrossMasks for StockedCrosses {
             rows: cross.rows(sends),
             is_of_single: false,
         };
-        let WideCrosses { first, second } = &self.wide[sender];
+        let WideCrosses {
+            start,
+            first,
+            second,
+        } = &self.wide[sender];
         for (of, (into, blocks)) in into.into_iter().zip([first, second]).enumerate() {
-            let blocks = &blocks[begin as usize..][..part.ots];
+            let blocks = &blocks[(begin - start) as usize..][..part.ots];
             writer.write_part(&part, of, blocks, into);
         }
     }

@@ -1,6 +1,6 @@
 //! The reading of instances from a lot.
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::record_offset;
 use crate::cover::Cover;
@@ -76,6 +76,14 @@ impl Instance {
     /// Returns the secret that was sealed.
     pub fn secret(&self) -> &[u8] {
         &self.record[..self.secret_bytes]
+    }
+
+    /// Returns the secret, in the memory in which it was opened.
+    #[must_use]
+    pub fn into_secret(mut self) -> Zeroizing<Vec<u8>> {
+        let mut secret = Zeroizing::new(std::mem::take(&mut self.record));
+        secret.truncate(std::mem::take(&mut self.secret_bytes));
+        secret
     }
 
     /// Returns the tables that were written.

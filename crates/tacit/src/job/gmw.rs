@@ -150,15 +150,18 @@ impl Job<'_> {
         let (function, role) = (self.task.function, self.task.role);
         let stocks = self.task.stocks.clone();
         let leases = self.task.lease_order();
-        let Some(masks) = lease_crosses(session, stocks.as_ref(), (role, schedule), leases)? else {
+        let leased = lease_crosses(session, stocks.as_ref(), (role, schedule), leases)?;
+        let Some(mut leased) = leased else {
             return Ok(None);
         };
         let before = self.stage_work(session);
         let (run, online) = (Run { function, schedule }, Clock::start(session));
         let (threads, watch) = (self.threads, &mut part_of_all(&mut self.watch, [before, 0]));
+        let masks = leased.masks(schedule, threads);
         let outputs = run_script(session.channel(), watch, async |io| {
             run.run_stocked(io, inputs, masks, threads).await
-        })?;
+        });
+        let outputs = leased.or_failure(outputs)?;
         Ok(Some(ProtocolOutcome {
             outputs,
             phases: preparation.stop_online(&online, session),

@@ -93,7 +93,7 @@ async fn stocked(
     io: &mut Io<'_>,
     directions: Directions,
     seed: &Zeroizing<[u8; 32]>,
-) -> Result<StockedCrosses, Error> {
+) -> Result<StockedCrosses<'static>, Error> {
     let (role, schedule) = (directions.role(), &picks().1);
     let mut blocks = Vec::new();
     let keep = |kind, sender, block| {
@@ -101,13 +101,19 @@ async fn stocked(
         Ok(())
     };
     prepare(io, directions, &CrossDemand::of(schedule), seed, keep).await?;
-    StockedCrosses::new(schedule, role, |kind, sender| {
-        let place = blocks
-            .iter()
-            .position(|block| (block.0, block.1) == (kind, sender));
-        let place = place.ok_or(Error::ApiMisuse("a block that was asked for"))?;
-        Ok(blocks.swap_remove(place).2)
-    })
+    Ok(StockedCrosses::new(
+        schedule,
+        role,
+        move |kind, sender, count| {
+            let next = |_| {
+                let mut all = blocks.iter();
+                let place = all.position(|block| (block.0, block.1) == (kind, sender));
+                let place = place.ok_or(Error::ApiMisuse("a block that was asked for"))?;
+                Ok(blocks.swap_remove(place).2)
+            };
+            (0..count).map(next).collect()
+        },
+    ))
 }
 
 /// Fuzzes a run of `gmw` with honest base OTs; the base OTs of both directions; or crosses for the

@@ -38,14 +38,16 @@ fn lot(demand: &CrossDemand, extension: Extension) -> [Blocks; 2] {
 }
 
 /// Returns the masks for a run, from blocks that were converted to bytes and back.
-fn masks(schedule: &Schedule, role: Role, blocks: &mut Blocks) -> StockedCrosses {
-    let next = |kind, sender| {
-        let of = |block: &(CrossKind, Role, CrossBlock)| (block.0, block.1) == (kind, sender);
-        let place = blocks.iter().position(of).expect("a block");
-        let (_, _, block) = blocks.remove(place).expect("there");
-        CrossBlock::from_bytes(kind, sender == role, block.into_bytes())
-    };
-    StockedCrosses::new(schedule, role, next).expect("blocks")
+fn masks<'b>(schedule: &Schedule, role: Role, blocks: &'b mut Blocks) -> StockedCrosses<'b> {
+    StockedCrosses::new(schedule, role, move |kind, sender, count| {
+        let next = |_| {
+            let of = |block: &(CrossKind, Role, CrossBlock)| (block.0, block.1) == (kind, sender);
+            let place = blocks.iter().position(of).expect("a block");
+            let (_, _, block) = blocks.remove(place).expect("there");
+            CrossBlock::from_bytes(kind, sender == role, block.into_bytes())
+        };
+        (0..count).map(next).collect()
+    })
 }
 
 /// Runs both parties from stock. Returns their messages.
@@ -59,7 +61,9 @@ fn run_from_stock(
         function: &case.function,
         schedule: &schedule,
     };
-    let [mine, yours] = Role::BOTH.map(|role| masks(&schedule, role, &mut blocks[role as usize]));
+    let [mine, yours] = blocks;
+    let mine = masks(&schedule, Role::Garbler, mine);
+    let yours = masks(&schedule, Role::Evaluator, yours);
     let mut messages = Messages::new();
     let ended = run_two(
         async |io| {
@@ -184,18 +188,23 @@ fn blocks_are_halves_of_crosses_and_no_two_are_alike() {
 #[test]
 fn memory_of_a_run_from_stock_is_within_what_is_said() {
     let mut wide = 0;
-    for number in 0..12 {
-        let schedule = random_case(&mut Draw(prg(2000 + number))).schedule();
-        let demand = CrossDemand::of(&schedule);
-        wide += demand.wide.iter().sum::<u64>();
+    let random = (0..12).map(|number| random_case(&mut Draw(prg(2000 + number))).schedule());
+    let long = Case::of(ands(3_000_000, Recipient::Both)).schedule();
+    for schedule in random.chain([long]) {
+        wide += CrossDemand::of(&schedule).wide.iter().sum::<u64>();
         for role in Role::BOTH {
-            let masks = StockedCrosses::new(&schedule, role, |kind, sender| {
-                let bytes = kind.bytes(sender == role);
-                CrossBlock::from_bytes(kind, sender == role, Zeroizing::new(vec![0; bytes]))
+            let mut masks = StockedCrosses::new(&schedule, role, |kind, sender, count| {
+                let bytes = || Zeroizing::new(vec![0; kind.bytes(sender == role)]);
+                let block = |_| CrossBlock::from_bytes(kind, sender == role, bytes());
+                (0..count).map(block).collect()
             });
-            let (held, said) = (masks.expect("blocks").held_bytes(), memory_bytes(&schedule));
-            assert_eq!(held, stocked(&demand));
-            assert!(held <= said, "{held} bytes, and {said} are said");
+            for step in schedule.steps() {
+                masks.begin_step(&step).expect("blocks");
+                let (held, said) = (masks.masks().held_bytes(), stocked(&schedule));
+                assert!(held <= said, "{held} bytes, and {said} are said");
+                assert!(said <= memory_bytes(&schedule));
+                masks.end_step(&step);
+            }
         }
     }
     assert!(wide > 0);
@@ -245,10 +254,21 @@ fn blocks_of_other_lengths_and_kinds_are_refused() {
         }
     }
     let case = Case::of(ands(5, Recipient::Both));
-    let other = StockedCrosses::new(&case.schedule(), Role::Garbler, |kind, sender| {
-        let sends = sender == Role::Evaluator;
-        CrossBlock::from_bytes(kind, sends, Zeroizing::new(vec![0; kind.bytes(sends)]))
-    });
-    let is_refused = matches!(other, Err(Error::ApiMisuse(_)));
-    assert!(is_refused, "a block of the other direction is refused");
+    let schedule = case.schedule();
+    for (wrong, more) in [(true, 0), (false, 1)] {
+        let mut other = StockedCrosses::new(&schedule, Role::Garbler, |kind, sender, count| {
+            let sends = (sender == Role::Garbler) ^ wrong;
+            let bytes = || Zeroizing::new(vec![0; kind.bytes(sends)]);
+            let block = |_| CrossBlock::from_bytes(kind, sends, bytes());
+            (0..count + more).map(block).collect()
+        });
+        let refused = schedule
+            .steps()
+            .try_for_each(|step| other.begin_step(&step));
+        let is_refused = matches!(refused, Err(Error::ApiMisuse(_)));
+        assert!(
+            is_refused,
+            "blocks of the other direction, or too many, are refused"
+        );
+    }
 }

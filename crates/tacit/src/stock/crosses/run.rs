@@ -1,9 +1,12 @@
 //! The crosses that a run by `gmw` takes from the stock. Both parties lease them before the run's
 //! first byte.
 
+use core::num::NonZeroUsize;
+
 use tacit_function::{Role, Schedule};
+use tacit_kernels::map_each;
 use tacit_protocol::gmw::{CrossBlock, CrossDemand, StockedCrosses};
-use tacit_stock::Lease;
+use tacit_stock::{Instance, Lease};
 use zeroize::Zeroizing;
 
 use super::{BLOCK_KINDS, BlockKind, Blocks, OtOrigin, blocks_of, kinds_serving, runs};
@@ -32,9 +35,8 @@ pub(crate) fn takes_crosses(
     session.takes_from_stock((Protocol::Gmw, role), are_there)
 }
 
-/// Returns the masks of a run with this schedule, from blocks that both parties have leased.
-/// Returns `None` if one of them has too few, or if the run takes none. `stocks` are this party's,
-/// if it has any.
+/// Leases at both parties the blocks for a run with this schedule. Returns `None` if one of them has
+/// too few, or if the run takes none. `stocks` are this party's, if it has any.
 ///
 /// After an error, the leased blocks are lost.
 pub(crate) fn lease_crosses(
@@ -42,7 +44,7 @@ pub(crate) fn lease_crosses(
     stocks: Option<&Stocks>,
     (role, schedule): (Role, &Schedule),
     order: LeaseOrder<'_>,
-) -> Result<Option<StockedCrosses>, Error> {
+) -> Result<Option<LeasedCrosses>, Error> {
     let takes = takes_crosses(session, stocks, (role, schedule))?;
     let (true, Some(stocks)) = (takes, stocks) else {
         return Ok(None);
@@ -55,7 +57,11 @@ pub(crate) fn lease_crosses(
         session.end_of_stock((Protocol::Gmw, role));
         return Ok(None);
     };
-    read(role, schedule, leases).map(Some)
+    Ok(Some(LeasedCrosses {
+        role,
+        leases,
+        failure: StockFailure::default(),
+    }))
 }
 
 /// Leases at both parties the blocks for this run, and for further runs if the evaluator wants them
@@ -88,19 +94,59 @@ fn lease(
     Ok(leases)
 }
 
-const MORE_THAN_LEASED: Error = Error::ApiMisuse("a run reads no more than it leased");
+/// The blocks that a run has leased.
+pub(crate) struct LeasedCrosses {
+    role: Role,
+    /// By kind of block.
+    leases: Vec<Lease>,
+    failure: StockFailure,
+}
 
-/// Reads the blocks of a run.
-fn read(role: Role, schedule: &Schedule, leases: Vec<Lease>) -> Result<StockedCrosses, Error> {
-    let failure = StockFailure::default();
-    let mut kinds: Vec<_> = leases.into_iter().map(Lease::instances).collect();
-    let masks = StockedCrosses::new(schedule, role, |crosses, sender| {
-        let instances = kinds.get_mut(BlockKind::place(crosses, sender));
-        let block = instances.and_then(Iterator::next);
-        let block = failure.noted(block.ok_or(MORE_THAN_LEASED))?;
-        let block = failure.noted(block)?;
-        let bytes = Zeroizing::new(block.secret().to_vec());
-        CrossBlock::from_bytes(crosses, sender == role, bytes)
+impl LeasedCrosses {
+    /// Returns the run's masks. Up to `threads` threads open the blocks, as steps need them.
+    pub(crate) fn masks(
+        &mut self,
+        schedule: &Schedule,
+        threads: NonZeroUsize,
+    ) -> StockedCrosses<'_> {
+        let Self {
+            role,
+            leases,
+            failure,
+        } = self;
+        StockedCrosses::new(schedule, *role, move |crosses, sender, count| {
+            let lease = leases.get_mut(BlockKind::place(crosses, sender));
+            let lease = lease.ok_or(Error::ApiMisuse("a lease for each kind"));
+            let secrets = failure.noted(lease.and_then(|lease| open(lease, count, threads)))?;
+            let blocks = secrets.into_iter();
+            let block = |bytes| CrossBlock::from_bytes(crosses, sender == *role, bytes);
+            blocks.map(block).collect()
+        })
+    }
+
+    /// Returns the run's result, or the error of the stock that ended it.
+    pub(crate) fn or_failure<T>(self, ended: Result<T, Error>) -> Result<T, Error> {
+        self.failure.or(ended)
+    }
+}
+
+/// Opens the next `count` instances of a lease.
+fn open(
+    lease: &mut Lease,
+    count: u64,
+    threads: NonZeroUsize,
+) -> Result<Vec<Zeroizing<Vec<u8>>>, Error> {
+    let share = count.div_ceil(threads.get() as u64).max(1);
+    let starts = (0..count).step_by(share as usize);
+    let parts = starts.map(|start| lease.take(share.min(count - start)));
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    let opened = map_each(parts, threads, |part| {
+        let secrets = part.instances().map(|each| each.map(Instance::into_secret));
+        secrets.collect::<Result<Vec<_>, _>>()
     });
-    failure.or(masks.map_err(Error::from))
+    let mut secrets = Vec::with_capacity(count as usize);
+    for part in opened {
+        secrets.append(&mut part?);
+    }
+    Ok(secrets)
 }
