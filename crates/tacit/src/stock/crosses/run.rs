@@ -10,6 +10,7 @@ use tacit_stock::{Instance, Lease};
 use zeroize::Zeroizing;
 
 use super::{BLOCK_KINDS, BlockKind, Blocks, OtOrigin, blocks_of, kinds_serving, runs};
+use crate::driver::flush;
 use crate::protocols::Protocol;
 use crate::stock::authenticated::LOT_SCHEME;
 use crate::stock::failure::StockFailure;
@@ -57,6 +58,8 @@ pub(crate) fn lease_crosses(
         session.end_of_stock((Protocol::Gmw, role));
         return Ok(None);
     };
+    // The peer opens its blocks while this party opens its own.
+    flush(session.channel())?;
     Ok(Some(LeasedCrosses {
         role,
         leases,
