@@ -3,6 +3,7 @@
 mod batch;
 mod crosses;
 mod functions;
+mod gmw_programs;
 mod join;
 mod kept_by_two;
 mod kills;
