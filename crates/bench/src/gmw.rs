@@ -7,16 +7,10 @@
 mod crosses;
 mod rows;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use tacit::circuit::Component;
+use tacit::Role;
 use tacit::protocols::Protocol;
 use tacit::session::OtExtension;
-use tacit::{Function, FunctionBuilder, Part, Recipient, Role};
-use tacit_components::library;
-use tacit_language::lower::NoCircuitFiles;
-use tacit_language::{Loaded, NoFiles, Signature, TypedFunction};
 
 pub use crosses::CrossFigures;
 pub use rows::RowFigures;
@@ -27,7 +21,7 @@ use crate::parties::{Both, Exchange, Memory, PartyLink, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
 use crate::table::{Column, Row, kilobytes, mebibytes, number, short, text};
-use crate::workload::Workload;
+use crate::workload::{Case, Workload};
 use crate::{Error, Options, Tell};
 
 /// A function by `gmw`, or by `direct` next to it.
@@ -85,48 +79,22 @@ impl Row for GmwFigures {
 /// The links of `tacit plan`: a local one, and two wide ones.
 const LINKS: [&str; 3] = ["250us,1gbit", "10ms,100mbit", "33ms,50mbit"];
 
-const SORT: &str = "parties alice, bob;
-use std::order::sort;
-param N: 2..=65_536 = 1024;
-main(a: [u32; N] of alice, mask: [u32; N] of bob) -> (sorted: [u32; N] to both) {
-    sort([for i in 0..N { a[i] ^ mask[i] }])
-}
-";
-
-/// Half of the numbers are of either party, so that no gate stands before the sort.
-const CURVE: &str = "parties alice, bob;
-use std::order::sort;
-param N: 2..=524_288 = 512;
-main(a: [u32; N] of alice, b: [u32; N] of bob) -> (sorted: [u32; 2 * N] to both) {
-    sort([for i in 0..2 * N { if i < N { a[i] } else { b[i - N] } }])
-}
-";
-
-/// The numbers of a sort whose curve `--only \"gmw sort-curve\"` measures.
+/// The sort whose curve `--only "gmw sort-curve"` measures, and its numbers.
+const CURVE: &str = "sort-curve";
 const CURVE_SIZES: [u64; 6] = [1 << 12, 1 << 14, 1 << 16, 1 << 17, 1 << 18, 1 << 20];
 
-const INTERSECT: &str = "parties alice, bob;
-use std::psi::count_and_sum;
-param N: 2..=65_536 = 10_000;
-main(a: [u32; N] of alice sorted, b: [u32; N] of bob sorted, amounts: [u32; N] of bob)
-    -> (count: u<bits(N)> to both, total: u<32 + bits(N)> to both) {
-    count_and_sum(a, b, amounts)
-}
-";
-
-/// The functions and their sizes, starting with those of a first look.
-const FUNCTIONS: [(&str, &str, u64); 3] = [
-    ("aes-128-calls", "calls", 160),
-    ("sort-program", "n", 1024),
-    ("psi-sum", "n", 10_000),
+/// The functions, starting with those of a first look.
+const FUNCTIONS: [Case; 3] = [
+    ("aes-128-calls", &[("calls", 160)]),
+    ("sort-program", &[("n", 1024)]),
+    ("psi-sum", &[("n", 10_000)]),
 ];
 const QUICK_FUNCTIONS: usize = 1;
 
 /// The task of the parties: this many runs over one session, after a warm-up run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
-    function: String,
-    size: u64,
+    workload: Workload,
     /// The protocol's name.
     protocol: String,
     /// The OT extension's name.
@@ -144,30 +112,25 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
         FUNCTIONS.len()
     };
     let functions = FUNCTIONS.into_iter().take(count);
+    let functions = functions.map(|(name, given)| Workload::new(name, given));
     // A curve takes minutes, so it is measured only if it is named.
     let sizes = CURVE_SIZES.iter().filter(|_| !options.only.is_empty());
-    let curve = sizes.map(|size| ("sort-curve", "n", *size));
+    let curve = sizes.map(|size| Workload::new(CURVE, &[("n", *size)]));
     let functions: Vec<_> = functions.chain(curve).collect();
     for place in options.places(&LINKS) {
-        for &(function, parameter, size) in &functions {
+        for workload in &functions {
             for (protocol, extension) in ways() {
-                let is_curve = function == "sort-curve";
+                let is_curve = workload.function == CURVE;
+                let place_name = place.name();
                 let name = format!(
-                    "gmw {function} {}{} {extension} {}",
-                    if is_curve {
-                        format!("{size} ")
-                    } else {
-                        String::new()
-                    },
-                    protocol.name(),
-                    place.name()
+                    "gmw {workload} {} {extension} {place_name}",
+                    protocol.name()
                 );
                 if !options.wants(&name) || (is_curve && protocol != Protocol::Gmw) {
                     continue;
                 }
                 let task = Exchanged {
-                    function: function.to_owned(),
-                    size,
+                    workload: workload.clone(),
                     protocol: protocol.name().to_owned(),
                     extension: extension.to_string(),
                     runs: match (is_curve, options.quick) {
@@ -176,7 +139,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                         (false, false) => 9,
                     },
                 };
-                let compiled = task.function()?;
+                let compiled = workload.by(protocol)?;
                 let layers = match protocol {
                     Protocol::Gmw => compiled
                         .schedule()
@@ -189,7 +152,7 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
                     continue;
                 }
                 let done = both(&task, place, options)?;
-                tell(figures(task, parameter, counts, place, done).into())?;
+                tell(figures(task, counts, place, done).into())?;
             }
         }
     }
@@ -219,7 +182,6 @@ fn too_slow(place: PartyLink, protocol: Protocol, (ands, layers): (u64, u32)) ->
 
 fn figures(
     task: Exchanged,
-    parameter: &str,
     (ands, layers): (u64, u32),
     place: PartyLink,
     done: Both<Report>,
@@ -229,7 +191,7 @@ fn figures(
     let run_ms = Spread::of(&slower_ms(&runs));
     let run_traffic = Traffic::of(&runs.garbler[0], &runs.evaluator[0]);
     GmwFigures {
-        workload: Workload::new(&task.function, &[(parameter, task.size)]),
+        workload: task.workload,
         protocol: task.protocol,
         extension: task.extension,
         link: place.name(),
@@ -249,59 +211,14 @@ impl Exchanged {
         let unknown = |_| tacit::Error::ApiMisuse("a protocol's own name");
         Ok(self.protocol.parse().map_err(unknown)?)
     }
-
-    fn function(&self) -> Result<Function, Error> {
-        let form = self.by()?.circuit_form();
-        let text = match self.function.as_str() {
-            "sort-program" => SORT,
-            "psi-sum" => INTERSECT,
-            "sort-curve" => CURVE,
-            _ => return calls_of_aes(self.size),
-        };
-        let wrong = |_| tacit::Error::ApiMisuse("a program of this suite");
-        let loaded = Loaded::new(&self.function, text, &NoFiles);
-        let size = match self.function.as_str() {
-            "sort-curve" => self.size / 2,
-            _ => self.size,
-        };
-        let params = [("N".to_owned(), size.into())];
-        let signature = Signature::new(&loaded, &params.into(), Some("main")).map_err(wrong)?;
-        let typed = TypedFunction::new(
-            signature.in_form(form),
-            &self.function,
-            &BTreeMap::new(),
-            &NoCircuitFiles,
-        );
-        Ok(typed.map_err(wrong)?.function().clone())
-    }
-}
-
-/// Returns a function of this many calls of AES-128 that do not depend on each other.
-fn calls_of_aes(calls: u64) -> Result<Function, Error> {
-    let circuit = library::find("aes-128", &BTreeMap::new()).map_err(tacit::Error::from)?;
-    let blocks = format!("bytes[16][{calls}]");
-    let mut builder = FunctionBuilder::new("aes-128-calls");
-    builder
-        .component("aes", Component::new("aes-128", circuit))
-        .input("key", "bytes[16]", Role::Garbler)
-        .input("block", &blocks, Role::Evaluator)
-        .value("found", &blocks)
-        .repeat("i", 0, calls, |each, i| {
-            each.call(
-                [Part::of("found").at(i)],
-                "aes",
-                [Part::of("key"), Part::of("block").at(i)],
-            );
-        })
-        .output("ciphertext", &blocks, Recipient::Evaluator, "found");
-    Ok(builder.finish().map_err(tacit::Error::from)?)
 }
 
 impl Exchange for Exchanged {
     type Report = Report;
 
     fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
-        let (function, protocol) = (self.function()?, self.by()?);
+        let protocol = self.by()?;
+        let function = self.workload.by(protocol)?;
         function.compile();
         let (mut session, mut control) = in_the_clear(wire, role)?;
         let extension = OtExtension::from_name(&self.extension);
@@ -309,33 +226,5 @@ impl Exchange for Exchanged {
         measured_runs(&mut session, &mut control, self.runs, || {
             Ok(job(&function, role).by(protocol, None)?)
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Uses small sizes: the programs compile in both forms.
-    #[test]
-    fn every_function_compiles_in_both_forms() {
-        let functions = FUNCTIONS.map(|(function, ..)| function);
-        for function in functions.into_iter().chain(["sort-curve"]) {
-            let compiled = [Protocol::Gmw, Protocol::Direct].map(|protocol| {
-                let task = Exchanged {
-                    function: function.to_owned(),
-                    size: 8,
-                    protocol: protocol.name().to_owned(),
-                    extension: "silent".to_owned(),
-                    runs: 1,
-                };
-                task.function().expect("a function")
-            });
-            assert!(compiled[0].schedule().is_ok(), "{function}");
-            assert!(
-                compiled[0].and_gates() >= compiled[1].and_gates(),
-                "{function}"
-            );
-        }
     }
 }

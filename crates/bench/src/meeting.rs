@@ -148,8 +148,18 @@ pub(crate) fn timed<'f>(
     runs: u64,
     job: impl Fn() -> Job<'f>,
 ) -> Result<Vec<Timed>, Error> {
-    let runs = (0..runs).map(|_| Ok(Timed::of(&job().run(session)?.cost)));
-    Ok(runs.collect::<Result<Vec<_>, Error>>()?.split_off(1))
+    Ok(runs_of(session, runs, || Ok(job()))?.split_off(1))
+}
+
+/// Makes runs in a session, and returns their costs.
+pub(crate) fn runs_of<'f>(
+    session: &mut Session,
+    runs: u64,
+    job: impl Fn() -> Result<Job<'f>, tacit::Error>,
+) -> Result<Vec<Timed>, Error> {
+    (0..runs)
+        .map(|_| Ok(Timed::of(&job()?.run(session)?.cost)))
+        .collect()
 }
 
 /// Returns the last run of the evaluator.

@@ -1,23 +1,26 @@
-//! The predictions of `tacit plan` next to the times of runs, and whether its choice is the
-//! fastest.
+//! The predictions of `tacit plan` next to the times of runs, and whether its choice among
+//! `direct`, `gmw` and `prepared` is the fastest.
 //!
-//! Each function runs by `prepared` and by `direct` over the same links. It is prepared once for
-//! all links, without a link. The prediction is made before any measurement, as `tacit plan` does.
+//! Each function runs by each protocol over the same links, with OTs by silent OT: only where a
+//! party allows LPN does a plan choose `gmw` by itself. For `prepared` it is prepared once for all
+//! links, without a link. The prediction is made before any measurement, as `tacit plan` does.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tacit::Role;
 use tacit::garble::SchemeId;
-use tacit::plan::{Plan, Planner};
+use tacit::plan::{Alternative, Plan, Planner};
 use tacit::protocols::Protocol;
+use tacit::session::OtExtension;
 use tacit::stock::Preparation;
-use tacit_net::Link;
 
-use crate::meeting::{Meeting, Timed, end, job, timed, times};
+use crate::meeting::{Meeting, Timed, end, job, runs_of, times};
 use crate::parties::{Exchange, PartyLink, Wire, both};
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
 use crate::workload::{Case, Workload};
-use crate::{Error, Options, Tell, USUAL_LINKS};
+use crate::{Error, Options, Tell};
 
 /// A prediction next to the measurement. The times are the evaluator's, online.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,9 +30,11 @@ pub struct PlanFigures {
     pub workload: Workload,
     /// The protocol.
     pub protocol: String,
-    /// The garbling scheme.
+    /// The garbling scheme; none under `gmw`.
     pub scheme: String,
-    /// The link.
+    /// The OT extension.
+    pub extension: String,
+    /// `loopback`, or the link.
     pub link: String,
     /// The predicted time.
     pub predicted_ms: f64,
@@ -46,10 +51,11 @@ pub struct PlanFigures {
 }
 
 impl Row for PlanFigures {
-    const TITLE: &'static str = "Plans next to runs, half-gates, semi-honest, over TLS: the \
-                                 evaluator's time online, function agreed; * is the plan's choice";
+    const TITLE: &'static str = "Plans next to runs, half-gates, silent OT, semi-honest, over TLS: \
+                                 the evaluator's time online, function agreed; * is the plan's \
+                                 choice";
     const COLUMNS: &'static [Column<Self>] = &[
-        text("function", 44, |of| of.workload.to_string()),
+        text("function", 42, |of| of.workload.to_string()),
         text("link", 12, |of| of.link.clone()),
         text("protocol", 9, |of| of.protocol.clone()),
         number("plan ms", 8, |of| short(of.predicted_ms)),
@@ -64,30 +70,47 @@ impl Row for PlanFigures {
     ];
 }
 
-/// The functions, some of them with components of several sizes.
-const FUNCTIONS: [Case; 7] = [
-    ("aes-128", &[]),
+/// The functions, starting with those of a first look: components of the library in several cuts,
+/// what a service or an analyst runs, and three of the examples.
+const FUNCTIONS: [Case; 10] = [
     ("aes-128-rounds", &[]),
-    ("aes-128-cbc-blocks", &[("blocks", 10)]),
-    ("aes-128-cbc-rounds", &[("blocks", 10)]),
-    (
-        "edit-distance",
-        &[("x_symbols", 30), ("y_symbols", 30), ("symbol_bits", 8)],
-    ),
     (
         "levenshtein-tiles",
         &[("rows", 3), ("columns", 3), ("side", 10)],
     ),
-    ("levenshtein", &[("n", 30), ("m", 30)]),
+    ("logistic", &[("features", 30)]),
+    ("aes-128-cbc-blocks", &[("blocks", 10)]),
+    ("matrix-product", &[("n", 8)]),
+    ("aes-128-calls", &[("calls", 160)]),
+    ("sort-program", &[("n", 1024)]),
+    ("psi-sum", &[("n", 1000)]),
+    ("auction", &[("lots", 1000)]),
+    ("salary-gap", &[("n", 100)]),
 ];
+const QUICK_FUNCTIONS: usize = 3;
 
-/// The task of the parties: this many runs over each link.
+/// A local link and two wide ones, next to loopback.
+const LINKS: [&str; 3] = ["500us,1gbit", "20ms,100mbit", "33ms,50mbit"];
+/// The link that stands for loopback in a plan, as in the table that `tacit plan` shows.
+const LOOPBACK: &str = "0us,20gbit";
+
+/// The protocols that a plan chooses among.
+const PROTOCOLS: [Protocol; 3] = [Protocol::Direct, Protocol::Gmw, Protocol::Prepared];
+
+/// The time for the runs of a function by one protocol over one link, and the most of these runs.
+const PATIENCE: Duration = Duration::from_secs(3);
+const MOST_RUNS: u64 = 25;
+/// A run that would take longer is not worth the wait.
+const MOST_SECONDS: f64 = 30.0;
+
+/// The task of the parties: runs over each link, and one before them that is not measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Exchanged {
     workload: Workload,
-    is_prepared: bool,
-    runs: u64,
-    links: Vec<String>,
+    /// The protocol's name.
+    protocol: String,
+    /// The links, as text, and the number of runs over each. Loopback is not imitated.
+    links: Vec<(Option<String>, u64)>,
 }
 
 /// A party's measurements over each link.
@@ -98,16 +121,18 @@ pub(crate) struct Report {
 
 /// Measures all functions.
 pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
-    for (name, given) in FUNCTIONS {
+    let count = if options.quick && options.only.is_empty() {
+        QUICK_FUNCTIONS
+    } else {
+        FUNCTIONS.len()
+    };
+    for (name, given) in FUNCTIONS.into_iter().take(count) {
         let workload = Workload::new(name, given);
-        let wanted = |link: &Link| options.wants(&format!("plan {workload} {link}"));
-        let links: Vec<Link> = links(options).into_iter().filter(wanted).collect();
         let mut plans = Vec::new();
-        for link in links {
-            let function = workload.of_library()?;
-            let mut planner = Planner::new(link)?.scheme(SchemeId::HALF_GATES_TWO_CALL);
-            let plan = planner.plan(function)?;
-            plans.push((link, plan));
+        for place in options.places(&LINKS) {
+            if options.wants(&format!("plan {workload} {}", place.name())) {
+                plans.push((place, plan(&workload, place)?));
+            }
         }
         for figures in measure(&workload, &plans, options)? {
             tell(figures.into())?;
@@ -116,68 +141,62 @@ pub(crate) fn run(options: &Options, tell: Tell<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the requested links, or all usual ones.
-fn links(options: &Options) -> Vec<Link> {
-    if options.links.is_empty() {
-        let usual = USUAL_LINKS.iter().take(if options.quick { 1 } else { 3 });
-        usual.filter_map(|link| link.parse().ok()).collect()
-    } else {
-        options.links.clone()
-    }
+/// Returns the plan that `tacit plan --ot-extension silent` makes.
+fn plan(workload: &Workload, place: PartyLink) -> Result<Plan, Error> {
+    let link = place.0.or_else(|| LOOPBACK.parse().ok());
+    let link = link.ok_or(tacit::Error::ApiMisuse("a link of this suite"))?;
+    let mut planner = Planner::new(link)?.ot_extension(OtExtension::Silent);
+    let shallow = workload.by(Protocol::Gmw)?;
+    Ok(planner.plan_program(workload.by(Protocol::Direct)?, || Some(shallow))?)
+}
+
+/// Whether an alternative is measured here: those under half-gates, and `gmw`, which has no scheme.
+fn is_measured(one: &Alternative) -> bool {
+    let half_gates =
+        |scheme: &tacit::garble::SchemeInfo| scheme.id == SchemeId::HALF_GATES_TWO_CALL;
+    one.scheme.is_none_or(half_gates)
 }
 
 /// Runs the alternatives of these plans, which are for one function over several links.
 fn measure(
     workload: &Workload,
-    plans: &[(Link, Plan)],
+    plans: &[(PartyLink, Plan)],
     options: &Options,
 ) -> Result<Vec<PlanFigures>, Error> {
-    let Some((_, first)) = plans.first() else {
-        return Ok(Vec::new());
-    };
     let mut all = Vec::new();
-    for (number, one) in first.alternatives.iter().enumerate() {
+    for protocol in PROTOCOLS {
+        let planned = plans.iter().filter_map(|(place, plan)| {
+            let one = plan.fastest(|one| one.protocol == protocol && is_measured(one))?;
+            let chosen = plan.fastest(is_measured)?.protocol == protocol;
+            Some((*place, one, chosen))
+        });
+        let seconds = |one: &Alternative| one.times.online.as_secs_f64();
+        let planned: Vec<_> = planned
+            .filter(|(_, one, _)| seconds(one) < MOST_SECONDS)
+            .collect();
+        if planned.is_empty() {
+            continue;
+        }
+        let runs = |one: &Alternative| {
+            let most = if options.quick { 7 } else { MOST_RUNS };
+            (PATIENCE.as_secs_f64() / seconds(one)).clamp(1.0, most as f64) as u64
+        };
+        let links = planned.iter();
+        let links = links.map(|(place, one, _)| (place.0.map(|link| link.to_string()), runs(one)));
         let task = Exchanged {
             workload: workload.clone(),
-            is_prepared: one.protocol == Protocol::Prepared,
-            runs: if options.quick { 7 } else { 25 },
-            links: plans.iter().map(|(link, _)| link.to_string()).collect(),
+            protocol: protocol.name().to_owned(),
+            links: links.collect(),
         };
         let done = both(&task, PartyLink(None), options)?;
-        let measured = done.evaluator.links.into_iter().zip(plans);
-        for (runs, (link, plan)) in measured {
-            let online = times(&runs, |run| run.online_ms);
-            let planned = &plan.alternatives[number];
-            let predicted_ms = 1e3 * planned.times.online.as_secs_f64();
-            let online_ms = Spread::of(&online);
-            let traffic = &planned.traffic;
-            let early = match planned.protocol {
-                Protocol::Prepared => 0,
-                _ => traffic.garbler_early_bytes,
-            };
-            let sent = (early + traffic.garbler_late_bytes, traffic.evaluator_bytes);
-            all.push(PlanFigures {
-                workload: task.workload.clone(),
-                protocol: planned.protocol.name().to_owned(),
-                scheme: SchemeId::HALF_GATES_TWO_CALL.to_string(),
-                link: link.to_string(),
-                predicted_ms,
-                error_percent: 100.0 * (predicted_ms / online_ms.median - 1.0),
-                online_ms,
-                chosen: plan.choice_number() == number,
-                behind_percent: 0.0,
-                bytes_exact: runs
-                    .iter()
-                    .all(|run| (run.online.garbler_bytes, run.online.evaluator_bytes) == sent),
-            });
-        }
+        let measured = planned.iter().zip(&done.evaluator.links);
+        all.extend(measured.map(|((place, one, chosen), runs)| PlanFigures {
+            chosen: *chosen,
+            ..figures(workload, (*place, one), runs)
+        }));
     }
-    let order = |figures: &PlanFigures| {
-        plans
-            .iter()
-            .position(|(link, _)| link.to_string() == figures.link)
-    };
-    all.sort_by_key(order);
+    let place = |link: &str| plans.iter().position(|(place, _)| place.name() == link);
+    all.sort_by_key(|figures| place(&figures.link));
     let medians: Vec<_> = all
         .iter()
         .map(|one| (one.link.clone(), one.online_ms.median))
@@ -192,35 +211,94 @@ fn measure(
     Ok(all)
 }
 
+/// Returns a prediction next to its runs, not yet compared with other protocols.
+fn figures(
+    workload: &Workload,
+    (place, planned): (PartyLink, &Alternative),
+    runs: &[Timed],
+) -> PlanFigures {
+    let predicted_ms = 1e3 * planned.times.online.as_secs_f64();
+    let online_ms = Spread::of(&times(runs, |run| run.online_ms));
+    let traffic = &planned.traffic;
+    let early = match planned.protocol {
+        Protocol::Prepared => 0,
+        _ => traffic.garbler_early_bytes,
+    };
+    let sent = (early + traffic.garbler_late_bytes, traffic.evaluator_bytes);
+    let counted = |run: &Timed| (run.online.garbler_bytes, run.online.evaluator_bytes);
+    PlanFigures {
+        workload: workload.clone(),
+        protocol: planned.protocol.name().to_owned(),
+        scheme: planned
+            .scheme
+            .map_or_else(|| "none".to_owned(), |scheme| scheme.id.to_string()),
+        extension: OtExtension::Silent.to_string(),
+        link: place.name(),
+        predicted_ms,
+        error_percent: 100.0 * (predicted_ms / online_ms.median - 1.0),
+        online_ms,
+        chosen: false,
+        behind_percent: 0.0,
+        bytes_exact: runs.iter().all(|run| counted(run) == sent),
+    }
+}
+
 impl Exchange for Exchanged {
     type Report = Report;
 
     fn play(&self, role: Role, wire: Wire) -> Result<Report, Error> {
-        let function = self.workload.of_library()?;
+        let unknown = |_| tacit::Error::ApiMisuse("a protocol's own name");
+        let protocol: Protocol = self.protocol.parse().map_err(unknown)?;
+        let function = self.workload.by(protocol)?;
         function.compile();
         let meeting = Meeting::arrange(wire, role)?;
-        // One run over each link is a warm-up.
-        let runs = self.runs + 1;
-        if self.is_prepared {
+        if protocol == Protocol::Prepared {
             let mut session = meeting.session(None)?;
-            let all = runs * self.links.len() as u64;
+            let all = self.links.iter().map(|(_, runs)| runs + 1).sum();
             let order = Preparation::new(role).enough_for(&function, all)?;
             order.run(&mut session, &meeting.stocks)?;
             end(session);
         }
         let mut links = Vec::new();
-        for link in &self.links {
-            let mut session = meeting.session(Some(link))?;
-            links.push(timed(&mut session, runs, || {
-                let job = job(&function, role);
-                if self.is_prepared {
-                    job.prepared(&meeting.stocks)
-                } else {
-                    job
-                }
-            })?);
-            end(session);
+        for (link, runs) in &self.links {
+            // `gmw` is planned for a session's first run, in which silent OT makes whole batches.
+            let (sessions, runs) = match protocol {
+                Protocol::Gmw => (runs + 1, 1),
+                _ => (1, runs + 1),
+            };
+            let mut all = Vec::new();
+            for _ in 0..sessions {
+                let mut session = meeting.session(link.as_deref())?;
+                session.set_ot_extension(OtExtension::Silent)?;
+                all.extend(runs_of(&mut session, runs, || {
+                    let job = job(&function, role);
+                    Ok(match protocol {
+                        Protocol::Prepared => job.prepared(&meeting.stocks),
+                        _ => job.by(protocol, None)?,
+                    })
+                })?);
+                end(session);
+            }
+            // The first run is a warm-up.
+            links.push(all.split_off(1));
         }
         Ok(Report { links })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_compiles_for_every_protocol() {
+        for (name, given) in FUNCTIONS {
+            let workload = Workload::new(name, given);
+            for protocol in PROTOCOLS {
+                let function = workload.by(protocol).expect("a function");
+                assert!(!function.has_saved_values(), "{workload}");
+                assert!(function.and_gates() > 0, "{workload}");
+            }
+        }
     }
 }

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use tacit::{Function, Role};
 use tacit_protocol::gmw::rows::{CrossMasks, CrossOts, OpenedBits, Rows};
 
-use super::calls_of_aes;
 use crate::lots::numbers_of_threads;
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
+use crate::workload::calls_of_aes;
 use crate::{Error, Options, Tell};
 
 /// Calls of a component, evaluated together.
