@@ -139,6 +139,10 @@ fn turn(seat: &Seat, policy: &Policy, session: &mut Session, runs: u64) -> Turn 
         let why = "its token has expired".to_owned();
         return Turn::Refuse(AbortReason::Unknown, why);
     }
+    if !seat.is_let_in(&policy) {
+        let why = "its token is not accepted since the reload".to_owned();
+        return Turn::Refuse(AbortReason::Unknown, why);
+    }
     let turn = match &asked {
         Request::Tables(told) => tables::serve(seat, &policy, session, (told, runs)),
         Request::Proposal(asked) => proposed(seat, &policy, session, (asked, runs)),

@@ -53,6 +53,11 @@ impl Visitors {
         digest("tacit visitor 1\0", &self.name, subject)
     }
 
+    /// Whether a token for `other` would be accepted here as far as key and audience go.
+    pub(crate) fn takes_tokens_of(&self, other: &Self) -> bool {
+        (&self.key, &self.audience) == (&other.key, &other.audience)
+    }
+
     /// Checks the token that the peer with this identity brings now.
     pub(crate) fn check(
         &self,

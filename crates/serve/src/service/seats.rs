@@ -14,7 +14,7 @@ use super::{ServiceState, Shared};
 use crate::memory::{Need, SessionMemory};
 use crate::policy::{Limits, Policy};
 use crate::tables::now_s;
-use crate::visitors::MAX_VISITORS;
+use crate::visitors::{MAX_VISITORS, Visitors};
 
 pub(super) struct OpenSession {
     pub(super) peer: Fingerprint,
@@ -36,6 +36,8 @@ pub(crate) struct Seat {
     pub(crate) of_policy: Fingerprint,
     /// The end of a visitor's token in seconds since 1970.
     expires_s: Option<u64>,
+    /// The site that let a visitor in, as it was then.
+    site: Option<Visitors>,
     pub(crate) cancel: CancelHandle,
 }
 
@@ -47,6 +49,7 @@ struct Guest {
     /// The name of the peer of the policy, which metrics show.
     shown: String,
     expires_s: Option<u64>,
+    site: Option<Visitors>,
 }
 
 /// The reason why a peer gets no seat: as it is told, and as the log has it.
@@ -68,6 +71,7 @@ fn guest(policy: &Policy, arrived: &Arrived) -> Result<Guest, NoSeat> {
             of_policy: identity,
             shown: peer.name.clone(),
             expires_s: None,
+            site: None,
         });
     }
     if policy.sites().is_empty() {
@@ -85,6 +89,7 @@ fn guest(policy: &Policy, arrived: &Arrived) -> Result<Guest, NoSeat> {
                     of_policy: site.fingerprint(),
                     shown: site.name.clone(),
                     expires_s: Some(bearer.expires_s),
+                    site: Some(site.clone()),
                 });
             }
             Err(error) => wrong += &format!("; as one of {}, {error}", site.name),
@@ -161,6 +166,7 @@ impl Shared {
             peer_name: guest.name,
             of_policy: guest.of_policy,
             expires_s: guest.expires_s,
+            site: guest.site,
             cancel: CancelHandle::new(),
         };
         let session = OpenSession {
@@ -243,6 +249,16 @@ impl Seat {
     /// Whether the token of a visitor has expired since the session began.
     pub(crate) fn has_expired(&self) -> bool {
         self.expires_s.is_some_and(|end| end <= now_s())
+    }
+
+    /// Whether the site of a visitor still accepts the token that it brought. After a reload with
+    /// another key, nobody runs anything more by the old one.
+    pub(crate) fn is_let_in(&self, policy: &Policy) -> bool {
+        let Some(then) = &self.site else {
+            return true;
+        };
+        let mut sites = policy.sites().iter();
+        sites.any(|now| now.name == then.name && now.takes_tokens_of(then))
     }
 
     /// Marks a run as started, unless the service stops.

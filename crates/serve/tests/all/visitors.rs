@@ -22,9 +22,13 @@ fn login() -> Ed25519KeyPair {
 }
 
 fn site(keys_per_day: Option<u64>) -> Visitors {
+    site_of(&login(), keys_per_day)
+}
+
+fn site_of(login: &Ed25519KeyPair, keys_per_day: Option<u64>) -> Visitors {
     // RFC 8410, 10.1: what stands before a public key.
     let mut der = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00".to_vec();
-    der.extend(login().public_key().as_ref());
+    der.extend(login.public_key().as_ref());
     let base64 = base64ct::Base64::encode_string(&der);
     let pem = format!("-----BEGIN PUBLIC KEY-----\n{base64}\n-----END PUBLIC KEY-----\n");
     Visitors {
@@ -85,7 +89,10 @@ fn table(site: &Visitors, rate: Option<Rate>) -> TableOffer {
 
 /// Returns the policy with a table of ten keys for visitors, and none for the peers.
 fn policy(scene: &Scene, limits: Limits, rate: Option<Rate>, keys: Option<u64>) -> Policy {
-    let site = site(keys);
+    policy_of(scene, site(keys), limits, rate)
+}
+
+fn policy_of(scene: &Scene, site: Visitors, limits: Limits, rate: Option<Rate>) -> Policy {
     let peers = peers_and(scene, &site);
     let policy = Policy::new(peers, vec![], vec![], limits, None).expect("a policy");
     let policy = policy.tables(vec![table(&site, rate)]).expect("a table");
@@ -201,6 +208,28 @@ fn a_token_that_expires_ends_what_follows() {
         std::thread::sleep(Duration::from_millis(100));
     };
     refused_with(end, AbortReason::Unknown);
+}
+
+/// A login's key that somebody else has is replaced, and whoever came in by it must not stay.
+#[test]
+fn a_reload_with_another_key_ends_what_the_old_one_let_in() {
+    let scene = Scene::new(1);
+    let start = || policy(&scene, Scene::limits(), None, None);
+    let other_key = Ed25519KeyPair::from_seed_unchecked(&[2; 32]).expect("a seed");
+    let other_audience = Visitors {
+        audience: "https://elsewhere.example".to_owned(),
+        ..site(None)
+    };
+    for changed in [site_of(&other_key, None), other_audience] {
+        let service = scene.start(start());
+        let (who, token) = visitor("user-1");
+        let mut session = session(&scene, &service, &who, token).expect("a session");
+        matched(&mut session).expect("a result");
+        service.reload(start());
+        matched(&mut session).expect("a result, since nothing changed");
+        service.reload(policy_of(&scene, changed, Scene::limits(), None));
+        refused_with(matched(&mut session), AbortReason::Unknown);
+    }
 }
 
 #[test]
