@@ -12,7 +12,7 @@ mod pipe;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,6 +31,9 @@ const SWEEP: Duration = Duration::from_millis(500);
 const HELLO_TIME: Duration = Duration::from_secs(5);
 /// The largest number of connections that have not named their room.
 const MAX_SILENT: usize = 64;
+/// How often a network that one owner may have whole may have [`RelayLimits::per_network`]. Its
+/// subnets would otherwise take all rooms, none of which gives way.
+const SITE_SHARE: usize = 2;
 /// The descriptors of the process itself and of its metrics, with some to spare.
 const OTHERS: u64 = 64;
 
@@ -42,7 +45,7 @@ pub struct RelayLimits {
     /// The number of parties that wait for another.
     pub waiting: usize,
     /// The number of connections in or waiting for rooms from one address, or from one subnet of
-    /// IPv6.
+    /// IPv6. From one /24, or /48 of IPv6, there may be twice as many.
     pub per_network: usize,
     /// The bytes through one room.
     pub room_bytes: u64,
@@ -84,20 +87,58 @@ impl RelayLimits {
     }
 }
 
-/// A connection that has named its room. It counts against its subnet's limit as long as it exists.
+/// A connection that has named its room. It counts against the limits of its networks as long as it
+/// exists.
 struct Seat {
     guest: Guest,
-    subnet: IpAddr,
+    from: IpAddr,
     shared: Arc<Shared>,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let mut seats = self.shared.lock_seats();
-        if let Some(count) = seats.get_mut(&self.subnet) {
-            *count -= 1;
-            if *count == 0 {
-                seats.remove(&self.subnet);
+        self.shared.lock_seats().give_back(self.from);
+    }
+}
+
+/// Returns the network of an address that one owner may have whole: its /48 in IPv6, and its /24 in
+/// IPv4.
+fn site(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 80)).into(),
+        IpAddr::V4(address) => Ipv4Addr::from_bits(address.to_bits() & (u32::MAX << 8)).into(),
+    }
+}
+
+/// The number of connections that have named their room, by subnet and by site.
+#[derive(Default)]
+struct Seats([HashMap<IpAddr, usize>; 2]);
+
+impl Seats {
+    /// Counts a connection, unless one of its networks has all that it may: `most` from a subnet.
+    fn take(&mut self, from: IpAddr, most: usize) -> bool {
+        let networks = [subnet(from), site(from)];
+        let counted = self.0.iter().zip(&networks);
+        let counts = counted.map(|(counts, network)| counts.get(network).copied().unwrap_or(0));
+        if counts
+            .zip([1, SITE_SHARE])
+            .any(|(count, share)| count >= most.saturating_mul(share))
+        {
+            return false;
+        }
+        for (counts, network) in self.0.iter_mut().zip(networks) {
+            *counts.entry(network).or_default() += 1;
+        }
+        true
+    }
+
+    fn give_back(&mut self, from: IpAddr) {
+        for (counts, network) in self.0.iter_mut().zip([subnet(from), site(from)]) {
+            if let Some(count) = counts.get_mut(&network) {
+                *count -= 1;
+                if *count == 0 {
+                    counts.remove(&network);
+                }
             }
         }
     }
@@ -124,8 +165,7 @@ struct Shared {
     origins: Vec<String>,
     metrics: RelayMetrics,
     rooms: Mutex<HashMap<[u8; 32], Room>>,
-    /// The number of connections of each subnet that have named their room.
-    seats: Mutex<HashMap<IpAddr, usize>>,
+    seats: Mutex<Seats>,
     /// A token that each room in use holds.
     used: Arc<()>,
     stop: AtomicBool,
@@ -136,7 +176,7 @@ impl Shared {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_seats(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+    fn lock_seats(&self) -> MutexGuard<'_, Seats> {
         self.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -235,7 +275,7 @@ fn give_way(rooms: &mut HashMap<[u8; 32], Room>) -> Option<Waiting> {
     places.retain(|place| place.is_some());
     places.sort_by_key(|place| place.as_ref().map(|waiting| waiting.since));
     let waiting = places.iter().flat_map(|place| place.iter());
-    let gives_way = networks::gives_way(waiting.map(|waiting| waiting.seat.subnet))?;
+    let gives_way = networks::gives_way(waiting.map(|waiting| waiting.seat.from))?;
     let gone = places.swap_remove(gives_way).take();
     rooms.retain(|_, room| room.iter().any(Option::is_some));
     gone
@@ -257,21 +297,17 @@ fn accept(socket: Arc<TcpStream>, from: SocketAddr, unheard: Unheard, shared: &A
     }
 }
 
-/// Returns a seat for a connection, unless its subnet has all that it may.
+/// Returns a seat for a connection, unless its network has all that it may.
 fn seat(guest: Guest, from: SocketAddr, shared: Arc<Shared>) -> Option<Seat> {
-    let subnet = subnet(from.ip());
-    let mut seats = shared.lock_seats();
-    let count = seats.entry(subnet).or_default();
-    if *count >= shared.limits.per_network {
-        drop(seats);
+    let (from, most) = (from.ip(), shared.limits.per_network);
+    let is_taken = shared.lock_seats().take(from, most);
+    if !is_taken {
         shared.refuse(&guest, Answer::TooMany);
         return None;
     }
-    *count += 1;
-    drop(seats);
     Some(Seat {
         guest,
-        subnet,
+        from,
         shared,
     })
 }
@@ -344,5 +380,23 @@ fn sweep(shared: &Shared) {
     drop(rooms);
     for seat in late {
         seat.refuse(Answer::Late);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_has_twice_as_many_connections_as_a_subnet() {
+        let mut seats = Seats::default();
+        let mut take = |from: &str| seats.take(from.parse().expect("an address"), 2);
+        assert!(take("2001:db8::1") && take("2001:db8::2") && !take("2001:db8::3"));
+        assert!(take("2001:db8:0:ff::1") && take("2001:db8:0:fe::1"));
+        assert!(!take("2001:db8:0:fd::1") && take("2001:db8:1::1"));
+        assert!(take("10.0.0.1") && take("::ffff:10.0.0.1") && !take("10.0.0.1"));
+        assert!(take("10.0.0.2") && take("10.0.0.3") && !take("10.0.0.4") && take("10.0.1.4"));
+        seats.give_back("10.0.0.1".parse().expect("an address"));
+        assert!(seats.take("10.0.0.4".parse().expect("an address"), 2));
     }
 }

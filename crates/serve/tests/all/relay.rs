@@ -235,6 +235,22 @@ fn a_network_has_so_many_connections() {
     assert!(freed, "connections that ended are still counted");
 }
 
+/// A site has as many subnets as it likes, and rooms in use give way to nobody.
+#[test]
+fn the_addresses_of_a_site_do_not_take_all_rooms() {
+    let relay = relay(|limits| limits.per_network = 1);
+    let comes = |last: u8, room, listens| {
+        let mut party = speak(connect_from(last, &relay), None).unwrap();
+        party.send(hello(room, listens)).unwrap();
+        party
+    };
+    let mut room = [comes(1, 1, true), comes(2, 1, false)];
+    for party in &mut room {
+        hears(party, Answer::Go);
+    }
+    hears(&mut comes(3, 2, true), Answer::TooMany);
+}
+
 #[test]
 fn a_room_ends_at_its_bytes() {
     // Pings and messages in parts count as well.
