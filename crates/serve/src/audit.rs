@@ -23,6 +23,8 @@ pub(crate) enum RunEnd<'a> {
     /// It ended well, with this traffic in bytes, sent and received.
     Done(&'a Cost, [u64; 2]),
     Failed(&'a Error),
+    /// The peer left, or asked for something else.
+    NotBegun,
 }
 
 /// An audit log. The file is made with access for its owner alone, and opened anew for each line,
@@ -82,6 +84,7 @@ impl Audit {
                     "outcome": "failed",
                     "because_of": because_of(error.category()),
                 }),
+                RunEnd::NotBegun => json!({ "outcome": "failed", "because_of": "the peer" }),
             },
         )
     }

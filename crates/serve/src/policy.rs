@@ -311,6 +311,13 @@ impl Policy {
         }
     }
 
+    /// Returns the proposal that this party would make, if the peer proposes other OTs.
+    pub(crate) fn other_ots(&self, asked: &Proposal) -> Option<Proposal> {
+        let ours = self.with_own_ots(asked);
+        let role = asked.role.other();
+        (ours != *asked).then_some(Proposal { role, ..ours })
+    }
+
     /// Returns the scheme under which the offer with this number runs one of its functions.
     pub(crate) fn scheme_of(&self, offer: usize, function: &Function) -> SchemeId {
         let offered = self.by_function.get(&function.digest());

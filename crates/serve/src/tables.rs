@@ -20,7 +20,7 @@ use tacit::session::{AbortReason, ProtocolId, RunId, TableSizes};
 use tacit::stock::Stocks;
 use tacit::{Category, Error, Fingerprint, Session};
 
-use crate::audit;
+use crate::audit::{self, RunEnd};
 use crate::event::Event;
 use crate::memory::Need;
 use crate::offers::OfferedTable;
@@ -242,7 +242,9 @@ pub(crate) fn serve(
             return Turn::Refuse(reason, REFUSED.to_owned());
         }
     };
-    if let Some(refused) = no_memory(seat, policy, offer, run.asks()) {
+    // Whoever is told to come again since memory is in use has a program fitted each time.
+    let never = too_many_keys(seat, policy, offer, run.asks());
+    if let Some(refused) = never.or_else(|| no_memory(seat, policy, offer, run.asks())) {
         return refused;
     }
     if let Some(refused) = no_keys(seat, policy, offer, run.asks()) {
@@ -257,8 +259,11 @@ pub(crate) fn serve(
         return refused;
     }
     match answer(seat, policy, session, (offer, run, runs)) {
-        Ok(None) => Turn::Left,
-        Ok(Some(ran)) => done(seat, names, &ran.cost, || ran.delivered),
+        Ok(Answered::Ran(ran)) => done(seat, names, &ran.cost, || ran.delivered),
+        Ok(Answered::Not(turn)) => {
+            audit::ended(seat, names, &RunEnd::NotBegun);
+            turn
+        }
         Err(error) => failed(seat, names, error, false),
     }
 }
@@ -279,6 +284,20 @@ fn no_memory(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -
     Some(busy(seat, "run", &why))
 }
 
+/// Refuses a run that would tell the peer of more keys than a day has.
+fn too_many_keys(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -> Option<Turn> {
+    let (keys, most) = (asks.keys, policy.keys_per_day(&seat.of_policy));
+    if keys <= most {
+        return None;
+    }
+    let why = format!(
+        "{} would tell it of {keys} keys, more than keys_per_day, {most}, ever allows",
+        offer.name
+    );
+    seat.shared().refused(Some(seat.peer), None, "keys", &why);
+    Some(Turn::Refuse(AbortReason::TooLarge, REFUSED.to_owned()))
+}
+
 /// Counts the keys of which the run tells the peer, durably, or refuses the run.
 fn no_keys(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -> Option<Turn> {
     let shared = seat.shared();
@@ -287,14 +306,6 @@ fn no_keys(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -> 
         return Some(Turn::Refuse(AbortReason::NotAllowed, why));
     };
     let (keys, most) = (asks.keys, policy.keys_per_day(&seat.of_policy));
-    if keys > most {
-        let why = format!(
-            "{} would tell it of {keys} keys, more than keys_per_day, {most}, ever allows",
-            offer.name
-        );
-        shared.refused(Some(seat.peer), None, "keys", &why);
-        return Some(Turn::Refuse(AbortReason::TooLarge, REFUSED.to_owned()));
-    }
     let parties = [shared.identity.fingerprint(), seat.peer];
     let swept = shared.sweep_answered(stocks);
     match swept.and_then(|()| stocks.answer_keys(parties, today(), keys, most)) {
@@ -318,20 +329,29 @@ fn no_keys(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -> 
     }
 }
 
-/// Tells the peer this party's sizes, and runs what it then proposes. Returns nothing if the peer
-/// left instead.
+/// What became of a run once this party had told its sizes.
+enum Answered {
+    Ran(FinishedRun),
+    /// The peer left, or proposed other OTs than this party now asks for.
+    Not(Turn),
+}
+
+/// Tells the peer this party's sizes, and runs what it then proposes.
 fn answer(
     seat: &Seat,
     policy: &Policy,
     session: &mut Session,
     (offer, mut run, runs): (&TableOffer, Box<dyn SizedMatching>, u64),
-) -> Result<Option<FinishedRun>, Error> {
+) -> Result<Answered, Error> {
     run.tell(session, offer.time_limit)?;
     let Some(asked) = session.next_proposal(policy.limits().message)? else {
-        return Ok(None);
+        return Ok(Answered::Not(Turn::Left));
     };
     if runs == 0 {
         policy.set_ots_for(session, &asked)?;
+    } else if let Some(ours) = policy.other_ots(&asked) {
+        // The session's OTs are those of an earlier configuration.
+        return Ok(Answered::Not(Turn::Otherwise(ours)));
     }
     let of_peer = RunOfPeer {
         offer: &offer.name,
@@ -342,5 +362,5 @@ fn answer(
         run: session.run_id(),
         stocks: seat.stocks(),
     };
-    run.run(session, &of_peer).map(Some)
+    run.run(session, &of_peer).map(Answered::Ran)
 }

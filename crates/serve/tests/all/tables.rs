@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tacit::join::{Counted, OpenParam};
 use tacit::matching::{KeyNormalization, Match, MatchOutcome, MatchRecipient};
-use tacit::session::AbortReason;
-use tacit::{Error, Role, Session};
+use tacit::session::{AbortReason, OtExtension};
+use tacit::{Category, Error, Role, Session};
 use tacit_serve::{Audit, Event, Limits, Offers, Policy, Service, TableOffer};
 
 use crate::scene::{Scene, refused_with};
@@ -288,6 +288,68 @@ fn sizes_that_take_too_much_memory_are_refused_before_they_count() {
     refused_with(tell(&mut session, &[1 << 20]), AbortReason::TooLarge);
     scene.refused("run", "MiB at its sizes, and memory_mib_per_peer allows 16");
     assert_eq!(counted(&scene, 0), 0);
+}
+
+/// A peer that is told to come again, since memory is in use, makes the service fit programs to its
+/// sizes as often as it likes.
+#[test]
+fn a_table_of_too_many_keys_is_refused_whatever_memory_there_is() {
+    let scene = Scene::new(1);
+    let limits = Limits {
+        memory_mib: 64,
+        keys_per_day: 1000,
+        ..Scene::limits()
+    };
+    let policy = scene.policy(vec![], vec![], limits);
+    let tables = vec![table(&scene, "t", &names(0..10), MatchRecipient::Both)];
+    let service = scene.start(policy.tables(tables).expect("a policy"));
+    let mut session = scene.session(&service, 0).expect("a session");
+    refused_with(tell(&mut session, &[1 << 20]), AbortReason::TooLarge);
+    scene.refused("keys", "more than keys_per_day, 1000, ever allows");
+}
+
+/// OTs are chosen once for a session, and a later configuration may ask for others.
+#[test]
+fn a_reload_lets_no_session_match_by_other_ots() {
+    let scene = Scene::new(1);
+    let held = names(0..10);
+    let start = || {
+        let tables = vec![table(&scene, "t", &held, MatchRecipient::Both)];
+        policy(&scene, tables, 1000)
+    };
+    let service = scene.start(start());
+    let mut session = scene.session(&service, 0).expect("a session");
+    for _ in 0..2 {
+        matched(&mut session, &names(5..15), MatchRecipient::Both).expect("a result");
+        service.reload(start());
+    }
+    let other = start().ot_extension(Some(OtExtension::Silent));
+    service.reload(other.expect("a policy"));
+    let refused = matched(&mut session, &names(5..15), MatchRecipient::Both);
+    let refused = refused.expect_err("other OTs");
+    assert_eq!(refused.category(), Category::Incompatible, "{refused}");
+    scene.refused("run", "silent");
+}
+
+#[test]
+fn a_peer_that_leaves_before_its_run_is_in_the_audit_log() {
+    let scene = Scene::new(1);
+    let path = scene.folder.path().join("audit.jsonl");
+    let tables = vec![table(&scene, "t", &names(0..3), MatchRecipient::Both)];
+    let policy = policy(&scene, tables, 1000);
+    let service = scene.start(policy.audited(Some(Audit::new(path.clone(), false))));
+    let mut session = scene.session(&service, 0).expect("a session");
+    assert_eq!(tell(&mut session, &[9]).expect("its size"), [3]);
+    drop(session);
+    scene.event(|event| matches!(event, Event::SessionEnded { .. }));
+    let text = std::fs::read_to_string(path).expect("a log");
+    let last = text.lines().last().expect("a line");
+    let ended: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(
+        (&ended["event"], &ended["outcome"]),
+        (&"ended".into(), &"failed".into())
+    );
+    assert_eq!(ended["because_of"], "the peer");
 }
 
 #[test]
