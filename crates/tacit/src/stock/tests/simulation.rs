@@ -3,14 +3,17 @@
 //! restored backups, spent lots that are removed, material that is given up and epochs that end.
 //! While a message is on its way, any of this may happen, other sessions among it.
 //!
-//! Every lease is recorded. No party leases a number twice, or again once it can use it if it was
-//! restored. Both parties' halves fit. A session that nothing disturbs succeeds, and one that also
-//! runs alone wastes nothing. When everything is quiet again, the parties go on.
+//! Every lease is recorded. No party leases a number twice, one that it gave up, or again once it
+//! can use it if it was restored. Both parties' halves fit. A session that nothing disturbs
+//! succeeds, and one that also runs alone wastes nothing. When everything is quiet again, the
+//! parties go on.
 
+mod lies;
 mod machine;
 
 use std::collections::BTreeMap;
 
+use lies::Lie;
 use machine::{Dice, Machine, PROCESSES};
 
 use super::*;
@@ -20,17 +23,6 @@ use super::*;
 struct Visit {
     prepares: bool,
     leases: u64,
-}
-
-/// A change of a message.
-#[derive(Clone, Copy, Debug)]
-enum Lie {
-    /// These bits of this byte.
-    Bits(u64, u64),
-    /// An earlier message of the kind in its place.
-    Old,
-    /// The evaluator names the numbers of its last leases again, whenever it names any.
-    Again,
 }
 
 /// What is wrong with the disks during a session.
@@ -170,7 +162,14 @@ impl World {
             return;
         };
         if gives_up {
-            let is_done = stock.give_up(&[kind]).is_ok();
+            let given_up = stock.give_up(&[kind]).and_then(|_| stock.marks());
+            if let Ok(marks) = &given_up {
+                let id = self.machines[party].party.name().id();
+                let below = marks.kinds.iter().filter(|marks| marks.kind == kind);
+                let below = below.map(|marks| marks.leased).sum();
+                self.given.give_up(&id, stock.epoch(), kind, below);
+            }
+            let is_done = given_up.is_ok();
             self.note(depth, format!("party {party} gives up {kind}: {is_done}"));
         } else {
             let is_done = stock.compact().is_ok();
@@ -190,15 +189,7 @@ impl World {
         };
         // A restored party without a witness has only its peer's honest word.
         let lies = !self.may_part && self.dice.below(12) == 0;
-        let lie = lies.then(|| {
-            let at = self.dice.below(12);
-            let lie = match self.dice.below(3) {
-                0 => Lie::Bits(self.dice.below(1 << 20), 1 + self.dice.below(255)),
-                1 => Lie::Old,
-                _ => Lie::Again,
-            };
-            (at, lie)
-        });
+        let lie = lies.then(|| Lie::draw(&mut self.dice));
         self.run(depth, visit, (stop, disks, lie));
     }
 
@@ -261,8 +252,9 @@ impl World {
         let is_busy = depth > 0 && format!("{ended:?}").contains("another process holds");
         let may_fail = is_disturbed || !is_quiet || self.may_part || is_busy || is_dark;
         assert!(is_whole || may_fail, "session {tag}: {ended:?}");
-        if depth == 0 && !is_whole && self.may_part {
-            self.in_a_row += u64::from(is_quiet && !is_disturbed);
+        // What a lie left on a disk stays, unless the parties refuse each other for it.
+        if depth == 0 && !is_whole && self.may_part && is_quiet && !is_disturbed {
+            self.in_a_row += 1;
             assert!(self.in_a_row < 4, "they stay apart: {ended:?}");
             self.begin_anew();
         }
@@ -276,14 +268,15 @@ impl World {
         (visit, stop, lie): (Visit, Stop, Option<(u64, Lie)>),
         processes: [&mut Process; 2],
     ) -> ([Result<u64, Error>; 2], bool) {
-        let (mut messages, mut has_others) = (0, false);
+        let (mut messages, mut records, mut has_others) = (0, 0, false);
         let mut on_its_way = |kind: Kind, message: &mut Vec<u8>| {
             if let Some((at, lie)) = lie
-                && lie.is_told(messages == at, kind)
+                && lie.is_told((messages == at, records == at), kind)
             {
                 lie.tell(self.old.get(&kind.byte()), message);
             }
             messages += 1;
+            records += u64::from(kind == Kind::StockMarks);
             // The leases of one session often overtake those of another.
             let one_in = match kind {
                 Kind::Leases | Kind::LeasesAnswered => 4,
@@ -373,27 +366,6 @@ impl World {
             self.succeeded > succeeded && self.taken > taken,
             "they do not go on"
         );
-    }
-}
-
-impl Lie {
-    /// Whether a message of this kind is changed, if `is_drawn` or not.
-    fn is_told(self, is_drawn: bool, kind: Kind) -> bool {
-        match self {
-            Self::Again => kind == Kind::Leases,
-            Self::Bits(..) | Self::Old => is_drawn,
-        }
-    }
-
-    fn tell(self, old: Option<&Vec<u8>>, message: &mut Vec<u8>) {
-        match self {
-            Self::Bits(at, bits) if !message.is_empty() => {
-                let at = at as usize % message.len();
-                message[at] ^= bits as u8;
-            }
-            Self::Old | Self::Again => message.clone_from(old.unwrap_or(&Vec::new())),
-            Self::Bits(..) => {}
-        }
     }
 }
 
