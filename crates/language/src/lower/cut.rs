@@ -258,6 +258,19 @@ impl<'r> Traced<'r> {
     /// Returns for each gate and each call the number of layers of AND gates up to its value.
     /// `depth` gives the layers of a call.
     pub(super) fn layers(&self, depth: impl Fn(usize) -> u32) -> [Vec<u32>; 2] {
+        let arguments = |call: usize| self.arguments(call);
+        self.longest(arguments, |gate| self.own_layers(gate), depth)
+    }
+
+    /// Returns for each gate and each call the weight of the heaviest path to its value. Walks from
+    /// the first gate to the last, and visits a call as soon as the sources of its arguments are
+    /// known.
+    fn longest<'t>(
+        &self,
+        arguments: impl Fn(usize) -> &'t [Awaited],
+        of_gate: impl Fn(usize) -> u32,
+        of_call: impl Fn(usize) -> u32,
+    ) -> [Vec<u32>; 2] {
         let (mut gates, mut calls) = (vec![0; self.gates.len()], vec![0; self.calls.len()]);
         let mut next = 0;
         for call in 0..=self.calls.len() {
@@ -269,15 +282,15 @@ impl<'r> Traced<'r> {
             };
             while next < ready {
                 let needs = self.needs(next).map(|need| of(need, &gates, &calls));
-                gates[next] = needs.max().unwrap_or(0) + self.own_layers(next);
+                gates[next] = needs.max().unwrap_or(0) + of_gate(next);
                 next += 1;
             }
             if call < calls.len() {
                 // An inverter may come after the call.
-                let needs = self.arguments(call).iter();
+                let needs = arguments(call).iter();
                 let needs = needs.filter_map(|need| self.inverted(*need));
                 let waits = needs.map(|need| of(need, &gates, &calls)).max();
-                calls[call] = waits.unwrap_or(0) + depth(call);
+                calls[call] = waits.unwrap_or(0) + of_call(call);
             }
         }
         [gates, calls]
@@ -370,8 +383,7 @@ pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
             &[]
         }
     };
-    let earliest = EarliestLevels::new(traced, arguments);
-    let calls = earliest.calls;
+    let [mut gates, calls] = traced.longest(arguments, |_| 0, |_| 1);
     let last = calls.iter().copied().max().unwrap_or(0);
     // The last level at which each gate's value can be computed.
     let mut latest = vec![last; traced.gates.len()];
@@ -392,7 +404,6 @@ pub(super) fn levels(traced: &Traced<'_>, live: &Live) -> Levels {
     }
     // A level with a gate that cannot move has a region in any case.
     let mut open = LevelSet::below(last + 1);
-    let mut gates = earliest.gates;
     for (earliest, latest) in gates.iter().zip(&latest) {
         if earliest == latest {
             open.insert(*latest);
@@ -452,48 +463,5 @@ impl LevelSet {
         }
         let word = first_set(&self.summary, word + 1)?;
         Some(word as u32 * 64 + self.words[word].trailing_zeros())
-    }
-}
-
-/// The least level of each gate and call.
-struct EarliestLevels {
-    gates: Vec<u32>,
-    calls: Vec<u32>,
-}
-
-impl EarliestLevels {
-    /// Walks from the first gate to the last. Each call is visited as soon as the sources of its
-    /// arguments are.
-    fn new<'t>(traced: &'t Traced<'_>, arguments: impl Fn(usize) -> &'t [Awaited]) -> Self {
-        let mut levels = Self {
-            gates: Vec::with_capacity(traced.gates.len()),
-            calls: Vec::with_capacity(traced.calls.len()),
-        };
-        let push_call = |levels: &mut Self| {
-            let needs = arguments(levels.calls.len()).iter();
-            let needs = needs.filter_map(|need| traced.inverted(*need));
-            let level = needs.map(|need| levels.of(need)).max();
-            levels.calls.push(level.unwrap_or(0) + 1);
-        };
-        let ready = |call: usize| traced.ready.get(call).map(|ready| *ready as usize);
-        for gate in 0..traced.gates.len() {
-            while ready(levels.calls.len()).is_some_and(|ready| ready <= gate) {
-                push_call(&mut levels);
-            }
-            let level = traced.needs(gate).map(|need| levels.of(need)).max();
-            levels.gates.push(level.unwrap_or(0));
-        }
-        while levels.calls.len() < traced.calls.len() {
-            push_call(&mut levels);
-        }
-        levels
-    }
-
-    /// Returns the level of a source.
-    fn of(&self, need: Awaited) -> u32 {
-        match need {
-            Awaited::Gate(gate) => self.gates[gate],
-            Awaited::Call(call) => self.calls[call],
-        }
     }
 }
