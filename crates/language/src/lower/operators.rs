@@ -283,22 +283,32 @@ impl<'b> Operators<'b, '_> {
                 let items = self.types.width(element) as usize * size as usize;
                 let (length, items) = bits.split_at(bits.len() - items);
                 let mut all = at_most(length, size.into());
-                all.extend(self.parts(&vec![element; size as usize], items));
+                all.extend(self.parts(&vec![element; size as usize], items, Self::canonical));
                 all
             }
-            TypeKind::Tuple(_) | TypeKind::Struct(_) => self.parts(&self.types.fields(ty), bits),
-            &TypeKind::Array(element, n) => self.parts(&vec![element; n as usize], bits),
+            TypeKind::Tuple(_) | TypeKind::Struct(_) => {
+                self.parts(&self.types.fields(ty), bits, Self::canonical)
+            }
+            &TypeKind::Array(element, n) => {
+                self.parts(&vec![element; n as usize], bits, Self::canonical)
+            }
             _ => bits.to_vec(),
         }
     }
 
-    fn parts(self, types: &[TypeId], bits: &[Bit<'b>]) -> Bits<'b> {
+    /// Changes each part of a value by `change`.
+    fn parts(
+        self,
+        types: &[TypeId],
+        bits: &[Bit<'b>],
+        change: fn(Self, TypeId, &[Bit<'b>]) -> Bits<'b>,
+    ) -> Bits<'b> {
         let mut all = Vec::with_capacity(bits.len());
         let mut rest = bits;
         for &ty in types {
             let (part, after) = rest.split_at(self.types.width(ty) as usize);
             rest = after;
-            all.extend(self.canonical(ty, part));
+            all.extend(change(self, ty, part));
         }
         all
     }
@@ -394,13 +404,7 @@ impl<'b> Operators<'b, '_> {
             Some((element, n)) => vec![element; n as usize],
             None => self.types.fields(ty),
         };
-        let mut all = Vec::with_capacity(bits.len());
-        let mut rest = bits;
-        for part in part_types {
-            let (here, after) = rest.split_at(self.types.width(part) as usize);
-            rest = after;
-            all.extend(self.opened(part, here));
-        }
+        let mut all = self.parts(&part_types, bits, Self::opened);
         if self.types.is_maybe(ty) {
             let some = all[0];
             all.iter_mut().skip(1).for_each(|bit| *bit = some & *bit);

@@ -17,6 +17,20 @@ enum Resolved<'b> {
     Secret(Bits<'b>, usize, usize),
 }
 
+/// Returns the start and length of the part of a value of `width` bits up to the first secret step,
+/// and the steps from there on.
+fn known_part<'s, 'b>(
+    mut steps: &'s [Resolved<'b>],
+    width: usize,
+) -> (usize, usize, &'s [Resolved<'b>]) {
+    let (mut start, mut length) = (0, width);
+    while let [Resolved::At(from, wide), rest @ ..] = steps {
+        start += from;
+        (length, steps) = (*wide, rest);
+    }
+    (start, length, steps)
+}
+
 impl<'b, 'p> Tracer<'b, 'p> {
     pub(super) fn wires<'f>(
         &'f self,
@@ -88,25 +102,14 @@ impl<'b, 'p> Tracer<'b, 'p> {
             Resolved::At(start, length) => self.part(&wires[*start..start + length], rest, width),
             Resolved::Secret(index, count, element) => {
                 // The following steps select the same part of each element.
-                let known = rest
-                    .iter()
-                    .take_while(|step| matches!(step, Resolved::At(..)));
-                let (mut start, mut length) = (0, *element);
-                let mut skipped = 0;
-                for step in known {
-                    if let Resolved::At(from, wide) = step {
-                        start += from;
-                        length = *wide;
-                        skipped += 1;
-                    }
-                }
+                let (start, length, rest) = known_part(rest, *element);
                 let at = |number: usize| {
                     let from = number * element + start;
                     &wires[from..from + length]
                 };
                 let elements: Vec<&[Bit<'b>]> = (0..*count).map(at).collect();
                 let found = self.operators().lookup(&elements, index);
-                self.part(&found, &rest[skipped..], width)
+                self.part(&found, rest, width)
             }
         }
     }
@@ -175,20 +178,10 @@ impl<'b, 'p> Tracer<'b, 'p> {
         };
         let (_, ty) = self.program.variable(frame.function, variable);
         let (steps, _) = self.steps(frame, place, ty)?;
-        let known = steps
-            .iter()
-            .take_while(|step| matches!(step, Resolved::At(..)));
-        let (mut start, mut length) = (0, self.program.types.width(ty) as usize);
-        let mut taken = 0;
-        for step in known {
-            if let Resolved::At(from, wide) = step {
-                start += from;
-                length = *wide;
-                taken += 1;
-            }
-        }
+        let width = self.program.types.width(ty) as usize;
+        let (start, length, rest) = known_part(&steps, width);
         let now = self.wires(frame, variable)[start..start + length].to_vec();
-        let after = self.updated(&now, &steps[taken..], bits);
+        let after = self.updated(&now, rest, bits);
         self.write(frame, variable, start, &after);
         Ok(())
     }

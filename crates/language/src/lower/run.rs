@@ -201,7 +201,8 @@ pub(super) fn trace(
     // The joined tables after the last input, and the pairs, have no wires.
     let parameters = &program.functions[entry.function.0 as usize].parameters;
     arguments.resize(parameters.len(), Vec::new());
-    let join_site = tracer.site_of(entry.join.as_ref().map(|join| join.span));
+    let join = entry.join.as_ref();
+    let join_site = join.map_or(0, |join| tracer.site_at(join.span));
     let result = tracer.call(entry.function, arguments)?;
     tracer.check_gates(0, entry.span)?;
     let mut results = results_of(program, entry, tracer.by_pair.is_some(), &result);

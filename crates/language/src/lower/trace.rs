@@ -220,14 +220,15 @@ impl<'b, 'p> Tracer<'b, 'p> {
         recorder.map(|recorder| recorder.go_to(span, gates))
     }
 
-    /// Returns the site of a place in the run itself, if costs are recorded.
-    pub(super) fn site_of(&mut self, span: Option<Span>) -> SiteId {
-        let Some((span, recorder)) = span.zip(self.recorder.as_mut()) else {
+    /// Returns the site of a place in the source, if costs are recorded.
+    pub(super) fn site_at(&mut self, span: Span) -> SiteId {
+        let gates = self.builder.gate_count();
+        let Some(recorder) = &mut self.recorder else {
             return 0;
         };
-        let before = recorder.go_to(span, 0);
+        let before = recorder.go_to(span, gates);
         let site = recorder.site();
-        recorder.go_back(before, 0);
+        recorder.go_back(before, gates);
         site
     }
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::super::emit::Steps;
-use super::super::lines::SiteId;
 use super::super::pieces::{Piece, push};
 use super::super::trace::{Frame, MAX_STEPS, STEPS_BETWEEN, Tracer};
 use super::super::{Diagnostic, Lower, size};
@@ -12,7 +11,6 @@ use super::{
     NetworkLoop, NetworkStep, NetworkVariable, Place,
 };
 use crate::program::{Function, Program};
-use crate::source::Span;
 
 /// The most rolled steps of a network, half of those that a function may have.
 const MAX_ROLLED: usize = 1 << 15;
@@ -37,7 +35,7 @@ struct CallWalk<'w> {
     tell: &'w dyn Fn(u64) -> bool,
 }
 
-/// What the walk knows of an assignment.
+/// The shape, component, width and calls that the walk found for an assignment.
 #[derive(Clone, Copy)]
 struct Known {
     shape: usize,
@@ -103,18 +101,6 @@ impl<'b, 'p> Tracer<'b, 'p> {
             calls,
             chains: walk.chains,
         }))
-    }
-
-    /// Returns the site of an expression, if costs are recorded.
-    fn site_at(&mut self, span: Span) -> SiteId {
-        let gates = self.builder.gate_count();
-        let Some(recorder) = &mut self.recorder else {
-            return 0;
-        };
-        let before = recorder.go_to(span, gates);
-        let site = recorder.site();
-        recorder.go_back(before, gates);
-        site
     }
 }
 
