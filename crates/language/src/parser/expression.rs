@@ -19,14 +19,23 @@ impl Parser<'_> {
 
     /// Parses an expression or a range.
     pub(super) fn range(&mut self) -> Parsed<Expression> {
-        let from = self.expression()?;
+        self.range_of(Self::expression)
+    }
+
+    /// Parses the value of a pattern, or a range of such values.
+    pub(super) fn value_or_range(&mut self) -> Parsed<Expression> {
+        self.range_of(Self::range_end)
+    }
+
+    fn range_of(&mut self, end: fn(&mut Self) -> Parsed<Expression>) -> Parsed<Expression> {
+        let from = end(self)?;
         let is_inclusive = match self.kind() {
             T::DotDot => false,
             T::DotDotEqual => true,
             _ => return Ok(from),
         };
         self.skip();
-        let to = self.expression()?;
+        let to = end(self)?;
         let span = from.span.to(to.span);
         let kind = ExpressionKind::Range(Box::new(from), Box::new(to), is_inclusive);
         Ok(Expression { kind, span })

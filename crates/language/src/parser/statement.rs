@@ -4,8 +4,8 @@ use super::{Parsed, Parser};
 use crate::diagnostic::Diagnostic;
 use crate::lexer::TokenKind as T;
 use crate::syntax::{
-    BinaryOperator, Block, Expression, ExpressionKind, ForLoop, Ident, Pattern, PatternKind,
-    Statement, StatementKind, TypeExpression,
+    BinaryOperator, Block, Expression, ForLoop, Ident, Pattern, PatternKind, Statement,
+    StatementKind, TypeExpression,
 };
 
 /// A statement, or the value at a block's end.
@@ -232,19 +232,5 @@ impl Parser<'_> {
             let span = start.to(parser.previous());
             Ok(Pattern { kind, span })
         })
-    }
-
-    fn value_or_range(&mut self) -> Parsed<Expression> {
-        let from = self.range_end()?;
-        let is_inclusive = match self.kind() {
-            T::DotDot => false,
-            T::DotDotEqual => true,
-            _ => return Ok(from),
-        };
-        self.skip();
-        let to = self.range_end()?;
-        let span = from.span.to(to.span);
-        let kind = ExpressionKind::Range(Box::new(from), Box::new(to), is_inclusive);
-        Ok(Expression { kind, span })
     }
 }
