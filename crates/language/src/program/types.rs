@@ -315,26 +315,25 @@ impl TypeTable {
 
     /// Whether any part is `bytes<n>` or `text<n>`.
     pub fn has_bytes(&self, id: TypeId) -> bool {
-        match self.kind(id) {
-            TypeKind::Bytes(_) | TypeKind::Text(_) => true,
-            TypeKind::Array(element, _) | TypeKind::Table(element, _) => self.has_bytes(*element),
-            TypeKind::Tuple(_) | TypeKind::Struct(_) => {
-                self.fields(id).into_iter().any(|part| self.has_bytes(part))
-            }
-            _ => false,
-        }
+        let is_such = |id| matches!(self.kind(id), TypeKind::Bytes(_) | TypeKind::Text(_));
+        self.any_part(id, &is_such)
     }
 
     /// Whether any part has no fixed length.
     pub fn is_open(&self, id: TypeId) -> bool {
-        match self.kind(id) {
-            TypeKind::OpenBytes | TypeKind::OpenText => true,
-            TypeKind::Array(element, _) | TypeKind::Table(element, _) => self.is_open(*element),
-            TypeKind::Tuple(_) | TypeKind::Struct(_) => {
-                self.fields(id).into_iter().any(|part| self.is_open(part))
-            }
-            _ => false,
+        let is_such = |id| matches!(self.kind(id), TypeKind::OpenBytes | TypeKind::OpenText);
+        self.any_part(id, &is_such)
+    }
+
+    /// Whether `is_such` holds for the type or for any part of it.
+    fn any_part(&self, id: TypeId, is_such: &dyn Fn(TypeId) -> bool) -> bool {
+        let mut parts = match self.kind(id) {
+            TypeKind::Array(element, _) | TypeKind::Table(element, _) => vec![*element],
+            TypeKind::Tuple(_) | TypeKind::Struct(_) => self.fields(id),
+            _ => Vec::new(),
         }
+        .into_iter();
+        is_such(id) || parts.any(|part| self.any_part(part, is_such))
     }
 
     /// Whether the type is an integer, signed or not.
@@ -408,14 +407,7 @@ impl TypeTable {
 
     /// Whether the type contains a `Maybe`.
     pub(crate) fn has_maybe(&self, id: TypeId) -> bool {
-        match self.kind(id) {
-            TypeKind::Array(element, _) | TypeKind::Table(element, _) => self.has_maybe(*element),
-            TypeKind::Tuple(_) | TypeKind::Struct(_) => {
-                let mut fields = self.fields(id).into_iter();
-                self.is_maybe(id) || fields.any(|field| self.has_maybe(field))
-            }
-            _ => false,
-        }
+        self.any_part(id, &|id| self.is_maybe(id))
     }
 }
 
