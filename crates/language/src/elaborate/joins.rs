@@ -11,7 +11,7 @@ use super::{Binding, Context, Done, Elaborator, Surroundings};
 use crate::diagnostic::{Diagnostic, Reported};
 use crate::program::{
     Body, Function, GenericValue, InputPort, Join, JoinKeyField, LocalId, Number, OutputPort,
-    Statement, StatementKind, StructType, TypeId, TypeKind,
+    StructType, TypeId, TypeKind,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Ident, Input, JoinedTable, TypeExpressionKind};
@@ -303,7 +303,8 @@ impl<'a> Elaborator<'a> {
         let name = local.name.clone();
         local.ty = self.program.types.add(TypeKind::Array(joined.pair, bins));
         if let Body::Block(block) = &mut function.body {
-            set_count(&mut block.statements, bins);
+            let count = Number::Constant(bins.into());
+            guard::each_loop(&mut block.statements, &mut |each| each.to = count.clone());
         }
         Ok(Join {
             name,
@@ -421,21 +422,5 @@ fn help(error: &TooLarge) -> &'static str {
              sizes, or the greatest values of their ranges"
         }
         _ => "lower the params that are the tables' sizes, or the greatest values of their ranges",
-    }
-}
-
-/// Sets the number of pairs in the loops over pairs.
-fn set_count(statements: &mut [Statement], bins: u32) {
-    for statement in statements {
-        match &mut statement.kind {
-            StatementKind::For(each) if each.is_over_pairs => {
-                each.to = Number::Constant(bins.into());
-            }
-            StatementKind::If(_, then, otherwise) => {
-                set_count(then, bins);
-                set_count(otherwise, bins);
-            }
-            _ => {}
-        }
     }
 }

@@ -44,7 +44,8 @@ pub(in crate::elaborate) fn guard(program: &mut Program) {
     }
 }
 
-fn each_loop(statements: &mut [Statement], see: &mut impl FnMut(&mut Loop)) {
+/// Calls `see` with each loop over pairs.
+pub(super) fn each_loop(statements: &mut [Statement], see: &mut impl FnMut(&mut Loop)) {
     for statement in statements {
         match &mut statement.kind {
             StatementKind::For(each) if each.is_over_pairs => see(each),
