@@ -355,7 +355,7 @@ impl ValuePath {
         }
     }
 
-    /// Returns the variable that the place is, if it is the whole of one.
+    /// Returns the variable if the place is the whole of one.
     pub(crate) fn whole_local(&self) -> Option<LocalId> {
         self.local().filter(|_| self.path.is_empty())
     }
@@ -399,6 +399,10 @@ pub struct Expression {
 impl Expression {
     pub(crate) fn new(kind: ExpressionKind, ty: TypeId, span: Span) -> Self {
         Self { kind, ty, span }
+    }
+
+    pub(crate) fn constant(value: Value, ty: TypeId, span: Span) -> Self {
+        Self::new(ExpressionKind::Constant(value), ty, span)
     }
 
     /// Returns the place whose value this is.

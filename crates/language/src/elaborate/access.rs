@@ -71,9 +71,7 @@ impl<'a> Elaborator<'a> {
             Access::Term(term) => {
                 let value = self.typed(term, span)?;
                 let ty = value.ty;
-                let root = Root::Value(Box::new(value));
-                let path = Vec::new();
-                Ok((ValuePath { root, path }, ty))
+                Ok((ValuePath::whole(Root::Value(Box::new(value))), ty))
             }
         }
     }
@@ -263,8 +261,7 @@ impl<'a> Elaborator<'a> {
             ExpressionKind::Read(of) => (of, value.span),
             kind => {
                 let root = Root::Value(Box::new(Expression { kind, ..value }));
-                let path = Vec::new();
-                (ValuePath { root, path }, span)
+                (ValuePath::whole(root), span)
             }
         };
         let access = extended(of, Step::Field(place as u32), ty, span);
@@ -382,13 +379,9 @@ impl<'a> Elaborator<'a> {
         else {
             return None;
         };
-        let public = &self.context.public;
-        match place.root {
-            Root::Local(local) if public.contains(&local) => {
-                Some(self.context.locals[local.0 as usize].name.clone())
-            }
-            _ => None,
-        }
+        let local = place.local()?;
+        let is_public = self.context.public.contains(&local);
+        is_public.then(|| self.context.locals[local.0 as usize].name.clone())
     }
 
     /// Returns a read of a variable.

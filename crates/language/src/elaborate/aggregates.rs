@@ -1,12 +1,11 @@
 //! Tuples, arrays and structs.
 
-use super::expression::read_of;
 use super::names::Meaning;
 use super::term::{Term, aggregate};
 use super::{Binding, Done, Elaborator};
 use crate::diagnostic::Diagnostic;
 use crate::load::Definition;
-use crate::program::{Expression, ExpressionKind, ItemKey, Root, TypeId, TypeKind, Value};
+use crate::program::{Expression, ExpressionKind, ItemKey, TypeId, TypeKind, Value};
 use crate::source::Span;
 use crate::syntax::{self, FieldValue, Ident, ItemKind, Path, StructItem};
 
@@ -74,19 +73,12 @@ impl<'a> Elaborator<'a> {
         is_tuple: bool,
         span: Span,
     ) -> Done<Term> {
-        let all_typed = parts.iter().all(|(part, _)| part.ty().is_some());
+        let is_open = parts.is_empty() || parts.iter().any(|(part, _)| part.ty().is_none());
         let list = Term::List(parts, is_tuple);
-        if all_typed {
-            let Term::List(parts, _) = &list else {
-                return Ok(list);
-            };
-            if parts.is_empty() {
-                return Ok(list);
-            }
-            Ok(Term::Value(self.typed(list, span)?))
-        } else {
-            Ok(list)
+        if is_open {
+            return Ok(list);
         }
+        Ok(Term::Value(self.typed(list, span)?))
     }
 
     pub(super) fn repeat(
@@ -105,18 +97,13 @@ impl<'a> Elaborator<'a> {
         };
         let hint = hint.and_then(|ty| self.element_hint(ty));
         let term = self.expression(element, hint)?;
-        let value = match (term, hint) {
-            (term @ Term::Value(_), _) => self.typed(term, element.span)?,
-            (term, Some(ty)) => self.meet(term, ty, element.span)?,
-            // A small number of parts can each meet their type later.
-            (term, None) if count <= 1 << 16 && !term.has_effects() => {
-                return Ok(Term::List(
-                    vec![(term, element.span); count as usize],
-                    false,
-                ));
-            }
-            (term, None) => self.typed(term, element.span)?,
-        };
+        // A small number of parts can each meet their type later.
+        let is_open = term.ty().is_none() && hint.is_none();
+        if is_open && count <= 1 << 16 && !term.has_effects() {
+            let parts = vec![(term, element.span); count as usize];
+            return Ok(Term::List(parts, false));
+        }
+        let value = self.typed_or_met(term, hint, element.span)?;
         let ty = self.sized(TypeKind::Array(value.ty, count), span)?;
         let kind = match value.as_constant() {
             Some(constant) => {
@@ -226,11 +213,7 @@ impl<'a> Elaborator<'a> {
             if let Some(ty) = term.ty() {
                 self.unify(key, &item.generics, declared, ty, &mut bound);
             }
-            let at = field
-                .value
-                .as_ref()
-                .map_or(field.name.span, |value| value.span);
-            if terms[place].replace((term, at)).is_some() {
+            if terms[place].replace((term, field.span())).is_some() {
                 return self.given_twice(&field.name);
             }
         }
@@ -271,28 +254,17 @@ impl<'a> Elaborator<'a> {
     }
 
     fn field_value(&mut self, field: &'a FieldValue, ty: TypeId) -> Done<Expression> {
-        let span = field
-            .value
-            .as_ref()
-            .map_or(field.name.span, |value| value.span);
         let term = self.field_term(field, Some(ty))?;
-        self.meet(term, ty, span)
+        self.meet(term, ty, field.span())
     }
 
     fn field_term(&mut self, field: &'a FieldValue, hint: Option<TypeId>) -> Done<Term> {
         if let Some(value) = &field.value {
             return self.expression(value, hint);
         }
-        let path = Path {
-            segments: vec![field.name.clone()],
-            generics: Vec::new(),
-            span: field.name.span,
-        };
+        let path = Path::of(field.name.clone());
         match self.meaning(&path)? {
-            Meaning::Binding(Binding::Local(local, _)) => {
-                let ty = self.context.locals[local.0 as usize].ty;
-                Ok(read_of(Root::Local(local), ty, path.span))
-            }
+            Meaning::Binding(Binding::Local(local, _)) => Ok(self.read_local(local, path.span)),
             Meaning::Binding(Binding::Term(term)) => Ok(term),
             _ => {
                 let message = format!("`{}` is not a variable", field.name.name);

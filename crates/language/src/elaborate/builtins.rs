@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::interpret;
 use crate::program::{
     BinaryOperator, Expression, ExpressionKind, GenericValue, Intrinsic, Number, NumberOperator,
-    Statement, StatementKind, TypeId, TypeKind, TypeTable, Value, bits_of,
+    Statement, StatementKind, TypeId, TypeKind, TypeTable, bits_of,
 };
 use crate::source::{Span, Symbol};
 use crate::syntax::{self, Generic, GenericArgument, Ident};
@@ -64,15 +64,11 @@ impl<'a> Elaborator<'a> {
         ty: TypeId,
         span: Span,
     ) -> Expression {
-        let constants: Option<Vec<Value>> = arguments
-            .iter()
-            .map(|value| value.as_constant().cloned())
-            .collect();
         let types: Vec<TypeId> = arguments.iter().map(|value| value.ty).collect();
-        if let Some(constants) = constants {
+        if let Some(constants) = Expression::constants(&arguments) {
             let table = &self.program.types;
             if let Some(value) = interpret::intrinsic(table, intrinsic, ty, &types, &constants) {
-                return Expression::new(ExpressionKind::Constant(value), ty, span);
+                return Expression::constant(value, ty, span);
             }
         }
         Expression::new(ExpressionKind::Intrinsic(intrinsic, arguments), ty, span)
@@ -221,14 +217,8 @@ impl<'a> Elaborator<'a> {
         let [a, b] = self.positional("wide_mul", given, span)?;
         let left = self.expression(a, None)?;
         let right = self.expression(b, left.ty())?;
-        let left = match (left, right.ty()) {
-            (left @ Term::Value(_), _) | (left, None) => self.typed(left, a.span)?,
-            (left, Some(ty)) => self.meet(left, ty, a.span)?,
-        };
-        let right = match right {
-            right @ Term::Value(_) => self.typed(right, b.span)?,
-            right => self.meet(right, left.ty, b.span)?,
-        };
+        let left = self.typed_or_met(left, right.ty(), a.span)?;
+        let right = self.typed_or_met(right, Some(left.ty), b.span)?;
         let types = &self.program.types;
         let kind = match (types.kind(left.ty), types.kind(right.ty)) {
             (TypeKind::Unsigned(m), TypeKind::Unsigned(n)) => TypeKind::Unsigned(m + n),

@@ -84,12 +84,7 @@ impl<'a> Elaborator<'a> {
         hint: Option<TypeId>,
         span: Span,
     ) -> Done<Term> {
-        let path = Path {
-            segments: vec![name.clone()],
-            generics: Vec::new(),
-            span: name.span,
-        };
-        let meaning = self.meaning(&path)?;
+        let meaning = self.meaning(&Path::of(name.clone()))?;
         self.call_meaning(meaning, name, generics, given, hint, span)
     }
 
@@ -467,12 +462,8 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Done<Option<Value>> {
         let is_plain = matches!(function.body, syntax::FunctionBody::Block(_));
-        let constants: Option<Vec<Value>> = values
-            .iter()
-            .map(|value| value.as_constant().cloned())
-            .collect();
         let is_plain = is_plain && function.result.is_some();
-        let Some(constants) = constants.filter(|_| is_plain) else {
+        let Some(constants) = Expression::constants(values).filter(|_| is_plain) else {
             return Ok(None);
         };
         if !self.deeper(span, |this| this.make_reachable(id))? {

@@ -31,7 +31,30 @@ pub(super) struct Choice {
 /// Elaborates one branch of a choice.
 pub(super) type MakeBranch<'c, 'a> = &'c mut dyn FnMut(&mut Elaborator<'a>) -> Done<Branch>;
 
+impl Branch {
+    /// Returns the branch without statements.
+    pub(super) fn of(term: Term, span: Span) -> Self {
+        Self {
+            statements: Vec::new(),
+            term,
+            span,
+        }
+    }
+}
+
 impl<'a> Elaborator<'a> {
+    /// Elaborates a block, or an expression in its place.
+    pub(super) fn branch(
+        &mut self,
+        of: &'a syntax::Expression,
+        hint: Option<TypeId>,
+    ) -> Done<Branch> {
+        match &of.kind {
+            Syntax::Block(block) => self.block(block, hint),
+            _ => Ok(Branch::of(self.expression(of, hint)?, of.span)),
+        }
+    }
+
     pub(super) fn block(&mut self, block: &'a Block, hint: Option<TypeId>) -> Done<Branch> {
         self.scoped(|this| {
             let mut statements = Vec::new();
@@ -57,14 +80,10 @@ impl<'a> Elaborator<'a> {
         if branch.statements.is_empty() {
             return Ok(branch.term);
         }
-        let value = match (branch.term, hint) {
-            (Term::Value(value), _) => value,
-            (term, Some(ty)) => self.meet(term, ty, branch.span)?,
-            (term, None) if term.tells_type() => self.typed(term, branch.span)?,
-            (term, None) => {
-                return Ok(Term::Block(Box::new(Branch { term, ..branch })));
-            }
-        };
+        if hint.is_none() && !branch.term.tells_type() {
+            return Ok(Term::Block(Box::new(branch)));
+        }
+        let value = self.typed_or_met(branch.term, hint, branch.span)?;
         Ok(Term::Value(block_of(branch.statements, value)))
     }
 
@@ -79,19 +98,8 @@ impl<'a> Elaborator<'a> {
         let term = self.expression(condition, None)?;
         let mut first = |this: &mut Self| this.block(then, hint);
         let mut second = |this: &mut Self| match otherwise {
-            None => Ok(Branch {
-                statements: Vec::new(),
-                term: this.unit(span),
-                span,
-            }),
-            Some(otherwise) => match &otherwise.kind {
-                Syntax::Block(block) => this.block(block, hint),
-                _ => Ok(Branch {
-                    statements: Vec::new(),
-                    term: this.expression(otherwise, hint)?,
-                    span: otherwise.span,
-                }),
-            },
+            None => Ok(Branch::of(this.unit(span), span)),
+            Some(otherwise) => this.branch(otherwise, hint),
         };
         self.choose(term, condition.span, (&mut first, &mut second), hint, span)
     }

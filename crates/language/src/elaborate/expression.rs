@@ -102,10 +102,7 @@ impl<'a> Elaborator<'a> {
     pub(super) fn path(&mut self, path: &'a Path) -> Done<Term> {
         let span = path.span;
         match self.meaning(path)? {
-            Meaning::Binding(Binding::Local(local, _)) => {
-                let ty = self.context.locals[local.0 as usize].ty;
-                Ok(read_of(Root::Local(local), ty, span))
-            }
+            Meaning::Binding(Binding::Local(local, _)) => Ok(self.read_local(local, span)),
             Meaning::Binding(Binding::Term(term)) => Ok(term),
             Meaning::Binding(Binding::Type(_)) => {
                 let message = format!("`{}` is a type, not a value", path.last().name);
@@ -344,10 +341,7 @@ impl<'a> Elaborator<'a> {
 
 /// Returns the value of a whole variable or state.
 pub(super) fn read_of(root: Root, ty: TypeId, span: Span) -> Term {
-    let place = ValuePath {
-        root,
-        path: Vec::new(),
-    };
+    let place = ValuePath::whole(root);
     Term::Value(Expression::new(ExpressionKind::Read(place), ty, span))
 }
 

@@ -11,8 +11,8 @@ use super::{Binding, Context, Done, Elaborator, Surroundings};
 use crate::diagnostic::Diagnostic;
 use crate::load::Definition;
 use crate::program::{
-    Block, Body, Expression, ExpressionKind, Function, FunctionId, GenericValue, ItemKey, LocalId,
-    TypeId, TypeKind, Value,
+    Block, Body, Expression, Function, FunctionId, GenericValue, ItemKey, LocalId, TypeId,
+    TypeKind, Value,
 };
 use crate::source::Span;
 use crate::syntax::{
@@ -82,11 +82,7 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn unit_expression(&mut self, span: Span) -> Expression {
-        Expression::new(
-            ExpressionKind::Constant(Value::UNIT),
-            self.program.types.unit(),
-            span,
-        )
+        Expression::constant(Value::UNIT, self.program.types.unit(), span)
     }
 
     /// Makes the bodies of all instances, and of those that they need.

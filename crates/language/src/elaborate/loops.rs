@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::control::Branch;
-use super::expression::{block_of, read_of};
+use super::expression::block_of;
 use super::term::{Term, aggregate};
 use super::{Binding, Done, Elaborator};
 use crate::diagnostic::Diagnostic;
@@ -28,6 +28,26 @@ struct LoopRange {
     is_over_pairs: bool,
     /// The length of the table whose items the turns get. Turns past it have no effect.
     length: Option<Expression>,
+}
+
+impl LoopRange {
+    fn counted(from: Number, to: Number) -> Self {
+        Self {
+            from,
+            to,
+            of: None,
+            is_over_pairs: false,
+            length: None,
+        }
+    }
+
+    /// Returns the range over all elements of an array of this type of elements.
+    fn over(of: (ValuePath, TypeId), length: u32) -> Self {
+        Self {
+            of: Some(of),
+            ..Self::counted(Number::Constant(0), Number::Constant(length.into()))
+        }
+    }
 }
 
 /// The terms of the turns of an unrolled loop.
@@ -150,18 +170,10 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Done<Term> {
         let element = value.ty;
-        let zero = Expression::new(
-            ExpressionKind::Constant(self.program.types.zero(element)),
-            element,
-            span,
-        );
+        let zero = Expression::constant(self.program.types.zero(element), element, span);
         let has_row = self.has_row(counter, rows.clone());
         let kind = ExpressionKind::If(Box::new(has_row), Box::new(value), Box::new(zero));
-        let row = Expression {
-            kind,
-            ty: element,
-            span,
-        };
+        let row = Expression::new(kind, element, span);
         let array = self.sized(TypeKind::Array(element, size), span)?;
         let items = Expression::new(
             ExpressionKind::Comprehension(counter, Number::Constant(0), Box::new(row)),
@@ -195,11 +207,7 @@ impl<'a> Elaborator<'a> {
         element_type: Option<TypeId>,
     ) -> Done<Expression> {
         let branch = self.turn(each, element, element_type)?;
-        let value = match (branch.term, element_type) {
-            (Term::Value(value), _) => value,
-            (term, Some(ty)) => self.meet(term, ty, branch.span)?,
-            (term, None) => self.typed(term, branch.span)?,
-        };
+        let value = self.typed_or_met(branch.term, element_type, branch.span)?;
         Ok(block_of(branch.statements, value))
     }
 
@@ -307,22 +315,13 @@ impl<'a> Elaborator<'a> {
             if *is_inclusive {
                 to = Number::binary(BinaryOperator::Add, to, Number::Constant(1));
             }
-            return Ok(LoopRange {
-                from,
-                to,
-                of: None,
-                is_over_pairs: false,
-                length: None,
-            });
+            return Ok(LoopRange::counted(from, to));
         }
         if let Some((local, ty)) = self.pairs_named(&each.over) {
             let place = ValuePath::whole(Root::Local(local));
             return Ok(LoopRange {
-                from: Number::Constant(0),
-                to: Number::Constant(0),
-                of: Some((place, ty)),
                 is_over_pairs: true,
-                length: None,
+                ..LoopRange::over((place, ty), 0)
             });
         }
         let term = self.expression(&each.over, None)?;
@@ -331,13 +330,7 @@ impl<'a> Elaborator<'a> {
             return Ok(self.rows_of_table(value, (element, size), span, out));
         }
         let (place, element_type, length) = self.array_place(value, span, out)?;
-        Ok(LoopRange {
-            from: Number::Constant(0),
-            to: Number::Constant(length.into()),
-            of: Some((place, element_type)),
-            is_over_pairs: false,
-            length: None,
-        })
+        Ok(LoopRange::over((place, element_type), length))
     }
 
     /// Returns the range of a loop over the rows of a table.
@@ -355,16 +348,10 @@ impl<'a> Elaborator<'a> {
             root: Root::Local(local),
             path: vec![Step::Field(field)],
         };
+        let length = Expression::new(ExpressionKind::Read(field(LEN)), length_type, span);
         LoopRange {
-            from: Number::Constant(0),
-            to: Number::Constant(size.into()),
-            of: Some((field(ITEMS), element)),
-            is_over_pairs: false,
-            length: Some(Expression::new(
-                ExpressionKind::Read(field(LEN)),
-                length_type,
-                span,
-            )),
+            length: Some(length),
+            ..LoopRange::over((field(ITEMS), element), size)
         }
     }
 
@@ -418,13 +405,7 @@ fn element(kept: &LoopRange, counter: CounterId, span: Span) -> Option<Term> {
 fn element_at(place: &ValuePath, number: Number, ty: TypeId, span: Span) -> Term {
     let mut place = place.clone();
     place.path.push(Step::At(number, span));
-    let Term::Value(read) = read_of(place.root.clone(), ty, span) else {
-        unreachable!("a read is a value");
-    };
-    Term::Value(Expression {
-        kind: ExpressionKind::Read(place),
-        ..read
-    })
+    Term::Value(Expression::new(ExpressionKind::Read(place), ty, span))
 }
 
 /// Returns the counter's name, for messages.

@@ -82,11 +82,7 @@ impl<'a> Elaborator<'a> {
         if let Some(exact) = self.exact(of, &left, &right)? {
             return Ok(exact);
         }
-        let left = match (left, hint) {
-            (left @ Term::Value(_), _) => self.typed(left, of.spans.0)?,
-            (left, Some(ty)) => self.meet(left, ty, of.spans.0)?,
-            (left, None) => self.typed(left, of.spans.0)?,
-        };
+        let left = self.typed_or_met(left, hint, of.spans.0)?;
         if !self.program.types.is_number(left.ty) {
             let message = format!("a shift of a value of type `{}`", self.type_name(left.ty));
             return self.fail(Diagnostic::new(of.spans.0, message));
@@ -261,14 +257,11 @@ impl<'a> Elaborator<'a> {
             }
             (Some(ty), _) => Ok((self.typed(left, a)?, self.meet(right, ty, b)?)),
             (None, Some(ty)) => Ok((self.meet(left, ty, a)?, self.typed(right, b)?)),
-            (None, None) => match hint {
-                Some(ty) => Ok((self.meet(left, ty, a)?, self.meet(right, ty, b)?)),
-                None => {
-                    let left = self.typed(left, a)?;
-                    let ty = left.ty;
-                    Ok((left, self.meet(right, ty, b)?))
-                }
-            },
+            (None, None) => {
+                let left = self.typed_or_met(left, hint, a)?;
+                let ty = left.ty;
+                Ok((left, self.meet(right, ty, b)?))
+            }
         }
     }
 

@@ -75,11 +75,8 @@ impl<'a> Elaborator<'a> {
         let condition_span = arm.patterns[0].span;
         let mut first = |this: &mut Self| this.arm_branch(value, arm, hint);
         let mut second = |this: &mut Self| {
-            Ok(Branch {
-                statements: Vec::new(),
-                term: this.deeper(span, |this| this.arms(value, rest, hint, span))?,
-                span: arm.value.span.after(),
-            })
+            let term = this.deeper(span, |this| this.arms(value, rest, hint, span))?;
+            Ok(Branch::of(term, arm.value.span.after()))
         };
         self.choose(
             condition,
@@ -97,14 +94,7 @@ impl<'a> Elaborator<'a> {
             for pattern in &arm.patterns {
                 this.bind_parts(value, pattern, &mut statements)?;
             }
-            let branch = match &arm.value.kind {
-                Syntax::Block(block) => this.block(block, hint)?,
-                _ => Branch {
-                    statements: Vec::new(),
-                    term: this.expression(&arm.value, hint)?,
-                    span: arm.value.span,
-                },
-            };
+            let branch = this.branch(&arm.value, hint)?;
             statements.extend(branch.statements);
             Ok(Branch {
                 statements,

@@ -302,11 +302,7 @@ impl<'a> Elaborator<'a> {
         if greatest.is_some_and(|greatest| greatest <= size.into()) {
             return value;
         }
-        let size = Expression::new(
-            ExpressionKind::Constant(Value::Integer(size.into())),
-            ty,
-            span,
-        );
+        let size = Expression::constant(Value::Integer(size.into()), ty, span);
         self.intrinsic(Intrinsic::Min, vec![value, size], ty, span)
     }
 

@@ -37,7 +37,7 @@ pub(super) enum Term {
 
 impl Term {
     pub(super) fn constant(value: Value, ty: TypeId, span: Span) -> Self {
-        Self::Value(Expression::new(ExpressionKind::Constant(value), ty, span))
+        Self::Value(Expression::constant(value, ty, span))
     }
 
     /// Returns the constant, if the term is one with a type.
@@ -127,6 +127,12 @@ impl Expression {
             ExpressionKind::Constant(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// Returns the values of `parts`, if all of them are const.
+    pub(super) fn constants(parts: &[Self]) -> Option<Vec<Value>> {
+        let values = parts.iter().map(|part| part.as_constant().cloned());
+        values.collect()
     }
 }
 
@@ -219,6 +225,19 @@ impl Elaborator<'_> {
         }
     }
 
+    /// Makes a value of `term`, which has a type, meets `hint`, or tells its type by itself.
+    pub(super) fn typed_or_met(
+        &mut self,
+        term: Term,
+        hint: Option<TypeId>,
+        span: Span,
+    ) -> Done<Expression> {
+        match hint {
+            Some(ty) if term.ty().is_none() => self.meet(term, ty, span),
+            _ => self.typed(term, span),
+        }
+    }
+
     fn typed_list(
         &mut self,
         parts: Vec<(Term, Span)>,
@@ -289,20 +308,13 @@ impl Elaborator<'_> {
         let mut items = self.meet_all(parts, std::iter::repeat(element))?;
         let zero = self.program.types.zero(element);
         items.resize_with(size as usize, || {
-            Expression::new(ExpressionKind::Constant(zero.clone()), element, span)
+            Expression::constant(zero.clone(), element, span)
         });
         let array = self.program.types.add(TypeKind::Array(element, size));
         let length_type = self.program.types.unsigned(bits_of(size.into()));
-        let length = Expression::new(
-            ExpressionKind::Constant(Value::Integer(length.into())),
-            length_type,
-            span,
-        );
-        Ok(aggregate(
-            vec![length, aggregate(items, array, span)],
-            ty,
-            span,
-        ))
+        let length = Expression::constant(Value::Integer(length.into()), length_type, span);
+        let items = aggregate(items, array, span);
+        Ok(aggregate(vec![length, items], ty, span))
     }
 
     /// Converts a value to the expected type.
@@ -450,11 +462,7 @@ impl Elaborator<'_> {
 
 /// Makes one value of parts. It is constant if all parts are.
 pub(super) fn aggregate(parts: Vec<Expression>, ty: TypeId, span: Span) -> Expression {
-    let constants: Option<Vec<Value>> = parts
-        .iter()
-        .map(|part| part.as_constant().cloned())
-        .collect();
-    let kind = match constants {
+    let kind = match Expression::constants(&parts) {
         Some(values) => ExpressionKind::Constant(Value::List(values)),
         None => ExpressionKind::Aggregate(parts),
     };
@@ -464,26 +472,16 @@ pub(super) fn aggregate(parts: Vec<Expression>, ty: TypeId, span: Span) -> Expre
 /// Returns an element of an array's value.
 fn element_of(array: &Expression, number: u32, ty: TypeId) -> Expression {
     use crate::program::{Root, Step, ValuePath};
-    let kind = match &array.kind {
+    let (place, span) = (number as usize, array.span);
+    let mut path = match &array.kind {
         ExpressionKind::Constant(value) => {
-            ExpressionKind::Constant(value.as_list()[number as usize].clone())
+            return Expression::constant(value.as_list()[place].clone(), ty, span);
         }
-        ExpressionKind::Aggregate(parts) => return parts[number as usize].clone(),
-        ExpressionKind::Read(place) => {
-            let mut place = place.clone();
-            place
-                .path
-                .push(Step::At(Number::Constant(number.into()), array.span));
-            ExpressionKind::Read(place)
-        }
-        _ => ExpressionKind::Read(ValuePath {
-            root: Root::Value(Box::new(array.clone())),
-            path: vec![Step::At(Number::Constant(number.into()), array.span)],
-        }),
+        ExpressionKind::Aggregate(parts) => return parts[place].clone(),
+        ExpressionKind::Read(path) => path.clone(),
+        _ => ValuePath::whole(Root::Value(Box::new(array.clone()))),
     };
-    Expression {
-        kind,
-        ty,
-        span: array.span,
-    }
+    path.path
+        .push(Step::At(Number::Constant(number.into()), span));
+    Expression::new(ExpressionKind::Read(path), ty, span)
 }

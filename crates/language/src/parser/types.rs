@@ -83,13 +83,9 @@ impl Parser<'_> {
             return Ok(ty);
         }
         self.go_back(mark);
-        let name = self.ident("a type")?;
-        let span = name.span;
-        let kind = TypeExpressionKind::Named(Path {
-            segments: vec![name],
-            generics: Vec::new(),
-            span,
-        });
+        let path = Path::of(self.ident("a type")?);
+        let span = path.span;
+        let kind = TypeExpressionKind::Named(path);
         Ok(TypeExpression { kind, span })
     }
 

@@ -82,6 +82,14 @@ pub(crate) struct FieldValue {
     pub(crate) value: Option<Expression>,
 }
 
+impl FieldValue {
+    /// Returns the place of the value.
+    pub(crate) fn span(&self) -> Span {
+        let value = self.value.as_ref();
+        value.map_or(self.name.span, |value| value.span)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Arm {
     /// The patterns, which the source joins by `|`.

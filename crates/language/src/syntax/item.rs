@@ -335,6 +335,15 @@ pub(crate) struct Path {
 }
 
 impl Path {
+    /// Returns the path of one name.
+    pub(crate) fn of(name: Ident) -> Self {
+        Self {
+            span: name.span,
+            segments: vec![name],
+            generics: Vec::new(),
+        }
+    }
+
     /// Returns the name, if the path is just one name.
     pub(crate) fn as_name(&self) -> Option<&Ident> {
         match &self.segments[..] {

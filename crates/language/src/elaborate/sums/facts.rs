@@ -64,28 +64,20 @@ impl<'p> SumCheck<'p> {
 
     /// Records that one value is less than another by at least `by`.
     fn learn_order(&mut self, less: &'p Expression, more: &'p Expression, by: u8) {
-        let loops = self.loops.len();
-        if let (Some((local, part)), Some((_, greatest))) = (place_of(less), self.range(more)) {
-            let (greatest, least) = (Some(greatest - by), None);
-            self.facts.push(Fact {
-                local,
-                part,
-                greatest,
-                least,
-                loops,
-                is_stale: false,
-            });
-        }
-        if let (Some((local, part)), Some((least, _))) = (place_of(more), self.range(less)) {
-            let (greatest, least) = (None, Some(least + by));
-            self.facts.push(Fact {
-                local,
-                part,
-                greatest,
-                least,
-                loops,
-                is_stale: false,
-            });
+        let (of_less, of_more) = (self.range(less), self.range(more));
+        let greatest = of_more.map(|(_, greatest)| greatest - by);
+        let least = of_less.map(|(least, _)| least + by);
+        for (value, greatest, least) in [(less, greatest, None), (more, None, least)] {
+            if let Some((local, part)) = place_of(value) {
+                self.facts.push(Fact {
+                    local,
+                    part,
+                    greatest,
+                    least,
+                    loops: self.loops.len(),
+                    is_stale: false,
+                });
+            }
         }
     }
 
