@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::interpret::operators::rescaled;
 use crate::load::Loaded;
 use crate::program::{
-    Expression, ExpressionKind as K, Function, Intrinsic, LocalId, Program, Root, TypeId, TypeKind,
+    Expression, ExpressionKind as K, Function, Intrinsic, LocalId, Program, TypeId, TypeKind,
     TypeTable, Value, ValuePath,
 };
 use crate::source::Span;
@@ -108,7 +108,7 @@ impl<'p> Known<'p> {
         let of_type = || self.program.types.range(value.ty);
         match &value.kind {
             K::Constant(Value::Integer(number)) => Some((number.clone(), number.clone())),
-            K::Read(place) => match self.bound(place) {
+            K::Read(place) => match place.whole_local().and_then(|of| self.values.get(&of)) {
                 Some(bound) => self.range(bound, depth),
                 None => of_type().filter(|_| self.is_of_parameter(place, depth)),
             },
@@ -127,17 +127,9 @@ impl<'p> Known<'p> {
         }
     }
 
-    /// Returns the value of a whole variable that is never assigned.
-    fn bound(&self, place: &ValuePath) -> Option<&'p Expression> {
-        match place.root {
-            Root::Local(local) if place.path.is_empty() => self.values.get(&local).copied(),
-            _ => None,
-        }
-    }
-
     /// Whether a place is in a parameter, possibly through variables.
     fn is_of_parameter(&self, place: &ValuePath, depth: u32) -> bool {
-        let Root::Local(local) = place.root else {
+        let Some(local) = place.local() else {
             return false;
         };
         if let Some(value) = self.values.get(&local) {

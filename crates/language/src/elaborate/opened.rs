@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::Elaborator;
 use super::generics::mentions;
 use crate::program::{
-    Body, Expression, ExpressionKind, Function, GenericValue, Intrinsic, LocalId, Root, TypeKind,
+    Body, Expression, ExpressionKind, Function, GenericValue, Intrinsic, LocalId, TypeKind,
 };
 
 impl Elaborator<'_> {
@@ -67,12 +67,10 @@ impl Elaborator<'_> {
                 let is_std = self.loaded.is_std(made.key.item.0);
                 is_std && is_maybe && !made.key.generics.iter().any(has_maybe)
             }
-            ExpressionKind::Read(place) if place.path.is_empty() => match place.root {
-                Root::Local(local) => values
-                    .get(&local)
-                    .is_some_and(|value| self.is_of_std(values, value)),
-                _ => false,
-            },
+            ExpressionKind::Read(place) => place
+                .whole_local()
+                .and_then(|local| values.get(&local))
+                .is_some_and(|value| self.is_of_std(values, value)),
             _ => false,
         }
     }

@@ -22,7 +22,7 @@ use crate::interpret::operators;
 use crate::load::Loaded;
 use crate::program::{
     Body, COMPUTED, Expression, ExpressionKind as K, Function, FunctionId, LocalId, Number,
-    Program, Root, SortKey, Step, TypeId, TypeKind, TypeTable, Value, ValuePath,
+    Program, SortKey, Step, TypeId, TypeKind, TypeTable, Value, ValuePath,
 };
 
 /// The greatest number of parts of one key.
@@ -164,10 +164,7 @@ impl<'p> Known<'p> {
             array = match &array.kind {
                 K::Constant(value) => return Some(value),
                 K::Block(block) => &block.value,
-                K::Read(ValuePath {
-                    root: Root::Local(local),
-                    path,
-                }) if path.is_empty() => self.values.get(local)?,
+                K::Read(place) => self.values.get(&place.whole_local()?)?,
                 _ => return None,
             };
         }
@@ -179,12 +176,10 @@ impl<'p> Known<'p> {
         let types = &self.program.types;
         let (element, _) = types.element(array.ty)?;
         match &array.kind {
-            K::Read(ValuePath { root, path }) => {
+            K::Read(place) => {
                 let is_slice = |step: &Step| matches!(step, Step::Slice(..));
-                match root {
-                    Root::Local(local) if path.iter().all(is_slice) => self.order_of(*local),
-                    _ => None,
-                }
+                let local = place.local();
+                self.order_of(local.filter(|_| place.path.iter().all(is_slice))?)
             }
             K::Block(block) => self.order(&block.value),
             K::Comprehension(counter, _, of) => {
@@ -263,7 +258,7 @@ impl<'p> Known<'p> {
     }
 
     fn part_at(&mut self, place: &'p ValuePath) -> Part {
-        let Root::Local(local) = place.root else {
+        let Some(local) = place.local() else {
             return Part::Other;
         };
         let (mut part, rest) = match &place.path[..] {
@@ -334,10 +329,7 @@ impl<'p> Known<'p> {
     /// Returns the parameter whose elements an array has, and the part of each element.
     fn source(&mut self, array: &'p Expression) -> Option<(LocalId, Vec<u32>)> {
         let (local, path) = match &array.kind {
-            K::Read(ValuePath { root, path }) => match root {
-                Root::Local(local) if path.is_empty() => (*local, Vec::new()),
-                _ => return None,
-            },
+            K::Read(place) => (place.whole_local()?, Vec::new()),
             K::Block(block) => return self.source(&block.value),
             K::Comprehension(_, _, of) => match self.part(of) {
                 Part::Of(local, _, path) => (local, path),
@@ -352,12 +344,11 @@ impl<'p> Known<'p> {
                 self.deeper(|this| this.source(value)).flatten()
             }
             Some(value) => match &value.kind {
-                K::Read(place) if place.path.is_empty() => match place.root {
-                    Root::Local(from) if self.function.parameters.contains(&from) => {
-                        Some((from, path))
-                    }
-                    _ => None,
-                },
+                K::Read(place) => {
+                    let from = place.whole_local()?;
+                    let is_parameter = self.function.parameters.contains(&from);
+                    is_parameter.then_some((from, path))
+                }
                 _ => None,
             },
             None => None,

@@ -61,7 +61,7 @@ enum Named {
     Items(Table),
 }
 
-/// What a place is of a table.
+/// A place in a table.
 enum Place {
     Table(Table),
     Length(Table),
@@ -69,7 +69,7 @@ enum Place {
     Items(Table, bool),
 }
 
-/// What a part of a program reads of tables.
+/// The items and lengths that a part of a program reads.
 #[derive(Default)]
 struct Seen {
     items: Vec<(Table, Span)>,
@@ -96,7 +96,7 @@ struct RowCheck<'p> {
     names: HashMap<LocalId, Named>,
     /// The tables from whose lengths variables were computed.
     lengths: HashMap<LocalId, HashSet<Table>>,
-    /// The comprehensions that have zeros for the rows that are not there.
+    /// The comprehensions that hold zeros for missing rows.
     padded: HashMap<*const Expression, Table>,
     seen: Seen,
     loops: u32,
@@ -111,7 +111,7 @@ impl<'p> Visit<'p> for RowCheck<'p> {
             StatementKind::Let(local, value) => self.bind(*local, value),
             StatementKind::Assign(place, value) => {
                 let seen = self.apart(|walk| walk.expression(value));
-                if let Root::Local(local) = place.root {
+                if let Some(local) = place.local() {
                     let lengths = self.lengths.entry(local).or_default();
                     lengths.extend(seen.lengths.iter().cloned());
                 }
@@ -178,11 +178,7 @@ impl<'p> Visit<'p> for RowCheck<'p> {
             }
             Root::State(_) => {}
         }
-        for step in &of.path {
-            if let Step::AtSecret(index) = step {
-                self.expression(index);
-            }
-        }
+        self.indices(of);
     }
 }
 
@@ -278,11 +274,9 @@ impl<'p> RowCheck<'p> {
         matches!(self.place_in(place), Some(Place::Items(table, _)) if table == *of)
     }
 
-    /// Returns what a place is of a table, if it is in one.
+    /// Returns the place in a table that a path leads to, if it leads into one.
     fn place_in(&self, place: &ValuePath) -> Option<Place> {
-        let Root::Local(local) = place.root else {
-            return None;
-        };
+        let local = place.local()?;
         let is_whole = |steps: &[Step]| {
             let mut steps = steps.iter();
             !steps.any(|step| matches!(step, Step::At(..) | Step::AtSecret(_) | Step::Slice(..)))

@@ -229,21 +229,21 @@ impl<'p> SumCheck<'p> {
     }
 
     fn assign(&mut self, place: &'p ValuePath, value: &'p Expression, span: Span) {
-        let Root::Local(local) = &place.root else {
+        let Some(local) = place.local() else {
             return;
         };
         let Some(part) = part_of(&place.path) else {
-            return self.forget(*local);
+            return self.forget(local);
         };
         let is_read = |side: &Expression| {
-            place_of(side).is_some_and(|(from, of)| from == *local && of == part)
+            place_of(side).is_some_and(|(from, of)| from == local && of == part)
         };
         let added = match &value.kind {
             K::Binary(BinaryOperator::Add, a, b) if is_read(a) => b,
             K::Binary(BinaryOperator::Add, a, b) if is_read(b) => a,
             _ => {
-                self.forget(*local);
-                self.first.insert(*local, self.loops.len());
+                self.forget(local);
+                self.first.insert(local, self.loops.len());
                 return;
             }
         };
@@ -252,9 +252,9 @@ impl<'p> SumCheck<'p> {
             TypeKind::Unsigned(_) | TypeKind::Signed(_) | TypeKind::Fixed(..)
         );
         if is_number {
-            self.add((*local, &part), added, (value.ty, span));
+            self.add((local, &part), added, (value.ty, span));
         }
-        self.forget(*local);
+        self.forget(local);
     }
 
     /// Records what a statement adds to a variable, over all turns of the loops that add to it.
@@ -338,14 +338,10 @@ impl<'p> SumCheck<'p> {
                 let (least, greatest) = bounds(number, &self.bounds)?;
                 Some((least.into(), greatest.into()))
             }
-            K::Read(ValuePath {
-                root: Root::Local(local),
-                path,
-            }) if path.is_empty() => {
-                let known = self.known.get(local).and_then(|(_, range)| range.clone());
-                known.or_else(of_type)
+            K::Read(place) => {
+                let known = place.whole_local().and_then(|of| self.known.get(&of));
+                known.and_then(|(_, range)| range.clone()).or_else(of_type)
             }
-            K::Read(_) => of_type(),
             K::Cast(of) => match types.kind(of.ty) {
                 TypeKind::Bool => Some((0.into(), 1.into())),
                 TypeKind::Unsigned(_) | TypeKind::Signed(_) => within(self.range(of)?),
@@ -412,10 +408,7 @@ impl<'p> SumCheck<'p> {
 /// Returns the variable, or the part of one, from which a value is read.
 fn place_of(value: &Expression) -> Option<(LocalId, Part)> {
     match &value.kind {
-        K::Read(ValuePath {
-            root: Root::Local(local),
-            path,
-        }) => Some((*local, part_of(path)?)),
+        K::Read(place) => Some((place.local()?, part_of(&place.path)?)),
         _ => None,
     }
 }

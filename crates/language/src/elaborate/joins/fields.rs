@@ -47,10 +47,7 @@ struct Reads {
 impl Reads {
     /// Returns the fields that lead from a pair to a place, if the place is part of a pair.
     fn part(&self, place: &ValuePath) -> Option<Vec<u32>> {
-        let Root::Local(local) = &place.root else {
-            return None;
-        };
-        let mut part = self.parts.get(local)?.clone();
+        let mut part = self.parts.get(&place.local()?)?.clone();
         part.extend(place.path.iter().filter_map(|step| match step {
             Step::Field(field) => Some(*field),
             _ => None,

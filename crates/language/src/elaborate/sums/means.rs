@@ -6,7 +6,7 @@ use num_traits::Zero;
 use super::{Range, SumCheck};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::narrow::ends;
-use crate::program::{BinaryOperator, Expression, ExpressionKind as K, Root, TypeId, TypeKind};
+use crate::program::{BinaryOperator, Expression, ExpressionKind as K, TypeId, TypeKind};
 use crate::source::Span;
 
 impl<'p> SumCheck<'p> {
@@ -19,12 +19,9 @@ impl<'p> SumCheck<'p> {
             sum = match &sum.kind {
                 K::Cast(of) if types.is_number(of.ty) => of,
                 K::Block(block) => &block.value,
-                K::Read(place) => match (&place.root, &place.path[..]) {
-                    (Root::Local(local), []) => match self.known.get(local) {
-                        Some((value, _)) => value,
-                        None => return,
-                    },
-                    _ => return,
+                K::Read(place) => match place.whole_local().and_then(|of| self.known.get(&of)) {
+                    Some((value, _)) => value,
+                    None => return,
                 },
                 K::Binary(BinaryOperator::Add, ..) => break,
                 _ => return,

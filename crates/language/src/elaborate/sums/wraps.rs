@@ -9,9 +9,7 @@ use super::{Range, SumCheck};
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::narrow::ends;
 use crate::lower::same_value;
-use crate::program::{
-    BinaryOperator as B, Expression, ExpressionKind as K, Intrinsic, Root, TypeKind,
-};
+use crate::program::{BinaryOperator as B, Expression, ExpressionKind as K, Intrinsic, TypeKind};
 
 /// The use of a value that may wrap.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,10 +118,7 @@ impl<'p> SumCheck<'p> {
             of = match &of.kind {
                 K::Cast(inner) if self.program.types.is_integer(inner.ty) => inner,
                 K::Block(block) => &block.value,
-                K::Read(place) => match (&place.root, &place.path[..]) {
-                    (Root::Local(local), []) => self.known.get(local)?.0,
-                    _ => return None,
-                },
+                K::Read(place) => self.known.get(&place.whole_local()?)?.0,
                 K::Binary(..) => return Some(of),
                 _ => return None,
             };
@@ -141,14 +136,11 @@ impl<'p> SumCheck<'p> {
             K::Intrinsic(Intrinsic::Min | Intrinsic::Max | Intrinsic::WideMul, parts) => {
                 parts.iter().all(|part| self.is_of_inputs(part))
             }
-            K::Read(place) => match &place.root {
-                Root::Local(local) if self.changed.contains(local) => false,
-                Root::Local(local) => match self.known.get(local) {
-                    Some((value, _)) => self.is_of_inputs(value),
-                    None => true,
-                },
-                _ => false,
-            },
+            K::Read(place) => place.local().is_some_and(|local| {
+                let known = self.known.get(&local);
+                !self.changed.contains(&local)
+                    && known.is_none_or(|(value, _)| self.is_of_inputs(value))
+            }),
             _ => false,
         }
     }
