@@ -42,7 +42,7 @@ mod tests;
 mod tree;
 mod vole;
 
-pub(crate) use batch::{ANSWER_BYTES, REPLY_BYTES};
+pub(crate) use batch::{ANSWER_BYTES, REPLY_BYTES, Rounds};
 #[cfg(any(test, feature = "reference-device"))]
 pub use device::OnThreads;
 pub use device::{BatchSizes, Device, DeviceBatch, DeviceHalf, HalfStart, HashedBits};

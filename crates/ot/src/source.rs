@@ -51,7 +51,7 @@ pub use receiver::SourceReceiver;
 pub use sender::SourceSender;
 
 use self::buffer::BlockBuffer;
-use crate::silent::{Device, DeviceHalf, HashedBits, Schedule};
+use crate::silent::{Device, DeviceHalf, HashedBits, Rounds, Schedule};
 use crate::{ApiMisuse, Error, Outputs, Security, SessionTag};
 
 /// The most OTs of one refill.
@@ -159,12 +159,11 @@ trait Engine {
     /// Whether a message of a complete refill is still to be sent or received.
     fn is_busy(&self) -> bool;
 
-    /// Returns the half on its device.
-    fn far(&mut self) -> Option<&mut dyn DeviceHalf>;
+    /// Returns the rounds of silent OT, if it makes the OTs.
+    fn rounds(&mut self) -> Option<&mut Rounds>;
 
+    /// Sets the threads of SoftSpoken, if it makes the OTs.
     fn set_threads(&mut self, threads: NonZeroUsize);
-
-    fn set_device(&mut self, device: &Arc<dyn Device>);
 
     /// Wipes the extension's keys.
     fn end(&mut self);
@@ -191,14 +190,19 @@ impl<E: Engine> Source<E> {
 
     /// Works on this many threads from now on; at first on one. OTs and messages stay the same.
     pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        self.engine.set_threads(threads);
+        match self.engine.rounds() {
+            Some(rounds) => rounds.threads = threads,
+            None => self.engine.set_threads(threads),
+        }
     }
 
     /// Lets `device` make OTs, if the extension is silent OT and this half is semi-honest: from
     /// its next round on, which is the second or a later one. If the device has too little memory
     /// for the half, threads go on.
     pub fn set_device(&mut self, device: Arc<dyn Device>) {
-        self.engine.set_device(&device);
+        if let Some(rounds) = self.engine.rounds() {
+            rounds.device = Some(device.clone());
+        }
         self.device = Some(device);
     }
 
@@ -272,7 +276,7 @@ impl<E: Engine> Source<E> {
         take: impl FnOnce(&mut BlockBuffer, Option<&mut dyn DeviceHalf>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.wanted.check()?;
-        let taken = take(&mut self.buffer, self.engine.far());
+        let taken = take(&mut self.buffer, self.engine.rounds().and_then(Rounds::far));
         if matches!(taken, Err(Error::Device(_))) {
             self.end();
         }

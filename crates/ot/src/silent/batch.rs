@@ -32,21 +32,21 @@ const CHUNK: usize = 512;
 
 /// The progress of one half, and its inputs, COTs or VOLEs: its secret, and those that each batch
 /// takes.
-pub(super) struct Rounds {
+pub(crate) struct Rounds {
     tag: SessionTag,
     pub(super) security: Security,
-    pub(super) schedule: Schedule,
+    pub(crate) schedule: Schedule,
     /// The number of blocks of an input and of an output: 2 at the receiver of a VOLE.
     width: usize,
     pub(super) inputs: Zeroizing<Vec<Block>>,
     /// The inputs of the next round, as far as they exist.
     pub(super) reserve: Zeroizing<Vec<Block>>,
     /// The memory for the next batch's outputs.
-    pub(super) spare: Outputs,
+    pub(crate) spare: Outputs,
     /// Threads to work on.
-    pub(super) threads: NonZeroUsize,
+    pub(crate) threads: NonZeroUsize,
     /// The device that takes this half over at the start of the next round.
-    pub(super) device: Option<Arc<dyn Device>>,
+    pub(crate) device: Option<Arc<dyn Device>>,
     /// This half on the device, which then has all of its COTs.
     pub(super) far: Option<Box<dyn DeviceHalf>>,
 }
@@ -114,7 +114,7 @@ impl Rounds {
     }
 
     /// Returns this half on the device.
-    pub(super) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
         match &mut self.far {
             Some(far) => Some(&mut **far),
             None => None,
@@ -304,10 +304,10 @@ impl Kernel for Marked<'_> {
     }
 }
 
-/// What a thread has that grows a batch's trees.
+/// A thread's hashes and sums while it grows a batch's trees.
 pub(super) struct Grower {
     pub(super) hashes: Hashes,
-    /// Of the trees that it added.
+    /// The sums of the trees that it added.
     pub(super) sums: TreeSums,
 }
 

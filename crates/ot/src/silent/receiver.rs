@@ -1,8 +1,6 @@
 //! The receiver of silent OT.
 
 use core::fmt;
-use core::num::NonZeroUsize;
-use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
@@ -10,7 +8,6 @@ use tacit_kernels::{Block, Prg, share_out};
 use zeroize::Zeroizing;
 
 use super::batch::{ANSWER_BYTES, Rounds};
-use super::device::{Device, DeviceHalf};
 use super::params::{BOOTSTRAP, Schedule};
 use crate::correlated::CotReceiver;
 use crate::{Check, Error, Message, Outputs, PeerMisbehaved, Security, SessionTag};
@@ -18,7 +15,7 @@ use crate::{Check, Error, Message, Outputs, PeerMisbehaved, Security, SessionTag
 /// The evaluator's half between two batches. For each OT it gets a random choice b and t = q ⊕ bΔ,
 /// where b is bit 0 of t.
 pub struct SilentReceiver {
-    pub(super) rounds: Rounds,
+    pub(crate) rounds: Rounds,
 }
 
 /// A receiver that waits for the sender's answer before it releases its batch.
@@ -53,34 +50,9 @@ impl SilentReceiver {
         Ok((Self { rounds }, message))
     }
 
-    /// Works on this many threads from now on; at first as many as `cot` did.
-    pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        self.rounds.threads = threads;
-    }
-
-    /// Lets `device` make the batches from the next round on, if this half is semi-honest.
-    pub fn set_device(&mut self, device: Arc<dyn Device>) {
-        self.rounds.device = Some(device);
-    }
-
-    /// Returns this half on its device.
-    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
-        self.rounds.far()
-    }
-
     #[cfg(test)]
     pub(super) fn for_test(rounds: Rounds) -> Self {
         Self { rounds }
-    }
-
-    /// Returns the progress of this half.
-    pub(crate) fn schedule(&self) -> Schedule {
-        self.rounds.schedule
-    }
-
-    /// Returns memory of an earlier batch, for the next one's OTs.
-    pub fn use_again(&mut self, outputs: Outputs) {
-        self.rounds.spare = outputs;
     }
 
     /// Returns the number of OTs in the next batch: zero for the first one.
@@ -171,16 +143,6 @@ impl SilentReceiver {
 }
 
 impl ReceiverBatch {
-    /// As [`SilentReceiver::set_device`].
-    pub fn set_device(&mut self, device: Arc<dyn Device>) {
-        self.receiver.set_device(device);
-    }
-
-    /// As [`SilentReceiver::set_threads`].
-    pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        self.receiver.set_threads(threads);
-    }
-
     /// Does the work for which no message waits, if it is not done yet.
     pub fn expand(&mut self) {
         if !self.expanded {
@@ -200,9 +162,8 @@ impl ReceiverBatch {
         self.receiver.next_count()
     }
 
-    /// Returns this half on its device.
-    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
-        self.receiver.far()
+    pub(crate) fn rounds(&mut self) -> &mut Rounds {
+        &mut self.receiver.rounds
     }
 
     /// Takes the sender's answer, which is empty if semi-honest. Returns the receiver and the t of
@@ -213,7 +174,7 @@ impl ReceiverBatch {
     /// [`PeerMisbehaved::WrongLength`]; [`PeerMisbehaved::CheckFailed`]; [`Error::Device`].
     pub fn finish(mut self, answer: &[u8]) -> Result<(SilentReceiver, Outputs), Error> {
         super::check_length(Message::SilentAnswer, self.answer_bytes(), answer)?;
-        if self.far().is_some() {
+        if self.receiver.rounds.far().is_some() {
             self.receiver.rounds.finish_far()?;
             return Ok((self.receiver, Outputs::default()));
         }

@@ -1,15 +1,12 @@
 //! The sender of silent OT.
 
 use core::fmt;
-use core::num::NonZeroUsize;
-use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use tacit_kernels::{Block, Prg, share_out};
 use zeroize::Zeroizing;
 
 use super::batch::{ANSWER_BYTES, REPLY_BYTES, Rounds, Sums};
-use super::device::{Device, DeviceHalf};
 use super::params::{BOOTSTRAP, Schedule};
 use crate::correlated::CotSender;
 use crate::{Delta, Error, Message, Outputs, Security, SessionTag};
@@ -17,7 +14,7 @@ use crate::{Delta, Error, Message, Outputs, Security, SessionTag};
 /// The garbler's half between two batches: it has Δ, and gets q for each OT.
 pub struct SilentSender {
     pub(super) delta: Delta,
-    pub(super) rounds: Rounds,
+    pub(crate) rounds: Rounds,
 }
 
 /// A sender that waits for the receiver's reply to its batch.
@@ -57,29 +54,9 @@ impl SilentSender {
         })
     }
 
-    /// Works on this many threads from now on; at first as many as `cot` did.
-    pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        self.rounds.threads = threads;
-    }
-
-    /// Lets `device` make the batches from the next round on, if this half is semi-honest.
-    pub fn set_device(&mut self, device: Arc<dyn Device>) {
-        self.rounds.device = Some(device);
-    }
-
-    /// Returns this half on its device.
-    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
-        self.rounds.far()
-    }
-
     #[cfg(test)]
     pub(super) fn for_test(delta: Delta, rounds: Rounds) -> Self {
         Self { delta, rounds }
-    }
-
-    /// Returns the progress of this half.
-    pub(crate) fn schedule(&self) -> Schedule {
-        self.rounds.schedule
     }
 
     /// Returns the number of OTs in the first message of [`start`](Self::start).
@@ -92,11 +69,6 @@ impl SilentSender {
     #[must_use]
     pub fn delta(&self) -> &Delta {
         &self.delta
-    }
-
-    /// Returns memory of an earlier batch, for the next one's OTs.
-    pub fn use_again(&mut self, outputs: Outputs) {
-        self.rounds.spare = outputs;
     }
 
     /// Returns the number of OTs in the next batch: zero for the first one.
@@ -198,16 +170,6 @@ impl SilentSender {
 }
 
 impl SenderBatch {
-    /// As [`SilentSender::set_device`].
-    pub fn set_device(&mut self, device: Arc<dyn Device>) {
-        self.sender.set_device(device);
-    }
-
-    /// As [`SilentSender::set_threads`].
-    pub fn set_threads(&mut self, threads: NonZeroUsize) {
-        self.sender.set_threads(threads);
-    }
-
     /// Does the work for which no message waits, if it is not done yet.
     pub fn expand(&mut self) {
         if !self.expanded {
@@ -227,9 +189,8 @@ impl SenderBatch {
         self.sender.next_count()
     }
 
-    /// Returns this half on its device.
-    pub(crate) fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
-        self.sender.far()
+    pub(crate) fn rounds(&mut self) -> &mut Rounds {
+        &mut self.sender.rounds
     }
 
     /// Takes the receiver's reply, which is empty if semi-honest. Returns the sender, the q of each
@@ -241,7 +202,7 @@ impl SenderBatch {
     /// [`PeerMisbehaved::WrongLength`](crate::PeerMisbehaved::WrongLength); [`Error::Device`].
     pub fn finish(mut self, reply: &[u8]) -> Result<(SilentSender, Outputs, Vec<u8>), Error> {
         super::check_length(Message::SilentReply, self.reply_bytes(), reply)?;
-        if self.far().is_some() {
+        if self.sender.rounds.far().is_some() {
             self.sender.rounds.finish_far()?;
             return Ok((self.sender, Outputs::default(), Vec::new()));
         }

@@ -111,10 +111,10 @@ fn a_device_makes_what_threads_make() {
         let (mut sent, mut all) = (Vec::new(), Vec::new());
         for batch in 0..9 {
             if devices[0] == Some(batch) {
-                sender.set_device(device.clone());
+                sender.rounds.device = Some(device.clone());
             }
             if devices[1] == Some(batch) {
-                receiver.set_device(device.clone());
+                receiver.rounds.device = Some(device.clone());
             }
             let count = sender.next_count();
             let (sending, trees) = sender.begin(&mut rng).unwrap();
@@ -123,10 +123,13 @@ fn a_device_makes_what_threads_make() {
             let (next_receiver, t) = receiving.finish(&answer).unwrap();
             (sender, receiver) = (next_sender, next_receiver);
             sent.extend([trees, reply, answer]);
-            all.extend(outputs_of(q, sender.far(), count).to_vec());
-            all.extend(outputs_of(t, receiver.far(), count).to_vec());
+            all.extend(outputs_of(q, sender.rounds.far(), count).to_vec());
+            all.extend(outputs_of(t, receiver.rounds.far(), count).to_vec());
         }
-        let far = [sender.far().is_some(), receiver.far().is_some()];
+        let far = [
+            sender.rounds.far().is_some(),
+            receiver.rounds.far().is_some(),
+        ];
         assert_eq!(far, devices.map(|from| from.is_some() && takes));
         (sent, all)
     };
@@ -142,8 +145,8 @@ fn a_device_makes_what_threads_make() {
 #[test]
 fn a_malicious_half_takes_no_device() {
     let (_, mut sender, mut receiver) = halves(9, Security::Malicious);
-    sender.set_device(Arc::new(OnThreads));
-    receiver.set_device(Arc::new(OnThreads));
+    sender.rounds.device = Some(Arc::new(OnThreads));
+    receiver.rounds.device = Some(Arc::new(OnThreads));
     let mut rng = Prg::new(Block::ZERO);
     for _ in 0..4 {
         let (sending, trees) = sender.begin(&mut rng).unwrap();
@@ -152,7 +155,7 @@ fn a_malicious_half_takes_no_device() {
         let (next_receiver, _) = receiving.finish(&answer).unwrap();
         (sender, receiver) = (next_sender, next_receiver);
     }
-    assert!(sender.far().is_none() && receiver.far().is_none());
+    assert!(sender.rounds.far().is_none() && receiver.rounds.far().is_none());
 }
 
 /// A table of AES under one key applies to one level of one tree: the same node has other children

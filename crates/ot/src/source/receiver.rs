@@ -1,7 +1,6 @@
 //! The receiver's half of a source.
 
 use core::num::NonZeroUsize;
-use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use tacit_kernels::Prg;
@@ -11,7 +10,7 @@ use super::{CHUNK, Engine, Extension, Progress, Source, Turn, ots_at_once};
 use crate::base::Key;
 use crate::correlated::{CotReceiver, message_bytes};
 use crate::precomputed::ReceiverOts;
-use crate::silent::{Device, DeviceHalf, ReceiverBatch, SilentReceiver};
+use crate::silent::{ReceiverBatch, Rounds, SilentReceiver};
 use crate::{ApiMisuse, Error, Security, SessionTag};
 
 /// The evaluator's half: a random choice b, and t = q ⊕ bΔ for each OT.
@@ -47,7 +46,7 @@ impl Engine for Receiving {
             ExtensionState::SoftSpoken(cot) => Progress::SoftSpoken {
                 head_bytes: cot.head_bytes(),
             },
-            ExtensionState::Silent(silent) => Progress::Silent(silent.schedule()),
+            ExtensionState::Silent(silent) => Progress::Silent(silent.rounds.schedule),
             _ => Progress::First,
         }
     }
@@ -56,10 +55,10 @@ impl Engine for Receiving {
         matches!(self.0, ExtensionState::Batch(..))
     }
 
-    fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+    fn rounds(&mut self) -> Option<&mut Rounds> {
         match &mut self.0 {
-            ExtensionState::Silent(silent) => silent.far(),
-            ExtensionState::Batch(batch, _) => batch.far(),
+            ExtensionState::Silent(silent) => Some(&mut silent.rounds),
+            ExtensionState::Batch(batch, _) => Some(batch.rounds()),
             ExtensionState::SoftSpoken(_) | ExtensionState::First(_) | ExtensionState::Ended => {
                 None
             }
@@ -67,21 +66,8 @@ impl Engine for Receiving {
     }
 
     fn set_threads(&mut self, threads: NonZeroUsize) {
-        match &mut self.0 {
-            ExtensionState::SoftSpoken(cot) | ExtensionState::First(cot) => {
-                cot.set_threads(threads)
-            }
-            ExtensionState::Silent(silent) => silent.set_threads(threads),
-            ExtensionState::Batch(batch, _) => batch.set_threads(threads),
-            ExtensionState::Ended => {}
-        }
-    }
-
-    fn set_device(&mut self, device: &Arc<dyn Device>) {
-        match &mut self.0 {
-            ExtensionState::Silent(silent) => silent.set_device(device.clone()),
-            ExtensionState::Batch(batch, _) => batch.set_device(device.clone()),
-            ExtensionState::SoftSpoken(_) | ExtensionState::First(_) | ExtensionState::Ended => {}
+        if let ExtensionState::SoftSpoken(cot) | ExtensionState::First(cot) = &mut self.0 {
+            cot.set_threads(threads);
         }
     }
 
@@ -166,9 +152,7 @@ impl SourceReceiver {
             }
             ExtensionState::First(cot) => {
                 let (mut silent, first) = SilentReceiver::start(cot, &self.tag, rng)?;
-                if let Some(device) = &self.device {
-                    silent.set_device(device.clone());
-                }
+                silent.rounds.device = self.device.clone();
                 self.engine.0 = ExtensionState::Silent(silent);
                 *message = first;
                 Ok(())
@@ -256,8 +240,8 @@ impl SourceReceiver {
     fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {
         let count = batch.count();
         let (mut silent, t) = batch.finish(answer)?;
-        let is_far = silent.far().is_some();
-        silent.use_again(self.add_batch(count, is_far, t));
+        let is_far = silent.rounds.far().is_some();
+        silent.rounds.spare = self.add_batch(count, is_far, t);
         self.engine.0 = ExtensionState::Silent(silent);
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! The sender's half of a source.
 
 use core::num::NonZeroUsize;
-use std::sync::Arc;
 
 use rand_core::CryptoRng;
 
@@ -9,7 +8,7 @@ use super::{CHUNK, Engine, Extension, Progress, Source, Turn, ots_at_once};
 use crate::base::{Key, check_length};
 use crate::correlated::CotSender;
 use crate::precomputed::SenderOts;
-use crate::silent::{Device, DeviceHalf, SenderBatch, SilentSender};
+use crate::silent::{Rounds, SenderBatch, SilentSender};
 use crate::{ApiMisuse, Delta, Error, Message, Security, SessionTag};
 
 /// The garbler's half: it has Δ, and q for each OT.
@@ -51,7 +50,7 @@ impl Engine for Sending {
             ExtensionState::SoftSpoken(cot) => Progress::SoftSpoken {
                 head_bytes: cot.head_bytes(),
             },
-            ExtensionState::Silent(silent) => Progress::Silent(silent.schedule()),
+            ExtensionState::Silent(silent) => Progress::Silent(silent.rounds.schedule),
             _ => Progress::First,
         }
     }
@@ -60,10 +59,10 @@ impl Engine for Sending {
         self.answer.is_some()
     }
 
-    fn far(&mut self) -> Option<&mut dyn DeviceHalf> {
+    fn rounds(&mut self) -> Option<&mut Rounds> {
         match &mut self.state {
-            ExtensionState::Silent(silent) => silent.far(),
-            ExtensionState::Batch(batch) => batch.far(),
+            ExtensionState::Silent(silent) => Some(&mut silent.rounds),
+            ExtensionState::Batch(batch) => Some(batch.rounds()),
             ExtensionState::SoftSpoken(_) | ExtensionState::First(_) | ExtensionState::Ended => {
                 None
             }
@@ -71,21 +70,8 @@ impl Engine for Sending {
     }
 
     fn set_threads(&mut self, threads: NonZeroUsize) {
-        match &mut self.state {
-            ExtensionState::SoftSpoken(cot) | ExtensionState::First(cot) => {
-                cot.set_threads(threads)
-            }
-            ExtensionState::Silent(silent) => silent.set_threads(threads),
-            ExtensionState::Batch(batch) => batch.set_threads(threads),
-            ExtensionState::Ended => {}
-        }
-    }
-
-    fn set_device(&mut self, device: &Arc<dyn Device>) {
-        match &mut self.state {
-            ExtensionState::Silent(silent) => silent.set_device(device.clone()),
-            ExtensionState::Batch(batch) => batch.set_device(device.clone()),
-            ExtensionState::SoftSpoken(_) | ExtensionState::First(_) | ExtensionState::Ended => {}
+        if let ExtensionState::SoftSpoken(cot) | ExtensionState::First(cot) = &mut self.state {
+            cot.set_threads(threads);
         }
     }
 
@@ -208,9 +194,7 @@ impl SourceSender {
             }
             ExtensionState::First(cot) => {
                 let mut silent = SilentSender::start(cot, &self.tag, message)?;
-                if let Some(device) = &self.device {
-                    silent.set_device(device.clone());
-                }
+                silent.rounds.device = self.device.clone();
                 self.engine.state = ExtensionState::Silent(Box::new(silent));
                 Ok(())
             }
@@ -261,8 +245,8 @@ impl SourceSender {
         let count = batch.count();
         let (mut silent, q, answer) = batch.finish(reply)?;
         self.engine.answer = (!answer.is_empty()).then_some(answer);
-        let is_far = silent.far().is_some();
-        silent.use_again(self.add_batch(count, is_far, q));
+        let is_far = silent.rounds.far().is_some();
+        silent.rounds.spare = self.add_batch(count, is_far, q);
         self.engine.state = ExtensionState::Silent(Box::new(silent));
         Ok(())
     }
