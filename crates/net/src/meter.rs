@@ -33,14 +33,12 @@ pub struct Meter {
     pub waiting: Duration,
 }
 
-impl Add for Traffic {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
+impl Traffic {
+    fn with(self, other: Self, join: fn(u64, u64) -> u64) -> Self {
         Self {
-            frames: self.frames.saturating_add(other.frames),
-            bytes: self.bytes.saturating_add(other.bytes),
-            wire_bytes: self.wire_bytes.saturating_add(other.wire_bytes),
+            frames: join(self.frames, other.frames),
+            bytes: join(self.bytes, other.bytes),
+            wire_bytes: join(self.wire_bytes, other.wire_bytes),
         }
     }
 }
@@ -51,22 +49,10 @@ impl Add for Meter {
     /// Adds the costs of two channels.
     fn add(self, other: Self) -> Self {
         Self {
-            sent: self.sent + other.sent,
-            received: self.received + other.received,
+            sent: self.sent.with(other.sent, u64::saturating_add),
+            received: self.received.with(other.received, u64::saturating_add),
             rounds: self.rounds.saturating_add(other.rounds),
             waiting: self.waiting.saturating_add(other.waiting),
-        }
-    }
-}
-
-impl Sub for Traffic {
-    type Output = Self;
-
-    fn sub(self, earlier: Self) -> Self {
-        Self {
-            frames: self.frames.saturating_sub(earlier.frames),
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-            wire_bytes: self.wire_bytes.saturating_sub(earlier.wire_bytes),
         }
     }
 }
@@ -77,8 +63,8 @@ impl Sub for Meter {
     /// Returns the costs since `earlier`, a snapshot of the same channel.
     fn sub(self, earlier: Self) -> Self {
         Self {
-            sent: self.sent - earlier.sent,
-            received: self.received - earlier.received,
+            sent: self.sent.with(earlier.sent, u64::saturating_sub),
+            received: self.received.with(earlier.received, u64::saturating_sub),
             rounds: self.rounds.saturating_sub(earlier.rounds),
             waiting: self.waiting.saturating_sub(earlier.waiting),
         }
