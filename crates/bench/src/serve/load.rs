@@ -329,19 +329,15 @@ fn expected(
 ) -> Result<BTreeMap<String, Value>, tacit::Error> {
     inputs.extend(values(function, Role::Garbler, service_bit)?);
     let ports = function.inputs().iter();
-    let bits: Vec<bool> = ports
-        .flat_map(|input| inputs[&input.port.name].to_bits().to_vec())
+    let values: Vec<Value> = ports
+        .map(|input| inputs[&input.port.name].clone())
         .collect();
-    let bits = function.evaluate(&bits);
-    let mut rest = &bits[..];
-    let mut outputs = BTreeMap::new();
-    for output in function.outputs() {
-        let (these, others) = rest.split_at(output.port.ty.width());
-        rest = others;
-        if output.recipient.includes(Role::Evaluator) {
-            let value = Value::from_bits(&output.port.ty, these)?;
-            outputs.insert(output.port.name.clone(), value);
-        }
-    }
-    Ok(outputs)
+    let results = function
+        .outputs()
+        .iter()
+        .zip(function.evaluate_values(&values)?);
+    let own = results.filter(|(output, _)| output.recipient.includes(Role::Evaluator));
+    Ok(own
+        .map(|(output, value)| (output.port.name.clone(), value))
+        .collect())
 }
