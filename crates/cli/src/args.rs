@@ -31,7 +31,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use any_run::{KeptRow, OutputArgs, RowArgs, RunsArgs};
@@ -208,47 +208,23 @@ pub(crate) enum Command {
     },
 }
 
-impl Command {
-    /// Returns the peer as the caller named it.
-    pub(crate) fn peer(&self) -> Option<&str> {
-        match self {
-            Self::Offers(args) => args.meet.peer.as_deref(),
-            Self::Run(args) => args.meet.peer.as_deref(),
-            Self::Match(args) => args.meet.peer.as_deref(),
-            Self::Prepare(args) => args.meet.peer.as_deref(),
-            Self::Plan(args) => args.peer.as_deref(),
-            Self::Stock(args) => args.peer.as_deref(),
-            _ => None,
-        }
+/// Returns the arguments of the innermost command.
+fn innermost(mut matches: &ArgMatches) -> &ArgMatches {
+    while let Some((_, inner)) = matches.subcommand() {
+        matches = inner;
     }
+    matches
+}
 
-    /// Returns whether the caller wants JSON.
-    pub(crate) fn wants_json(&self) -> bool {
-        match self {
-            Self::Demo(args) => args.json,
-            Self::Doctor(args) => args.json,
-            Self::Keygen(args) => args.json,
-            Self::Inspect(args) => args.json,
-            Self::Check(args) | Self::Test(args) => args.json,
-            Self::Eval(args) => args.json,
-            Self::Fmt(_) | Self::Pair(_) | Self::Relay(_) | Self::Lsp => false,
-            Self::Plan(args) => args.json,
-            Self::Offers(args) => args.json,
-            Self::Run(args) => args.runs.json,
-            Self::Match(args) => args.json,
-            Self::Outsource { command } => command.given().each.runs.json,
-            Self::Prepare(args) => args.json,
-            Self::Stock(args) => args.json,
-            Self::Backup(args) => args.json,
-            Self::Restore(args) => args.json,
-            // Events have a format of their own: this flag concerns the check alone.
-            Self::Serve(args) => args.json,
-            Self::Config {
-                command: ConfigCommand::Show { json },
-            } => *json,
-            Self::Config { .. } | Self::Completions { .. } | Self::Man { .. } => false,
-        }
-    }
+/// Returns the peer as the caller named it.
+pub(crate) fn peer(matches: &ArgMatches) -> Option<&str> {
+    let peer = innermost(matches).try_get_one::<String>("peer");
+    peer.ok().flatten().map(String::as_str)
+}
+
+/// Returns whether the caller wants JSON.
+pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
+    matches!(innermost(matches).try_get_one("json"), Ok(Some(true)))
 }
 
 /// The commands of `tacit config`.

@@ -69,7 +69,7 @@ mod typed;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::{Cli, Command, ConfigCommand};
 use crate::failure::Failure;
@@ -84,20 +84,22 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 static ALLOCATOR: tacit_kernels::leftovers::Watching = tacit_kernels::leftovers::Watching;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let matches = match Cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return misuse::misused(error),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => return misuse::misused(error),
     };
     let log = Log::new(cli.verbose);
-    let json = cli.command.wants_json();
-    let peer = cli.command.peer().map(str::to_owned);
     let ended = execute(cli, log);
     stock::tell_failed_notes();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.tell(json, peer.as_deref());
+            failure.tell(args::wants_json(&matches), args::peer(&matches));
             ExitCode::from(failure.category() as u8)
         }
     }
