@@ -5,7 +5,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use tacit::circuit::{Component, Digest};
+use tacit::circuit::{Component, Digest, Port};
 use tacit::garble::{AndCounts, ProgramCost, SCHEMES, SchemeInfo};
 use tacit::{Function, Role};
 use tacit_language::lower::ChainedLoop;
@@ -150,62 +150,39 @@ impl Subject {
     }
 
     fn inputs(&self) -> Vec<NamedPort<'_>> {
-        match &self.function {
-            Some(function) => {
-                let inputs = function.inputs().iter();
-                let loads = function.loads().iter().map(|port| (port, Some("saved")));
-                inputs
-                    .map(|input| (&input.port, Some(input.owner.name())))
-                    .chain(loads)
-                    .collect()
-            }
-            None => {
-                let ports = self
-                    .components
-                    .iter()
-                    .flat_map(|one| one.circuit().inputs());
-                ports.map(|port| (port, None)).collect()
-            }
-        }
+        let Some(function) = &self.function else {
+            return self.unowned(|one| one.circuit().inputs());
+        };
+        let inputs = function.inputs().iter();
+        let inputs = inputs.map(|input| (&input.port, Some(input.owner.name())));
+        inputs.chain(saved(function.loads())).collect()
     }
 
     fn outputs(&self) -> Vec<NamedPort<'_>> {
-        match &self.function {
-            Some(function) => {
-                let outputs = function.outputs().iter();
-                let saves = function.saves().iter().map(|port| (port, Some("saved")));
-                outputs
-                    .map(|output| (&output.port, Some(output.recipient.name())))
-                    .chain(saves)
-                    .collect()
-            }
-            None => {
-                let ports = self
-                    .components
-                    .iter()
-                    .flat_map(|one| one.circuit().outputs());
-                ports.map(|port| (port, None)).collect()
-            }
-        }
+        let Some(function) = &self.function else {
+            return self.unowned(|one| one.circuit().outputs());
+        };
+        let outputs = function.outputs().iter();
+        let outputs = outputs.map(|output| (&output.port, Some(output.recipient.name())));
+        outputs.chain(saved(function.saves())).collect()
+    }
+
+    /// Returns ports of a circuit that does not name their parties.
+    fn unowned(&self, ports: fn(&Component) -> &[Port]) -> Vec<NamedPort<'_>> {
+        let ports = self.components.iter().flat_map(ports);
+        ports.map(|port| (port, None)).collect()
     }
 
     /// Returns the AND and XOR gates of all calls, as compiled.
     fn gates(&self) -> (u64, u64) {
-        match &self.function {
-            Some(function) => (function.and_gates(), function.xor_gates()),
-            None => {
-                let count = |gates: fn(&Component) -> usize| {
-                    self.components
-                        .iter()
-                        .map(|component| gates(component) as u64)
-                        .sum()
-                };
-                (
-                    count(|one| one.program().ands().len()),
-                    count(|one| one.program().xors().len()),
-                )
-            }
+        if let Some(function) = &self.function {
+            return (function.and_gates(), function.xor_gates());
         }
+        let programs = self.components.iter().map(Component::program);
+        programs.fold((0, 0), |(ands, xors), program| {
+            let (more_ands, more_xors) = (program.ands().len(), program.xors().len());
+            (ands + more_ands as u64, xors + more_xors as u64)
+        })
     }
 
     /// Returns the join of a program that joins two tables.
@@ -469,4 +446,9 @@ impl Subject {
 fn triples(function: &Function) -> Option<u64> {
     let order = tacit::stock::LotPreparation::triples_for_runs(Role::Garbler, function, 1);
     order.ok().map(|order| order.and_gates())
+}
+
+/// Returns ports whose values are kept between runs.
+fn saved(ports: &[Port]) -> impl Iterator<Item = NamedPort<'_>> {
+    ports.iter().map(|port| (port, Some("saved")))
 }
