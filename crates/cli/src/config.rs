@@ -70,7 +70,7 @@ pub(crate) struct StockPlace {
     /// A folder outside the stocks' folder that records how far each stock is used.
     pub(crate) witness: Option<PathBuf>,
     /// The name of this process, if several of this party have a folder each.
-    #[serde(default, deserialize_with = "fields::lane")]
+    #[serde(default, deserialize_with = "fields::parsed_if_given")]
     pub(crate) lane: Option<Lane>,
     /// The size limit of each stock, in GiB.
     #[serde(default, deserialize_with = "fields::limit")]
@@ -82,7 +82,7 @@ pub(crate) struct StockPlace {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Peer {
     /// The fingerprint of its identity.
-    #[serde(deserialize_with = "fields::fingerprint")]
+    #[serde(deserialize_with = "fields::parsed")]
     pub(crate) fingerprint: Fingerprint,
     /// The address at which it listens, `HOST:PORT`.
     pub(crate) address: Option<String>,
@@ -97,7 +97,7 @@ pub(crate) struct Peer {
     #[serde(default, deserialize_with = "fields::role")]
     pub(crate) role: Option<Role>,
     /// The link to the peer, for plans and for the choice of the OT extension.
-    #[serde(default, deserialize_with = "fields::link")]
+    #[serde(default, deserialize_with = "fields::parsed_if_given")]
     pub(crate) link: Option<Link>,
 }
 

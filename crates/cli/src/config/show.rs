@@ -1,7 +1,7 @@
 //! `tacit config show`: the settings of the configuration, as text or JSON.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -53,27 +53,30 @@ impl Config {
 
 /// Runs `tacit config show`.
 pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Failure> {
-    let path = file(explicit)?;
+    let file = file(explicit)?;
     let config = Config::load(explicit)?;
     if wants_json {
-        return output::print_json(config.json(&path));
+        return output::print_json(config.json(&file));
     }
     let mut text = String::new();
-    let there = if path.exists() {
+    let there = if file.exists() {
         ""
     } else {
         " (not there; all of it is optional)"
     };
-    let _ = writeln!(text, "file: {}{there}", path.display());
-    if let Some(identity) = &config.identity {
-        let _ = writeln!(text, "identity: {}", identity.display());
-    }
-    if let Some(kind) = config.base_ot {
-        let _ = writeln!(text, "base_ot: {kind}");
-    }
-    if let Some(extension) = config.ot_extension {
-        let _ = writeln!(text, "ot_extension: {extension}");
-    }
+    let _ = writeln!(text, "file: {}{there}", file.display());
+    let tell = |text: &mut String, name: &str, value: Option<String>| {
+        let _ = value.map(|value| writeln!(text, "{name}: {value}"));
+    };
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let extension = config.ot_extension.map(|extension| extension.to_string());
+    tell(&mut text, "identity", path(&config.identity));
+    tell(
+        &mut text,
+        "base_ot",
+        config.base_ot.map(|kind| kind.to_string()),
+    );
+    tell(&mut text, "ot_extension", extension);
     for (name, peer) in &config.peers {
         let address = match (&peer.relay, &peer.listen, &peer.address) {
             (Some(relay), _, _) => format!("through the relay {relay}"),
@@ -93,26 +96,21 @@ pub(crate) fn show(explicit: Option<&Path>, wants_json: bool) -> Result<(), Fail
             peer.fingerprint
         );
     }
-    if let Some(folder) = &config.stock.folder {
-        let _ = writeln!(text, "stock folder: {}", folder.display());
-    }
-    if let Some(lane) = &config.stock.lane {
-        let _ = writeln!(text, "stock lane: {lane}");
-    }
-    if let Some(witness) = &config.stock.witness {
-        let _ = writeln!(text, "stock witness: {}", witness.display());
-    }
-    if let Some(limit) = config.stock.limit_gib {
-        let _ = writeln!(text, "stock limit: {limit} GiB");
-    }
-    for (name, wait) in [
-        ("connect", config.timeouts.connect),
-        ("message", config.timeouts.message),
-        ("run", config.timeouts.run),
+    let (stock, timeouts) = (&config.stock, &config.timeouts);
+    let time = |time: Option<Duration>| time.map(|time| format!("{time:?}"));
+    for (name, value) in [
+        ("stock folder", path(&stock.folder)),
+        ("stock lane", stock.lane.map(|lane| lane.to_string())),
+        ("stock witness", path(&stock.witness)),
+        (
+            "stock limit",
+            stock.limit_gib.map(|limit| format!("{limit} GiB")),
+        ),
+        ("timeout connect", time(timeouts.connect)),
+        ("timeout message", time(timeouts.message)),
+        ("timeout run", time(timeouts.run)),
     ] {
-        if let Some(wait) = wait {
-            let _ = writeln!(text, "timeout {name}: {wait:?}");
-        }
+        tell(&mut text, name, value);
     }
     if let Some(serve) = &config.serve {
         serve.show(&mut text);

@@ -3,10 +3,9 @@
 mod beside;
 
 use std::collections::BTreeMap;
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
@@ -19,7 +18,7 @@ use tacit_gpu::Choice;
 use tacit_serve::{Audit, Rate, Server};
 
 use crate::args::{self, KeptRow};
-use crate::config::fields::{gpu, read_text, required_text, time};
+use crate::config::fields::{parsed, parsed_if_given, required_text, time};
 use crate::failure::Failure;
 
 /// The settings of `tacit serve`.
@@ -43,10 +42,10 @@ pub(crate) struct Serve {
     /// The largest number of sessions of one peer at once.
     pub(crate) sessions_per_peer: Option<usize>,
     /// The rate at which a peer may begin sessions.
-    #[serde(deserialize_with = "rate")]
+    #[serde(deserialize_with = "parsed_if_given")]
     pub(crate) arrivals: Option<Rate>,
     /// The rate at which a peer may make mistakes.
-    #[serde(deserialize_with = "rate")]
+    #[serde(deserialize_with = "parsed_if_given")]
     pub(crate) refusals: Option<Rate>,
     /// The MiB for lots of `authenticated` and silent OTs of all runs together.
     pub(crate) memory_mib: Option<u64>,
@@ -55,7 +54,7 @@ pub(crate) struct Serve {
     /// The largest number of threads of one run or preparation.
     pub(crate) threads: Option<NonZeroUsize>,
     /// The GPU that makes silent OTs, as `--gpu` names it; `auto` if not given.
-    #[serde(deserialize_with = "gpu")]
+    #[serde(deserialize_with = "parsed_if_given")]
     pub(crate) gpu: Option<Choice>,
     /// The largest number of keys of a peer about which it is told on a day.
     pub(crate) keys_per_day: Option<u64>,
@@ -183,7 +182,7 @@ pub(crate) struct Served {
     #[serde(default, deserialize_with = "time")]
     pub(crate) command_time: Option<Duration>,
     /// The rate at which each peer may ask.
-    #[serde(default, deserialize_with = "rate")]
+    #[serde(default, deserialize_with = "parsed_if_given")]
     pub(crate) rate: Option<Rate>,
     /// The longest time of a run.
     #[serde(default, deserialize_with = "time")]
@@ -276,7 +275,7 @@ pub(crate) struct Matched {
     /// The peers that may ask; everybody in [peers] if not given.
     pub(crate) peers: Option<Vec<String>>,
     /// The rate at which each peer may ask.
-    #[serde(default, deserialize_with = "rate")]
+    #[serde(default, deserialize_with = "parsed_if_given")]
     pub(crate) rate: Option<Rate>,
     /// The longest time of a run.
     #[serde(default, deserialize_with = "time")]
@@ -369,14 +368,6 @@ impl TryFrom<String> for NamedProtocol {
 
 fn role<'de, D: Deserializer<'de>>(from: D) -> Result<Role, D::Error> {
     required_text(from, args::role)
-}
-
-fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<T, D::Error> {
-    required_text(from, str::parse)
-}
-
-fn rate<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Rate>, D::Error> {
-    read_text(from, str::parse)
 }
 
 impl Serve {
