@@ -21,27 +21,11 @@ pub(super) fn uri_of(path: &Path) -> Option<Uri> {
 /// Returns the path of a `file:` address. For another address it returns the text, which is the
 /// path of no file.
 pub(super) fn path_of(uri: &Uri) -> PathBuf {
-    let text = uri.as_str();
-    let Some(path) = text.strip_prefix("file://") else {
-        return PathBuf::from(text);
-    };
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let escaped = after.get(..2).filter(|_| first == b'%');
-        let escaped = escaped.and_then(|two| std::str::from_utf8(two).ok());
-        match escaped.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
+    if uri.scheme().is_none_or(|scheme| scheme.as_str() != "file") {
+        return PathBuf::from(uri.as_str());
     }
-    PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
+    let path = uri.path().as_estr().decode();
+    PathBuf::from(path.into_string_lossy().into_owned())
 }
 
 /// Returns the range of these bytes.
