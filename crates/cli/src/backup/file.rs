@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use tacit::stock::{
-    AnsweredKeys, ForeignChains, KeptChain, StockName, Stocks, Tried, TryName, TryRecord,
+    AnsweredKeys, ForeignChains, KeptChain, Lanes, StockName, Stocks, Tried, TryName, TryRecord,
 };
 use tacit::{Fingerprint, Role};
 use tacit_serve::reading::read_wiped;
@@ -39,7 +39,7 @@ pub(super) struct Backup {
     pub(super) tries: Vec<SavedTries>,
     /// The keys that peers were told about on the last day.
     pub(super) answered: Vec<SavedKeys>,
-    /// What the stocks and chains were, for the report of a restore.
+    /// The stocks and chains that the backup leaves out, for the report of a restore.
     pub(super) left_out: Vec<LeftOut>,
 }
 
@@ -157,38 +157,33 @@ pub(super) struct LeftOut {
 }
 
 impl LeftOut {
-    pub(super) fn stock(name: &StockName) -> Self {
+    fn of(peer: &Fingerprint, role: Role, lanes: &Lanes, of: String) -> Self {
         Self {
-            peer: name.peer.to_string(),
-            role: name.role.name().to_owned(),
-            of: name.scheme.to_string(),
+            peer: peer.to_string(),
+            role: role.name().to_owned(),
+            of,
             chain: None,
-            own_lane: stock::shown_lane(name.lanes.own),
-            peer_lane: stock::shown_lane(name.lanes.peer),
+            own_lane: stock::shown_lane(lanes.own),
+            peer_lane: stock::shown_lane(lanes.peer),
         }
     }
 
+    pub(super) fn stock(name: &StockName) -> Self {
+        Self::of(&name.peer, name.role, &name.lanes, name.scheme.to_string())
+    }
+
     pub(super) fn chain(chain: &KeptChain) -> Self {
+        let of = chain.protocol.name().to_owned();
         Self {
-            peer: chain.peer.to_string(),
-            role: chain.role.name().to_owned(),
-            of: chain.protocol.name().to_owned(),
             chain: Some(chain.summary.name.clone()),
-            own_lane: stock::shown_lane(chain.lanes.own),
-            peer_lane: stock::shown_lane(chain.lanes.peer),
+            ..Self::of(&chain.peer, chain.role, &chain.lanes, of)
         }
     }
 
     /// Chains of another version of the format, which have no names here.
     pub(super) fn foreign(chains: &ForeignChains) -> Self {
-        Self {
-            peer: chains.peer.to_string(),
-            role: chains.role.name().to_owned(),
-            of: format!("{}, chains of another version", chains.protocol.name()),
-            chain: None,
-            own_lane: stock::shown_lane(chains.lanes.own),
-            peer_lane: stock::shown_lane(chains.lanes.peer),
-        }
+        let of = format!("{}, chains of another version", chains.protocol.name());
+        Self::of(&chains.peer, chains.role, &chains.lanes, of)
     }
 
     pub(super) fn text(&self, config: &Config) -> String {
