@@ -26,7 +26,7 @@ pub struct OtFigures {
     pub extension: String,
     /// The adversaries that it withstands: `semi-honest` or `malicious`.
     pub security: String,
-    /// What the base OTs rest on: `ristretto255` or `ml-kem-768`.
+    /// The assumption of the base OTs: `ristretto255` or `ml-kem-768`.
     pub base: String,
     /// `loopback`, or the link.
     pub link: String,

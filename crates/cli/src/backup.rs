@@ -1,4 +1,4 @@
-//! `tacit backup` and `tacit restore`: what may come back, and what never does.
+//! `tacit backup` and `tacit restore`: the state that may come back, and the state that never does.
 //!
 //! | part | in the backup | why |
 //! |---|---|---|

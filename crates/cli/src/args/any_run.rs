@@ -41,7 +41,7 @@ impl InputArgs {
     }
 }
 
-/// What happens to rows that a join or a matching does not take.
+/// The rules for rows that a join or a matching does not take.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct RowArgs {
     /// Leave out rows of this party's table without a key or, in a join, with an empty cell in a

@@ -24,7 +24,7 @@ fn of_shards(plan: &JoinPlan, bytes: u64) -> u64 {
     }
 }
 
-/// What a run takes from the stock.
+/// The crosses that a run takes from the stock, and their bytes.
 struct FromStock {
     crosses: u64,
     /// The bytes of the crosses on each party's disk, the garbler's first.

@@ -1,4 +1,4 @@
-//! Where a service takes its inputs from, and where its results go.
+//! The sources of a service's inputs, and the places of its results.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,10 +6,10 @@ use crate::load::{Definition, Loaded};
 use crate::source::Span;
 use crate::syntax::{Item, ItemKind};
 
-/// The largest number of letters of a declaration that are shown.
+/// An editor shows at most this many letters of a declaration.
 const MAX_DECLARED: usize = 400;
 
-/// What a name means, for people.
+/// The declaration and documentation of a name, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meaning {
     /// The declaration, without the body of a function.

@@ -1,9 +1,9 @@
-//! What the turn of a loop changes where the row that it reads is zero: all of a pair that is not
-//! matched is, and so are the items of a table behind its length. `sum += row.amount` changes
-//! nothing there, and `n += 1` or `least = min(least, row.amount)` do.
+//! Finds the statements of a loop that change something although the row that they read is zero.
+//! Rows are zero behind a table's length, and where a pair is not matched. `sum += row.amount`
+//! changes nothing there. `n += 1` and `least = min(least, row.amount)` do.
 //!
-//! A value is known or not. Of a loop in the turn one turn stands for all: a variable that it
-//! changes is not known.
+//! A value is known or not. One turn of an inner loop stands for all of its turns: a variable that
+//! it changes is not known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ use crate::program::{
 
 /// The greatest number of statements and expressions that are computed.
 const MAX_STEPS: u32 = 1 << 20;
-/// The greatest number of bits of a row that is zero.
+/// The greatest number of bits of a zero row.
 const MAX_BITS: u64 = 1 << 16;
 
 /// Statements that change an outer variable, or show a value, where the row is zero.
@@ -214,7 +214,7 @@ impl<'p> Turn<'p> {
         }
     }
 
-    /// Forgets what the variables do not hold in `other` as well.
+    /// Forgets each value that a variable does not hold in `other` as well.
     fn keep_same(&mut self, other: &Variables) {
         for (local, value) in &mut self.variables {
             if other.get(local) != Some(value) {

@@ -58,7 +58,7 @@ struct NetworkVariable {
 enum NetworkStep {
     For(NetworkLoop),
     If(Number, Span, [Vec<NetworkStep>; 2]),
-    /// An assignment of the parts of a result, or of what is moved.
+    /// An assignment of the parts of a result or of a move.
     Assign(Assignment),
 }
 

@@ -108,7 +108,7 @@ impl<'f, F: FnMut(&'f Expression)> Visit<'f> for Expressions<F> {
     }
 }
 
-/// What a part of a program does with variables and random bits.
+/// A use of a variable or of random bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum VariableUse<'f> {
     Bind(LocalId, &'f Expression),

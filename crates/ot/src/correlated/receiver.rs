@@ -33,7 +33,7 @@ pub struct CotReceiver {
 struct Call<'a> {
     /// Number of its first block in all streams.
     first: u64,
-    /// What only the first message carries, in that message.
+    /// The part that only the first message carries.
     head: &'a [u8],
     t: &'a mut [Block],
     message: &'a mut [u8],

@@ -36,7 +36,7 @@ pub struct CotSender {
 struct Call<'a> {
     /// Number of its first block in all streams.
     first: u64,
-    /// What only the first message carries, and the rest of the message.
+    /// The part that only the first message carries, and the rest of the message.
     head: &'a [u8],
     rest: &'a [u8],
     /// Whether bit 0 of each q is cleared, for random choices.

@@ -7,7 +7,7 @@ use super::super::pieces::Piece;
 use super::super::{Diagnostic, Lower};
 use crate::source::Span;
 
-/// What is known of a run's one value before there are steps.
+/// Counts the elements of a run's one value, before there are steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in super::super) struct Cuts {
     /// The number of bits of the inputs and of the results of all calls.
