@@ -403,23 +403,18 @@ fn evaluate_circuits(
         let message = "the function keeps values between runs, which a run in the clear cannot";
         return Err(error::usage(py, message));
     }
-    let mut bits = Vec::new();
-    for input in function.inputs() {
+    let values = function.inputs().iter().map(|input| {
         let (name, ty) = (&input.port.name, &input.port.ty);
-        let value = values.get(name).ok_or_else(|| {
+        values.get(name).cloned().ok_or_else(|| {
             let message = format!("input {name:?} of type {ty} has no value; give it one");
             error::input(py, &message)
-        })?;
-        bits.extend_from_slice(&value.to_bits());
-    }
-    let results = py.detach(|| function.evaluate(&bits));
-    let mut rest = &results[..];
-    for output in function.outputs() {
-        let port = &output.port;
-        let (own, after) = rest.split_at(port.ty.width());
-        rest = after;
-        let value = Value::from_bits(&port.ty, own).map_err(|error| error::raise(py, error))?;
-        outputs.set_item(&port.name, python(py, &value)?)?;
+        })
+    });
+    let values = values.collect::<PyResult<Vec<_>>>()?;
+    let results = py.detach(|| function.evaluate_values(&values));
+    let results = results.map_err(|error| error::raise(py, error))?;
+    for (output, value) in function.outputs().iter().zip(&results) {
+        outputs.set_item(&output.port.name, python(py, value)?)?;
     }
     Ok(())
 }
