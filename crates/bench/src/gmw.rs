@@ -46,7 +46,8 @@ pub struct GmwFigures {
     pub run_ms: Spread,
     /// Its bytes and rounds.
     pub run_traffic: Traffic,
-    /// The bits on the link, both ways, for each AND gate.
+    /// The bits on the link, both ways, for each AND gate, over all runs: silent OT makes whole
+    /// batches, so that runs differ.
     pub bits_per_and: f64,
     /// The time for each AND gate, from the median.
     pub and_ns: f64,
@@ -84,8 +85,9 @@ const CURVE: &str = "sort-curve";
 const CURVE_SIZES: [u64; 6] = [1 << 12, 1 << 14, 1 << 16, 1 << 17, 1 << 18, 1 << 20];
 
 /// The functions, starting with those of a first look.
-const FUNCTIONS: [Case; 3] = [
+const FUNCTIONS: [Case; 4] = [
     ("aes-128-calls", &[("calls", 160)]),
+    ("shared-ands", &[("n", 65_536)]),
     ("sort-program", &[("n", 1024)]),
     ("psi-sum", &[("n", 10_000)]),
 ];
@@ -190,6 +192,8 @@ fn figures(
     let runs = done.map(|report| report.runs.clone());
     let run_ms = Spread::of(&slower_ms(&runs));
     let run_traffic = Traffic::of(&runs.garbler[0], &runs.evaluator[0]);
+    let steps = runs.garbler.iter().chain(&runs.evaluator);
+    let sent_bytes: u64 = steps.map(|step| step.sent_bytes).sum();
     GmwFigures {
         workload: task.workload,
         protocol: task.protocol,
@@ -198,7 +202,7 @@ fn figures(
         ands,
         layers,
         setup_ms: Spread::of(&[1e3 * setup_s]),
-        bits_per_and: 8.0 * run_traffic.bytes() as f64 / ands as f64,
+        bits_per_and: 8.0 * sent_bytes as f64 / (ands * runs.garbler.len() as u64) as f64,
         and_ns: 1e6 * run_ms.median / ands as f64,
         run_ms,
         run_traffic,

@@ -16,7 +16,8 @@ use crate::Error;
 
 /// The programs that are not in the library. A parameter of a workload is the program's param of
 /// that name in capital letters.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 7] = [
+    ("shared-ands", ANDS),
     ("sort-program", SORT),
     ("sort-curve", CURVE),
     ("psi-sum", INTERSECT),
@@ -33,6 +34,18 @@ const PROGRAMS: [(&str, &str); 6] = [
         include_str!("../../../examples/06_logistic.tacit"),
     ),
 ];
+
+/// 32 gates a word, none with an operand of another or of one party, and one word as the result.
+const ANDS: &str = "parties alice, bob;
+param N: 2..=1_048_576 = 65_536;
+component fn word(a: u32, b: u32, c: u32, d: u32) -> u32 { (a ^ c) & (b ^ d) }
+main(a: [u32; N] of alice, b: [u32; N] of alice, c: [u32; N] of bob, d: [u32; N] of bob)
+    -> (parity: u32 to both) {
+    let mut parity: u32 = 0;
+    for i in 0..N { parity ^= word(a[i], b[i], c[i], d[i]); }
+    parity
+}
+";
 
 const SORT: &str = "parties alice, bob;
 use std::order::sort;
