@@ -16,7 +16,7 @@ pub use crosses::CrossFigures;
 pub use rows::RowFigures;
 
 use crate::direct::{Report, in_the_clear, measured_runs};
-use crate::meeting::job;
+use crate::meeting::job_by;
 use crate::parties::{Both, Exchange, Memory, PartyLink, Wire, both};
 use crate::record::{Traffic, slower_ms};
 use crate::spread::Spread;
@@ -228,7 +228,7 @@ impl Exchange for Exchanged {
         let extension = OtExtension::from_name(&self.extension);
         session.set_ot_extension(extension.unwrap_or_default())?;
         measured_runs(&mut session, &mut control, self.runs, || {
-            Ok(job(&function, role).by(protocol, None)?)
+            job_by(&function, role, protocol)
         })
     }
 }

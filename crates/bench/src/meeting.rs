@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tacit::cost::{Cost, Phase, PhaseCost};
 use tacit::garble::SchemeId;
+use tacit::protocols::Protocol;
 use tacit::stock::Stocks;
 use tacit::{Fingerprint, Function, Identity, Job, Listener, Role, Session, Settings};
 use tacit_net::Channel;
@@ -39,11 +40,23 @@ pub(crate) fn fingerprint(text: &str) -> Result<Fingerprint, Error> {
     text.parse().map_err(wrong)
 }
 
-/// Returns a run of `function` on the least inputs.
+/// Returns a run of `function` under half-gates, on the least inputs.
 pub(crate) fn job(function: &Function, role: Role) -> Job<'_> {
+    without_scheme(function, role).scheme(SchemeId::HALF_GATES_TWO_CALL)
+}
+
+/// Returns the same by a protocol that takes nothing from the stock. `gmw` has no scheme.
+pub(crate) fn job_by(function: &Function, role: Role, by: Protocol) -> Result<Job<'_>, Error> {
+    let job = match by {
+        Protocol::Gmw => without_scheme(function, role),
+        _ => job(function, role),
+    };
+    Ok(job.by(by, None)?)
+}
+
+fn without_scheme(function: &Function, role: Role) -> Job<'_> {
     let own = function.inputs().iter().filter(|input| input.owner == role);
-    let job = Job::new(function, role).scheme(SchemeId::HALF_GATES_TWO_CALL);
-    own.fold(job, |job, input| {
+    own.fold(Job::new(function, role), |job, input| {
         job.input(&input.port.name, input.port.least_value())
     })
 }
@@ -155,7 +168,7 @@ pub(crate) fn timed<'f>(
 pub(crate) fn runs_of<'f>(
     session: &mut Session,
     runs: u64,
-    job: impl Fn() -> Result<Job<'f>, tacit::Error>,
+    job: impl Fn() -> Result<Job<'f>, Error>,
 ) -> Result<Vec<Timed>, Error> {
     (0..runs)
         .map(|_| Ok(Timed::of(&job()?.run(session)?.cost)))

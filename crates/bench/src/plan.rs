@@ -15,7 +15,7 @@ use tacit::protocols::Protocol;
 use tacit::session::OtExtension;
 use tacit::stock::Preparation;
 
-use crate::meeting::{Meeting, Timed, end, job, runs_of, times};
+use crate::meeting::{Meeting, Timed, end, job, job_by, runs_of, times};
 use crate::parties::{Exchange, PartyLink, Wire, both};
 use crate::spread::Spread;
 use crate::table::{Column, Row, number, short, text};
@@ -270,12 +270,9 @@ impl Exchange for Exchanged {
             for _ in 0..sessions {
                 let mut session = meeting.session(link.as_deref())?;
                 session.set_ot_extension(OtExtension::Silent)?;
-                all.extend(runs_of(&mut session, runs, || {
-                    let job = job(&function, role);
-                    Ok(match protocol {
-                        Protocol::Prepared => job.prepared(&meeting.stocks),
-                        _ => job.by(protocol, None)?,
-                    })
+                all.extend(runs_of(&mut session, runs, || match protocol {
+                    Protocol::Prepared => Ok(job(&function, role).prepared(&meeting.stocks)),
+                    _ => job_by(&function, role, protocol),
                 })?);
                 end(session);
             }

@@ -140,6 +140,34 @@ fn runs_from_nothing_have_the_bytes_that_they_should() {
     }
 }
 
+/// 4 opened bits and 32 bits of OTs in each direction, beside the headers and a word as the result.
+#[test]
+fn ands_of_shared_bits_have_the_bits_that_they_should() {
+    let records = records(Suite::Gmw, &["shared-ands", "gmw softspoken-8 loopback"]);
+    assert_eq!(records.len(), 1);
+    let Figures::Gmw(figures) = &records[0].figures else {
+        panic!("{records:?}");
+    };
+    assert_eq!((figures.ands, figures.layers), (1 << 21, 1));
+    assert!((36.0..36.1).contains(&figures.bits_per_and), "{figures:?}");
+}
+
+#[test]
+fn plans_are_compared_with_runs_by_three_protocols() {
+    let records = records(Suite::Plan, &["plan logistic", "loopback"]);
+    let figures = records.iter().map(|record| match &record.figures {
+        Figures::Plan(figures) => &**figures,
+        other => panic!("{other:?}"),
+    });
+    let protocols = figures.clone().map(|of| of.protocol.as_str());
+    let protocols: Vec<_> = protocols.collect();
+    assert_eq!(protocols, ["direct", "gmw", "prepared"]);
+    assert!(figures.clone().all(|of| of.bytes_exact), "{records:?}");
+    assert_eq!(figures.clone().filter(|of| of.chosen).count(), 1);
+    let fastest = figures.filter(|of| of.behind_percent == 0.0);
+    assert_eq!(fastest.count(), 1);
+}
+
 /// Kept values cost only the servers something. The thin client's bytes are as
 /// `docs/protocols/outsourced.md` counts them, and do not depend on the loaded values.
 #[test]
