@@ -139,18 +139,50 @@ fn read(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// Returns the end of the last line whose end is not between quotation marks.
+/// Returns the end of the last line whose end is not between quotation marks. `bytes` begin with a
+/// record. As in `csv_core`, a quotation mark opens a cell only at its start, and two of them are
+/// one in an open cell.
 fn lines_end(bytes: &[u8]) -> usize {
     if !bytes.contains(&b'"') {
         return memrchr(b'\n', bytes).map_or(0, |last| last + 1);
     }
-    let (mut end, mut is_quoted) = (0, false);
+    let (mut end, mut is_open) = (0, false);
+    // The place behind the mark that closed the last cell: one that follows there opens it again.
+    let mut closed = 0;
     for place in memchr2_iter(b'"', b'\n', bytes) {
-        if bytes[place] == b'"' {
-            is_quoted = !is_quoted;
-        } else if !is_quoted {
+        let is_mark = bytes[place] == b'"';
+        if is_mark && is_open {
+            (is_open, closed) = (false, place + 1);
+        } else if is_mark {
+            let begins = place.checked_sub(1).map(|before| bytes[before]);
+            is_open = place == closed || begins.is_none_or(|before| b",\r\n".contains(&before));
+        } else if !is_open {
             end = place + 1;
         }
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The end of the last whole record, as the reader of records finds it.
+    #[test]
+    fn lines_end_where_records_do() {
+        let end = |text: &str| lines_end(text.as_bytes());
+        for (text, rest) in [
+            ("a,5\" b\nc\nd", "d"),
+            ("\"a\nb\"\nc", "c"),
+            ("\"a\"\"\nb\"\n\"c\nd", "\"c\nd"),
+            ("\"a\" \"\nb\nc", "c"),
+            ("a\"\"\nb,\"\"\nc,\"\"\"\"\nd,\"\"\"\ne\"", "d,\"\"\"\ne\""),
+            ("a\r\"b\nc\"\n\"\n", "\"\n"),
+            ("\u{feff}\"a\nb", "b"),
+            ("\"\"\"\n", "\"\"\"\n"),
+            ("\"", "\""),
+        ] {
+            assert_eq!(&text[end(text)..], rest, "{text:?}");
+        }
+    }
 }
