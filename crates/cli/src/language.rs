@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use serde_json::{Value as Json, json};
 use tacit::Function;
@@ -139,6 +141,7 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let program = Program::read(&args.file)?;
     let signature = program.debugged(&args.params, args.entry.as_deref())?;
     let signature = signature.with_row_rules(args.rows.rules());
+    let signature = signature.on_threads(available_parallelism().unwrap_or(NonZeroUsize::MIN));
     if signature.entry().join.is_none() {
         args.rows.refuse()?;
     }

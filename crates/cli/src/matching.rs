@@ -40,7 +40,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
         ));
     }
     let reading = Bar::without_end("reading the table", !args.json);
-    let table = Table::read(KeyColumn::of(args))?;
+    let table = Table::read(KeyColumn::of(args), args.threads)?;
     drop(reading);
     tell_left_out(table.left_out, "", "with the key of an earlier row");
     if table.len() == 0 && table.left_out.missing > 0 {

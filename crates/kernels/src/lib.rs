@@ -13,7 +13,7 @@
 //! | OT extension's matrix | [`transpose_128`] |
 //! | memory for many blocks | [`zero_blocks`], [`hint_large_pages`] |
 //! | many secrets | [`WipedVec`] |
-//! | work on several threads | [`share_out`], [`map_each`], [`map_parts`], [`repeated`] |
+//! | work on several threads | [`share_out`], [`map_each`], [`map_parts`], [`KeyHashes`] |
 //! | telling a process from its forks | [`process_generation`] |
 //! | universal hashing, GF(2^128) | [`inner_products`], [`Gf128Sum`], [`gf128_multiply`] |
 //!
@@ -61,7 +61,7 @@ pub use hash::{Construction, TweakableHash};
 pub use large_pages::{ZeroBytes, hint_large_pages, zero_blocks};
 pub use prefetch::prefetch_beyond;
 pub use prg::Prg;
-pub use repeated::repeated;
+pub use repeated::KeyHashes;
 pub use simd::{BlockVectors, MAX_LANES, Simd};
 pub use slots::{KeyedPair, Numbered, SlotView};
 pub use stack::wiping_stack;

@@ -51,7 +51,7 @@ mod write;
 use tacit_circuit::CircuitError;
 use zeroize::Zeroizing;
 
-pub use csv::{CsvError, CsvRecords, CsvTexts, Malformed, unmarked};
+pub use csv::{ColumnCells, CsvError, CsvRecords, CsvTexts, Malformed, unmarked};
 pub use function::TypedFunction;
 pub use joined::JoinedRows;
 pub use rows::{ChosenRows, LeftOut, RowRules, UnfitRows};

@@ -70,8 +70,8 @@ mod syntax;
 mod test;
 
 pub use border::{
-    BorderError, ChosenRows, CsvError, CsvRecords, CsvTexts, JoinedRows, LeftOut, Malformed,
-    PortValue, RowRules, Signature, TypedFunction, UnfitRows, WipedTexts, WrongSize,
+    BorderError, ChosenRows, ColumnCells, CsvError, CsvRecords, CsvTexts, JoinedRows, LeftOut,
+    Malformed, PortValue, RowRules, Signature, TypedFunction, UnfitRows, WipedTexts, WrongSize,
     acts_on_a_terminal, unmarked,
 };
 pub use diagnostic::{Diagnostic, render_all};

@@ -8,10 +8,10 @@ use pyo3::types::PyDict;
 use tacit::circuit::Port;
 use tacit::circuit::builder::CircuitForm;
 use tacit::{Job, Role, Value, library};
-use tacit_language::{PortValue, RowRules};
+use tacit_language::PortValue;
 
 use crate::cost::{self, Costs, Row};
-use crate::program::{Program, Source};
+use crate::program::{Program, Source, TableReading};
 use crate::shape::PythonType;
 use crate::value;
 use crate::{error, wait};
@@ -187,7 +187,8 @@ impl Function {
         seed: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let outputs = PyDict::new(py);
-        match (&self.body, self.read(inputs, RowRules::default())?) {
+        let reading = TableReading::usual(py)?;
+        match (&self.body, self.read(inputs, reading)?) {
             (Body::Program(program), Inputs::Program(mut values)) => {
                 let signature = &program.signature;
                 values.extend(program.public.clone());
@@ -212,7 +213,7 @@ impl Function {
             "garbler" => Role::Garbler,
             _ => Role::Evaluator,
         };
-        let given = self.given(py, role, (inputs, RowRules::default()))?;
+        let given = self.given(py, role, (inputs, TableReading::usual(py)?))?;
         let (Body::Circuits(function), Inputs::Circuits(values)) = (&self.body, given) else {
             // Values of a program are checked as they are read.
             return Ok(());
@@ -298,9 +299,9 @@ impl Function {
         &self,
         py: Python<'_>,
         role: Role,
-        (inputs, rules): (&Bound<'_, PyDict>, RowRules),
+        (inputs, reading): (&Bound<'_, PyDict>, TableReading),
     ) -> PyResult<Inputs> {
-        let read = self.read(inputs, rules)?;
+        let read = self.read(inputs, reading)?;
         if let (Body::Program(program), Inputs::Program(values)) = (&self.body, &read) {
             let signature = &program.signature;
             let complete = signature.check_given(signature.party_of(role), values);
@@ -309,9 +310,12 @@ impl Function {
         Ok(read)
     }
 
-    /// Returns the values of these inputs, checked against the function's types, without rows of
-    /// joined tables that `rules` leave out.
-    pub(crate) fn read(&self, inputs: &Bound<'_, PyDict>, rules: RowRules) -> PyResult<Inputs> {
+    /// Returns the values of these inputs, checked against the function's types.
+    pub(crate) fn read(
+        &self,
+        inputs: &Bound<'_, PyDict>,
+        reading: TableReading,
+    ) -> PyResult<Inputs> {
         let named = inputs
             .iter()
             .map(|(name, value)| PyResult::Ok((value::name(&name)?, value)));
@@ -319,7 +323,7 @@ impl Function {
             Body::Program(program) => {
                 let values = named.map(|pair| {
                     let (name, value) = pair?;
-                    let value = program.read(&name, &value, rules)?;
+                    let value = program.read(&name, &value, reading)?;
                     Ok((name, value))
                 });
                 Ok(Inputs::Program(values.collect::<PyResult<_>>()?))

@@ -1,6 +1,7 @@
 //! Programs of the language: their files and params, and their errors.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -14,6 +15,7 @@ use tacit_language::{
     Signature, SourceMap, TypedFunction, UnfitRows, read_source,
 };
 
+use crate::party::threads;
 use crate::shape::PythonType;
 use crate::{error, value, wait};
 
@@ -158,14 +160,15 @@ impl Program {
         self.compile(py, sized.in_form(CircuitForm::Shallow), progress)
     }
 
-    /// Reads the value of an input, without rows of a joined table that `rules` leave out.
+    /// Reads the value of an input.
     pub(crate) fn read(
         &self,
         name: &str,
         value: &Bound<'_, PyAny>,
-        rules: RowRules,
+        reading: TableReading,
     ) -> PyResult<PortValue> {
-        let signature = self.signature.clone().with_row_rules(rules);
+        let signature = self.signature.clone().with_row_rules(reading.rules);
+        let signature = signature.on_threads(reading.threads);
         read(&signature, self.loaded.source_map(), name, value)
     }
 
@@ -293,6 +296,25 @@ pub(crate) fn unfit_rows(py: Python<'_>, rows: &UnfitRows) -> PyErr {
     error::input(py, &format!("{rows}; {remedy}"))
 }
 
+/// How tables that are joined are read.
+#[derive(Clone, Copy)]
+pub(crate) struct TableReading {
+    /// What happens to rows that do not fit.
+    pub(crate) rules: RowRules,
+    /// The number of threads.
+    pub(crate) threads: NonZeroUsize,
+}
+
+impl TableReading {
+    /// Returns the reading without arguments: all rows must fit, and all cores work.
+    pub(crate) fn usual(py: Python<'_>) -> PyResult<Self> {
+        Ok(Self {
+            rules: RowRules::default(),
+            threads: threads(py, None)?,
+        })
+    }
+}
+
 /// Returns the rules of these arguments.
 pub(crate) fn row_rules(
     py: Python<'_>,
@@ -324,7 +346,7 @@ pub(crate) fn chosen_rows(
 ) -> PyResult<Vec<usize>> {
     let rules = row_rules(py, drop_missing, keep)?;
     let (table, keys, lacking) = table;
-    let chosen = ChosenRows::of(keys, most);
+    let chosen = ChosenRows::of((keys.len(), threads(py, None)?), most, |row| keys[row]);
     let name = |row: usize| match lacking.get(&row) {
         Some(column) if *column != table => format!("[{row}] of {column}"),
         _ => format!("[{row}]"),

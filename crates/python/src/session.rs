@@ -247,8 +247,8 @@ impl Session {
         inputs: &Bound<'py, PyDict>,
         terms: Terms,
     ) -> PyResult<RunResult<'py>> {
-        let rules = terms.row_rules(py, function)?;
-        let inputs = function.given(py, role(py, &terms.role)?, (inputs, rules))?;
+        let reading = terms.table_reading(py, function)?;
+        let inputs = function.given(py, role(py, &terms.role)?, (inputs, reading))?;
         if let (Some(program), Inputs::Program(values)) = (function.joining(), &inputs) {
             let run = JoinRun {
                 program,

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use tacit::matching::KeyNormalization;
 use tacit_language::{
-    ChosenRows, CsvError, CsvRecords, LeftOut, Malformed, RowRules, WipedTexts, most_like, unmarked,
+    ChosenRows, ColumnCells, CsvError, CsvRecords, LeftOut, Malformed, RowRules, most_like,
 };
 
 use crate::args::MatchArgs;
@@ -40,10 +41,7 @@ impl<'a> KeyColumn<'a> {
 pub(crate) struct Table {
     /// The name of the column.
     pub(crate) column: String,
-    /// The cells of the column.
-    cells: WipedTexts,
-    /// The normalized cells, which are compared in place of the cells.
-    normalized: Option<WipedTexts>,
+    cells: ColumnCells,
     /// The indices of the rows that are matched, from 0.
     rows: Vec<usize>,
     /// The number of rows that were left out.
@@ -51,22 +49,17 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Reads the keys of a column.
-    pub(crate) fn read(args: KeyColumn<'_>) -> Result<Self, Failure> {
+    /// Reads the keys of a column on `threads` threads.
+    pub(crate) fn read(args: KeyColumn<'_>, threads: NonZeroUsize) -> Result<Self, Failure> {
         let (path, column) = named(args.named);
         let file = File::open(path).map_err(|error| Failure::read(path, error))?;
-        let column = Column::read(file, (path, column))?;
-        Self::of(column, path, args)
-    }
-
-    fn of(column: Column, path: &str, args: KeyColumn<'_>) -> Result<Self, Failure> {
-        let Column { name, cells, lines } = column;
-        let normalized = normalized(&cells, args.normalize);
-        let keys = (0..lines.len()).map(|row| compared(&cells, normalized.as_ref(), row));
-        let keys = keys.map(|key| Some(key).filter(|key| !key.trim().is_empty()));
-        let chosen = ChosenRows::of(keys, 1);
+        let (name, cells) = read_column(file, (path, column), threads)?;
+        let cells = cells.normalized(args.normalize, threads);
+        let chosen = ChosenRows::of((cells.len(), threads), 1, |row| {
+            Some(cells.compared(row)).filter(|key| !key.trim().is_empty())
+        });
         let table = format!("{path}: column {name:?}");
-        let line = |row: usize| format!("line {}", lines[row]);
+        let line = |row: usize| format!("line {}", cells.line(row));
         let checked = chosen.check(args.rules, (&table, 1), line);
         checked.map_err(|rows| unfit_rows(&rows, "one row"))?;
         Ok(Self {
@@ -74,7 +67,6 @@ impl Table {
             left_out: chosen.left_out(),
             rows: chosen.taken,
             cells,
-            normalized,
         })
     }
 
@@ -85,42 +77,13 @@ impl Table {
 
     /// Returns the keys as they are compared.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        let normalized = self.normalized.as_ref();
-        self.rows
-            .iter()
-            .map(move |row| compared(&self.cells, normalized, *row))
+        self.rows.iter().map(|row| self.cells.compared(*row))
     }
 
     /// Returns a key as it stands in the table.
     pub(crate) fn cell(&self, key: usize) -> &str {
-        text(&self.cells, self.rows[key])
+        self.cells.text(self.rows[key])
     }
-}
-
-/// Returns the normalized cells, or none if they are compared as they stand.
-fn normalized(cells: &WipedTexts, how: KeyNormalization) -> Option<WipedTexts> {
-    if how == KeyNormalization::None {
-        return None;
-    }
-    let mut normalized = WipedTexts::default();
-    for row in 0..cells.len() {
-        normalized.push(how.apply(compared(cells, None, row)).as_bytes());
-    }
-    Some(normalized)
-}
-
-/// Returns the key of a row as it is compared.
-fn compared<'t>(cells: &'t WipedTexts, normalized: Option<&'t WipedTexts>, row: usize) -> &'t str {
-    match normalized {
-        Some(normalized) => text(normalized, row),
-        // A join reads the same cell without the mark.
-        None => unmarked(text(cells, row)),
-    }
-}
-
-/// Returns a text by its number: only texts are pushed.
-fn text(texts: &WipedTexts, number: usize) -> &str {
-    str::from_utf8(texts.get(number)).unwrap_or_default()
 }
 
 /// Returns the path of a table and the name of its column, if there is one.
@@ -135,53 +98,25 @@ fn named(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A column of a table.
-struct Column {
-    name: String,
-    cells: WipedTexts,
-    /// The line in which the row of each cell begins.
-    lines: Vec<u64>,
-}
-
-impl Column {
-    /// Reads the column of this name, or the only one, of the file at `path`.
-    fn read(from: impl Read, (path, column): (&str, Option<&str>)) -> Result<Self, Failure> {
-        let mut records = CsvRecords::new(from);
-        if !advance(&mut records, path)? {
-            return Err(
-                input!("{path} is empty"; "give a table whose first line names its columns"),
-            );
-        }
-        let cells = 0..records.width();
-        // A name in another encoding is no reason to refuse the table: only keys are compared.
-        let names = cells.map(|column| records.text(column).unwrap_or("\u{fffd}").to_owned());
-        let names: Vec<_> = names.collect();
-        let place = place(&names, column, path)?;
-        let mut read = Self {
-            name: names[place].clone(),
-            cells: WipedTexts::default(),
-            lines: Vec::new(),
-        };
-        while advance(&mut records, path)? {
-            let line = records.first_line();
-            // In a table of one column, an empty line is a row without a key, except at the end.
-            if names.len() == 1 {
-                for line in line - records.empty_before()..line {
-                    read.cells.push(b"");
-                    read.lines.push(line);
-                }
-            }
-            let key = records.text(place).map_err(|error| wrong(path, error))?;
-            read.cells.push(key.as_bytes());
-            read.lines.push(line);
-        }
-        Ok(read)
+/// Reads the column of this name, or the only one, of the file at `path`. Returns its name and its
+/// cells.
+fn read_column(
+    from: impl Read,
+    (path, column): (&str, Option<&str>),
+    threads: NonZeroUsize,
+) -> Result<(String, ColumnCells), Failure> {
+    let mut records = CsvRecords::new(from);
+    if !records.advance().map_err(|error| wrong(path, error))? {
+        return Err(input!("{path} is empty"; "give a table whose first line names its columns"));
     }
-}
-
-/// Reads the next row, and returns whether there is one.
-fn advance(records: &mut CsvRecords<impl Read>, path: &str) -> Result<bool, Failure> {
-    records.advance().map_err(|error| wrong(path, error))
+    let cells = 0..records.width();
+    // A name in another encoding is no reason to refuse the table: only keys are compared.
+    let names = cells.map(|column| records.text(column).unwrap_or("\u{fffd}").to_owned());
+    let mut names: Vec<_> = names.collect();
+    let place = place(&names, column, path)?;
+    let cells = records.column(place, threads);
+    let cells = cells.map_err(|error| wrong(path, error))?;
+    Ok((names.swap_remove(place), cells))
 }
 
 /// Returns the failure of a table that cannot be read.
@@ -253,10 +188,11 @@ mod tests {
     use super::*;
 
     fn read(text: &str, column: Option<&str>) -> Result<(Vec<String>, Vec<u64>), String> {
-        let read = Column::read(text.as_bytes(), ("t.csv", column));
-        let read = read.map_err(|failure| failure.to_string())?;
-        let cells = (0..read.lines.len()).map(|row| super::text(&read.cells, row).to_owned());
-        Ok((cells.collect(), read.lines))
+        let read = read_column(text.as_bytes(), ("t.csv", column), NonZeroUsize::MIN);
+        let (_, cells) = read.map_err(|failure| failure.to_string())?;
+        let rows = 0..cells.len();
+        let texts = rows.clone().map(|row| cells.text(row).to_owned());
+        Ok((texts.collect(), rows.map(|row| cells.line(row)).collect()))
     }
 
     #[test]
@@ -302,7 +238,7 @@ mod tests {
             let told = read(text, column).expect_err(said);
             assert!(told.contains(said), "{told}");
         }
-        let latin = Column::read(&b"a\nx\ny\xe9\n"[..], ("t.csv", None));
+        let latin = read_column(&b"a\nx\ny\xe9\n"[..], ("t.csv", None), NonZeroUsize::MIN);
         let told = latin.err().expect("no UTF-8").to_string();
         assert!(told.contains("line 3"), "{told}");
     }

@@ -1,6 +1,8 @@
 //! The tables that peers may match with theirs.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use tacit::matching::{Match, MatchRecipient};
 use tacit_serve::TableOffer;
@@ -25,11 +27,12 @@ pub(super) fn matched(config: &Config, matched: &Matched) -> Result<TableOffer, 
         drop_missing: matched.drop_missing,
         keep: matched.keep,
     };
-    let table = Table::read(KeyColumn {
+    let column = KeyColumn {
         named: &matched.table,
         normalize: matched.normalize,
         rules: rows.rules(),
-    })?;
+    };
+    let table = Table::read(column, available_parallelism().unwrap_or(NonZeroUsize::MIN))?;
     let order = Match::new(table.keys())?;
     let order = order.normalized(matched.normalize).to(matched.to);
     Ok(TableOffer {

@@ -5,12 +5,15 @@
 //! apostrophe before it, which a spreadsheet takes as the mark of a text, and read without it. The
 //! characters are those of OWASP's page on CSV injection.
 
+mod blocks;
 mod chunks;
+mod column;
 mod records;
 
 use zeroize::Zeroize;
 
-pub(super) use records::RecordForm;
+pub(super) use blocks::BlockRecords;
+pub use column::ColumnCells;
 pub use records::{CsvError, CsvRecords, Malformed};
 
 /// The form of texts that a spreadsheet would run as a formula.

@@ -1,12 +1,12 @@
 //! The rows of a table that a join or a matching takes: rows that have all values, and at most as
 //! many rows of a key as the join pairs. The command, the service and Python choose them here.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hash};
 use std::num::NonZeroUsize;
 
 use tacit_function::join::KeyEncoding;
-use tacit_kernels::{map_parts, repeated};
+use tacit_kernels::KeyHashes;
 
 use super::strict::Rows;
 use super::{BorderError, JoinedRows, PortValue, Signature};
@@ -14,12 +14,6 @@ use crate::program::{InputPort, TypeId};
 
 /// The greatest number of rows that a message names.
 pub(super) const MAX_NAMED: usize = 5;
-
-/// The hash of a row without a key. The hash of a key may be the same.
-const NO_KEY: u64 = 0;
-
-/// The least number of rows for which another thread is worth its start.
-const LEAST_ROWS: usize = if cfg!(test) { 1 << 4 } else { 1 << 12 };
 
 /// What happens to rows that a join or a matching does not take. By default they are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,49 +78,44 @@ pub struct ChosenRows {
 }
 
 impl ChosenRows {
-    /// Chooses from rows with these keys, at most `most` rows of each key. A row without a key
-    /// lacks a value.
+    /// Chooses from `count` rows, at most `most` rows of each key. `key` returns the key of a row,
+    /// by its number from 0: a row without one lacks a value. Works on `threads` threads.
     pub fn of<K: Eq + Hash>(
-        keys: impl IntoIterator<Item = Option<K>, IntoIter: Clone>,
+        (count, threads): (usize, NonZeroUsize),
         most: usize,
+        key: impl Fn(usize) -> Option<K> + Sync,
     ) -> Self {
-        let (keys, hasher) = (keys.into_iter(), RandomState::new());
-        let hash = |key: Option<K>| key.map_or(NO_KEY, |key| hasher.hash_one(key));
-        let hashes: Vec<u64> = keys.clone().map(hash).collect();
-        Self::by_hashes(
-            &hashes,
-            NonZeroUsize::MIN,
-            most,
-            keys.map(|key| move || key),
-        )
+        let hashes = KeyHashes::of(count, threads, |hasher, first, hashes| {
+            for (row, hash) in (first..).zip(hashes) {
+                *hash = key(row).map_or(KeyHashes::NO_KEY, |key| hasher.hash_one(key));
+            }
+        });
+        Self::by_hashes(&hashes, count, most, key)
     }
 
-    /// Chooses like [`of`](Self::of). `hashes` are those of the keys, and [`NO_KEY`] for rows
-    /// without one. Only a key whose hash occurs twice is made.
+    /// Chooses like [`of`](Self::of), with the hashes of the rows' keys. Only a key that may occur
+    /// twice is made.
     fn by_hashes<K: Eq + Hash>(
-        hashes: &[u64],
-        threads: NonZeroUsize,
+        hashes: &KeyHashes,
+        count: usize,
         most: usize,
-        keys: impl Iterator<Item = impl FnOnce() -> Option<K>>,
+        key: impl Fn(usize) -> Option<K>,
     ) -> Self {
         let mut chosen = Self::default();
-        // Most tables have each key once. To sort hashes shows it in a fraction of a map's time.
-        let mut repeated: HashSet<u64> = repeated(hashes, threads).into_iter().collect();
-        if repeated.is_empty() && most > 0 && !hashes.contains(&NO_KEY) {
-            chosen.taken = (0..hashes.len()).collect();
-            chosen.keys = hashes.len();
+        if hashes.are_different() && most > 0 && !hashes.may_lack() {
+            chosen.taken = (0..count).collect();
+            chosen.keys = count;
             return chosen;
         }
-        repeated.insert(NO_KEY);
         // For each key that may have several rows, its first row and its number of rows.
         let mut found: HashMap<K, (usize, usize)> = HashMap::new();
-        for (row, (key, hash)) in keys.zip(hashes).enumerate() {
-            if most > 0 && !repeated.contains(hash) {
+        for row in 0..count {
+            if most > 0 && !hashes.may_repeat(row) {
                 chosen.keys += 1;
                 chosen.taken.push(row);
                 continue;
             }
-            let Some(key) = key() else {
+            let Some(key) = key(row) else {
                 chosen.missing.push(row);
                 continue;
             };
@@ -265,19 +254,18 @@ impl Signature {
 
 /// Chooses from rows that are encoded on `threads` threads.
 fn chosen(rows: &JoinedRows<'_>, most: usize, threads: NonZeroUsize) -> ChosenRows {
-    let hasher = RandomState::new();
-    let hashes = map_parts(rows.len(), threads, LEAST_ROWS, |part| {
+    let hashes = KeyHashes::of(rows.len(), threads, |hasher, first, hashes| {
         let mut key = KeyEncoding::default();
-        let hash = |row| match rows.encode_key(row, &mut key) {
-            true => hasher.hash_one(key.bytes()),
-            false => NO_KEY,
-        };
-        part.map(hash).collect::<Vec<u64>>()
+        for (row, hash) in (first..).zip(hashes) {
+            *hash = if rows.encode_key(row, &mut key) {
+                hasher.hash_one(key.bytes())
+            } else {
+                KeyHashes::NO_KEY
+            };
+        }
     });
-    let key = |row| {
+    ChosenRows::by_hashes(&hashes, rows.len(), most, |row| {
         let mut key = KeyEncoding::default();
         rows.encode_key(row, &mut key).then_some(key)
-    };
-    let keys = (0..rows.len()).map(|row| move || key(row));
-    ChosenRows::by_hashes(&hashes.concat(), threads, most, keys)
+    })
 }

@@ -123,14 +123,14 @@ pub(super) struct TableFile<'f> {
 }
 
 /// A table file while it is read.
-struct Table<'r, 't> {
+struct Table<'r, 'f, 't> {
     reader: &'r mut Reader<'t>,
     types: &'t TypeTable,
     row: TypeId,
     /// The file's name in messages.
     name: &'r str,
     /// The line of names, followed by one line for each row.
-    records: CsvRecords<&'r mut dyn Read>,
+    records: CsvRecords<&'f mut dyn Read>,
     /// The cells of a row in order, with the column of each.
     columns: Vec<(Cell, usize)>,
 }
@@ -163,7 +163,7 @@ pub(super) fn read<'t>(
     let has_length = is_table && fills != Fills::NoRow;
     let length = has_length.then(|| table.reader.length_to_follow(most));
     let mut lines = RowLines::default();
-    if fills == Fills::NoRow && file.threads.get() > 1 {
+    if fills == Fills::NoRow {
         table.blocks(most, file.threads, &mut lines);
     }
     table.rows(most, fills, &mut lines)?;
@@ -198,7 +198,7 @@ pub(super) fn read<'t>(
     })
 }
 
-impl<'t> Table<'_, 't> {
+impl<'t> Table<'_, '_, 't> {
     fn error(&self, expected: impl Into<String>, found: impl Into<String>) -> BorderError {
         wrong_form(self.reader, expected, found)
     }

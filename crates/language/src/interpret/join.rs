@@ -2,6 +2,7 @@
 //! puts the pairs in bins, and serves as its oracle.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 
 use tacit_function::join::KeyKind;
 
@@ -139,7 +140,9 @@ impl<'v> Table<'v> {
     /// Refuses rows that a join does not take, and more keys than agreed on.
     fn check(&self, most: usize) -> Result<(), String> {
         let name = format!("`{}`", self.name);
-        let chosen = ChosenRows::of(self.keys.iter().map(Option::as_deref), most);
+        let chosen = ChosenRows::of((self.keys.len(), NonZeroUsize::MIN), most, |row| {
+            self.keys[row].as_deref()
+        });
         chosen
             .check(RowRules::default(), (&name, most), |row| {
                 format!("row {}", row + 1)

@@ -1,11 +1,11 @@
 //! The encoded keys of a table, each once.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher as _;
 use std::num::NonZeroUsize;
 
 use tacit_circuit::WipedTexts;
-use tacit_kernels::{Block, WipedVec, map_parts, repeated, share_out, workers};
+use tacit_kernels::{Block, KeyHashes, WipedVec, share_out, workers};
 use zeroize::Zeroizing;
 
 pub use tacit_function::join::KeyEncoding;
@@ -130,15 +130,14 @@ impl Keys {
     }
 }
 
-/// Whether the hashes of all encodings differ, so that each key occurs once. To sort hashes takes a
-/// fraction of a map's time.
+/// Whether each key occurs once.
 fn is_each_once(encodings: &WipedTexts, threads: NonZeroUsize) -> bool {
-    let hasher = RandomState::new();
-    let hashes = map_parts(encodings.len(), threads, SPAN_KEYS, |rows| {
-        let hashes = rows.map(|row| hasher.hash_one(encodings.get(row)));
-        hashes.collect::<Vec<u64>>()
+    let hashes = KeyHashes::of(encodings.len(), threads, |hasher, first, hashes| {
+        for (row, hash) in (first..).zip(hashes) {
+            *hash = hasher.hash_one(encodings.get(row));
+        }
     });
-    repeated(&hashes.concat(), threads).is_empty()
+    hashes.are_different()
 }
 
 impl std::fmt::Debug for Keys {

@@ -14,19 +14,26 @@ use tacit_language::{PortValue, RowRules};
 use super::{Run, RunResult, Session, Terms, ran, role};
 use crate::function::Function;
 use crate::party::{seconds, threads};
-use crate::program::{Program, row_rules};
+use crate::program::{Program, TableReading, row_rules};
 use crate::{error, wait};
 
 impl Terms {
-    /// Returns what happens to rows that a join does not take.
-    pub(super) fn row_rules(&self, py: Python<'_>, function: &Function) -> PyResult<RowRules> {
+    /// Returns how the tables of a join are read.
+    pub(super) fn table_reading(
+        &self,
+        py: Python<'_>,
+        function: &Function,
+    ) -> PyResult<TableReading> {
         let rules = row_rules(py, self.drop_missing, self.keep.as_deref())?;
         if rules != RowRules::default() && function.joining().is_none() {
             let message = "drop_missing and keep are for the table of a program that joins two; \
                            leave them out";
             return Err(error::usage(py, message));
         }
-        Ok(rules)
+        Ok(TableReading {
+            rules,
+            threads: threads(py, self.threads)?,
+        })
     }
 }
 

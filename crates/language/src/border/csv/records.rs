@@ -109,7 +109,7 @@ impl<R: Read> CsvRecords<R> {
     /// Takes whole lines of records from the next `most` bytes, so that another thread reads them
     /// as [`RecordForm::records`]. Takes nothing if no line ends in them, if the file has ended or
     /// cannot be read, or before the first record.
-    pub(in crate::border) fn take_lines(&mut self, most: usize) -> Zeroizing<Vec<u8>> {
+    pub(super) fn take_lines(&mut self, most: usize) -> Zeroizing<Vec<u8>> {
         if self.after_cr && self.chunks.held().starts_with(b"\n") {
             self.chunks.take(1);
             self.line += 1;
@@ -122,7 +122,7 @@ impl<R: Read> CsvRecords<R> {
     }
 
     /// Puts taken lines back before what follows them, to be read here.
-    pub(in crate::border) fn put_back(&mut self, lines: &[Zeroizing<Vec<u8>>]) {
+    pub(super) fn put_back(&mut self, lines: &[Zeroizing<Vec<u8>>]) {
         self.chunks.put_back(lines);
     }
 
@@ -132,13 +132,18 @@ impl<R: Read> CsvRecords<R> {
     }
 
     /// Counts lines that were taken and read. They had records.
-    pub(in crate::border) fn count_lines(&mut self, lines: u64) {
+    pub(super) fn count_lines(&mut self, lines: u64) {
         self.line += lines;
         self.is_first = false;
     }
 
+    /// Whether records have one cell each, once the first is read.
+    pub(super) fn has_one_column(&self) -> bool {
+        self.width == Some(1)
+    }
+
     /// Returns the form of all records, once the first is read.
-    pub(in crate::border) fn form(&self) -> RecordForm {
+    pub(super) fn form(&self) -> RecordForm {
         RecordForm { width: self.width }
     }
 
@@ -267,14 +272,14 @@ impl<R: Read> CsvRecords<R> {
 }
 
 /// The form of the records behind the first, for other readers of the same file.
-pub(in crate::border) struct RecordForm {
+pub(super) struct RecordForm {
     width: Option<usize>,
 }
 
 impl RecordForm {
     /// Reads records from whole lines that stand behind the first record. Their first line is
     /// line 1.
-    pub(in crate::border) fn records<R: Read>(&self, lines: R) -> CsvRecords<R> {
+    pub(super) fn records<R: Read>(&self, lines: R) -> CsvRecords<R> {
         let mut records = CsvRecords::new(lines);
         records.chunks = Chunks::behind_start(records.chunks);
         // The first bytes that this reads may be a byte order mark, which would be left out.
