@@ -85,6 +85,11 @@ impl Progress {
         Ok(())
     }
 
+    /// Returns the number of OTs that the streams gave and that were not handed out.
+    fn padding(&self) -> u64 {
+        128 * self.stream_blocks - self.handed_out
+    }
+
     fn advance(&mut self, count: usize, security: Security) {
         self.handed_out += count as u64;
         self.stream_blocks += blocks(count) as u64;
@@ -143,6 +148,7 @@ mod tests {
         let limit = MAX_TOTAL;
         assert_eq!(progress.check(129), Err(ApiMisuse::UsedUp { limit }));
         progress.advance(1, Security::SemiHonest);
+        assert_eq!(progress.handed_out + progress.padding(), MAX_TOTAL - 128);
         assert_eq!(progress.check(1), Err(ApiMisuse::UsedUp { limit }));
         assert_eq!(progress.check(0), Ok(()));
     }

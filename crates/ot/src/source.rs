@@ -156,6 +156,9 @@ trait Engine {
 
     fn progress(&self) -> Progress;
 
+    /// As [`Source::padding`].
+    fn padding(&self) -> u64;
+
     /// Whether a message of a complete refill is still to be sent or received.
     fn is_busy(&self) -> bool;
 
@@ -211,6 +214,13 @@ impl<E: Engine> Source<E> {
     #[must_use]
     pub fn available(&self) -> Range<u64> {
         self.buffer.next()..self.buffer.made()
+    }
+
+    /// Returns the number of OTs that padding has lost so far. With them and those made, the base
+    /// OTs come to their end at [`Extension::most_ots`].
+    #[must_use]
+    pub fn padding(&self) -> u64 {
+        self.engine.padding()
     }
 
     /// Returns the cost of a refill for `count` OTs.

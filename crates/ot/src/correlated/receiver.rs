@@ -132,6 +132,11 @@ impl CotReceiver {
         self.progress.handed_out
     }
 
+    /// Returns the number of OTs by which padding brings the base OTs closer to their last one.
+    pub(crate) fn padding(&self) -> u64 {
+        self.progress.padding()
+    }
+
     /// Returns the exact size in bytes of the next message, if it is for `count` OTs.
     pub fn message_len(&self, count: usize) -> usize {
         self.corrections.len() + message_bytes(self.field, self.security, count)

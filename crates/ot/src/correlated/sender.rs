@@ -116,6 +116,11 @@ impl CotSender {
         self.progress.handed_out
     }
 
+    /// Returns the number of OTs by which padding brings the base OTs closer to their last one.
+    pub(crate) fn padding(&self) -> u64 {
+        self.progress.padding()
+    }
+
     /// Returns the offset of all OTs. Secret.
     pub fn delta(&self) -> &Delta {
         &self.delta

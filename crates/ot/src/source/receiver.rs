@@ -51,6 +51,13 @@ impl Engine for Receiving {
         }
     }
 
+    fn padding(&self) -> u64 {
+        match &self.0 {
+            ExtensionState::SoftSpoken(cot) => cot.padding(),
+            _ => 0,
+        }
+    }
+
     fn is_busy(&self) -> bool {
         matches!(self.0, ExtensionState::Batch(..))
     }

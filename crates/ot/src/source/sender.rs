@@ -55,6 +55,13 @@ impl Engine for Sending {
         }
     }
 
+    fn padding(&self) -> u64 {
+        match &self.state {
+            ExtensionState::SoftSpoken(cot) => cot.padding(),
+            _ => 0,
+        }
+    }
+
     fn is_busy(&self) -> bool {
         self.answer.is_some()
     }

@@ -239,6 +239,23 @@ fn numbers_end_and_do_not_begin_again() {
     assert_eq!(receiver.refill(1).unwrap_err(), used_up);
 }
 
+/// Both halves know how many OTs small refills lose, and so how many the base OTs still give.
+#[test]
+fn padding_is_counted() {
+    for (security, of_masks) in [(Security::SemiHonest, 0), (Security::Malicious, 128)] {
+        let (mut sender, mut receiver) = halves(soft_spoken(2), security, 0);
+        let mut expected = 0;
+        for count in [1, 128, 129, 300] {
+            refill(&mut sender, &mut receiver, count, |_, _| ()).unwrap();
+            expected += (count.div_ceil(128) * 128 - count) as u64 + of_masks;
+            assert_eq!((sender.padding(), receiver.padding()), (expected, expected));
+        }
+    }
+    let (mut sender, mut receiver) = halves(Extension::Silent, Security::SemiHonest, 0);
+    refill(&mut sender, &mut receiver, 1, |_, _| ()).unwrap();
+    assert_eq!((sender.padding(), receiver.padding()), (0, 0));
+}
+
 #[test]
 fn refills_of_different_sizes_do_not_go_together() {
     let (mut sender, mut receiver) = halves(soft_spoken(2), Security::SemiHonest, 0);

@@ -186,10 +186,12 @@ impl Directions {
         })
     }
 
-    /// Returns the number of OTs that were used of the direction that used more.
+    /// Returns the number of OTs that were used, with those lost to padding, of the direction that
+    /// used more. Both parties have the same number.
     pub fn used_ots(&self) -> u64 {
-        let [garblers, evaluators] = self.next_numbers();
-        garblers.max(evaluators)
+        let sent = self.sender.available().start + self.sender.padding();
+        let received = self.receiver.available().start + self.receiver.padding();
+        sent.max(received)
     }
 
     /// Returns the number of OTs made in all, by their sender.

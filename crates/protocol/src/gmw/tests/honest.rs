@@ -129,6 +129,25 @@ fn every_extension_sends_what_the_outline_says() {
     }
 }
 
+/// The OTs that padding loses count as used, or a session of many refills would end within a run.
+#[test]
+fn padding_counts_as_used() {
+    let mut directions = directions_of(Extension::NAMED[0], BaseOt::ALL[0], [3, 4]);
+    let mut ots = [0; 2];
+    for number in 0..12 {
+        let mut draw = Draw(prg(number));
+        let case = random_case(&mut draw);
+        let inputs = case.inputs(&mut draw.0);
+        run_honest(&case, &inputs, &mut directions).expect("honest");
+        let taken = case.schedule().total_ots();
+        ots = [ots[0] + taken[0], ots[1] + taken[1]];
+        let [garblers, evaluators] = directions.each_ref().map(Directions::used_ots);
+        assert_eq!(garblers, evaluators);
+        assert!(garblers.is_multiple_of(128), "{garblers}");
+    }
+    assert!(directions[0].used_ots() > ots[0].max(ots[1]), "{ots:?}");
+}
+
 /// All inputs are zero. A step without masks would open zeros: the results would be right, but the
 /// peer would read the shares.
 #[test]

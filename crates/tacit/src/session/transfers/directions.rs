@@ -75,7 +75,8 @@ impl Session {
     }
 }
 
-/// The number of OTs that are left for the padding of refills, each of up to 128.
+/// The number of OTs that are left for the padding of a run's refills: fewer than 128 each, and one
+/// for each 2^28 OTs. The padding of earlier runs counts as used.
 const PADDING_OTS: u64 = 1 << 20;
 
 /// Refuses a run that takes `ots` after `used` ones if the base OTs do not give as many.
