@@ -31,7 +31,7 @@ use crate::io::{Io, boxed};
 use crate::session::RunTag;
 use crate::setup::OtSettings;
 use crate::shares::MadeBits;
-use shard::{AskedShard, PlacedShard};
+use shard::{AskedShard, PlacedShard, ShardHint};
 
 /// A join on which both parties have agreed. [`place`](Self::place) runs the placer's side, and
 /// [`program`](Self::program) the programmer's.
@@ -197,11 +197,13 @@ impl Join {
             for shard in shards.by_ref().take(threads.get()) {
                 received.push((shard, self.receive_hint(io).await?));
             }
-            complete.extend(map_each(received, threads, |(mut shard, hint)| {
-                self.add_hint(&mut shard, &hint);
-                shard
-            }));
-            io.breathe().await?;
+            for first in self.parts() {
+                map_each(&mut received, threads, |(shard, hint)| {
+                    self.add_hint(shard, hint, first);
+                });
+                io.breathe().await?;
+            }
+            complete.extend(received.into_iter().map(|(shard, _)| shard));
         }
         Ok(complete)
     }
@@ -239,11 +241,17 @@ impl Join {
             let mut each = each.zip(seeds.iter());
             while each.len() > 0 {
                 let some = each.by_ref().take(threads.get());
-                let hints = map_each(some, threads, |((programmed, k), seed)| {
-                    self.hint(programmed, (k, &times), payloads, seed)
+                let mut hints = map_each(some, threads, |((programmed, k), seed)| {
+                    self.begin_hint(programmed, (k, &times), payloads, seed)
                 });
-                for hint in hints {
-                    self.send_hint(io, &hint?).await?;
+                for first in self.parts() {
+                    io.breathe().await?;
+                    let encode = |hint: &mut ShardHint<'_>| self.encode_hint(hint, first);
+                    let encoded = map_each(&mut hints, threads, encode);
+                    encoded.into_iter().collect::<Result<(), _>>()?;
+                }
+                for hint in map_each(hints, threads, |hint| self.hint_bytes(hint)) {
+                    self.send_hint(io, &hint).await?;
                 }
             }
         }

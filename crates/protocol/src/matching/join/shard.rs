@@ -63,6 +63,17 @@ pub(super) struct ProgrammedShard<'s> {
     masks: &'s mut [Block],
 }
 
+/// The hint of a shard while it is made.
+pub(super) struct ShardHint<'s> {
+    points: Points<'s>,
+    rows: OkvsRows,
+    /// The values of the points.
+    values: WipedVec<Block>,
+    prg: Prg,
+    /// The columns of the parts that are encoded, and zeros.
+    columns: WipedVec<Block>,
+}
+
 /// Runs `$body` with the constant `$N` set to `$blocks`, from 1 to [`WIDEST`].
 macro_rules! of_width {
     ($blocks:expr, $N:ident => $body:expr) => {
@@ -171,21 +182,28 @@ impl Join {
         }
     }
 
-    /// Adds what a hint has for each of a shard's points to the value of its bin.
-    pub(super) fn add_hint(&self, asked: &mut AskedShard<'_>, hint: &[u8]) {
+    /// Returns the first block of each part of a value whose blocks are encoded at once. A wide
+    /// value takes seconds, so a party yields between its parts.
+    pub(super) fn parts(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..self.value_blocks()).step_by(WIDEST)
+    }
+
+    /// Adds what a hint has for each of a shard's points to the value of its bin, in the part of
+    /// the values from block `first` on.
+    pub(super) fn add_hint(&self, asked: &mut AskedShard<'_>, hint: &[u8], first: usize) {
         let (width, bins) = (self.value_blocks(), &mut asked.bins);
-        for first in (0..width).step_by(WIDEST) {
-            of_width!(width - first, N => {
-                let columns = self.columns_of_hint::<N>(hint, first);
-                bins.points.decode_vartime(&asked.rows_of_hint, &columns, |number, sum| {
-                    let at = bins.taken[number] as usize * width + first;
-                    for (value, sum) in bins.values[at..].iter_mut().zip(sum) {
-                        *value ^= sum;
-                    }
-                });
+        of_width!(width - first, N => {
+            let columns = self.columns_of_hint::<N>(hint, first);
+            bins.points.decode_vartime(&asked.rows_of_hint, &columns, |number, sum| {
+                let at = bins.taken[number] as usize * width + first;
+                for (value, sum) in bins.values[at..].iter_mut().zip(sum) {
+                    *value ^= sum;
+                }
             });
+        });
+        if first + WIDEST >= width {
+            self.trim(bins.values);
         }
-        self.trim(bins.values);
     }
 
     /// Returns `N` blocks from block `first` on of each column of a hint.
@@ -223,15 +241,15 @@ impl Join {
         }
     }
 
-    /// Draws r ‖ p of each bin of a shard, and returns the bytes of the shard's hint. `payloads`
+    /// Draws r ‖ p of each bin of a shard, and returns the values that its hint encodes. `payloads`
     /// are those of all keys.
-    pub(super) fn hint(
+    pub(super) fn begin_hint<'s>(
         &self,
-        programmed: ProgrammedShard<'_>,
+        programmed: ProgrammedShard<'s>,
         (k, times): (&[Block], &TimesDelta),
         payloads: &[Block],
         seed: &[u8; 32],
-    ) -> Result<Vec<u8>, Error> {
+    ) -> ShardHint<'s> {
         let ProgrammedShard {
             shard,
             places,
@@ -253,28 +271,43 @@ impl Join {
             add_shifted(value, &payloads[row * size..][..size], self.sizes.tag_bits);
         }
         self.trim(&mut values);
-        let mut hint = WipedVec::zeros(self.sizes.hint_columns as usize * width);
-        for first in (0..width).step_by(WIDEST) {
-            of_width!(width - first, N => {
-                let value = |number: usize| {
-                    let value = &values[number * width + first..][..N];
-                    core::array::from_fn::<_, N, _>(|i| value[i])
-                };
-                let part = points.encode_vartime::<N>(&programmed.rows_of_hint, value, &mut prg)?;
-                for (column, part) in hint.chunks_exact_mut(width).zip(part.iter()) {
-                    column[first..first + N].copy_from_slice(part);
-                }
-            });
+        ShardHint {
+            points,
+            rows: programmed.rows_of_hint,
+            values,
+            prg,
+            columns: WipedVec::zeros(self.sizes.hint_columns as usize * width),
         }
-        self.trim(&mut hint);
+    }
+
+    /// Encodes the part of a hint's values from block `first` on.
+    pub(super) fn encode_hint(&self, hint: &mut ShardHint<'_>, first: usize) -> Result<(), Error> {
+        let (width, values) = (self.value_blocks(), &hint.values);
+        of_width!(width - first, N => {
+            let value = |number: usize| {
+                let value = &values[number * width + first..][..N];
+                core::array::from_fn::<_, N, _>(|i| value[i])
+            };
+            let part = hint.points.encode_vartime::<N>(&hint.rows, value, &mut hint.prg)?;
+            for (column, part) in hint.columns.chunks_exact_mut(width).zip(part.iter()) {
+                column[first..first + N].copy_from_slice(part);
+            }
+        });
+        Ok(())
+    }
+
+    /// Returns the bytes of a hint whose parts are all encoded.
+    pub(super) fn hint_bytes(&self, mut hint: ShardHint<'_>) -> Vec<u8> {
+        let width = self.value_blocks();
+        self.trim(&mut hint.columns);
         let size = self.sizes.hint_column_bytes() as usize;
         let mut bytes = Vec::with_capacity(self.sizes.hint_bytes() as usize + Block::BYTES * width);
-        for column in hint.chunks_exact(width) {
+        for column in hint.columns.chunks_exact(width) {
             let whole = bytes.len() + size;
             append_blocks(&mut bytes, column);
             bytes.truncate(whole);
         }
-        Ok(bytes)
+        bytes
     }
 }
 
