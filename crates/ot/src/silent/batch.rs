@@ -213,13 +213,14 @@ impl Rounds {
             })
     }
 
-    /// Adds this batch's sums of products with the secret to the leaves of all its trees. An input
-    /// and an output have `V` blocks.
-    pub(super) fn expand_scaled<const V: usize>(&self, leaves: &mut [Block]) {
+    /// Adds this batch's sums of products with the secret to these leaves of its trees, from number
+    /// `first` on. An input and an output have `V` blocks.
+    pub(super) fn expand_scaled<const V: usize>(&self, first: usize, leaves: &mut [Block]) {
         debug_assert_eq!(self.width, V);
         let seed = self.hash_of_batch(COLUMNS).finalize().into();
         let secret = &self.inputs[..V * self.params().secret()];
-        add_scaled_columns::<V>((Cpu::detect(), self.threads), &seed, secret, leaves);
+        let on = (Cpu::detect(), self.threads);
+        add_scaled_columns::<V>(on, (&seed, first), secret, leaves);
     }
 
     /// A worker for each thread.
@@ -238,6 +239,13 @@ impl Rounds {
             transcript,
             total: TreeSums::default(),
         })
+    }
+
+    /// Returns the numbers of the first `count` outputs of this batch that are handed out, or of all
+    /// of these.
+    pub(super) fn last_outputs(&self, count: usize) -> core::ops::Range<usize> {
+        let reserved = self.schedule.next_reserved();
+        reserved..reserved + count.min(self.schedule.next_count())
     }
 
     /// Ends a batch: moves the inputs of the next round from the front of `outputs` to the reserve,

@@ -176,10 +176,11 @@ const SCALED_BLOCKS: usize = BLOCKS + WEIGHT / 2;
 
 /// Adds its ten elements of `secret`, whose number is a power of two, to each output, each times a
 /// coefficient of 64 bits, on this many threads. Elements and coefficients are drawn from `seed`.
-/// An element and an output have `V` blocks each: values that meet the same coefficients.
+/// An element and an output have `V` blocks each: values that meet the same coefficients. The
+/// outputs are those of a batch from number `first` on.
 pub(super) fn add_scaled_columns<const V: usize>(
     (cpu, threads): (Cpu, NonZeroUsize),
-    seed: &[u8; 32],
+    (seed, first): (&[u8; 32], usize),
     secret: &[Block],
     outputs: &mut [Block],
 ) {
@@ -188,7 +189,7 @@ pub(super) fn add_scaled_columns<const V: usize>(
     let spans = outputs.chunks_mut(V * SPAN).enumerate();
     share_out(&mut workers(threads), spans, |(), (number, outputs)| {
         let mut prg = Prg::from_seed(seed);
-        prg.skip_blocks(SCALED_BLOCKS * SPAN * number);
+        prg.skip_blocks(SCALED_BLOCKS * (first + SPAN * number));
         let mut random = [Block::ZERO; SCALED_BLOCKS * CHUNK];
         for outputs in outputs.chunks_mut(V * CHUNK) {
             prg.fill_blocks(&mut random);
@@ -305,7 +306,11 @@ pub(super) mod tests {
         for cpu in Cpu::available() {
             let mut outputs = vec![Block::from_u128(1 << 100); V * count];
             let threads = NonZeroUsize::new(threads).unwrap();
-            add_scaled_columns::<V>((cpu, threads), &seed, &secret, &mut outputs);
+            // Any part of a batch gets the same as in the whole.
+            let (head, tail) = outputs.split_at_mut(V * (count / 3));
+            let on = (cpu, threads);
+            add_scaled_columns::<V>(on, (&seed, 0), &secret, head);
+            add_scaled_columns::<V>(on, (&seed, count / 3), &secret, tail);
             let mut prg = Prg::from_seed(&seed);
             for output in outputs.as_chunks::<V>().0 {
                 let expected = defined::<V>(&mut prg, log, &secret);

@@ -30,6 +30,7 @@ mod tests;
 
 use core::fmt;
 use core::num::NonZeroUsize;
+use core::ops::Range;
 
 use rand_core::CryptoRng;
 use sha2::Digest as _;
@@ -238,9 +239,25 @@ impl VoleSenderBatch {
             mut sender,
             mut outputs,
         } = self;
-        sender.rounds.expand_scaled::<1>(&mut outputs);
+        sender.rounds.expand_scaled::<1>(0, &mut outputs);
         sender.rounds.finish(&mut outputs);
         (sender, outputs)
+    }
+
+    /// Returns v of the first `count` VOLEs, or of all, and ends this party's half: as
+    /// [`finish`](Self::finish), but without the work on the others. Secret.
+    #[must_use]
+    pub fn finish_last(self, count: usize) -> Outputs {
+        let Self {
+            sender,
+            mut outputs,
+        } = self;
+        let last = sender.rounds.last_outputs(count);
+        sender
+            .rounds
+            .expand_scaled::<1>(last.start, &mut outputs[last.clone()]);
+        keep(&mut outputs, last);
+        outputs
     }
 }
 
@@ -267,6 +284,12 @@ impl VoleReceiver {
         cot_count(self.rounds.params())
     }
 
+    /// As [`VoleSender::next_count`].
+    #[must_use]
+    pub fn next_count(&self) -> usize {
+        self.rounds.schedule.next_count()
+    }
+
     /// Returns the size of the sender's message for the next batch, in bytes.
     #[must_use]
     pub fn trees_bytes(&self) -> usize {
@@ -287,6 +310,36 @@ impl VoleReceiver {
     /// [`PeerMisbehaved::WrongLength`](crate::PeerMisbehaved::WrongLength);
     /// [`ApiMisuse::WrongCount`].
     pub fn take(mut self, t: &[Block], message: &[u8]) -> Result<(Self, Outputs), Error> {
+        let all = 0..self.rounds.params().batch_outputs();
+        let mut outputs = self.grow(t, message, &all)?;
+        self.rounds.expand_scaled::<2>(0, &mut outputs);
+        self.rounds.finish(&mut outputs);
+        Ok((self, outputs))
+    }
+
+    /// Returns u and w of the first `count` VOLEs, or of all, and ends this party's half: as
+    /// [`take`](Self::take), but without the work on the others. Secret.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`take`](Self::take).
+    pub fn take_last(
+        mut self,
+        t: &[Block],
+        message: &[u8],
+        count: usize,
+    ) -> Result<Outputs, Error> {
+        let last = self.rounds.last_outputs(count);
+        let mut outputs = self.grow(t, message, &last)?;
+        let blocks = 2 * last.start..2 * last.end;
+        self.rounds
+            .expand_scaled::<2>(last.start, &mut outputs[blocks.clone()]);
+        keep(&mut outputs, blocks);
+        Ok(outputs)
+    }
+
+    /// Grows the trees that have these outputs of the batch. Others stay as they are in memory.
+    fn grow(&mut self, t: &[Block], message: &[u8], of: &Range<usize>) -> Result<Outputs, Error> {
         super::check_length(Message::SilentTrees, self.trees_bytes(), message)?;
         check_count("COTs", self.cot_count(), t.len())?;
         let params = self.rounds.params();
@@ -298,6 +351,9 @@ impl VoleReceiver {
             .zip(base.as_chunks::<2>().0);
         let made = outputs.chunks_exact_mut(2 * params.leaves());
         let trees = given.zip(made).enumerate();
+        let trees = trees
+            .take(of.end.div_ceil(params.leaves()))
+            .skip(of.start / params.leaves());
         share_out(&mut Grower::all(&self.rounds), trees, |grower, tree| {
             let (number, (((sent, t), base), outputs)) = tree;
             grower.pass_to(number, params.depth);
@@ -310,10 +366,15 @@ impl VoleReceiver {
             bytes.copy_from_slice(psi);
             grower.fill_in(Block::from_bytes(bytes), base, outputs.as_chunks_mut().0);
         });
-        self.rounds.expand_scaled::<2>(&mut outputs);
-        self.rounds.finish(&mut outputs);
-        Ok((self, outputs))
+        Ok(outputs)
     }
+}
+
+/// Keeps only this part of the outputs. The others are wiped with the rest of the memory.
+fn keep(outputs: &mut Outputs, part: Range<usize>) {
+    let count = part.len();
+    outputs.copy_within(part, 0);
+    outputs.truncate(count);
 }
 
 impl Grower {

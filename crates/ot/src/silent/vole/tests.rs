@@ -139,6 +139,25 @@ fn every_output_is_a_vole_over_many_rounds() {
     assert!(seen.len() > 3000);
 }
 
+/// What is made of the last batch is what a whole one has first, whatever it reserves.
+#[test]
+fn a_last_batch_has_the_first_voles_of_a_whole_one() {
+    for batches in 1..5 {
+        let (_, whole) = Halves::new(3).after(batches).batch();
+        let all = whole.v.len();
+        for count in [0, 1, 63, 64, 65, all.saturating_sub(1), all, all + 9] {
+            let mut halves = Halves::new(3).after(batches);
+            let [q, t] = halves.cots();
+            let (batch, message) = halves.sender.begin(&q, &mut halves.prg).unwrap();
+            assert!(message == whole.message);
+            let u_and_w = halves.receiver.take_last(&t, &message, count).unwrap();
+            let v = batch.finish_last(count);
+            let count = count.min(all);
+            assert!(*v == whole.v[..count] && *u_and_w == whole.u_and_w[..2 * count]);
+        }
+    }
+}
+
 #[test]
 fn batches_are_the_same_on_any_number_of_threads() {
     let made = |threads: usize| {

@@ -1,5 +1,6 @@
 //! The second form: [silent VOLE](tacit_ot::silent), whose first VOLEs are packed. The programmer
-//! sends a message a batch, of trees; batches serve the columns of all shards in order.
+//! sends a message a batch, of trees; batches serve the columns of all shards in order. Of the last
+//! batch the parties make only the VOLEs that asks take.
 
 use tacit_kernels::{Block, Prg};
 use tacit_ot::silent::{VOLE_BASE_COUNT, VoleReceiver, VoleSender};
@@ -18,8 +19,9 @@ use crate::setup::{EvaluatorOt, GarblerOt};
 pub(super) struct Silent<H> {
     plan: VolePlan,
     tag: SessionTag,
-    /// None before the first ask.
+    /// None before the first ask, and once the last batch is made.
     half: Option<H>,
+    has_begun: bool,
     made: Outputs,
     /// The number of blocks of `made` that asks have taken.
     taken: usize,
@@ -32,6 +34,7 @@ impl<H> Silent<H> {
             plan,
             tag: SessionTag::new(*tag.as_bytes()),
             half: None,
+            has_begun: false,
             made: Outputs::default(),
             taken: 0,
         }
@@ -55,6 +58,16 @@ impl<H> Silent<H> {
         next
     }
 
+    /// Returns how many VOLEs asks still take after `done` of these columns, if the next batch, of
+    /// `next` VOLEs, is the last one.
+    fn left_of_last(&self, columns: AskColumns, done: usize, next: usize) -> Option<usize> {
+        let left = self
+            .plan
+            .columns
+            .checked_sub(columns.before + done as u64)?;
+        usize::try_from(left).ok().filter(|left| *left <= next)
+    }
+
     /// Returns memory for the next batch.
     fn memory(&mut self) -> Outputs {
         self.taken = 0;
@@ -70,6 +83,8 @@ impl<H> Silent<H> {
         }
     }
 }
+
+const ENDED: Error = Error::ApiMisuse("no more columns than were planned");
 
 impl Silent<VoleReceiver> {
     async fn start(
@@ -95,29 +110,35 @@ impl Silent<VoleReceiver> {
         columns: AskColumns,
         prg: &mut Prg,
     ) -> Result<PlacerVole, Error> {
-        let mut half = match self.half.take() {
-            Some(half) => half,
-            None => self.start(io, ot, prg).await?,
-        };
         let count = columns.count as usize;
         let mut u = Zeroizing::new(Vec::with_capacity(count));
         let mut w = Zeroizing::new(Vec::with_capacity(count));
         while u.len() < count {
             let next = self.next::<2>(count - u.len());
             if next.is_empty() {
+                let mut half = match (self.half.take(), self.has_begun) {
+                    (Some(half), _) => half,
+                    (None, false) => self.start(io, ot, prg).await?,
+                    (None, true) => return Err(ENDED),
+                };
+                self.has_begun = true;
                 half.use_again(self.memory());
                 let mut t = Zeroizing::new(vec![Block::ZERO; half.cot_count()]);
                 ot.refill(io, t.len() as u64, &seed(prg)).await?;
                 ot.extend_random(prg, &mut t, io.message())?;
                 let trees = io.receive(messages::trees(half.trees_bytes())).await?;
-                (half, self.made) = half.take(&t, trees)?;
+                if let Some(left) = self.left_of_last(columns, u.len(), half.next_count()) {
+                    self.made = half.take_last(&t, trees, left)?;
+                } else {
+                    let (next, made) = half.take(&t, trees)?;
+                    (self.half, self.made) = (Some(next), made);
+                }
                 continue;
             }
             u.extend(next.iter().map(|[u, _]| *u));
             w.extend(next.iter().map(|[_, w]| *w));
             io.progressed(self.progress(columns, u.len()));
         }
-        self.half = Some(half);
         Ok(PlacerVole { u, w })
     }
 }
@@ -143,32 +164,39 @@ impl Silent<VoleSender> {
         columns: AskColumns,
         prg: &mut Prg,
     ) -> Result<ProgrammerVole, Error> {
-        let mut half = match self.half.take() {
-            Some(half) => half,
-            None => self.start(io, ot, prg).await?,
-        };
         let count = columns.count as usize;
         let mut v = Zeroizing::new(Vec::with_capacity(count));
         while v.len() < count {
             let next = self.next::<1>(count - v.len());
             if next.is_empty() {
+                let mut half = match (self.half.take(), self.has_begun) {
+                    (Some(half), _) => half,
+                    (None, false) => self.start(io, ot, prg).await?,
+                    (None, true) => return Err(ENDED),
+                };
+                self.has_begun = true;
                 half.use_again(self.memory());
                 let mut q = Zeroizing::new(vec![Block::ZERO; half.cot_count()]);
                 ot.refill(io, q.len() as u64, &seed(prg)).await?;
                 ot.extend_random(&mut q, &[])?;
+                let next_count = half.next_count();
                 let (batch, trees) = half.begin(&q, prg)?;
                 io.message().clear();
                 io.message().extend(&trees);
                 io.send(messages::trees(trees.len()))?;
                 // The placer works on the trees while this party works on its sums.
                 io.breathe().await?;
-                (half, self.made) = batch.finish();
+                if let Some(left) = self.left_of_last(columns, v.len(), next_count) {
+                    self.made = batch.finish_last(left);
+                } else {
+                    let (next, made) = batch.finish();
+                    (self.half, self.made) = (Some(next), made);
+                }
                 continue;
             }
             v.extend_from_slice(next.as_flattened());
             io.progressed(self.progress(columns, v.len()));
         }
-        self.half = Some(half);
         let delta = Zeroizing::new(ot.delta());
         Ok(ProgrammerVole { v, delta })
     }
@@ -188,6 +216,7 @@ mod tests {
             plan: VolePlan::of(Extension::Silent, 1 << 20),
             tag: SessionTag::new([0; 32]),
             half: None,
+            has_begun: false,
             made: Zeroizing::new(numbered(0..20).collect()),
             taken: 0,
         };
