@@ -276,9 +276,10 @@ one_byte_enum! {
             it have";
         /// The keys that the party answers the other on a day do not suffice for the run.
         KeysSpent = 16, "it answers this party no more keys today, or fewer than this run asks";
-        /// Runs of these sizes take more memory, or tell of more keys, than the party ever allows.
-        TooLarge = 17, "runs with tables of these sizes take more memory, or more keys of a day, \
-            than it allows";
+        /// The other party has more keys than the party accepts, or runs of these sizes take more
+        /// memory, or tell of more keys, than it ever allows.
+        TooLarge = 17, "this party has more keys than it accepts, or runs with tables of these \
+            sizes take more memory, or more keys of a day, than it allows";
         /// Another process of the party keeps the chain of the run.
         OtherLane = 18, "another one of its processes keeps this chain";
         /// The party holds no such table for the other, or joins none in this way.

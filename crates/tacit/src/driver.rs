@@ -301,10 +301,10 @@ pub(crate) fn reason(error: &Error, to: Option<OutsourcedRole>) -> Option<AbortR
             }
         }
         Error::Protocol(ProtocolError::PeerIncompatible(difference)) => difference.abort_reason(),
-        Error::OtherFunction { .. }
-        | Error::OtherSize { .. }
-        | Error::TooManyPeerKeys { .. }
-        | Error::ChainsDiffer { .. } => AbortReason::Incompatible,
+        Error::TooManyPeerKeys { .. } => AbortReason::TooLarge,
+        Error::OtherFunction { .. } | Error::OtherSize { .. } | Error::ChainsDiffer { .. } => {
+            AbortReason::Incompatible
+        }
         Error::ChainElsewhere { .. } => AbortReason::OtherLane,
         Error::Network(NetError::Cancelled { .. }) => AbortReason::Cancelled,
         Error::Network(_) if is_others => AbortReason::OtherParty,

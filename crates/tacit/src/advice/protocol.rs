@@ -96,8 +96,8 @@ fn of_abort(reason: AbortReason) -> Advice {
         AbortReason::KeysSpent => ("from 00:00 UTC on it answers as many again; match fewer keys, "
             "compare with " (ListOffers) ", or ask it to raise keys_per_day. A run may count as "
             "more keys than its table has: 256 for one, 1,091 for 1,000"),
-        AbortReason::TooLarge => ("match fewer keys, or ask it to raise "
-            "memory_mib_per_peer or keys_per_day: to wait does not help"),
+        AbortReason::TooLarge => ("match fewer keys, or ask it to raise the most keys that it "
+            "accepts, or in a service memory_mib_per_peer or keys_per_day: to wait does not help"),
         AbortReason::TableNotAllowed => ("compare how keys are read, who gets the result, and the "
             "digest of a program that joins, of which it takes no other edition, with "
             (ListOffers) ", or ask it to add them to " (OfferedTables)),

@@ -216,6 +216,8 @@ fn a_peer_with_too_many_keys_is_refused_before_it_asks() {
     assert!(advice.contains("most keys of the peer"), "{advice}");
     let told = ended[1].as_ref().expect_err("refused");
     assert_eq!(told.category(), Category::Incompatible, "{told}");
+    let told = told.with_advice();
+    assert!(told.contains("more keys than it accepts"), "{told}");
     for ended in run(50) {
         let common = ended.expect("a result").common.expect("keys");
         assert_eq!(common.len(), 2);
