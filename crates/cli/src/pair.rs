@@ -192,10 +192,11 @@ fn accept(args: &AcceptArgs, config: Option<&Path>) -> Result<(), Failure> {
         return Err(usage!("the invitation is this party's own"; "give it to the other party"));
     }
     let ledger = own.ledger()?;
+    pairing::check_invitation(&invitation, &ledger).map_err(tacit::Error::from)?;
     let (name, address) = (&args.name, invitation.address());
     let place = match invitation.way() {
         Route::Direct => format!("at {address}"),
-        // The latter is refused below.
+        // The latter is refused above.
         Route::Relay | Route::RelayOfPages => format!("by the relay at {address}"),
     };
     eprintln!(

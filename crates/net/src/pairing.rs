@@ -43,7 +43,7 @@ use crate::relay::{self, Answer, Hello};
 use crate::{Channel, Fingerprint, Identity, NetError, Settings, Transport, tls};
 use exchange::{Agreed, Invited};
 
-pub use accept::{accept, accept_over};
+pub use accept::{accept, accept_over, check_invitation};
 pub use exchange::Code;
 pub use invitation::{Invitation, NotAnInvitation, Route};
 pub use ledger::Ledger;

@@ -186,7 +186,9 @@ fn who_comes_late_is_told() {
     let pair = Pair::new();
     let (alice, invitation) = pair.invite(&["--valid", "1s"]);
     alice.end().failed(5, &["has expired"]);
-    pair.accept(&invitation).end().failed(5, &["has expired"]);
+    let late = pair.accept(&invitation).end();
+    assert!(!late.stderr.contains("waiting for"), "{}", late.stderr);
+    late.failed(5, &["has expired"]);
 }
 
 #[test]

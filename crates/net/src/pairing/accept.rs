@@ -22,12 +22,7 @@ pub fn accept(
     identity: &Identity,
     settings: &Settings,
 ) -> Result<UnconfirmedPairing, NetError> {
-    if invitation.is_late(now()?) {
-        return Err(NetError::Pairing(Refusal::Late));
-    }
-    if ledger.is_used(&invitation.accepted_id()) {
-        return Err(NetError::Pairing(Refusal::Used));
-    }
+    check_invitation(invitation, ledger)?;
     let wait = Wait::at_most(settings.connect_timeout, &settings.cancel);
     // Nothing is used up before the handshake is done.
     let channel = tcp::while_busy(settings, &wait, tcp::is_closed, || {
@@ -35,6 +30,24 @@ pub fn accept(
         meet_inviter(transport, invitation, identity, settings)
     })?;
     offer(channel, invitation, ledger, identity)
+}
+
+/// Checks that an invitation can still be accepted here, before anybody is waited for.
+///
+/// # Errors
+///
+/// A [`Refusal`]: it is late, was used up before, or is for a web page.
+pub fn check_invitation(invitation: &Invitation, ledger: &Ledger) -> Result<(), NetError> {
+    let refusal = if invitation.is_late(now()?) {
+        Refusal::Late
+    } else if ledger.is_used(&invitation.accepted_id()) {
+        Refusal::Used
+    } else if invitation.way() == Route::RelayOfPages {
+        Refusal::OfPage
+    } else {
+        return Ok(());
+    };
+    Err(NetError::Pairing(refusal))
 }
 
 /// Connects to the place that the invitation names.
