@@ -13,8 +13,8 @@ use tacit::circuit::builder::CircuitForm;
 use tacit::protocols::Protocol;
 use tacit_language::lower::LineCosts;
 use tacit_language::{
-    BorderError, Loaded, ProgramFolder, Signature, SourceMap, TestReport, TypedFunction,
-    read_source,
+    BorderError, Loaded, ParamValues, ProgramFolder, Signature, SourceMap, TestReport,
+    TypedFunction, read_source,
 };
 
 use crate::args::{EvalArgs, FmtArgs, FunctionArgs, ProgramArgs};
@@ -40,13 +40,7 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
             loaded.source_map(),
         );
         wrong += errors.len();
-        if let Ok(program) = loaded.program(&params) {
-            if args.json {
-                warnings.extend(all_json(&program.warnings, map))
-            } else {
-                warn(&loaded, &program)
-            }
-        }
+        warnings.extend(warned(&loaded, &params, args.json));
         match args.json {
             true => all.extend(all_json(&errors, map)),
             false if errors.is_empty() => {
@@ -68,7 +62,7 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
 pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
     let params = params(&args.params)?;
     let (mut failed, mut run) = (0, 0);
-    let mut all = Vec::new();
+    let (mut all, mut warnings) = (Vec::new(), Vec::new());
     for path in &args.files {
         let loaded = load(path)?;
         let files = ProgramFolder::of(path);
@@ -82,6 +76,7 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
                 [("errors", errors_json), ("tests", all)],
             ));
         }
+        warnings.extend(warned(&loaded, &params, args.json));
         let reports = loaded.run_tests(&params, &files);
         if reports.is_empty() && !args.json {
             output::print(format!("{}: no tests\n", shown(path)))?;
@@ -99,12 +94,28 @@ pub(crate) fn test(args: &ProgramArgs) -> Result<(), Failure> {
     if failed > 0 {
         let what = format!("{failed} of {} failed", counted(run, "test"));
         let remedy = "correct the program or the test, as the messages say";
-        return Err(wrong(what, remedy, [("tests", all)]));
+        return Err(wrong(
+            what,
+            remedy,
+            [("tests", all), ("warnings", warnings)],
+        ));
     }
     if args.json {
-        output::print_json(json!({ "tests": all }))?;
+        output::print_json(json!({ "tests": all, "warnings": warnings }))?;
     }
     Ok(())
+}
+
+/// Prints the warnings about a program, or returns them if they are wanted as JSON.
+fn warned(loaded: &Loaded, params: &ParamValues, json: bool) -> Vec<Json> {
+    let Ok(program) = loaded.program(params) else {
+        return Vec::new();
+    };
+    if json {
+        return all_json(&program.warnings, loaded.source_map());
+    }
+    warn(loaded, &program);
+    Vec::new()
 }
 
 fn print_report(path: &Path, report: &TestReport, map: &SourceMap) -> Result<(), Failure> {

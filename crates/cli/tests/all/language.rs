@@ -108,7 +108,8 @@ main(a: [u8; 9] of alice, b: u8 of bob) -> (total: u8 to both) {
     assert_eq!(evaluated.succeeded(), "total = 1\n");
     let inspected = tacit(folder.path(), &["inspect", "gap.tacit"]);
     let lines = tacit(folder.path(), &["inspect", "gap.tacit", "--lines"]);
-    for told in [checked, evaluated, inspected, lines] {
+    let tested = tacit(folder.path(), &["test", "gap.tacit"]);
+    for told in [checked, evaluated, inspected, lines, tested] {
         told.succeeded();
         for words in ["gap.tacit:4:18", "may wrap", "`u12`"] {
             assert!(told.stderr.contains(words), "{words}: {told:?}");
@@ -118,6 +119,9 @@ main(a: [u8; 9] of alice, b: u8 of bob) -> (total: u8 to both) {
     let told: serde_json::Value = serde_json::from_str(json.succeeded()).unwrap();
     assert_eq!(told["errors"], serde_json::json!([]));
     assert_eq!(told["warnings"][0]["line"], 4);
+    let tested = tacit(folder.path(), &["test", "--json", "gap.tacit"]);
+    let tested: serde_json::Value = serde_json::from_str(tested.succeeded()).unwrap();
+    assert_eq!(tested["warnings"], told["warnings"]);
     assert!(json.stderr.is_empty(), "{json:?}");
 }
 
