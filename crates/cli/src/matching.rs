@@ -107,10 +107,13 @@ fn tell_estimate(order: &Match, party: &Party, keys: u64) -> Result<(), Failure>
     } else {
         " and what the network takes"
     };
+    let seconds = match estimate.time.as_secs_f64() {
+        short if short < 0.1 => "less than 0.1".to_owned(),
+        seconds => format!("{seconds:.1}"),
+    };
     eprintln!(
-        "estimate  {} and {:.1} s{over}, if the peer has as many keys as this party, {keys}",
-        shown_bytes(estimate.bytes),
-        estimate.time.as_secs_f64()
+        "estimate  {} and {seconds} s{over}, if the peer has as many keys as this party, {keys}",
+        shown_bytes(estimate.bytes)
     );
     Ok(())
 }
