@@ -103,12 +103,15 @@ impl Reader<'_> {
             [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
             _ => None,
         };
-        match digits.chunks(2).map(byte).collect::<Option<Vec<u8>>>() {
-            Some(bytes) => {
-                self.cell(&Zeroizing::new(bytes));
-                Ok(())
-            }
-            None => Err(self.error(ty, self.expected(ty), "another text")),
+        // The capacity suffices, so that no part of the key stays behind in memory.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(digits.len().div_ceil(2)));
+        for pair in digits.chunks(2) {
+            let Some(byte) = byte(pair) else {
+                return Err(self.error(ty, self.expected(ty), "another text"));
+            };
+            bytes.push(byte);
         }
+        self.cell(&bytes);
+        Ok(())
     }
 }
