@@ -43,6 +43,13 @@ impl WipedTexts {
         self.ends.extend(others.ends.iter().map(|end| before + end));
     }
 
+    /// Removes the texts behind the first `texts`. Their bytes stay in the memory until others
+    /// overwrite them, or until it is wiped.
+    pub fn truncate(&mut self, texts: usize) {
+        self.ends.truncate(texts);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
     /// Returns a text by its number from 0.
     ///
     /// # Panics
@@ -85,6 +92,9 @@ mod tests {
             texts.push(number.to_string().as_bytes());
         }
         assert_eq!(texts.len(), 100);
+        texts.push(b"removed");
+        texts.truncate(100);
+        texts.truncate(101);
         let mut twice = texts.clone();
         twice.append(&texts);
         assert_eq!((twice.len(), twice.byte_count()), (200, 2 * 190));

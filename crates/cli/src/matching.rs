@@ -43,7 +43,7 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     let table = Table::read(KeyColumn::of(args), args.threads)?;
     drop(reading);
     tell_left_out(table.left_out, "", "with the key of an earlier row");
-    if table.len() == 0 && table.left_out.missing > 0 {
+    if table.all_keys == 0 && table.left_out.missing > 0 {
         return Err(input!(
             "no row of {} has a valid key", args.table;
             "see whether it is the right column{}", match args.normalize {
@@ -52,17 +52,10 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
             }
         ));
     }
-    let mut order = Match::new(table.keys())?
-        .normalized(args.normalize)
-        .to(args.to)
-        .threads(args.threads)
-        .time_limit(args.time_limit.or(config.timeouts.run));
-    if let Some(most) = args.most_keys {
-        order = order.most_peer_keys(most);
-    }
+    let order = ordered(args, &table)?.time_limit(args.time_limit.or(config.timeouts.run));
     let threat_model = security(order.threat_model(), None);
     if !args.json {
-        tell_estimate(&order, &party, table.len() as u64)?;
+        tell_estimate(&order, &party)?;
     }
     let mut session = party.meet(cancel::on_signal()?, log)?;
     let peer = session.peer();
@@ -98,9 +91,22 @@ pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Res
     }
 }
 
-/// Says what the matching takes if the peer has as many keys as this party, `keys`.
-fn tell_estimate(order: &Match, party: &Party, keys: u64) -> Result<(), Failure> {
-    let (link, extension) = party.known_of_ots();
+/// Returns the matching that the arguments ask for.
+fn ordered(args: &MatchArgs, table: &Table) -> Result<Match, Failure> {
+    let mut order = Match::new(table.keys())?;
+    if let Some(part) = args.shard.part() {
+        order = order.part(part, table.all_keys as u64)?;
+    }
+    if let Some(most) = args.most_keys {
+        order = order.most_peer_keys(most);
+    }
+    let order = order.normalized(args.normalize).to(args.to);
+    Ok(order.threads(args.threads))
+}
+
+/// Says what the matching takes if the peer has as many keys as this party.
+fn tell_estimate(order: &Match, party: &Party) -> Result<(), Failure> {
+    let (keys, (link, extension)) = (order.told_keys(), party.known_of_ots());
     let estimate = order.estimate(keys, link, extension)?;
     let over = if link.is_some() {
         ""
@@ -203,6 +209,7 @@ impl MatchReport<'_> {
             "to": self.args.to.name(),
             "keys": { "own": self.table.len(), "peer": self.outcome.peer_keys },
             "left_out": left_out_json(left_out),
+            "shard": self.args.shard.part().map(|part| part.to_string()),
             "count": common.map(Vec::len),
             "check": self.checks(),
             "run": self.id.map(|id| id.to_string()),
@@ -224,7 +231,12 @@ impl MatchReport<'_> {
 
     fn print(&self) -> Result<(), Failure> {
         let (own, peers) = (self.table.len() as u64, self.outcome.peer_keys);
-        eprintln!("keys      {own} of this party, {peers} of the peer");
+        match self.args.shard.part() {
+            None => eprintln!("keys      {own} of this party, {peers} of the peer"),
+            Some(part) => {
+                eprintln!("keys      {own} of this party in part {part}, up to {peers} of the peer")
+            }
+        }
         if let Some(id) = self.id {
             eprintln!("run       {id}");
         }

@@ -34,6 +34,7 @@ pub(crate) fn run(args: &RunArgs, config: Option<&Path>, log: Log) -> Result<(),
         found => found.in_form_of(protocol),
     };
     args.rows.refuse()?;
+    args.shard.refuse()?;
     check_takes_from_stock(args, protocol)?;
     let given = GivenInputs::new(args, (&found, protocol), &config)?;
     let runnable = found.runnable(&args.choice)?;

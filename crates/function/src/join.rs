@@ -54,12 +54,14 @@
 //! `test_and_mask`. There are no pairs, and no stage runs: [`JoinPlan::bin_count`] is 0.
 
 mod alike;
+mod part;
 mod rows;
 pub mod sizes;
 #[cfg(test)]
 mod tests;
 
 pub use alike::KeyNormalization;
+pub use part::{Cut, MAX_PARTS, Part, PartTooFull, WrongPart};
 pub use rows::{KeyEncoding, TableRows};
 pub use sizes::{MAX_HINT_BYTES, MAX_KEYS, MAX_ROWS_OF_KEY, PlainSizes, Sizes, TooLarge, Widths};
 
@@ -103,6 +105,8 @@ pub struct JoinPlan {
     pub spans: Vec<JoinSpan>,
     /// The result that has an element for each pair, if there is one.
     pub by_pair: Option<ResultByPair>,
+    /// The part of the tables' keys that is joined, if it is not all of them.
+    pub part: Option<Part>,
 }
 
 /// Consecutive bins of a join, and the function's inputs with an element for each of them.
@@ -163,6 +167,21 @@ pub enum KeyKind {
         /// The bits of the value.
         bits: u32,
     },
+}
+
+impl KeyKind {
+    /// Returns the code of the kind and the bits of the value, of which digests are made.
+    #[must_use]
+    pub const fn code(self) -> (u8, u32) {
+        match self {
+            Self::Text(KeyNormalization::None) => (1, 0),
+            Self::Text(KeyNormalization::Email) => (5, 0),
+            Self::Text(KeyNormalization::Phone) => (6, 0),
+            Self::Text(KeyNormalization::Date) => (7, 0),
+            Self::Bytes => (3, 0),
+            Self::Fixed { bits } => (4, bits),
+        }
+    }
 }
 
 /// A field of a row that the function reads.

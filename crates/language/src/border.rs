@@ -17,6 +17,7 @@
 //! | `table`, `csv` | values from CSV and as CSV; its records and cells |
 //! | `joined`, `sizes` | the rows of tables that are joined; the sizes that their owners announce |
 //! | `rows` | the rows of a table that a join or a matching takes |
+//! | `part` | the rows of one part of a table |
 //! | `meaning` | the digest of a program's meaning |
 //!
 //! JSON represents values as follows:
@@ -37,6 +38,7 @@ mod csv;
 mod function;
 mod joined;
 mod meaning;
+mod part;
 mod read;
 mod rows;
 mod signature;
@@ -51,9 +53,10 @@ mod write;
 use tacit_circuit::CircuitError;
 use zeroize::Zeroizing;
 
-pub use csv::{ColumnCells, CsvError, CsvRecords, CsvTexts, Malformed, unmarked};
+pub use csv::{ColumnCells, CsvError, CsvRecords, CsvTexts, KeepCell, Malformed, unmarked};
 pub use function::TypedFunction;
 pub use joined::JoinedRows;
+pub(crate) use rows::check_number_of_keys;
 pub use rows::{ChosenRows, LeftOut, RowRules, UnfitRows};
 pub use signature::Signature;
 pub(crate) use signature::said_above;

@@ -70,9 +70,9 @@ mod syntax;
 mod test;
 
 pub use border::{
-    BorderError, ChosenRows, ColumnCells, CsvError, CsvRecords, CsvTexts, JoinedRows, LeftOut,
-    Malformed, PortValue, RowRules, Signature, TypedFunction, UnfitRows, WipedTexts, WrongSize,
-    acts_on_a_terminal, unmarked,
+    BorderError, ChosenRows, ColumnCells, CsvError, CsvRecords, CsvTexts, JoinedRows, KeepCell,
+    LeftOut, Malformed, PortValue, RowRules, Signature, TypedFunction, UnfitRows, WipedTexts,
+    WrongSize, acts_on_a_terminal, unmarked,
 };
 pub use diagnostic::{Diagnostic, render_all};
 pub use elaborate::{ParamValues, most_like};

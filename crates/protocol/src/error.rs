@@ -229,6 +229,14 @@ pub enum Incompatibility {
         /// The matching that the peer was told to run.
         theirs: String,
     },
+    /// Another part of one job.
+    #[error("it was told {theirs} of the job, and this party {ours}")]
+    Part {
+        /// The part that this party was told to run, in words.
+        ours: String,
+        /// The part that the peer was told to run, in words.
+        theirs: String,
+    },
     /// The peer announces the sizes of tables, but this party's run matches no tables.
     #[error("it is about to match tables, and this party is told to run something else")]
     MatchesTables,

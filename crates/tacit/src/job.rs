@@ -364,8 +364,7 @@ impl<'f> Job<'f> {
         } = session.guarded_within(self.time_limit, |session| {
             let clock = Clock::start(session);
             let agreed = session.agree(&self.terms());
-            let tag =
-                agreed.map_err(|error| session.naming_difference(error, self.task.function))?;
+            let tag = agreed.map_err(|error| self.naming_difference(error, session))?;
             let agreement = clock.stop(Phase::Agreement, session);
             let agreed = AgreedRun {
                 session,
@@ -427,6 +426,16 @@ impl<'f> Job<'f> {
             replaces: self.task.replaces,
             pin: self.task.pin,
         })
+    }
+
+    /// Says in an error of the agreement what the peer wants instead, if that is known.
+    fn naming_difference(&self, error: Error, session: &mut Session) -> Error {
+        let function = self.task.function;
+        let error = match &self.task.join {
+            Some(join) => join.naming_part(error, function),
+            None => error,
+        };
+        session.naming_difference(error, function)
     }
 
     fn terms(&self) -> OrderTerms {

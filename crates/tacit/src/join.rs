@@ -21,7 +21,8 @@
 //! placer (1: 0 left, 1 right) ‖ bits of an element and number of elements of the result by pair
 //! (8, 8), zeros without one ‖ the most columns that are packed with silent OT (8). A name is its
 //! length in bytes (8) and its bytes. The tables are not ports of the function, so the function's
-//! own digest does not say which columns are joined and read.
+//! own digest does not say which columns are joined and read. Of a
+//! [part](JoinPlan::part), they agree on [`Part::agreed`] of this digest, and of the program's.
 
 use std::num::NonZeroUsize;
 
@@ -31,11 +32,12 @@ use tacit_function::{Function, FunctionInput, Role};
 use tacit_protocol::gmw::MadeBits;
 use tacit_protocol::matching::{Join, VolePlan};
 use tacit_protocol::session::RunTag;
+use tacit_protocol::{Error as ProtocolError, Incompatibility};
 use zeroize::Zeroizing;
 
 pub use tacit_function::join::{
     Counted, JoinPlan, JoinSide, JoinSpan, JoinTable, KeyKind, KeyNormalization, KeyPart,
-    OpenParam, ResultByPair, RowField,
+    OpenParam, Part, ResultByPair, RowField,
 };
 pub use tacit_protocol::matching::{JoinedTable, KeyEncoding, TableRows, TooManyRows};
 
@@ -236,6 +238,11 @@ pub(crate) fn stage_ots(plan: &JoinPlan) -> u64 {
 
 /// Computes the digest on which both parties agree.
 pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
+    Part::agreed(plan.part, digest_of_all(function, plan))
+}
+
+/// Computes the digest without the part.
+fn digest_of_all(function: &Function, plan: &JoinPlan) -> Digest {
     let mut hash = Sha256::new_with_prefix(b"tacit join run 4\0");
     hash.update(function.digest().0);
     let number = |hash: &mut Sha256, number: u64| hash.update(number.to_le_bytes());
@@ -250,14 +257,7 @@ pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
         hash.update([u8::from(table.owner == Role::Evaluator)]);
         number(&mut hash, table.key.len() as u64);
         for part in &table.key {
-            let (kind, bits) = match part.kind {
-                KeyKind::Text(KeyNormalization::None) => (1, 0),
-                KeyKind::Text(KeyNormalization::Email) => (5, 0),
-                KeyKind::Text(KeyNormalization::Phone) => (6, 0),
-                KeyKind::Text(KeyNormalization::Date) => (7, 0),
-                KeyKind::Bytes => (3, 0),
-                KeyKind::Fixed { bits } => (4, bits),
-            };
+            let (kind, bits) = part.kind.code();
             name(&mut hash, &part.field);
             hash.update([kind]);
             number(&mut hash, bits.into());
@@ -278,7 +278,32 @@ pub(crate) fn digest(function: &Function, plan: &JoinPlan) -> Digest {
     Digest(hash.finalize().into())
 }
 
+/// Turns an error of an agreement on a part of `meaning` into one that names the peer's part, if
+/// only the parts differ.
+pub fn naming_parts(error: Error, meaning: Digest, part: Option<Part>) -> Error {
+    let Error::Protocol(ProtocolError::PeerIncompatible(Incompatibility::Function {
+        theirs, ..
+    })) = &error
+    else {
+        return error;
+    };
+    let is_theirs = |other: &Option<Part>| Part::agreed(*other, meaning) == *theirs;
+    match Part::mistaken(part).find(is_theirs) {
+        Some(theirs) => Incompatibility::Part {
+            ours: Part::in_words(part),
+            theirs: Part::in_words(theirs),
+        }
+        .into(),
+        None => error,
+    }
+}
+
 impl JoinOfRun<'_> {
+    /// Names the peer's part in an error of the agreement, if only the parts differ.
+    pub(crate) fn naming_part(&self, error: Error, function: &Function) -> Error {
+        naming_parts(error, digest_of_all(function, self.plan), self.plan.part)
+    }
+
     /// Returns the names of the inputs that the stage makes for `role`, in order, or none if there
     /// is no stage.
     pub(crate) fn inputs_of(&self, role: Role) -> Vec<&str> {

@@ -8,7 +8,7 @@
 //!
 //! | digest | SHA-256 of |
 //! |---|---|
-//! | what is matched | "tacit match meaning 1\0" ‖ how keys are normalised (1) ‖ who gets the result: 1 the party that connected, 2 the one that listened, 3 both (1) ‖ for keys that are not one text each, the type of each part: 1 text, 2 bytes, 3 integer (1 each) |
+//! | what is matched, of a part of it by [`Part::agreed`] | "tacit match meaning 1\0" ‖ how keys are normalised (1) ‖ who gets the result: 1 the party that connected, 2 the one that listened, 3 both (1) ‖ for keys that are not one text each, the type of each part: 1 text, 2 bytes, 3 integer (1 each) |
 //! | the run, in its proposal | "tacit match run 4\0" ‖ what is matched (32) ‖ keys of the party that connected (8) ‖ of the one that listened (8) ‖ the most columns that are packed with silent OT (8) |
 
 mod estimate;
@@ -44,7 +44,7 @@ pub use meaning::{KeyPart, MatchRecipient};
 pub(crate) use served::silent_vole_bytes;
 pub use served::{HeldMatch, PeerAsks, SizedMatch};
 
-pub use tacit_function::join::KeyNormalization;
+pub use tacit_function::join::{Cut, KeyKind, KeyNormalization, MAX_PARTS, Part};
 pub use tacit_protocol::matching::MAX_KEYS;
 
 /// The largest number of parts of a key.
@@ -76,6 +76,8 @@ pub type Match = Order<'static, Intersection>;
 pub struct Intersection {
     keys: Arc<Keys>,
     meaning: Meaning,
+    /// The number of keys that the peer is told.
+    told_keys: u64,
     /// The largest number of keys that the peer may have.
     most_peer_keys: u64,
 }
@@ -162,13 +164,41 @@ impl Match {
             types,
             normalization: KeyNormalization::None,
             to: MatchRecipient::Both,
+            part: None,
         };
-        let most_peer_keys = (PEER_KEYS_OF_KEY * keys.len() as u64).max(USUAL_PEER_KEYS);
+        let told_keys = keys.len() as u64;
         Ok(Self::of(Intersection {
             keys: Arc::new(keys),
             meaning,
-            most_peer_keys,
+            told_keys,
+            most_peer_keys: (PEER_KEYS_OF_KEY * told_keys).max(USUAL_PEER_KEYS),
         }))
+    }
+
+    /// Matches one part of a job. These keys are those that the [cut](Part::cut) of the part takes
+    /// from a table with `all_keys` keys. In the cut, a text has [`KeyKind::Text`] with its
+    /// normalisation, bytes have [`KeyKind::Bytes`], and an integer [`KeyKind::Fixed`] of 128 bits.
+    /// The peer must match the same part. It is told [`Part::filled`] of `all_keys`, and not how
+    /// many keys there are in the part. [`most_peer_keys`](Self::most_peer_keys) counts the peer's
+    /// in the same way.
+    ///
+    /// # Errors
+    ///
+    /// The part has room for fewer keys.
+    pub fn part(mut self, part: Part, all_keys: u64) -> Result<Self, Error> {
+        let checked = part.check(self.task.keys.len() as u64, all_keys);
+        checked.map_err(|error| Error::Input(error.to_string()))?;
+        let told_keys = part.filled(all_keys);
+        self.task.meaning.part = Some(part);
+        self.task.told_keys = told_keys;
+        self.task.most_peer_keys = (PEER_KEYS_OF_KEY * told_keys).max(USUAL_PEER_KEYS);
+        Ok(self)
+    }
+
+    /// Returns the number of keys that the peer is told: those of the table, or those to which a
+    /// part is filled up.
+    pub fn told_keys(&self) -> u64 {
+        self.task.told_keys
     }
 
     /// Sets how the keys were normalised, on which the peer must agree.
@@ -220,7 +250,7 @@ struct Agreed {
 impl Intersection {
     /// Tells the peer the number of this party's keys, and returns the peer's number.
     fn tell(&self, session: &mut Session) -> Result<u64, Error> {
-        let own_keys = self.keys.len() as u64;
+        let own_keys = self.told_keys;
         let meaning = self.meaning.digest(session.side());
         let heard = session.take_heard();
         let told = session.script(async |io| exchange_sizes(io, meaning, own_keys, heard).await);
@@ -242,7 +272,7 @@ impl Intersection {
     ) -> Result<MatchOutcome, Error> {
         let threat_model = ThreatModel::SemiHonest;
         let mut clock = Clock::start(session);
-        let own_keys = self.keys.len() as u64;
+        let own_keys = self.told_keys;
         let agreed = self.agreed(session.side(), peer_keys)?;
         let tag = session.agree(&agreed.terms(session.side()))?;
         let mut phases = vec![clock.stop(Phase::Agreement, session)];
@@ -275,7 +305,7 @@ impl Intersection {
 
     /// Computes the sizes and the digest from both numbers of keys.
     fn agreed(&self, side: Side, peer_keys: u64) -> Result<Agreed, Error> {
-        let own_keys = self.keys.len() as u64;
+        let own_keys = self.told_keys;
         let asks = match self.meaning.to {
             MatchRecipient::Me => true,
             MatchRecipient::Peer => false,
@@ -328,7 +358,7 @@ impl Intersection {
                 ref theirs,
                 ..
             })) => {
-                let mut known = Meaning::all(&self.meaning.types);
+                let mut known = self.meaning.mistaken();
                 let known = known.find(|known| theirs.ends_with(&known.digest(side).to_string()));
                 known.map_or_else(|| theirs.clone(), |known| known.text())
             }

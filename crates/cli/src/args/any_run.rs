@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use tacit::Function;
+use tacit::join::Part;
 use tacit_language::RowRules;
 
 use super::text::{duration, pair};
@@ -38,6 +39,32 @@ impl InputArgs {
     /// Returns the places where the inputs are given.
     pub(crate) fn reading(&self) -> Reading<'_> {
         Reading::Command(&self.inputs, self.input_file.as_deref())
+    }
+}
+
+/// The part of the tables' keys that a join or a matching handles.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct ShardArgs {
+    /// Handle only the rows whose key falls into part K of S, as one of S commands that handle
+    /// the whole tables together. Both parties give the same, and the whole tables
+    #[arg(long, value_name = "K/S")]
+    shard: Option<Part>,
+}
+
+impl ShardArgs {
+    /// Returns the part, if it is not the whole.
+    pub(crate) fn part(self) -> Option<Part> {
+        self.shard.filter(|part| !part.is_all())
+    }
+
+    /// Refuses the argument for a function that joins no tables.
+    pub(crate) fn refuse(self) -> Result<(), Failure> {
+        match self.shard {
+            None => Ok(()),
+            Some(part) => Err(usage!(
+                "--shard {part} is for a program that joins two tables"; "leave it out"
+            )),
+        }
     }
 }
 

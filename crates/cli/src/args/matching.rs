@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tacit::matching::{KeyNormalization, MatchRecipient};
 
-use super::any_run::{HOW, RowArgs};
+use super::any_run::{HOW, RowArgs, ShardArgs};
 use super::party::MEETING;
 use super::text::{ALL_CORES, duration, threads};
 use super::{GpuArgs, MeetArgs};
@@ -34,6 +34,9 @@ Examples, with a party that `tacit pair` has made known:
   A table with empty cells, or with a key in several rows:
   tacit match customers.csv:email --with bob --drop-missing --keep first
 
+  The third of sixteen parts of large tables, on a machine of its own:
+  tacit match customers.csv:email --with bob --shard 3/16 --out common-3.csv
+
 The first line of a table names its columns. Each party learns how many keys the other has, and a \
 party that gets the result learns which of its own keys the other has. If both parties follow the \
 protocol, nothing else is shown; a party that does not may learn more. The other party may make up \
@@ -53,12 +56,15 @@ pub(crate) struct MatchArgs {
     pub(crate) normalize: KeyNormalization,
     #[command(flatten, next_help_heading = TABLE)]
     pub(crate) rows: RowArgs,
+    #[command(flatten, next_help_heading = TABLE)]
+    pub(crate) shard: ShardArgs,
     #[command(flatten)]
     pub(crate) meet: MeetArgs,
     #[command(flatten)]
     pub(crate) device: GpuArgs,
     /// The largest number of different keys that the other party may have, so that it cannot try
-    /// all possible ones. Default: 16 times as many as this party, and at least 1048576
+    /// all possible ones; with --shard, of keys of a filled part. Default: 16 times as many as
+    /// this party, and at least 1048576
     #[arg(long, value_name = "N", help_heading = RESULT)]
     pub(crate) most_keys: Option<u64>,
     /// The recipient of the keys in common. Either one party gives me and the other peer, or both

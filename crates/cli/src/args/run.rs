@@ -7,7 +7,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tacit::protocols::{Protocol, ThreatModel, UnknownProtocol, UnknownThreatModel};
 use tacit::stock::ChainVersion;
 
-use super::any_run::{ChainArgs, HOW, InputArgs, KEPT, OutputArgs, RowArgs, RunsArgs, VALUES};
+use super::any_run::{
+    ChainArgs, HOW, InputArgs, KEPT, OutputArgs, RowArgs, RunsArgs, ShardArgs, VALUES,
+};
 use super::party::{MEETING, PartyArgs, named};
 use super::text::{ALL_CORES, pin, threads};
 use super::{FunctionArgs, GpuArgs, MeetArgs, StockArgs};
@@ -102,6 +104,8 @@ pub(crate) struct RunArgs {
     pub(crate) inputs: InputArgs,
     #[command(flatten, next_help_heading = VALUES)]
     pub(crate) rows: RowArgs,
+    #[command(flatten, next_help_heading = VALUES)]
+    pub(crate) shard: ShardArgs,
     #[command(flatten, next_help_heading = VALUES)]
     pub(crate) outputs: OutputArgs,
     /// The protocol. Both parties give the same

@@ -5,7 +5,8 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use tacit::matching::KeyNormalization;
+use tacit::join::{Cut, KeyEncoding};
+use tacit::matching::{KeyKind, KeyNormalization, Part};
 use tacit_language::{
     ChosenRows, ColumnCells, CsvError, CsvRecords, LeftOut, Malformed, RowRules, most_like,
 };
@@ -24,6 +25,8 @@ pub(crate) struct KeyColumn<'a> {
     pub(crate) normalize: KeyNormalization,
     /// What happens to rows that do not fit.
     pub(crate) rules: RowRules,
+    /// The part of the keys that is read, if it is not all of them.
+    pub(crate) part: Option<Part>,
 }
 
 impl<'a> KeyColumn<'a> {
@@ -33,6 +36,7 @@ impl<'a> KeyColumn<'a> {
             named: &args.table,
             normalize: args.normalize,
             rules: args.rows.rules(),
+            part: args.shard.part(),
         }
     }
 }
@@ -46,6 +50,9 @@ pub(crate) struct Table {
     rows: Vec<usize>,
     /// The number of rows that were left out.
     pub(crate) left_out: LeftOut,
+    /// The number of rows with a key in all parts, which is the same for each part; without parts,
+    /// that of keys.
+    pub(crate) all_keys: usize,
 }
 
 impl Table {
@@ -53,7 +60,16 @@ impl Table {
     pub(crate) fn read(args: KeyColumn<'_>, threads: NonZeroUsize) -> Result<Self, Failure> {
         let (path, column) = named(args.named);
         let file = File::open(path).map_err(|error| Failure::read(path, error))?;
-        let (name, cells) = read_column(file, (path, column), threads)?;
+        let read = read_column(file, (path, column), args, threads)?;
+        Self::of(read, path, args, threads)
+    }
+
+    fn of(
+        (name, cells): (String, ColumnCells),
+        path: &str,
+        args: KeyColumn<'_>,
+        threads: NonZeroUsize,
+    ) -> Result<Self, Failure> {
         let cells = cells.normalized(args.normalize, threads);
         let chosen = ChosenRows::of((cells.len(), threads), 1, |row| {
             Some(cells.compared(row)).filter(|key| !key.trim().is_empty())
@@ -65,6 +81,10 @@ impl Table {
         Ok(Self {
             column: name,
             left_out: chosen.left_out(),
+            all_keys: match args.part {
+                None => chosen.keys,
+                Some(_) => chosen.taken.len() + chosen.repeated.len() + cells.elsewhere(),
+            },
             rows: chosen.taken,
             cells,
         })
@@ -98,11 +118,21 @@ fn named(text: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// Encodes a key as it is compared, and returns whether it is one.
+fn encode(key: &str, how: KeyNormalization, encoding: &mut KeyEncoding) -> bool {
+    if how == KeyNormalization::None {
+        encoding.push_text(key.as_bytes());
+        return !key.trim().is_empty();
+    }
+    encoding.push_normalized(how, key)
+}
+
 /// Reads the column of this name, or the only one, of the file at `path`. Returns its name and its
-/// cells.
+/// cells; of a part of the table, those of the keys in this part and of the rows without one.
 fn read_column(
     from: impl Read,
     (path, column): (&str, Option<&str>),
+    args: KeyColumn<'_>,
     threads: NonZeroUsize,
 ) -> Result<(String, ColumnCells), Failure> {
     let mut records = CsvRecords::new(from);
@@ -114,7 +144,15 @@ fn read_column(
     let names = cells.map(|column| records.text(column).unwrap_or("\u{fffd}").to_owned());
     let mut names: Vec<_> = names.collect();
     let place = place(&names, column, path)?;
-    let cells = records.column(place, threads);
+    let kind = KeyKind::Text(args.normalize);
+    let cut = args.part.map(|part| part.cut([kind].into_iter()));
+    let keep = |key: &str| {
+        let mut encoding = KeyEncoding::default();
+        let is_elsewhere =
+            |cut: &Cut| encode(key, args.normalize, &mut encoding) && !cut.takes(encoding.bytes());
+        !cut.as_ref().is_some_and(is_elsewhere)
+    };
+    let cells = records.column(place, &keep, threads);
     let cells = cells.map_err(|error| wrong(path, error))?;
     Ok((names.swap_remove(place), cells))
 }
@@ -187,8 +225,19 @@ fn place(names: &[String], column: Option<&str>, path: &str) -> Result<usize, Fa
 mod tests {
     use super::*;
 
+    const COLUMN: KeyColumn<'static> = KeyColumn {
+        named: "t.csv",
+        normalize: KeyNormalization::None,
+        rules: RowRules {
+            drop_missing: true,
+            keep_first: true,
+        },
+        part: None,
+    };
+
     fn read(text: &str, column: Option<&str>) -> Result<(Vec<String>, Vec<u64>), String> {
-        let read = read_column(text.as_bytes(), ("t.csv", column), NonZeroUsize::MIN);
+        let from = ("t.csv", column);
+        let read = read_column(text.as_bytes(), from, COLUMN, NonZeroUsize::MIN);
         let (_, cells) = read.map_err(|failure| failure.to_string())?;
         let rows = 0..cells.len();
         let texts = rows.clone().map(|row| cells.text(row).to_owned());
@@ -202,6 +251,45 @@ mod tests {
         assert_eq!(read(text, Some("mail")), Ok((cells, vec![2, 4, 6])));
         let ids = ["1", "2", "3"].map(str::to_owned).to_vec();
         assert_eq!(read(text, Some("id")), Ok((ids, vec![2, 4, 6])));
+    }
+
+    /// Each key is in one part, where its first row is; rows without a key are in each. The size of
+    /// all parts is one number.
+    #[test]
+    fn parts_have_the_rows_of_their_keys() {
+        let mut text = "k\n".to_owned();
+        for row in 0..200 {
+            text += &format!(" K{}@x\n", row % 150);
+        }
+        text += "\n\0\n";
+        for normalize in [KeyNormalization::None, KeyNormalization::Email] {
+            let mut found = Vec::new();
+            let missing = if normalize == KeyNormalization::None {
+                1
+            } else {
+                2
+            };
+            for number in 1..=3 {
+                let part = Some(Part::new(number, 3).expect("a part"));
+                let args = KeyColumn {
+                    normalize,
+                    part,
+                    ..COLUMN
+                };
+                let threads = NonZeroUsize::MIN;
+                let read = read_column(text.as_bytes(), ("t.csv", None), args, threads);
+                let table = Table::of(read.expect("a column"), "t.csv", args, threads);
+                let table = table.expect("a table");
+                assert!((20..=80).contains(&table.len()), "{}", table.len());
+                assert_eq!(table.left_out.missing, missing);
+                assert_eq!(table.all_keys, 202 - missing);
+                found.extend(table.keys().map(str::to_owned));
+            }
+            found.sort_unstable();
+            let count = found.len();
+            found.dedup();
+            assert_eq!((found.len(), count), (152 - missing, 152 - missing));
+        }
     }
 
     /// Empty lines at the end of a file are no rows.
@@ -238,7 +326,12 @@ mod tests {
             let told = read(text, column).expect_err(said);
             assert!(told.contains(said), "{told}");
         }
-        let latin = read_column(&b"a\nx\ny\xe9\n"[..], ("t.csv", None), NonZeroUsize::MIN);
+        let latin = read_column(
+            &b"a\nx\ny\xe9\n"[..],
+            ("t.csv", None),
+            COLUMN,
+            NonZeroUsize::MIN,
+        );
         let told = latin.err().expect("no UTF-8").to_string();
         assert!(told.contains("line 3"), "{told}");
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use tacit::join::{JoinSide, OpenParam, TableRows, by_key};
+use tacit::join::{JoinPlan, JoinSide, OpenParam, Part, TableRows, by_key, naming_parts};
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit_language::{PortValue, Signature, WrongSize};
 
@@ -68,9 +68,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     check_terms(args)?;
     party.use_gpu(args.device.gpu, true, log)?;
-    let signature = program.signature().clone();
-    let signature = signature.with_row_rules(args.rows.rules());
-    let signature = signature.on_threads(args.threads);
+    let (part, signature) = (args.shard.part(), reading(args, program.signature())?);
     let role = role(
         &args.who,
         args.meet.peer.as_deref(),
@@ -97,18 +95,17 @@ pub(super) fn run(
     if !open.is_empty() {
         let meaning = program.open_meaning()?;
         let mut met = party.meet(cancel::on_signal()?, log)?;
-        sizes = met.tell_sizes(meaning, &open, role, &known)?;
-        if !args.runs.json {
-            let shown = sizes.iter().map(|(name, size)| format!("{name} = {size}"));
-            eprintln!("sizes     {}", shown.collect::<Vec<_>>().join(", "));
-        }
+        let told = met.tell_sizes(Part::agreed(part, meaning), &open, role, &known);
+        sizes = told.map_err(|error| naming_parts(error, meaning, part))?;
+        show_sizes(args, &sizes);
         program = program.with_sizes(&args.choice, &sizes)?;
         session = Some(met);
     }
     let found = FoundFunction::Program(Box::new(program)).in_form_of(Protocol::Gmw);
     let runnable = found.runnable(&args.choice)?;
     let typed = runnable.typed().ok_or_else(joins_nothing)?;
-    let plan = typed.join().ok_or_else(joins_nothing)?;
+    let plan = typed.join().ok_or_else(joins_nothing)?.clone();
+    let plan = &JoinPlan { part, ..plan };
     let agreed = plan.table(side);
     if (&form.key, &form.row) != (&agreed.key, &agreed.row) {
         // With these sizes, the program reads other fields.
@@ -131,6 +128,23 @@ pub(super) fn run(
         None => party.meet(cancel::on_signal()?, log)?,
     };
     run.play(session)
+}
+
+/// Returns the ports of the program, which read this party's table as the arguments say.
+fn reading(args: &RunArgs, signature: &Signature) -> Result<Signature, Failure> {
+    let signature = signature.clone().with_row_rules(args.rows.rules());
+    let signature = signature.on_threads(args.threads);
+    signature
+        .with_part(args.shard.part())
+        .map_err(plain_failure)
+}
+
+/// Prints the sizes on which both parties have agreed.
+fn show_sizes(args: &RunArgs, sizes: &BTreeMap<String, u64>) {
+    if !args.runs.json {
+        let shown = sizes.iter().map(|(name, size)| format!("{name} = {size}"));
+        eprintln!("sizes     {}", shown.collect::<Vec<_>>().join(", "));
+    }
 }
 
 /// Returns the rows of this party's table as the stage takes them, made on `threads` threads.

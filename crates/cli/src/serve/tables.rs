@@ -31,6 +31,7 @@ pub(super) fn matched(config: &Config, matched: &Matched) -> Result<TableOffer, 
         named: &matched.table,
         normalize: matched.normalize,
         rules: rows.rules(),
+        part: None,
     };
     let table = Table::read(column, available_parallelism().unwrap_or(NonZeroUsize::MIN))?;
     let order = Match::new(table.keys())?;

@@ -29,6 +29,7 @@ mod operate_page;
 mod outsourced;
 mod outsourced_service;
 mod pair;
+mod parts;
 mod plan;
 mod prepared;
 mod process;

@@ -138,13 +138,19 @@ pub const fn shard_keys(keys: u64, shards: u64) -> u64 {
     if shards == 1 || keys == 0 {
         return keys;
     }
-    let slack = 30 + octave(shards) as u64;
-    let filled = keys.div_ceil(shards) + (2 * keys * slack / shards).isqrt() + 1 + slack;
+    let filled = filled_up(keys, shards);
     if filled < LEAST_SHARD {
         LEAST_SHARD
     } else {
         filled
     }
+}
+
+/// Returns a number of keys that some part exceeds with probability 2^-43 at most, if a random hash
+/// cuts `keys` keys into `parts` parts: by Bernstein, each does with e^-(30 + log2(parts)).
+pub(super) const fn filled_up(keys: u64, parts: u64) -> u64 {
+    let slack = 30 + octave(parts) as u64;
+    keys.div_ceil(parts) + (2 * keys * slack / parts).isqrt() + 1 + slack
 }
 
 /// The widths of rows.

@@ -13,7 +13,7 @@ mod records;
 use zeroize::Zeroize;
 
 pub(super) use blocks::BlockRecords;
-pub use column::ColumnCells;
+pub use column::{ColumnCells, KeepCell};
 pub use records::{CsvError, CsvRecords, Malformed};
 
 /// The form of texts that a spreadsheet would run as a formula.

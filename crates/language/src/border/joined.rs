@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::read::Reader;
 use super::strict::Rows;
 use super::{BorderError, PortValue, Signature};
-use crate::program::{InputPort, Join, TypeId, TypeKind, TypeTable, Value};
+use crate::program::{InputPort, Join, JoinKeyField, TypeId, TypeKind, TypeTable, Value};
 use crate::source::Symbol;
 
 /// The number of rows that a thread encodes at a time.
@@ -29,6 +29,10 @@ pub(super) struct RowValues {
     pub(super) count: usize,
     /// The number of different keys, once the rows are chosen.
     pub(super) keys: Option<usize>,
+    /// The number of rows that are in other [parts](tacit_function::join::Part) of the table.
+    pub(super) elsewhere: usize,
+    /// The number of rows with a key in all parts, once those of a part are chosen.
+    pub(super) of_all_parts: Option<usize>,
     /// The fields without a fixed length, row by row.
     pub(super) cells: WipedTexts,
     /// The other fields, row by row, each in whole bytes with its lowest bit first and zeros above.
@@ -39,6 +43,7 @@ impl RowValues {
     /// Appends rows of the same form.
     pub(super) fn append(&mut self, others: &Self) {
         self.count += others.count;
+        self.elsewhere += others.elsewhere;
         self.cells.append(&others.cells);
         reserve_wiping(&mut self.packed, others.packed.len());
         self.packed.extend_from_slice(&others.packed);
@@ -47,23 +52,26 @@ impl RowValues {
 
 /// The place of a field among the values of a row.
 #[derive(Clone)]
-enum FieldPlace {
+pub(super) enum FieldPlace {
     /// Its number among the fields without a fixed length.
     Cell(usize),
     /// Its bytes among those of a row, and its bits.
     Packed(Range<usize>, usize),
 }
 
-/// The places of the fields of a row.
+/// The places of the fields of a row, and which of them are its key.
+#[derive(Clone)]
 pub(super) struct RowForm {
     fields: Vec<FieldPlace>,
+    /// The parts of the key.
+    key: Vec<(KeyKind, FieldPlace)>,
     /// The number of fields without a fixed length, and the bytes of the others.
     cells: usize,
     bytes: usize,
 }
 
 impl RowForm {
-    pub(super) fn of(types: &TypeTable, row: TypeId) -> Self {
+    pub(super) fn of(types: &TypeTable, row: TypeId, key: &[JoinKeyField]) -> Self {
         let (mut cells, mut bytes) = (0, 0);
         let places = fields(types, row).iter().map(|(_, ty)| {
             if types.is_open(*ty) {
@@ -74,8 +82,11 @@ impl RowForm {
             bytes += bits.div_ceil(8);
             FieldPlace::Packed(begin..bytes, bits)
         });
-        let fields = places.collect();
+        let fields: Vec<_> = places.collect();
+        let key = key.iter();
+        let key = key.map(|part| (part.kind, fields[part.field as usize].clone()));
         Self {
+            key: key.collect(),
             fields,
             cells,
             bytes,
@@ -106,14 +117,43 @@ impl RowForm {
         }
         assert!(bits.is_empty(), "a reader gives each bit of a row once");
     }
+
+    /// Encodes the key of a row. Returns `false` if a part of it is an empty text or one of white
+    /// space. Different keys of one type have different encodings.
+    pub(super) fn encode_key(&self, rows: &RowValues, row: usize, key: &mut KeyEncoding) -> bool {
+        key.clear();
+        let mut is_whole = true;
+        for (kind, place) in &self.key {
+            let bytes = match place {
+                FieldPlace::Cell(cell) => rows.cells.get(row * self.cells + cell),
+                FieldPlace::Packed(bytes, _) => &self.row(rows, row)[bytes.clone()],
+            };
+            match (kind, str::from_utf8(bytes)) {
+                (KeyKind::Text(how), Ok(text)) => is_whole &= key.push_normalized(*how, text),
+                (KeyKind::Text(_), Err(_)) => is_whole = false,
+                (KeyKind::Bytes, _) => key.push_text(bytes),
+                (KeyKind::Fixed { bits }, _) => key.push_fixed(bytes, *bits as usize),
+            }
+        }
+        is_whole
+    }
+
+    /// Removes the last row.
+    pub(super) fn remove_last(&self, rows: &mut RowValues) {
+        rows.count -= 1;
+        rows.cells.truncate(rows.count * self.cells);
+        rows.packed.truncate(rows.count * self.bytes);
+    }
+
+    fn row<'v>(&self, rows: &'v RowValues, row: usize) -> &'v [u8] {
+        &rows.packed[row * self.bytes..][..self.bytes]
+    }
 }
 
 /// The rows of a table that is joined, in the form that the stage takes. Secret.
 pub struct JoinedRows<'v> {
     values: &'v RowValues,
     form: RowForm,
-    /// The parts of the key.
-    key: Vec<(KeyKind, FieldPlace)>,
     /// The fields that the function reads, in the order of
     /// [`JoinTable::row`](tacit_function::join::JoinTable::row): their bytes and bits.
     read: Vec<(Range<usize>, usize)>,
@@ -138,24 +178,9 @@ impl JoinedRows<'_> {
         self.len() == 0
     }
 
-    /// Encodes the key of a row. Returns `false` if a part of it is an empty text or one of white
-    /// space. Different keys of one type have different encodings.
+    /// Encodes the key of a row, as [`RowForm::encode_key`] does.
     pub(super) fn encode_key(&self, row: usize, key: &mut KeyEncoding) -> bool {
-        key.clear();
-        let mut is_whole = true;
-        for (kind, place) in &self.key {
-            let bytes = match place {
-                FieldPlace::Cell(cell) => self.values.cells.get(row * self.form.cells + cell),
-                FieldPlace::Packed(bytes, _) => &self.packed(row)[bytes.clone()],
-            };
-            match (kind, str::from_utf8(bytes)) {
-                (KeyKind::Text(how), Ok(text)) => is_whole &= key.push_normalized(*how, text),
-                (KeyKind::Text(_), Err(_)) => is_whole = false,
-                (KeyKind::Bytes, _) => key.push_text(bytes),
-                (KeyKind::Fixed { bits }, _) => key.push_fixed(bytes, *bits as usize),
-            }
-        }
-        is_whole
+        self.form.encode_key(self.values, row, key)
     }
 
     /// Returns the number of bytes of the encodings of all keys.
@@ -170,7 +195,7 @@ impl JoinedRows<'_> {
     }
 
     fn packed(&self, row: usize) -> &[u8] {
-        &self.values.packed[row * self.form.bytes..][..self.form.bytes]
+        self.form.row(self.values, row)
     }
 
     /// Encodes all rows on `threads` threads.
@@ -210,7 +235,7 @@ impl JoinedRows<'_> {
                     // Most rows are as long as the first ones. None gets much longer than it is.
                     let most = self.values.cells.byte_count() / self.len()
                         + self.form.bytes
-                        + 8 * self.key.len();
+                        + 8 * self.form.key.len();
                     let mean = span.key_bytes() / span.len().max(1);
                     table.reserve(self.len(), mean.min(most) + 1);
                 }
@@ -259,7 +284,7 @@ impl Signature {
         given: HostValue<'_>,
     ) -> Result<Rows, CircuitError> {
         match given.length() {
-            Some(length) if length <= most => {
+            Some(length) if length <= most || reader.is_cut() => {
                 let mut rows = Rows::default();
                 let fields = fields(&self.program.types, row);
                 for (place, item) in (0..).zip(given.items()) {
@@ -272,8 +297,12 @@ impl Signature {
                         continue;
                     }
                     reader.element(place, row, item)?;
-                    reader.end_row();
-                    rows.places.push(place);
+                    if reader.end_row() {
+                        rows.places.push(place);
+                    }
+                }
+                if rows.places.len() > most {
+                    return reader.given(input.ty, given).map(|()| rows);
                 }
                 Ok(rows)
             }
@@ -305,13 +334,15 @@ impl Signature {
     }
 
     /// Returns the count that an open param takes from the value of its input: the number of rows,
-    /// or of distinct keys.
+    /// or of distinct keys. Of a part of a table, it counts the rows with a key in all parts, which
+    /// is the same number for each part.
     #[must_use]
     pub fn counted(&self, open: &OpenParam, value: &PortValue) -> u64 {
         let rows = value.rows.as_ref();
-        let counted = rows.map_or(0, |rows| match open.counted {
-            Counted::Rows => rows.count,
-            Counted::Keys => rows.keys.unwrap_or(rows.count),
+        let counted = rows.map_or(0, |rows| match (rows.of_all_parts, open.counted) {
+            (Some(all), _) => all,
+            (None, Counted::Rows) => rows.count,
+            (None, Counted::Keys) => rows.keys.unwrap_or(rows.count),
         });
         counted as u64
     }
@@ -344,9 +375,7 @@ impl Signature {
     pub(super) fn rows_of<'v>(&self, side: usize, value: &'v PortValue) -> Option<JoinedRows<'v>> {
         let join = self.entry().join.as_ref()?;
         let (row, _) = self.joined_table(&self.inputs()[join.tables[side]])?;
-        let form = RowForm::of(&self.program.types, row);
-        let key = join.key[side].iter();
-        let key = key.map(|part| (part.kind, form.fields[part.field as usize].clone()));
+        let form = RowForm::of(&self.program.types, row, &join.key[side]);
         // Fields of a pair are numbered without those that have no fixed length.
         let kept: Vec<_> = form.packed().collect();
         let read = join.read[side].iter();
@@ -356,7 +385,6 @@ impl Signature {
         });
         Some(JoinedRows {
             values: value.rows.as_ref()?,
-            key: key.collect(),
             read: read.collect(),
             form,
         })
@@ -367,9 +395,9 @@ impl Signature {
         let types = &self.program.types;
         let none = RowValues::default();
         let rows = value.rows.as_ref().unwrap_or(&none);
-        let form = RowForm::of(types, row);
+        let form = RowForm::of(types, row, &[]);
         let items = (0..rows.count).map(|number| {
-            let packed = &rows.packed[number * form.bytes..][..form.bytes];
+            let packed = form.row(rows, number);
             let fields = fields(types, row).iter().zip(&form.fields);
             let parts = fields.map(|((_, ty), place)| match place {
                 FieldPlace::Cell(cell) => {
@@ -391,11 +419,11 @@ impl Signature {
 
     /// Keeps only these rows of a joined table.
     pub(super) fn keep_rows(&self, row: TypeId, rows: &mut RowValues, kept: &[usize]) {
-        let form = RowForm::of(&self.program.types, row);
+        let form = RowForm::of(&self.program.types, row, &[]);
         let mut packed = Zeroizing::new(Vec::with_capacity(form.bytes * kept.len()));
         let mut cells = WipedTexts::default();
         for number in kept {
-            packed.extend_from_slice(&rows.packed[number * form.bytes..][..form.bytes]);
+            packed.extend_from_slice(form.row(rows, *number));
             let own = number * form.cells..(number + 1) * form.cells;
             own.for_each(|cell| cells.push(rows.cells.get(cell)));
         }

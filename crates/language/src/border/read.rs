@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 use tacit_circuit::{CircuitError, HostValue, Kind, Numbers, Type, Value as Leaf, wipe_json};
 use zeroize::Zeroizing;
 
-use super::joined::{RowForm, RowValues};
+use super::joined::RowValues;
+use super::part::RowsForm;
 use crate::elaborate::most_like;
 use crate::program::{TypeId, TypeKind, TypeTable, bits_of};
 
@@ -21,7 +22,7 @@ pub(super) struct Reader<'t> {
     /// past its capacity, so that no copy of it remains in memory.
     bits: Zeroizing<Vec<bool>>,
     /// The form and the values of the rows of a table that is joined.
-    rows: Option<(RowForm, RowValues)>,
+    rows: Option<(RowsForm, RowValues)>,
 }
 
 /// Returns the circuit's type of a number or of bytes.
@@ -49,21 +50,33 @@ impl<'t> Reader<'t> {
     }
 
     /// Creates a reader of the rows of a table that is joined.
-    pub(super) fn of_rows(types: &'t TypeTable, row: TypeId, at: &str) -> Self {
+    pub(super) fn of_rows(types: &'t TypeTable, row: TypeId, form: RowsForm, at: &str) -> Self {
         Self {
-            rows: Some((RowForm::of(types, row), RowValues::default())),
+            rows: Some((form, RowValues::default())),
             ..Self::new(types, row, at)
         }
     }
 
-    /// Ends a row of a table that is joined.
-    pub(super) fn end_row(&mut self) {
-        if let Some((form, rows)) = &mut self.rows {
-            form.pack(&self.bits, &mut rows.packed);
-            rows.count += 1;
-            // The next row overwrites these.
-            self.bits.clear();
-        }
+    /// Returns the form of the rows of a table that is joined.
+    pub(super) fn rows_form(&self) -> Option<&RowsForm> {
+        self.rows.as_ref().map(|(form, _)| form)
+    }
+
+    /// Whether only one part of a table that is joined is read.
+    pub(super) fn is_cut(&self) -> bool {
+        self.rows_form().is_some_and(RowsForm::is_cut)
+    }
+
+    /// Ends a row of a table that is joined, and returns whether it is kept: a row of another part
+    /// of the table is not.
+    pub(super) fn end_row(&mut self) -> bool {
+        let Some((form, rows)) = &mut self.rows else {
+            return true;
+        };
+        let is_kept = form.end_row(&self.bits, rows);
+        // The next row overwrites these.
+        self.bits.clear();
+        is_kept
     }
 
     /// Appends the rows that another reader of the same table has read.

@@ -164,17 +164,16 @@ impl ChosenRows {
         }
         Ok(())
     }
+}
 
-    /// Refuses more keys than the parties agreed on.
-    pub(crate) fn check_number_of_keys(&self, table: &str, agreed: u64) -> Result<(), String> {
-        if self.keys as u64 > agreed {
-            let found = self.keys;
-            return Err(format!(
-                "{table} has {found} keys, where {agreed} were agreed on"
-            ));
-        }
-        Ok(())
+/// Refuses more keys than the parties agreed on.
+pub(crate) fn check_number_of_keys(table: &str, found: u64, agreed: u64) -> Result<(), String> {
+    if found > agreed {
+        return Err(format!(
+            "{table} has {found} keys, where {agreed} were agreed on"
+        ));
     }
+    Ok(())
 }
 
 /// Lists the first of `things` in a sentence, with the number of the others.
@@ -211,12 +210,7 @@ impl Signature {
         value: &mut PortValue,
         rows: &Rows,
     ) -> Result<(), BorderError> {
-        let entry = self.entry();
-        let is_it = |side: &usize| {
-            let join = entry.join.as_ref();
-            join.is_some_and(|join| entry.inputs[join.tables[*side]].name == input.name)
-        };
-        let (Some(join), Some(side)) = (&entry.join, (0..2).find(is_it)) else {
+        let Some((join, side)) = self.join_of(input) else {
             return Ok(());
         };
         let most = join.most_rows_of(side);
@@ -238,11 +232,12 @@ impl Signature {
             let field = field.map_or(String::new(), |field| format!(" of {field}"));
             rows.name(place(row)) + &field
         })?;
-        chosen
-            .check_number_of_keys(table, join.keys[side])
-            .map_err(BorderError::Request)?;
+        let elsewhere = value.rows.as_ref().map_or(0, |rows| rows.elsewhere);
+        let all = self.check_keys((table, join.keys[side]), &chosen, elsewhere);
+        let all = all.map_err(BorderError::Request)?;
         value.left_out = chosen.left_out();
         if let Some(rows) = &mut value.rows {
+            rows.of_all_parts = all;
             rows.keys = Some(chosen.keys);
             if chosen.taken.len() < read {
                 self.keep_rows(row, rows, &chosen.taken);

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use tacit_circuit::Digest;
 use tacit_circuit::builder::CircuitForm;
 use tacit_function::Role;
+use tacit_function::join::Part;
 
 use super::{BorderError, PortValue, RowRules, meaning, table};
 use crate::elaborate::{ParamValues, most_like};
@@ -28,6 +29,8 @@ pub struct Signature {
     pub(super) run: Option<String>,
     /// What happens to rows of a joined table that do not fit.
     pub(super) rules: RowRules,
+    /// The part of joined tables that is read, if it is not all of them.
+    pub(super) part: Option<Part>,
     /// The number of threads on which tables are read.
     pub(super) threads: NonZeroUsize,
 }
@@ -78,6 +81,7 @@ impl Signature {
             given: given.clone(),
             run: run.map(str::to_owned),
             rules: RowRules::default(),
+            part: None,
             threads: NonZeroUsize::MIN,
         })
     }

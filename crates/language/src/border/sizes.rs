@@ -71,7 +71,7 @@ impl Signature {
 
     /// Returns the sizes that `role` knows before the parties announce theirs: those of its table,
     /// whose value is `rows`, and those that were given as params. A given size replaces that of
-    /// the table.
+    /// the table. The size of a part of a table is that to which the part is filled up.
     ///
     /// # Errors
     ///
@@ -86,6 +86,7 @@ impl Signature {
             let given = self.given.get(&param.name).and_then(ToPrimitive::to_u64);
             let size = if param.owner == role {
                 let found = self.counted(&param, rows);
+                let found = self.part.map_or(found, |part| part.filled(found));
                 Some(announced(&param, found, given)?)
             } else {
                 given

@@ -342,12 +342,9 @@ impl<'t> Table<'_, '_, 't> {
                 read.lacking.push((line, column));
                 continue;
             }
-            if lines.len() == most as usize {
-                let found = format!(
-                    "more of them, from line {line} on; where a param of the program sets this \
-                     number, both parties give a larger one"
-                );
-                return Err(self.error(format!("at most {most} rows"), found));
+            // Of a part, only a row that has been read shows whether it is one too many.
+            if lines.len() == most as usize && !self.reader.is_cut() {
+                return Err(self.too_many(most, line));
             }
             for ((cell, ty), column) in &self.columns {
                 let text = self.records.text(*column).unwrap_or_default();
@@ -370,10 +367,24 @@ impl<'t> Table<'_, '_, 't> {
                     })
                 })?;
             }
-            self.reader.end_row();
+            if !self.reader.end_row() {
+                continue;
+            }
+            if self.reader.is_cut() && lines.len() == most as usize {
+                return Err(self.too_many(most, line));
+            }
             lines.push(line);
         }
         Ok(())
+    }
+
+    /// Returns the error for a row in this line, which is one more than `most`.
+    fn too_many(&self, most: u32, line: u64) -> BorderError {
+        let found = format!(
+            "more of them, from line {line} on; where a param of the program sets this number, \
+             both parties give a larger one"
+        );
+        self.error(format!("at most {most} rows"), found)
     }
 
     /// Returns the name of the first column in which the current row needs a value and has none.

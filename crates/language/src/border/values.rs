@@ -120,7 +120,10 @@ impl Signature {
     {
         let joined = self.joined_table(input);
         let mut reader = match joined {
-            Some((row, _)) => Reader::of_rows(&self.program.types, row, input.name.as_str()),
+            Some((row, _)) => {
+                let form = self.rows_form(input, row);
+                Reader::of_rows(&self.program.types, row, form, input.name.as_str())
+            }
             None => Reader::new(&self.program.types, input.ty, input.name.as_str()),
         };
         let rows = read(&mut reader)?;

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 
 use tacit_function::join::KeyKind;
 
-use crate::border::{ChosenRows, RowRules};
+use crate::border::{ChosenRows, RowRules, check_number_of_keys};
 use crate::program::{Entry, Join, JoinKeyField, Program, TypeId, TypeKind, Value};
 
 /// Returns the pairs of a join: one for each row of the placer's table, in its order, and zeros up
@@ -148,7 +148,7 @@ impl<'v> Table<'v> {
                 format!("row {}", row + 1)
             })
             .map_err(|unfit| unfit.to_string())?;
-        chosen.check_number_of_keys(&name, self.most_keys)
+        check_number_of_keys(&name, chosen.keys as u64, self.most_keys)
     }
 
     fn row_in_pair(&self, number: usize) -> Value {

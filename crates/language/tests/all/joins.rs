@@ -181,6 +181,7 @@ fn examples_of_joins_pass_their_tests() {
         "11_common_spend.tacit",
         "12_spend_by_region.tacit",
         "14_two_hospitals.tacit",
+        "15_part_of_spend.tacit",
     ] {
         let program = program(name, &[("N", 100), ("M", 70)]);
         assert!(program.entries[0].join.is_some(), "{name}");

@@ -6,7 +6,7 @@ use core::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
-use tacit_function::join::KeyNormalization;
+use tacit_function::join::{KeyNormalization, Part};
 use tacit_protocol::matching::KeyEncoding;
 use zeroize::Zeroizing;
 
@@ -153,16 +153,29 @@ pub(super) struct Meaning {
     pub(super) types: Vec<PartType>,
     pub(super) normalization: KeyNormalization,
     pub(super) to: MatchRecipient,
+    /// The part of both tables' keys that is matched, if it is not all of them.
+    pub(super) part: Option<Part>,
 }
 
 impl Meaning {
-    /// Iterates over every meaning for keys of one part, and for keys of these types.
-    pub(super) fn all(types: &[PartType]) -> impl Iterator<Item = Self> {
+    /// Iterates over what the peer may have been told by mistake: any other meaning of this part of
+    /// the tables, for keys of one part and for keys of these types, and another part.
+    pub(super) fn mistaken(&self) -> impl Iterator<Item = Self> {
+        let parts = Part::mistaken(self.part).map(|part| Self {
+            part,
+            ..self.clone()
+        });
+        Self::all(&self.types, self.part).chain(parts)
+    }
+
+    /// Iterates over every meaning of this part of the tables for keys of one part, and for keys of
+    /// these types.
+    pub(super) fn all(types: &[PartType], part: Option<Part>) -> impl Iterator<Item = Self> {
         let mut of_types = vec![Vec::new(), vec![PartType::Bytes], vec![PartType::Integer]];
         if !of_types.iter().any(|known| known == types) {
             of_types.push(types.to_vec());
         }
-        of_types.into_iter().flat_map(|types| {
+        of_types.into_iter().flat_map(move |types| {
             KeyNormalization::ALL
                 .into_iter()
                 .flat_map(move |normalization| {
@@ -171,6 +184,7 @@ impl Meaning {
                         types: types.clone(),
                         normalization,
                         to,
+                        part,
                     })
                 })
         })
@@ -187,7 +201,7 @@ impl Meaning {
         let hash = Sha256::new_with_prefix(b"tacit match meaning 1\0")
             .chain_update([normalization, self.to.byte(side)])
             .chain_update(types);
-        Digest(hash.finalize().into())
+        Part::agreed(self.part, Digest(hash.finalize().into()))
     }
 
     pub(super) fn text(&self) -> String {
@@ -195,6 +209,10 @@ impl Meaning {
         let keys = match self.normalization {
             KeyNormalization::None => "keys as they are".to_owned(),
             how => format!("keys normalised as {how}"),
+        };
+        let keys = match self.part {
+            Some(part) => format!("part {part} of {keys}"),
+            None => keys,
         };
         match &self.types[..] {
             [] => format!("to match {keys} {to}"),

@@ -62,7 +62,7 @@ fn every_matching_has_a_digest_of_its_own() {
     digests.dedup();
     assert_eq!(digests.len(), 9);
     let pair = [PartType::Text, PartType::Integer];
-    let mut meanings: Vec<_> = Meaning::all(&pair)
+    let mut meanings: Vec<_> = Meaning::all(&pair, None)
         .map(|meaning| meaning.digest(Side::Listening).0)
         .collect();
     meanings.sort_unstable();

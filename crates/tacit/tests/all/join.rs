@@ -68,6 +68,7 @@ fn plan(keys: [u64; 2], most_rows_of_key: u64, placer: JoinSide) -> JoinPlan {
             element_bits: sizes.pair_bits(),
             rows: keys[mine],
         }),
+        part: None,
     }
 }
 

@@ -70,6 +70,7 @@ impl TwoPartyRun<'_> {
         if let Some(join) = &self.join {
             json["sizes"] = json!(join.sizes);
             json["left_out"] = left_out_json(join.left_out);
+            json["shard"] = json!(join.plan.part.map(|part| part.to_string()));
         }
         if let Some(name) = &self.args.chain.chain {
             json["chain"] = name.as_str().into();

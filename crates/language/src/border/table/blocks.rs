@@ -6,6 +6,7 @@ use super::{Cell, Fills, RowLines, Table};
 use crate::border::csv::BlockRecords;
 #[cfg(doc)]
 use crate::border::csv::CsvRecords;
+use crate::border::part::RowsForm;
 use crate::border::read::Reader;
 use crate::program::{TypeId, TypeTable};
 
@@ -21,6 +22,7 @@ struct BlockRows<'t> {
 struct BlockForm<'f, 't> {
     types: &'t TypeTable,
     row: TypeId,
+    rows: &'f RowsForm,
     columns: &'f [(Cell, usize)],
 }
 
@@ -28,7 +30,8 @@ impl<'t> BlockForm<'_, 't> {
     /// Reads the rows of a block, or nothing if one thread must read it.
     fn read(self, records: BlockRecords<'_>) -> Option<(BlockRows<'t>, u64)> {
         let (types, row) = (self.types, self.row);
-        let (mut reader, mut lines) = (Reader::of_rows(types, row, ""), RowLines::default());
+        let mut reader = Reader::of_rows(types, row, self.rows.clone(), "");
+        let mut lines = RowLines::default();
         let mut table = Table {
             reader: &mut reader,
             types,
@@ -47,9 +50,13 @@ impl<'t> Table<'_, '_, 't> {
     /// Reads rows of a joined table on `threads` threads, with the others at most `most`. Leaves
     /// the rest of the file to [`rows`](Self::rows), from the first block on that has an error.
     pub(super) fn blocks(&mut self, most: u32, threads: NonZeroUsize, read: &mut RowLines) {
+        let Some(rows) = self.reader.rows_form().cloned() else {
+            return;
+        };
         let form = BlockForm {
             types: self.types,
             row: self.row,
+            rows: &rows,
             columns: &self.columns,
         };
         let reader = &mut *self.reader;

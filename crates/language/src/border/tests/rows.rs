@@ -1,6 +1,7 @@
 //! Rows that a join does not take.
 
 mod blocks;
+mod parts;
 
 use std::num::NonZeroUsize;
 

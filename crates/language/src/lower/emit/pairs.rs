@@ -144,6 +144,7 @@ impl Emitter<'_, '_> {
             sizes: join.sizes,
             spans,
             by_pair,
+            part: None,
         };
         let bins = plan.bin_count();
         if bins == 0 {
