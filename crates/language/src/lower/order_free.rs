@@ -202,6 +202,14 @@ pub(crate) fn same_value(a: &Expression, b: &Expression) -> bool {
             (K::Binary(o, a, c), K::Binary(p, b, d)) => {
                 o == p && same_value(a, b) && same_value(c, d)
             }
+            // Random bits differ from one draw to the next. All others are functions of their
+            // arguments.
+            (K::Intrinsic(i, a), K::Intrinsic(j, b)) => {
+                i == j
+                    && *i != Intrinsic::Random
+                    && a.len() == b.len()
+                    && a.iter().zip(b).all(|(a, b)| same_value(a, b))
+            }
             _ => false,
         }
 }

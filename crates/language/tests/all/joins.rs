@@ -2,6 +2,7 @@
 //! lowered function gives the same results for any order of bins.
 
 mod alike;
+mod indices;
 mod plain;
 mod spans;
 
