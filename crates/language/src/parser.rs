@@ -180,8 +180,13 @@ impl Parser<'_> {
         };
         let message = format!("expected {expected}, found {text}");
         let error = Diagnostic::new(found.span, message);
-        if found.kind == TokenKind::Equal && expected == TokenKind::OpenBrace.to_string() {
+        let compares = [TokenKind::OpenBrace.to_string(), "`,` or `)`".to_owned()];
+        if found.kind == TokenKind::Equal && compares.iter().any(|place| place == expected) {
             return self.report(error.help("`==` compares"));
+        }
+        if found.kind == TokenKind::For && expected == "`,` or `]`" {
+            let help = "an array of values is written `[for x in array { … }]`";
+            return self.report(error.help(help));
         }
         if found.kind == TokenKind::Colon && expected == TokenKind::CloseBracket.to_string() {
             return self.report(error.help("a part of an array is written `a[1..3]`"));

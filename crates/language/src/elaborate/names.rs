@@ -178,7 +178,9 @@ pub(super) fn habit(name: &str) -> Option<&'static str> {
         "True" | "False" => "truth values are `true` and `false`",
         "not" => "`not` is written `!`",
         "Vec" | "vec" | "List" => "an array of n is `[T; n]`, one of at most n `[T; ..n]`",
-        "Option" | "Some" | "None" => "`Maybe { some: true, value: x }` is a value or none",
+        "Option" | "Some" | "None" | "null" | "nil" | "NULL" => {
+            "`Maybe { some: true, value: x }` is a value or none"
+        }
         "mux" | "select" | "if_else" => "`if condition { a } else { b }` selects a secret",
         "random" => "`use std::random::random;` brings it in",
         "sort" => "`use std::order::sort;` brings it in",

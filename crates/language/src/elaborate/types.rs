@@ -145,7 +145,12 @@ impl<'a> Elaborator<'a> {
                 "bytes" => "bytes<16>",
                 _ => "text<16>",
             };
-            let error = Diagnostic::new(path.span, format!("`{name}` has {sizes} sizes"));
+            let sizes = match sizes {
+                0 => "no size",
+                1 => "one size",
+                _ => "two sizes",
+            };
+            let error = Diagnostic::new(path.span, format!("`{name}` takes {sizes}"));
             return self.fail(error.help(format!("write `{example}`")));
         }
         let mut numbers = Vec::new();
