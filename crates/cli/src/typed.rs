@@ -225,7 +225,7 @@ pub(crate) fn left_out_json(rows: LeftOut) -> Json {
 
 /// Tells the user that an array was padded, or that rows of a table were left out.
 pub(crate) fn tell_changed(name: &str, value: &PortValue) {
-    let repeated = "whose key has earlier rows, as many as the join takes";
+    let repeated = "whose key was already taken as often as the join allows";
     tell_left_out(value.left_out(), &format!(" of {name}"), repeated);
     match value.filled_up() {
         0 => {}

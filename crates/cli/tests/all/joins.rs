@@ -208,7 +208,7 @@ fn dirty_rows_are_named_and_left_out() {
     assert_eq!(shop.json()["outputs"], json!({ "count": 2, "spent": 6 }));
     for said in [
         "left out 2 rows of payments with no valid value",
-        "left out 1 row of payments whose key has earlier rows, as many as the join takes",
+        "left out 1 row of payments whose key was already taken as often as the join allows",
         "M = 2, N = 2",
     ] {
         assert!(bank.stderr.contains(said), "{said}: {bank:?}");
