@@ -5,7 +5,7 @@ use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use tacit::join::{Cut, KeyEncoding};
+use tacit::join::KeyEncoding;
 use tacit::matching::{KeyKind, KeyNormalization, Part};
 use tacit_language::{
     ChosenRows, ColumnCells, CsvError, CsvRecords, LeftOut, Malformed, RowRules, most_like,
@@ -147,10 +147,11 @@ fn read_column(
     let kind = KeyKind::Text(args.normalize);
     let cut = args.part.map(|part| part.cut([kind].into_iter()));
     let keep = |key: &str| {
+        let Some(cut) = &cut else {
+            return true;
+        };
         let mut encoding = KeyEncoding::default();
-        let is_elsewhere =
-            |cut: &Cut| encode(key, args.normalize, &mut encoding) && !cut.takes(encoding.bytes());
-        !cut.as_ref().is_some_and(is_elsewhere)
+        !encode(key, args.normalize, &mut encoding) || cut.takes(encoding.bytes())
     };
     let cells = records.column(place, &keep, threads);
     let cells = cells.map_err(|error| wrong(path, error))?;
@@ -332,7 +333,7 @@ mod tests {
             COLUMN,
             NonZeroUsize::MIN,
         );
-        let told = latin.err().expect("no UTF-8").to_string();
+        let told = latin.expect_err("no UTF-8").to_string();
         assert!(told.contains("line 3"), "{told}");
     }
 

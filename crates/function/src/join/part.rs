@@ -175,7 +175,7 @@ impl Cut {
         let hash = digest
             .first_chunk()
             .map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let place = u128::from(hash) * u128::from(self.part.of) >> 64;
+        let place = (u128::from(hash) * u128::from(self.part.of)) >> 64;
         place + 1 == u128::from(self.part.number)
     }
 }

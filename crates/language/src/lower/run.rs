@@ -190,13 +190,12 @@ pub(super) fn trace(
             InputOrigin::Nobody => {}
         }
     }
-    if entry.kind == EntryKind::Start {
-        for state in &program.states {
-            let zero = || program.types.zero(state.ty);
-            let value = state.value.clone().unwrap_or_else(zero);
-            let bits = tracer.constant(state.ty, &value);
-            tracer.states.push(bits);
-        }
+    let begins = entry.kind == EntryKind::Start;
+    for state in program.states.iter().filter(|_| begins) {
+        let zero = || program.types.zero(state.ty);
+        let value = state.value.clone().unwrap_or_else(zero);
+        let bits = tracer.constant(state.ty, &value);
+        tracer.states.push(bits);
     }
     // The joined tables after the last input, and the pairs, have no wires.
     let parameters = &program.functions[entry.function.0 as usize].parameters;

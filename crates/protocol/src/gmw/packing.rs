@@ -65,7 +65,7 @@ pub(super) fn make_room<T: Clone + Default + Zeroize>(
 }
 
 /// A converter of the lowest bits of blocks into rows.
-pub struct RowWriter {
+pub(super) struct RowWriter {
     square: Zeroizing<Vec<Block>>,
     columns: Zeroizing<Vec<Block>>,
     words: Zeroizing<Vec<u64>>,
