@@ -29,7 +29,7 @@ fn load(path: &Path) -> Loaded {
 
 #[test]
 fn all_programs_are_right() {
-    assert_eq!(with_shipped().len(), 26 + 15);
+    assert_eq!(with_shipped().len(), 28 + 15);
     for path in with_shipped() {
         let loaded = load(&path);
         let errors = told(&loaded);

@@ -38,6 +38,7 @@ const EXAMPLES: &[Example] = &[
         &["main"],
     ),
     ("08_edit_distance_band", &[("N", 7), ("BAND", 3)], &["main"]),
+    ("16_sum_of_parts", &[("S", 3)], &["main"]),
 ];
 
 /// The examples with saved values, which `gmw` refuses.
@@ -61,11 +62,12 @@ const KEPT: &[Example] = &[
 
 /// The examples that join tables, whose inputs are not all values of ports. `join` tests the joins
 /// themselves, and `joins` of `tacit-cli` the runs.
-const JOINS: [&str; 4] = [
+const JOINS: [&str; 5] = [
     "11_common_spend",
     "12_spend_by_region",
     "13_ad_conversions",
     "14_two_hospitals",
+    "15_part_of_spend",
 ];
 
 /// For each module of the standard library a program, without the line of the parties. Keys are
