@@ -35,6 +35,7 @@ mod queue;
 pub mod rows;
 mod run;
 mod stock;
+mod stocked;
 #[cfg(test)]
 mod tests;
 
@@ -44,7 +45,8 @@ pub use memory::memory_bytes;
 pub use messages::LAYER_FRAME_BYTES;
 pub use outline::{Outline, outline};
 pub use run::{FRAMES_AHEAD, Run, check};
-pub use stock::{CrossBlock, CrossDemand, CrossKind, StockedCrosses, prepare};
+pub use stock::{CrossBlock, CrossDemand, CrossKind, prepare};
+pub use stocked::StockedCrosses;
 
 /// The version of the rules that derive layers, groups, steps and OTs from a function, as proposals
 /// carry it.

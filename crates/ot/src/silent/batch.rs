@@ -241,8 +241,8 @@ impl Rounds {
         })
     }
 
-    /// Returns the numbers of the first `count` outputs of this batch that are handed out, or of all
-    /// of these.
+    /// Returns the numbers of the first `count` outputs of this batch that are handed out, or of
+    /// all of them.
     pub(super) fn last_outputs(&self, count: usize) -> core::ops::Range<usize> {
         let reserved = self.schedule.next_reserved();
         reserved..reserved + count.min(self.schedule.next_count())

@@ -9,7 +9,8 @@ use tacit_kernels::Block;
 
 use super::queue::BitQueue;
 use super::rows::row_bits;
-use super::stock::{CrossKind, most_open};
+use super::stock::CrossKind;
+use super::stocked::most_open;
 
 /// Bytes of a row program for each wire of its circuit, and the additional bytes while the largest
 /// program is made: [`tacit_circuit::RowProgram`].

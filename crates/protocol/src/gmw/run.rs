@@ -12,7 +12,7 @@ use super::crosses::MadeMasks;
 use super::directions::Directions;
 use super::messages::{self, LAYER_FRAME_BYTES, LAYER_HEADER_BYTES};
 use super::rows::{CrossMasks, OpenedBits, Rows};
-use super::stock::{OpenedCrosses, StockedCrosses};
+use super::stocked::{OpenedCrosses, StockedCrosses};
 use crate::bits::{check_bits, unpack};
 use crate::direct::check_without_values;
 use crate::io::{Io, boxed};

@@ -135,9 +135,9 @@ impl Shared {
         Ok((outline.bytes().iter().sum(), outline.trips(), seconds))
     }
 
-    /// Returns the seconds of a run. OTs are made while their messages are on the link, unless
-    /// masks come from stock. In a step, both parties send at the same time, and work before and
-    /// after that.
+    /// Returns the seconds of a run. OTs are made while the bytes of their messages enter the link,
+    /// and wait for what these bring, unless masks come from stock. In a step, both parties send at
+    /// the same time, and work before and after that.
     fn seconds(
         &self,
         outline: &Outline,
@@ -156,7 +156,8 @@ impl Shared {
         });
         let last = outline.trips() - outline.refill_trips - u64::from(outline.steps);
         self.scheduling
-            + way.exchanges(outline.refill_trips, refills).max(ots)
+            + way.exchanges(outline.refill_trips, 0)
+            + way.exchanges(0, refills).max(ots)
             + way.exchanges(outline.steps.into(), steps)
             + self.rows
             + way.exchanges(last, results)

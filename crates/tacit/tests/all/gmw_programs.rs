@@ -93,7 +93,8 @@ const STD: &[(&str, &str)] = &[
     (
         "hash",
         "use std::hash::{sha_256, sha_256_compress};
-        main(a: [u8; 5] of alice, b: [u8; 5] of bob, block: bytes<64> of alice, state: [u32; 8] of bob)
+        main(a: [u8; 5] of alice, b: [u8; 5] of bob,
+            block: bytes<64> of alice, state: [u32; 8] of bob)
             -> (hash: bytes<32> to both, next: [u32; 8] to bob) {
             let message = [for i in 0..5 { a[i] ^ b[i] }];
             (sha_256(message as bytes<5>), sha_256_compress(state, block))
@@ -120,7 +121,8 @@ const STD: &[(&str, &str)] = &[
         "use std::number::{exp, ln, sqrt, whole_sqrt};
         type Number = fixed<6, 12>;
         main(x: Number of alice, y: Number of bob, n: u9 of alice, m: u9 of bob)
-            -> (root: Number to both, power: Number to alice, log: Number to bob, whole: u5 to both) {
+            -> (root: Number to both, power: Number to alice,
+                log: Number to bob, whole: u5 to both) {
             (sqrt(x + y), exp(x + y), ln(x + y), whole_sqrt(n ^ m))
         }",
     ),
@@ -196,7 +198,8 @@ const STD: &[(&str, &str)] = &[
             ([for r in join(ids, left, keys, right) { (r.some, r.value.0, r.value.1) }],
             [for row in join_many::<2>(ids, left, keys, right) {
                 [for r in row { (r.some, r.value.0, r.value.1) }] }],
-            group_sums::<3>(groups, right), histogram::<3>([for i in 0..4 { left[i] ^ right[i] as u4 }]),
+            group_sums::<3>(groups, right),
+            histogram::<3>([for i in 0..4 { left[i] ^ right[i] as u4 }]),
             repeats_at_most::<2>(keys), [for row in rows(some) { (row.some, row.value) }],
             with_zeros(some), count_true([for i in 0..4 { left[i] > right[i] as u4 }]))
         }",

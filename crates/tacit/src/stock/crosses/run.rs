@@ -36,8 +36,8 @@ pub(crate) fn takes_crosses(
     session.takes_from_stock((Protocol::Gmw, role), are_there)
 }
 
-/// Leases at both parties the blocks for a run with this schedule. Returns `None` if one of them has
-/// too few, or if the run takes none. `stocks` are this party's, if it has any.
+/// Leases at both parties the blocks for a run with this schedule. Returns `None` if one of them
+/// has too few, or if the run takes none. `stocks` are this party's, if it has any.
 ///
 /// After an error, the leased blocks are lost.
 pub(crate) fn lease_crosses(
