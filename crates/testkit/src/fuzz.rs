@@ -10,9 +10,9 @@
 //! | `transports` | frames, TLS, a whole session |
 //! | `stores` | the files of a stock |
 //!
-//! `fuzz/fuzz_targets` passes them to libFuzzer (`scripts/fuzz`). `tests/all/fuzz.rs` runs each on
-//! the inputs in `fuzz/corpus` and on mutations of them, so that CI runs all of them on stable
-//! Rust.
+//! `fuzz/fuzz_targets/any.rs` passes them to libFuzzer (`scripts/fuzz`). `tests/all/fuzz.rs` runs
+//! each on the inputs in `fuzz/corpus` and on mutations of them, so that CI runs all of them on
+//! stable Rust.
 
 mod decoders;
 mod duels;
@@ -39,7 +39,7 @@ pub use trio::{honest_state, outsourced};
 /// A target.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, which is also that of its file and of its folder of inputs.
+    /// Its name, which is also that of its folder of inputs.
     pub name: &'static str,
     /// The function that processes some bytes.
     pub run: fn(&[u8]),

@@ -30,26 +30,15 @@ fn names(folder: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_target_has_its_file_and_its_inputs() {
+fn every_target_has_inputs() {
     let known: BTreeSet<String> = TARGETS
         .iter()
         .map(|target| target.name.to_owned())
         .collect();
     assert_eq!(known.len(), TARGETS.len());
-    assert_eq!(names(&folder().join("fuzz_targets")), known);
     assert_eq!(names(&folder().join("corpus")), known);
-    let manifest = fs::read_to_string(folder().join("Cargo.toml")).expect("a manifest");
     for target in TARGETS {
         assert!(!corpus(target.name).is_empty(), "{}", target.name);
-        let named = format!("name = \"{}\"\n", target.name);
-        assert!(
-            manifest.contains(&named),
-            "{} is in the manifest",
-            target.name
-        );
-        let file = folder().join(format!("fuzz_targets/{}.rs", target.name));
-        let text = fs::read_to_string(file).expect("a target");
-        assert!(text.contains(&format!("fuzz::{}(", target.name)), "{text}");
     }
 }
 
