@@ -115,7 +115,13 @@ impl Marks {
         let mut fields = Fields::of(bytes);
         let lanes = match fields.u8()? {
             MESSAGE_VERSION => LaneIds::default(),
-            MESSAGE_VERSION_OF_LANES => fields.lanes()?,
+            MESSAGE_VERSION_OF_LANES => {
+                let lanes = fields.lanes()?;
+                if lanes == LaneIds::default() {
+                    return Err(Malformed::Value("lanes"));
+                }
+                lanes
+            }
             _ => return Err(Malformed::Value("version")),
         };
         let epoch = EpochId {
