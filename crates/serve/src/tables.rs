@@ -242,7 +242,7 @@ pub(crate) fn serve(
             return Turn::Refuse(reason, REFUSED.to_owned());
         }
     };
-    // Whoever is told to come again since memory is in use has a program fitted each time.
+    // A peer that is told to come again, since memory is in use, has a program fitted each time.
     let never = too_many_keys(seat, policy, offer, run.asks());
     if let Some(refused) = never.or_else(|| no_memory(seat, policy, offer, run.asks())) {
         return refused;

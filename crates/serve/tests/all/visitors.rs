@@ -210,7 +210,7 @@ fn a_token_that_expires_ends_what_follows() {
     refused_with(end, AbortReason::Unknown);
 }
 
-/// A login's key that somebody else has is replaced, and whoever came in by it must not stay.
+/// The site replaces a key that somebody stole. Visitors whom that key let in must not stay.
 #[test]
 fn a_reload_with_another_key_ends_what_the_old_one_let_in() {
     let scene = Scene::new(1);
