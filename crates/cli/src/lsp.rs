@@ -3,7 +3,6 @@
 
 mod document;
 mod position;
-mod rename;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -15,16 +14,17 @@ use lsp_types::notification::{
     PublishDiagnostics,
 };
 use lsp_types::request::{
-    Completion, Formatting, GotoDefinition, HoverRequest, References, Rename, Request as _,
+    Completion, Formatting, GotoDefinition, HoverRequest, References, Request as _,
 };
 use lsp_types::{
     CompletionOptions, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, HoverProviderCapability, Location, OneOf, Position,
-    PublishDiagnosticsParams, ServerCapabilities, TextDocumentPositionParams,
-    TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
+    DidOpenTextDocumentParams, HoverProviderCapability, Location, OneOf, PublishDiagnosticsParams,
+    ServerCapabilities, TextDocumentPositionParams, TextDocumentSyncCapability,
+    TextDocumentSyncKind, Uri,
 };
-use position::{path_of, range_of, uri_of};
-use serde_json::{Value as Json, json};
+use position::{path_of, uri_of};
+use serde_json::Value as Json;
+use tacit_language::Span;
 
 use crate::failure::Failure;
 
@@ -37,7 +37,6 @@ pub(crate) fn serve() -> Result<(), Failure> {
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         definition_provider: Some(OneOf::Left(true)),
         references_provider: Some(OneOf::Left(true)),
-        rename_provider: Some(OneOf::Left(true)),
         document_formatting_provider: Some(OneOf::Left(true)),
         completion_provider: Some(CompletionOptions::default()),
         ..ServerCapabilities::default()
@@ -178,25 +177,23 @@ impl Server<'_> {
         let document = uri.and_then(|uri| self.documents.get(&path_of(&uri)));
         let place = || read::<TextDocumentPositionParams>(params.clone());
         let place = || place().map(|place| place.position);
-        let refused = |message| (ErrorCode::RequestFailed, message);
         let Some(document) = document else {
             return Ok(Json::Null);
         };
         Ok(match method {
             HoverRequest::METHOD => json_of(place().and_then(|place| document.hover(place))),
             GotoDefinition::METHOD => {
-                json_of(place().and_then(|place| self.definition(document, place)))
+                let declared = place().and_then(|place| document.declared(place));
+                json_of(declared.and_then(|declared| self.location(document, declared)))
             }
             References::METHOD => {
-                let edits = place().map(|place| rename::uses(document, place, &self.texts));
-                let found = edits.and_then(Result::ok).unwrap_or_default();
-                json_of(self.locations(&found))
-            }
-            Rename::METHOD => {
-                let name = params["newName"].as_str().unwrap_or_default();
-                let place = place().ok_or_else(|| refused("no place is given".to_owned()))?;
-                let edits = rename::rename(document, place, name, &self.texts);
-                self.changes(&edits.map_err(refused)?, name)
+                let uses = place()
+                    .map(|place| document.uses(place))
+                    .unwrap_or_default();
+                let places = uses
+                    .into_iter()
+                    .filter_map(|span| self.location(document, span));
+                json_of(places.collect::<Vec<_>>())
             }
             Formatting::METHOD => json_of(document.formatted()),
             Completion::METHOD => json_of(document.completions()),
@@ -207,36 +204,10 @@ impl Server<'_> {
         })
     }
 
-    fn definition(&self, document: &Document, place: Position) -> Option<Location> {
-        // The standard library has no file.
-        let (path, range) = document.place(document.declared(place)?)?;
+    /// Returns a place of a program as the editor names it. The standard library has no file.
+    fn location(&self, document: &Document, span: Span) -> Option<Location> {
+        let (path, range) = document.place(span)?;
         Some(Location::new(self.address(&path)?, range))
-    }
-
-    fn locations(&self, found: &rename::Edits) -> Vec<Location> {
-        let mut locations = Vec::new();
-        for (path, places) in found {
-            let (Some(uri), Some(text)) = (self.address(path), self.text(path)) else {
-                continue;
-            };
-            let ranges = places.iter().map(|place| range_of(&text, *place));
-            locations.extend(ranges.map(|range| Location::new(uri.clone(), range)));
-        }
-        locations
-    }
-
-    fn changes(&self, edits: &rename::Edits, name: &str) -> Json {
-        let mut changes: BTreeMap<String, Vec<Json>> = BTreeMap::new();
-        for location in self.locations(edits) {
-            let edits = changes.entry(location.uri.as_str().to_owned()).or_default();
-            edits.push(json!({ "range": location.range, "newText": name }));
-        }
-        json!({ "changes": changes })
-    }
-
-    fn text(&self, path: &PathBuf) -> Option<String> {
-        let open = self.texts.get(path).cloned();
-        open.or_else(|| tacit_language::read_source(path).ok())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::source::{FileId, Span};
 use crate::syntax::{Ident, Item, ItemKind};
 
 pub use meaning::{Meaning, words};
-pub use rename::{Places, place_with_name, with_name};
+pub use rename::Places;
 
 impl Loaded {
     /// Returns the declaration of the name at a byte of a file. For a module, this is the start of

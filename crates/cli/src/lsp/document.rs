@@ -35,7 +35,7 @@ impl Sources for OpenFolder<'_> {
 /// A program, with the path of its own file.
 pub(super) struct Document {
     path: PathBuf,
-    pub(super) loaded: Loaded,
+    loaded: Loaded,
 }
 
 impl Document {
@@ -49,13 +49,7 @@ impl Document {
         Self { path, loaded }
     }
 
-    /// Returns the name of its file.
-    pub(super) fn name(&self) -> String {
-        let name = self.path.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    }
-
-    pub(super) fn text(&self) -> &str {
+    fn text(&self) -> &str {
         self.text_of(self.loaded.root())
     }
 
@@ -64,7 +58,7 @@ impl Document {
     }
 
     /// Returns the path of a file of the program. The standard library has none.
-    pub(super) fn path_of(&self, file: FileId) -> Option<PathBuf> {
+    fn path_of(&self, file: FileId) -> Option<PathBuf> {
         if file == self.loaded.root() {
             Some(self.path.clone())
         } else {
@@ -117,6 +111,12 @@ impl Document {
         self.loaded.definition(self.loaded.root(), offset)
     }
 
+    /// Returns all places in the program's files that name what is named at a position.
+    pub(super) fn uses(&self, position: Position) -> Vec<Span> {
+        let declared = self.declared(position);
+        declared.map_or_else(Vec::new, |declared| self.loaded.uses(declared))
+    }
+
     /// Returns a place of the program in the editor's terms.
     pub(super) fn place(&self, span: Span) -> Option<(PathBuf, Range)> {
         let range = range_of(self.text_of(span.file), (span.start, span.end));
@@ -143,7 +143,7 @@ impl Document {
     }
 
     /// Returns the errors of the program.
-    pub(super) fn errors(&self) -> Vec<Diagnostic> {
+    fn errors(&self) -> Vec<Diagnostic> {
         let files = ProgramFolder::of(&self.path);
         self.loaded.check(&ParamValues::new(), &files)
     }

@@ -91,15 +91,6 @@ impl Editor {
         answer["result"].clone()
     }
 
-    /// Returns the reason for which a request is refused.
-    fn refused(&mut self, method: &str, params: Json) -> String {
-        let answer = self.answer(method, params);
-        answer["error"]["message"]
-            .as_str()
-            .expect("a reason")
-            .to_owned()
-    }
-
     /// Changes a document's text, and returns its diagnostics.
     fn change(&mut self, version: u32, text: &str) -> Json {
         self.give(URI, version, text);
@@ -242,20 +233,5 @@ fn a_program_of_two_files() {
     let places = editor.ask("textDocument/references", asked(&at(3, 15)));
     assert_eq!(places.as_array().map(Vec::len), Some(4), "{places}");
 
-    let mut params = asked(&at(3, 15));
-    params["newName"] = "balance".into();
-    let edits = editor.ask("textDocument/rename", params.clone());
-    let starts = |uri: &str| -> Vec<Json> {
-        let edits = edits["changes"][uri].as_array().expect("edits").iter();
-        edits.map(|edit| edit["range"]["start"].clone()).collect()
-    };
-    assert_eq!(starts(&accounts), [at(1, 20), at(3, 14), at(4, 10)]);
-    assert_eq!(starts(&ledger), [at(1, 3)]);
-    // A name with another meaning there, and invalid names.
-    for name in ["own", "Entry", "a", "2", "let"] {
-        params["newName"] = name.into();
-        let refused = editor.refused("textDocument/rename", params.clone());
-        assert!(refused.contains("cannot be its name"), "{name}: {refused}");
-    }
     editor.end();
 }

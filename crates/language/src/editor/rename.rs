@@ -12,7 +12,7 @@ use crate::source::{NoFiles, Span};
 pub type Places = BTreeSet<(u32, u32)>;
 
 /// Returns a text with `name` at these places.
-pub fn with_name(text: &str, places: &Places, name: &str) -> String {
+fn with_name(text: &str, places: &Places, name: &str) -> String {
     let mut renamed = String::with_capacity(text.len());
     let mut done = 0;
     for &(start, end) in places {
@@ -24,7 +24,7 @@ pub fn with_name(text: &str, places: &Places, name: &str) -> String {
 }
 
 /// Returns the place of a declaration once it and the other places of its file have `name`.
-pub fn place_with_name(declared: &Range<u32>, places: &Places, name: &str) -> Range<u32> {
+fn place_with_name(declared: &Range<u32>, places: &Places, name: &str) -> Range<u32> {
     let earlier = places.iter().filter(|(start, _)| *start < declared.start);
     let growth = name.len() as i64 - i64::from(declared.end - declared.start);
     let start = i64::from(declared.start) + earlier.count() as i64 * growth;
