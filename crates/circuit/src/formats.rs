@@ -11,7 +11,6 @@
 //! order. A file has no names or types: its values become ports `in0…` and `out0…` of type
 //! `bits[n]`. [`BitOrder`] tells how their bits are numbered.
 
-mod ahead;
 mod header;
 mod lexer;
 mod order;

@@ -261,7 +261,12 @@ impl<R: Read> Lexer<R> {
         expected: String,
         found: String,
     ) -> CircuitError {
-        error(self.line, field, expected, found)
+        CircuitError::File {
+            line: self.line,
+            field,
+            expected,
+            found,
+        }
     }
 
     /// Returns the text at the current position up to white space, cut to [`MAX_TOKEN`] bytes. At
@@ -274,7 +279,7 @@ impl<R: Read> Lexer<R> {
 
     /// Skips white space within the line. Afterwards a whole token is buffered.
     #[inline]
-    pub(super) fn skip_blanks(&mut self) -> Result<(), CircuitError> {
+    fn skip_blanks(&mut self) -> Result<(), CircuitError> {
         loop {
             let rest = &self.buffer[self.start..self.end];
             let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
@@ -304,22 +309,6 @@ impl<R: Read> Lexer<R> {
             }
         }
         Ok(())
-    }
-}
-
-/// Creates an error at a line.
-#[cold]
-pub(super) fn error(
-    line: u64,
-    field: &'static str,
-    expected: String,
-    found: String,
-) -> CircuitError {
-    CircuitError::File {
-        line,
-        field,
-        expected,
-        found,
     }
 }
 

@@ -16,9 +16,8 @@ use std::path::Path;
 use crate::circuit::{GateKind, GrowingCircuit};
 use crate::{Circuit, CircuitError, Gate, Port, Type, Wire};
 
-use super::ahead::{LARGE, usual_gates};
 use super::header::{Header, Values};
-use super::lexer::{GateLine, Lexer, error};
+use super::lexer::{GateLine, Lexer};
 use super::wires::DrivenWires;
 use super::{BitOrder, BristolFormat};
 
@@ -65,27 +64,17 @@ impl Default for Limits {
 pub fn read_bristol(reader: impl Read, import: &Import) -> Result<Circuit, CircuitError> {
     let mut lexer = Lexer::new(reader);
     let header = Header::read(&mut lexer, import)?;
-    let gates = Gates::new(&header, import.order)?;
-    finish(Body { lexer, gates }, 0, &header, import.order)
-}
-
-/// Reads the gates from number `first` on.
-fn finish<R: Read>(
-    mut body: Body<R>,
-    first: u32,
-    header: &Header,
-    order: BitOrder,
-) -> Result<Circuit, CircuitError> {
-    for gate in first..header.gates {
+    let mut body = Body::new(lexer, &header, import.order)?;
+    for gate in 1..=header.gates {
         if body.lexer.skip_empty_lines()? {
-            let expected = format!("gate line {} of {}", gate + 1, header.gates);
+            let expected = format!("gate line {gate} of {}", header.gates);
             return Err(body
                 .lexer
                 .error("gate", expected, "the end of the file".to_owned()));
         }
         body.gate()?;
     }
-    body.finish(header, order)
+    body.finish(&header, import.order)
 }
 
 /// Reads the circuit of the Bristol file at `path`, like [`read_bristol`].
@@ -99,24 +88,10 @@ pub fn read_bristol_file(path: &Path, import: &Import) -> Result<Circuit, Circui
         message,
     };
     let file = File::open(path).map_err(|error| io(error.to_string()))?;
-    read_ahead(file, import).map_err(|error| match error {
+    read_bristol(file, import).map_err(|error| match error {
         CircuitError::Io { message, .. } => io(message),
         other => other,
     })
-}
-
-/// Reads like [`read_bristol`], but lexes the usual gate lines of a large file on a separate thread
-/// if the platform has threads.
-fn read_ahead(reader: impl Read + Send, import: &Import) -> Result<Circuit, CircuitError> {
-    let mut lexer = Lexer::new(reader);
-    let header = Header::read(&mut lexer, import)?;
-    let mut gates = Gates::new(&header, import.order)?;
-    let mut first = 0;
-    if header.gates >= LARGE {
-        lexer.skip_empty_lines()?;
-        (lexer, first) = usual_gates(lexer, header.gates, &mut gates)?;
-    }
-    finish(Body { lexer, gates }, first, &header, import.order)
 }
 
 /// The name at the end of a gate line of two inputs.
@@ -136,11 +111,6 @@ enum Unary {
 /// The gates while they are read.
 struct Body<R> {
     lexer: Lexer<R>,
-    gates: Gates,
-}
-
-/// The gates that have been read.
-pub(super) struct Gates {
     circuit: GrowingCircuit,
     inputs: InputWires,
     driven: DrivenWires,
@@ -150,9 +120,10 @@ pub(super) struct Gates {
     constants: [Option<Wire>; 2],
 }
 
-impl Gates {
-    fn new(header: &Header, order: BitOrder) -> Result<Self, CircuitError> {
+impl<R: Read> Body<R> {
+    fn new(lexer: Lexer<R>, header: &Header, order: BitOrder) -> Result<Self, CircuitError> {
         Ok(Self {
+            lexer,
             circuit: GrowingCircuit::new(ports("in", &header.inputs.widths))?,
             inputs: InputWires::new(&header.inputs, order),
             driven: DrivenWires::new(header.wires - header.inputs.bits),
@@ -161,44 +132,45 @@ impl Gates {
         })
     }
 
-    /// Adds the gate of line number `line`.
+    /// Adds the gate of a line in its usual form.
     #[inline]
-    pub(super) fn usual_gate(&mut self, gate: &GateLine, line: u64) -> Result<(), CircuitError> {
-        let a = self.wire(gate.inputs[0], "first input wire", line)?;
-        let b = self.wire(gate.inputs[1], "second input wire", line)?;
+    fn usual_gate(&mut self, gate: &GateLine) -> Result<(), CircuitError> {
+        let a = self.wire(gate.inputs[0], "first input wire")?;
+        let b = self.wire(gate.inputs[1], "second input wire")?;
         let b = if gate.kind == GateKind::Inv { 0 } else { b };
         let wire = self.circuit.push_parts(gate.kind, [a, b])?;
-        self.drive(gate.output, wire, line)
+        self.drive(gate.output, wire)
     }
 
     /// Returns the circuit's wire for a wire of the file that a gate or an output reads.
     #[inline(always)]
-    fn wire(&self, number: u32, field: &'static str, line: u64) -> Result<Wire, CircuitError> {
+    fn wire(&self, number: u32, field: &'static str) -> Result<Wire, CircuitError> {
         let wire = match number.checked_sub(self.inputs.bits) {
             None => Some(self.inputs.wire(number)),
             Some(index) => self.driven.get(index),
         };
         match wire {
             Some(wire) => Ok(wire),
-            None => Err(self.undriven(number, field, line)),
+            None => Err(self.undriven(number, field)),
         }
     }
 
     /// Returns the reason that a wire cannot be read here.
     #[cold]
-    fn undriven(&self, number: u32, field: &'static str, line: u64) -> CircuitError {
+    fn undriven(&self, number: u32, field: &'static str) -> CircuitError {
         let expected = if number < self.wires {
             "a wire that the inputs or an earlier line drive (gates stand in topological order)"
                 .to_owned()
         } else {
             format!("a wire below {}, the number announced", self.wires)
         };
-        error(line, field, expected, format!("wire {number}"))
+        let found = format!("wire {number}");
+        self.lexer.error(field, expected, found)
     }
 
     /// Records that the circuit's `wire` drives wire `number` of the file.
     #[inline(always)]
-    fn drive(&mut self, number: u32, wire: Wire, line: u64) -> Result<(), CircuitError> {
+    fn drive(&mut self, number: u32, wire: Wire) -> Result<(), CircuitError> {
         let is_new = number < self.wires
             && number
                 .checked_sub(self.inputs.bits)
@@ -206,13 +178,13 @@ impl Gates {
         if is_new {
             Ok(())
         } else {
-            Err(self.not_to_drive(number, line))
+            Err(self.not_to_drive(number))
         }
     }
 
     /// Returns the reason that a wire cannot be driven here.
     #[cold]
-    fn not_to_drive(&self, number: u32, line: u64) -> CircuitError {
+    fn not_to_drive(&self, number: u32) -> CircuitError {
         let (bits, wires) = (self.inputs.bits, self.wires);
         let (expected, found) = if number < bits {
             (
@@ -226,16 +198,14 @@ impl Gates {
             let expected = format!("a wire below {wires}, the number announced");
             (expected, format!("wire {number}"))
         };
-        error(line, "output wire", expected, found)
+        self.lexer.error("output wire", expected, found)
     }
-}
 
-impl<R: Read> Body<R> {
     /// Reads a gate line.
     #[inline]
     fn gate(&mut self) -> Result<(), CircuitError> {
         if let Some(gate) = self.lexer.gate_line() {
-            self.gates.usual_gate(&gate, self.lexer.line())?;
+            self.usual_gate(&gate)?;
             self.lexer.finish_gate_line(&gate);
             return Ok(());
         }
@@ -267,7 +237,7 @@ impl<R: Read> Body<R> {
                 b"OR" => Some(Binary::Or),
                 _ => None,
             })?;
-        let circuit = &mut self.gates.circuit;
+        let circuit = &mut self.circuit;
         let wire = match name {
             Binary::Xor => circuit.push(Gate::Xor(a, b))?,
             Binary::And => circuit.push(Gate::And(a, b))?,
@@ -277,7 +247,7 @@ impl<R: Read> Body<R> {
                 circuit.push(Gate::Xor(one, both))?
             }
         };
-        self.gates.drive(output, wire, self.lexer.line())?;
+        self.drive(output, wire)?;
         self.lexer.end_of_line()
     }
 
@@ -294,13 +264,13 @@ impl<R: Read> Body<R> {
             })?;
         let wire = match name {
             Unary::Eq => self.constant(a)?,
-            Unary::Eqw => self.gates.wire(a, "input wire", self.lexer.line())?,
+            Unary::Eqw => self.wire(a, "input wire")?,
             Unary::Inv => {
-                let a = self.gates.wire(a, "input wire", self.lexer.line())?;
-                self.gates.circuit.push(Gate::Inv(a))?
+                let a = self.wire(a, "input wire")?;
+                self.circuit.push(Gate::Inv(a))?
             }
         };
-        self.gates.drive(output, wire, self.lexer.line())?;
+        self.drive(output, wire)?;
         self.lexer.end_of_line()
     }
 
@@ -317,8 +287,8 @@ impl<R: Read> Body<R> {
         }
         for gate in gates {
             let output = self.lexer.number("output wires")?;
-            let wire = self.gates.circuit.push(gate)?;
-            self.gates.drive(output, wire, self.lexer.line())?;
+            let wire = self.circuit.push(gate)?;
+            self.drive(output, wire)?;
         }
         let mand = |word: &[u8]| (word == b"MAND").then_some(());
         self.lexer.word("name of the gate", "MAND", mand)?;
@@ -328,7 +298,7 @@ impl<R: Read> Body<R> {
     #[inline]
     fn input(&mut self, field: &'static str) -> Result<Wire, CircuitError> {
         let number = self.lexer.number(field)?;
-        self.gates.wire(number, field, self.lexer.line())
+        self.wire(number, field)
     }
 
     fn constant(&mut self, value: u32) -> Result<Wire, CircuitError> {
@@ -336,17 +306,17 @@ impl<R: Read> Body<R> {
             let found = value.to_string();
             return Err(self.lexer.error("constant", "0 or 1".to_owned(), found));
         }
-        if let Some(wire) = self.gates.constants[value as usize] {
+        if let Some(wire) = self.constants[value as usize] {
             return Ok(wire);
         }
         let wire = match value {
-            0 => self.gates.circuit.push(Gate::Xor(0, 0))?,
+            0 => self.circuit.push(Gate::Xor(0, 0))?,
             _ => {
                 let zero = self.constant(0)?;
-                self.gates.circuit.push(Gate::Inv(zero))?
+                self.circuit.push(Gate::Inv(zero))?
             }
         };
-        self.gates.constants[value as usize] = Some(wire);
+        self.constants[value as usize] = Some(wire);
         Ok(wire)
     }
 
@@ -360,12 +330,11 @@ impl<R: Read> Body<R> {
         for &width in &header.outputs.widths {
             for index in 0..width {
                 let number = first + order.place(index, width);
-                output_wires.push(self.gates.wire(number, "output value", self.lexer.line())?);
+                output_wires.push(self.wire(number, "output value")?);
             }
             first += width;
         }
-        self.gates
-            .circuit
+        self.circuit
             .finish(ports("out", &header.outputs.widths), output_wires)
     }
 }

@@ -1,5 +1,3 @@
-use std::fs;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -413,52 +411,4 @@ proptest! {
         file[place] = byte;
         let _ = read_bristol(&*file, &AS_GIVEN);
     }
-}
-
-/// Returns a chain of XOR gates with some INV gates. Line `number` is replaced by `other`.
-fn chain(gates: u32, number: usize, other: &str) -> String {
-    let line = |i: u32| match i % 1000 {
-        999 => format!("1 1 {} {} INV", i + 1, i + 2),
-        _ => format!("2 1 {} {} {} XOR", i / 2, i + 1, i + 2),
-    };
-    let header = [
-        format!("{gates} {}", gates + 2),
-        "1 2".into(),
-        "1 1".into(),
-        String::new(),
-    ];
-    let mut lines: Vec<String> = header.into_iter().chain((0..gates).map(line)).collect();
-    lines[number - 1] = other.to_owned();
-    lines.join("\n") + "\n"
-}
-
-#[test]
-fn a_large_file_is_read_as_a_small_one_is() {
-    const GATES: u32 = LARGE + 5000;
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("chain.txt");
-    for (number, other, is_right) in [
-        (4, "", true),
-        (5, "2 1 0  1 2 XOR", true),
-        (66_000, "\n \n2 1 7 8 65997 AND ", true),
-        (70_540, "1 1 7 70537 EQW", true),
-        (5, "2 1 0 3 2 XOR", false),
-        (66_000, "2 1 0 70000 65997 XOR", false),
-        (66_000, "2 1 0 7 65990 XOR", false),
-        (66_000, "2 1 0 7 90000 XOR", false),
-        (70_000, "2 1 0 x 69997 XOR", false),
-        (70_540, "2 1 0 1 70537 XOR\n2 1 0 1 70538 XOR", false),
-    ] {
-        let text = chain(GATES, number, other);
-        fs::write(&path, &text).unwrap();
-        let whole = read_bristol(text.as_bytes(), &AS_GIVEN);
-        assert_eq!(whole.is_ok(), is_right, "line {number}, {other:?}");
-        let ahead = read_bristol_file(&path, &AS_GIVEN);
-        assert!(ahead == whole, "line {number}, {other:?}");
-    }
-    let text = chain(GATES, 4, "");
-    let half = &text.as_bytes()[..text.len() / 2];
-    fs::write(&path, half).unwrap();
-    let cut = read_bristol_file(&path, &AS_GIVEN).unwrap_err();
-    assert_eq!(Err(cut), read_bristol(half, &AS_GIVEN));
 }
