@@ -79,8 +79,7 @@ it does.";
 
 const CONFIG_HELP: &str = "\
 Examples:
-  tacit config show              where tacit.toml is, and the parties in it
-  tacit config schema            its schema, for an editor that completes
+  tacit config schema            for an editor that completes tacit.toml
 
 docs/guide.md has an example of the file.";
 
@@ -187,7 +186,7 @@ pub(crate) enum Command {
     /// Restore a backup, and print what was dropped and what each peer must do
     #[command(after_help = backup::RESTORE_EXAMPLES)]
     Restore(RestoreArgs),
-    /// Show the configuration file, or its schema
+    /// Print the schema of the configuration file; `tacit doctor` says where the file is
     #[command(after_help = CONFIG_HELP)]
     Config {
         #[command(subcommand)]
@@ -232,12 +231,6 @@ pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
 pub(crate) enum ConfigCommand {
     /// Print the JSON schema of tacit.toml
     Schema,
-    /// Print where tacit.toml is, and the settings read from it
-    Show {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 
 pub(crate) mod fields;
 mod peers;
-mod show;
 mod words;
 
 use std::collections::BTreeMap;
@@ -24,7 +23,6 @@ use crate::failure::{Failure, NOT_TEXT};
 use crate::serve::config::Serve;
 
 pub(crate) use peers::{NewPeer, NewWay, add_peer, check_new_name};
-pub(crate) use show::show;
 pub(crate) use words::remedy;
 
 /// The JSON schema of the file, as published in `docs/`.

@@ -228,7 +228,7 @@ fn peers(args: &DoctorArgs, config: &Config) -> Vec<Finding> {
     {
         let unknown = usage!(
             "tacit.toml has no peer {name}";
-            "`tacit config show` lists them, and `tacit pair` adds one"
+            "`tacit doctor` without --with lists them, and `tacit pair` adds one"
         );
         return vec![Finding::failed(format!("peer {name}"), &unknown)];
     }

@@ -132,9 +132,6 @@ fn execute(cli: Cli, log: Log) -> Result<(), Failure> {
         Command::Config {
             command: ConfigCommand::Schema,
         } => output::print(config::SCHEMA),
-        Command::Config {
-            command: ConfigCommand::Show { json },
-        } => config::show(config.as_deref(), json),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tacit", &mut script);

@@ -3,13 +3,11 @@
 mod beside;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value as Json, json};
 use tacit::Role;
 use tacit::matching::{KeyNormalization, MatchRecipient};
 use tacit::net::IpNet;
@@ -381,76 +379,5 @@ impl Serve {
         }
         let file = self.audit_file.clone();
         Ok(file.map(|file| Audit::new(file, is_durable.unwrap_or(true))))
-    }
-
-    /// Writes the settings for `tacit config show`, a line for each field that is given.
-    pub(crate) fn show(&self, text: &mut String) {
-        for (name, given) in [("listen", &self.listen), ("metrics", &self.metrics)] {
-            if let Some(given) = given {
-                let _ = writeln!(text, "serve {name}: {given}");
-            }
-        }
-        for served in &self.function {
-            let (function, role) = (&served.function, served.role.name());
-            let name = served.shown_name();
-            let _ = write!(text, "serve function {name}: {function} as {role}");
-            if let Some(other) = &served.other_server {
-                let _ = write!(text, " with {other}");
-            }
-            if let Some(chain) = &served.chain {
-                let _ = write!(text, " in chain {chain}");
-            }
-            text.push('\n');
-        }
-        for matched in &self.matched {
-            let _ = writeln!(text, "serve match {}", matched.shown_name());
-        }
-        for site in &self.visitors {
-            let _ = writeln!(text, "serve visitors {}", site.name);
-        }
-        for stocked in &self.stock {
-            let (name, role) = (stocked.shown_name(), stocked.role.name());
-            let runs = stocked.runs.map(|runs| format!("{runs} runs"));
-            let ands = stocked.ands.map(|ands| format!("{ands} AND gates"));
-            let amount = runs.or(ands).unwrap_or_default();
-            let _ = writeln!(text, "serve stock {name}: {amount} as {role}");
-        }
-    }
-
-    /// Returns the same fields as JSON.
-    pub(crate) fn json(&self) -> Json {
-        let functions = self.function.iter().map(|served| {
-            json!({
-                "name": served.shown_name(),
-                "function": served.function,
-                "entry": served.entry,
-                "role": served.role.name(),
-                "other_server": served.other_server,
-                "chain": served.chain,
-            })
-        });
-        let matched = self.matched.iter();
-        let matched = matched.map(|matched| json!({ "name": matched.shown_name() }));
-        let visitors = self.visitors.iter();
-        let visitors =
-            visitors.map(|site| json!({ "name": site.name, "semi_honest": site.semi_honest }));
-        let stock = self.stock.iter().map(|stocked| {
-            json!({
-                "function": stocked.function,
-                "role": stocked.role.name(),
-                "runs": stocked.runs,
-                "ands": stocked.ands,
-            })
-        });
-        json!({
-            "listen": self.listen,
-            "lanes": self.lanes,
-            "chain_lanes": self.chain_lanes,
-            "metrics": self.metrics,
-            "functions": functions.collect::<Vec<_>>(),
-            "matches": matched.collect::<Vec<_>>(),
-            "visitors": visitors.collect::<Vec<_>>(),
-            "stock": stock.collect::<Vec<_>>(),
-        })
     }
 }

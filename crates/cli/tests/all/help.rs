@@ -242,17 +242,6 @@ fn the_schema_is_the_published_one() {
         tacit(folder.path(), &["config", "schema"]).succeeded(),
         published
     );
-    let shown = tacit(folder.path(), &["config", "show"]);
-    assert!(shown.succeeded().contains("not there"), "{shown:?}");
-    let shown = tacit(folder.path(), &["config", "show", "--json"]).json();
-    assert_eq!(
-        (&shown["version"], &shown["exists"]),
-        (&1.into(), &false.into())
-    );
-    assert!(
-        shown["identity"].is_null() && shown["serve"].is_null(),
-        "{shown}"
-    );
 }
 
 /// At its smallest size, alternately for a person and for a program. The test below does both at
