@@ -41,12 +41,12 @@ pub(crate) fn check(args: &ProgramArgs) -> Result<(), Failure> {
         );
         wrong += errors.len();
         warnings.extend(warned(&loaded, &params, args.json));
-        match args.json {
-            true => all.extend(all_json(&errors, map)),
-            false if errors.is_empty() => {
-                output::print(format!("{}: right\n", shown(path)))?;
-            }
-            false => tell(&rendered(&errors, map)),
+        if args.json {
+            all.extend(all_json(&errors, map));
+        } else if errors.is_empty() {
+            output::print(format!("{}: right\n", shown(path)))?;
+        } else {
+            tell(&rendered(&errors, map));
         }
     }
     if wrong > 0 {

@@ -95,11 +95,11 @@ impl From<&Self> for Expression {
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, term) in self.0.iter().enumerate() {
-            f.write_str(match term.is_negative {
-                true => "-",
-                false if i == 0 => "",
-                false => "+",
-            })?;
+            if term.is_negative {
+                f.write_str("-")?;
+            } else if i > 0 {
+                f.write_str("+")?;
+            }
             match (&term.number, &term.counter) {
                 (Some(number), Some(counter)) => write!(f, "{number}*{counter}")?,
                 (Some(number), None) => number.fmt(f)?,

@@ -189,9 +189,10 @@ fn run<S, R, const BYTES: usize, const PARTS: usize, const WIDE: usize, const ST
         return;
     }
     while !left.is_empty() {
-        let first = match R::ALIGNED {
-            true => number as usize % S::LANES,
-            false => 0,
+        let first = if R::ALIGNED {
+            number as usize % S::LANES
+        } else {
+            0
         };
         let count = left.len().min(S::LANES - first);
         let now;

@@ -255,13 +255,13 @@ impl Intersection {
         let heard = session.take_heard();
         let told = session.script(async |io| exchange_sizes(io, meaning, own_keys, heard).await);
         let peer_keys = told.map_err(|error| self.named(error, session.side()))?;
-        match peer_keys > self.most_peer_keys {
-            false => Ok(peer_keys),
-            true => Err(Error::TooManyPeerKeys {
+        if peer_keys > self.most_peer_keys {
+            return Err(Error::TooManyPeerKeys {
                 found: peer_keys,
                 most: self.most_peer_keys,
-            }),
+            });
         }
+        Ok(peer_keys)
     }
 
     fn run(

@@ -109,10 +109,12 @@ pub(crate) fn ot_kind() -> ComponentDigest {
 
 /// Returns the number of countable items (OTs, triples, crosses) in an instance of a kind.
 fn unit(kind: &ComponentDigest) -> u64 {
-    match authenticated::is_triples(kind) {
-        true => BLOCK_TRIPLES as u64,
-        false if *kind == ot_kind() => OT_BLOCK,
-        false => crosses::BlockKind::of(kind).map_or(1, crosses::BlockKind::unit),
+    if authenticated::is_triples(kind) {
+        BLOCK_TRIPLES as u64
+    } else if *kind == ot_kind() {
+        OT_BLOCK
+    } else {
+        crosses::BlockKind::of(kind).map_or(1, crosses::BlockKind::unit)
     }
 }
 

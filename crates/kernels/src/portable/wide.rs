@@ -160,9 +160,12 @@ fn ahead<const TIMES: usize>(plane: v128) -> v128 {
 #[inline(always)]
 fn constant_in(key: &Planes, round: usize) -> Planes {
     let ones = u64x2_splat(u64::MAX);
-    array::from_fn(|j| match round > 0 && 0x63 >> j & 1 == 1 {
-        true => Plane(v128_xor(key[j].0, ones)),
-        false => key[j],
+    array::from_fn(|j| {
+        if round > 0 && 0x63 >> j & 1 == 1 {
+            Plane(v128_xor(key[j].0, ones))
+        } else {
+            key[j]
+        }
     })
 }
 

@@ -289,10 +289,12 @@ impl<'t> Reader<'t> {
             _ => {
                 let mut variants = of.variants.iter();
                 let is_alike = variants.any(|variant| variant.as_str().eq_ignore_ascii_case(name));
-                let found = match is_alike && start == of.name.as_str() {
-                    true => "one of these with other capital letters; write it as the program does",
-                    false if text.trim().is_empty() => "an empty text; write one of these",
-                    false => "another text; write one of these",
+                let found = if is_alike && start == of.name.as_str() {
+                    "one of these with other capital letters; write it as the program does"
+                } else if text.trim().is_empty() {
+                    "an empty text; write one of these"
+                } else {
+                    "another text; write one of these"
                 };
                 Err(self.error(ty, self.expected(ty), found))
             }

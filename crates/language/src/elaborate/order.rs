@@ -100,10 +100,12 @@ pub(super) fn is_computed(key: &SortKey) -> bool {
 fn help(types: &TypeTable, ty: TypeId, key: &SortKey) -> String {
     let element = types.element(ty).map_or(ty, |(element, _)| element);
     let is_whole = *key == leaves(types, element, &[]);
-    let (by, function) = match is_computed(key) {
-        true => ("_by", ", …".to_owned()),
-        false if is_whole => ("", String::new()),
-        false => ("_by", format!(", |v| {}", keys::text(types, element, key))),
+    let (by, function) = if is_computed(key) {
+        ("_by", ", …".to_owned())
+    } else if is_whole {
+        ("", String::new())
+    } else {
+        ("_by", format!(", |v| {}", keys::text(types, element, key)))
     };
     format!(
         "`sort{by}(…{function})` of `std::order` sorts it; `assume_sorted{by}(…{function})` takes \

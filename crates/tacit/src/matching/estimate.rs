@@ -50,9 +50,10 @@ impl Match {
 
 /// Returns the time of the work on a VOLE, without that on its OTs.
 pub(crate) fn vole_time(vole: VolePlan) -> Duration {
-    match vole.is_silent() {
-        true => Duration::from_nanos(SILENT_COLUMN_NS * vole.columns()),
-        false => Duration::ZERO,
+    if vole.is_silent() {
+        Duration::from_nanos(SILENT_COLUMN_NS * vole.columns())
+    } else {
+        Duration::ZERO
     }
 }
 

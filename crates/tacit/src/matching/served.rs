@@ -54,9 +54,10 @@ pub struct HeldMatch {
 /// Returns the bytes of a silent VOLE, if a run with silent OT makes one for this number of
 /// columns.
 pub(crate) fn silent_vole_bytes(columns: u64) -> u64 {
-    match VolePlan::of(OtExtension::Silent, columns).is_silent() {
-        true => SILENT_VOLE_BYTES,
-        false => 0,
+    if VolePlan::of(OtExtension::Silent, columns).is_silent() {
+        SILENT_VOLE_BYTES
+    } else {
+        0
     }
 }
 

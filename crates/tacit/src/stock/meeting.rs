@@ -202,14 +202,15 @@ fn may_begin(
 }
 
 fn one_sided(ours: bool) -> crate::Error {
-    let [has, lacks] = ["this party", "the other party"];
-    let (has, lacks) = if ours { (has, lacks) } else { (lacks, has) };
-    let advice = match ours {
-        true => advice!("have the other party use the folder that it was prepared in or, if that "
-            "is lost, drop this party's half with "(NewEpoch)),
+    let (has, lacks, advice) = if ours {
+        let advice = advice!("have the other party use the folder that it was prepared in or, if "
+            "that is lost, drop this party's half with "(NewEpoch));
+        ("this party", "the other party", advice)
+    } else {
         // There is nothing here that could be dropped.
-        false => advice!("use the folder that it was prepared in or, if that is lost, have the "
-            "other party drop its half, by a new epoch with this party"),
+        let advice = advice!("use the folder that it was prepared in or, if that is lost, have the "
+            "other party drop its half, by a new epoch with this party");
+        ("the other party", "this party", advice)
     };
     crate::Error::material(
         format!(
