@@ -136,6 +136,7 @@ class Report:
     def json(self):
         scene, seconds = self.scene, self.scene.ended - self.scene.began
         times = [action["ended"] - action["began"] for action in self.done]
+        open_ms = [each for action in self.done for each in action["runs_ms"][1:]]
         counts = collections.Counter(each["what"] for each in scene.disturbances)
         prepared = [action for action in self.actions if action["command"] == "prepare"]
         runs = sum(action["runs"] for action in self.done)
@@ -161,5 +162,7 @@ class Report:
                                       if each["explained_by"] is None),
             "run_p50_s": percentile(times, 0.5), "run_p99_s": percentile(times, 0.99),
             "run_longest_s": max(times, default=None),
+            "later_run_p50_ms": percentile(open_ms, 0.5),
+            "later_run_p99_ms": percentile(open_ms, 0.99),
             "failures": failures,
         }

@@ -118,7 +118,7 @@ class Peer(threading.Thread):
     def run_once(self):
         which = self.random.randrange(len(self.blocks))
         block = f"block={self.blocks[which].hex()}"
-        more = ["--input", block, "--protocol", "prepared", "-vv"]
+        more = ["--input", block, "--protocol", "prepared", "-vv", "--cost"]
         more += ["--repeat", str(self.scene.args.repeat)]
         self.act("run", *more, answer=self.answers[which])
 
@@ -141,6 +141,7 @@ class Peer(threading.Thread):
             self.evidence.take(self.name, run, kind, takes["numbers"])
         if code == 0 and answer:
             action["runs"] = result["runs_done"]
+            action["runs_ms"] = [run["wall_us"] / 1e3 for run in result["cost"]["runs"]]
             action["is_right"] = result["outputs"] == {"ciphertext": answer}
         if code != 0:
             error = result.get("error", {})

@@ -16,7 +16,6 @@
 //! | [`batch`] | the same against a malicious party: Lindell and Riva's figures |
 //! | [`outsourced`] | functions of three parties, with kept values: PartialGC's tables |
 //! | [`plan`] | the predictions of `tacit plan` next to the times of runs, and whether its choice is the fastest |
-//! | [`serve`] | a service under load, with a hostile peer among many |
 //!
 //! | module | contents |
 //! |---|---|
@@ -45,7 +44,6 @@ pub mod plan;
 pub mod prepared;
 pub mod record;
 pub mod schemes;
-pub mod serve;
 pub mod spread;
 pub mod table;
 pub mod workload;
@@ -84,8 +82,6 @@ pub enum Suite {
     Outsourced,
     /// Predictions of plans
     Plan,
-    /// A service under load
-    Serve,
 }
 
 /// The settings of a measurement.
@@ -100,8 +96,6 @@ pub struct Options {
     /// The cores to which the garbler and the evaluator are pinned. `kernels` and `schemes` use the
     /// first, and a cloud uses the evaluator's.
     pub pin: Option<[usize; 2]>,
-    /// The number of seconds for which the suite `serve` loads its service.
-    pub seconds: Option<u64>,
     /// The command of a process that calls [`parties::party`] on its standard input and output.
     /// Without it the parties are threads of this process and share one figure of peak memory.
     pub party_command: Option<Vec<OsString>>,
@@ -173,7 +167,6 @@ pub fn run(
         Suite::Batch => batch::run(options, tell),
         Suite::Outsourced => outsourced::run(options, tell),
         Suite::Plan => plan::run(options, tell),
-        Suite::Serve => serve::run(options, tell),
     }
 }
 

@@ -19,7 +19,6 @@ Examples:
   tacit-bench direct --link 33ms,50mbit --link 500us,1gbit
   tacit-bench batch --only aes-128      a malicious party: AES-128 in batches of 32, 128, 1024
   tacit-bench outsourced --only friend-map   three parties, and values that stay
-  tacit-bench serve --seconds 300       a service, sixteen peers, one of them hostile
   tacit-bench ot --json > ot.jsonl      one JSON record per line, for programs
 
 Each figure is a median. ± is the median absolute deviation; records also have the interval that \
@@ -72,10 +71,6 @@ struct MeasureArgs {
     /// Keep the garbler on one core and the evaluator on another, such as 0,1
     #[arg(long, value_name = "CORE,CORE", value_parser = cores)]
     pin: Option<[usize; 2]>,
-    /// Seconds for which the suite `serve` loads its service; 300 by default, 5 with --quick
-    #[arg(long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    seconds: Option<u64>,
     /// Print one JSON record per line
     #[arg(long)]
     json: bool,
@@ -135,7 +130,6 @@ fn measure(args: MeasureArgs) -> Result<(), Error> {
         links: args.links,
         only: args.only,
         pin: args.pin,
-        seconds: args.seconds,
         party_command: Some(vec![program.into_os_string(), "party".into()]),
     };
     let suites = match args.suites.as_slice() {

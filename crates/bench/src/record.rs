@@ -18,7 +18,6 @@ use crate::parties::{Both, Step};
 use crate::plan::PlanFigures;
 use crate::prepared::PreparedFigures;
 use crate::schemes::SchemeFigures;
-use crate::serve::ServeFigures;
 use crate::table::{Line, Row};
 
 /// The version of every record.
@@ -93,8 +92,6 @@ figures! {
     Outsourced(OutsourcedFigures),
     /// A prediction next to the measurement.
     Plan(PlanFigures),
-    /// A service under load.
-    Serve(ServeFigures),
 }
 
 /// The traffic of the link.

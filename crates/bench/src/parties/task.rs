@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use tacit::Role;
 
 use super::{Exchange, Wire};
-use crate::{Error, batch, direct, gmw, ot, outsourced, plan, prepared, serve};
+use crate::{Error, batch, direct, gmw, ot, outsourced, plan, prepared};
 
 macro_rules! tasks {
     ($($(#[$doc:meta])* $kind:ident($suite:ident),)*) => {
@@ -53,8 +53,6 @@ tasks! {
     Batch(batch),
     /// A function over several links.
     Plan(plan),
-    /// A service under load.
-    Serve(serve),
 }
 
 impl Task {
