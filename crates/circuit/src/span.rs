@@ -7,7 +7,7 @@ use core::fmt;
 pub struct Span {
     /// The first number.
     pub first: u64,
-    /// How many numbers there are.
+    /// The number of these numbers.
     pub count: u64,
 }
 

@@ -148,7 +148,7 @@ pub struct Function {
     components: Vec<Component>,
     plan: Plan,
     counts: Counts,
-    /// What a walk that keeps values needs. A function over shares finds it when it is walked.
+    /// The plan of a walk that keeps values. A function over shares makes it when it is walked.
     walk_plan: Option<WalkPlan>,
     text: String,
     digest_of_bits: Digest,

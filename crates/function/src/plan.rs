@@ -275,7 +275,7 @@ const NOT_ASSIGNED: u32 = u32::MAX;
 /// The number of reads of a granule that is never dropped.
 pub(super) const NEVER_DROPPED: u32 = u32::MAX;
 
-/// What a walk that keeps values needs beyond the plan.
+/// The plan of a walk that keeps values: the numbers that [`Plan`] lacks.
 #[derive(Clone, Debug)]
 pub(super) struct WalkPlan {
     /// The number of reads of each granule.

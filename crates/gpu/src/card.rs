@@ -19,7 +19,7 @@ use crate::Error;
 use crate::half::take_over;
 use crate::machine::Kernel;
 
-/// How many blocks of threads with 32 KiB of shared memory a multiprocessor is given.
+/// The number of blocks of threads for a multiprocessor, each with 32 KiB of shared memory.
 const BLOCKS_EACH: u32 = 6;
 
 /// A card.

@@ -57,7 +57,7 @@ impl fmt::Display for Choice {
     }
 }
 
-/// What happened to the choice of a card, for the user to be told.
+/// The result of the choice of a card, for the user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Notice {

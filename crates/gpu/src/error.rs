@@ -14,7 +14,7 @@ pub enum Error {
     NoCard {
         /// The number.
         number: usize,
-        /// How many there are.
+        /// The number of GPUs.
         found: usize,
     },
     /// The run-time compiler is missing.
@@ -29,7 +29,7 @@ pub enum Error {
     NotCompiled {
         /// The target, such as `sm_90`.
         target: String,
-        /// What the compiler says.
+        /// The compiler's messages.
         log: String,
     },
     /// A call of the driver failed.
@@ -45,7 +45,7 @@ pub enum Error {
     OutOfMemory {
         /// The GPU.
         card: String,
-        /// How much was needed and how much was free.
+        /// The memory that was needed and the memory that was free.
         reason: DeviceError,
     },
 }

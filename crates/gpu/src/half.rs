@@ -1,7 +1,7 @@
 //! A half of silent OT on a machine.
 //!
-//! What is public (keys, seeds, messages) and what is secret (COTs, Δ, roots, leaves, bits) lies in
-//! the machine's memory, which is wiped on drop. OTs are wiped as they are taken, and COTs as their
+//! The machine's memory has public data (keys, seeds, messages) and secrets (COTs, Δ, roots,
+//! leaves, bits). All of it is wiped on drop. OTs are wiped as they are taken, and COTs as their
 //! batch ends.
 
 mod table;

@@ -1,4 +1,4 @@
-//! What a half needs of a card: memory, copies and launches.
+//! The operations of a card that a half uses: memory, copies and launches.
 //!
 //! All calls of a machine take effect in their order. Only [`download`](Machine::download) waits
 //! for those before it.

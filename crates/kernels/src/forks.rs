@@ -27,7 +27,7 @@ pub fn process_generation() -> u64 {
 #[cfg(target_os = "linux")]
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
-/// What [`PAGE`] leads to where there is no page that is wiped.
+/// The target of [`PAGE`] where the system has no page that it wipes.
 #[cfg(target_os = "linux")]
 static NO_PAGE: AtomicU64 = AtomicU64::new(u64::MAX);
 

@@ -296,10 +296,10 @@ pub(crate) fn unfit_rows(py: Python<'_>, rows: &UnfitRows) -> PyErr {
     error::input(py, &format!("{rows}; {remedy}"))
 }
 
-/// How tables that are joined are read.
+/// The settings for reading tables that are joined.
 #[derive(Clone, Copy)]
 pub(crate) struct TableReading {
-    /// What happens to rows that do not fit.
+    /// The treatment of rows that do not fit.
     pub(crate) rules: RowRules,
     /// The number of threads.
     pub(crate) threads: NonZeroUsize,

@@ -67,9 +67,10 @@ pub struct OfferedFunction {
 pub struct OfferedTable {
     /// The table's name in the service, without the folder of a file.
     pub name: String,
-    /// How keys are normalised, in plain matching.
+    /// The normalization of keys, in plain matching.
     pub normalize: Option<String>,
-    /// Who gets the common keys in plain matching, as the peer says it: `me`, `peer` or `both`.
+    /// The recipient of the common keys in plain matching, in the peer's words: `me`, `peer` or
+    /// `both`.
     pub to: Option<String>,
     /// The peer's name in a program that joins the tables.
     #[serde(default)]

@@ -31,8 +31,8 @@ const SWEEP: Duration = Duration::from_millis(500);
 const HELLO_TIME: Duration = Duration::from_secs(5);
 /// The largest number of connections that have not named their room.
 const MAX_SILENT: usize = 64;
-/// How often a network that one owner may have whole may have [`RelayLimits::per_network`]. Its
-/// subnets would otherwise take all rooms, none of which gives way.
+/// The limit of a network that may belong to one owner, in multiples of
+/// [`RelayLimits::per_network`]. Without it the network's subnets could take all rooms.
 const SITE_SHARE: usize = 2;
 /// The descriptors of the process itself and of its metrics, with some to spare.
 const OTHERS: u64 = 64;

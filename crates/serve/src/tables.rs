@@ -329,7 +329,7 @@ fn no_keys(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -> 
     }
 }
 
-/// What became of a run once this party had told its sizes.
+/// The result of telling the peer this party's sizes.
 enum Answered {
     Ran(FinishedRun),
     /// The peer left, or proposed other OTs than this party now asks for.

@@ -21,9 +21,9 @@ use crate::program::unfit_rows;
 pub(crate) struct KeyColumn<'a> {
     /// The file and the name of the column, as in `FILE:COLUMN`.
     pub(crate) named: &'a str,
-    /// How keys are normalised.
+    /// The normalization of keys.
     pub(crate) normalize: KeyNormalization,
-    /// What happens to rows that do not fit.
+    /// The treatment of rows that do not fit.
     pub(crate) rules: RowRules,
     /// The part of the keys that is read, if it is not all of them.
     pub(crate) part: Option<Part>,

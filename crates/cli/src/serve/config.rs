@@ -259,10 +259,10 @@ pub(crate) struct Matched {
     pub(crate) table: String,
     /// The table's name in this service.
     pub(crate) name: Option<String>,
-    /// How keys are normalised.
+    /// The normalization of keys.
     #[serde(default, deserialize_with = "parsed")]
     pub(crate) normalize: KeyNormalization,
-    /// Who gets the common keys: `both`, or `peer` for the peer alone.
+    /// The recipient of the common keys: `both`, or `peer` for the peer alone.
     #[serde(default, deserialize_with = "parsed")]
     pub(crate) to: MatchRecipient,
     /// Whether rows without a key are left out.

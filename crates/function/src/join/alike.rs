@@ -1,5 +1,5 @@
-//! How the texts of keys are made alike before they are compared: in the joins of programs and in
-//! plain matchings, at both parties.
+//! Makes the texts of keys alike before they are compared, in the joins of programs and in plain
+//! matchings, at both parties.
 
 use core::fmt;
 use core::str::FromStr;

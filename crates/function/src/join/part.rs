@@ -23,7 +23,7 @@ use super::sizes::filled_up;
 /// The most parts of a job.
 pub const MAX_PARTS: u32 = 1 << 12;
 
-/// A part of a job: its number, from 1, of so many.
+/// One of the parts of a job, which are numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     number: u32,
@@ -139,8 +139,8 @@ impl Part {
         Digest(hash.finalize().into())
     }
 
-    /// Iterates over what the peer of a party with this part may have been told by mistake: the
-    /// whole, another number, or another S.
+    /// Iterates over the parts that somebody may have given to the peer by mistake: the whole,
+    /// another number, or another S.
     pub fn mistaken(part: Option<Self>) -> impl Iterator<Item = Option<Self>> {
         let others = part.into_iter().flat_map(|own| {
             let numbers = (1..=own.of).map(move |number| (number, own.of));

@@ -15,7 +15,7 @@ use crate::program::{InputPort, TypeId};
 /// The greatest number of rows that a message names.
 pub(super) const MAX_NAMED: usize = 5;
 
-/// What happens to rows that a join or a matching does not take. By default they are errors.
+/// The treatment of rows that a join or a matching does not take. By default they are errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowRules {
     /// Whether rows without a key, or without another value that they need, are left out.

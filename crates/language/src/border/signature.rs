@@ -27,7 +27,7 @@ pub struct Signature {
     /// The params that were given, and the name of the run, if one was given.
     pub(super) given: ParamValues,
     pub(super) run: Option<String>,
-    /// What happens to rows of a joined table that do not fit.
+    /// The treatment of rows of a joined table that do not fit.
     pub(super) rules: RowRules,
     /// The part of joined tables that is read, if it is not all of them.
     pub(super) part: Option<Part>,

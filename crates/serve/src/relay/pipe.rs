@@ -12,7 +12,7 @@ use super::RelayLimits;
 /// The longest time that a thread sleeps before it checks the limits again.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// How far ahead of the rate a party may send.
+/// The time by which a party may send ahead of the rate.
 const AHEAD: Duration = Duration::from_secs(1);
 
 /// Returns when the bytes of a party have taken their time at this rate, if those before had at

@@ -36,7 +36,7 @@ pub(crate) use run::{lease_crosses, takes_crosses};
 /// The number of kinds of blocks that a run takes together.
 const BLOCK_KINDS: usize = Role::BOTH.len() * CrossKind::ALL.len();
 
-/// How OTs are made, and so what they rest on.
+/// The origin of OTs, which decides on what assumptions they rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OtOrigin {
     /// The kind of base OTs.
@@ -86,7 +86,7 @@ pub(super) struct BlockKind {
     crosses: CrossKind,
     /// The party that sends the OTs of the crosses.
     sender: Role,
-    /// How its OTs are made.
+    /// The origin of these OTs.
     ots: OtOrigin,
 }
 

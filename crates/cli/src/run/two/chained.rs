@@ -1,5 +1,5 @@
-//! What a run says of its chain: the version before it, the version after it and, if it broke,
-//! whether it was kept.
+//! The lines of a run about its chain: the version before it, the version after it and, if the run
+//! broke, whether it was kept.
 
 use std::fmt;
 

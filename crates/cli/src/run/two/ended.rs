@@ -1,4 +1,4 @@
-//! What a session's runs print at their end: the results of the last run that was finished, its
+//! The output at the end of a session's runs: the results of the last run that was finished, its
 //! name, and the costs of all.
 
 use std::collections::BTreeMap;

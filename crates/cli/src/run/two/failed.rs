@@ -1,4 +1,4 @@
-//! What a run that failed says: the error in the command's words, and commands that help.
+//! The text of a failed run: the error in the command's words, and commands that help.
 
 use tacit::protocols::Protocol;
 use tacit::session::Incompatibility;

@@ -17,7 +17,7 @@ struct BlockRows<'t> {
     lines: RowLines,
 }
 
-/// How a block is read.
+/// The form of a block's rows.
 #[derive(Clone, Copy)]
 struct BlockForm<'f, 't> {
     types: &'t TypeTable,
