@@ -50,7 +50,7 @@ fn a_table_that_does_not_fit_is_found() {
         ),
         ("/main.rs", "/mane.rs", "there is no crates"),
         ("mod defences", "mod fences", "stands 0 times"),
-        ("mod defences;", "mod ", "stands 6 times"),
+        ("mod defences;", "mod ", "stands 7 times"),
     ] {
         assert!(fits.contains(before), "{before}");
         let table = fits.replace(before, after);

@@ -6,3 +6,4 @@ mod pages;
 mod programs;
 mod scripts;
 mod sizes;
+mod trust;

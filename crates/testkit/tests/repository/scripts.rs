@@ -17,10 +17,13 @@ fn help_is_printed_and_nothing_else_done() {
         "crates",
         "fuzz",
         "gpu",
+        "mutants",
         "python",
         "release",
         "remove-defences",
+        "sanitizers",
         "scale",
+        "trust",
     ] {
         let ended = script(name, "--help");
         assert!(ended.status.success(), "{name}: {ended:?}");
