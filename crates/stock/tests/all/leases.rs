@@ -12,7 +12,7 @@ use tacit_stock::{
 };
 
 /// Creates a garbler's stock with `count` instances of two kinds.
-fn stocked(storage: Arc<dyn Storage>, folder: &Path, count: u64) -> Stock {
+pub(crate) fn stocked(storage: Arc<dyn Storage>, folder: &Path, count: u64) -> Stock {
     let stock = open(storage, folder, Role::Garbler).expect("a stock");
     let preparation = stock.prepare().expect("the lock");
     for kind in [TABLES, OTS] {
@@ -166,7 +166,7 @@ fn whoever_clears_strays_and_whoever_compacts_do_not_disturb_each_other() {
 }
 
 /// Creates a garbler's and an evaluator's stock with two published lots of four instances.
-fn both_stocked(disks: [&Memory; 2]) -> [Stock; 2] {
+pub(crate) fn both_stocked(disks: [&Memory; 2]) -> [Stock; 2] {
     let stocks = both_open(disks);
     let preparations = stocks.each_ref().map(|stock| stock.prepare().expect("it"));
     for (first, tag) in [(0, 1), (4, 2)] {
@@ -185,7 +185,7 @@ fn both_open(disks: [&Memory; 2]) -> [Stock; 2] {
     [(); 2].map(|()| opened.next().expect("two"))
 }
 
-fn named(lease: &Lease) -> Vec<Span> {
+pub(crate) fn named(lease: &Lease) -> Vec<Span> {
     lease.spans().collect()
 }
 

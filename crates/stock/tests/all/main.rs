@@ -7,6 +7,7 @@ mod forget;
 mod given_up;
 mod lanes;
 mod leases;
+mod misused;
 mod model;
 mod modes;
 mod one_sided;
