@@ -229,6 +229,11 @@ pub(crate) fn serve(
             return refused;
         }
     }
+    if !seat.shared().may_fit(seat.peer) {
+        let why = "its runs were put off too often of late, each once a program was fitted to it";
+        seat.shared().put_off(Some(seat.peer), None, "rate", why);
+        return Turn::Refuse(AbortReason::TooOften, REFUSED.to_owned());
+    }
     let run = match offer.matching.sized(told) {
         Ok(run) => run,
         Err(error) => {
@@ -242,7 +247,6 @@ pub(crate) fn serve(
             return Turn::Refuse(reason, REFUSED.to_owned());
         }
     };
-    // A peer that is told to come again, since memory is in use, has a program fitted each time.
     let never = too_many_keys(seat, policy, offer, run.asks());
     if let Some(refused) = never.or_else(|| no_memory(seat, policy, offer, run.asks())) {
         return refused;
@@ -281,6 +285,8 @@ fn no_memory(seat: &Seat, policy: &Policy, offer: &TableOffer, asks: PeerAsks) -
         return Some(Turn::Refuse(AbortReason::TooLarge, REFUSED.to_owned()));
     }
     let why = format!("{takes}, and with it more memory would be in use than {bound} allows");
+    // A peer that is told to come again has a program fitted each time.
+    seat.shared().fitted_in_vain(seat.peer);
     Some(busy(seat, "run", &why))
 }
 

@@ -19,6 +19,10 @@ const TOLD: Rate = Rate::per_minute(20);
 /// waits for the disk, and a turn that others wait for, even if the peer is not to blame.
 const VAIN_ORDERS: Rate = Rate::per_minute(20);
 
+/// The rate of a peer's runs with tables that are put off once the program was fitted to its sizes,
+/// which takes some tenths of a second.
+const VAIN_FITS: Rate = Rate::per_minute(20);
+
 /// The rate at which a peer may ask for offers: the answer has up to 4096 functions.
 const QUESTIONS: Rate = Rate::per_minute(20);
 
@@ -28,6 +32,7 @@ pub(super) struct PeerState {
     pub(super) refusals: Bucket,
     told: RefusalLog,
     vain_orders: Bucket,
+    vain_fits: Bucket,
     questions: Bucket,
     runs: HashMap<String, Bucket>,
     /// The name of a visitor.
@@ -42,6 +47,7 @@ impl PeerState {
             &mut self.refusals,
             &mut self.told.bucket,
             &mut self.vain_orders,
+            &mut self.vain_fits,
             &mut self.questions,
         ];
         let mut all = own.into_iter().chain(self.runs.values_mut());
@@ -85,6 +91,7 @@ impl ServiceState {
             refusals: Bucket::new(refusals, now),
             told: RefusalLog::new(now),
             vain_orders: Bucket::new(VAIN_ORDERS, now),
+            vain_fits: Bucket::new(VAIN_FITS, now),
             questions: Bucket::new(QUESTIONS, now),
             runs: HashMap::new(),
             visitor: None,
@@ -200,6 +207,23 @@ impl Shared {
         let now = Instant::now();
         let mut state = self.state();
         state.peer(peer, &policy, now).vain_orders.has(now)
+    }
+
+    /// Returns whether a program may be fitted to the peer's sizes once more, given how many of its
+    /// recent runs were put off afterwards.
+    pub(crate) fn may_fit(&self, peer: Fingerprint) -> bool {
+        let policy = self.policy();
+        let now = Instant::now();
+        let mut state = self.state();
+        state.peer(peer, &policy, now).vain_fits.has(now)
+    }
+
+    /// Counts a run of the peer that was put off once a program was fitted to its sizes.
+    pub(crate) fn fitted_in_vain(&self, peer: Fingerprint) {
+        let policy = self.policy();
+        let now = Instant::now();
+        let mut state = self.state();
+        state.peer(peer, &policy, now).vain_fits.take(now);
     }
 
     /// Counts an order of the peer that came to nothing.

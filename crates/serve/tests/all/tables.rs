@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tacit::join::{Counted, OpenParam};
 use tacit::matching::{KeyNormalization, Match, MatchOutcome, MatchRecipient};
 use tacit::session::{AbortReason, OtExtension};
-use tacit::{Category, Error, Role, Session};
+use tacit::{Category, Error, ProtocolError, Role, Session};
 use tacit_serve::{Audit, Event, Limits, Offers, Policy, Service, TableOffer};
 
 use crate::scene::{Scene, refused_with};
@@ -306,6 +306,55 @@ fn a_table_of_too_many_keys_is_refused_whatever_memory_there_is() {
     let mut session = scene.session(&service, 0).expect("a session");
     refused_with(tell(&mut session, &[1 << 20]), AbortReason::TooLarge);
     scene.refused("keys", "more than keys_per_day, 1000, ever allows");
+}
+
+/// To fit a program to sizes takes time, and a run that is put off is not held against the peer.
+#[test]
+fn a_peer_whose_runs_are_put_off_has_few_programs_fitted() {
+    let scene = Scene::new(2);
+    let limits = Limits {
+        memory_mib: 64,
+        memory_mib_per_peer: Some(30),
+        keys_per_day: u64::MAX,
+        ..Scene::limits()
+    };
+    let policy = scene.policy(vec![], vec![], limits);
+    let tables = vec![table(&scene, "t", &names(0..10), MatchRecipient::Both)];
+    let service = scene.start(policy.tables(tables).expect("a policy"));
+    let tells = |peer| {
+        let mut session = scene.session(&service, peer).expect("a session");
+        tell(&mut session, &[1 << 16]).map(|_| session)
+    };
+    let holds = tells(0).expect("room");
+    let mut put_off = 0;
+    let often = loop {
+        match tells(0) {
+            Err(Error::Protocol(ProtocolError::PeerAborted(AbortReason::Busy))) => put_off += 1,
+            ended => break ended.map(drop),
+        }
+        assert!(put_off < 100, "runs are put off without end");
+    };
+    refused_with(often, AbortReason::TooOften);
+    assert!(put_off >= 20, "{put_off} runs were put off");
+    scene.refused("rate", "put off too often of late");
+    tells(1).expect("it has its own share");
+    drop(holds);
+}
+
+#[test]
+fn a_table_is_matched_by_the_ots_of_the_policy() {
+    let scene = Scene::new(1);
+    let tables = vec![table(&scene, "t", &names(0..10), MatchRecipient::Both)];
+    let policy = policy(&scene, tables, 1000).ot_extension(Some(OtExtension::Silent));
+    let service = scene.start(policy.expect("a policy"));
+    let mut session = scene.session(&service, 0).expect("a session");
+    let refused = matched(&mut session, &names(5..15), MatchRecipient::Both);
+    let refused = refused.expect_err("other OTs");
+    assert_eq!(refused.category(), Category::Incompatible, "{refused}");
+    let mut session = scene.session(&service, 0).expect("a session");
+    let silent = session.set_ot_extension(OtExtension::Silent);
+    silent.expect("nothing is chosen yet");
+    matched(&mut session, &names(5..15), MatchRecipient::Both).expect("a result");
 }
 
 /// OTs are chosen once for a session, and a later configuration may ask for others.
