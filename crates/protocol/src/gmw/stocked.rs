@@ -225,6 +225,16 @@ impl OpenedCrosses {
         narrow.map(BitQueue::held_bytes).sum::<u64>() + wide as u64
     }
 
+    /// Checks that the crosses from number `first` on are those of this step or later ones, and are
+    /// open: the queues read zeros where they have nothing.
+    fn check_open(&self, (kind, sender): (CrossKind, Role), first: u64, count: usize) {
+        let of = |numbers: &[[u64; 2]; 2]| numbers[kind as usize][sender as usize];
+        assert!(first >= of(&self.used), "crosses of this step");
+        // Without its blocks a cross would have masks of zeros, and would open shares in the clear.
+        let end = first + count as u64;
+        assert!(end <= of(&self.opened), "the blocks of a cross are open");
+    }
+
     /// Counts the crosses of the finished step, and wipes the narrow ones.
     fn end_step(&mut self, step: &StepWork) {
         for sender in Role::BOTH {
@@ -251,7 +261,12 @@ impl CrossMasks for OpenedCrosses {
     ) {
         let sender = cross.sender as usize;
         let begin = cross.number_of_kind + of.start as u64;
-        if cross.width == 1 {
+        let kind = match cross.width {
+            1 => CrossKind::Narrow,
+            _ => CrossKind::Wide,
+        };
+        self.check_open((kind, cross.sender), begin, of.len());
+        if kind == CrossKind::Narrow {
             let queues = &self.narrow[sender];
             for (queue, into) in queues.iter().zip(into) {
                 queue.read(begin, of.len(), into);

@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::functions::{Draw, random_case};
 use super::lying::{ands, assert_masks_serve_once};
 use super::*;
 use crate::gmw::memory::stocked;
+use crate::gmw::packing::RowWriter;
+use crate::gmw::rows::{CrossMasks, CrossOts};
 use crate::gmw::{CrossBlock, CrossDemand, CrossKind, StockedCrosses, memory_bytes, prepare};
 use crate::io::Io;
 
@@ -240,6 +243,45 @@ fn no_ots_are_made_for_blocks_that_are_not_kept() {
         let (all, few) = (count(false), count(true));
         assert!(few < all / 2, "{demand:?}: {few} messages of {all}");
     }
+}
+
+/// A cross that is read before its block is open, or after its step, would have masks of zeros: it
+/// would open shares in the clear, and give the right result.
+#[test]
+fn crosses_that_are_not_open_are_not_read() {
+    let schedule = Case::of(ands(5, Recipient::Both)).schedule();
+    let role = Role::Garbler;
+    let mut masks = StockedCrosses::new(&schedule, role, |kind, sender, count| {
+        let bytes = || Zeroizing::new(vec![0; kind.bytes(sender == role)]);
+        let block = |_| CrossBlock::from_bytes(kind, sender == role, bytes());
+        (0..count).map(block).collect()
+    });
+    let is_read = |masks: &StockedCrosses<'_>, number| {
+        let cross = CrossOts {
+            sender: Role::Evaluator,
+            number,
+            number_of_kind: number,
+            gates_before: number,
+            instances: 64,
+            width: 1,
+        };
+        let read = || {
+            let (mut writer, mut words) = (RowWriter::default(), [[0]; 2]);
+            let [first, second] = &mut words;
+            masks
+                .masks()
+                .rows(&cross, 0..64, &mut writer, [first, second]);
+        };
+        catch_unwind(AssertUnwindSafe(read)).is_ok()
+    };
+    let step = schedule.steps().next().expect("a step");
+    assert!(!is_read(&masks, 0));
+    masks.begin_step(&step).expect("blocks");
+    assert!(is_read(&masks, 0));
+    let crosses = CrossKind::Narrow.crosses() as u64;
+    assert!(!is_read(&masks, crosses));
+    masks.end_step(&step);
+    assert!(!is_read(&masks, 0));
 }
 
 #[test]
