@@ -58,6 +58,21 @@ impl EpochId {
         })?;
         Ok(Self { number, nonce })
     }
+
+    /// Returns the name of the epoch's folder.
+    pub(crate) fn folder_name(&self) -> String {
+        let nonce = u128::from_be_bytes(self.nonce);
+        format!("epoch-{:020}-{nonce:032x}", self.number)
+    }
+
+    /// Returns the epoch with a folder of this name, if it is one of an epoch.
+    pub(crate) fn of_folder(name: &str) -> Option<Self> {
+        let (number, nonce) = name.strip_prefix("epoch-")?.split_once('-')?;
+        let nonce = u128::from_str_radix(nonce, 16).ok()?.to_be_bytes();
+        let number = number.parse().ok()?;
+        let epoch = Self { number, nonce };
+        (epoch.folder_name() == name).then_some(epoch)
+    }
 }
 
 /// The name of one of several processes of a party, each with a folder of its own. All bytes are

@@ -70,12 +70,7 @@ impl fmt::Debug for Stock {
 }
 
 pub(crate) fn epoch_folder(stock: &Path, epoch: &EpochId) -> PathBuf {
-    let nonce: String = epoch
-        .nonce
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    stock.join(format!("epoch-{:020}-{nonce}", epoch.number))
+    stock.join(epoch.folder_name())
 }
 
 impl Stock {
@@ -142,7 +137,7 @@ impl Stock {
             let file = epoch_folder(&folder, &epoch).join(KEYS_NAME);
             let keys = KeyFile::open(storage.as_ref(), &file, &place.key, &place.digest, &epoch)?;
             settle(&mut records, &keys)?;
-            remove_other_epochs(storage.as_ref(), &folder, &epoch)?;
+            remove_other_epochs(storage.as_ref(), &place, &epoch)?;
             values::remove_strays(storage.as_ref(), &epoch_folder(&folder, &epoch), &records)?;
             opened = Some((epoch, keys));
             Ok(())
@@ -242,7 +237,7 @@ impl Stock {
                 "epoch {epoch} after epoch {last}"
             )));
         }
-        let (storage, stock) = (inner.storage.as_ref(), &inner.place.folder);
+        let storage = inner.storage.as_ref();
         let was_used = inner.update(|records| {
             let kinds = records.kinds()?;
             let (_, record) = begin_epoch(storage, &inner.place, &epoch, secret)?;
@@ -256,7 +251,8 @@ impl Stock {
         } else {
             inner.place.notes.forget_epoch(&inner.epoch);
         }
-        remove_other_epochs(storage, stock, &epoch)?;
+        let failed = StockError::io(&inner.folder, "remove it");
+        storage.remove_folder(&inner.folder).map_err(failed)?;
         let (storage, place) = (Arc::clone(&inner.storage), inner.place.clone());
         Self::open(storage, place, inner.id, inner.limits)
     }

@@ -78,21 +78,38 @@ pub(super) fn settle(records: &mut Records<'_>, keys: &KeyFile) -> Result<(), St
     keys.write(&unsettled)
 }
 
-/// Removes epochs that have ended, and those that never started.
+/// Removes epochs that have ended, and those that never started. A crash has kept them, and may
+/// have come before their end was noted.
 pub(super) fn remove_other_epochs(
     storage: &dyn Storage,
-    stock: &Path,
+    place: &StockLocation,
     epoch: &EpochId,
 ) -> Result<(), StockError> {
-    let current = epoch_folder(stock, epoch);
-    let names = storage.list(stock)?;
-    for name in names.iter().filter(|name| name.starts_with("epoch-")) {
-        let folder = stock.join(name);
-        if folder != current {
-            keys::destroy(storage, &folder.join(KEYS_NAME))?;
+    let current = epoch.folder_name();
+    for name in epoch_names(storage, &place.folder)? {
+        if name != current {
+            let folder = place.folder.join(&name);
+            end_keys(storage, place, &name)?;
             let failed = StockError::io(&folder, "remove it");
             storage.remove_folder(&folder).map_err(failed)?;
         }
+    }
+    Ok(())
+}
+
+/// Returns the names of the folders of epochs in a stock's folder.
+fn epoch_names(storage: &dyn Storage, stock: &Path) -> Result<Vec<String>, StockError> {
+    let mut names = storage.list(stock)?;
+    names.retain(|name| name.starts_with("epoch-"));
+    Ok(names)
+}
+
+/// Overwrites the keys of the epoch with this folder, and notes its end. The index, which has a
+/// record of one epoch, may be damaged.
+fn end_keys(storage: &dyn Storage, place: &StockLocation, name: &str) -> Result<(), StockError> {
+    keys::destroy(storage, &place.folder.join(name).join(KEYS_NAME))?;
+    if let Some(epoch) = EpochId::of_folder(name) {
+        place.notes.end_epoch(&epoch);
     }
     Ok(())
 }
@@ -122,7 +139,7 @@ pub(crate) fn remove<T, E: From<StockError>>(
 /// Removes a stock's folder, durably, for a caller that has the right to prepare.
 pub(super) fn destroy(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
     let folder = &place.folder;
-    overwrite_keys(storage, folder)?;
+    overwrite_keys(storage, place)?;
     // A full disk accepts no commit, but has room once the folder is gone.
     let told = end_epoch(storage, place);
     storage
@@ -137,16 +154,15 @@ pub(super) fn destroy(storage: &dyn Storage, place: &StockLocation) -> Result<()
 
 /// Destroys a stock's keys, and tells everyone who has it open that its epoch has ended.
 pub(super) fn destroy_keys(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
-    overwrite_keys(storage, &place.folder)?;
+    overwrite_keys(storage, place)?;
     end_epoch(storage, place)
 }
 
-fn overwrite_keys(storage: &dyn Storage, folder: &Path) -> Result<(), StockError> {
-    let names = storage.list(folder)?;
-    for name in names.iter().filter(|name| name.starts_with("epoch-")) {
-        keys::destroy(storage, &folder.join(name).join(KEYS_NAME))?;
-    }
-    Ok(())
+fn overwrite_keys(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockError> {
+    let names = epoch_names(storage, &place.folder)?;
+    names
+        .iter()
+        .try_for_each(|name| end_keys(storage, place, name))
 }
 
 /// Tells everyone who has the stock open that its epoch has ended.
@@ -159,7 +175,7 @@ fn end_epoch(storage: &dyn Storage, place: &StockLocation) -> Result<(), StockEr
     let ended = storage.index(&path).and_then(|mut index| {
         index.update(&mut |entries| {
             let mut records = Records::new(entries, &path);
-            // A damaged epoch record was never opened.
+            // The epoch's folder may be lost.
             if let Ok(epoch) = records.epoch() {
                 place.notes.end_epoch(&epoch.id);
             }

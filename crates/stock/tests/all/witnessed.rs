@@ -115,6 +115,51 @@ fn an_epoch_that_has_ended_does_not_come_back() {
     assert!(is_refused(machine.with(&backup).stock(Role::Garbler)));
 }
 
+/// A crash behind the commit that begins the next epoch leaves the end of the last one to be noted.
+#[test]
+fn an_epoch_that_ended_in_a_crash_does_not_come_back() {
+    let next = EpochId { number: 2, ..EPOCH };
+    let mut ended = 0;
+    for point in 0.. {
+        let machine = Machine::stocked(Role::Garbler);
+        let backup = machine.stocks.copy();
+        let stock = machine.stock(Role::Garbler).expect("as it was left");
+        let now = machine.stocks.points();
+        machine.stocks.lose_power_at(now + point, point);
+        if stock.new_epoch(next, b"another").is_ok() {
+            break;
+        }
+        let restarted = machine.with(&machine.stocks.restart());
+        let stock = restarted
+            .stock(Role::Garbler)
+            .expect("as the crash left it");
+        if stock.epoch() == next {
+            ended += 1;
+            let back = machine.with(&backup).stock(Role::Garbler);
+            assert!(is_refused(back), "power lost at {point}");
+        }
+    }
+    assert!(ended > 0, "no crash behind the commit");
+}
+
+/// A stock whose index is damaged is dropped, and a copy of it comes back.
+#[test]
+fn a_damaged_stock_that_was_dropped_does_not_come_back() {
+    let mut damaged = 0;
+    for entry in 0.. {
+        let machine = Machine::stocked(Role::Garbler);
+        let backup = machine.stocks.copy();
+        if !machine.stocks.change_entry(entry, 0, 0xff) {
+            break;
+        }
+        damaged += usize::from(machine.stock(Role::Garbler).is_err());
+        machine.open().remove(&id(Role::Garbler)).expect("unlocked");
+        let back = machine.with(&backup).stock(Role::Garbler);
+        assert!(is_refused(back), "entry {entry}");
+    }
+    assert!(damaged > 1, "{damaged} entries stop a stock");
+}
+
 /// The garbler names the epoch that both begin. It might name an old one, once its record is gone.
 #[test]
 fn an_epoch_that_was_is_not_begun_again() {
