@@ -171,7 +171,7 @@ impl Match {
             keys: Arc::new(keys),
             meaning,
             told_keys,
-            most_peer_keys: (PEER_KEYS_OF_KEY * told_keys).max(USUAL_PEER_KEYS),
+            most_peer_keys: most_peer_keys(told_keys),
         }))
     }
 
@@ -180,7 +180,8 @@ impl Match {
     /// normalisation, bytes have [`KeyKind::Bytes`], and an integer [`KeyKind::Fixed`] of 128 bits.
     /// The peer must match the same part. It is told [`Part::filled`] of `all_keys`, and not how
     /// many keys there are in the part. [`most_peer_keys`](Self::most_peer_keys) counts the peer's
-    /// in the same way.
+    /// in the same way, and is that of a part of the whole's at first: all parts together let a
+    /// peer try hardly more keys than one run would.
     ///
     /// # Errors
     ///
@@ -188,10 +189,9 @@ impl Match {
     pub fn part(mut self, part: Part, all_keys: u64) -> Result<Self, Error> {
         let checked = part.check(self.task.keys.len() as u64, all_keys);
         checked.map_err(|error| Error::Input(error.to_string()))?;
-        let told_keys = part.filled(all_keys);
         self.task.meaning.part = Some(part);
-        self.task.told_keys = told_keys;
-        self.task.most_peer_keys = (PEER_KEYS_OF_KEY * told_keys).max(USUAL_PEER_KEYS);
+        self.task.told_keys = part.filled(all_keys);
+        self.task.most_peer_keys = part.filled(most_peer_keys(all_keys));
         Ok(self)
     }
 
@@ -237,6 +237,12 @@ impl Match {
     pub fn run(self, session: &mut Session) -> Result<MatchOutcome, Error> {
         self.tell(session)?.run(session)
     }
+}
+
+/// Returns the largest number of keys that the peer of a party with `keys` keys may have, unless it
+/// is set.
+fn most_peer_keys(keys: u64) -> u64 {
+    keys.saturating_mul(PEER_KEYS_OF_KEY).max(USUAL_PEER_KEYS)
 }
 
 /// The sizes on which both parties have agreed, and whether this party asks.

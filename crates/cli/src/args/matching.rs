@@ -64,7 +64,7 @@ pub(crate) struct MatchArgs {
     pub(crate) device: GpuArgs,
     /// The largest number of different keys that the other party may have, so that it cannot try
     /// all possible ones; with --shard, of keys of a filled part. Default: 16 times as many as
-    /// this party, and at least 1048576
+    /// this party, and at least 1048576; with --shard, a filled part of these
     #[arg(long, value_name = "N", help_heading = RESULT)]
     pub(crate) most_keys: Option<u64>,
     /// The recipient of the keys in common. Either one party gives me and the other peer, or both

@@ -80,6 +80,21 @@ fn a_peer_may_have_many_keys_and_not_all_there_are() {
     assert_eq!(most((1 << 16) + 1), (1 << 20) + 16);
 }
 
+/// Parts are many, and each would let a peer try as many keys as the whole.
+#[test]
+fn a_peer_may_have_no_more_keys_in_all_parts_than_in_the_whole() {
+    let most = |of, keys| {
+        let part = Part::new(1, of).expect("a part");
+        let order = Match::new(["a"]).and_then(|order| order.part(part, keys));
+        order.expect("room").task.most_peer_keys
+    };
+    assert_eq!(most(1, 5), 1 << 20);
+    // 16 times as many keys, as a part counts them.
+    assert_eq!(most(4, 1 << 20), 4_194_304 + 16_384 + 33);
+    // Parts together have twice the whole, since each counts as more than its share.
+    assert!(4_096 * most(4_096, 5) < 2 << 20);
+}
+
 #[test]
 fn addresses_are_compared_without_spaces_and_in_lower_case() {
     let email = |key| KeyNormalization::Email.apply(key).to_string();
