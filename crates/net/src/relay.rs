@@ -269,6 +269,19 @@ mod tests {
         assert!(is_first, "{ended:?}");
     }
 
+    #[test]
+    fn a_hello_begins_with_its_name_and_ends_with_a_side() {
+        let hello = Hello {
+            room: [7; 32],
+            listens: true,
+        };
+        for place in (0..8).chain([40]) {
+            let mut bytes = hello.to_bytes();
+            bytes[place] ^= 2;
+            assert_eq!(Hello::from_bytes(&bytes), None, "byte {place}");
+        }
+    }
+
     proptest! {
         #[test]
         fn a_hello_is_written_as_it_came(room: [u8; 32], listens: bool) {

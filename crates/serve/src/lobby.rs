@@ -351,8 +351,16 @@ mod tests {
         let other = Fingerprint([8; 32]);
         thread::scope(|scope| {
             let lent = [(other, "other"), (cloud, "own")].map(|(from, link)| {
-                let lobby = &lobby;
-                scope.spawn(move || lobby.lend((from, ticket), link, LONG))
+                let before = lobby.state().places.len();
+                let lent = {
+                    let lobby = &lobby;
+                    scope.spawn(move || lobby.lend((from, ticket), link, LONG))
+                };
+                // The other cloud's link is there first.
+                while lobby.state().places.len() == before && !lent.is_finished() {
+                    thread::yield_now();
+                }
+                lent
             });
             let mut loan = lobby.claim((cloud, ticket), LONG).expect("its own");
             assert_eq!(loan.link(), Some(&mut "own"));

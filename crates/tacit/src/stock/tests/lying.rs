@@ -1,6 +1,7 @@
 //! Tests of a party that lies.
 
 use tacit_protocol::prepared::LeasesAnswer;
+use tacit_stock::Marks;
 
 use super::*;
 
@@ -117,6 +118,55 @@ fn a_party_that_went_back_is_refused_by_the_other() {
                 "{role:?} {ended:?}"
             );
         }
+    }
+}
+
+/// A peer that says that it has no stock, or one in which nothing was ever published, would have
+/// this party drop its own.
+#[test]
+fn a_peer_that_says_that_it_has_nothing_ends_no_stock() {
+    let other_epoch = |message: &mut Vec<u8>| {
+        let mut marks = Marks::parse(message).expect("a record");
+        marks.epoch.nonce[0] ^= 1;
+        marks.kinds.clear();
+        *message = marks.to_bytes();
+    };
+    let says: [&dyn Fn(&mut Vec<u8>); 2] = [&Vec::clear, &other_epoch];
+    for (says, role) in says
+        .into_iter()
+        .zip(Role::BOTH)
+        .chain([(says[0], Role::Evaluator), (says[1], Role::Garbler)])
+    {
+        let mut parties = Party::pair();
+        drop(prepared(&mut parties));
+        let [garbler, evaluator] = &mut parties;
+        let (mut garbler, mut evaluator) = (garbler.start(2), evaluator.start(2));
+        let mut records = 0;
+        let mut lie = |kind, message: &mut Vec<u8>| {
+            if kind == Kind::StockMarks {
+                // The evaluator's comes first.
+                if records == usize::from(role == Role::Garbler) {
+                    says(message);
+                }
+                records += 1;
+            }
+        };
+        let ended = both(
+            [&mut garbler, &mut evaluator],
+            Stop::Never,
+            &mut lie,
+            async |process, io| process.meet(io).await,
+        );
+        let (hears, ended) = match (role, ended) {
+            (Role::Garbler, [_, ended]) => (evaluator, ended),
+            (Role::Evaluator, [ended, _]) => (garbler, ended),
+        };
+        assert!(ended.is_err(), "{role:?}");
+        let stocks = &hears.stocks;
+        let stock = stocks.stocks.find(hears.name.id(), stocks.limits);
+        let stock = stock.expect("a disk").expect("it is still there");
+        let left = KINDS.map(|kind| stock.available(&kind).expect("a disk"));
+        assert_eq!(left, [LOT; 2], "{role:?}");
     }
 }
 
