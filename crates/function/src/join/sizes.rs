@@ -12,6 +12,23 @@
 //!
 //! A join has up to 512 shards. All of its OKVSs together stay below 2^-42 and all its bins below
 //! 2^-43, so it fails with less than 2^-40.
+//!
+//! # The bins
+//!
+//! Each key has a random place in each third of the bins, of M bins each. If the keys have no
+//! placement, some set S of keys has a *deficiency* |S| − |N(S)| above zero, where N(S) are the
+//! bins of its places. Of the sets with the greatest deficiency d, take one that contains no other
+//! of them. Then
+//!
+//! 1. each bin of N(S) is a place of two keys of S: without the only one, both sets lose one;
+//! 2. every other key has a place outside N(S): with it, the deficiency would be d + 1;
+//! 3. no two other keys have only one place outside N(S), and this place in common: the same.
+//!
+//! The sum over all sizes s of S and wᵢ = fᵢM of N(S) in each third bounds the failure. A term has
+//! the choices of S and N(S); for the first property, s! x^-s (e^x − 1 − x)^wᵢ / M^s in each third,
+//! for any x > 0; and for the other two r! z^-r e^(pz) Πᵢ (1 + qᵢz)^(M − wᵢ) for any z > 0, where
+//! r = n − s, p is the probability of two or three places outside N(S), and qᵢ that of a given bin
+//! outside, in third i, as the only place outside. `tests/bins.rs` computes it.
 
 /// The number of columns that the band of a row spans.
 pub const BAND: u64 = 256;
@@ -96,7 +113,9 @@ pub const fn bins(keys: u64) -> u64 {
     } else {
         0
     };
-    let third = (7 * keys).div_ceil(16);
+    // The second one is less from 4,107 keys on.
+    let (few, many) = ((7 * keys).div_ceil(16), (2 * keys).div_ceil(5) + 154);
+    let third = if few < many { few } else { many };
     3 * if third < least { least } else { third }
 }
 

@@ -1,5 +1,7 @@
 //! Tests of the choice of the placer, of the number of bins, and of the normalisation of keys.
 
+mod bins;
+
 use proptest::prelude::{prop_assert_eq, proptest};
 use unicode_normalization::UnicodeNormalization as _;
 
