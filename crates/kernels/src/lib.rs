@@ -59,7 +59,7 @@ pub use forks::process_generation;
 pub use gf128::{Gf128Sum, gf128_multiply, inner_products};
 pub use hash::{Construction, TweakableHash};
 pub use large_pages::{ZeroBytes, hint_large_pages, zero_blocks};
-pub use prefetch::prefetch_beyond;
+pub use prefetch::{prefetch_beyond, prefetch_later};
 pub use prg::Prg;
 pub use repeated::KeyHashes;
 pub use simd::{BlockVectors, MAX_LANES, Simd};

@@ -20,6 +20,22 @@ pub fn prefetch_beyond<T>(now: &[T]) {
     }
 }
 
+/// Requests the value with this number for the second-level cache, for a read that is hundreds of
+/// reads away. Past the end of the memory this has no effect. The number is public.
+#[inline(always)]
+pub fn prefetch_later<T>(values: &[T], number: usize) {
+    let value = values.as_ptr().wrapping_add(number);
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T2, _mm_prefetch};
+        // SAFETY: a prefetch may name any address: it neither faults nor changes anything.
+        unsafe { _mm_prefetch::<_MM_HINT_T2>(value.cast()) }
+    }
+    // The intrinsics of other CPUs are not stable yet.
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 /// Requests the cache line of this address.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]

@@ -27,11 +27,13 @@
 //! | x', malicious only | receiver | 16 |
 //! | the check's hash, malicious only | sender | 32 |
 //!
-//! Cost: 0.75 bits per OT; three cipher calls and ten reads from 4 MiB for each party.
+//! Cost: 0.75 bits per OT; three cipher calls and ten reads from 4 MiB for each party, or ten from
+//! 8 MiB for an OT of each direction ([`joint`]).
 
 mod batch;
 mod device;
 mod double;
+mod joint;
 mod lpn;
 mod params;
 mod receiver;
@@ -46,6 +48,7 @@ pub(crate) use batch::{ANSWER_BYTES, REPLY_BYTES, Rounds};
 #[cfg(any(test, feature = "reference-device"))]
 pub use device::OnThreads;
 pub use device::{BatchSizes, Device, DeviceBatch, DeviceHalf, HalfStart, HashedBits};
+pub use joint::JointSums;
 pub(crate) use params::{BOOTSTRAP, SECURITY_BITS, Schedule};
 pub use params::{LPN_SIZES, LpnSizes};
 pub use receiver::{ReceiverBatch, SilentReceiver};

@@ -51,7 +51,7 @@ pub use receiver::SourceReceiver;
 pub use sender::SourceSender;
 
 use self::buffer::BlockBuffer;
-use crate::silent::{Device, DeviceHalf, HashedBits, Rounds, Schedule};
+use crate::silent::{Device, DeviceHalf, HashedBits, JointSums, Rounds, Schedule};
 use crate::{ApiMisuse, Error, Outputs, Security, SessionTag};
 
 /// The most OTs of one refill.
@@ -126,6 +126,15 @@ impl RefillTarget {
     }
 }
 
+/// Makes the sums of a batch that a party sends, and of one that it receives, at once: if it has
+/// both, and both halves [share their columns](Source::share_columns). Otherwise each half makes
+/// its own later. OTs and messages do not depend on it.
+pub fn sum_both(sender: &mut SourceSender, receiver: &mut SourceReceiver, sums: &mut JointSums) {
+    if let (Some(sender), Some(receiver)) = (sender.batch(), receiver.batch()) {
+        sums.make(sender, receiver);
+    }
+}
+
 /// A half of a source: a [`SourceSender`] or a [`SourceReceiver`].
 pub struct Source<E> {
     tag: SessionTag,
@@ -136,6 +145,7 @@ pub struct Source<E> {
     buffer: BlockBuffer,
     wanted: RefillTarget,
     device: Option<Arc<dyn Device>>,
+    shared_columns: Option<SessionTag>,
 }
 
 /// The progress of an extension, on which the cost of a refill depends.
@@ -188,6 +198,7 @@ impl<E: Engine> Source<E> {
             buffer: BlockBuffer::new(first),
             wanted: RefillTarget::default(),
             device: None,
+            shared_columns: None,
         }
     }
 
@@ -207,6 +218,13 @@ impl<E: Engine> Source<E> {
             rounds.device = Some(device.clone());
         }
         self.device = Some(device);
+    }
+
+    /// Takes the columns of silent OT from this tag: that of the opposite direction between the
+    /// same parties, so that [`sum_both`] makes the sums of both. Call it before the first refill,
+    /// at both parties. Other extensions ignore it.
+    pub fn share_columns(&mut self, tag: SessionTag) {
+        self.shared_columns = Some(tag);
     }
 
     /// Returns the numbers of the OTs that are made and not taken. In a refill these may be OTs

@@ -34,6 +34,8 @@ const CHUNK: usize = 512;
 /// takes.
 pub(crate) struct Rounds {
     tag: SessionTag,
+    /// The tag of the columns, if another half shares them.
+    shared_columns: Option<SessionTag>,
     pub(super) security: Security,
     pub(crate) schedule: Schedule,
     /// The number of blocks of an input and of an output: 2 at the receiver of a VOLE.
@@ -72,6 +74,7 @@ impl Rounds {
         debug_assert_eq!(inputs.len(), width * schedule.params().inputs());
         Self {
             tag,
+            shared_columns: None,
             security,
             schedule,
             width,
@@ -127,7 +130,7 @@ impl Rounds {
         DeviceBatch {
             number,
             tree_keys: self.hash_of_batch(TREE_KEYS).finalize().into(),
-            columns: self.hash_of_batch(COLUMNS).finalize().into(),
+            columns: self.columns(),
             reserved: self.schedule.next_reserved(),
             ends_round: number + 1 == self.params().batches(),
         }
@@ -173,18 +176,45 @@ impl Rounds {
         self.width * start..self.width * (start + params.batch_inputs())
     }
 
-    /// Returns this batch's hash, which starts with its place.
-    fn hash_of_batch(&self, domain: &[u8; 32]) -> Sha256 {
-        let (round, batch) = self.schedule.place();
-        let hash = self.tag.hash(domain);
-        hash.chain_update(round.to_le_bytes())
-            .chain_update((batch as u64).to_le_bytes())
+    /// Takes its columns from another tag: that of the half that shares them. Call it before the
+    /// first batch, and at both parties alike.
+    pub(crate) fn share_columns(&mut self, tag: Option<SessionTag>) {
+        self.shared_columns = tag;
+    }
+
+    /// Whether `other` shares the columns of this batch.
+    pub(super) fn has_columns_of(&self, other: &Self) -> bool {
+        let of = |rounds: &Self| {
+            (
+                rounds.shared_columns,
+                rounds.schedule.place(),
+                rounds.params(),
+            )
+        };
+        self.shared_columns.is_some() && of(self) == of(other)
     }
 
     /// Returns the seed of this batch's columns.
-    #[cfg(test)]
-    pub(super) fn columns_for_test(&self) -> [u8; 32] {
-        self.hash_of_batch(COLUMNS).finalize().into()
+    pub(super) fn columns(&self) -> [u8; 32] {
+        let tag = self.shared_columns.unwrap_or(self.tag);
+        self.hash_of_place(&tag, COLUMNS).finalize().into()
+    }
+
+    /// Returns the secret.
+    pub(super) fn secret(&self) -> &[Block] {
+        &self.inputs[..self.width * self.params().secret()]
+    }
+
+    /// Returns this batch's hash, which starts with its place.
+    fn hash_of_batch(&self, domain: &[u8; 32]) -> Sha256 {
+        self.hash_of_place(&self.tag, domain)
+    }
+
+    fn hash_of_place(&self, tag: &SessionTag, domain: &[u8; 32]) -> Sha256 {
+        let (round, batch) = self.schedule.place();
+        let hash = tag.hash(domain);
+        hash.chain_update(round.to_le_bytes())
+            .chain_update((batch as u64).to_le_bytes())
     }
 
     /// Returns the hashes of this batch's trees.
@@ -195,32 +225,30 @@ impl Rounds {
 
     /// Adds this batch's sums of the secret to the leaves of all its trees.
     pub(super) fn expand(&self, leaves: &mut [Block]) {
-        let seed = self.hash_of_batch(COLUMNS).finalize().into();
-        let secret = &self.inputs[..self.params().secret()];
-        add_columns((Cpu::detect(), self.threads), &seed, secret, leaves);
+        let on = (Cpu::detect(), self.threads);
+        add_columns(on, &self.columns(), self.secret(), [leaves]);
     }
 
     /// Returns a function that adds this batch's sums to the leaves of one tree, by its number: for
-    /// trees that are still in a cache. `None` if trees are too small for it.
+    /// trees that are still in a cache. `None` if trees are too small for it, or if another half
+    /// shares the columns, so that the sums of both are made at once.
     pub(super) fn expand_tree(&self) -> Option<impl Fn(usize, &mut [Block]) + Sync + '_> {
-        let seed = self.hash_of_batch(COLUMNS).finalize().into();
+        let (seed, secret) = (self.columns(), self.secret());
         let (cpu, leaves) = (Cpu::detect(), self.params().leaves());
-        let secret = &self.inputs[..self.params().secret()];
-        leaves
-            .is_multiple_of(CHUNK_OUTPUTS)
-            .then_some(move |tree: usize, outputs: &mut [Block]| {
-                add_columns_from(cpu, &seed, tree * leaves, secret, outputs);
-            })
+        let alone = self.shared_columns.is_none();
+        (alone && leaves.is_multiple_of(CHUNK_OUTPUTS)).then_some(
+            move |tree: usize, outputs: &mut [Block]| {
+                add_columns_from(cpu, &seed, tree * leaves, secret, [outputs]);
+            },
+        )
     }
 
     /// Adds this batch's sums of products with the secret to these leaves of its trees, from number
     /// `first` on. An input and an output have `V` blocks.
     pub(super) fn expand_scaled<const V: usize>(&self, first: usize, leaves: &mut [Block]) {
         debug_assert_eq!(self.width, V);
-        let seed = self.hash_of_batch(COLUMNS).finalize().into();
-        let secret = &self.inputs[..V * self.params().secret()];
         let on = (Cpu::detect(), self.threads);
-        add_scaled_columns::<V>(on, (&seed, first), secret, leaves);
+        add_scaled_columns::<V>(on, (&self.columns(), first), self.secret(), leaves);
     }
 
     /// A worker for each thread.

@@ -8,11 +8,12 @@
 //! the order of the indices.
 //!
 //! Cost: ten reads per output from a secret of 4 MiB, at public places. They miss the second-level
-//! cache but overlap, because none depends on another.
+//! cache, so those of the next outputs are requested while these are summed up.
 
+use core::iter;
 use core::num::NonZeroUsize;
 
-use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Prg, Simd, share_out, workers};
+use tacit_kernels::{Block, Cpu, Kernel, MAX_LANES, Prg, Simd, prefetch_later, share_out, workers};
 
 use super::params::{BOOTSTRAP, ROUND, WEIGHT};
 
@@ -28,83 +29,134 @@ const BLOCKS: usize = 2;
 const LOG_SECRET: u32 = ROUND.log_secret;
 const LOG_BOOTSTRAP: u32 = BOOTSTRAP.log_secret;
 
-/// Adds its ten elements of `secret`, whose length is a power of two, to each output, on this many
-/// threads. The elements are drawn from `seed`.
-pub(super) fn add_columns(
+/// An element of `V` secrets that lie side by side.
+pub(super) trait Element<const V: usize>: Copy + Sync {
+    fn blocks(&self) -> &[Block; V];
+}
+
+impl Element<1> for Block {
+    #[inline(always)]
+    fn blocks(&self) -> &[Block; 1] {
+        core::array::from_ref(self)
+    }
+}
+
+/// An element of two secrets. It does not straddle a line of the cache.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(32))]
+pub(super) struct Pair(pub(super) [Block; 2]);
+
+impl zeroize::DefaultIsZeroes for Pair {}
+
+impl Element<2> for Pair {
+    #[inline(always)]
+    fn blocks(&self) -> &[Block; 2] {
+        &self.0
+    }
+}
+
+/// Cuts outputs into parts of this size: of each part, the outputs by every secret.
+fn parts<const V: usize>(
+    outputs: [&mut [Block]; V],
+    size: usize,
+) -> impl Iterator<Item = [&mut [Block]; V]> {
+    let mut parts = outputs.map(|outputs| outputs.chunks_mut(size));
+    iter::from_fn(move || {
+        let next = parts.each_mut().map(Iterator::next);
+        let is_there = next[0].is_some();
+        is_there.then(|| next.map(Option::unwrap_or_default))
+    })
+}
+
+/// Adds its ten elements of each secret, whose length is a power of two, to each output, on this
+/// many threads. The elements are drawn from `seed`, the same ones of all secrets. There are as
+/// many outputs of each.
+pub(super) fn add_columns<E: Element<V>, const V: usize>(
     (cpu, threads): (Cpu, NonZeroUsize),
     seed: &[u8; 32],
-    secret: &[Block],
-    outputs: &mut [Block],
+    secrets: &[E],
+    outputs: [&mut [Block]; V],
 ) {
-    let spans = outputs.chunks_mut(SPAN).enumerate();
+    let spans: Vec<_> = parts(outputs, SPAN).enumerate().collect();
     share_out(&mut workers(threads), spans, |(), (number, outputs)| {
-        add_columns_from(cpu, seed, SPAN * number, secret, outputs);
+        add_columns_from(cpu, seed, SPAN * number, secrets, outputs);
     });
 }
 
 /// [`add_columns`] for the outputs from number `first` on, a multiple of [`CHUNK`].
-pub(super) fn add_columns_from(
+pub(super) fn add_columns_from<E: Element<V>, const V: usize>(
     cpu: Cpu,
     seed: &[u8; 32],
     first: usize,
-    secret: &[Block],
-    outputs: &mut [Block],
+    secrets: &[E],
+    outputs: [&mut [Block]; V],
 ) {
-    assert!(secret.len().is_power_of_two() && secret.len() <= 1 << 21);
+    assert!(secrets.len().is_power_of_two() && secrets.len() <= 1 << 21);
     assert!(first.is_multiple_of(CHUNK), "whole chunks before");
     let mut prg = Prg::from_seed(seed);
     prg.skip_blocks(BLOCKS * first);
     let mut random = [Block::ZERO; BLOCKS * CHUNK];
-    let mut indices = [[Block::ZERO; BLOCKS * CHUNK]; 3];
-    for outputs in outputs.chunks_mut(CHUNK) {
+    let mut indices = [[[Block::ZERO; BLOCKS * CHUNK]; 3]; 2];
+    let [now, next] = &mut indices;
+    let (mut now, mut next) = (now, next);
+    let mut add = |outputs: [&mut [Block]; V]| {
         // The indices are always made in whole chunks, so that they do not depend on how outputs
         // are split.
         prg.fill_blocks(&mut random);
         cpu.dispatch(AddColumns {
             random: &random,
-            indices: &mut indices,
-            secret,
+            next: &mut *next,
+            indices: &*now,
+            secrets,
             outputs,
         });
-    }
+        core::mem::swap(&mut now, &mut next);
+    };
+    add([(); V].map(|()| Default::default()));
+    parts(outputs, CHUNK).for_each(add);
 }
 
-/// Implements [`add_columns`] for a chunk of outputs. First it makes all indices, with vectors, and
-/// then it reads: so its many reads follow each other closely, and more of them are under way at a
-/// time.
-struct AddColumns<'a> {
+/// The first, second and third index in each half of a chunk's random blocks, if it has one.
+type Indices = [[Block; BLOCKS * CHUNK]; 3];
+
+/// Implements [`add_columns`] for a chunk of outputs. First it makes all indices of the next chunk,
+/// with vectors. Then it reads the elements of this one, and requests those of the next one for the
+/// second-level cache: so its many reads follow each other closely, and do not wait for the third.
+struct AddColumns<'a, E, const V: usize> {
+    /// The random blocks of the next chunk.
     random: &'a [Block; BLOCKS * CHUNK],
-    /// Room for the first, second and third index in each half of the random blocks, if it has one.
-    indices: &'a mut [[Block; BLOCKS * CHUNK]; 3],
-    secret: &'a [Block],
-    outputs: &'a mut [Block],
+    /// Room for its indices.
+    next: &'a mut Indices,
+    indices: &'a Indices,
+    secrets: &'a [E],
+    outputs: [&'a mut [Block]; V],
 }
 
-impl AddColumns<'_> {
-    /// Makes the indices into a secret of 2^`LOG` elements.
+impl<E: Element<V>, const V: usize> AddColumns<'_, E, V> {
+    /// Makes the indices into secrets of 2^`LOG` elements.
     #[inline(always)]
     fn index<S: Simd, const LOG: i32>(&mut self, simd: S) {
         let mask = (1 << LOG) - 1;
         let mask = simd.splat(Block::from_u128(mask << 64 | mask));
         for at in (0..BLOCKS * CHUNK).step_by(S::LANES) {
             let mut random = simd.load(&self.random[at..]);
-            for indices in self.indices.iter_mut() {
+            for indices in self.next.iter_mut() {
                 simd.store(simd.and(random, mask), &mut indices[at..]);
                 random = simd.shift_down::<LOG>(random);
             }
         }
     }
 
-    /// Makes them for a secret of another size.
+    /// Makes them for secrets of another size.
     #[cfg(test)]
     fn index_any(&mut self) {
         let (mask, bits) = (
-            self.secret.len() as u64 - 1,
-            self.secret.len().trailing_zeros(),
+            self.secrets.len() as u64 - 1,
+            self.secrets.len().trailing_zeros(),
         );
         for (at, random) in self.random.iter().enumerate() {
             let random = random.to_u128();
-            for (shift, indices) in (0..).step_by(bits as usize).zip(self.indices.iter_mut()) {
+            for (shift, indices) in (0..).step_by(bits as usize).zip(self.next.iter_mut()) {
                 let halves = [random >> 64, random].map(|half| half as u64 >> shift & mask);
                 let halves = halves.map(u128::from);
                 indices[at] = Block::from_u128(halves[0] << 64 | halves[1]);
@@ -113,12 +165,27 @@ impl AddColumns<'_> {
     }
 }
 
-impl Kernel for AddColumns<'_> {
+/// Calls `each` with the ten indices of output `number` of a chunk.
+#[inline(always)]
+fn for_indices(indices: &Indices, number: usize, mut each: impl FnMut(usize)) {
+    let [first, second, third] = indices
+        .each_ref()
+        .map(|row| &row.as_chunks::<BLOCKS>().0[number]);
+    for index in first.iter().chain(second) {
+        each(index.to_u128() as usize);
+        each((index.to_u128() >> 64) as usize);
+    }
+    for index in third {
+        each(index.to_u128() as usize);
+    }
+}
+
+impl<E: Element<V>, const V: usize> Kernel for AddColumns<'_, E, V> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) {
-        match self.secret.len().trailing_zeros() {
+        match self.secrets.len().trailing_zeros() {
             LOG_SECRET => self.index::<S, { LOG_SECRET as i32 }>(simd),
             LOG_BOOTSTRAP => self.index::<S, { LOG_BOOTSTRAP as i32 }>(simd),
             #[cfg(test)]
@@ -127,24 +194,24 @@ impl Kernel for AddColumns<'_> {
             _ => unreachable!("a secret of a round or of the first one"),
         }
         let Self {
-            secret, outputs, ..
+            secrets,
+            next,
+            indices,
+            mut outputs,
+            ..
         } = self;
-        let mask = secret.len() - 1;
-        let low = |index: &Block| secret[index.to_u128() as usize & mask];
-        let high = |index: &Block| secret[(index.to_u128() >> 64) as usize & mask];
-        let [first, second, third] = self.indices.each_ref().map(|row| row.as_chunks().0);
-        let indices = first.iter().zip(second).zip(third);
-        for (output, ((first, second), third)) in outputs.iter_mut().zip(indices) {
-            let first: &[Block; BLOCKS] = first;
-            let mut sum = *output;
-            for index in first.iter().chain(second) {
-                sum ^= low(index);
-                sum ^= high(index);
+        let mask = secrets.len() - 1;
+        for number in 0..outputs[0].len().min(CHUNK) {
+            for_indices(next, number, |index| prefetch_later(secrets, index));
+            let mut sums = outputs.each_ref().map(|outputs| outputs[number]);
+            for_indices(indices, number, |index| {
+                for (sum, block) in sums.iter_mut().zip(secrets[index & mask].blocks()) {
+                    *sum ^= *block;
+                }
+            });
+            for (outputs, sum) in outputs.iter_mut().zip(sums) {
+                outputs[number] = sum;
             }
-            for index in third {
-                sum ^= low(index);
-            }
-            *output = sum;
         }
     }
 }
@@ -338,7 +405,16 @@ pub(super) mod tests {
             let threads = NonZeroUsize::new(threads).unwrap();
             for cpu in Cpu::available() {
                 let mut outputs = vec![Block::from_u128(1 << 100); count];
-                add_columns((cpu, threads), &seed, &secret, &mut outputs);
+                add_columns((cpu, threads), &seed, &secret[..], [&mut outputs[..]]);
+                // Of a second secret of twice these numbers there are twice these sums.
+                let twice = |block: Block| Block::from_u128(block.to_u128() << 1);
+                let pairs: Vec<Pair> = secret.iter().map(|one| Pair([*one, twice(*one)])).collect();
+                let mut both = [vec![Block::ZERO; count], vec![Block::ZERO; count]];
+                let of_both = both.each_mut().map(|outputs| &mut outputs[..]);
+                add_columns((cpu, threads), &seed, &pairs[..], of_both);
+                let sums = outputs.iter().map(|sum| *sum ^ Block::from_u128(1 << 100));
+                assert!(sums.clone().eq(both[0].iter().copied()));
+                assert!(sums.map(twice).eq(both[1].iter().copied()));
                 let mut prg = Prg::from_seed(&seed);
                 for output in outputs {
                     let mut expected = 1 << 100;

@@ -166,6 +166,19 @@ impl ReceiverBatch {
         &mut self.receiver.rounds
     }
 
+    /// Returns its rounds and its leaves, if these lack their sums and nothing is to be checked
+    /// before.
+    pub(super) fn unsummed(&mut self) -> Option<(&Rounds, &mut [Block])> {
+        let rounds = &self.receiver.rounds;
+        let lacks = !self.expanded && rounds.security == Security::SemiHonest;
+        lacks.then_some((rounds, &mut self.outputs))
+    }
+
+    /// Says that its leaves have their sums.
+    pub(super) fn set_summed(&mut self) {
+        self.expanded = true;
+    }
+
     /// Takes the sender's answer, which is empty if semi-honest. Returns the receiver and the t of
     /// each OT, secret, whose bit 0 is the OT's choice. OTs on a device stay there.
     ///

@@ -193,6 +193,19 @@ impl SenderBatch {
         &mut self.sender.rounds
     }
 
+    /// Returns its rounds and its leaves, if these lack their sums and nothing is to be checked
+    /// before.
+    pub(super) fn unsummed(&mut self) -> Option<(&Rounds, &mut [Block])> {
+        let rounds = &self.sender.rounds;
+        let lacks = !self.expanded && rounds.security == Security::SemiHonest;
+        lacks.then_some((rounds, &mut self.outputs))
+    }
+
+    /// Says that its leaves have their sums.
+    pub(super) fn set_summed(&mut self) {
+        self.expanded = true;
+    }
+
     /// Takes the receiver's reply, which is empty if semi-honest. Returns the sender, the q of each
     /// OT, secret and with bit 0 clear, and the answer for the receiver, which is empty if
     /// semi-honest. OTs on a device stay there.

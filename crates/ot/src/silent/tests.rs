@@ -79,6 +79,78 @@ fn correlated_over_many_rounds() {
     }
 }
 
+/// A party that makes the sums of both directions at once gets what its peer's halves expect, which
+/// make theirs one after the other. So do halves of different places, which cannot be joined.
+#[test]
+fn sums_of_both_directions_are_those_of_each() {
+    let shared = |rounds: &mut Rounds| rounds.share_columns(Some(SessionTag::new([5; 32])));
+    let (delta, mut sender, mut peers_receiver) = halves(11, Security::SemiHonest);
+    let (peers_delta, mut peers_sender, mut receiver) = halves(12, Security::SemiHonest);
+    shared(&mut sender.rounds);
+    shared(&mut peers_receiver.rounds);
+    shared(&mut peers_sender.rounds);
+    shared(&mut receiver.rounds);
+    let (mut rng, mut sums) = (Prg::new(Block::from_u128(13)), JointSums::default());
+    let correlated = |q: &Outputs, t: &Outputs, delta: &Delta| {
+        let expected = |t: &Block| *t ^ delta.to_block().and_bit(t.lsb());
+        assert!(q.iter().copied().eq(t.iter().map(expected)));
+    };
+    for batch in 0..9 {
+        let (mut sending, trees) = sender.begin(&mut rng).unwrap();
+        let (peers_receiving, _) = peers_receiver.take(&trees).unwrap();
+        if batch == 5 {
+            // From here on this direction is a batch ahead.
+            let (next_sender, q, _) = sending.finish(&[]).unwrap();
+            let (next_receiver, t) = peers_receiving.finish(&[]).unwrap();
+            correlated(&q, &t, &delta);
+            (sender, peers_receiver) = (next_sender, next_receiver);
+            continue;
+        }
+        let (peers_sending, trees) = peers_sender.begin(&mut rng).unwrap();
+        let (mut receiving, _) = receiver.take(&trees).unwrap();
+        sums.make(&mut sending, &mut receiving);
+        assert_eq!(sending.unsummed().is_none(), batch < 5);
+        assert_eq!(receiving.unsummed().is_none(), batch < 5);
+        let (next_sender, q, _) = sending.finish(&[]).unwrap();
+        let (next_receiver, t) = receiving.finish(&[]).unwrap();
+        let (next_peers_sender, peers_q, _) = peers_sending.finish(&[]).unwrap();
+        let (next_peers_receiver, peers_t) = peers_receiving.finish(&[]).unwrap();
+        correlated(&q, &peers_t, &delta);
+        correlated(&peers_q, &t, &peers_delta);
+        (sender, receiver) = (next_sender, next_receiver);
+        (peers_sender, peers_receiver) = (next_peers_sender, next_peers_receiver);
+    }
+}
+
+/// Directions whose columns are their own are never joined: their sums would differ.
+#[test]
+fn halves_with_other_columns_are_not_joined() {
+    for (columns, security) in [
+        ([None, None], Security::SemiHonest),
+        ([Some(1), None], Security::SemiHonest),
+        ([Some(1), Some(2)], Security::SemiHonest),
+        // The trees are checked before their sums are made.
+        ([Some(1), Some(1)], Security::Malicious),
+    ] {
+        let (_, mut sender, _) = halves(14, security);
+        let (_, mut peers_sender, mut receiver) = halves(15, security);
+        let of = |number: Option<u8>| number.map(|number| SessionTag::new([number; 32]));
+        sender.rounds.share_columns(of(columns[0]));
+        receiver.rounds.share_columns(of(columns[1]));
+        peers_sender.rounds.share_columns(of(columns[1]));
+        let mut rng = Prg::new(Block::from_u128(16));
+        let (mut sending, _) = sender.begin(&mut rng).unwrap();
+        let (_, trees) = peers_sender.begin(&mut rng).unwrap();
+        let (mut receiving, _) = receiver.take(&trees).unwrap();
+        let made = |batch: bool, security| batch == (security == Security::SemiHonest);
+        let before = (sending.unsummed().is_some(), receiving.unsummed().is_some());
+        JointSums::default().make(&mut sending, &mut receiving);
+        assert!(made(before.0, security));
+        let after = (sending.unsummed().is_some(), receiving.unsummed().is_some());
+        assert_eq!(after, before, "{columns:?}");
+    }
+}
+
 /// Returns the OTs of a batch: those of the half, or all that its device has.
 fn outputs_of(here: Outputs, far: Option<&mut dyn DeviceHalf>, count: usize) -> Outputs {
     let Some(far) = far else {

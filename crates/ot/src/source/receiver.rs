@@ -160,6 +160,7 @@ impl SourceReceiver {
             ExtensionState::First(cot) => {
                 let (mut silent, first) = SilentReceiver::start(cot, &self.tag, rng)?;
                 silent.rounds.device = self.device.clone();
+                silent.rounds.share_columns(self.shared_columns);
                 self.engine.0 = ExtensionState::Silent(silent);
                 *message = first;
                 Ok(())
@@ -242,6 +243,14 @@ impl SourceReceiver {
             cot.step_keys();
         }
         Ok(())
+    }
+
+    /// Returns the batch whose work is not done yet.
+    pub(super) fn batch(&mut self) -> Option<&mut ReceiverBatch> {
+        match &mut self.engine.0 {
+            ExtensionState::Batch(batch, _) => Some(batch),
+            _ => None,
+        }
     }
 
     fn end_batch(&mut self, batch: ReceiverBatch, answer: &[u8]) -> Result<(), Error> {

@@ -202,6 +202,7 @@ impl SourceSender {
             ExtensionState::First(cot) => {
                 let mut silent = SilentSender::start(cot, &self.tag, message)?;
                 silent.rounds.device = self.device.clone();
+                silent.rounds.share_columns(self.shared_columns);
                 self.engine.state = ExtensionState::Silent(Box::new(silent));
                 Ok(())
             }
@@ -246,6 +247,14 @@ impl SourceSender {
             cot.step_keys();
         }
         Ok(())
+    }
+
+    /// Returns the batch whose work is not done yet.
+    pub(super) fn batch(&mut self) -> Option<&mut SenderBatch> {
+        match &mut self.engine.state {
+            ExtensionState::Batch(batch) => Some(batch),
+            _ => None,
+        }
     }
 
     fn end_batch(&mut self, batch: SenderBatch, reply: &[u8]) -> Result<(), Error> {

@@ -89,7 +89,7 @@ impl DeviceHalf for Half {
     fn finish(&mut self, batch: &DeviceBatch) -> Result<(), DeviceError> {
         let secret = &self.cots[..1 << self.sizes.log_secret];
         let one = (Cpu::detect(), NonZeroUsize::MIN);
-        add_columns(one, &batch.columns, secret, &mut self.leaves);
+        add_columns(one, &batch.columns, secret, [&mut self.leaves]);
         let (reserved, given) = self.leaves.split_at(batch.reserved);
         self.reserve.extend_from_slice(reserved);
         self.made.extend_from_slice(given);

@@ -179,7 +179,7 @@ fn outputs_are_those_of_the_definition() {
     let rounds = &halves.receiver.rounds;
     let s = rounds.inputs[..2 * SMALL.secret()].to_vec();
     let base = rounds.batch_inputs().0.to_vec();
-    let seed = rounds.columns_for_test();
+    let seed = rounds.columns();
     let (_, batch) = halves.batch();
     let mut prg = Prg::from_seed(&seed);
     let alphas = noisy(&batch.t);
@@ -224,7 +224,7 @@ fn a_bit_of_the_outputs_is_no_lpn_over_bits() {
     let halves = Halves::new(4).after(3);
     let rounds = &halves.receiver.rounds;
     let s = rounds.inputs[..2 * SMALL.secret()].to_vec();
-    let seed = rounds.columns_for_test();
+    let seed = rounds.columns();
     let (_, batch) = halves.batch();
     let mut prg = Prg::from_seed(&seed);
     let outputs = batch.u_and_w.as_chunks::<2>().0.iter();
