@@ -50,4 +50,4 @@ pub use stocked::StockedCrosses;
 
 /// The version of the rules that derive layers, groups, steps and OTs from a function, as proposals
 /// carry it.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;

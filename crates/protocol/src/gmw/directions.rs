@@ -3,6 +3,9 @@
 //! Each direction has its own base OTs, Δ and [source](tacit_ot::source) of semi-honest OTs with
 //! random choices, numbered from 0. No Δ outlives its session or lot.
 //!
+//! Silent OT of both directions takes its columns from the tag of the garbler's direction, so that
+//! a party makes the sums of both at once ([`sum_both`]).
+//!
 //! A refill moves the messages of both sources in rounds. In each round a party first sends the
 //! messages of its two halves, and then reads the peer's messages, those of the garbler's direction
 //! first. So both parties work at the same time, and neither sends more than two messages before it
@@ -14,8 +17,9 @@ use std::sync::Arc;
 
 use tacit_circuit::Role;
 use tacit_kernels::{CrossHash, Prg};
-use tacit_ot::silent::{Device, HashedBits};
-use tacit_ot::source::{SourceReceiver, SourceSender, Turn};
+use tacit_ot::SessionTag as OtTag;
+use tacit_ot::silent::{Device, HashedBits, JointSums};
+use tacit_ot::source::{SourceReceiver, SourceSender, Turn, sum_both};
 use zeroize::Zeroizing;
 
 use super::hashed::{HashRoom, HashedOtSink, OtHalf, OtHash, hash_of};
@@ -45,6 +49,7 @@ pub struct Directions {
     role: Role,
     sender: Box<SourceSender>,
     receiver: Box<SourceReceiver>,
+    sums: JointSums,
     /// The hashes of the directions, by their senders' roles.
     hashes: [CrossHash; 2],
     threads: NonZeroUsize,
@@ -110,13 +115,17 @@ impl DirectionSetup {
                 receiver = Some(Box::new(boxed(|| setup.run(io)).await?.source()?));
             }
         }
-        let (Some(sender), Some(receiver)) = (sender, receiver) else {
+        let (Some(mut sender), Some(mut receiver)) = (sender, receiver) else {
             return Err(Error::ApiMisuse("a party sends in one of two directions"));
         };
+        let columns = OtTag::new(*self.tags[0].as_bytes());
+        sender.share_columns(columns);
+        receiver.share_columns(columns);
         Ok(Directions {
             role: self.role,
             sender,
             receiver,
+            sums: JointSums::default(),
             hashes: self.tags.each_ref().map(hash_of),
             threads: self.settings.threads,
             room: HashRoom::default(),
@@ -239,6 +248,7 @@ impl Directions {
                     self.half(sender).receive(payload)?;
                 }
             }
+            sum_both(&mut self.sender, &mut self.receiver, &mut self.sums);
         }
     }
 

@@ -141,7 +141,7 @@ impl CrossPreparation<'_> {
 
     /// Returns the digest of an order for a multiple of the same.
     pub(in crate::stock) fn digest_of_times(&self, times: u64) -> Digest {
-        let mut hash = Sha256::new_with_prefix(b"tacit crosses order 2\0");
+        let mut hash = Sha256::new_with_prefix(b"tacit crosses order 3\0");
         for blocks in self.task.levels {
             hash.update(blocks.saturating_mul(times).to_le_bytes());
         }
