@@ -192,6 +192,8 @@ fn seal(transcript: &Hasher, u: Block, hashes: impl Iterator<Item = Block>) -> [
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     const TAG: SessionTag = SessionTag::new([7; 32]);
@@ -207,6 +209,29 @@ mod tests {
         let seed = check.seed_after(sent);
         check.sums.add_rows(&seed, rows);
         check
+    }
+
+    /// What one call sends has other coefficients and another proof in every other call: in the
+    /// next one, in a longer one, in another session.
+    #[test]
+    fn a_call_is_checked_by_coefficients_of_its_own() {
+        let other = SessionTag::new([8; 32]);
+        let places = [
+            (&TAG, 0, 256),
+            (&TAG, 1, 256),
+            (&TAG, 1 << 32, 256),
+            (&TAG, 0, 384),
+            (&other, 0, 256),
+        ];
+        let made = places.map(|(tag, first, count)| {
+            let mut check = Check::new(tag, first, count);
+            check.begin_lots();
+            let seeds = [(); 2].map(|()| check.seed_after(b"a lot"));
+            (seeds, check.prove())
+        });
+        let seeds: HashSet<_> = made.iter().flat_map(|(seeds, _)| seeds).collect();
+        let proofs: HashSet<_> = made.iter().map(|(_, proof)| proof).collect();
+        assert_eq!([seeds.len(), proofs.len()], [10, 5]);
     }
 
     /// A receiver that knew the coefficients before its rows were fixed could find choices for one

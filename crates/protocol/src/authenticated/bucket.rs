@@ -101,13 +101,7 @@ impl CheckedLot {
     /// Shifts the layers by a coin that both parties tossed after the check, and writes this
     /// party's openings into `message`.
     pub(super) fn open(self, epoch: &Epoch, coin: &Digest, message: &mut Vec<u8>) -> Bucketed {
-        let mut prg = Prg::from_seed(coin);
-        let LotSize { triples, layers } = self.size;
-        let shift = |_| below(&mut prg, triples as u64) as usize;
-        let buckets = Buckets {
-            triples,
-            shifts: (1..layers).map(shift).collect(),
-        };
+        let buckets = Buckets::drawn(self.size, coin);
         let macs = epoch.oracle(Domain::BucketMacs, Some(epoch.role()), self.number);
         let (mut macs, y) = (Fold::new(macs), &self.shares.y.macs);
         let (threads, openings) = (epoch.threads(), self.size.openings());
@@ -259,6 +253,16 @@ impl BucketSums<'_> {
 }
 
 impl Buckets {
+    /// Draws a shift for each layer but the first.
+    fn drawn(LotSize { triples, layers }: LotSize, coin: &Digest) -> Self {
+        let mut prg = Prg::from_seed(coin);
+        let shift = |_| below(&mut prg, triples as u64) as usize;
+        Self {
+            triples,
+            shifts: (1..layers).map(shift).collect(),
+        }
+    }
+
     /// Returns the openings of `range`, cut where one of their two items is not followed by the
     /// next item. Opening `layer · n + i` belongs to item i of the first layer and to the item of
     /// its bucket in the other layer.
@@ -309,5 +313,37 @@ impl Pass<4, 2> for AddItem<'_> {
         let turned = simd.xor(z_item, simd.and(turn, simd.splat(*self.0)));
         *x = simd.xor(*x, x_item);
         *z = simd.xor(simd.xor(*z, turned), simd.and(x_item, bit));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bound on cheats counts every pair of shifts equally often (`parameters.rs`). Here it is
+    /// counted from the shifts that are drawn: with one shift for all layers, or with shifts that
+    /// depend on each other, a pair would be rare.
+    #[test]
+    fn each_layer_is_shifted_independently_of_the_others() {
+        const COINS: u32 = 5_000;
+        let size = LotSize {
+            triples: 5,
+            layers: 4,
+        };
+        let mut counts = [[0_u32; 25]; 3];
+        for number in 0..COINS {
+            let mut coin = [0; 32];
+            coin[..4].copy_from_slice(&number.to_le_bytes());
+            let Buckets { shifts, .. } = Buckets::drawn(size, &coin);
+            let [a, b, c] = shifts[..] else {
+                panic!("a shift for each layer but the first: {shifts:?}");
+            };
+            for (counts, [a, b]) in counts.iter_mut().zip([[a, b], [a, c], [b, c]]) {
+                counts[5 * a + b] += 1;
+            }
+        }
+        // 200 times each, with a deviation of 14.
+        let all = counts.as_flattened();
+        assert!(all.iter().all(|n| (110..290).contains(n)), "{counts:?}");
     }
 }

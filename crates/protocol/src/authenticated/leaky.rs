@@ -225,3 +225,48 @@ fn push_bits<const BIT: u32>(bits: &mut BitWriter, blocks: &[Block]) {
 pub(super) fn zero_blocks(count: usize) -> Outputs {
     Zeroizing::new(vec![Block::ZERO; count])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::tests::epochs;
+    use super::*;
+
+    /// Equal shares give another block for each leaky AND, in whatever message and chunk it is.
+    /// Under one tweak the sum of two blocks would tell whether two keys are the same.
+    #[test]
+    fn no_two_leaky_ands_have_one_tweak() {
+        let count = CHUNK + 300;
+        let same = || Shares {
+            macs: Zeroizing::new(vec![Block::from_u128(6); count]),
+            keys: Zeroizing::new(vec![Block::from_u128(8); count]),
+        };
+        let shares = LeakyShares {
+            x: same(),
+            y: same(),
+            z: same(),
+        };
+        for epoch in epochs() {
+            let hash = LeakyHash::new(&epoch, 0);
+            let mut blocks = zero_blocks(count);
+            let mut seen = HashSet::new();
+            for range in [0..CHUNK, CHUNK..count] {
+                let mut sums = zero_blocks(range.len());
+                let blocks = &mut blocks[range.clone()];
+                hash.blocks(&epoch, &shares, range.start, blocks, &mut sums);
+                seen.extend(blocks.iter().map(|block| block.to_u128()));
+            }
+            assert_eq!(seen.len(), count);
+        }
+    }
+
+    /// Both parties hash keys of the same leaky AND, and each knows the other's MAC.
+    #[test]
+    fn each_holder_of_a_key_has_a_tweak_of_its_own() {
+        let tweaks = |holder| (0..4).map(move |number| LeakyHash::tweak(number, holder));
+        let tweaks = Role::BOTH.into_iter().flat_map(tweaks);
+        let seen: HashSet<_> = tweaks.map(|tweak| tweak.to_block().to_u128()).collect();
+        assert_eq!(seen.len(), 8);
+    }
+}

@@ -191,3 +191,50 @@ impl RunTag {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use tacit_ot::FieldBits;
+
+    use super::*;
+
+    /// OTs of two set-ups under one tag would have the same coefficients, hashes and masks. So
+    /// direction, kind, lot, set, base OTs and extension are all in a tag.
+    #[test]
+    fn no_two_set_ups_have_one_tag() {
+        let softspoken = [1, 2].map(|k| Extension::SoftSpoken(FieldBits::new(k).expect("a field")));
+        let [one, two] = softspoken;
+        let mut tags = Vec::new();
+        for session in [SessionTag::of_bytes([1; 32]), SessionTag::of_bytes([2; 32])] {
+            for (base, extension) in [
+                (BaseOt::Ristretto255, one),
+                (BaseOt::Ristretto255, two),
+                (BaseOt::Ristretto255, Extension::Silent),
+                (BaseOt::MlKem768, one),
+            ] {
+                for role in Role::BOTH {
+                    tags.push(session.setup(role, base, extension));
+                    for sender in Role::BOTH {
+                        tags.push(session.authenticated_setup(role, sender, base, extension));
+                    }
+                }
+                for sends in [true, false] {
+                    tags.push(session.gmw_setup(sends, base, extension));
+                }
+            }
+        }
+        assert_eq!(tags.len(), 2 * 4 * (2 + 4 + 2));
+        for order in [RunTag([3; 32]), RunTag([4; 32])] {
+            tags.push(order);
+            tags.extend([0, 1, 1 << 8].map(|set| order.match_setup(set)));
+            for sender in Role::BOTH {
+                tags.extend([order.triples_setup(sender), order.chain_setup(sender)]);
+                tags.extend([0, 1, 1 << 32].map(|lot| order.crosses_setup(sender, lot)));
+            }
+        }
+        let different: HashSet<_> = tags.iter().map(|tag| *tag.as_bytes()).collect();
+        assert_eq!(different.len(), tags.len());
+    }
+}

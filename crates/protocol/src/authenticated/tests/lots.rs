@@ -1,8 +1,10 @@
 //! The properties of lots: triples under matching MACs, and tweaks and numbers that are unique.
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 
 use tacit_kernels::Block;
+use tacit_ot::FieldBits;
 
 use super::bucket::Triples;
 use super::lot::{EXTENSION_OTS, InputCounts, MadeLot};
@@ -148,4 +150,77 @@ fn lots_and_runs_of_an_epoch_have_numbers_of_their_own() {
     starts.sort_unstable();
     starts.dedup();
     assert_eq!(starts.len(), 6);
+}
+
+/// An epoch's id depends on the tags of both set-ups: a party that reuses its own, or echoes the
+/// other's, has another epoch all the same.
+#[test]
+fn an_epoch_is_named_after_both_set_ups() {
+    let [x, y, z] = [FieldBits::new(1), FieldBits::new(2), FieldBits::new(4)]
+        .map(|bits| tags(Extension::SoftSpoken(bits.expect("a field"))).garbler);
+    let mut prg = prg();
+    let pairs = [(x, y), (y, x), (x, z), (z, y), (x, x)];
+    let ids = pairs.map(|(garbler, evaluator)| {
+        let deltas = fresh_deltas(&mut prg);
+        let [a, b] = dealt(EpochTags { garbler, evaluator }, deltas, &mut prg);
+        assert_eq!(a.id(), b.id());
+        *a.id()
+    });
+    assert_eq!(HashSet::from(ids).len(), pairs.len());
+}
+
+/// No two hashes of the protocol have one key: use, party, number and epoch are all in it.
+#[test]
+fn no_two_hashes_have_one_key() {
+    use super::oracle::{Domain, Oracle};
+    let domains = [
+        Domain::Epoch,
+        Domain::LeakyStart,
+        Domain::GateStart,
+        Domain::Equality,
+        Domain::EqualityCommitment,
+        Domain::CoinCommitment,
+        Domain::BucketMacs,
+        Domain::GateMacs,
+        Domain::Proof,
+        Domain::ResultMacs,
+        Domain::InstanceStart,
+        Domain::LinkMacs,
+        Domain::RowStart,
+    ];
+    let mut keys = HashSet::new();
+    for domain in domains {
+        for from in [None, Some(Role::Garbler), Some(Role::Evaluator)] {
+            for number in [0, 1, 256, 1 << 32, u64::MAX] {
+                for epoch in [[1; 32], [2; 32]] {
+                    keys.insert(Oracle::key(&epoch, domain, from, number));
+                }
+            }
+        }
+    }
+    assert_eq!(keys.len(), domains.len() * 3 * 5 * 2);
+}
+
+/// Runs of one epoch, and runs of one number under two tags, have no start point of their gates and
+/// no coefficient of their proofs in common.
+#[test]
+fn each_run_has_hashes_of_its_own() {
+    let [a, _] = epochs();
+    let function = component("adder", Recipient::Both);
+    let own = terms(&function, 40);
+    let other = Terms {
+        tag: tag_of(ProtocolId::Prepare, &function),
+        ..own
+    };
+    let tweak = tacit_kernels::Tweak::of(tacit_kernels::Use::And, 0);
+    let mut seen = HashSet::new();
+    for terms in [own, other] {
+        for run in [0, 1, 256] {
+            let mut proof = terms.proof_fold(&a, run);
+            seen.insert(proof.seed_after(&[&[1]]).to_vec());
+            let start = terms.hash(&a, run).hash_one(tweak, Block::ZERO);
+            seen.insert(start.to_bytes().to_vec());
+        }
+    }
+    assert_eq!(seen.len(), 12);
 }
