@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use web_time::Instant;
 
+pub use self::aside::SharedBytes;
 use self::frames::Assembly;
 pub use self::frames::{CONTINUED, FRAME_BYTES, FrameHeader, HEADER_BYTES, frames};
 use crate::buffer::Buffer;
@@ -230,10 +231,10 @@ impl Channel {
         debug_assert!(!self.has_sides() || kind < ASIDE, "no kind has this bit");
         for (mut header, carried) in frames(kind, payload)? {
             self.counter.count_sent(HEADER_BYTES + carried.len());
-            if self.goes_aside(carried) {
+            if self.goes_aside(carried.len()) {
                 header[0] |= ASIDE;
                 self.outgoing.push(&header);
-                self.send_aside(carried)?;
+                self.send_aside(carried.len(), |out| out.push(carried))?;
                 continue;
             }
             self.outgoing.push(&header);

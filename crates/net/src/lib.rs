@@ -43,7 +43,8 @@ mod wait;
 mod websocket;
 
 pub use channel::{
-    CONTINUED, Channel, FRAME_BYTES, Frame, FrameHeader, HEADER_BYTES, READ_AHEAD_BYTES, frames,
+    CONTINUED, Channel, FRAME_BYTES, Frame, FrameHeader, HEADER_BYTES, READ_AHEAD_BYTES,
+    SharedBytes, frames,
 };
 pub use error::{Awaited, NetError};
 pub use fingerprint::{Fingerprint, NotAFingerprint};

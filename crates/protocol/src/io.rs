@@ -14,8 +14,11 @@
 
 pub mod memory;
 
+use std::borrow::Cow;
 use std::future::{Future, poll_fn};
+use std::ops::Range;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::Error;
@@ -58,6 +61,9 @@ impl Message {
     }
 }
 
+/// A range of bytes in memory that several threads may hold.
+pub type SharedBytes = (Arc<Vec<u8>>, Range<usize>);
+
 /// The transport of one party's messages. `P` names its peers.
 pub trait Wire<P = OnlyPeer> {
     /// Sends a message.
@@ -66,6 +72,17 @@ pub trait Wire<P = OnlyPeer> {
     ///
     /// [`Error::Wire`], or the peer's abort.
     fn send(&mut self, to: P, kind: Kind, payload: &[u8]) -> Result<(), Error>;
+
+    /// Sends a message whose payload consists of `parts`. The wire may read them where they are,
+    /// later and on other threads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`send`](Self::send).
+    fn send_shared(&mut self, to: P, kind: Kind, parts: Vec<SharedBytes>) -> Result<(), Error> {
+        let parts = parts.iter().map(|(bytes, range)| &bytes[range.clone()]);
+        self.send(to, kind, &parts.collect::<Vec<_>>().concat())
+    }
 
     /// Returns ready when [`receive`](Self::receive) has something to return. It may block until
     /// then.
@@ -78,6 +95,21 @@ pub trait Wire<P = OnlyPeer> {
     ///
     /// [`Error::Wire`], the peer's abort, or a message of another kind or a longer one.
     fn receive(&mut self, from: P, kind: Kind, max_bytes: usize) -> Result<&[u8], Error>;
+
+    /// Receives as [`receive`](Self::receive) does. The wire may give the payload away for the
+    /// memory `spare`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`receive`](Self::receive).
+    fn receive_given(
+        &mut self,
+        from: P,
+        (kind, max_bytes): (Kind, usize),
+        _spare: &mut Vec<u8>,
+    ) -> Result<Cow<'_, [u8]>, Error> {
+        self.receive(from, kind, max_bytes).map(Cow::Borrowed)
+    }
 
     /// Called after each bounded amount of work, to cancel the run or to let other scripts run.
     ///
@@ -160,10 +192,32 @@ impl<'w, P: PeerName> Io<'w, P> {
 }
 
 impl Io<'_> {
-    /// Sends `payload` to the only peer, and leaves [`message`](Self::message) as it is.
-    pub(crate) fn send_from(&mut self, message: Message, payload: &[u8]) -> Result<(), Error> {
-        debug_assert!(message.allows(payload.len()), "{message:?}");
-        self.wire.send(OnlyPeer, message.kind, payload)
+    /// Sends to the only peer a payload that consists of `parts`, which other threads may read
+    /// where they are. Leaves [`message`](Self::message) as it is.
+    pub(crate) fn send_shared(
+        &mut self,
+        message: Message,
+        parts: Vec<SharedBytes>,
+    ) -> Result<(), Error> {
+        let length = parts.iter().map(|(_, range)| range.len()).sum();
+        debug_assert!(message.allows(length), "{message:?}");
+        self.wire.send_shared(OnlyPeer, message.kind, parts)
+    }
+
+    /// Receives from the only peer a payload that the wire may give away for the memory `spare`.
+    pub(crate) async fn receive_given(
+        &mut self,
+        expected: Message,
+        spare: &mut Vec<u8>,
+    ) -> Result<Cow<'_, [u8]>, Error> {
+        self.from = Some(OnlyPeer);
+        poll_fn(|_| self.wire.poll_message(OnlyPeer)).await;
+        let what = (expected.kind, expected.max_bytes);
+        let payload = self.wire.receive_given(OnlyPeer, what, spare)?;
+        if expected.is_exact {
+            exactly(expected.kind, &payload, expected.max_bytes)?;
+        }
+        Ok(payload)
     }
 
     /// Sends to the only peer, as [`send_to`](Self::send_to) does.

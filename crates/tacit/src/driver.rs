@@ -1,12 +1,13 @@
 //! The driver: joins a protocol's states to a blocking channel.
 
+use std::borrow::Cow;
 use std::task::Poll;
 use std::time::Duration;
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_net::{CancelHandle, Channel, NetError};
 use tacit_protocol::Error as ProtocolError;
-use tacit_protocol::io::{Io, Wire, complete};
+use tacit_protocol::io::{Io, SharedBytes, Wire, complete};
 use tacit_protocol::message::{AbortReason, Kind};
 use tacit_protocol::outline::FRAME_BYTES;
 use tacit_protocol::outsourced::Peer as OutsourcedRole;
@@ -183,8 +184,45 @@ impl<P: PeerName> Wire<P> for Blocking<'_, '_, P> {
         self.note(sent)
     }
 
+    fn send_shared(
+        &mut self,
+        to: P,
+        kind: Kind,
+        parts: Vec<SharedBytes>,
+    ) -> Result<(), ProtocolError> {
+        let of_peer = self.of_peer;
+        let sent = self.check().and_then(|()| {
+            let channel = to_peer(self.links, to)?;
+            let sent = channel.send_shared(kind.byte(), parts);
+            heard(channel, sent).map_err(|error| of_peer(error, to))
+        });
+        self.note(sent)
+    }
+
     fn poll_message(&mut self, _from: P) -> Poll<()> {
         Poll::Ready(())
+    }
+
+    fn receive_given(
+        &mut self,
+        from: P,
+        (kind, max_bytes): (Kind, usize),
+        spare: &mut Vec<u8>,
+    ) -> Result<Cow<'_, [u8]>, ProtocolError> {
+        let flushed = self.check().and_then(|()| self.flush());
+        self.note(flushed)?;
+        let received = to_peer(self.links, from)
+            .and_then(|channel| {
+                let (found, payload) = channel.receive_given(max_bytes.max(1), spare)?;
+                admit(kind, max_bytes, found, &payload)?;
+                Ok(payload)
+            })
+            .inspect(|_| (self.heard)())
+            .map_err(|error| (self.of_peer)(error, from));
+        received.map_err(|error| {
+            self.failure = Some(error);
+            ProtocolError::Wire
+        })
     }
 
     fn receive(&mut self, from: P, kind: Kind, max_bytes: usize) -> Result<&[u8], ProtocolError> {

@@ -1,12 +1,14 @@
 //! Long frames over side streams: only their headers go over the channel's own stream.
 
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use web_time::Instant;
 
-use super::{Channel, DIRECT_BYTES, HEADER_BYTES};
+use super::{Channel, DIRECT_BYTES, FRAME_BYTES, FrameHeader, HEADER_BYTES};
 use crate::meter::WireCounter;
-use crate::sides::{ChannelSides, Direction, FrameBuffer};
+use crate::sides::{ASIDE, ChannelSides, Direction, FrameBuffer};
 use crate::{Awaited, Interrupt, NetError, READ_AHEAD_BYTES, Wait};
 
 /// The bytes of payloads that go to side streams before their headers are written out.
@@ -15,7 +17,41 @@ const ANNOUNCE_BYTES: usize = 256 * 1024;
 /// The interval at which a send that waits for a side stream reads the channel's own stream.
 const LOOK: Duration = Duration::from_millis(2);
 
+/// A range of bytes in memory that several threads may hold.
+pub type SharedBytes = (Arc<Vec<u8>>, Range<usize>);
+
 impl Channel {
+    /// Sends a message as [`Channel::send`] does, whose payload consists of `parts`. The threads of
+    /// side streams read them where they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Channel::send`].
+    pub fn send_shared(&mut self, kind: u8, parts: Vec<SharedBytes>) -> Result<(), NetError> {
+        let bytes = parts.iter().map(|(bytes, range)| &bytes[range.clone()]);
+        let length = bytes.clone().map(<[u8]>::len).sum();
+        if length > FRAME_BYTES {
+            return self.send(kind, &bytes.collect::<Vec<_>>().concat());
+        }
+        self.counter.count_sent(HEADER_BYTES + length);
+        let (is_aside, left) = (self.goes_aside(length), length as u32);
+        let kind = if is_aside { kind | ASIDE } else { kind };
+        self.outgoing.push(&FrameHeader { kind, left }.to_bytes());
+        if is_aside {
+            return self.send_aside(length, |out| out.push_shared(parts));
+        }
+        let mut written = Ok(());
+        for part in bytes {
+            if part.len() >= DIRECT_BYTES && written.is_ok() {
+                written = self.write_out(part);
+            } else {
+                // Also after an error, so that no frame is torn.
+                self.outgoing.push(part);
+            }
+        }
+        written.and_then(|()| self.write_if_full())
+    }
+
     /// Returns the same channel, with side streams.
     pub(crate) fn with_sides(self, sides: ChannelSides) -> Self {
         Self {
@@ -29,15 +65,15 @@ impl Channel {
         self.sides.is_some()
     }
 
-    /// Returns whether the payload of a frame to be sent goes over a side stream.
-    pub(super) fn goes_aside(&mut self, carried: &[u8]) -> bool {
+    /// Returns whether a payload of this length, in a frame to be sent, goes over a side stream.
+    pub(super) fn goes_aside(&mut self, carried: usize) -> bool {
         let Some(sides) = &mut self.sides else {
             return false;
         };
-        if carried.len() < DIRECT_BYTES {
+        if carried < DIRECT_BYTES {
             return false;
         }
-        sides.note(true, carried.len());
+        sides.note(true, carried);
         sides.out().is_ready()
     }
 
@@ -50,15 +86,20 @@ impl Channel {
         }
     }
 
-    /// Gives a payload to a side stream. Its header is already in the buffer.
-    pub(super) fn send_aside(&mut self, carried: &[u8]) -> Result<(), NetError> {
+    /// Gives a payload of this length to a side stream, by `push`. Its header is already in the
+    /// buffer.
+    pub(super) fn send_aside(
+        &mut self,
+        carried: usize,
+        push: impl FnOnce(&Direction),
+    ) -> Result<(), NetError> {
         let room = self.await_aside(Awaited::Room, ChannelSides::out, Direction::await_room);
         let Some(sides) = &mut self.sides else {
             return room;
         };
         // Push even without room, so that no frame is torn.
-        sides.out().push(carried);
-        sides.unannounced_bytes += carried.len();
+        push(sides.out());
+        sides.unannounced_bytes += carried;
         room?;
         if sides.unannounced_bytes >= ANNOUNCE_BYTES {
             sides.unannounced_bytes = 0;

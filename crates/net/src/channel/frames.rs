@@ -45,7 +45,7 @@ impl FrameHeader {
         Self { kind, left }
     }
 
-    fn to_bytes(self) -> [u8; HEADER_BYTES] {
+    pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let [l0, l1, l2, l3] = self.left.to_le_bytes();
         [self.kind, l0, l1, l2, l3]
     }

@@ -1,5 +1,8 @@
 //! Receives messages: reads frames as they arrive, and joins those of a long message.
 
+use std::borrow::Cow;
+use std::mem;
+
 use super::{CONTINUED, Channel, Frame, FrameHeader, HEADER_BYTES, Stream};
 use crate::buffer::Buffer;
 use crate::sides::{ASIDE, ChannelSides};
@@ -40,6 +43,39 @@ impl Channel {
     /// it is announced as longer than `max_len` (nothing is allocated for it, and the channel reads
     /// no further); or the connection ended.
     pub fn receive(&mut self, max_len: usize) -> Result<Frame<'_>, NetError> {
+        let (kind, only) = self.receive_message(max_len)?;
+        let payload = match only {
+            Some(only) => only.payload(&mut self.incoming, self.sides.as_deref()),
+            None => self.assembly.whole(),
+        };
+        Ok(Frame { kind, payload })
+    }
+
+    /// Receives the next message as [`Channel::receive`] does. Returns its kind and its payload,
+    /// which the channel gives away, for the memory `spare`, if it came over a side stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Channel::receive`].
+    pub fn receive_given(
+        &mut self,
+        max_len: usize,
+        spare: &mut Vec<u8>,
+    ) -> Result<(u8, Cow<'_, [u8]>), NetError> {
+        let (kind, only) = self.receive_message(max_len)?;
+        let payload = match (only, &mut self.sides) {
+            (Some(only), Some(sides)) if only.is_aside => {
+                Cow::Owned(sides.lent.exchange(mem::take(spare)))
+            }
+            (Some(only), _) => only.payload(&mut self.incoming, None).into(),
+            (None, _) => self.assembly.whole().into(),
+        };
+        Ok((kind, payload))
+    }
+
+    /// Receives the next message. Returns its kind and its only frame, or `None` if it has several
+    /// frames, which have been joined.
+    fn receive_message(&mut self, max_len: usize) -> Result<(u8, Option<NextFrame>), NetError> {
         loop {
             let next = match self.announced(max_len)? {
                 Some(next) if self.incoming.len() >= next.own_bytes() => next,
@@ -54,15 +90,11 @@ impl Channel {
             self.counter.count_received(HEADER_BYTES + header.carried());
             if header.kind != CONTINUED && header.is_last() {
                 self.assembly.pass_short();
-                return Ok(Frame {
-                    kind: header.kind,
-                    payload: next.payload(&mut self.incoming, self.sides.as_deref()),
-                });
+                return Ok((header.kind, Some(next)));
             }
             let carried = next.payload(&mut self.incoming, self.sides.as_deref());
             if let Some(kind) = self.assembly.add(header, carried) {
-                let payload = self.assembly.whole();
-                return Ok(Frame { kind, payload });
+                return Ok((kind, None));
             }
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use zeroize::Zeroizing;
 
 use super::QUEUED_FRAMES;
-use crate::channel::{FRAME_BYTES, READ_AHEAD_BYTES};
+use crate::channel::{FRAME_BYTES, READ_AHEAD_BYTES, SharedBytes};
 use crate::meter::WireCounter;
 use crate::{CancelHandle, Interrupt};
 
@@ -21,21 +21,44 @@ pub(crate) struct FrameBuffer {
     /// The memory, all of it initialised. The payload is the first `length` bytes.
     bytes: Zeroizing<Vec<u8>>,
     length: usize,
+    /// The payload in the memory of its sender, which wipes it, if `length` is 0.
+    shared: Vec<SharedBytes>,
 }
 
 impl FrameBuffer {
     /// Returns room for a payload of this length, with old bytes in it.
     pub(super) fn room(&mut self, length: usize) -> &mut [u8] {
-        if self.bytes.len() < length {
+        if self.bytes.capacity() < length {
             // The old memory is wiped on drop.
             self.bytes = Zeroizing::new(vec![0; length]);
+        } else if self.bytes.len() < length {
+            self.bytes.resize(length, 0);
         }
         self.length = length;
         &mut self.bytes[..length]
     }
 
+    /// Returns the payload of a frame that has arrived.
     pub(crate) fn payload(&self) -> &[u8] {
         &self.bytes[..self.length]
+    }
+
+    /// Returns the parts of the payload of a frame that leaves.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let shared = self.shared.iter();
+        let shared = shared.map(|(bytes, range)| &bytes[range.clone()]);
+        std::iter::once(self.payload()).chain(shared)
+    }
+
+    /// Gives the payload away for other memory.
+    pub(crate) fn exchange(&mut self, memory: Vec<u8>) -> Vec<u8> {
+        let mut payload = std::mem::replace(&mut *self.bytes, memory);
+        let length = std::mem::take(&mut self.length);
+        // Older payloads may be secret. The compiler must take these zeros for read.
+        payload[length..].fill(0);
+        std::hint::black_box(&mut payload[length..]);
+        payload.truncate(length);
+        payload
     }
 }
 
@@ -227,10 +250,22 @@ impl Direction {
         })
     }
 
-    /// Gives a frame to the next stream, even if it has no room.
+    /// Gives a copy of a frame to the next stream, even if it has no room.
     pub(crate) fn push(&self, payload: &[u8]) {
         let mut frame = self.lock().spare.pop().unwrap_or_default();
         frame.room(payload.len()).copy_from_slice(payload);
+        self.push_frame(frame);
+    }
+
+    /// Does the same with a frame that stays where it is.
+    pub(crate) fn push_shared(&self, shared: Vec<SharedBytes>) {
+        self.push_frame(FrameBuffer {
+            shared,
+            ..FrameBuffer::default()
+        });
+    }
+
+    fn push_frame(&self, frame: FrameBuffer) {
         let mut state = self.lock();
         let place = state.next;
         state.next = (place + 1) % state.queues.len();
@@ -274,8 +309,13 @@ impl Direction {
 
     /// Takes back the buffer of a frame that the channel, or a thread, no longer needs.
     pub(crate) fn give_back(&self, frame: FrameBuffer) {
+        if frame.bytes.is_empty() {
+            return;
+        }
         let mut state = self.lock();
-        if state.spare.len() < QUEUED_FRAMES * state.queues.len() {
+        let most = QUEUED_FRAMES * state.queues.len() * FRAME_BYTES;
+        let spare: usize = state.spare.iter().map(|spare| spare.bytes.len()).sum();
+        if spare + frame.bytes.len() <= most {
             state.spare.push(frame);
         }
     }

@@ -2,6 +2,7 @@
 
 mod hostile;
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,20 +80,40 @@ fn payload(length: usize, salt: u8) -> Vec<u8> {
     (0..length).map(|i| salt ^ (i / 999) as u8).collect()
 }
 
-/// Sends `payload`s of these lengths from one end to the other.
+/// Sends `payload`s of these lengths from one end to the other, every other one in parts. Of two of
+/// three, the receiver takes what it is given.
 fn carry(from: &mut Channel, to: &mut Channel, lengths: &[usize]) {
     let receive = |to: &mut Channel| {
+        let mut spare = vec![9; 70_000];
         for (salt, length) in lengths.iter().enumerate() {
-            let frame = to.receive(*length).unwrap();
-            assert_eq!(frame.kind, 1 + salt as u8 % 100);
-            assert!(frame.payload == payload(*length, salt as u8), "{salt}");
+            let expected = payload(*length, salt as u8);
+            let kind = if salt.is_multiple_of(3) {
+                let frame = to.receive(*length).unwrap();
+                assert!(frame.payload == expected, "{salt}");
+                frame.kind
+            } else {
+                let (kind, found) = to.receive_given(*length, &mut spare).unwrap();
+                assert!(*found == expected, "{salt}");
+                if let Cow::Owned(found) = found {
+                    spare = found;
+                }
+                kind
+            };
+            assert_eq!(kind, 1 + salt as u8 % 100);
         }
     };
     thread::scope(|scope| {
         let receiving = scope.spawn(move || receive(to));
         for (salt, length) in lengths.iter().enumerate() {
-            let kind = 1 + salt as u8 % 100;
-            from.send(kind, &payload(*length, salt as u8)).unwrap();
+            let (kind, payload) = (1 + salt as u8 % 100, payload(*length, salt as u8));
+            if salt.is_multiple_of(2) {
+                from.send(kind, &payload).unwrap();
+            } else {
+                let (payload, third) = (Arc::new(payload), length / 3);
+                let parts = [0..third, third..third, third..*length];
+                let parts = parts.map(|part| (Arc::clone(&payload), part));
+                from.send_shared(kind, parts.into()).unwrap();
+            }
         }
         from.flush().unwrap();
         receiving.join().unwrap();
@@ -130,8 +151,8 @@ const LENGTHS: [usize; 11] = [
     32_767,
     5 * FRAME_BYTES + 40_000,
     1,
-    3 * FRAME_BYTES,
     100_000,
+    3 * FRAME_BYTES,
 ];
 
 #[test]
@@ -176,11 +197,12 @@ fn there_are_as_many_as_both_allow() {
         ([3, 5], Some(3)),
         ([8, 2], Some(2)),
     ] {
-        let (here, there) = meet(streams);
+        let (mut here, mut there) = meet(streams);
         for channel in [&here, &there] {
             let found = channel.sides().map(|sides| sides.out().streams());
             assert_eq!(found, agreed, "{streams:?}");
         }
+        carry(&mut here, &mut there, &LENGTHS);
     }
 }
 

@@ -70,22 +70,28 @@ impl Worker<'_> {
 
     fn send(&mut self) -> Result<(), Interrupt> {
         while let Some(frame) = self.direction.next_to_leave(self.place, self.stop) {
-            self.write(frame.payload())?;
+            self.write(&frame)?;
             self.direction.left(self.place, frame);
         }
         Ok(())
     }
 
-    fn write(&mut self, payload: &[u8]) -> Result<(), Interrupt> {
+    fn write(&mut self, frame: &FrameBuffer) -> Result<(), Interrupt> {
         let wait = Wait::until(self.stop);
-        let length = (payload.len() as u32).to_le_bytes();
-        let (mut head, mut rest) = (&length[..], payload);
-        while head.len() + rest.len() > 0 {
-            let parts = [IoSlice::new(head), IoSlice::new(rest)];
-            let taken = self.stream.write(&parts, &wait)?;
-            let of_head = taken.min(head.len());
-            head = &head[of_head..];
-            rest = &rest[taken - of_head..];
+        let length: usize = frame.parts().map(<[u8]>::len).sum();
+        let length = (length as u32).to_le_bytes();
+        let mut parts: Vec<_> = [&length[..]]
+            .into_iter()
+            .chain(frame.parts())
+            .map(IoSlice::new)
+            .collect();
+        let (mut rest, mut head) = (&mut parts[..], LENGTH_BYTES);
+        IoSlice::advance_slices(&mut rest, 0);
+        while !rest.is_empty() {
+            let taken = self.stream.write(rest, &wait)?;
+            IoSlice::advance_slices(&mut rest, taken);
+            let of_head = taken.min(head);
+            head -= of_head;
             self.count(taken - of_head);
         }
         self.stream.flush(&wait)?;
