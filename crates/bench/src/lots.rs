@@ -16,7 +16,7 @@ use tacit_circuit::Program;
 use tacit_components::library;
 use tacit_kernels::{Block, Construction, Prg};
 use tacit_protocol::Error as ProtocolError;
-use tacit_protocol::io::{Io, Wire};
+use tacit_protocol::io::{Io, SharedBytes, Wire};
 use tacit_protocol::message::Kind;
 use tacit_protocol::party::OnlyPeer;
 use tacit_protocol::prepared::{InstanceSeed, send_lot};
@@ -136,6 +136,16 @@ struct DiscardingWire;
 impl Wire for DiscardingWire {
     fn send(&mut self, _: OnlyPeer, _: Kind, payload: &[u8]) -> Result<(), ProtocolError> {
         black_box(payload);
+        Ok(())
+    }
+
+    fn send_shared(
+        &mut self,
+        _: OnlyPeer,
+        _: Kind,
+        parts: Vec<SharedBytes>,
+    ) -> Result<(), ProtocolError> {
+        black_box(parts);
         Ok(())
     }
 

@@ -33,6 +33,7 @@ mod spans;
 pub(crate) use frames::check_without_values;
 pub use frames::{FRAME_BYTES, check};
 pub use outline::outline;
+pub(crate) use spans::work_on;
 
 use tacit_function::{Function, Role};
 use tacit_garble::Scheme;

@@ -122,7 +122,7 @@ pub(super) type ResultSender<W> = Sender<(u32, Zeroizing<Vec<W>>)>;
 pub(super) type ResultReceiver<W> = Receiver<(u32, Zeroizing<Vec<W>>)>;
 
 /// Runs all jobs that come, until no more can come.
-pub(super) fn work_on<J>(queue: &Mutex<Receiver<J>>, mut work: impl FnMut(J)) {
+pub(crate) fn work_on<J>(queue: &Mutex<Receiver<J>>, mut work: impl FnMut(J)) {
     let next = || {
         let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.recv().ok()

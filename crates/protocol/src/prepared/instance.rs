@@ -17,7 +17,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::bits::read_block;
 
 /// The largest number of instances that are garbled together.
-pub(super) const SIDE_BY_SIDE: usize = 16;
+const SIDE_BY_SIDE: usize = 16;
 
 /// The size of an instance's tables, in bytes, above which instances are garbled again one by one.
 const SIDE_BY_SIDE_BYTES: usize = 64 << 10;

@@ -1,5 +1,7 @@
 //! Lots and runs of `prepared`.
 
+use std::borrow::Cow;
+
 use tacit_function::Function;
 use tacit_garble::{SCHEMES, Scheme, SchemeId, SchemeVisitor, with_scheme};
 use tacit_kernels::Block;
@@ -35,8 +37,8 @@ fn run<S: Scheme>(
             .map(|_| InstanceSeed::random(&mut prg))
             .collect();
         let mut lot = Vec::new();
-        let keep = |bytes: &[u8]| {
-            lot.extend_from_slice(bytes);
+        let keep = |bytes: Cow<'_, [u8]>, _: &mut Vec<u8>| {
+            lot.extend_from_slice(&bytes);
             Ok(())
         };
         transcript.run_scripts(

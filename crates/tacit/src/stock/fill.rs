@@ -1,13 +1,14 @@
 //! Lots of OTs and of garbled components. Each is durable at both parties before either counts it.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::time::Instant;
 
 use rand_core::{Rng, UnwrapErr};
 use tacit_circuit::Component;
 use tacit_function::Role;
 use tacit_garble::{Scheme, SchemeVisitor, with_scheme};
-use tacit_kernels::Block;
+use tacit_kernels::{Block, map_parts};
 use tacit_ot::{Delta, Security};
 use tacit_protocol::party::Progress;
 use tacit_protocol::prepared::{InstanceSeed, InstanceTables, receive_lot, send_lot};
@@ -31,6 +32,9 @@ use crate::{Error, Session};
 const LOT_INSTANCES: u64 = 1 << 14;
 /// The most lots that are started together and published together. Each has an open file.
 const LOTS_AT_ONCE: usize = 16;
+
+/// The least instances of OTs that a thread seals and writes.
+const LEAST_PUT: usize = 64;
 
 /// The order that is being made.
 pub(super) struct Making<'a> {
@@ -247,18 +251,22 @@ fn seeds_in_turn(
     turns: impl Iterator<Item = Turn>,
 ) -> Result<Vec<InstanceSeed>, Error> {
     let mut rng = UnwrapErr(getrandom::SysRng);
+    let mut secrets = Vec::with_capacity(lots.len());
+    for lot in lots {
+        let span = lot.span();
+        let mut drawn = Zeroizing::new(vec![0; span.count as usize * InstanceSeed::BYTES]);
+        rng.fill_bytes(&mut drawn);
+        lot.put(span.first, &drawn, &[])?;
+        secrets.push((span.first, drawn));
+    }
     let count: u64 = lots.iter().map(|lot| lot.span().count).sum();
     // A vector that grows leaves secrets behind.
     let mut seeds = Vec::with_capacity(count as usize);
-    for turn in turns {
-        let start = seeds.len();
-        seeds.extend((0..turn.span.count).map(|_| InstanceSeed::random(&mut rng)));
-        let bytes = turn.span.count as usize * InstanceSeed::BYTES;
-        let mut secrets = Zeroizing::new(Vec::with_capacity(bytes));
-        for seed in &seeds[start..] {
-            secrets.extend_from_slice(&*seed.to_bytes());
-        }
-        lots[turn.lot].put(turn.span.first, &secrets, &[])?;
+    for Turn { lot, span } in turns {
+        let (first, drawn) = &secrets[lot];
+        let begin = (span.first - first) as usize;
+        let drawn = &drawn.as_chunks().0[begin..begin + span.count as usize];
+        seeds.extend(drawn.iter().map(InstanceSeed::from_bytes));
     }
     Ok(seeds)
 }
@@ -390,7 +398,7 @@ impl<S: Scheme> Makers<'_, S> {
                     ot.refill(io, count as u64, &seed()).await?;
                     ot.offer(io, count).await
                 })?;
-                secrets.extend(q.iter().flat_map(|q| q.to_bytes()));
+                q.iter().for_each(|q| secrets.extend(q.to_bytes()));
             }
             Ots::Evaluator(ot) => {
                 let mut random = Zeroizing::new(vec![0; count / 8]);
@@ -403,12 +411,20 @@ impl<S: Scheme> Makers<'_, S> {
                 })?;
                 let blocks = labels.chunks(OT_BLOCK as usize);
                 for (labels, choices) in blocks.zip(random.chunks(OT_BLOCK as usize / 8)) {
-                    secrets.extend(labels.iter().flat_map(|label| label.to_bytes()));
+                    labels
+                        .iter()
+                        .for_each(|label| secrets.extend(label.to_bytes()));
                     secrets.extend_from_slice(choices);
                 }
             }
         }
-        Ok(lot.put(span.first, &secrets, &[])?)
+        let bytes = instance_size.secret_bytes as usize;
+        let put = |part: Range<usize>| {
+            let first = span.first + part.start as u64;
+            lot.put(first, &secrets[part.start * bytes..part.end * bytes], &[])
+        };
+        let parts = map_parts(span.count as usize, self.threads, LEAST_PUT, put);
+        Ok(parts.into_iter().collect::<Result<(), _>>()?)
     }
 
     /// Returns the OTs of this session's preparations. The first call makes them from base OTs.

@@ -1,14 +1,16 @@
-//! The writing of lots' tables: by the thread that receives them, or by others meanwhile.
+//! The writing of lots: by the thread that receives or makes them, or by others meanwhile.
 //!
 //! The tables of several lots of a kind come in one stream, in which the lots take turns: a system
 //! lets one thread at a time write into a file, so each lot's file has its own.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tacit_protocol::Error as ProtocolError;
+use tacit_protocol::io::SharedBytes;
 use tacit_stock::{Span, StockError};
 
 use super::failure::StockFailure;
@@ -17,8 +19,9 @@ use crate::Error;
 /// The approximate bytes of tables that are handed to another thread at once.
 const TOGETHER_BYTES: usize = 256 << 10;
 
-/// A function that keeps the next bytes of the tables, which come in order.
-type KeepTables<'k> = &'k mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>;
+/// A function that keeps the next bytes of the tables, which come in order. It may leave memory
+/// for later ones.
+type KeepTables<'k> = &'k mut dyn FnMut(Cow<'_, [u8]>, &mut Vec<u8>) -> Result<(), ProtocolError>;
 
 /// A function that writes the tables of a turn.
 type WriteTables<'p> = &'p (dyn Fn(Turn, &[u8]) -> Result<(), StockError> + Sync);
@@ -68,27 +71,31 @@ pub(super) fn keep_on_threads<T>(
     };
     if threads == 1 {
         let memory = Cell::new(Vec::new());
-        return receive(&mut |tables| {
+        return receive(&mut |tables, spare| {
             arriving.add(tables, &mut || memory.take(), |piece| {
-                let kept = put(piece.turn, &piece.tables);
-                memory.set(piece.tables);
+                let turn = piece.turn;
+                let tables = piece.whole(|frame| *spare = frame);
+                let kept = put(turn, &tables);
+                memory.set(tables);
                 kept.map_err(|error| failure.note(error))
             })
         });
     }
     let failed = Mutex::new(None);
     let taken_failure = || failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let (pieces, queue) = sync_channel(threads);
+    let (pieces, queue) = sync_channel::<Piece>(threads);
     let queue = Mutex::new(queue);
-    let (written, spare) = channel();
-    let write = |written: Sender<Vec<u8>>| {
+    let ((written, spare), (joined, frames)) = (channel(), channel());
+    let write = |written: Sender<Vec<u8>>, joined: Sender<Vec<u8>>| {
         while let Some(piece) = next(&queue) {
-            if let Err(error) = put(piece.turn, &piece.tables) {
+            let turn = piece.turn;
+            // At the end nobody takes what is sent here.
+            let tables = piece.whole(|frame| drop(joined.send(frame)));
+            if let Err(error) = put(turn, &tables) {
                 let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                 failed.get_or_insert(error);
             }
-            // At the end nobody takes it.
-            let _ = written.send(piece.tables);
+            let _ = written.send(tables);
         }
     };
     let write = &write;
@@ -96,12 +103,15 @@ pub(super) fn keep_on_threads<T>(
         // Dropped at the end, so that the threads see that no piece follows.
         let pieces = pieces;
         for _ in 1..threads {
-            let written = written.clone();
-            scope.spawn(move || write(written));
+            let (written, joined) = (written.clone(), joined.clone());
+            scope.spawn(move || write(written, joined));
         }
-        receive(&mut |tables| {
+        receive(&mut |tables, free| {
             if let Some(error) = taken_failure() {
                 return Err(failure.note(error));
+            }
+            if free.capacity() == 0 {
+                *free = frames.try_recv().unwrap_or_default();
             }
             let mut memory = || spare.try_recv().unwrap_or_default();
             arriving.add(tables, &mut memory, |piece| {
@@ -129,35 +139,81 @@ struct Arriving<I> {
 /// A turn, and the part of its tables that has arrived.
 struct Piece {
     turn: Turn,
+    /// The first tables.
     tables: Vec<u8>,
+    /// The tables after these, in the frames in which they came.
+    others: Vec<SharedBytes>,
+    /// The number of bytes that have not arrived.
+    missing: usize,
+}
+
+impl Piece {
+    fn new(turn: Turn, bytes: usize, mut memory: Vec<u8>) -> Self {
+        memory.clear();
+        memory.reserve_exact(bytes);
+        Self {
+            turn,
+            tables: memory,
+            others: Vec::new(),
+            missing: bytes,
+        }
+    }
+
+    /// Returns the tables in one piece. Calls `free` with each frame that has no others.
+    fn whole(self, mut free: impl FnMut(Vec<u8>)) -> Vec<u8> {
+        let mut tables = self.tables;
+        for (frame, range) in self.others {
+            tables.extend_from_slice(&frame[range]);
+            Arc::into_inner(frame).map(&mut free);
+        }
+        tables
+    }
 }
 
 impl<I: Iterator<Item = Turn>> Arriving<I> {
-    /// Adds the next bytes, in memory from `memory`, and calls `whole` with each turn that they
-    /// complete.
+    /// Adds the next bytes, and calls `whole` with each turn that they complete. Copies them to
+    /// memory from `memory`, unless the frame is this party's.
     fn add(
         &mut self,
-        mut tables: &[u8],
+        tables: Cow<'_, [u8]>,
         memory: &mut dyn FnMut() -> Vec<u8>,
         mut whole: impl FnMut(Piece) -> Result<(), ProtocolError>,
     ) -> Result<(), ProtocolError> {
-        while !tables.is_empty() {
+        let (lent, given);
+        let (all, frame) = match tables {
+            Cow::Borrowed(bytes) => {
+                lent = bytes;
+                (lent, None)
+            }
+            Cow::Owned(bytes) => {
+                given = Arc::new(bytes);
+                (&given[..], Some(&given))
+            }
+        };
+        let mut begin = 0;
+        while begin < all.len() {
             let turns = &mut self.turns;
-            let mut begin = || {
+            let mut next = || {
                 let turn = turns.next()?;
-                let mut tables = memory();
-                tables.clear();
-                tables.reserve_exact(turn.span.count as usize * self.size);
-                Some(Piece { turn, tables })
+                let bytes = turn.span.count as usize * self.size;
+                Some(Piece::new(turn, bytes, memory()))
             };
-            let Some(mut piece) = self.piece.take().or_else(&mut begin) else {
+            let Some(mut piece) = self.piece.take().or_else(&mut next) else {
                 return Err(ProtocolError::ApiMisuse("tables after the last turn"));
             };
-            let missing = piece.turn.span.count as usize * self.size - piece.tables.len();
-            let these;
-            (these, tables) = tables.split_at(missing.min(tables.len()));
-            piece.tables.extend_from_slice(these);
-            if these.len() == missing {
+            let range = begin..all.len().min(begin + piece.missing);
+            piece.missing -= range.len();
+            begin = range.end;
+            match frame {
+                Some(frame) => piece.others.push((Arc::clone(frame), range)),
+                None if piece.others.is_empty() => piece.tables.extend_from_slice(&all[range]),
+                None => {
+                    let these = all[range].to_vec();
+                    let range = 0..these.len();
+                    piece.others.push((Arc::new(these), range));
+                }
+            }
+            if piece.missing == 0 {
                 whole(piece)?;
             } else {
                 self.piece = Some(piece);
@@ -211,8 +267,16 @@ mod tests {
         let received = keep_on_threads(turns(&[span], bytes), bytes, &put, how, |keep| {
             // As in frames: cut anywhere.
             let frames = instances.concat();
-            let mut frames = frames.chunks(1500);
-            Ok(frames.try_for_each(keep)?)
+            let mut frames = frames.chunks(1500).enumerate();
+            Ok(frames.try_for_each(|(number, frame)| {
+                let is_given = (number / 7).is_multiple_of(2);
+                let frame = if is_given {
+                    Cow::Owned(frame.to_vec())
+                } else {
+                    Cow::Borrowed(frame)
+                };
+                keep(frame, &mut Vec::new())
+            })?)
         });
         (kept.into_inner().unwrap(), failure.or(received))
     }

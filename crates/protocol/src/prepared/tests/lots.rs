@@ -1,5 +1,7 @@
 //! Lots, sent and received.
 
+use std::borrow::Cow;
+
 use super::*;
 use crate::io::Message;
 use crate::io::memory::run_both;
@@ -19,8 +21,8 @@ fn a_lot_arrives_instance_by_instance() {
                 let seeds: Vec<_> = (0..count).map(|_| InstanceSeed::random(&mut prg)).collect();
                 for threads in [1, 2, 3, 8] {
                     let mut kept = Vec::new();
-                    let keep = |bytes: &[u8]| {
-                        kept.extend_from_slice(bytes);
+                    let keep = |bytes: Cow<'_, [u8]>, _: &mut Vec<u8>| {
+                        kept.extend_from_slice(&bytes);
                         Ok(())
                     };
                     let what = (scheme, program);
@@ -95,7 +97,7 @@ fn a_lot_takes_what_is_due_and_no_more() {
                         *io.message() = vec![0; bytes];
                         io.send(Message::exactly(Kind::LotTables, bytes))
                     },
-                    async |io| receive_lot(io, (scheme, program), 2, |_| Ok(())).await,
+                    async |io| receive_lot(io, (scheme, program), 2, |_, _| Ok(())).await,
                     &mut |_, _, _, _| Ok(()),
                 );
                 ended.results.1
