@@ -1,25 +1,24 @@
 //! Evaluation on several threads: one receives and walks, the others evaluate.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tacit_garble::{Evaluator, Scheme};
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-use super::super::spans::{
-    Calls, PIECE_BYTES, PIECES, ResultReceiver, ResultSender, Segments, window, work_on,
-};
+use super::super::spans::{Calls, PIECES, ResultReceiver, ResultSender, Segments, window, work_on};
 use super::Streaming;
 use crate::Error;
-use crate::io::{Io, Message, complete};
+use crate::io::{Io, Message, SharedBytes, complete};
 
 /// A span, as the evaluating thread holds it.
 struct Job<'f> {
     calls: Calls<'f, Block>,
-    tables: Receiver<Vec<u8>>,
+    tables: Receiver<SharedBytes>,
     results: ResultSender<Block>,
 }
 
@@ -27,9 +26,7 @@ struct Job<'f> {
 struct Span<'f> {
     segments: Segments<'f>,
     /// The sender of the span's tables, until all are sent.
-    tables: Option<SyncSender<Vec<u8>>>,
-    /// The bytes that are not sent yet.
-    piece: Vec<u8>,
+    tables: Option<SyncSender<SharedBytes>>,
     results: ResultReceiver<Block>,
     /// The span itself, where this thread is to evaluate it.
     own: Option<Job<'f>>,
@@ -47,7 +44,6 @@ fn ends(calls: Calls<'_, Block>) -> (Job<'_>, Span<'_>) {
     let span = Span {
         segments,
         tables: Some(tables_out),
-        piece: Vec::new(),
         results,
         own: None,
     };
@@ -57,17 +53,18 @@ fn ends(calls: Calls<'_, Block>) -> (Job<'_>, Span<'_>) {
 impl Job<'_> {
     /// Evaluates the span. Returns `None` if the rest of its tables will not come.
     fn evaluate<S: Scheme>(self, scheme: S, evaluator: &mut S::Evaluator) -> Option<()> {
-        let (mut piece, mut used) = (Vec::new(), 0);
+        let (mut frame, mut rest): SharedBytes = Default::default();
         for call in &self.calls.calls {
             let program = call.program;
             evaluator.begin(call.number, program, &call.arguments);
             for segment in 0..program.segments().len() {
                 let needed = scheme.table_bytes(program, segment);
-                if needed > 0 && used == piece.len() {
-                    (piece, used) = (self.tables.recv().ok()?, 0);
+                if needed > 0 && rest.is_empty() {
+                    (frame, rest) = self.tables.recv().ok()?;
                 }
-                evaluator.evaluate(program, segment, piece.get(used..used + needed)?);
-                used += needed;
+                let tables = frame[rest.clone()].get(..needed)?;
+                evaluator.evaluate(program, segment, tables);
+                rest.start += needed;
             }
             let room = Vec::with_capacity(program.outputs().len());
             let mut outputs = Zeroizing::new(room);
@@ -79,11 +76,12 @@ impl Job<'_> {
 }
 
 impl Span<'_> {
-    /// Sends the current piece. If the thread has ended, its missing results tell.
-    fn hand_over(&mut self) {
-        if let Some(tables) = &self.tables {
-            let next = Vec::with_capacity(self.piece.len());
-            let _ = tables.send(std::mem::replace(&mut self.piece, next));
+    /// Sends a part of a frame. If the thread has ended, its missing results tell.
+    fn hand_over(&self, frame: &Arc<Vec<u8>>, part: Range<usize>) {
+        if let Some(tables) = &self.tables
+            && !part.is_empty()
+        {
+            let _ = tables.send((Arc::clone(frame), part));
         }
     }
 }
@@ -136,12 +134,17 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
                 fed: 0,
                 window: window(threads),
             };
-            let mut is_over = spans.use_tables(&[], &mut hand_out)?;
+            let mut is_over = spans.use_tables(&Arc::default(), &mut hand_out)?;
+            let mut used: VecDeque<Arc<Vec<u8>>> = VecDeque::new();
             while !is_over {
                 io.progressed(spans.streaming.walk.progress(function));
-                let tables = complete(io.receive(frame))?;
-                spans.streaming.begin_frame(tables)?;
-                is_over = spans.use_tables(tables, &mut hand_out)?;
+                let free = used.pop_front_if(|frame| Arc::strong_count(frame) == 1);
+                let mut memory = free.and_then(Arc::into_inner).unwrap_or_default();
+                let tables = complete(io.receive_given(frame, &mut memory))?;
+                let tables = Arc::new(tables.into_owned());
+                spans.streaming.begin_frame(&tables)?;
+                is_over = spans.use_tables(&tables, &mut hand_out)?;
+                used.push_back(tables);
             }
             Ok(())
         })
@@ -153,14 +156,15 @@ impl<'f, S: Scheme> Spans<'_, 'f, '_, S> {
     /// Returns whether the function has ended.
     fn use_tables(
         &mut self,
-        mut tables: &[u8],
+        tables: &Arc<Vec<u8>>,
         hand_out: &mut dyn FnMut(Job<'f>),
     ) -> Result<bool, Error> {
+        let mut begin = 0;
         loop {
             self.take_calls(hand_out);
             if self.fed < self.spans.len() {
-                match self.feed(tables)? {
-                    Some(rest) => tables = rest,
+                match self.feed(tables, begin)? {
+                    Some(end) => begin = end,
                     None => return Ok(false),
                 }
             } else if let Some(span) = self.spans.pop_front() {
@@ -171,7 +175,7 @@ impl<'f, S: Scheme> Spans<'_, 'f, '_, S> {
                 for (number, labels) in &span.results {
                     self.streaming.values.finish_ahead(number, &labels);
                 }
-            } else if tables.is_empty() {
+            } else if begin == tables.len() {
                 return Ok(true);
             } else {
                 return Err(self.streaming.frame_should_have(self.streaming.used));
@@ -198,29 +202,27 @@ impl<'f, S: Scheme> Spans<'_, 'f, '_, S> {
         }
     }
 
-    /// Sends tables to the first span that needs some. Returns the rest once that span has all of
-    /// its tables, or `None` if it needs more.
-    fn feed<'t>(&mut self, mut tables: &'t [u8]) -> Result<Option<&'t [u8]>, Error> {
+    /// Sends the tables of the frame from `begin` on to the first span that needs some. Returns
+    /// their end once that span has all of its tables, or `None` if it needs more.
+    fn feed(&mut self, tables: &Arc<Vec<u8>>, begin: usize) -> Result<Option<usize>, Error> {
         let span = &mut self.spans[self.fed];
         let streaming = &mut *self.streaming;
+        let mut end = begin;
         while let Some((program, segment)) = span.segments.peek() {
             let needed = streaming.scheme.table_bytes(program, segment);
-            if needed > 0 && tables.is_empty() {
+            if needed > 0 && end == tables.len() {
                 streaming.check_end_of_frame(needed)?;
+                span.hand_over(tables, begin..end);
                 return Ok(None);
             }
-            let now;
-            (now, tables) = streaming.split(tables, needed)?;
-            span.piece.extend_from_slice(now);
+            streaming.split(&tables[end..], needed)?;
+            end += needed;
             streaming.walk.pass_ahead(program, segment);
             span.segments.pass();
-            if span.piece.len() >= PIECE_BYTES {
-                span.hand_over();
-            }
         }
-        span.hand_over();
+        span.hand_over(tables, begin..end);
         span.tables = None;
         self.fed += 1;
-        Ok(Some(tables))
+        Ok(Some(end))
     }
 }

@@ -1,8 +1,9 @@
 //! Garbling on several threads: one walks and sends, the others garble.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::mem;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use tacit_garble::{Garbler, Scheme};
@@ -14,7 +15,7 @@ use super::super::spans::{
 };
 use super::Streaming;
 use crate::Error;
-use crate::io::{Io, Message};
+use crate::io::{Io, Message, SharedBytes};
 
 /// A span, as the garbling thread holds it.
 struct Job<'f, S: Scheme> {
@@ -60,7 +61,7 @@ impl<S: Scheme> Job<'_, S> {
                 garbler.garble(program, segment, &mut piece[begin..]);
                 if piece.len() >= PIECE_BYTES {
                     let next = Vec::with_capacity(piece.len());
-                    self.tables.send(std::mem::replace(&mut piece, next)).ok()?;
+                    self.tables.send(mem::replace(&mut piece, next)).ok()?;
                 }
             }
             let room = Vec::with_capacity(program.outputs().len());
@@ -93,12 +94,11 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
             });
         };
         let work = &work;
-        io.message().clear();
         thread::scope(|scope| {
             // Dropped at the end, so that no further job can come.
             let jobs = jobs;
             let mut idle = threads - 1;
-            let mut spans = VecDeque::new();
+            let (mut spans, mut parts) = (VecDeque::new(), Vec::<SharedBytes>::new());
             loop {
                 while spans.len() < window(threads) {
                     let Some(calls) = self.next_calls() else {
@@ -119,10 +119,13 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
                     let _ = jobs.send(job);
                 }
                 let Some(span) = spans.pop_front() else {
-                    self.filled = io.message().len();
+                    io.message().clear();
+                    for (piece, range) in parts {
+                        io.message().extend_from_slice(&piece[range]);
+                    }
                     return Ok(());
                 };
-                self.send(io, frame, span)?;
+                self.send(io, frame, &mut parts, span)?;
             }
         })
     }
@@ -133,29 +136,35 @@ impl<'f, S: Scheme> Streaming<'f, '_, S> {
         Calls::next(&mut self.values, constant)
     }
 
-    /// Sends the tables of a span as they come, in frames, and takes its results.
+    /// Sends the tables of a span as they come, in frames, and takes its results. The frame that is
+    /// being filled consists of `parts`.
     fn send(
         &mut self,
         io: &mut Io<'_>,
         frame: Message,
+        parts: &mut Vec<SharedBytes>,
         mut span: Span<'f, S>,
     ) -> Result<(), Error> {
         for piece in &span.tables {
-            let mut rest = &piece[..];
+            let (piece, mut begin, mut end) = (Arc::new(piece), 0, 0);
             while let Some((program, segment)) = span.segments.peek() {
                 let bytes = self.scheme.table_bytes(program, segment);
-                let Some((these, after)) = rest.split_at_checked(bytes) else {
+                if bytes > piece.len() - end {
                     break;
-                };
-                rest = after;
-                io.message().extend_from_slice(these);
+                }
+                end += bytes;
+                self.filled += bytes;
                 self.walk.pass_ahead(program, segment);
                 span.segments.pass();
-                if io.message().len() >= FRAME_BYTES {
-                    io.send(frame)?;
-                    io.message().clear();
+                if self.filled >= FRAME_BYTES {
+                    parts.push((Arc::clone(&piece), begin..end));
+                    (begin, self.filled) = (end, 0);
+                    io.send_shared(frame, mem::take(parts))?;
                     io.progressed(self.walk.progress(self.values.function()));
                 }
+            }
+            if begin < end {
+                parts.push((piece, begin..end));
             }
         }
         for (number, wires) in &span.results {
