@@ -254,22 +254,26 @@ impl CotReceiver {
             let mut packed = Zeroizing::new(vec![Block::ZERO; super::blocks(t.len())]);
             let lots = packed.chunks_mut(LOT_BLOCKS);
             lots.for_each(|lot| rng.fill_blocks(lot));
-            let bytes = message_bytes(self.field, self.security, t.len());
-            message.resize(head.len() + bytes, 0);
             count += t.len();
-            let call = Call {
-                first,
-                head: core::mem::take(&mut head),
-                t,
-                message,
-            };
-            tasks.push((call, packed));
+            tasks.push((first, core::mem::take(&mut head), t, message, packed));
         }
         let mut lots = self.spare.take(self.threads.get().min(tasks.len()));
-        share_out(&mut lots, tasks, |lot, (call, packed)| {
-            let choices = Choices::Packed(&packed);
-            self.make(call, choices, 1, core::slice::from_mut(lot));
-        });
+        share_out(
+            &mut lots,
+            tasks,
+            |lot, (first, head, t, message, packed)| {
+                let bytes = message_bytes(self.field, self.security, t.len());
+                *message = vec![0; head.len() + bytes];
+                let call = Call {
+                    first,
+                    head,
+                    t,
+                    message,
+                };
+                let choices = Choices::Packed(&packed);
+                self.make(call, choices, 1, core::slice::from_mut(lot));
+            },
+        );
         self.spare.give(lots, count);
         self.progress = progress;
         Ok(messages)

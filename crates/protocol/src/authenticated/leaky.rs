@@ -91,28 +91,29 @@ impl LeakyHash {
         );
     }
 
-    /// Adds the part that depends on the other party's blocks, whose bytes are `others`, to `sums`
-    /// of the leaky ANDs from `first` on.
+    /// Adds the part that depends on the other party's blocks to `sums` of the leaky ANDs from
+    /// `first` on, and writes bit 1 of each S, which is this party's part of d. `others` are
+    /// messages that begin with the blocks of [`CHUNK`] leaky ANDs each.
     pub(super) fn add_blocks(
         &self,
         epoch: &Epoch,
         shares: &LeakyShares,
         first: usize,
-        others: &[u8],
-        sums: &mut [Block],
+        others: &[Vec<u8>],
+        (sums, bits): (&mut [Block], &mut [u8]),
     ) {
-        let others = others.chunks(CHUNK * Block::BYTES);
-        let parts = sums.chunks_mut(CHUNK).zip(others);
+        let own = sums.chunks_mut(CHUNK).zip(bits.chunks_mut(CHUNK / 8));
         share_out(
             &mut workers(epoch.threads()),
-            parts.enumerate(),
+            own.zip(others).enumerate(),
             |(), part| {
-                let (part, (sums, others)) = part;
+                let (part, ((sums, bits), others)) = part;
                 let first = first + part * CHUNK;
                 let [mut hashes, mut received] = scratch();
                 for rows in chunks(sums.len()) {
                     let (sums, hashes) = (&mut sums[rows.clone()], &mut hashes[..rows.len()]);
-                    let bytes = others[rows.start * Block::BYTES..].as_chunks().0;
+                    let bytes = rows.start * Block::BYTES..rows.end * Block::BYTES;
+                    let bytes = others[bytes].as_chunks().0;
                     for (block, bytes) in received.iter_mut().zip(bytes) {
                         *block = Block::from_bytes(*bytes);
                     }
@@ -125,6 +126,7 @@ impl LeakyHash {
                     let inputs = [macs, &*hashes, &received, y_macs, y_keys];
                     each_row(AddOthersBlocks(epoch.delta()), inputs, [sums]);
                 }
+                bits.copy_from_slice(&correction_bits(sums));
             },
         );
     }
@@ -199,7 +201,7 @@ fn part_of_both<S: Simd>(simd: S, mac: S::Vector, key: S::Vector, delta: S::Vect
 }
 
 /// Returns bit 1 of each S, which is this party's part of d, packed.
-pub(super) fn correction_bits(sums: &[Block]) -> Zeroizing<Vec<u8>> {
+fn correction_bits(sums: &[Block]) -> Zeroizing<Vec<u8>> {
     let mut bits = BitWriter::with_capacity(sums.len());
     push_bits::<1>(&mut bits, sums);
     bits.take()

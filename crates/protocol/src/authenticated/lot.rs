@@ -26,11 +26,13 @@
 
 mod equality;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use tacit_function::Role;
-use tacit_kernels::{Block, Prg};
+use tacit_kernels::{Block, Prg, map_each};
 use tacit_ot::Outputs;
 use zeroize::Zeroizing;
 
@@ -42,8 +44,8 @@ use super::oracle::Digest;
 use super::parameters::LotSize;
 use super::share::Shares;
 use crate::Error;
-use crate::bits::append_blocks;
-use crate::io::Io;
+use crate::bits::{append_blocks, bytes_for};
+use crate::io::{Io, Message};
 use crate::setup::extension;
 
 /// The number of OTs of one message.
@@ -76,10 +78,15 @@ struct Unchecked {
     masks: Shares,
     /// The part of each leaky AND's S that is known so far.
     sums: Outputs,
-    /// The garbler's blocks, until it sends them; at the evaluator those of one piece.
+    /// The garbler's blocks, until it sends them; at the evaluator those of the pieces that are
+    /// made at once.
     blocks: Outputs,
-    /// The other party's blocks of the pieces that are made at once.
-    received: Vec<u8>,
+    /// Bit 1 of each sum, once all of it is known.
+    turned: Vec<u8>,
+    /// The messages of OTs of the pieces that are made at once.
+    ots: Received,
+    /// The messages with the other party's blocks of these pieces, or of some of them.
+    received: Received,
 }
 
 /// Makes a lot of this size, and bits for inputs.
@@ -101,13 +108,13 @@ pub(super) async fn make(
     for party in Role::BOTH {
         let own = party == role;
         let at_once = messages_at_once(epoch);
-        for several in pieces(0..size.leaky_ands(), EXTENSION_OTS * at_once.div_ceil(3)) {
+        for several in pieces(0..size.leaky_ands(), ands_at_once(epoch)) {
             lot.ots(io, (epoch, rng), party, several, at_once).await?;
         }
         for shares in [&mut lot.masks, &mut inputs] {
             for several in shares.column(own).chunks_mut(EXTENSION_OTS * at_once) {
                 let columns = several.chunks_mut(EXTENSION_OTS).collect();
-                ots_at_once(io, (epoch, rng), own, columns).await?;
+                ots_at_once(io, (epoch, rng), (own, &mut lot.ots), columns).await?;
             }
         }
     }
@@ -174,13 +181,18 @@ fn columns_of<'s>(
 }
 
 /// Returns the number of messages whose OTs are made together: one on one thread, so that the peer
-/// works on each while the next one is made, and otherwise those of some pieces. A thread then
-/// takes two messages or more, since one message alone keeps few threads busy.
-fn messages_at_once(epoch: &mut Epoch) -> usize {
+/// works on each while the next one is made, and otherwise those of a piece for each thread, so
+/// that each thread makes three messages.
+fn messages_at_once(epoch: &Epoch) -> usize {
     match epoch.threads().get() {
-        threads @ 2.. => 3 * (2 * threads).div_ceil(3).min(MOST_AT_ONCE),
-        _ => 1,
+        1 => 1,
+        threads => 3 * threads.min(MOST_AT_ONCE),
     }
+}
+
+/// Returns the number of leaky ANDs whose OTs are made together.
+fn ands_at_once(epoch: &Epoch) -> usize {
+    EXTENSION_OTS * messages_at_once(epoch).div_ceil(3)
 }
 
 /// Makes the OTs with random choices of a message for each of `columns`. They are the MACs of this
@@ -188,7 +200,7 @@ fn messages_at_once(epoch: &mut Epoch) -> usize {
 async fn ots_at_once(
     io: &mut Io<'_>,
     (epoch, rng): (&mut Epoch, &mut Prg),
-    of_own_bits: bool,
+    (of_own_bits, received): (bool, &mut Received),
     columns: Vec<&mut [Block]>,
 ) -> Result<(), Error> {
     if of_own_bits {
@@ -197,11 +209,39 @@ async fn ots_at_once(
         }
         return Ok(());
     }
-    let mut received = Vec::with_capacity(columns.len());
+    received.clear();
     for column in &columns {
-        receive_ots(io, epoch, column.len(), &mut received).await?;
+        receive_ots(io, epoch, column.len(), received).await?;
     }
-    take_ots(epoch, columns, &received)
+    take_ots(epoch, columns, &received.payloads)
+}
+
+/// Payloads that were received, and memory for others.
+#[derive(Default)]
+struct Received {
+    payloads: Vec<Vec<u8>>,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Received {
+    /// Receives a message, and returns its payload.
+    async fn receive(&mut self, io: &mut Io<'_>, message: Message) -> Result<&[u8], Error> {
+        let mut memory = self.spare.pop().unwrap_or_default();
+        let payload = match io.receive_given(message, &mut memory).await? {
+            Cow::Owned(payload) => payload,
+            Cow::Borrowed(payload) => {
+                memory.clear();
+                memory.extend_from_slice(payload);
+                memory
+            }
+        };
+        Ok(self.payloads.push_mut(payload))
+    }
+
+    /// Forgets the payloads.
+    fn clear(&mut self) {
+        self.spare.append(&mut self.payloads);
+    }
 }
 
 /// Makes the keys of the other party's bits from a message for each of `columns`.
@@ -217,10 +257,9 @@ fn take_ots(
 
 /// Sends a message of OTs, if there is one.
 fn send_ots(io: &mut Io<'_>, message: Vec<u8>) -> Result<(), Error> {
-    *io.message() = message;
-    match io.message().len() {
+    match message.len() {
         0 => Ok(()),
-        bytes => io.send(extension(bytes)),
+        bytes => io.send_shared(extension(bytes), vec![(Arc::new(message), 0..bytes)]),
     }
 }
 
@@ -229,19 +268,45 @@ async fn receive_ots(
     io: &mut Io<'_>,
     epoch: &mut Epoch,
     count: usize,
-    received: &mut Vec<Vec<u8>>,
+    received: &mut Received,
 ) -> Result<(), Error> {
     let sender = epoch.sender()?;
-    let bytes = if received.is_empty() {
+    let bytes = if received.payloads.is_empty() {
         sender.random_bytes(count)
     } else {
         sender.later_random_bytes(count)
     };
-    received.push(match bytes {
-        0 => Vec::new(),
-        bytes => io.receive(extension(bytes)).await?.to_vec(),
-    });
+    match bytes {
+        0 => received.payloads.push(Vec::new()),
+        bytes => {
+            received.receive(io, extension(bytes)).await?;
+        }
+    }
     Ok(())
+}
+
+/// Writes blocks, and a bit for each or none, into messages of [`CHUNK`] blocks, on the epoch's
+/// threads. Returns each with its number of blocks.
+fn written(epoch: &Epoch, blocks: &[Block], bits: &[u8]) -> Vec<(usize, Vec<u8>)> {
+    let chunks: Vec<_> = pieces(0..blocks.len(), CHUNK).collect();
+    map_each(chunks, epoch.threads(), |chunk| {
+        let blocks = &blocks[chunk.clone()];
+        let bits = bits.get(chunk.start / 8..bytes_for(chunk.end));
+        let mut payload = Vec::with_capacity(blocks.len() * Block::BYTES + CHUNK / 8);
+        append_blocks(&mut payload, blocks);
+        payload.extend_from_slice(bits.unwrap_or_default());
+        (blocks.len(), payload)
+    })
+}
+
+/// Sends a message that was [`written`].
+fn send_blocks(
+    io: &mut Io<'_>,
+    message: fn(usize) -> Message,
+    (count, payload): (usize, Vec<u8>),
+) -> Result<(), Error> {
+    let all = 0..payload.len();
+    io.send_shared(message(count), vec![(Arc::new(payload), all)])
 }
 
 /// Returns the triples of a lot, whose layers are shifted by the coin.
@@ -286,16 +351,18 @@ impl Unchecked {
             sums: epoch.buffers.take(size.leaky_ands()),
             blocks: epoch.buffers.take(match epoch.role() {
                 Role::Garbler => size.leaky_ands(),
-                Role::Evaluator => size.leaky_ands().min(EXTENSION_OTS),
+                Role::Evaluator => size.leaky_ands().min(ands_at_once(epoch)),
             }),
-            received: Vec::new(),
+            turned: vec![0; bytes_for(size.leaky_ands())],
+            ots: Received::default(),
+            received: Received::default(),
         }
     }
 
     /// Makes the OTs of several pieces in one direction, those of `party`'s bits, and of `at_once`
     /// messages together. For the evaluator's bits, also sends or receives its blocks. The OTs of
     /// some x, of their y and of their z follow each other, and then the evaluator's blocks for
-    /// them, so that shares are used while they are in the cache.
+    /// them.
     async fn ots(
         &mut self,
         io: &mut Io<'_>,
@@ -306,7 +373,9 @@ impl Unchecked {
     ) -> Result<(), Error> {
         let own = party == epoch.role();
         let together = at_once.min(3 * several.len().div_ceil(EXTENSION_OTS));
-        let (mut first, mut made, mut received) = (0, VecDeque::new(), Vec::new());
+        let (mut first, mut made) = (0, VecDeque::new());
+        let mut blocks = Vec::new().into_iter();
+        self.ots.clear();
         self.received.clear();
         for piece in pieces(several.clone(), EXTENSION_OTS) {
             for _ in 0..3 {
@@ -319,61 +388,60 @@ impl Unchecked {
                     }
                     send_ots(io, made.pop_front().unwrap_or_default())?;
                 } else {
-                    receive_ots(io, epoch, piece.len(), &mut received).await?;
-                    if received.len() == together {
+                    receive_ots(io, epoch, piece.len(), &mut self.ots).await?;
+                    if self.ots.payloads.len() == together {
                         let columns = columns_of(&mut self.shares, own, &several, now);
-                        take_ots(epoch, columns, &received)?;
-                        received.clear();
+                        take_ots(epoch, columns, &self.ots.payloads)?;
+                        self.ots.clear();
                         first += together;
                     }
                 }
             }
             match (party, own) {
-                (Role::Evaluator, true) => self.send_blocks(io, epoch, piece)?,
-                (Role::Evaluator, false) => self.receive_blocks(io, piece).await?,
+                (Role::Evaluator, true) => {
+                    if piece.start == several.start {
+                        // The OTs of all of them are made.
+                        self.make_blocks(epoch, several.clone());
+                        blocks = written(epoch, &self.blocks[..several.len()], &[]).into_iter();
+                    }
+                    let ands = blocks.by_ref().take(piece.len().div_ceil(CHUNK));
+                    for ands in ands {
+                        send_blocks(io, messages::evaluators_blocks, ands)?;
+                    }
+                }
+                (Role::Evaluator, false) => {
+                    for ands in pieces(piece, CHUNK) {
+                        let message = messages::evaluators_blocks(ands.len());
+                        self.received.receive(io, message).await?;
+                    }
+                }
                 _ => {}
             }
         }
         if (party, own) == (Role::Evaluator, false) {
+            self.make_blocks(epoch, several.clone());
             self.add_blocks(epoch, several);
         }
         Ok(())
     }
 
-    /// Computes and sends the evaluator's blocks of a piece.
-    fn send_blocks(
-        &mut self,
-        io: &mut Io<'_>,
-        epoch: &Epoch,
-        piece: Range<usize>,
-    ) -> Result<(), Error> {
-        let blocks = &mut self.blocks[..piece.len()];
-        let (shares, sums) = (&self.shares, &mut self.sums[piece.clone()]);
-        self.hash.blocks(epoch, shares, piece.start, blocks, sums);
-        for blocks in blocks.chunks(CHUNK) {
-            io.message().clear();
-            append_blocks(io.message(), blocks);
-            io.send(messages::evaluators_blocks(blocks.len()))?;
-        }
-        Ok(())
+    /// Computes this party's blocks of consecutive pieces, and the sums that depend only on its own
+    /// shares.
+    fn make_blocks(&mut self, epoch: &Epoch, of: Range<usize>) {
+        let (shares, sums) = (&self.shares, &mut self.sums[of.clone()]);
+        let blocks = match epoch.role() {
+            Role::Garbler => &mut self.blocks[of.clone()],
+            Role::Evaluator => &mut self.blocks[..of.len()],
+        };
+        self.hash.blocks(epoch, shares, of.start, blocks, sums);
     }
 
-    /// Receives the evaluator's blocks of a piece, after those that were received.
-    async fn receive_blocks(&mut self, io: &mut Io<'_>, piece: Range<usize>) -> Result<(), Error> {
-        for ands in pieces(piece, CHUNK) {
-            let message = messages::evaluators_blocks(ands.len());
-            self.received.extend_from_slice(io.receive(message).await?);
-        }
-        Ok(())
-    }
-
-    /// Computes the garbler's blocks of consecutive pieces, and adds the evaluator's, which were
-    /// received.
+    /// Adds the other party's blocks of consecutive pieces, which were received, to the sums.
     fn add_blocks(&mut self, epoch: &Epoch, of: Range<usize>) {
-        let (hash, shares, first) = (&self.hash, &self.shares, of.start);
-        let sums = &mut self.sums[of.clone()];
-        hash.blocks(epoch, shares, first, &mut self.blocks[of], sums);
-        hash.add_blocks(epoch, shares, first, &self.received, sums);
+        let bits = &mut self.turned[of.start / 8..bytes_for(of.end)];
+        let into = (&mut self.sums[of.clone()], bits);
+        let (shares, others) = (&self.shares, &self.received.payloads);
+        self.hash.add_blocks(epoch, shares, of.start, others, into);
     }
 
     /// Returns the lot as one that the caller has checked. Outputs are flipped by `turned`.

@@ -1,18 +1,20 @@
 //! The check that both parties have the same values of a lot, and the coin that shifts its layers.
 
+use std::mem;
+
 use tacit_function::Role;
-use tacit_kernels::Prg;
+use tacit_kernels::{Block, Prg};
 use zeroize::Zeroizing;
 
 use super::super::bucket::CheckedLot;
 use super::super::caught::Caught;
 use super::super::epoch::Epoch;
-use super::super::leaky::{CHUNK, correction_bits, turned_digest};
+use super::super::leaky::{CHUNK, turned_digest};
 use super::super::messages;
 use super::super::oracle::{DIGEST_BYTES, Digest, Domain, compare};
-use super::{EXTENSION_OTS, Unchecked, pieces};
+use super::{Unchecked, ands_at_once, pieces, send_blocks, written};
 use crate::Error;
-use crate::bits::{append_blocks, bytes_for, check_bits, xor_into};
+use crate::bits::{bytes_for, check_bits, xor_into};
 use crate::io::Io;
 use crate::message::{Kind, array};
 
@@ -31,7 +33,6 @@ impl Unchecked {
         }
     }
 
-    #[cfg_attr(not(test), expect(unused_mut))]
     async fn compare_as_garbler(
         mut self,
         io: &mut Io<'_>,
@@ -39,14 +40,12 @@ impl Unchecked {
         rng: &mut Prg,
     ) -> Result<(CheckedLot, Digest), Error> {
         let leaky_ands = self.size.leaky_ands();
-        let mut turned = Vec::with_capacity(bytes_for(leaky_ands));
-        for ands in pieces(0..leaky_ands, CHUNK) {
-            let bits = correction_bits(&self.sums[ands.clone()]);
-            io.message().clear();
-            append_blocks(io.message(), &self.blocks[ands.clone()]);
-            io.message().extend_from_slice(&bits);
-            io.send(messages::garblers_blocks(ands.len()))?;
-            turned.extend_from_slice(&bits);
+        let mut turned = mem::take(&mut self.turned);
+        for several in pieces(0..leaky_ands, ands_at_once(epoch)) {
+            let bits = &turned[several.start / 8..bytes_for(several.end)];
+            let blocks = written(epoch, &self.blocks[several], bits);
+            let mut blocks = blocks.into_iter();
+            blocks.try_for_each(|ands| send_blocks(io, messages::garblers_blocks, ands))?;
         }
         let others = io.receive(messages::leaky_bits(self.size)).await?;
         check_bits(Kind::LeakyBits, others, leaky_ands)?;
@@ -78,21 +77,19 @@ impl Unchecked {
         rng: &mut Prg,
     ) -> Result<(CheckedLot, Digest), Error> {
         let leaky_ands = self.size.leaky_ands();
-        let [mut turned, mut others] = [(); 2].map(|()| Vec::with_capacity(bytes_for(leaky_ands)));
-        for piece in pieces(0..leaky_ands, EXTENSION_OTS) {
+        let mut others = Vec::with_capacity(bytes_for(leaky_ands));
+        for several in pieces(0..leaky_ands, ands_at_once(epoch)) {
             self.received.clear();
-            for ands in pieces(piece.clone(), CHUNK) {
-                let payload = io.receive(messages::garblers_blocks(ands.len())).await?;
-                let (blocks, bits) = payload.split_at(payload.len() - bytes_for(ands.len()));
+            for ands in pieces(several.clone(), CHUNK) {
+                let message = messages::garblers_blocks(ands.len());
+                let payload = self.received.receive(io, message).await?;
+                let bits = &payload[ands.len() * Block::BYTES..];
                 check_bits(Kind::LeakyAnds, bits, ands.len())?;
-                self.received.extend_from_slice(blocks);
                 others.extend_from_slice(bits);
             }
-            let (sums, first) = (&mut self.sums[piece.clone()], piece.start);
-            self.hash
-                .add_blocks(epoch, &self.shares, first, &self.received, sums);
-            turned.extend_from_slice(&correction_bits(sums));
+            self.add_blocks(epoch, several);
         }
+        let mut turned = mem::take(&mut self.turned);
         write(io, [&turned]);
         io.send(messages::leaky_bits(self.size))?;
         // Send the bits now: the garbler works on them before the digest comes.
