@@ -82,7 +82,7 @@ pub use outline::{Outline, outline};
 pub use parameters::{LotSize, MAX_SECURITY_BITS, MIN_SECURITY_BITS, SecurityBits, charge_bits};
 pub use run::Proven;
 pub use stocked::{
-    BLOCK_BYTES, BLOCK_TRIPLES, StockedTriples, TripleBlocks, TripleOrder, blocks_for,
+    BLOCK_BYTES, BLOCK_TRIPLES, KEPT_BLOCKS, StockedTriples, TripleBlocks, TripleOrder, blocks_for,
 };
 pub use terms::{Terms, check};
 

@@ -10,7 +10,7 @@
 //! | OTs that a source has made and that are not taken yet | 32 each | a session |
 //! | a run that matches tables: keys, encodings, OTs | as [`PeerAsks`](tacit::matching::PeerAsks) says; of a join also a run of `gmw` | a run |
 //! | a run of `gmw`: its schedule, rows, values and masks | as [`gmw_memory_bytes`](tacit::cost::gmw_memory_bytes) says, and 32 MiB for OTs | a run |
-//! | a lot of triples for the stock | 200 MiB, or 16 MiB and 560 an AND gate | a preparation |
+//! | a lot of triples for the stock, and as many that wait for the disk | 252 MiB, or 16 MiB and 690 an AND gate | a preparation |
 //! | a lot of instances for the stock | 320 MiB, or 16 MiB and 900 an AND gate | a preparation |
 //! | a lot of crosses for the stock | 48 MiB | a preparation |
 //!
@@ -20,7 +20,7 @@
 //!
 //! | contents | MiB |
 //! |---|---|
-//! | `authenticated`: 24 messages of 0.53, and 4 of blocks, more than on few threads | 17 |
+//! | `authenticated`: 24 messages of 0.53, and 16 of blocks, more than on few threads | 21 |
 //! | OTs of `gmw` and of crosses: those of both sources, and those being hashed | 12 |
 //! | messages made ahead at the receiver, and waiting at the sender, 4 of 1 each | 8 |
 //! | lots of a call of 2^18 OTs | 4 |
@@ -65,7 +65,7 @@ const BATCH_OTS: u64 = 778_240;
 
 /// The memory of a lot for the stock: a constant, the bytes of each AND gate, and the maximum.
 const ORDER_BYTES: u64 = 16 * MIB;
-const TRIPLES_OF_ORDER: [u64; 2] = [560, LOT_BYTES];
+const TRIPLES_OF_ORDER: [u64; 2] = [690, LOT_BYTES + 52 * MIB];
 const INSTANCES_OF_ORDER: [u64; 2] = [900, 320 * MIB];
 
 /// A peer's default share is the whole divided by this, or the need of the largest run if that is

@@ -19,7 +19,7 @@ use tacit_function::{Function, Role};
 use tacit_kernels::Block;
 use zeroize::Zeroizing;
 
-pub use making::TripleOrder;
+pub use making::{KEPT_BLOCKS, TripleOrder};
 
 use super::bucket::Triples;
 use super::epoch::{Epoch, is_of_role};

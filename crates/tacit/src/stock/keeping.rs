@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,6 +13,7 @@ use std::thread;
 use tacit_protocol::Error as ProtocolError;
 use tacit_protocol::io::SharedBytes;
 use tacit_stock::{Span, StockError};
+use zeroize::Zeroizing;
 
 use super::failure::StockFailure;
 use crate::Error;
@@ -22,6 +24,11 @@ const TOGETHER_BYTES: usize = 256 << 10;
 /// A function that keeps the next bytes of the tables, which come in order. It may leave memory
 /// for later ones.
 type KeepTables<'k> = &'k mut dyn FnMut(Cow<'_, [u8]>, &mut Vec<u8>) -> Result<(), ProtocolError>;
+
+/// A function that keeps instances. It takes the index of a part, the number of the first instance,
+/// and this party's bytes of the instances.
+pub(super) type KeepInstances<'k> =
+    dyn Fn(usize, u64, &[u8]) -> Result<(), ProtocolError> + Sync + 'k;
 
 /// A function that writes the tables of a turn.
 type WriteTables<'p> = &'p (dyn Fn(Turn, &[u8]) -> Result<(), StockError> + Sync);
@@ -223,8 +230,56 @@ impl<I: Iterator<Item = Turn>> Arriving<I> {
     }
 }
 
+/// Calls `make` with a function that leaves instances to other threads, which call `put`. At most
+/// `most` calls wait for a thread.
+pub(super) fn put_meanwhile(
+    (threads, most): (usize, usize),
+    put: &KeepInstances<'_>,
+    make: impl FnOnce(&KeepInstances<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    type Memory = Zeroizing<Vec<u8>>;
+    let (pieces, queue) = sync_channel::<(usize, u64, Memory)>(most);
+    let (queue, spare) = (Mutex::new(queue), Mutex::new(Vec::<Memory>::new()));
+    let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+    let failed = AtomicBool::new(false);
+    let work = || {
+        while let Some((place, first, mut instances)) = next(&queue) {
+            if put(place, first, &instances).is_err() {
+                failed.store(true, Ordering::Relaxed);
+            }
+            instances.clear();
+            spare().push(instances);
+        }
+        // Wipe it here, while the others still write.
+        while let Some(memory) = { spare().pop() } {
+            drop(memory);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+        // Dropped at the end, so that the threads see that nothing follows.
+        let pieces = pieces;
+        make(&|place, first, instances| {
+            if failed.load(Ordering::Relaxed) {
+                // What failed is noted.
+                return Err(ProtocolError::Material(String::new()));
+            }
+            let mut memory = { spare().pop() }.unwrap_or_default();
+            if memory.capacity() < instances.len() {
+                memory = Zeroizing::new(Vec::with_capacity(instances.len()));
+            }
+            memory.extend_from_slice(instances);
+            // The threads take pieces until there are no more.
+            let _ = pieces.send((place, first, memory));
+            Ok(())
+        })
+    })
+}
+
 /// Waits for the next piece. Returns `None` after the last.
-fn next(queue: &Mutex<Receiver<Piece>>) -> Option<Piece> {
+fn next<P>(queue: &Mutex<Receiver<P>>) -> Option<P> {
     let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     queue.recv().ok()
 }
@@ -310,6 +365,31 @@ mod tests {
             (0, span(11, 1)),
         ];
         assert_eq!(turns, expected);
+    }
+
+    #[test]
+    fn what_is_left_to_others_is_written_and_a_failure_ends_it() {
+        let written = Mutex::new(BTreeMap::new());
+        let put = |place, first, bytes: &[u8]| {
+            let mut written = written.lock().unwrap();
+            assert_eq!(written.insert((place, first), bytes.to_vec()), None);
+            Ok(())
+        };
+        let make = |keep: &KeepInstances<'_>| {
+            let each = |number: u64| keep(number as usize % 3, number, &vec![7; number as usize]);
+            Ok((0..200).try_for_each(each)?)
+        };
+        put_meanwhile((3, 2), &put, make).expect("nothing fails");
+        let written = written.into_inner().unwrap();
+        let bytes = |number: u64| vec![7; number as usize];
+        let expected = (0..200).map(|number| ((number as usize % 3, number), bytes(number)));
+        assert!(written == expected.collect());
+
+        let full = |_, _, _: &[u8]| Err(ProtocolError::Material("full".to_owned()));
+        let ended = put_meanwhile((2, 1), &full, |keep| {
+            Ok((0..1_000_000).try_for_each(|number| keep(0, number, &[1]))?)
+        });
+        assert!(ended.is_err());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::io::{Io, boxed};
 use crate::party::Progress;
 
 /// The largest number of blocks that are passed on at once.
-const KEPT_BLOCKS: usize = 64;
+pub const KEPT_BLOCKS: usize = 64;
 
 /// Triples for a stock, on which both parties have agreed.
 #[derive(Clone, Copy)]

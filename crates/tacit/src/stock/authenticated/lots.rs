@@ -11,7 +11,7 @@ use tacit_protocol::authenticated::{
 use tacit_stock::{InstanceSize, MAX_INSTANCE_BYTES};
 
 use super::leased::LotName;
-use super::prepare::{KeepInstances, Part};
+use super::prepare::Part;
 use super::{Content, LOT_SCHEME, LotNeeds, LotTerms, triples};
 use crate::advice::advice;
 use crate::authenticated::construction;
@@ -19,6 +19,7 @@ use crate::cost::FromStock;
 use crate::driver::{run_script, seed};
 use crate::order::{Garbled, Order, Secured};
 use crate::scheme::default_scheme;
+use crate::stock::keeping::KeepInstances;
 use crate::{Error, Session};
 
 /// An order for the material that runs by `authenticated` take from the stock. Both parties give

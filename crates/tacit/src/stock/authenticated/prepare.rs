@@ -6,7 +6,7 @@ use rand_core::UnwrapErr;
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
 use tacit_function::Role;
-use tacit_protocol::authenticated::{EpochSetup, EpochTags, SecurityBits};
+use tacit_protocol::authenticated::{EpochSetup, EpochTags, KEPT_BLOCKS, SecurityBits};
 use tacit_protocol::session::{ProtocolId, RunTag};
 use tacit_stock::{ComponentDigest, InstanceSize, KindMarks, LotWriter, Preparation, Span, Tried};
 
@@ -16,10 +16,15 @@ use super::{Content, LOT_BYTES, LOT_SCHEME, Lot, LotTerms, is_of_lot, lot_of};
 use crate::advice::advice;
 use crate::session::{OrderTerms, OtNeed};
 use crate::stock::failure::StockFailure;
+use crate::stock::keeping::{KeepInstances, put_meanwhile};
 use crate::stock::order::{StockOrder, Stocked};
 use crate::stock::tries::CountedTry;
 use crate::stock::{OpenedStock, PreparedKind, StockName, Stocks, unit};
 use crate::{Error, Session};
+
+/// The most bytes of instances that wait until they are sealed and written: about those of the
+/// largest lot, so that one is written while the next one is made.
+const WAITING_BYTES: usize = 52 << 20;
 
 /// The material of one kind in an order.
 pub(super) struct Part {
@@ -54,11 +59,6 @@ impl Part {
         unit(&self.content.kind(&Default::default()))
     }
 }
-
-/// A function that keeps instances. It takes the index of a part, the number of the first instance,
-/// and this party's bytes of the instances.
-pub(super) type KeepInstances<'a> =
-    dyn Fn(usize, u64, &[u8]) -> Result<(), tacit_protocol::Error> + Sync + 'a;
 
 impl LotPreparation<'_> {
     /// Returns the bits of statistical security of runs with this lot: s, or fewer if the check of
@@ -251,7 +251,7 @@ fn make(
     let epoch = session.set_up_epoch(setup, tried.as_mut())?.epoch()?;
     let spans: Vec<_> = lot.spans().collect();
     // A party that is done may learn only on publishing that the other has found a cheat.
-    let made = lot.fill(security, |keep| {
+    let made = lot.fill((security, order.threads.get()), |keep| {
         order.make(session, epoch, security, units, keep)
     });
     let published = made.and_then(|writers| opened.publish(session, writers));
@@ -313,10 +313,11 @@ impl NewLot {
         parts.map(|part| (part.writer.kind(), part.writer.span()))
     }
 
-    /// Keeps what `make` makes. Each instance gets a header that names this lot and this s.
+    /// Keeps what `make` makes. Each instance gets a header that names this lot and this s. On
+    /// several threads, some seal and write while the others make more.
     fn fill(
         self,
-        security: SecurityBits,
+        (security, threads): (SecurityBits, usize),
         make: impl FnOnce(&KeepInstances<'_>) -> Result<(), Error>,
     ) -> Result<Vec<LotWriter>, Error> {
         let name = LotName {
@@ -324,14 +325,21 @@ impl NewLot {
             id: self.id,
         };
         let failure = StockFailure::default();
-        let keep = |place: usize, first: u64, instances: &[u8]| {
+        let put = |place: usize, first: u64, instances: &[u8]| {
             let part: &NewPart = &self.parts[place];
             let headers = name.header(&part.content);
             let headers = headers.repeat(instances.len() / part.bytes);
             let kept = part.writer.put(first, instances, &headers);
             kept.map_err(|error| failure.note(error))
         };
-        failure.or(make(&keep))?;
+        let made = if threads == 1 {
+            make(&put)
+        } else {
+            let largest = self.parts.iter().map(|part| part.bytes).max();
+            let most = WAITING_BYTES / (KEPT_BLOCKS * largest.unwrap_or(1));
+            put_meanwhile((threads.div_ceil(4), most), &put, make)
+        };
+        failure.or(made)?;
         Ok(self.parts.into_iter().map(|part| part.writer).collect())
     }
 }
