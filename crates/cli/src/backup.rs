@@ -76,9 +76,7 @@ pub(crate) fn backup(args: &BackupArgs, config: Option<&Path>) -> Result<(), Fai
     };
     let config = Config::load(Some(&path))?;
     let key = party::identity_path(None, &config)?;
-    let fingerprint = Identity::load(&key)
-        .map_err(tacit::Error::from)?
-        .fingerprint();
+    let fingerprint = party::own_identity(&key)?.fingerprint();
     let identity = read_secret(&key)?;
     let stocks = stock::open(args.stock.as_deref(), &config)?;
     let backup = Backup::of(&fingerprint, text, &stocks)?;

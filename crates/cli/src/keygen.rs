@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tacit::Identity;
+use tacit::net::NetError;
+use tacit::{Identity, WorkerTerms};
 
 use crate::args::KeygenArgs;
 use crate::config::{self, Config};
@@ -14,6 +15,9 @@ use crate::party;
 
 /// Runs the command.
 pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Failure> {
+    if let Some(name) = &args.for_worker {
+        return worker(args, name, config);
+    }
     let (path, identity) = match &args.show {
         Some(given) => {
             let path = party::identity_path(given.as_ref(), &Config::load(config)?)?;
@@ -31,10 +35,7 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
     };
     let fingerprint = identity.fingerprint();
     if args.json {
-        return output::print_json(json!({
-            "identity": path.display().to_string(),
-            "fingerprint": fingerprint.to_string(),
-        }));
+        return print_json(&path, &identity);
     }
     if args.show.is_none() {
         eprintln!(
@@ -43,7 +44,50 @@ pub(crate) fn keygen(args: &KeygenArgs, config: Option<&Path>) -> Result<(), Fai
         );
         eprintln!("Give the other party this fingerprint over a channel nobody can tamper with:");
     }
+    if let Some(worker) = identity.worker() {
+        eprintln!(
+            "The key of the worker {}, of the party with this fingerprint:",
+            worker.name()
+        );
+    }
     output::print(format!("{fingerprint}\n"))
+}
+
+fn print_json(path: &Path, identity: &Identity) -> Result<(), Failure> {
+    let worker = identity.worker();
+    output::print_json(json!({
+        "identity": path.display().to_string(),
+        "fingerprint": identity.fingerprint().to_string(),
+        "worker": worker.map(|worker| json!({
+            "name": worker.name(), "valid_until_s": worker.until_s(),
+        })),
+    }))
+}
+
+/// Makes a key for a worker.
+fn worker(args: &KeygenArgs, name: &str, config: Option<&Path>) -> Result<(), Failure> {
+    let given = args.from.as_ref();
+    let party = match given {
+        Some(path) => party::own_identity(path)?,
+        None => party::own_identity(&party::identity_path(None, &Config::load(config)?)?)?,
+    };
+    let terms = WorkerTerms::new(name, party::now_s(), args.valid);
+    let terms = terms.map_err(NetError::from).map_err(tacit::Error::from)?;
+    let worker = party.for_worker(&terms).map_err(tacit::Error::from)?;
+    let path = args
+        .out
+        .as_deref()
+        .unwrap_or_else(|| Path::new("worker.key"));
+    worker.save(path).map_err(tacit::Error::from)?;
+    if args.json {
+        return print_json(path, &worker);
+    }
+    eprintln!(
+        "Made a key for the worker {name} in {} (mode 0600). Whoever has it is this party until it \
+         expires.",
+        path.display()
+    );
+    output::print(format!("{}\n", worker.fingerprint()))
 }
 
 /// Returns the usual path, next to the configuration. Makes the folder if it does not exist.

@@ -60,7 +60,7 @@ impl Own {
         let path = config.identity.clone();
         let path = path.unwrap_or_else(|| party::default_path(&folder));
         let identity = if path.exists() {
-            Identity::load(&path).map_err(tacit::Error::from)?
+            party::own_identity(&path)?
         } else {
             let made = keygen::make(&path)?;
             eprintln!(

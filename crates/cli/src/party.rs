@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tacit::net::relay::{self, Hello};
 use tacit::net::{CancelHandle, Link, NetError};
@@ -96,8 +96,12 @@ impl Party {
                 }
                 (Some(text), _) => fingerprint("--with", text, config)?,
             };
-            let identity = Identity::load(&identity_path(args.session.identity.as_ref(), config)?);
-            let identity = identity.map_err(tacit::Error::from)?;
+            let path = identity_path(args.session.identity.as_ref(), config)?;
+            let identity = Identity::load(&path).map_err(tacit::Error::from)?;
+            if let Some(worker) = identity.worker() {
+                let valid = worker.check_time(now_s());
+                valid.map_err(NetError::from).map_err(tacit::Error::from)?;
+            }
             if identity.fingerprint() == peer {
                 return Err(usage!(
                     "--peer {peer} is this party's own fingerprint";
@@ -391,6 +395,25 @@ pub(crate) fn fingerprint(
             )
         }
     })
+}
+
+/// Reads this party's own identity: not the key of one of its workers.
+pub(crate) fn own_identity(path: &Path) -> Result<Identity, Failure> {
+    let identity = Identity::load(path).map_err(tacit::Error::from)?;
+    match identity.worker() {
+        None => Ok(identity),
+        Some(worker) => Err(usage!(
+            "{} is the key of the worker {}, which only matches and runs", path.display(),
+            worker.name();
+            "give the key of the party itself"
+        )),
+    }
+}
+
+/// Returns the time in seconds since 1970.
+pub(crate) fn now_s() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
 }
 
 /// Returns the path of this party's identity file: `given`, or the one that the configuration

@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 use tacit::net::{IpNet, Lane, NetError};
-use tacit::{Category, Error, Identity, Listener};
+use tacit::{Category, Error, Listener};
 use tacit_serve::event::Severity;
 use tacit_serve::{Event, Log, Observer, Policy, Service, descriptors, http};
 
@@ -163,7 +163,7 @@ impl ServeConfig {
 /// Runs the command.
 pub(crate) fn serve(args: &ServeArgs, config: Option<&Path>, verbose: u8) -> Result<(), Failure> {
     let wanted = ServeConfig::read(args, config)?;
-    let identity = Identity::load(&wanted.fixed.identity).map_err(Error::from)?;
+    let identity = party::own_identity(&wanted.fixed.identity)?;
     if args.check {
         return told(&wanted, args.json);
     }

@@ -10,6 +10,7 @@ pub use self::aside::SharedBytes;
 use self::frames::Assembly;
 pub use self::frames::{CONTINUED, FRAME_BYTES, FrameHeader, HEADER_BYTES, frames};
 use crate::buffer::Buffer;
+use crate::identity::worker::{ShownIdentity, WorkerTerms};
 use crate::meter::FrameCounter;
 use crate::sides::{ASIDE, ChannelSides};
 use crate::tls::TlsStream;
@@ -154,7 +155,7 @@ pub struct Channel {
     timeout: Duration,
     limit: Option<TimeLimit>,
     cancel: CancelHandle,
-    peer: Option<Fingerprint>,
+    peer: Option<ShownIdentity>,
     binding: [u8; 32],
     /// The side streams, which carry the payloads of long frames, if both ends have agreed on them.
     sides: Option<Box<ChannelSides>>,
@@ -194,15 +195,15 @@ impl Channel {
     /// Returns a channel over a transport that has authenticated the peer by other means, such as a
     /// tunnel or a test. [`Channel::binding`] describes `binding`.
     pub fn over_proved(transport: Transport, peer: Fingerprint, binding: [u8; 32]) -> Self {
-        Self::new(Stream::Clear(transport), Some(peer), binding)
+        Self::new(Stream::Clear(transport), Some(peer.into()), binding)
     }
 
     /// Returns a channel over TLS after its handshake.
-    pub(crate) fn over_tls(stream: TlsStream, peer: Fingerprint, binding: [u8; 32]) -> Self {
+    pub(crate) fn over_tls(stream: TlsStream, peer: ShownIdentity, binding: [u8; 32]) -> Self {
         Self::new(Stream::Tls(Box::new(stream)), Some(peer), binding)
     }
 
-    fn new(stream: Stream, peer: Option<Fingerprint>, binding: [u8; 32]) -> Self {
+    fn new(stream: Stream, peer: Option<ShownIdentity>, binding: [u8; 32]) -> Self {
         Self {
             stream,
             outgoing: Buffer::new(),
@@ -331,7 +332,12 @@ impl Channel {
     /// Returns the peer's authenticated identity; `None` without authentication (plain TCP,
     /// memory).
     pub fn peer(&self) -> Option<Fingerprint> {
-        self.peer
+        self.peer.as_ref().map(|peer| peer.fingerprint)
+    }
+
+    /// Returns the worker that the peer is, if it is not the party itself.
+    pub fn peer_worker(&self) -> Option<&WorkerTerms> {
+        self.peer.as_ref()?.worker.as_ref()
     }
 
     /// Returns a value that both ends of this connection know and that no other connection has: the
@@ -479,7 +485,7 @@ impl Channel {
 impl fmt::Debug for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Channel")
-            .field("peer", &self.peer)
+            .field("peer", &self.peer())
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }

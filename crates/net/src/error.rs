@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::identity::worker::InvalidWorker;
 use crate::pairing::Refusal;
 use crate::relay::Answer;
 use crate::{Fingerprint, Interrupt};
@@ -156,6 +157,9 @@ pub enum NetError {
         /// The peer's fingerprint.
         found: Fingerprint,
     },
+    /// The key of a worker is not accepted, the peer's or one that is to be made.
+    #[error(transparent)]
+    Worker(#[from] InvalidWorker),
     /// The peer did not accept this side's identity.
     #[error("the peer refused this side's identity, {own} ({alert})")]
     Refused {

@@ -1,9 +1,10 @@
 //! Identities: the Ed25519 key pair by which the other party knows this one.
 //!
 //! A file holds it as PKCS#8 in PEM (RFC 8410), in the form that OpenSSL reads and writes, with
-//! mode 0600.
+//! mode 0600. The file of a worker's key has the worker's [certificate](worker) behind it.
 
 mod pem;
+pub(crate) mod worker;
 
 use std::fmt;
 use std::fs::{self, File};
@@ -12,11 +13,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pem_rfc7468::LineEnding;
+use rustls::SignatureScheme;
 use rustls::crypto::ring::sign::any_eddsa_type;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::sign::{CertifiedKey, SigningKey};
 use zeroize::Zeroizing;
 
+use self::worker::{Certificate, InvalidWorker, WorkerTerms};
 use crate::signer::KeyElsewhere;
 use crate::{Fingerprint, NetError};
 
@@ -26,11 +29,13 @@ const PKCS8_HEAD: [u8; 16] = [
 ];
 const SEED_BYTES: usize = 32;
 const PEM_LABEL: &str = "PRIVATE KEY";
+const WORKER_LABEL: &str = "TACIT WORKER";
 
 /// The longest identity file, in bytes.
 const MAX_FILE_BYTES: u64 = 16 * 1024;
 
-/// An Ed25519 key pair, or a public key and a function that signs with the private one.
+/// An Ed25519 key pair, or a public key and a function that signs with the private one. A worker's
+/// key has the fingerprint of the party that signed it.
 ///
 /// The bytes of the private key are wiped on drop. The expanded key inside the signing library is
 /// not, because the library offers no way to do so.
@@ -40,6 +45,8 @@ pub struct Identity {
     pkcs8: Zeroizing<Vec<u8>>,
     certified: Arc<CertifiedKey>,
     fingerprint: Fingerprint,
+    /// The certificate, if this is the key of a worker.
+    certificate: Option<Certificate>,
 }
 
 impl Identity {
@@ -70,6 +77,58 @@ impl Identity {
         Self::of_key(Zeroizing::default(), Arc::new(key)).expect("it has a public key")
     }
 
+    /// Makes a key for a worker of this party, which proves this identity in sessions until the
+    /// terms end.
+    ///
+    /// # Errors
+    ///
+    /// [`NetError::Worker`] if this is the key of a worker, [`NetError::KeyGeneration`] if the
+    /// operating system gives no randomness, or if this key does not sign.
+    pub fn for_worker(&self, terms: &WorkerTerms) -> Result<Self, NetError> {
+        if self.certificate.is_some() {
+            return Err(InvalidWorker::Signer.into());
+        }
+        let worker = Self::generate()?;
+        let keys = (self.public_key(), worker.public_key());
+        let certificate = Certificate::signed(keys, terms, |message| self.sign(message))?;
+        Ok(worker.certified_by(certificate))
+    }
+
+    /// Returns the terms of the key, if it is a worker's.
+    pub fn worker(&self) -> Option<&WorkerTerms> {
+        self.certificate.as_ref().map(Certificate::terms)
+    }
+
+    /// Returns the public key (`SubjectPublicKeyInfo`).
+    fn public_key(&self) -> &[u8] {
+        self.certified.cert.first().map_or(&[], |key| key)
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, NetError> {
+        let signer = self
+            .certified
+            .key
+            .choose_scheme(&[SignatureScheme::ED25519]);
+        let signed = signer.map(|signer| signer.sign(message));
+        let signed = signed.and_then(Result::ok);
+        signed.ok_or_else(|| NetError::KeyGeneration {
+            reason: "the party's key does not sign".to_owned(),
+        })
+    }
+
+    /// Returns this key as that of a worker with this certificate.
+    fn certified_by(self, certificate: Certificate) -> Self {
+        let shown = [self.public_key(), certificate.bytes()];
+        let shown = shown.map(|one| CertificateDer::from(one.to_vec()));
+        let key = Arc::clone(&self.certified.key);
+        Self {
+            certified: Arc::new(CertifiedKey::new(shown.to_vec(), key)),
+            fingerprint: certificate.party(),
+            certificate: Some(certificate),
+            ..self
+        }
+    }
+
     /// Returns the fingerprint, by which the other party knows this identity.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
@@ -85,9 +144,17 @@ impl Identity {
         if self.pkcs8.is_empty() {
             return Err(NetError::KeyElsewhere);
         }
-        let pem = pem_rfc7468::encode_string(PEM_LABEL, LineEnding::LF, &self.pkcs8);
-        // A label and a key of these lengths always have a text.
-        Ok(Zeroizing::new(pem.unwrap_or_default()))
+        let encode = |label, bytes| {
+            let pem = pem_rfc7468::encode_string(label, LineEnding::LF, bytes);
+            // A label and bytes of these lengths always have a text.
+            Zeroizing::new(pem.unwrap_or_default())
+        };
+        let key = encode(PEM_LABEL, &self.pkcs8);
+        let Some(certificate) = &self.certificate else {
+            return Ok(key);
+        };
+        let certificate = encode(WORKER_LABEL, certificate.bytes());
+        Ok(Zeroizing::new([key.as_str(), &certificate].concat()))
     }
 
     /// Reads an identity from such a text.
@@ -103,11 +170,23 @@ impl Identity {
         if pem.len() as u64 > MAX_FILE_BYTES {
             return Err(format!("it has more than {MAX_FILE_BYTES} bytes"));
         }
-        let (label, der) = pem::decode(pem)?;
+        let (label, der, behind) = pem::decode(pem)?;
         if label != PEM_LABEL {
             return Err(format!("its PEM label is {label:?}"));
         }
-        Self::from_pkcs8(der)
+        let key = Self::from_pkcs8(der)?;
+        if behind.is_empty() {
+            return Ok(key);
+        }
+        let (label, certificate, behind) = pem::decode(behind)?;
+        if label != WORKER_LABEL || !behind.is_empty() {
+            return Err(format!(
+                "something follows its line -----END {PEM_LABEL}-----"
+            ));
+        }
+        let certificate = Certificate::parse(&certificate, key.public_key());
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        Ok(key.certified_by(certificate))
     }
 
     /// Writes the identity to a new file with mode 0600, completely or not at all.
@@ -171,7 +250,8 @@ impl Identity {
         Ok(identity)
     }
 
-    /// Returns the key in the form of rustls: the "certificate" is the bare public key (RFC 7250).
+    /// Returns the key in the form of rustls: the "certificate" is the bare public key (RFC 7250),
+    /// with that of a worker behind it.
     pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.certified)
     }
@@ -194,6 +274,7 @@ impl Identity {
             pkcs8,
             certified: Arc::new(certified),
             fingerprint,
+            certificate: None,
         })
     }
 }

@@ -49,6 +49,7 @@ pub use channel::{
 pub use error::{Awaited, NetError};
 pub use fingerprint::{Fingerprint, NotAFingerprint};
 pub use identity::Identity;
+pub use identity::worker::{InvalidWorker, WorkerTerms};
 pub use ipnet::IpNet;
 pub use lane::{Lane, NotALane};
 pub use link::{Link, NotALink};

@@ -9,7 +9,7 @@ use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, SignatureAlgorithm, SignatureScheme};
 
 /// The first bytes of the `SubjectPublicKeyInfo` of an Ed25519 key (RFC 8410, section 4).
-const SPKI_HEAD: [u8; 12] = [
+pub(crate) const SPKI_HEAD: [u8; 12] = [
     0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00,
 ];
 

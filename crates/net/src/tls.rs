@@ -20,6 +20,8 @@ mod sides;
 #[cfg(test)]
 mod strangers;
 mod stream;
+#[cfg(test)]
+mod workers;
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -37,6 +39,7 @@ pub(crate) use sides::side_client_config;
 pub(crate) use stream::TlsStream;
 
 use self::reception::Reception;
+use crate::identity::worker::ShownIdentity;
 use crate::sides as side_streams;
 use crate::tcp::{self, Listening, Owner, Reach};
 #[cfg(not(target_family = "wasm"))]
@@ -123,7 +126,7 @@ impl Listener {
         allowed: &[Fingerprint],
         settings: &Settings,
     ) -> Result<Channel, NetError> {
-        let admission = pinned::Admission::Pinned(allowed.to_vec());
+        let admission = pinned::Admission::pinned(allowed);
         let config = session_config(identity, admission, settings)?;
         let terms = HandshakeTerms::session(identity.fingerprint(), settings);
         loop {
@@ -154,7 +157,7 @@ impl Listener {
         settings: &Settings,
         refused: &mut dyn FnMut(SocketAddr, &NetError),
     ) -> Result<Channel, NetError> {
-        let admission = pinned::Admission::Pinned(allowed.to_vec());
+        let admission = pinned::Admission::pinned(allowed);
         let config = session_config(identity, admission, settings)?;
         let terms = HandshakeTerms::session(identity.fingerprint(), settings);
         let reception = Reception::new(config, terms, settings, Arc::clone(&self.0));
@@ -255,7 +258,7 @@ impl HandshakeTerms {
 
 /// The values that a handshake has agreed on.
 struct Agreed {
-    peer: Fingerprint,
+    peer: ShownIdentity,
     /// The number of side streams in each direction.
     side_streams: u8,
 }
@@ -428,7 +431,7 @@ fn establish(
 /// Returns the channel over a connection whose handshake is done.
 fn channel(stream: TlsStream, agreed: &Agreed, settings: &Settings) -> Result<Channel, NetError> {
     let binding = stream.export(BINDING_LABEL, &[])?;
-    let mut channel = Channel::over_tls(stream, agreed.peer, *binding);
+    let mut channel = Channel::over_tls(stream, agreed.peer.clone(), *binding);
     channel.set_timeout(settings.timeout);
     channel.set_cancel_handle(settings.cancel.clone());
     Ok(channel)

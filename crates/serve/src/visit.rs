@@ -169,6 +169,11 @@ fn proposed(
     if runs == 0 && policy.set_ots_for(session, asked).is_err() {
         return Turn::Refuse(AbortReason::Failed, "OTs are chosen already".to_owned());
     }
+    if session.is_of_worker() && !is_for_workers(asked.protocol) {
+        let why = format!("a worker may not ask for {}", asked.protocol);
+        seat.shared().refused(Some(seat.peer), None, "run", &why);
+        return Turn::Refuse(AbortReason::NotAllowed, REFUSED.to_owned());
+    }
     if asked.protocol == ProtocolId::Prepare {
         return prepare(seat, policy, session, asked);
     }
@@ -179,6 +184,14 @@ fn proposed(
         },
         Err(denied) => deny(seat, denied, "run", asked),
     }
+}
+
+/// Returns whether a worker may ask for this: for what takes nothing from the stock of its party.
+fn is_for_workers(protocol: ProtocolId) -> bool {
+    matches!(
+        protocol,
+        ProtocolId::Direct | ProtocolId::Gmw | ProtocolId::Match | ProtocolId::Authenticated
+    )
 }
 
 /// Returns the run, if the peer may have it.

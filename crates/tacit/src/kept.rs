@@ -154,7 +154,7 @@ pub(crate) fn locate<'p>(
         return Ok(None);
     };
     let keepers = keepers.ok_or(Error::ApiMisuse(
-        "a chain belongs to two identities; authenticate the sessions",
+        "a chain belongs to two identities, and not to workers; authenticate the sessions",
     ))?;
     if place.stocks.lane() != keepers.lanes.own {
         return Err(Error::ApiMisuse(

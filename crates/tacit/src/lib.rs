@@ -76,6 +76,6 @@ pub use session::{Listener, Session};
 pub use tacit_circuit::{Circuit, Type, Value};
 pub use tacit_function::{Expression, Function, FunctionBuilder, Operand, Part, Recipient, Role};
 pub use tacit_garble as garble;
-pub use tacit_net::{Fingerprint, Identity, Settings};
+pub use tacit_net::{Fingerprint, Identity, Settings, WorkerTerms};
 pub use tacit_protocol::Error as ProtocolError;
 pub use tacit_protocol::party::Progress;

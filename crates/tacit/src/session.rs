@@ -70,6 +70,8 @@ pub struct Session {
     channel: Channel,
     side: Side,
     own: Option<Fingerprint>,
+    /// Whether one of the two is a worker, which has no share in its party's stock and chains.
+    is_of_worker: bool,
     /// The name of this process among several of this party.
     lane: Lane,
     /// At a party that connected, the data to connect to another process of the peer.
@@ -132,7 +134,7 @@ impl Session {
         let way_back = WayBack::new(identity, peer, settings);
         Ok(Self {
             way_back: Some(Box::new(way_back)),
-            ..session
+            ..session.held_by(identity)
         })
     }
 
@@ -158,7 +160,7 @@ impl Session {
             Side::Listening => tls::server(transport, identity, &[*peer], settings)?,
         };
         let own = identity.fingerprint();
-        Self::in_lane(channel, side, Some(&own), settings.lane)
+        Ok(Self::in_lane(channel, side, Some(&own), settings.lane)?.held_by(identity))
     }
 
     /// Connects in the clear to a process of this machine. See [`PlainListener`].
@@ -187,12 +189,14 @@ impl Session {
         own: Option<&Fingerprint>,
         lane: Lane,
     ) -> Result<Self, Error> {
+        let is_of_worker = channel.peer_worker().is_some();
         match greet(&mut channel, side, own, lane) {
             Ok(greeting) => Ok(Self {
                 process: OfProcess::default(),
                 channel,
                 side,
                 own: own.copied(),
+                is_of_worker,
                 lane,
                 way_back: None,
                 homes: None,

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
+use std::time::Duration;
+
 use clap::Args;
+
+use super::text::duration;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -10,6 +14,7 @@ Examples:
   tacit keygen --out alice.key
   tacit keygen --show alice.key         print its fingerprint again
   tacit keygen --show                   the fingerprint of the identity that `tacit run` uses
+  tacit keygen --for-worker pod-3 --from alice.key --valid 1h --out worker.key
 
 Give the fingerprint to the other party over a channel that nobody can tamper with. Keep the key \
 file secret: anyone who has it can impersonate you.";
@@ -24,6 +29,17 @@ pub(crate) struct KeygenArgs {
     /// uses
     #[arg(long, value_name = "FILE")]
     pub(crate) show: Option<Option<PathBuf>>,
+    /// Make a key for a worker of this party instead, with this name. Other parties take it for
+    /// this party until it expires. It serves runs and matchings without stock and chains
+    #[arg(long, value_name = "NAME", requires = "out")]
+    pub(crate) for_worker: Option<String>,
+    /// With --for-worker: the file with this party's own key. Default: the one that `tacit run` uses
+    #[arg(long, value_name = "FILE", requires = "for_worker")]
+    pub(crate) from: Option<PathBuf>,
+    /// With --for-worker: the time for which the key is valid, at most 7 days. Nobody can revoke it
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1h")]
+    #[arg(requires = "for_worker")]
+    pub(crate) valid: Duration,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -35,7 +35,7 @@ impl Meeting {
     /// Makes the meeting from the arguments and the configuration.
     pub(super) fn new(given: &OutsourceArgs<'_>, config: &Config) -> Result<Self, Failure> {
         let path = party::identity_path(given.each.session.identity.as_ref(), config)?;
-        let identity = Identity::load(&path).map_err(tacit::Error::from)?;
+        let identity = party::own_identity(&path)?;
         let who = |other: &Other<'_>| {
             let option = format!("--{}", other.role);
             let who = party::fingerprint(&option, other.name, config)?;

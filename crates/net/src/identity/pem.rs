@@ -12,8 +12,9 @@ const MAX_LABEL: usize = 32;
 /// The characters of a line of strict base64.
 const COLUMNS: usize = 64;
 
-/// Decodes the label and the bytes of the only text in `file`. The error shows none of it.
-pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>), String> {
+/// Decodes the label and the bytes of the first text in `file`. Returns a second one that follows
+/// at once, and nothing if nothing does. The error shows none of it.
+pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>, &[u8]), String> {
     let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
     let begins = |place: &usize| *place == 0 || is_white(&file[place - 1]);
     let begin = places(file, BEGIN).find(begins);
@@ -34,7 +35,10 @@ pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>), String
     let close = format!("-----END {label}-----");
     let end = places(body, close.as_bytes()).next();
     let end = end.ok_or_else(|| format!("its line {close} is missing"))?;
-    if !body[end + close.len()..].iter().all(is_white) {
+    let behind = &body[end + close.len()..];
+    let white = behind.iter().take_while(|byte| is_white(byte)).count();
+    let behind = &behind[white..];
+    if !behind.is_empty() && !behind.starts_with(BEGIN) {
         return Err(format!("something follows its line {close}"));
     }
     let digits = body[..end].iter().filter(|byte| !is_white(byte)).copied();
@@ -50,7 +54,7 @@ pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>), String
     strict.extend_from_slice(close.as_bytes());
     let decoded = pem_rfc7468::decode_vec(&strict);
     let (label, bytes) = decoded.map_err(|_| "between its two lines is no base64".to_owned())?;
-    Ok((label.to_owned(), Zeroizing::new(bytes)))
+    Ok((label.to_owned(), Zeroizing::new(bytes), behind))
 }
 
 /// Returns the places of `wanted` in `bytes`.

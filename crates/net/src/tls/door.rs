@@ -67,10 +67,10 @@ impl From<&[Fingerprint]> for Admitted {
 
 impl Admitted {
     fn admission(&self) -> pinned::Admission {
-        if self.strangers {
-            return pinned::Admission::Anyone;
+        pinned::Admission {
+            strangers: self.strangers,
+            ..pinned::Admission::pinned(&self.known)
         }
-        pinned::Admission::Pinned(self.known.clone())
     }
 
     /// Returns what the thread of a handshake does after it.

@@ -1,7 +1,6 @@
 //! The TLS configuration: one version, two suites, and peers known by their fingerprints.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
@@ -21,7 +20,10 @@ use rustls::{
     ServerConfig, SignatureScheme, SupportedCipherSuite,
 };
 
+use web_time::SystemTime;
+
 use super::hybrid::X25519MlKem768;
+use crate::identity::worker::{InvalidWorker, ShownIdentity};
 use crate::{Fingerprint, Identity};
 
 /// The application protocol (ALPN): Tacit, and the version of its wire format.
@@ -96,14 +98,15 @@ impl SecureRandom for SystemRandom {
     }
 }
 
-/// A clock that always says 1970: public keys without certificates have no dates, and nothing is
-/// resumed. The library's own provider panics if the clock is before 1970.
+/// The system's clock, for the keys of workers. Before 1970, where the library's own provider
+/// panics, it says 1970.
 #[derive(Debug)]
-struct NoClock;
+struct SystemClock;
 
-impl TimeProvider for NoClock {
+impl TimeProvider for SystemClock {
     fn current_time(&self) -> Option<UnixTime> {
-        Some(UnixTime::since_unix_epoch(Duration::ZERO))
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Some(UnixTime::since_unix_epoch(since.unwrap_or_default()))
     }
 }
 
@@ -136,10 +139,17 @@ pub(super) fn client_config_with(
     identity: &Identity,
     expected: &[Fingerprint],
 ) -> Result<ClientConfig, Error> {
-    let admission = Admission::Pinned(expected.to_vec());
+    client_config_for(provider, identity, Admission::pinned(expected))
+}
+
+pub(super) fn client_config_for(
+    provider: CryptoProvider,
+    identity: &Identity,
+    admission: Admission,
+) -> Result<ClientConfig, Error> {
     let pinned = PinnedPeer::new(&provider, admission);
     let resolver = AlwaysResolvesClientRawPublicKeys::new(identity.certified());
-    let mut config = ClientConfig::builder_with_details(Arc::new(provider), Arc::new(NoClock))
+    let mut config = ClientConfig::builder_with_details(Arc::new(provider), Arc::new(SystemClock))
         .with_protocol_versions(&[&TLS13])?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(pinned))
@@ -155,23 +165,32 @@ pub(super) fn server_config_with(
     identity: &Identity,
     allowed: &[Fingerprint],
 ) -> Result<ServerConfig, Error> {
-    server_config_for(provider, identity, Admission::Pinned(allowed.to_vec()))
+    server_config_for(provider, identity, Admission::pinned(allowed))
 }
 
 /// Returns the configuration of the accepting side of a pairing. A client may show any identity,
-/// which the pairing checks.
+/// which the pairing checks, and no worker's.
 pub(super) fn pairing_server_config(identity: &Identity) -> Result<ServerConfig, Error> {
-    let mut config = server_config_for(provider(), identity, Admission::Anyone)?;
+    let admission = Admission {
+        strangers: true,
+        ..Admission::default()
+    };
+    let mut config = server_config_for(provider(), identity, admission)?;
     config.alpn_protocols = vec![PAIRING.to_vec()];
     Ok(config)
 }
 
-/// Returns the configuration of the connecting side of a pairing, which expects one identity.
+/// Returns the configuration of the connecting side of a pairing, which expects one identity, and
+/// none of its workers.
 pub(super) fn pairing_client_config(
     identity: &Identity,
     expected: &Fingerprint,
 ) -> Result<ClientConfig, Error> {
-    let mut config = client_config(identity, &[*expected])?;
+    let admission = Admission {
+        workers: false,
+        ..Admission::pinned(&[*expected])
+    };
+    let mut config = client_config_for(provider(), identity, admission)?;
     config.alpn_protocols = vec![PAIRING.to_vec()];
     Ok(config)
 }
@@ -183,7 +202,7 @@ pub(super) fn server_config_for(
 ) -> Result<ServerConfig, Error> {
     let pinned = PinnedPeer::new(&provider, admission);
     let resolver = AlwaysResolvesServerRawPublicKeys::new(identity.certified());
-    let mut config = ServerConfig::builder_with_details(Arc::new(provider), Arc::new(NoClock))
+    let mut config = ServerConfig::builder_with_details(Arc::new(provider), Arc::new(SystemClock))
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(Arc::new(pinned))
         .with_cert_resolver(Arc::new(resolver));
@@ -194,15 +213,61 @@ pub(super) fn server_config_for(
 }
 
 /// The public keys that are accepted.
-#[derive(Debug)]
-pub(super) enum Admission {
-    Pinned(Vec<Fingerprint>),
-    /// Any key whose private half the peer holds: for pairing, and for parties that introduce
+#[derive(Debug, Default)]
+pub(super) struct Admission {
+    /// Those with these fingerprints.
+    pub(super) pinned: Vec<Fingerprint>,
+    /// Whether workers of these parties are accepted, too.
+    pub(super) workers: bool,
+    /// Any other key whose private half the peer holds: for pairing, and for parties that introduce
     /// themselves by a message.
-    Anyone,
+    pub(super) strangers: bool,
 }
 
-/// A verifier that accepts raw public keys according to its admission, and no certificates.
+impl Admission {
+    /// Returns the admission of these parties and of their workers.
+    pub(super) fn pinned(parties: &[Fingerprint]) -> Self {
+        Self {
+            pinned: parties.to_vec(),
+            workers: true,
+            strangers: false,
+        }
+    }
+
+    /// Checks that the party, or its worker, is admitted.
+    fn check(&self, shown: &ShownIdentity, now: UnixTime) -> Result<(), Error> {
+        let is_pinned = self.pinned.contains(&shown.fingerprint);
+        let Some(worker) = &shown.worker else {
+            return if is_pinned || self.strangers {
+                Ok(())
+            } else {
+                Err(self.unexpected(shown.fingerprint))
+            };
+        };
+        if !is_pinned {
+            return Err(self.unexpected(shown.fingerprint));
+        }
+        if !self.workers {
+            return Err(refused(InvalidWorker::Purpose));
+        }
+        worker.check_time(now.as_secs()).map_err(refused)
+    }
+
+    fn unexpected(&self, found: Fingerprint) -> Error {
+        refused(UnexpectedIdentity {
+            expected: self.pinned.clone(),
+            found,
+        })
+    }
+}
+
+/// Returns the error of a peer's certificate that is refused for this reason.
+fn refused(reason: impl std::error::Error + Send + Sync + 'static) -> Error {
+    CertificateError::Other(OtherError(Arc::new(reason))).into()
+}
+
+/// A verifier that accepts raw public keys and the keys of workers according to its admission, and
+/// no other certificates.
 #[derive(Debug)]
 struct PinnedPeer {
     admission: Admission,
@@ -219,19 +284,14 @@ impl PinnedPeer {
 
     /// Checks that a public key is admitted. The signature over the handshake proves that the peer
     /// holds its private half.
-    fn check(&self, public_key: &CertificateDer<'_>) -> Result<(), Error> {
-        let Admission::Pinned(allowed) = &self.admission else {
-            return Ok(());
-        };
-        let found = Fingerprint::of_public_key(public_key);
-        if allowed.contains(&found) {
-            return Ok(());
-        }
-        let unexpected = UnexpectedIdentity {
-            expected: allowed.clone(),
-            found,
-        };
-        Err(CertificateError::Other(OtherError(Arc::new(unexpected))).into())
+    fn check(
+        &self,
+        public_key: &CertificateDer<'_>,
+        behind: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let shown = ShownIdentity::of(public_key, behind).map_err(refused)?;
+        self.admission.check(&shown, now)
     }
 
     fn verify(
@@ -286,12 +346,12 @@ impl ServerCertVerifier for PinnedPeer {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
+        intermediates: &[CertificateDer<'_>],
         _server_name: &ServerName<'_>,
         _ocsp_response: &[u8],
-        _now: UnixTime,
+        now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        self.check(end_entity)?;
+        self.check(end_entity, intermediates, now)?;
         Ok(ServerCertVerified::assertion())
     }
 
@@ -306,10 +366,10 @@ impl ClientCertVerifier for PinnedPeer {
     fn verify_client_cert(
         &self,
         end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _now: UnixTime,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        self.check(end_entity)?;
+        self.check(end_entity, intermediates, now)?;
         Ok(ClientCertVerified::assertion())
     }
 

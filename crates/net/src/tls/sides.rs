@@ -42,7 +42,7 @@ pub(super) fn connect(
         address,
         config: Arc::new(config),
         own: terms.own,
-        peer: agreed.peer,
+        peer: agreed.peer.fingerprint,
         tokens: tokens(&stream, agreed.side_streams)?,
         handshake_timeout: settings.handshake_timeout,
     };
@@ -68,7 +68,7 @@ pub(super) fn serve(
     let channel = channel(stream, &agreed, settings)?;
     let mut config = (*config).clone();
     config.alpn_protocols = vec![pinned::SIDE.to_vec()];
-    let parties = [terms.own, agreed.peer];
+    let parties = [terms.own, agreed.peer.fingerprint];
     let expected = listening.expected();
     expected.expect(tokens, parties, &Arc::new(config), &shared);
     Ok(channel.with_sides(ChannelSides::new(shared, None)))
@@ -130,7 +130,7 @@ impl SideHandshake<'_> {
     ) -> Result<(TlsStream, Fingerprint), NetError> {
         let (terms, settings) = self.parts();
         let (stream, Agreed { peer, .. }) = call(config, transport, &terms, &settings)?;
-        Ok((stream, peer))
+        Ok((stream, peer.fingerprint))
     }
 
     /// Runs the side that accepts.
@@ -141,6 +141,6 @@ impl SideHandshake<'_> {
     ) -> Result<(TlsStream, Fingerprint), NetError> {
         let (terms, settings) = self.parts();
         let (stream, Agreed { peer, .. }) = super::serve(config, transport, &terms, &settings)?;
-        Ok((stream, peer))
+        Ok((stream, peer.fingerprint))
     }
 }

@@ -7,6 +7,7 @@ use rustls::{AlertDescription, CertificateError, Connection, Error, InvalidMessa
 use zeroize::Zeroizing;
 
 use super::pinned::UnexpectedIdentity;
+use crate::identity::worker::{InvalidWorker, ShownIdentity};
 use crate::{CancelHandle, Fingerprint, Interrupt, Link, NetError, Transport, Wait};
 
 /// The number of encrypted bytes of one read from the transport.
@@ -56,7 +57,7 @@ impl TlsStream {
 
     /// Returns the peer's identity, once the handshake is done, and the index of the agreed
     /// protocol in `protocols`.
-    pub(super) fn agreed(&self, protocols: &[Vec<u8>]) -> Result<(Fingerprint, usize), NetError> {
+    pub(super) fn agreed(&self, protocols: &[Vec<u8>]) -> Result<(ShownIdentity, usize), NetError> {
         let failed = |reason: String| NetError::Tls { reason };
         let spoken = self.connection.alpn_protocol();
         let place = protocols
@@ -67,10 +68,10 @@ impl TlsStream {
                 let name = names.last().map(ToString::to_string).unwrap_or_default();
                 failed(format!("the peer did not agree to speak {name}"))
             })?;
-        let Some([public_key]) = self.connection.peer_certificates() else {
+        let Some([public_key, behind @ ..]) = self.connection.peer_certificates() else {
             return Err(failed("the peer showed no identity".to_owned()));
         };
-        Ok((Fingerprint::of_public_key(public_key), place))
+        Ok((ShownIdentity::of(public_key, behind)?, place))
     }
 
     /// Returns a value that only the two ends of this connection know: the exporter of RFC 8446,
@@ -288,12 +289,16 @@ impl TlsStream {
     fn explain(&self, error: &Error) -> Interrupt {
         let explained = match error {
             Error::InvalidCertificate(CertificateError::Other(other)) => {
-                match other.0.downcast_ref::<UnexpectedIdentity>() {
-                    Some(unexpected) => NetError::WrongIdentity {
+                let reason = &other.0;
+                if let Some(unexpected) = reason.downcast_ref::<UnexpectedIdentity>() {
+                    NetError::WrongIdentity {
                         expected: unexpected.expected.clone(),
                         found: unexpected.found,
-                    },
-                    None => tls(error),
+                    }
+                } else if let Some(invalid) = reason.downcast_ref::<InvalidWorker>() {
+                    (*invalid).into()
+                } else {
+                    tls(error)
                 }
             }
             Error::AlertReceived(alert) if refuses(*alert) => NetError::Refused {

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use tacit_net::{Identity, NetError};
+use tacit_net::{Identity, NetError, WorkerTerms};
 
 /// The key of RFC 8410, section 10.3, and the SHA-256 of its public key from section 10.1.
 const RFC8410_PRIVATE: &str = "-----BEGIN PRIVATE KEY-----\n\
@@ -211,4 +212,31 @@ fn debug_prints_the_fingerprint_alone() {
     let identity = Identity::generate().unwrap();
     let text = format!("{identity:?}");
     assert_eq!(text, format!("Identity({})", identity.fingerprint()));
+}
+
+/// A worker's file has the certificate behind the key, and no other text.
+#[test]
+fn a_worker_survives_its_file() {
+    let folder = Folder::new();
+    let party = Identity::generate().unwrap();
+    let terms = WorkerTerms::new("pod-3", 1_000_000, Duration::from_secs(60)).unwrap();
+    let worker = party.for_worker(&terms).unwrap();
+    let path = folder.file("worker.key");
+    worker.save(&path).unwrap();
+    let again = Identity::load(&path).unwrap();
+    assert_eq!(again.worker(), Some(&terms));
+    assert_eq!(again.fingerprint(), party.fingerprint());
+    assert!(again.for_worker(&terms).is_err());
+    let text = fs::read_to_string(&path).unwrap();
+    let certificate = &text[text.find("-----BEGIN TACIT WORKER").unwrap()..];
+    let other = party.to_pem().unwrap();
+    for (text, said) in [
+        (format!("{text}{certificate}"), "something follows"),
+        (format!("{text}{}", other.as_str()), "something follows"),
+        (format!("{}{certificate}", other.as_str()), "another key"),
+        (certificate.to_owned(), "label"),
+    ] {
+        let told = Identity::from_pem(text.as_bytes()).unwrap_err().to_string();
+        assert!(told.contains(said), "{told}");
+    }
 }

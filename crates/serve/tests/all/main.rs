@@ -16,3 +16,4 @@ mod scene;
 mod service;
 mod tables;
 mod visitors;
+mod workers;

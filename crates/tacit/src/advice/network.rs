@@ -22,6 +22,8 @@ pub(super) fn advice(error: &NetError) -> Advice {
         Net::TooLongToSend { .. } => ("send it in parts"),
         Net::WrongIdentity { .. } => ("get the fingerprint again from the other party over a "
             "channel that you trust, and check the address"),
+        Net::Worker(_) => ("the party makes a key for its worker by `tacit keygen --for-worker`, "
+            "with its own key, and both machines have the right time"),
         Net::Refused { .. } => ("the other side expects another fingerprint: give the other party "
             "this one, or run with the identity whose fingerprint it has"),
         Net::Tls { .. } => ("check that both sides run the same version of Tacit, neither with "

@@ -103,6 +103,7 @@ fn network_category(error: &NetError) -> Category {
         NetError::Cancelled { .. } => Category::Cancelled,
         NetError::TooLong { .. } | NetError::WrongFrame { .. } => Category::Peer,
         NetError::WrongIdentity { .. }
+        | NetError::Worker(_)
         | NetError::Refused { .. }
         | NetError::OneSidedTls
         | NetError::OtherPurpose => Category::Incompatible,

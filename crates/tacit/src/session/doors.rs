@@ -61,7 +61,8 @@ impl Listener {
     ) -> Result<Session, Error> {
         let channel = self.0.accept_peer(identity, peers, settings, refused)?;
         let own = identity.fingerprint();
-        Session::in_lane(channel, Side::Listening, Some(&own), settings.lane)
+        let session = Session::in_lane(channel, Side::Listening, Some(&own), settings.lane)?;
+        Ok(session.held_by(identity))
     }
 
     /// Waits as [`Listener::accept`] does, and calls `refused` with the address and the reason of

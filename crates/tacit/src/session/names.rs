@@ -1,7 +1,7 @@
 //! The names of this party, and of a session and its runs, by which the logs of both parties can be
 //! joined.
 
-use tacit_net::Fingerprint;
+use tacit_net::{Fingerprint, Identity, WorkerTerms};
 
 use super::greeting::Greeting;
 use super::{RunId, Session, SessionId};
@@ -10,6 +10,23 @@ impl Session {
     /// Returns this party's fingerprint, if the channel is authenticated.
     pub fn own(&self) -> Option<Fingerprint> {
         self.own
+    }
+
+    /// Returns the worker that the peer is, if it is not the party itself. Everything that counts
+    /// for a peer counts for its party.
+    pub fn peer_worker(&self) -> Option<&WorkerTerms> {
+        self.channel.peer_worker()
+    }
+
+    /// Returns whether one of the two is a worker. Such a session uses no stock and no chain.
+    pub fn is_of_worker(&self) -> bool {
+        self.is_of_worker
+    }
+
+    /// Notes whether this end is a worker's.
+    pub(super) fn held_by(mut self, identity: &Identity) -> Self {
+        self.is_of_worker |= identity.worker().is_some();
+        self
     }
 
     /// Returns the session's name, which is the same at both parties; `None` at the party that

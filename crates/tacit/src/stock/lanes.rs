@@ -66,14 +66,18 @@ pub(crate) type Home = (Keepers, (Protocol, Role));
 const START_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Session {
-    /// Returns both parties and their processes, if the channel is authenticated.
+    /// Returns both parties and their processes, if the channel is authenticated and neither end is
+    /// a worker's.
     pub(crate) fn keepers(&self) -> Option<Keepers> {
+        if self.is_of_worker() {
+            return None;
+        }
         let (own, peer) = self.own().zip(self.peer())?;
         let lanes = self.lanes();
         Some(Keepers { own, peer, lanes })
     }
 
-    /// Returns the name of the session's stock, if the channel is authenticated.
+    /// Returns the name of the session's stock, if it has one.
     pub(crate) fn stock_name(&self, role: Role, scheme: SchemeId) -> Option<StockName> {
         let Keepers { own, peer, lanes } = self.keepers()?;
         Some(StockName {

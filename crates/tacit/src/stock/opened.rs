@@ -82,7 +82,7 @@ impl OpenedStock {
     fn id(session: &Session, role: Role, scheme: SchemeId) -> Result<StockId, Error> {
         let name = session.stock_name(role, scheme);
         let name = name.ok_or(Error::ApiMisuse(
-            "prepared material is used between authenticated parties only",
+            "prepared material is used between authenticated parties only, and by no worker",
         ))?;
         Ok(name.id())
     }

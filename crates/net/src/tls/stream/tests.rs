@@ -139,8 +139,8 @@ fn a_farewell_that_cannot_leave_ends_in_an_error() {
 fn a_channel_keeps_its_place_between_messages_and_within_one() {
     let (here, there, allowed) = streams_with_trickle();
     let own = here.own;
-    let mut there = Channel::over_tls(there, own, [1; 32]);
-    let mut here = Channel::over_tls(here, own, [1; 32]);
+    let mut there = Channel::over_tls(there, own.into(), [1; 32]);
+    let mut here = Channel::over_tls(here, own.into(), [1; 32]);
     for round in 1..4 {
         here.set_timeout(MOMENT);
         let error = here.receive(100).unwrap_err();
@@ -166,8 +166,8 @@ fn part_of_a_record_holds_up_no_send() {
     let (here, there, allowed) = streams_with_trickle();
     let own = here.own;
     let passed = here.transport.counter().received_bytes as usize;
-    let mut there = Channel::over_tls(there, own, [1; 32]);
-    let mut here = Channel::over_tls(here, own, [1; 32]);
+    let mut there = Channel::over_tls(there, own.into(), [1; 32]);
+    let mut here = Channel::over_tls(here, own.into(), [1; 32]);
     for channel in [&mut here, &mut there] {
         channel.set_timeout(Duration::from_secs(3));
     }
@@ -204,8 +204,8 @@ fn keys_are_renewed_while_frames_flow() {
     let (mut here, there) = streams();
     let own = here.own;
     here.connection.refresh_traffic_keys().unwrap();
-    let mut there = Channel::over_tls(there, own, [1; 32]);
-    let mut here = Channel::over_tls(here, own, [1; 32]);
+    let mut there = Channel::over_tls(there, own.into(), [1; 32]);
+    let mut here = Channel::over_tls(here, own.into(), [1; 32]);
     for round in 1..4 {
         here.send(round, &[round; 100]).unwrap();
         here.flush().unwrap();
