@@ -29,7 +29,7 @@ const LARGE_TABLE: u64 = 100;
 pub(crate) fn matching(args: &MatchArgs, config: Option<&Path>, log: Log) -> Result<(), Failure> {
     let config = Config::load(config)?;
     let party = Party::new(&args.meet, args.plain_loopback, &config)?;
-    let mut party = party.on_threads(args.threads);
+    let mut party = party.on_threads(args.threads).in_part(args.shard.part());
     party.use_gpu(args.device.gpu, false, log)?;
     if let Some(path) = &args.out {
         check_new(path, Readers::Owner)?;

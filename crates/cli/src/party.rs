@@ -9,9 +9,10 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use tacit::net::relay::{self, Hello};
+use tacit::join::Part;
+use tacit::net::relay::Hello;
 use tacit::net::{CancelHandle, Link, NetError};
-use tacit::session::{AbortReason, OtExtension, PlainListener, Side};
+use tacit::session::{AbortReason, OtExtension, PlainListener};
 use tacit::{Fingerprint, Identity, Listener, Session, Settings};
 use tacit_gpu::Choice;
 use tacit_language::most_like;
@@ -42,6 +43,8 @@ pub(crate) struct Party {
     trust: Trust,
     settings: Settings,
     ots: Ots,
+    /// The part of a job, which has a room of its own at a relay.
+    part: Option<Part>,
 }
 
 /// The place where the parties meet.
@@ -135,6 +138,7 @@ impl Party {
             trust,
             settings,
             ots,
+            part: None,
         })
     }
 
@@ -179,6 +183,11 @@ impl Party {
         }
     }
 
+    /// Returns this party for one part of a job.
+    pub(crate) fn in_part(self, part: Option<Part>) -> Self {
+        Self { part, ..self }
+    }
+
     /// Meets the peer.
     pub(crate) fn meet(&mut self, cancel: CancelHandle, log: Log) -> Result<Session, Failure> {
         self.settings.cancel = cancel;
@@ -217,14 +226,11 @@ impl Party {
                     Some(room) => Hello::of(&own, peer, *room),
                     None => Hello::between(&own, peer),
                 };
-                let side = if hello.listens {
-                    Side::Listening
-                } else {
-                    Side::Connecting
+                let hello = match self.part.map(Part::numbers) {
+                    Some((number, of)) => hello.in_part(number, of),
+                    None => hello,
                 };
-                let transport = relay::join(address, hello, settings, settings.connect_timeout);
-                let transport = transport.map_err(tacit::Error::from)?;
-                Session::over_transport(transport, side, identity, peer, settings)?
+                Session::at_relay(address, hello, identity, peer, settings)?
             }
             (MeetingPlace::Relay(..), Trust::Plain) => {
                 return Err(usage!(

@@ -57,6 +57,18 @@ impl Hello {
         Self::of(own, peer, room)
     }
 
+    /// Returns the hello for the room in which the two run part `number` of `of` parts of a job. So
+    /// parts that run at once meet at one address.
+    #[must_use]
+    pub fn in_part(self, number: u32, of: u32) -> Self {
+        let hash = Sha256::new().chain_update(b"tacit room of a part\0");
+        let hash = hash
+            .chain_update(self.room)
+            .chain_update(number.to_le_bytes());
+        let room = hash.chain_update(of.to_le_bytes()).finalize().into();
+        Self { room, ..self }
+    }
+
     /// Returns the bytes for the wire.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::BYTES] {

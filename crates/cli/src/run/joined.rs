@@ -69,6 +69,7 @@ pub(super) fn run(
     check_terms(args)?;
     party.use_gpu(args.device.gpu, true, log)?;
     let (part, signature) = (args.shard.part(), reading(args, program.signature())?);
+    let mut party = party.in_part(part);
     let role = role(
         &args.who,
         args.meet.peer.as_deref(),

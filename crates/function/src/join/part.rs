@@ -81,6 +81,12 @@ impl Part {
         }
     }
 
+    /// Returns the number of the part, from 1, and the number of parts.
+    #[must_use]
+    pub fn numbers(self) -> (u32, u32) {
+        (self.number, self.of)
+    }
+
     /// Whether there is no other part.
     #[must_use]
     pub fn is_all(self) -> bool {

@@ -1,8 +1,9 @@
-//! Addresses at which peers connect: for one expected peer, or for several.
+//! Addresses at which peers connect: for one expected peer, or for several. Relays, too.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use tacit_net::relay::{self, Hello};
 use tacit_net::tls::{Admitted, Arrived, Door};
 use tacit_net::{Fingerprint, Identity, NetError, Settings, plain, tls};
 use tacit_protocol::message::{AbortReason, Kind};
@@ -99,6 +100,29 @@ impl Listener {
 }
 
 impl Session {
+    /// Meets `peer` at the relay at `address`, to which both connect, within the time limit for
+    /// connecting.
+    ///
+    /// # Errors
+    ///
+    /// The relay refuses, or `peer` does not come in time; or those of
+    /// [`over_transport`](Self::over_transport).
+    pub fn at_relay(
+        address: &str,
+        hello: Hello,
+        identity: &Identity,
+        peer: &Fingerprint,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
+        let transport = relay::join(address, hello, settings, settings.connect_timeout)?;
+        let side = if hello.listens {
+            Side::Listening
+        } else {
+            Side::Connecting
+        };
+        Self::over_transport(transport, side, identity, peer, settings)
+    }
+
     /// Starts the session with a peer that has arrived at a door of `own`. The peer must send its
     /// greeting within the time limit of the handshake. After that, the other limits and the cancel
     /// handle of `settings` apply.
