@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
-use tacit::matching::{KeyNormalization, KeyPart, Match, MatchOutcome, MatchRecipient};
+use tacit::matching::{KeyNormalization, KeyPart, Match, MatchOutcome, MatchRecipient, Part};
 use zeroize::Zeroizing;
 
 use crate::error;
-use crate::party::{seconds, threads};
+use crate::party::{part, seconds, threads};
 use crate::session::{PhaseRow, phases};
 
 /// The terms of a matching, as Python gives them.
@@ -20,6 +20,9 @@ pub(crate) struct CommonTerms {
     most_keys: Option<i128>,
     threads: Option<i64>,
     timeout: Option<f64>,
+    shard: Option<Py<PyAny>>,
+    /// The number of rows with an id, of which some may be left out.
+    rows: u64,
     pub(crate) progress: Option<Py<PyAny>>,
 }
 
@@ -50,28 +53,41 @@ impl OwnedPart {
     }
 }
 
-/// Returns the matching of these keys, which are texts, bytes, integers, or tuples of these, and
-/// its time limit.
-pub(crate) fn order(
-    keys: &Bound<'_, PyList>,
-    terms: &CommonTerms,
-) -> PyResult<(Match, Option<Duration>)> {
+/// A matching, checked.
+pub(crate) struct Ordered {
+    pub(crate) order: Match,
+    pub(crate) limit: Option<Duration>,
+    /// The indices of the keys that are matched, if only one part of them is.
+    pub(crate) taken: Option<Vec<usize>>,
+}
+
+/// Returns the matching of these keys, which are texts, bytes, integers, or tuples of these.
+pub(crate) fn order(keys: &Bound<'_, PyList>, terms: &CommonTerms) -> PyResult<Ordered> {
     let py = keys.py();
     let said = |name: &str, error: String| error::usage(py, &format!("{name}: {error}"));
     let to: MatchRecipient = terms.to.parse().map_err(|error| said("to", error))?;
     let how = terms.normalize.parse();
     let how: KeyNormalization = how.map_err(|error| said("normalize", error))?;
     let threads = threads(py, terms.threads)?;
+    let part = part(py, terms.shard.as_ref())?.filter(|part| !part.is_all());
     let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
     let limit = limit.transpose()?;
-    let mut parts = Vec::with_capacity(keys.len());
-    for (row, key) in keys.iter().enumerate() {
-        parts.push(key_of(&format!("ids[{row}]"), &key, how)?);
+    let parts = owned(keys, how)?;
+    let taken = part.map(|part| -> Vec<usize> {
+        let (number, _) = part.numbers();
+        let of_rows = numbers(&parts, part, how).into_iter().enumerate();
+        let taken = of_rows.filter(|(_, of_row)| *of_row == number);
+        taken.map(|(row, _)| row).collect()
+    });
+    let order = match &taken {
+        None => Match::of_parts(parts.iter().map(|key| lent(key))),
+        Some(taken) => Match::of_parts(taken.iter().map(|row| lent(&parts[*row]))),
+    };
+    let mut order = order.map_err(|error| error::raise(py, error))?;
+    if let Some(part) = part {
+        let of_part = order.part(part, terms.rows);
+        order = of_part.map_err(|error| error::raise(py, error))?;
     }
-    let lent = parts
-        .iter()
-        .map(|key| -> Vec<KeyPart<'_>> { key.iter().map(OwnedPart::lent).collect() });
-    let order = Match::of_parts(lent).map_err(|error| error::raise(py, error))?;
     let order = order
         .normalized(how)
         .to(to)
@@ -86,7 +102,11 @@ pub(crate) fn order(
         }
         None => order,
     };
-    Ok((order, limit))
+    Ok(Ordered {
+        order,
+        limit,
+        taken,
+    })
 }
 
 /// Returns ids in the form in which they are compared: their texts normalised. Leaves a text that
@@ -108,6 +128,35 @@ pub(crate) fn normalized<'py>(ids: &Bound<'py, PyList>, how: &str) -> PyResult<B
         Err(_) => Ok(normalized(id)),
     });
     PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// Returns for each id in which of `of` parts it is, from 1. All ids have one type.
+#[pyfunction]
+pub(crate) fn shards(ids: &Bound<'_, PyList>, how: &str, of: u32) -> PyResult<Vec<u32>> {
+    let py = ids.py();
+    let how = how.parse();
+    let how: KeyNormalization =
+        how.map_err(|error: String| error::usage(py, &format!("normalize: {error}")))?;
+    let part = Part::new(1, of).map_err(|error| error::usage(py, &error.to_string()))?;
+    Ok(numbers(&owned(ids, how)?, part, how))
+}
+
+fn owned(keys: &Bound<'_, PyList>, how: KeyNormalization) -> PyResult<Vec<Vec<OwnedPart>>> {
+    let keys = keys.iter().enumerate();
+    let keys = keys.map(|(row, key)| key_of(&format!("ids[{row}]"), &key, how));
+    keys.collect()
+}
+
+fn lent(key: &[OwnedPart]) -> Vec<KeyPart<'_>> {
+    key.iter().map(OwnedPart::lent).collect()
+}
+
+/// Returns the number of the part in which each key is, of as many parts as `part` is of.
+fn numbers(keys: &[Vec<OwnedPart>], part: Part, how: KeyNormalization) -> Vec<u32> {
+    let kinds = keys.first().map(|key| lent(key)).unwrap_or_default();
+    let cut = part.cut(kinds.iter().map(|kind| kind.kind(how)));
+    let number = |key: &Vec<OwnedPart>| cut.number_of(KeyPart::encoded(&lent(key)).bytes());
+    keys.iter().map(number).collect()
 }
 
 fn key_of(at: &str, key: &Bound<'_, PyAny>, how: KeyNormalization) -> PyResult<Vec<OwnedPart>> {
@@ -153,9 +202,12 @@ fn part_of(at: &str, part: &Bound<'_, PyAny>, how: KeyNormalization) -> PyResult
 }
 
 impl Common {
-    pub(crate) fn new(outcome: MatchOutcome) -> Self {
+    /// Returns the result of a matching of the keys with the indices `taken`, or of all.
+    pub(crate) fn new(outcome: MatchOutcome, taken: Option<&[usize]>) -> Self {
+        let row = |key| taken.map_or(key, |taken| taken[key]);
+        let rows = |common: Vec<usize>| common.into_iter().map(row).collect();
         Self {
-            rows: outcome.common,
+            rows: outcome.common.map(rows),
             peer_ids: outcome.peer_keys,
             asked: outcome.asked,
             security: outcome.threat_model.to_string(),

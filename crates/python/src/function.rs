@@ -7,10 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tacit::circuit::Port;
 use tacit::circuit::builder::CircuitForm;
+use tacit::join::Part;
 use tacit::{Job, Role, Value, library};
 use tacit_language::PortValue;
 
 use crate::cost::{self, Costs, Row};
+use crate::party::part;
 use crate::program::{Program, Source, TableReading};
 use crate::shape::PythonType;
 use crate::value;
@@ -208,12 +210,23 @@ impl Function {
     }
 
     /// Checks the inputs of the party in this role, as a run does before it sends anything.
-    fn check(&self, py: Python<'_>, inputs: &Bound<'_, PyDict>, role: &str) -> PyResult<()> {
+    #[pyo3(signature = (inputs, role, shard = None))]
+    fn check(
+        &self,
+        py: Python<'_>,
+        inputs: &Bound<'_, PyDict>,
+        role: &str,
+        shard: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
         let role = match role {
             "garbler" => Role::Garbler,
             _ => Role::Evaluator,
         };
-        let given = self.given(py, role, (inputs, TableReading::usual(py)?))?;
+        let reading = TableReading {
+            part: self.part(py, shard.as_ref())?,
+            ..TableReading::usual(py)?
+        };
+        let given = self.given(py, role, (inputs, reading))?;
         let (Body::Circuits(function), Inputs::Circuits(values)) = (&self.body, given) else {
             // Values of a program are checked as they are read.
             return Ok(());
@@ -291,6 +304,19 @@ impl Function {
             sizes.join(", ")
         );
         Err(error::usage(py, &message))
+    }
+
+    /// Converts the argument `shard` to the part of the tables that a run joins, if it is not the
+    /// whole of them.
+    pub(crate) fn part(&self, py: Python<'_>, shard: Option<&Py<PyAny>>) -> PyResult<Option<Part>> {
+        match part(py, shard)? {
+            Some(part) if self.joining().is_none() => {
+                let message =
+                    format!("shard {part} is for a program that joins two tables; leave it out");
+                Err(error::usage(py, &message))
+            }
+            part => Ok(part.filter(|part| !part.is_all())),
+        }
     }
 
     /// Returns the values of these inputs, which must be all inputs of the party in this role. A

@@ -33,7 +33,7 @@ mod wait;
 #[pyo3::pymodule(gil_used = false)]
 mod _tacit {
     #[pymodule_export]
-    use super::common::normalized;
+    use super::common::{normalized, shards};
     #[pymodule_export]
     use super::function::{Function, most_like};
     #[pymodule_export]

@@ -287,6 +287,25 @@ pub(crate) fn threads(py: Python<'_>, given: Option<i64>) -> PyResult<NonZeroUsi
     threads.ok_or_else(|| error::usage(py, "threads: give at least 1"))
 }
 
+/// Converts the argument `shard`, the number of a part and the number of all parts.
+pub(crate) fn part(py: Python<'_>, given: Option<&Py<PyAny>>) -> PyResult<Option<Part>> {
+    let Some(given) = given else {
+        return Ok(None);
+    };
+    let numbers = given.bind(py).extract::<(u32, u32)>().ok();
+    let part = numbers.and_then(|(number, of)| Part::new(number, of).ok());
+    let part = part.ok_or_else(|| {
+        let given = given.bind(py).repr();
+        let given = given.map_or_else(|_| String::new(), |given| given.to_string());
+        let message = format!(
+            "shard is {given}; give (K, S), with K from 1 to S, and S up to {MAX_PARTS}, such as \
+             (3, 16)"
+        );
+        error::usage(py, &message)
+    })?;
+    Ok(Some(part))
+}
+
 /// Converts the argument `name`, a number of seconds.
 pub(crate) fn seconds(py: Python<'_>, name: &str, given: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(given)

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tacit::circuit::builder::CircuitForm;
 use tacit::circuit::{Digest, HostValue};
+use tacit::join::Part;
 use tacit::{Role, Value};
 use tacit_language::{
     BorderError, ChosenRows, Diagnostic, Loaded, ParamValues, PortValue, ProgramFolder, RowRules,
@@ -167,9 +168,17 @@ impl Program {
         value: &Bound<'_, PyAny>,
         reading: TableReading,
     ) -> PyResult<PortValue> {
+        let signature = self.reading(value.py(), reading)?;
+        read(&signature, self.loaded.source_map(), name, value)
+    }
+
+    /// Returns the ports of the program, which read this party's table in this way.
+    pub(crate) fn reading(&self, py: Python<'_>, reading: TableReading) -> PyResult<Signature> {
         let signature = self.signature.clone().with_row_rules(reading.rules);
         let signature = signature.on_threads(reading.threads);
-        read(&signature, self.loaded.source_map(), name, value)
+        signature
+            .with_part(reading.part)
+            .map_err(|error| self.raise(py, error))
     }
 
     /// Returns a value as a Python value.
@@ -301,6 +310,8 @@ pub(crate) fn unfit_rows(py: Python<'_>, rows: &UnfitRows) -> PyErr {
 pub(crate) struct TableReading {
     /// The treatment of rows that do not fit.
     pub(crate) rules: RowRules,
+    /// The part of the rows that is read, if it is not all of them.
+    pub(crate) part: Option<Part>,
     /// The number of threads.
     pub(crate) threads: NonZeroUsize,
 }
@@ -310,6 +321,7 @@ impl TableReading {
     pub(crate) fn usual(py: Python<'_>) -> PyResult<Self> {
         Ok(Self {
             rules: RowRules::default(),
+            part: None,
             threads: threads(py, None)?,
         })
     }

@@ -20,7 +20,7 @@ use tacit::stock::{ChainVersion, Material, Prepared};
 use tacit::{Error, Fingerprint, Job, Outcome, ProtocolError, Role, SecurityScope};
 
 use self::joined::JoinRun;
-use crate::common::{self, Common, CommonTerms};
+use crate::common::{self, Common, CommonTerms, Ordered};
 use crate::error;
 use crate::function::{Function, Inputs};
 use crate::party::{seconds, threads};
@@ -53,6 +53,7 @@ struct Terms {
     pin: Option<String>,
     drop_missing: bool,
     keep: Option<String>,
+    shard: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
 }
 
@@ -254,6 +255,7 @@ impl Session {
                 program,
                 parties: function.parties(),
                 values,
+                reading,
             };
             return self.run_join(py, run, terms);
         }
@@ -311,16 +313,19 @@ impl Session {
         keys: &Bound<'_, PyList>,
         terms: CommonTerms,
     ) -> PyResult<Common> {
-        let (order, limit) = common::order(keys, &terms)?;
+        let Ordered {
+            order,
+            limit,
+            taken,
+        } = common::order(keys, &terms)?;
         let watch = self.watch.clone();
         let order = order.watch(move |now| watch.note(now));
         let terms = (limit, terms.progress);
         let outcome = self.work(py, &mut *self.lock(py)?, terms, |session| {
             order.run(session)
         })?;
-        Ok(Common::new(
-            outcome.map_err(|error| error::raise(py, error))?,
-        ))
+        let outcome = outcome.map_err(|error| error::raise(py, error))?;
+        Ok(Common::new(outcome, taken.as_deref()))
     }
 
     /// Prepares for `runs` runs of a function. The peer does the same in the other role.

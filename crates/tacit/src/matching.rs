@@ -24,7 +24,7 @@ use tacit_circuit::Digest;
 use tacit_function::Role;
 use tacit_garble::SchemeId;
 use tacit_protocol::matching::{
-    ASK_SECURITY, KeyEncoding, Keys, Plain, PlainSizes, TooManyRows, VolePlan, exchange_sizes,
+    ASK_SECURITY, Keys, Plain, PlainSizes, TooManyRows, VolePlan, exchange_sizes,
 };
 use tacit_protocol::party::Progress;
 use tacit_protocol::session::{ProtocolId, RunTag};
@@ -139,12 +139,7 @@ impl Match {
                      keys of one type"
                 )));
             }
-            let begin = KeyEncoding::default();
-            encodings.push(
-                parts
-                    .iter()
-                    .fold(begin, |key, part| part.encoded_behind(key)),
-            );
+            encodings.push(KeyPart::encoded(parts));
         }
         let types = types.unwrap_or_default();
         let is_text = types == [PartType::Text];
@@ -176,8 +171,7 @@ impl Match {
     }
 
     /// Matches one part of a job. These keys are those that the [cut](Part::cut) of the part takes
-    /// from a table with `all_keys` keys. In the cut, a text has [`KeyKind::Text`] with its
-    /// normalisation, bytes have [`KeyKind::Bytes`], and an integer [`KeyKind::Fixed`] of 128 bits.
+    /// from a table with `all_keys` keys. The cut is of the [kinds](KeyPart::kind) of a key's parts.
     /// The peer must match the same part. It is told [`Part::filled`] of `all_keys`, and not how
     /// many keys there are in the part. [`most_peer_keys`](Self::most_peer_keys) counts the peer's
     /// in the same way, and is that of a part of the whole's at first: all parts together let a

@@ -177,12 +177,18 @@ impl Cut {
     /// of the encoding alone.
     #[must_use]
     pub fn takes(&self, encoding: &[u8]) -> bool {
+        self.number_of(encoding) == self.part.number
+    }
+
+    /// Returns the number of the part in which the key with this encoding is.
+    #[must_use]
+    pub fn number_of(&self, encoding: &[u8]) -> u32 {
         let digest: [u8; 32] = self.prefix.clone().chain_update(encoding).finalize().into();
         let hash = digest
             .first_chunk()
             .map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let place = (u128::from(hash) * u128::from(self.part.of)) >> 64;
-        place + 1 == u128::from(self.part.number)
+        place as u32 + 1
     }
 }
 

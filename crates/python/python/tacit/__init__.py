@@ -10,7 +10,7 @@ True
 """
 
 from . import aio, errors, jobs
-from ._common import Common, common
+from ._common import Common, common, shards
 from ._function import Function, Port, function, library
 from ._session import Listener, Outcome, Session, connect, listen
 from ._table import Table

@@ -9,7 +9,7 @@ import numpy as np
 from . import _columns, _ids, _progress, _tacit
 from ._session import Session
 from ._table import Table
-from .errors import InputError
+from .errors import InputError, UsageError
 
 
 class Common:
@@ -54,6 +54,8 @@ def common(
     drop_missing: bool = False,
     keep: Literal["first"] | None = None,
     most_keys: int | None = None,
+    shard: tuple[int, int] | None = None,
+    rows: int | None = None,
     threads: int | None = None,
     timeout: float | None = None,
     progress: _progress.Progress | bool | None = None,
@@ -77,6 +79,12 @@ def common(
     2**20. Whoever gets the result learns of each of its ids whether the other has it, so the number
     bounds how many it can try.
 
+    With `shard=(3, 16)`, from (1, 16) to (16, 16), the run matches one of 16 parts of the ids. Both
+    parties give the same to each run, and all of their ids. `most_keys`, `peer_ids` and what the
+    other party learns are then the size to which a part of so many ids is filled up. A party that
+    has cut its ids by `tacit.shards` gives those of the part, and as `rows` the number of rows with
+    an id of all parts.
+
     It is secure where both parties follow the protocol. Each learns how many ids the other has.
     The command `tacit match` of the other party can be at the other end, with ids that are texts.
     """
@@ -89,7 +97,9 @@ def common(
     keys = _ids.normalized(list(map(_key, listed)), normalize)
     given = _ids.Rows("ids", keys, {})
     _ids.kinds("ids", given.present)
-    rows = given.chosen(drop_missing=drop_missing, keep=keep)
+    taken = given.chosen(drop_missing=drop_missing, keep=keep)
+    if rows is not None and shard is None:
+        raise UsageError("rows is the number of rows of all parts; give shard= too")
     with _progress.listener(progress) as hears:
         terms: _tacit.CommonTerms = {
             "to": to,
@@ -97,9 +107,30 @@ def common(
             "most_keys": most_keys,
             "threads": threads,
             "timeout": timeout,
+            "shard": shard,
+            "rows": len(given.present) if rows is None else rows,
             "progress": hears,
         }
-        return Common(listed, rows, session._native.common([keys[row] for row in rows], terms))
+        return Common(listed, taken, session._native.common([keys[row] for row in taken], terms))
+
+
+def shards(ids: Any, of: int, *, normalize: _ids.Normalize = "none") -> Any:
+    """In which of `of` parts each id is, from 1: an array of integers, and 0 for a missing id.
+
+    `ids` and `normalize` are as for `common`. The parts are those of `shard=(3, 16)`, for any run
+    and either party.
+    """
+    listed = _columns.items(ids)
+    if listed is None:
+        raise InputError(
+            f"ids is of the class {type(ids).__name__}; give a list, an array or a column"
+        )
+    keys = _ids.normalized(list(map(_key, listed)), normalize)
+    present = _ids.Rows("ids", keys, {}).present
+    _ids.kinds("ids", present)
+    found = np.zeros(len(keys), np.int64)
+    found[list(present)] = _tacit.shards(list(present.values()), normalize, of)
+    return found
 
 
 def _key(id: Any) -> Any:

@@ -120,6 +120,7 @@ class Session:
         pin: str | None = None,
         drop_missing: bool = False,
         keep: Literal["first"] | None = None,
+        shard: tuple[int, int] | None = None,
         progress: _progress.Progress | bool | None = None,
         **values: Any,
     ) -> Outcome:
@@ -136,7 +137,9 @@ class Session:
         A program that joins two tables runs by `gmw`, and tells the other party how many rows this
         party's table has, unless the function sets that number. A row of its table without a key, or
         with the key of earlier rows, is an error; `drop_missing` leaves out rows without a key or
-        another value, and `keep="first"` takes the first rows of each key.
+        another value, and `keep="first"` takes the first rows of each key. With `shard=(3, 16)` the
+        run joins one of 16 parts of both tables, of which both parties give the whole: each key is
+        in one part.
 
         A program with a `state` keeps its values in the chain that both parties call `chain`, under
         `prepared` or `authenticated`; the run that begins it says `replace=True` where it discards
@@ -158,6 +161,7 @@ class Session:
                 "pin": pin,
                 "drop_missing": drop_missing,
                 "keep": keep,
+                "shard": shard,
                 "progress": hears,
             }
             return Outcome(self._native.run(function._native, given, terms))
@@ -197,6 +201,7 @@ class Session:
                 "pin": None,
                 "drop_missing": False,
                 "keep": None,
+                "shard": None,
                 "progress": hears,
             }
             made = self._native.prepare(function._native, runs, terms)

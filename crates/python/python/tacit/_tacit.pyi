@@ -27,6 +27,7 @@ class Terms(TypedDict):
     pin: str | None
     drop_missing: bool
     keep: str | None
+    shard: tuple[int, int] | None
     progress: Callable[[int, int], object] | None
 
 class CommonTerms(TypedDict):
@@ -35,6 +36,8 @@ class CommonTerms(TypedDict):
     most_keys: int | None
     threads: int | None
     timeout: float | None
+    shard: tuple[int, int] | None
+    rows: int
     progress: Callable[[int, int], object] | None
 
 class Common(TypedDict):
@@ -80,7 +83,9 @@ class Function:
     @staticmethod
     def names() -> list[str]: ...
     def evaluate(self, inputs: dict[str, Any], seed: int) -> dict[str, Any]: ...
-    def check(self, inputs: dict[str, Any], role: str) -> None: ...
+    def check(
+        self, inputs: dict[str, Any], role: str, shard: tuple[int, int] | None = None
+    ) -> None: ...
     def compile(self, progress: Callable[[int, int], object] | None) -> None: ...
     def cost(self, link: str, security: str, runs: int) -> list[dict[str, Any]]: ...
 
@@ -128,6 +133,7 @@ class Session:
     def common(self, keys: list[Any], terms: CommonTerms) -> Common: ...
 
 def normalized(ids: list[Any], how: str) -> list[Any]: ...
+def shards(ids: list[Any], how: str, of: int) -> list[int]: ...
 def chosen_rows(
     table: tuple[str, list[int | None], dict[int, str]],
     most: int,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use tacit::join::by_key;
+use tacit::join::{JoinPlan, Part, by_key, naming_parts};
 use tacit::protocols::{Protocol, ThreatModel};
 use tacit::stock::Stocks;
 use tacit::{Job, Role};
@@ -32,6 +32,7 @@ impl Terms {
         }
         Ok(TableReading {
             rules,
+            part: function.part(py, self.shard.as_ref())?,
             threads: threads(py, self.threads)?,
         })
     }
@@ -79,6 +80,8 @@ pub(super) struct JoinRun<'a> {
     /// The names of the parties, the garbler's first.
     pub(super) parties: (String, String),
     pub(super) values: &'a BTreeMap<String, PortValue>,
+    /// How this party's table was read.
+    pub(super) reading: TableReading,
 }
 
 /// This party's role, the announced sizes, and the stocks.
@@ -94,7 +97,6 @@ impl Session {
         terms: Terms,
     ) -> PyResult<RunResult<'py>> {
         check_terms(py, &terms)?;
-        threads(py, terms.threads)?;
         let role = role(py, &terms.role)?;
         let limit = terms.timeout.map(|given| seconds(py, "timeout", given));
         let deadline = Deadline {
@@ -102,7 +104,8 @@ impl Session {
             limit: limit.transpose()?,
         };
         let stocks = self.peer.map(|_| self.stocks(py)).transpose()?;
-        let signature = &run.program.signature;
+        let part = run.reading.part;
+        let signature = run.program.reading(py, run.reading)?;
         let Some((_, name)) = signature.own_table(role) else {
             return Err(error::usage(py, "the run joins no tables"));
         };
@@ -117,7 +120,8 @@ impl Session {
         if !open.is_empty() {
             let meaning = run.program.open_meaning(py)?;
             let told = self.work(py, &mut held, (deadline.left(), None), |session| {
-                session.tell_sizes(meaning, &open, role, &known)
+                let told = session.tell_sizes(Part::agreed(part, meaning), &open, role, &known);
+                told.map_err(|error| naming_parts(error, meaning, part))
             })?;
             sizes = told.map_err(|error| error::raise(py, error))?;
         }
@@ -142,13 +146,18 @@ impl Session {
             program,
             parties,
             values,
+            reading,
         } = run;
         let typed = program.compiled_for_sizes(py, sizes, terms.progress.as_ref())?;
         let joins_nothing = || error::usage(py, "the run joins no tables");
         let signature = &program.signature;
         let (side, name) = signature.own_table(role).ok_or_else(joins_nothing)?;
-        let plan = typed.join().ok_or_else(joins_nothing)?;
-        let of_run = threads(py, terms.threads)?;
+        let plan = typed.join().ok_or_else(joins_nothing)?.clone();
+        let plan = &JoinPlan {
+            part: reading.part,
+            ..plan
+        };
+        let of_run = reading.threads;
         // Which fields of rows are read may depend on the sizes.
         let rows = typed.signature().joined_rows(side, &values[name]);
         let rows = rows.ok_or_else(joins_nothing)?;

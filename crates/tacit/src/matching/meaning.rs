@@ -6,7 +6,7 @@ use core::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 use tacit_circuit::Digest;
-use tacit_function::join::{KeyNormalization, Part};
+use tacit_function::join::{KeyKind, KeyNormalization, Part};
 use tacit_protocol::matching::KeyEncoding;
 use zeroize::Zeroizing;
 
@@ -115,8 +115,26 @@ impl KeyPart<'_> {
         }
     }
 
+    /// Returns the kind of this part in the [cut](Part::cut) of a table whose texts are normalised
+    /// like this.
+    pub fn kind(&self, how: KeyNormalization) -> KeyKind {
+        match self {
+            Self::Text(_) => KeyKind::Text(how),
+            Self::Bytes(_) => KeyKind::Bytes,
+            Self::Integer(_) => KeyKind::Fixed { bits: i128::BITS },
+        }
+    }
+
+    /// Returns the encoding of the key with these parts.
+    pub fn encoded(parts: &[Self]) -> KeyEncoding {
+        let begin = KeyEncoding::default();
+        parts
+            .iter()
+            .fold(begin, |key, part| part.encoded_behind(key))
+    }
+
     /// Appends this part to `encoding`.
-    pub(super) fn encoded_behind(&self, encoding: KeyEncoding) -> KeyEncoding {
+    fn encoded_behind(&self, encoding: KeyEncoding) -> KeyEncoding {
         match self {
             Self::Text(text) => encoding.text(text.as_bytes()),
             Self::Bytes(bytes) => encoding.text(bytes),

@@ -123,7 +123,8 @@ class _InputsAlone:
     """In the place of a session: reads the inputs and sends nothing."""
 
     def run(self, function: Function, inputs: Mapping[str, Any], **options: Any) -> None:
-        function._native.check(dict(inputs), function._role(inputs, options.get("role")))
+        role = function._role(inputs, options.get("role"))
+        function._native.check(dict(inputs), role, options.get("shard"))
         raise _Fits
 
 

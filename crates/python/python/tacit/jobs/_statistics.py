@@ -201,6 +201,10 @@ class Correlation(OfIds):
 
         `drop_missing` leaves out rows that lack an id or number, and `keep="first"` all rows of an
         id but the first."""
+        if options.get("shard") is not None:
+            raise UsageError(
+                "shard: the correlations of parts are not that of the whole; leave it out"
+            )
         table = "a" if self._party(party) == "left" else "b"
         columns = {"column": column}
         cleaned = self._cleaned(
