@@ -37,7 +37,7 @@ mod _tacit {
     #[pymodule_export]
     use super::function::{Function, most_like};
     #[pymodule_export]
-    use super::party::{Cancel, Identity, Listener, connect};
+    use super::party::{Cancel, Identity, Listener, connect, meet};
     #[pymodule_export]
     use super::program::chosen_rows;
     #[pymodule_export]

@@ -5,12 +5,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
+use tacit::matching::{MAX_PARTS, Part};
+use tacit::net::relay::Hello;
 use tacit::session::{OtDevice, OtExtension};
-use tacit::{Error, Fingerprint, Settings};
+use tacit::{Error, Fingerprint, Settings, WorkerTerms};
 use tacit_gpu::{Choice, NotAChoice, Notice};
 
 use crate::error;
@@ -62,6 +64,44 @@ impl Identity {
     #[getter]
     fn fingerprint(&self) -> String {
         self.identity.fingerprint().to_string()
+    }
+
+    /// Makes a key for a worker of this party, which is this party to others for `valid` seconds.
+    #[pyo3(signature = (name, *, valid))]
+    fn for_worker(&self, py: Python<'_>, name: &str, valid: f64) -> PyResult<Self> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now_s = now.unwrap_or_default().as_secs();
+        let terms = WorkerTerms::new(name, now_s, seconds(py, "valid", valid)?);
+        let terms = terms.map_err(|error| error::usage(py, &error.to_string()))?;
+        let worker = self.identity.for_worker(&terms);
+        let identity = worker.map_err(|error| error::raise(py, error))?;
+        Ok(Self { identity })
+    }
+
+    /// Returns the worker's name, if this is the key of a worker.
+    #[getter]
+    fn worker(&self) -> Option<&str> {
+        self.identity.worker().map(WorkerTerms::name)
+    }
+
+    /// Pickles the key of a worker, and no other.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        if self.identity.worker().is_none() {
+            let message = "the key of a party stays where it is; send identity.for_worker(...)";
+            return Err(error::usage(py, message));
+        }
+        let pem = self.identity.to_pem();
+        let pem = pem.map_err(|error| error::raise(py, error))?;
+        let load = py.import("tacit._session")?.getattr("worker_of_pem")?;
+        Ok((load, (pem.as_str().to_owned(),)))
+    }
+
+    /// Reads the text of a key that was pickled.
+    #[staticmethod]
+    fn of_pem(py: Python<'_>, pem: &str) -> PyResult<Self> {
+        let read = tacit::Identity::from_pem(pem.as_bytes());
+        let identity = read.map_err(|error| error::raise(py, error))?;
+        Ok(Self { identity })
     }
 
     fn __repr__(&self) -> String {
@@ -186,6 +226,25 @@ pub(crate) fn connect(
     let bounds = Bounds::new(py, identity, &meeting)?;
     bounds.wait(py, identity, meeting, |bounds, identity| {
         tacit::Session::connect(address, identity, &bounds.peer, &bounds.settings)
+    })
+}
+
+/// Meets the peer at the relay at `address`. Each part of a job has a room of its own there; part 0
+/// is that of the processes that hand the parts out.
+#[pyfunction]
+pub(crate) fn meet(
+    py: Python<'_>,
+    address: &str,
+    identity: &Identity,
+    meeting: Meeting,
+    part: Option<(u32, u32)>,
+) -> PyResult<Session> {
+    let bounds = Bounds::new(py, identity, &meeting)?;
+    bounds.wait(py, identity, meeting, |bounds, identity| {
+        let hello = Hello::between(&identity.fingerprint(), &bounds.peer);
+        let hello = part.map_or(hello, |(number, of)| hello.in_part(number, of));
+        let (peer, settings) = (&bounds.peer, &bounds.settings);
+        tacit::Session::at_relay(address, hello, identity, peer, settings)
     })
 }
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import tacit
-from tacit.errors import InputError, PeerAborted, PeerIncompatible, UsageError
+from tacit.errors import (
+    InputError,
+    NetworkTimeout,
+    PeerAborted,
+    PeerIncompatible,
+    TacitError,
+    UsageError,
+)
 
 from conftest import Parties
 
@@ -246,6 +256,94 @@ def test_rows_are_those_of_a_part(parties: Parties) -> None:
 def tuple_of(id: str) -> tuple[int, int]:
     """The part of two in which an id is."""
     return int(tacit.shards([id], 2)[0]), 2
+
+
+def test_a_worker_is_its_party_and_travels(parties: Parties) -> None:
+    worker = parties.bob.for_worker("pod-3", valid=60)
+    assert worker.fingerprint == parties.bob.fingerprint
+    assert (worker.worker, parties.bob.worker) == ("pod-3", None)
+    travelled = pickle.loads(pickle.dumps(worker))
+    assert travelled.worker == "pod-3"
+    with pytest.raises(UsageError, match="stays where it is"):
+        pickle.dumps(parties.bob)
+    with pytest.raises(TacitError, match="signs no other key"):
+        worker.for_worker("pod-4", valid=60)
+    for name, valid, said in (("a b", 60, "a-z"), ("a", 8 * 86400, "7 days"), ("a", 0, "above 0")):
+        with pytest.raises(UsageError, match=said):
+            parties.bob.for_worker(name, valid=valid)
+    as_worker = parties._replace(bob=travelled)
+    alice, bob = as_worker.meet(
+        lambda session: tacit.common(session, ["a", "b"]),
+        lambda session: tacit.common(session, ["b"]),
+    )
+    assert alice.ids == bob.ids == ["b"]
+
+    def refused(session: tacit.Session) -> None:
+        function = tacit.function("aes-128-rounds")
+        with pytest.raises(TacitError):
+            session.prepare(function, 1, role="garbler" if session.peer == bobs else "evaluator")
+
+    bobs = parties.bob.fingerprint
+    as_worker.meet(refused, refused)
+
+
+@pytest.fixture
+def relay() -> Iterator[str]:
+    """The address of a relay."""
+    command = [COMMAND, "relay", "--listen", "127.0.0.1:0"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert running.stderr
+    yield running.stderr.readline().split()[-1]
+    running.terminate()
+    running.communicate()
+
+
+@pytest.mark.skipif(not COMMAND, reason="TACIT_COMMAND names no command")
+def test_parts_meet_at_a_relay_in_rooms_of_their_own(parties: Parties, relay: str) -> None:
+    def meet(own: tacit.Identity, peer: tacit.Identity, k: int) -> list[Any] | None:
+        with tacit.meet(
+            relay, identity=own, peer=peer.fingerprint, shard=(k, 2), timeout=30
+        ) as session:
+            return tacit.common(session, ["a", "b", "c", "d"], shard=(k, 2)).ids
+
+    alice, bob = parties.alice, parties.bob
+    with ThreadPoolExecutor(4) as threads:
+        tries = [(alice, bob, 1), (alice, bob, 2), (bob, alice, 2), (bob, alice, 1)]
+        found = [each.result() for each in [threads.submit(meet, *each) for each in tries]]
+    assert found[0] == found[3] and found[1] == found[2]
+    assert sorted([*(found[0] or []), *(found[1] or [])]) == ["a", "b", "c", "d"]
+    with pytest.raises(NetworkTimeout):
+        tacit.meet(relay, identity=alice, peer=bob.fingerprint, timeout=0.3)
+
+
+@pytest.mark.skipif(not COMMAND, reason="TACIT_COMMAND names no command")
+def test_the_command_makes_keys_of_workers_and_meets_by_part(
+    parties: Parties, relay: str, tmp_path: Path
+) -> None:
+    def tacit_says(*words: str) -> tuple[int, str]:
+        ran = subprocess.run([COMMAND, *words], cwd=tmp_path, capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
+
+    parties.bob.save(tmp_path / "bob.key")
+    CUSTOMERS.to_csv(tmp_path / "customers.csv", index=False)
+    make = ["keygen", "--for-worker", "pod-3", "--from", "bob.key", "--out", "worker.key"]
+    code, told = tacit_says(*make, "--valid", "10m")
+    assert code == 0 and parties.bob.fingerprint in told
+    assert tacit.Identity.load(tmp_path / "worker.key").worker == "pod-3"
+    code, told = tacit_says("keygen", "--show", "worker.key", "--json")
+    assert json.loads(told)["worker"]["name"] == "pod-3"
+    code, told = tacit_says(*make[:4], "worker.key", "--out", "second.key")
+    assert code == 2 and "only matches and runs" in told
+    match = [COMMAND, "match", "customers.csv:email", "--normalize", "email", "--json"]
+    match += ["--identity", "worker.key", "--relay", relay, "--peer", parties.alice.fingerprint]
+    match += ["--shard", "2/2"]
+    command = subprocess.Popen(match, cwd=tmp_path, stdout=subprocess.PIPE)
+    with tacit.meet(
+        relay, identity=parties.alice, peer=parties.bob.fingerprint, shard=(2, 2)
+    ) as session:
+        found = tacit.common(session, PAYMENTS["email"], normalize="email", shard=(2, 2))
+    told = json.loads(command.communicate()[0])
+    assert found.ids and len(found.ids) == len(told["common"])
 
 
 @pytest.mark.skipif(not COMMAND, reason="TACIT_COMMAND names no command")

@@ -12,7 +12,7 @@ True
 from . import aio, errors, jobs
 from ._common import Common, common, shards
 from ._function import Function, Port, function, library
-from ._session import Listener, Outcome, Session, connect, listen
+from ._session import Listener, Outcome, Session, connect, listen, meet
 from ._table import Table
 from ._tacit import Identity, __version__
 from .errors import TacitError
@@ -36,4 +36,6 @@ __all__ = [
     "jobs",
     "library",
     "listen",
+    "meet",
+    "shards",
 ]

@@ -327,6 +327,32 @@ def listen(
         )
 
 
+def meet(
+    relay: str,
+    *,
+    identity: Identity | Path,
+    peer: str,
+    shard: tuple[int, int] | None = None,
+    timeout: float = 60,
+    patience: float = 300,
+    stock: Path | None = None,
+    ot_extension: str | None = None,
+    gpu: str | int = "auto",
+) -> Session:
+    """Meets the party with the fingerprint `peer` at the relay at `relay`, such as
+    `relay.example:7400`, to which both connect. `tacit relay` is one.
+
+    Each part of a job, `shard=(3, 16)`, has a room of its own there. The rest is as for `connect`.
+    """
+    terms = meeting(peer, timeout, patience, stock, (ot_extension, gpu))
+    return Session(_tacit.meet(relay, identity_of(identity), terms, shard))
+
+
+def worker_of_pem(pem: str) -> Identity:
+    """The key of a worker that was pickled."""
+    return Identity.of_pem(pem)
+
+
 def meeting(
     peer: str,
     timeout: float,

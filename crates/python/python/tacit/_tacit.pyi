@@ -104,6 +104,14 @@ class Identity:
         """The identity of the file at `path`, which is made where there is none."""
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the identity to a new file that only its owner can read."""
+    def for_worker(self, name: str, *, valid: float) -> Identity:
+        """A key for a worker of this party, which is this party to others for `valid` seconds, at
+        most 7 days. It runs and matches without stock and chains, and alone can be pickled."""
+    @staticmethod
+    def of_pem(pem: str) -> Identity: ...
+    @property
+    def worker(self) -> str | None:
+        """The worker's name, where this is the key of a worker."""
     @property
     def fingerprint(self) -> str:
         """What the other party has to know of this identity; it is no secret."""
@@ -142,3 +150,6 @@ def chosen_rows(
 ) -> list[int]: ...
 def most_like(name: str, known: list[str]) -> str | None: ...
 def connect(address: str, identity: Identity, meeting: Meeting) -> Session: ...
+def meet(
+    address: str, identity: Identity, meeting: Meeting, part: tuple[int, int] | None
+) -> Session: ...
