@@ -98,8 +98,12 @@ def trial(args, count, relay, folder, fingerprints):
         command += ["--rows", str(args.rows), "--parts", str(args.parts), "--count", str(count)]
         command += ["--relay", relay, "--peer", fingerprints[other]]
         command += ["--kills"] * (name == "alice" and not args.calm)
+        # Ray runs workers at 15, so that other programs on this machine would hold them up.
+        environment = {"RAY_worker_niceness": "0", **os.environ}
         errors = open(folder / f"{name}-{count}.log", "wb")
-        running.append(subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors))
+        child = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE,
+                                 stderr=errors)
+        running.append(child)
     told = [child.communicate()[0] for child in running]
     if any(child.returncode for child in running):
         logs = "\n".join(path.read_text() for path in sorted(folder.glob(f"*-{count}.log")))

@@ -230,7 +230,10 @@ fn usage_errors_exit_with_2() {
             vec!["inspect", "aes-128", "--bit-order", "as-given"],
             &["library"],
         ),
-        (vec!["doctor", "--config", "absent.toml"], &["absent.toml"]),
+        (
+            vec!["stock", "list", "--config", "absent.toml"],
+            &["absent.toml"],
+        ),
     ];
     for (args, words) in cases {
         tacit(parties.folder(), &args).failed(2, words);
@@ -274,7 +277,10 @@ fn files_and_params_that_are_not_right() {
     std::fs::write(parties.folder().join("bytes.tacit"), b"\xff").expect("a folder");
     inspect(&["bytes.tacit"]).failed(3, &["bytes.tacit is not text in UTF-8"]);
     std::fs::write(parties.folder().join("bytes.toml"), b"\xff").expect("a folder");
-    let read = tacit(parties.folder(), &["doctor", "--config", "bytes.toml"]);
+    let read = tacit(
+        parties.folder(),
+        &["stock", "list", "--config", "bytes.toml"],
+    );
     read.failed(2, &["bytes.toml: it is not text in UTF-8"]);
     inspect(&["levenshtein", "--param", "n=0"]).failed(3, &["`n`", "1 to 400"]);
     inspect(&["levenshtein", "--param", "N=6"]).failed(3, &["`N`", "did you mean `n`?"]);
