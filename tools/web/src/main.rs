@@ -6,8 +6,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod order;
 mod serve;
 
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -19,7 +21,11 @@ fn package(compiled: &Path, folder: &Path) -> Result<(), String> {
     let bindgen = bindgen.web(true).map_err(|error| error.to_string())?;
     bindgen
         .generate(folder)
-        .map_err(|error| format!("{error:#}"))
+        .map_err(|error| format!("{error:#}"))?;
+    let stem = bindgen.stem().map_err(|error| error.to_string())?;
+    let written = folder.join(format!("{stem}_bg.wasm"));
+    let module = fs::read(&written).map_err(|error| error.to_string())?;
+    fs::write(&written, order::ordered(&module)?).map_err(|error| error.to_string())
 }
 
 fn main() -> ExitCode {
