@@ -4,10 +4,12 @@
 use core::fmt;
 use core::str::FromStr;
 
-use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
+use self::forms::{composed, lower_case, plain};
 use super::rows::extend_wiping;
+
+mod forms;
 
 /// The normalisation of a text before it is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -50,12 +52,9 @@ impl KeyNormalization {
             Self::None => Zeroizing::new(text.trim_end_matches('\0').to_owned()),
             // Such a text is in NFC in either case.
             Self::Email if inner.is_ascii() => Zeroizing::new(inner.to_ascii_lowercase()),
-            Self::Email => {
-                // Equal texts are first composed, since lower case is defined character by
-                // character. Lower case may then be another text to compose.
-                let text = composed(inner);
-                composed(&Zeroizing::new(text.to_lowercase()))
-            }
+            // Equal texts are first composed, since lower case is defined character by character.
+            // Lower case may then be another text to compose.
+            Self::Email => composed(&lower_case(&composed(inner))),
             Self::Phone => phone(&plain(inner)).unwrap_or_default(),
             Self::Date => date(&plain(inner)).unwrap_or_default(),
         }
@@ -95,31 +94,6 @@ impl FromStr for KeyNormalization {
             format!("{text:?} is not known; write one of {names}")
         })
     }
-}
-
-/// The most bytes in NFC, and in NFKC, for each byte of a text in UTF-8 (UAX 15, "Stability of
-/// normalization forms").
-const MOST_COMPOSED: [usize; 2] = [3, 11];
-
-/// Returns a text in NFC.
-fn composed(text: &str) -> Zeroizing<String> {
-    if text.is_ascii() {
-        return Zeroizing::new(text.to_owned());
-    }
-    // The room suffices, so that the text never moves and leaves no copy.
-    let mut composed = Zeroizing::new(String::with_capacity(MOST_COMPOSED[0] * text.len()));
-    composed.extend(text.nfc());
-    composed
-}
-
-/// Returns a text in NFKC, in which digits of other widths are those of ASCII.
-fn plain(text: &str) -> Zeroizing<String> {
-    if text.is_ascii() {
-        return Zeroizing::new(text.to_owned());
-    }
-    let mut plain = Zeroizing::new(String::with_capacity(MOST_COMPOSED[1] * text.len()));
-    plain.extend(text.nfkc());
-    plain
 }
 
 /// Whether people write this character between the digits of a telephone number.

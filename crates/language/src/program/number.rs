@@ -124,7 +124,10 @@ impl Number {
                             (bracketed(&operands[0], one), bracketed(&operands[1], two));
                         format!("{one} {sign} {two}")
                     }
-                    _ => format!("{operator:?}({})", texts.join(", ")).to_lowercase(),
+                    _ => {
+                        let operator = format!("{operator:?}").to_ascii_lowercase();
+                        format!("{operator}({})", texts.join(", "))
+                    }
                 }
             }
         }
