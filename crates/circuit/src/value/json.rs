@@ -111,7 +111,8 @@ impl Value {
                 // A float holds 53 bits and, within its range, scales exactly by powers of two.
                 let (_, magnitude) = self.magnitude();
                 let is_exact = !magnitude.any_bit_from(53) && *fraction <= 1000;
-                let float = self.to_text().parse::<f64>().ok().filter(|_| is_exact);
+                let float = serde_json::from_str(&self.to_text()).ok();
+                let float = float.filter(|_: &f64| is_exact);
                 float.map_or_else(|| Json::from(self.to_text()), Json::from)
             }
         }
