@@ -1,9 +1,11 @@
 // What the browser does in which time, as one record in JSON; run by scripts/web figures.
+//   node figures.mjs release [PART]...   all parts unless some are named
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
+import { run } from "./runs.mjs";
 import {
   browse,
   join,
@@ -145,10 +147,20 @@ async function matches(browser, address) {
   return { ...first, ms: spread(later.map(({ ms }) => ms)), first_ms: first.ms };
 }
 
-const servers = process.argv[2] ?? "dev";
+const [servers = "dev", ...only] = process.argv.slice(2);
 const browser = await browse();
 try {
   const address = await servePages(site);
+  const parts = {
+    sizes,
+    first_use_ms: () => firstUse(browser, address),
+    speeds: () => speeds(browser, address),
+    match_500_by_100000: () => matches(browser, address),
+    run_of_evaluator: () => run(address, "evaluator"),
+    run_of_garbler: () => run(address, "garbler"),
+    moves_256: () => moves(browser, 256, servers),
+    moves_2048: () => moves(browser, 2048, servers),
+  };
   const record = {
     cpu: os.cpus()[0].model,
     cpus: os.cpus().length,
@@ -156,13 +168,11 @@ try {
     browser: browser.version(),
     servers,
     commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
-    ...sizes(),
-    first_use_ms: await firstUse(browser, address),
-    ...(await speeds(browser, address)),
-    match_500_by_100000: await matches(browser, address),
-    moves: [await moves(browser, 256, servers), await moves(browser, 2048, servers)],
-    load_after: os.loadavg()[0],
   };
+  for (const [name, measure] of Object.entries(parts)) {
+    if (only.length === 0 || only.includes(name)) record[name] = await measure();
+  }
+  record.load_after = os.loadavg()[0];
   console.log(JSON.stringify(record, null, 2));
 } finally {
   await browser.close();

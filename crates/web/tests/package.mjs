@@ -8,6 +8,7 @@ import {
   Gate,
   browse,
   isAccessible,
+  large,
   open,
   person,
   root,
@@ -162,20 +163,6 @@ test("a lone tab waits as long as it was told, and says what to do", async () =>
   assert.deepEqual([lone.kind, lone.reason], ["network", "unreached"]);
   assert.match(lone.message, /no other tab came within 1.5s: open one in this browser/);
 });
-
-/** So often 64 bits times 64 bits, which takes 70 kB of tables; the step is compiled once. */
-const large = (times) => `parties alice, bob;
-
-component fn step(power: u64, a: u64, b: u64) -> u64 {
-    power * b + a
-}
-
-main(a: u64 of alice, b: u64 of bob) -> (power: u64 to both) {
-    let mut power = a;
-    for i in 0..${times} { power = step(power, a, b); }
-    power
-}
-`;
 
 /** A run of bob, who evaluates, with a service; what comes of it. */
 async function runWith(page, { url, fingerprint }, text, more = {}) {

@@ -14,7 +14,8 @@ const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const target = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 export const root = process.env.TACIT_ROOT ?? path.resolve(target, "..");
 export const built = (name) => path.join(target, "debug", name);
-export const tacit = built("tacit");
+/** The command: TACIT, or the one of the same build as the tests. */
+export const tacit = process.env.TACIT ?? built("tacit");
 export const site = path.join(target, "web/site");
 
 /** The longest that anything may take on a machine that is busy. */
@@ -124,7 +125,7 @@ export async function startRelay(address, ...more) {
 }
 
 /** The identity of a command: a folder with its key, and its fingerprint. */
-async function makeCommand() {
+export async function makeCommand() {
   const cwd = await mkdtemp(path.join(os.tmpdir(), "tacit-web-"));
   const keygen = ["keygen", "--out", path.join(cwd, "identity.key")];
   const fingerprint = execFileSync(tacit, keygen, { encoding: "utf8", stdio: "pipe" }).trim();
@@ -184,6 +185,20 @@ ${theirs}
   return { url: `ws://${service.said[1]}`, fingerprint, service };
 }
 
+/** So often 64 bits times 64 bits, which takes 70 kB of tables; the step is compiled once. */
+export const large = (times) => `parties alice, bob;
+
+component fn step(power: u64, a: u64, b: u64) -> u64 {
+    power * b + a
+}
+
+main(a: u64 of alice, b: u64 of bob) -> (power: u64 to both) {
+    let mut power = a;
+    for i in 0..${times} { power = step(power, a, b); }
+    power
+}
+`;
+
 /** A service that plays `role` in a program with `peer`, for pages of `address`. */
 export function serveProgram({ text, role, inputs, ...who }) {
   const files = { "served.tacit": text, "inputs.json": JSON.stringify(inputs) };
@@ -206,20 +221,26 @@ to = "peer"`;
   return serve(who, files, `keys_per_day = ${keysPerDay}`, offer);
 }
 
+/** The browser of the tests. */
+export const CHROMIUM = {
+  path: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+};
+
 export const browse = () =>
   chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: CHROMIUM.path,
     headless: true,
     timeout: PATIENCE,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
+    args: CHROMIUM.args,
   });
 
 /** A person's browser profile, in which no test waits for long. */
