@@ -170,21 +170,21 @@ impl Identity {
         if pem.len() as u64 > MAX_FILE_BYTES {
             return Err(format!("it has more than {MAX_FILE_BYTES} bytes"));
         }
-        let (label, der, behind) = pem::decode(pem)?;
-        if label != PEM_LABEL {
-            return Err(format!("its PEM label is {label:?}"));
+        let text = pem::decode(pem)?;
+        if text.label != PEM_LABEL {
+            return Err(format!("its PEM label is {:?}", text.label));
         }
-        let key = Self::from_pkcs8(der)?;
-        if behind.is_empty() {
+        let key = Self::from_pkcs8(text.bytes)?;
+        if text.behind.is_empty() {
             return Ok(key);
         }
-        let (label, certificate, behind) = pem::decode(behind)?;
-        if label != WORKER_LABEL || !behind.is_empty() {
+        let text = pem::decode(text.behind)?;
+        if text.label != WORKER_LABEL || !text.behind.is_empty() {
             return Err(format!(
                 "something follows its line -----END {PEM_LABEL}-----"
             ));
         }
-        let certificate = Certificate::parse(&certificate, key.public_key());
+        let certificate = Certificate::parse(&text.bytes, key.public_key());
         let certificate = certificate.map_err(|error| error.to_string())?;
         Ok(key.certified_by(certificate))
     }

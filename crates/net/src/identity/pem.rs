@@ -12,9 +12,16 @@ const MAX_LABEL: usize = 32;
 /// The characters of a line of strict base64.
 const COLUMNS: usize = 64;
 
-/// Decodes the label and the bytes of the first text in `file`. Returns a second one that follows
-/// at once, and nothing if nothing does. The error shows none of it.
-pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>, &[u8]), String> {
+/// A text in PEM.
+pub(super) struct Pem<'f> {
+    pub(super) label: String,
+    pub(super) bytes: Zeroizing<Vec<u8>>,
+    /// The text that follows at once, or nothing.
+    pub(super) behind: &'f [u8],
+}
+
+/// Decodes the first text in `file`. The error shows none of it.
+pub(super) fn decode(file: &[u8]) -> Result<Pem<'_>, String> {
     let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
     let begins = |place: &usize| *place == 0 || is_white(&file[place - 1]);
     let begin = places(file, BEGIN).find(begins);
@@ -54,7 +61,11 @@ pub(super) fn decode(file: &[u8]) -> Result<(String, Zeroizing<Vec<u8>>, &[u8]),
     strict.extend_from_slice(close.as_bytes());
     let decoded = pem_rfc7468::decode_vec(&strict);
     let (label, bytes) = decoded.map_err(|_| "between its two lines is no base64".to_owned())?;
-    Ok((label.to_owned(), Zeroizing::new(bytes), behind))
+    Ok(Pem {
+        label: label.to_owned(),
+        bytes: Zeroizing::new(bytes),
+        behind,
+    })
 }
 
 /// Returns the places of `wanted` in `bytes`.
