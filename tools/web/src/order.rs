@@ -1,5 +1,5 @@
-//! The order of a module's functions. Gzip finds what is alike within 32 KiB alone, and functions of
-//! one name, made for several types, are alike. So functions stand in the order of their names.
+//! The order of a module's functions. Gzip finds what is alike within 32 KiB alone, and functions
+//! of one name, made for several types, are alike. So functions stand in the order of their names.
 
 use std::convert::Infallible;
 
