@@ -65,27 +65,7 @@ impl Party {
     /// Makes the party from the arguments and the configuration.
     pub(crate) fn new(args: &MeetArgs, plain: bool, config: &Config) -> Result<Self, Failure> {
         let named = args.peer.as_deref().and_then(|peer| config.peer(peer));
-        let place = match (&args.listen, &args.connect, &args.relay) {
-            (Some(address), ..) => MeetingPlace::Listen(address.clone()),
-            (None, Some(address), _) => MeetingPlace::Connect(address.clone()),
-            (None, None, Some(address)) => MeetingPlace::Relay(address.clone(), None),
-            (None, None, None) => match named.and_then(place) {
-                Some(place) => place,
-                None => {
-                    // An error about a mistyped name is more helpful than one about a missing
-                    // address.
-                    if let Some(text) = args.peer.as_deref().filter(|_| !plain) {
-                        fingerprint("--with", text, config)?;
-                    }
-                    return Err(usage!(
-                        "nothing says where the parties meet";
-                        "one gives --listen HOST:PORT and the other --connect HOST:PORT, or both \
-                         give --relay HOST:PORT, or both pair once, by `tacit pair`, and give \
-                         --with NAME"
-                    ));
-                }
-            },
-        };
+        let place = meeting_place(args, named, plain, config)?;
         let trust = if plain {
             Trust::Plain
         } else {
@@ -247,6 +227,37 @@ impl Party {
         self.ots.settle(&mut session)?;
         Ok(session)
     }
+}
+
+/// Returns where the parties meet: as given, or where the configuration says for this peer.
+fn meeting_place(
+    args: &MeetArgs,
+    named: Option<&config::Peer>,
+    plain: bool,
+    config: &Config,
+) -> Result<MeetingPlace, Failure> {
+    let place = match (&args.listen, &args.connect, &args.relay) {
+        (Some(address), ..) => MeetingPlace::Listen(address.clone()),
+        (None, Some(address), _) => MeetingPlace::Connect(address.clone()),
+        (None, None, Some(address)) => MeetingPlace::Relay(address.clone(), None),
+        (None, None, None) => match named.and_then(place) {
+            Some(place) => place,
+            None => {
+                // An error about a mistyped name is more helpful than one about a missing
+                // address.
+                if let Some(text) = args.peer.as_deref().filter(|_| !plain) {
+                    fingerprint("--with", text, config)?;
+                }
+                return Err(usage!(
+                    "nothing says where the parties meet";
+                    "one gives --listen HOST:PORT and the other --connect HOST:PORT, or both \
+                     give --relay HOST:PORT, or both pair once, by `tacit pair`, and give \
+                     --with NAME"
+                ));
+            }
+        },
+    };
+    Ok(place)
 }
 
 /// Returns the place where the configuration says that this party meets `peer`.
