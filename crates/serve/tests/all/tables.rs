@@ -336,7 +336,6 @@ fn a_peer_whose_runs_are_put_off_has_few_programs_fitted() {
     };
     refused_with(often, AbortReason::TooOften);
     assert!(put_off >= 20, "{put_off} runs were put off");
-    scene.refused("rate", "put off too often of late");
     tells(1).expect("it has its own share");
     drop(holds);
 }
