@@ -222,6 +222,27 @@ fn shifts_by_secret_amounts() {
     }
 }
 
+/// An AND gate for each bit and each bit of the amount that can count within the width. All other
+/// bits of the amount only decide whether everything is shifted out.
+#[test]
+fn a_shift_by_a_secret_amount_costs_no_more_than_its_stages() {
+    for (width, amount_bits, stages) in [(8, 3, 3), (8, 6, 3), (12, 4, 4), (32, 8, 5), (64, 6, 6)] {
+        let circuit = build(|builder| {
+            let a = builder.uint("a", width);
+            let amount = builder.uint("amount", amount_bits);
+            builder.output("left", &a.shift_left_by(&amount));
+        });
+        let rest = amount_bits - stages;
+        let out = if rest == 0 { 0 } else { width + rest - 1 };
+        let most = width * stages + out;
+        let found = circuit.statistics().and;
+        assert!(
+            found <= most,
+            "{width} by {amount_bits} bits: {found} gates"
+        );
+    }
+}
+
 #[test]
 fn lookups_of_secret_and_of_constant_tables() {
     for (len, index_bits) in [(1, 1), (2, 1), (3, 2), (5, 3), (5, 5), (16, 4), (33, 6)] {

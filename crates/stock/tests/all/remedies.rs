@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::parties::{EPOCH, id};
-use tacit_stock::{Disk, Limits, Memory, Repair, Role, RootKey, StockError, Stocks};
+use tacit_stock::{Disk, Limits, Memory, Repair, Role, RootKey, StockError, Stocks, Storage as _};
 use tempfile::TempDir;
 
 fn open(folder: &TempDir) -> Result<Stocks, StockError> {
@@ -166,4 +166,21 @@ fn a_stock_is_there_until_what_rests_on_it_has_ended() {
     let done = stocks.remove_after(&id, || Ok::<_, StockError>(7));
     assert_eq!(done.expect("a disk"), 7);
     assert!(stocks.list().expect("a folder").is_empty());
+}
+
+/// A stock is gone only if its folder is: what else is in the way is an error, and a folder that is
+/// gone already is none.
+#[test]
+fn a_folder_that_cannot_be_removed_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path().join("stock");
+    fs::create_dir(&at).expect("a folder");
+    fs::write(at.join("keys"), "keys").expect("a file");
+    for _ in 0..2 {
+        Disk.remove_folder(&at).expect("gone");
+        assert!(!at.exists());
+    }
+    fs::write(&at, "no folder").expect("a file");
+    Disk.remove_folder(&at).expect_err("a file");
+    assert!(at.exists());
 }
