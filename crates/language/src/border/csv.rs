@@ -115,6 +115,18 @@ mod tests {
         assert_eq!(cells(&write(alone.clone())), alone);
     }
 
+    /// This reader splits at commas alone. Spreadsheets of some countries split at other signs, and
+    /// would put a text of the peer's into another column.
+    #[test]
+    fn no_other_reader_splits_a_cell() {
+        for sign in [',', ';', '\t', '"', '\n', '\r'] {
+            let cell = format!("a{sign}=b");
+            let quoted = format!("\"{}\",x\n", cell.replace('"', "\"\""));
+            let written = write(vec![vec![cell, "x".to_owned()]]);
+            assert_eq!(String::from_utf8(written).as_deref(), Ok(&quoted[..]));
+        }
+    }
+
     /// A spreadsheet runs no text from the peer, and written texts are read back unchanged.
     #[test]
     fn no_cell_is_a_formula() {

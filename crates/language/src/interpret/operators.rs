@@ -244,3 +244,36 @@ pub(crate) fn scaled(number: &num_rational::BigRational, fraction: u32) -> BigIn
         Ordering::Equal => quotient + 1,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use num_rational::BigRational;
+
+    use super::*;
+
+    /// Interpreter and circuits take literals from here, so neither would notice another rule. The
+    /// values are computed by hand.
+    #[test]
+    fn literals_are_rounded_to_the_nearest_and_ties_to_even() {
+        for (numerator, denominator, quarters) in [
+            (0, 1, 0),
+            (3, 4, 3),
+            (3, 10, 1),
+            (9, 10, 4),
+            (1, 8, 0),
+            (3, 8, 2),
+            (5, 8, 2),
+            (7, 8, 4),
+            (1001, 8000, 1),
+            (-3, 10, -1),
+            (-9, 10, -4),
+            (-1, 8, 0),
+            (-3, 8, -2),
+            (-5, 8, -2),
+            (-1001, 8000, -1),
+        ] {
+            let number = BigRational::new(numerator.into(), denominator.into());
+            assert_eq!(scaled(&number, 2), BigInt::from(quarters), "{number}");
+        }
+    }
+}
