@@ -74,7 +74,7 @@ impl Keys {
     /// thirds, which is the greatest, for each way to cut the places into thirds.
     fn sets_of(&self, s: usize, deficiency: usize) -> f64 {
         let places = s - deficiency;
-        let w = [places / 3, (places + 1) / 3, (places + 2) / 3];
+        let w = [places / 3, (places + 1) / 3, places.div_ceil(3)];
         let greatest = self.sets(s, w);
         for part in [20, 5, 2] {
             let moved = (places / part).min(w[0] - 1);

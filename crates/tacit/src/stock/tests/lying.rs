@@ -131,7 +131,8 @@ fn a_peer_that_says_that_it_has_nothing_ends_no_stock() {
         marks.kinds.clear();
         *message = marks.to_bytes();
     };
-    let says: [&dyn Fn(&mut Vec<u8>); 2] = [&Vec::clear, &other_epoch];
+    type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let says: [Change<'_>; 2] = [&Vec::clear, &other_epoch];
     for (says, role) in says
         .into_iter()
         .zip(Role::BOTH)
