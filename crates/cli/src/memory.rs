@@ -41,10 +41,10 @@ mod tests {
         let container = Some(120 * MIB);
         check(100_000, container).expect("it fits");
         check(1_000_000, None).expect("nothing limits it");
-        check(1_000_000, Some(256 * MIB)).expect("it fits");
+        check(1_000_000, Some(320 * MIB)).expect("it fits");
         let told = check(1_000_000, container).expect_err("too little");
         let told = told.to_string();
-        for word in ["the run takes up to 200 MiB", "120 MiB", "do that, or"] {
+        for word in ["the run takes up to 252 MiB", "120 MiB", "do that, or"] {
             assert!(told.contains(word), "{told}");
         }
     }
