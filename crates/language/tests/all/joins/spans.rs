@@ -84,7 +84,7 @@ fn joins_of_too_many_bits_are_refused() {
     };
     assert_eq!(refused("u32", [1 << 24; 2]), None);
     assert_eq!(refused("u512", [1 << 24; 2]), None);
-    told("[u64; 32]", [1 << 24; 2], "take 12 GiB at each party");
+    told("[u64; 32]", [1 << 24; 2], "take 11 GiB at each party");
     assert_eq!(refused("bytes<1000000>", [64, 64]), None);
     told("bytes<3000000>", [64, 64], "64 bins of this join have");
 }
@@ -114,7 +114,7 @@ fn sums_of_too_many_bits_are_refused() {
         lowered.err().map(|error| error.message)
     };
     assert_eq!(added("u256", 200), None);
-    let message = added("u400", 360).expect("too many bits");
+    let message = added("u448", 408).expect("too many bits");
     assert!(
         message.contains("the first sums of this loop have"),
         "{message}"
