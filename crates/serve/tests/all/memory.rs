@@ -194,7 +194,7 @@ fn a_level_that_could_never_be_prepared_is_refused_at_the_start() {
         Policy::new(scene.peer_list(), vec![], levels, limits(left_mib), None)
     };
     let refused = policy(1_000_000).err().expect("too little").to_string();
-    for word in ["memory_mib: 88", "at least 200", "the stock for triples"] {
+    for word in ["memory_mib: 88", "at least 252", "the stock for triples"] {
         assert!(refused.contains(word), "{refused}");
     }
     assert!(policy(100_000).is_ok());
@@ -248,14 +248,14 @@ fn there_is_room_for_a_preparation_beside_the_share_of_a_peer() {
         .to_string();
     for word in [
         "memory_mib: 400",
-        "at least 401",
-        "201, and 200 for the stock",
+        "at least 453",
+        "201, and 252 for the stock",
     ] {
         assert!(refused.contains(word), "{refused}");
     }
-    assert!(policy(401, Some(201)).is_ok());
+    assert!(policy(453, Some(201)).is_ok());
     // A default share leaves the room.
-    assert!(policy(201, None).is_ok());
+    assert!(policy(253, None).is_ok());
 }
 
 /// Otherwise peers that run once and stay connected would keep the memory from all others.
