@@ -171,7 +171,8 @@ impl Match {
     }
 
     /// Matches one part of a job. These keys are those that the [cut](Part::cut) of the part takes
-    /// from a table with `all_keys` keys. The cut is of the [kinds](KeyPart::kind) of a key's parts.
+    /// from a table with `all_keys` keys. The cut is of the [kinds](KeyPart::kind) of a key's
+    /// parts.
     /// The peer must match the same part. It is told [`Part::filled`] of `all_keys`, and not how
     /// many keys there are in the part. [`most_peer_keys`](Self::most_peer_keys) counts the peer's
     /// in the same way, and is that of a part of the whole's at first: all parts together let a

@@ -33,7 +33,7 @@ pub(crate) struct KeygenArgs {
     /// this party until it expires. It serves runs and matchings without stock and chains
     #[arg(long, value_name = "NAME", requires = "out")]
     pub(crate) for_worker: Option<String>,
-    /// With --for-worker: the file with this party's own key. Default: the one that `tacit run` uses
+    /// With --for-worker: the file with this party's own key. Default: the one `tacit run` uses
     #[arg(long, value_name = "FILE", requires = "for_worker")]
     pub(crate) from: Option<PathBuf>,
     /// With --for-worker: the time for which the key is valid, at most 7 days. Nobody can revoke it
