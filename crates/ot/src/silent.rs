@@ -28,7 +28,7 @@
 //! | the check's hash, malicious only | sender | 32 |
 //!
 //! Cost: 0.75 bits per OT; three cipher calls and ten reads from 4 MiB for each party, or ten from
-//! 8 MiB for an OT of each direction ([`joint`]).
+//! 8 MiB for an OT of each direction ([`JointSums`]).
 
 mod batch;
 mod device;
