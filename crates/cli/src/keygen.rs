@@ -83,8 +83,8 @@ fn worker(args: &KeygenArgs, name: &str, config: Option<&Path>) -> Result<(), Fa
         return print_json(path, &worker);
     }
     eprintln!(
-        "Made a key for the worker {name} in {} (mode 0600). Whoever has it is this party until it \
-         expires.",
+        "Made a key for the worker {name} in {} (mode 0600). A thief who has it can act \
+         as this party until it expires.",
         path.display()
     );
     output::print(format!("{}\n", worker.fingerprint()))

@@ -34,7 +34,7 @@ fn a_worker_runs_as_its_party_and_counts_for_it() {
     let mut session = scene.session(&service, 0).expect("a session");
     assert!(!session.is_of_worker());
     assert!(scene.richer(&mut session, &function, A - 1).expect("a run"));
-    // The third run is one too many, whoever asks.
+    // The third run is one too many, of the party and its workers together.
     let mut session = scene.session_as(&service, &worker).expect("a session");
     let third = scene.richer(&mut session, &function, A - 1);
     refused_with(third, AbortReason::TooOften);
