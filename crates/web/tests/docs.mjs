@@ -98,7 +98,7 @@ test("a link that leads nowhere, or a page that nobody finds, is refused", async
   const stdout = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" });
   const kept = stdout
     .split("\n")
-    .filter((name) => /\.(md|svg|tacit|json)$|^LICENSE|\.rs$/.test(name));
+    .filter((name) => /\.(md|svg|tsv|tacit|json)$|^LICENSE|\.rs$/.test(name));
   for (const name of kept) await cp(path.join(root, name), path.join(folder, name));
   make();
   const guide = path.join(folder, "docs/plan.md");
